@@ -266,7 +266,6 @@ function connectPorts(options: ConnectOptions): AccessPorts {
         clock,
         contract: config.ACCESS_CONTRACT,
         payTo: config.PAY_TO,
-        recorder,
       }),
     recorderGas: () => readRecorderGas(client, recorder),
     resource: connectResource(options, client),

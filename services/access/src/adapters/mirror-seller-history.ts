@@ -10,9 +10,9 @@ const KINDS = {
   ReserveWithdrawn: 'reserve-withdrawn',
   ReserveFunded: 'reserve-funded',
   Skimmed: 'reserve-funded',
+  RecorderSet: 'recorder-set',
 } as const satisfies Record<string, SellerMovement['kind']>
 
-// Each has the amount as its only data.
 const kinds = new Map(
   Object.entries(KINDS).map(([name, kind]) => [
     toEventSelector(getAbiItem({ abi: accessWindowAbi, name: name as keyof typeof KINDS })),
@@ -20,20 +20,33 @@ const kinds = new Map(
   ]),
 )
 
+/** RecorderSet names the account in its first indexed word; the others have an amount as their only data. */
+function movementOf(log: {
+  readonly consensusTimestamp: string
+  readonly data: Hex
+  readonly topics: readonly Hex[]
+}): SellerMovement | undefined {
+  const { consensusTimestamp, data, topics } = log
+  const [selector = '0x', account = '0x'] = topics
+  const kind = kinds.get(selector)
+  if (kind === undefined) return undefined
+  return kind === 'recorder-set'
+    ? { kind, consensusTimestamp, recorder: `0x${account.slice(-40).toLowerCase()}` }
+    : { kind, consensusTimestamp, tinybar: BigInt(data) }
+}
+
 /** The ledger's clock may be ahead of ours. */
 const CLOCK_SECONDS = 60
 
-/** The seller's movements through a mirror node: the contract's events, and the gas of two accounts. */
+/** The seller's movements through a mirror node: the contract's events, and the gas that accounts paid. */
 export function createMirrorSellerHistory(options: {
   readonly mirror: MirrorNode
   readonly clock: Clock
   readonly contract: Hex
   /** `0.0.x`. */
   readonly payTo: string
-  /** EVM address. */
-  readonly recorder: Hex
 }): SellerHistory {
-  const { mirror, clock, contract, payTo, recorder } = options
+  const { mirror, clock, contract, payTo } = options
   return {
     async createdAt() {
       const created = await mirror.contractCreated(contract)
@@ -47,18 +60,15 @@ export function createMirrorSellerHistory(options: {
       const untilSeconds = Math.floor(clock.unixMs() / 1000) + CLOCK_SECONDS
       const topics = [...kinds.keys()]
       const logs = mirror.logs({ address: contract, topics, afterTimestamp, untilSeconds })
-      for await (const {
-        consensusTimestamp,
-        data,
-        topics: [selector = '0x'],
-      } of logs) {
-        const kind = kinds.get(selector)
-        if (kind !== undefined) yield { kind, consensusTimestamp, tinybar: BigInt(data) }
+      for await (const log of logs) {
+        const movement = movementOf(log)
+        if (movement !== undefined) yield movement
       }
     },
     async *gasPaidAfter(account, afterTimestamp) {
-      const accountId = account === 'payTo' ? payTo : (await mirror.account(recorder))?.accountId
-      if (accountId !== undefined) yield* mirror.gasPaid({ accountId, afterTimestamp })
+      const accountId = account === 'payTo' ? payTo : (await mirror.account(account))?.accountId
+      if (accountId === undefined || (account !== 'payTo' && accountId === payTo)) return
+      yield* mirror.gasPaid({ accountId, afterTimestamp })
     },
   }
 }

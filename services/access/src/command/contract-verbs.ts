@@ -4,7 +4,7 @@ import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
 import { readArmingGas } from '../adapters/viem-access-contract.ts'
 import { slotSecondsFrom } from './deploy.ts'
-import { OFFER_REPORT_OPTIONS, reportOffer } from './offer-report.ts'
+import { OFFER_REPORT_OPTIONS, readArming, reportOffer } from './offer-report.ts'
 import {
   askLedger,
   type ContractWrite,
@@ -78,9 +78,12 @@ export const setOffer = ownerVerb(
     if (periodSeconds === undefined || calls === undefined)
       throw new BadUsage('An offer has all three: --price-hbar, --period-seconds, --calls.')
     const slotSeconds = slotSecondsFrom(call, periodSeconds)
-    return async ({ reader }) => {
+    return async (contract) => {
       const terms = { priceTinybar, periodSeconds, callsAllowed: calls, slotSeconds }
-      await askLedger(() => reportOffer(call, reader, terms))
+      await askLedger(async () => {
+        const arming = await readArming(contract)
+        await reportOffer(call, contract.reader, { terms, arming })
+      })
       return {
         write: {
           functionName: 'setOffer',

@@ -10,7 +10,7 @@ import { readArmingGas } from '../adapters/viem-access-contract.ts'
 import { forwardGas } from '../adapters/viem-contract-sender.ts'
 import { keyHex } from '../config.ts'
 import type { OfferTerms } from '../domain/offer-economics.ts'
-import { OFFER_REPORT_OPTIONS, reportOffer } from './offer-report.ts'
+import { NEW_ARMING, OFFER_REPORT_OPTIONS, reportOffer } from './offer-report.ts'
 import { askLedger, gasCostTinybar, openOperatorLedger } from './operator-contract.ts'
 import {
   addressFrom,
@@ -159,7 +159,7 @@ export const deploy: OperatorVerb = {
     const reader = createReadingClient(rpcUrl)
     const [offer, recorders] = [offerFrom(call), recordersFrom(call)]
     const forwarder = await forwarderOf(call)
-    await askLedger(() => reportOffer(call, reader, offer))
+    await askLedger(() => reportOffer(call, reader, { terms: offer, arming: NEW_ARMING }))
     const deployment = await deployAccessWindow({
       rpcUrl,
       chainId: config.LEDGER_CHAIN_ID,

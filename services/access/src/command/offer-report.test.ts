@@ -69,4 +69,21 @@ describe('what an offer earns', () => {
     })
     expect(figures.lockTinybar).toBe(String(scheduledGas * 109n * 2n))
   })
+
+  test('A20: set-offer and status reckon with what the owner of this contract set, deploy with what a new one begins with', async () => {
+    const arming = ['set-arming', '--schedule-cents', '24.5', '--floor-percent', '150']
+    expect(await stack.run(arming, stack.deployed)).toMatchObject({ code: 0 })
+    const offer = ['--price-hbar', '9', '--period-seconds', '20', '--calls', '200', '--json']
+    const marketOf = async (verb: string) => {
+      const { out } = await stack.run([verb, ...offer], stack.deployed)
+      return (JSON.parse(out.split('\n')[0] ?? '') as { readonly market: object }).market
+    }
+    expect(await marketOf('set-offer')).toMatchObject({
+      scheduleCost: 2_450,
+      armingFloorPercent: 150,
+    })
+    expect(await marketOf('deploy')).toMatchObject({ scheduleCost: 1_200, armingFloorPercent: 100 })
+    const { out } = await stack.run(['status'], stack.deployed)
+    expect(out).toContain('reckoned at 24.5 US cents and armed when it earns 150 %')
+  })
 })

@@ -1,4 +1,5 @@
 // What `deploy` and `set-offer` say of an offer before it is made: its table, its break-even, and the refusal of a loss.
+import { accessWindowAbi, accessWindowRules } from '@tallystick/contracts'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { PublicClient } from 'viem'
 import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
@@ -9,22 +10,35 @@ import {
   type OfferTerms,
   offerEconomics,
 } from '../domain/offer-economics.ts'
+import type { ContractView } from './operator-contract.ts'
 import { type OperatorCall, OperatorRefusal } from './operator-verb.ts'
 
-/** What the contract is made with (A20). */
-const ARMING = { scheduleCost: 1_200, armingFloorPercent: 100 }
+/** What a scheduled call is reckoned at, and what it has to earn (A19, A20). */
+type Arming = Pick<Market, 'scheduleCost' | 'armingFloorPercent'>
+
+/** What a contract is made with. */
+export const NEW_ARMING: Arming = {
+  scheduleCost: accessWindowRules.defaultScheduleCost,
+  armingFloorPercent: accessWindowRules.defaultArmingFloor,
+}
+
+/** What the owner of a contract has set. Throws viem's errors. */
+export async function readArming({ reader, address }: ContractView): Promise<Arming> {
+  const contract = { abi: accessWindowAbi, address, functionName: 'arming' } as const
+  const [scheduleCost, armingFloorPercent] = await reader.readContract(contract)
+  return { scheduleCost, armingFloorPercent }
+}
 
 /** Options of the verbs that make an offer. */
 export const OFFER_REPORT_OPTIONS = { json: 'flag', 'at-a-loss': 'flag' } as const
 
 /** Reads what gas and HBAR cost now. Throws viem's errors. */
-async function readMarket(reader: PublicClient, periodsPerPurchase: number): Promise<Market> {
+async function readMarket(reader: PublicClient) {
   const [gasPriceWeibar, tinycentsPerHbar] = await Promise.all([
     reader.getGasPrice(),
     readTinycentsPerHbar(reader),
   ])
-  const gasPriceTinybar = gasPriceWeibar / WEIBAR_PER_TINYBAR
-  return { ...ARMING, gasPriceTinybar, tinycentsPerHbar, periodsPerPurchase }
+  return { gasPriceTinybar: gasPriceWeibar / WEIBAR_PER_TINYBAR, tinycentsPerHbar }
 }
 
 /** HBAR with two decimals, as a column of a table. */
@@ -64,8 +78,9 @@ function offerReportLines(
       : []),
     `Reserve:     spends at most ${hbar(reserveHourTinybar)} HBAR an hour on ${slots} slots,`,
     `             and locks ${hbar(lockTinybar)} HBAR for each that is armed`,
-    `Reckoned at ${market.gasPriceTinybar} tinybar a gas and ${market.scheduleCost / 100} US cents a scheduled call, with agents`,
-    'spread evenly over the slots and their records not batched.',
+    `Reckoned at ${market.gasPriceTinybar} tinybar a gas and ${market.scheduleCost / 100} US cents a scheduled call, which`,
+    `is armed when it earns ${market.armingFloorPercent} % of its cost, with agents spread evenly over the`,
+    'slots and their records not batched.',
   ]
 }
 
@@ -73,9 +88,10 @@ function offerReportLines(
 export async function reportOffer(
   call: OperatorCall,
   reader: PublicClient,
-  terms: OfferTerms,
+  { terms, arming }: { readonly terms: OfferTerms; readonly arming: Arming },
 ): Promise<void> {
-  const market = await readMarket(reader, call.config.PERIODS_PER_PURCHASE)
+  const { PERIODS_PER_PURCHASE: periodsPerPurchase } = call.config
+  const market = { ...arming, ...(await readMarket(reader)), periodsPerPurchase }
   const economics = offerEconomics(terms, market)
   if (call.has('json')) {
     const figures = { ...terms, market, ...economics }

@@ -1,5 +1,13 @@
+import { accessWindowAbi } from '@tallystick/contracts'
+import { formatHbar } from '@tallystick/x402/hedera'
 import type { Address } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  contractTransaction,
+  createSendingClient,
+  WEIBAR_PER_TINYBAR,
+} from '../adapters/ledger-client.ts'
 import {
   type DeployedStack,
   PURCHASE_TINYBAR,
@@ -52,9 +60,82 @@ test('status says what is running out', async () => {
   const { out } = await stack.run(['status'], environment)
   expect(out).toContain('! The reserve arms 0 more renewals')
   expect(out).not.toContain('! The recorder')
-  const alone = await stack.run(['status'], { ...environment, RECORDER_KEY: '' })
-  expect(alone.out).toContain('Set PAY_TO and RECORDER_KEY')
+  const alone = await stack.run(['status'], { ...environment, PAY_TO: '', RECORDER_KEY: '' })
+  expect(alone.out).toContain('Set PAY_TO to see')
   const deaf = await stack.run(['status'], { ...environment, MIRROR_URL: 'http://127.0.0.1:1' })
   expect(deaf).toMatchObject({ code: 0 })
   expect(deaf.out).toContain('Earnings against costs are not known')
 })
+
+const deployed = async (...options: readonly string[]) => {
+  const { out } = await stack.run(['deploy', '--reserve-hbar', '40', ...options])
+  return { ACCESS_CONTRACT: /ACCESS_CONTRACT=(0x[0-9a-f]{40})/.exec(out)?.[1] as Address }
+}
+
+test('status counts the gas of every recorder, one that counts no more included, and warns of the poorest', async () => {
+  const [first, second, spare] = ['recorder', 'agent-8', 'agent-9'].map((name) =>
+    stack.account(name),
+  )
+  const named = [first, second, spare].map((account) => account?.evmAddress)
+  const environment = await deployed('--recorders', named.join(','))
+  let spent = 0n
+  for (const { privateKey = '0x', evmAddress = '0x' } of [first ?? {}, second ?? {}]) {
+    const before = await stack.reader.getBalance({ address: evmAddress })
+    const client = createSendingClient(stack.devnet.rpcUrl)
+    const hash = await client.sendRawTransaction({
+      serializedTransaction: await privateKeyToAccount(privateKey).signTransaction({
+        ...contractTransaction(environment.ACCESS_CONTRACT, {
+          functionName: 'recordUsage',
+          args: [evmAddress, 1, 0n],
+          valueTinybar: 0n,
+          gas: 100_000n,
+        }),
+        type: 'legacy',
+        chainId: stack.devnet.chainId,
+        nonce: await client.getTransactionCount({ address: evmAddress }),
+        gasPrice: await client.getGasPrice(),
+      }),
+    })
+    await client.waitForTransactionReceipt({ hash, pollingInterval: 50 })
+    spent += before - (await stack.reader.getBalance({ address: evmAddress }))
+  }
+  expect(spent).toBeGreaterThan(0n)
+  expect(await stack.run(['recorders', 'remove', named[1] ?? ''], environment)).toMatchObject({
+    code: 0,
+  })
+  const { out } = await stack.run(['status'], { ...environment, RECORDER_KEY: '' })
+  expect(out).toContain(`- recorder ${formatHbar(spent / WEIBAR_PER_TINYBAR)} for counting calls`)
+  const listed = Array.from(out.matchAll(/^Recorder +(0x[0-9a-f]{40}) holds/gm), ([, one]) => one)
+  expect(listed).toEqual([named[0], named[2]])
+  expect(out).not.toContain('! The recorder')
+  await stack.devnet.controls.setBalanceTinybar(spare?.evmAddress ?? '0x', 1n)
+  const poor = (await stack.run(['status'], environment)).out
+  expect(poor).toContain('! The recorder holds 0.00000001 HBAR')
+}, 60_000)
+
+test('status has a row for each slot: when its windows end, its agents, and whether the next renewal is armed', async () => {
+  const environment = await deployed('--period-seconds', '3600', '--slot-seconds', '900')
+  expect((await stack.run(['status'], environment)).out).not.toContain('Slot ')
+  for (const name of ['agent-6', 'agent-7']) {
+    const from = stack.account(name)
+    const id = await stack.pay({ from, amountTinybar: PURCHASE_TINYBAR })
+    expect(await stack.run(['payments', 'open', id], environment)).toMatchObject({ code: 0 })
+  }
+  const windowOf = {
+    abi: accessWindowAbi,
+    address: environment.ACCESS_CONTRACT,
+    functionName: 'windowOf',
+    args: [stack.account('agent-6').evmAddress, BigInt(Math.floor(stack.clock.unixMs() / 1000))],
+  } as const
+  const { expiresAt, schedule } = await stack.reader.readContract(windowOf)
+  const end = new Date(Number(expiresAt) * 1000).toISOString().replace('.000Z', 'Z')
+  const { out } = await stack.run(['status'], environment)
+  const [, next = '', rest] = /^Slot +(\S+) and every 3600 s: (.+)$/m.exec(out) ?? []
+  expect((Number(expiresAt) - Date.parse(next) / 1000) % 3600).toBe(0)
+  expect(rest).toBe(`2 agents, armed for ${end} by 0.0.${BigInt(schedule)}`)
+}, 60_000)
+
+test('status does not read slots one by one where thousands are possible', async () => {
+  const environment = await deployed('--period-seconds', '3600', '--slot-seconds', '1')
+  expect((await stack.run(['status'], environment)).out).toMatch(/^Slots +not listed: over 128/m)
+}, 60_000)

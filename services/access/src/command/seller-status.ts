@@ -1,22 +1,25 @@
-// `status`: the offer, the books, earnings against costs so far, and what is running out. It needs nobody's key.
+// `status`: the offer, the books, the slots, earnings against costs so far, and what is running out. It needs nobody's key.
 import { accessWindowAbi } from '@tallystick/contracts'
 import { LedgerUnavailable } from '@tallystick/x402'
-import { createMirrorNode, formatHbar } from '@tallystick/x402/hedera'
-import { privateKeyToAddress } from 'viem/accounts'
+import { createMirrorNode, formatHbar, type MirrorNode } from '@tallystick/x402/hedera'
+import type { Address } from 'viem'
 import { offeredGasPrice, WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
 import { createMirrorSellerHistory } from '../adapters/mirror-seller-history.ts'
 import { readArmingGas } from '../adapters/viem-access-contract.ts'
 import { forwardGas } from '../adapters/viem-contract-sender.ts'
 import { fullBatchTinybar } from '../adapters/viem-usage-ledger.ts'
-import { alertLimits, keyHex } from '../config.ts'
+import { alertLimits } from '../config.ts'
 import { createSellerAccount, type SellerAccount } from '../domain/seller-account.ts'
 import { findingsOf } from '../domain/seller-alerts.ts'
+import { readSlots, slotRows } from './contract-slots.ts'
+import { readArming } from './offer-report.ts'
 import { type ContractView, lookAtContract } from './operator-contract.ts'
 import { needed, type OperatorCall, type OperatorVerb } from './operator-verb.ts'
 
 type Row = readonly [string, string]
 
-async function readContract({ reader, address }: ContractView) {
+async function readContract(view: ContractView) {
+  const { reader, address } = view
   const contract = { abi: accessWindowAbi, address } as const
   const [books, [offerId, terms], canArm, isPaused, balanceWeibar, gasPriceWeibar, armingGas] =
     await Promise.all([
@@ -28,7 +31,9 @@ async function readContract({ reader, address }: ContractView) {
       reader.getGasPrice(),
       readArmingGas(reader, address),
     ])
-  return { books, offerId, terms, canArm, isPaused, balanceWeibar, gasPriceWeibar, armingGas }
+  const [arming, slots] = await Promise.all([readArming(view), readSlots(view)])
+  const prices = { gasPriceWeibar, armingGas, arming }
+  return { books, offerId, terms, canArm, isPaused, balanceWeibar, slots, ...prices }
 }
 
 type Contract = Awaited<ReturnType<typeof readContract>>
@@ -47,25 +52,45 @@ const contractRows = (address: string, found: Contract): readonly Row[] => [
   ['Shortfall', formatHbar(found.books.shortfallTinybar)],
   ['Balance', formatHbar(found.balanceWeibar / WEIBAR_PER_TINYBAR)],
   ['Gas price', `${found.gasPriceWeibar / WEIBAR_PER_TINYBAR} tinybar`],
+  [
+    'Arming',
+    `a scheduled call is reckoned at ${found.arming.scheduleCost / 100} US cents and armed when it earns ${found.arming.armingFloorPercent} %`,
+  ],
 ]
 
 const accountRows = (account: SellerAccount): readonly Row[] => [
   ['So far', `${formatHbar(account.earnedTinybar)} earned since the contract was made`],
   ['- reserve', `${formatHbar(account.renewalsTinybar)} for renewals`],
   ['- payTo', `${formatHbar(account.forwardsTinybar)} for forwarding payments`],
-  ['- recorder', `${formatHbar(account.recordsTinybar)} for counting calls`],
+  ['- recorder', `${formatHbar(account.recordsTinybar)} for counting calls, all recorders`],
   ['Profit', formatHbar(account.profitTinybar)],
 ]
 
-/** Earnings against costs, and what is running out, where the accounts are known. */
-async function readSeller(call: OperatorCall, found: Contract) {
+/** The accounts that may count calls now, of those that ever might, and what each holds. */
+async function readRecorders(view: ContractView, mirror: MirrorNode, named: readonly Address[]) {
+  const found = await Promise.all(
+    named.map(async (recorder) => {
+      const [isRecorder, account] = await Promise.all([
+        view.reader.readContract({
+          abi: accessWindowAbi,
+          address: view.address,
+          functionName: 'isRecorder',
+          args: [recorder],
+        }),
+        mirror.account(recorder),
+      ])
+      return { recorder, isRecorder, tinybar: account?.balanceTinybar ?? 0n }
+    }),
+  )
+  return found.filter(({ isRecorder }) => isRecorder)
+}
+
+/** Earnings against costs, who counts calls, and what is running out. Throws LedgerUnavailable. */
+async function readSeller(call: OperatorCall, found: Contract, payTo: string) {
   const { config, clock } = call
-  const { PAY_TO: payTo, RECORDER_KEY: key } = config
-  if (payTo === undefined || key === undefined) return undefined
-  const recorder = privateKeyToAddress(keyHex(key))
   const address = needed(config, 'ACCESS_CONTRACT')
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
-  const history = createMirrorSellerHistory({ mirror, clock, contract: address, payTo, recorder })
+  const history = createMirrorSellerHistory({ mirror, clock, contract: address, payTo })
   const reader = createSellerAccount({
     contract: { books: async () => found.books },
     history,
@@ -73,28 +98,31 @@ async function readSeller(call: OperatorCall, found: Contract) {
   })
   let account = await reader.read()
   while (!account.isComplete) account = await reader.read()
-  const [payToAccount, recorderAccount] = await Promise.all([
+  const [payToAccount, recorders] = await Promise.all([
     mirror.account(payTo),
-    mirror.account(recorder),
+    lookAtContract(config, (view) => readRecorders(view, mirror, account.recorders)),
   ])
   const price = found.gasPriceWeibar
+  const poorest = recorders.map(({ tinybar }) => tinybar).toSorted((a, b) => (a < b ? -1 : 1))[0]
   const figures = {
     renewalsReserveCanArm: Number(found.canArm),
     earnedTinybar: found.books.earnedTinybar,
-    recorderTinybar: recorderAccount?.balanceTinybar ?? 0n,
+    recorderTinybar: poorest ?? 0n,
     batchTinybar: fullBatchTinybar(price),
     floatTinybar: payToAccount?.balanceTinybar ?? 0n,
     purchaseTinybar: found.terms.priceTinybar * BigInt(config.PERIODS_PER_PURCHASE),
     forwardTinybar: forwardGas(found.armingGas, offeredGasPrice(price)),
   }
   const low = Object.values(findingsOf(figures, alertLimits(config), 0n))
-  return { account, alerts: low.filter(({ headroom }) => headroom < 1).map(({ text }) => text) }
+  const alerts = low.filter(({ headroom }) => headroom < 1).map(({ text }) => text)
+  return { account, recorders, alerts }
 }
 
 export const status: OperatorVerb = {
   name: 'status',
   usage: '',
-  summary: 'the offer, the books, earnings against costs so far, and what is running out',
+  summary:
+    'the offer, the books, the slots, earnings against costs so far, and what is running out',
   options: {},
   wordsMax: 0,
   needs: ['ACCESS_CONTRACT'],
@@ -103,10 +131,14 @@ export const status: OperatorVerb = {
     const found = await lookAtContract(call.config, readContract)
     const print = ([name, value]: Row) => call.print(`${name.padEnd(10)} ${value}`)
     contractRows(address, found).forEach(print)
+    slotRows(found.slots, Math.floor(call.clock.unixMs() / 1000)).forEach(print)
+    const { PAY_TO: payTo } = call.config
+    if (payTo === undefined)
+      return call.print('Set PAY_TO to see earnings against costs so far, and the recorders.')
     try {
-      const seller = await readSeller(call, found)
-      if (seller === undefined)
-        return call.print('Set PAY_TO and RECORDER_KEY to see earnings against costs so far.')
+      const seller = await readSeller(call, found, payTo)
+      for (const { recorder, tinybar } of seller.recorders)
+        print(['Recorder', `${recorder} holds ${formatHbar(tinybar)}`])
       accountRows(seller.account).forEach(print)
       for (const text of seller.alerts) call.print(`! ${text}`)
     } catch (error) {

@@ -3,13 +3,16 @@ import { expect, test } from 'vitest'
 import { createFakeContract } from '../testing/fake-contract.ts'
 import { createSellerAccount, type SellerHistory } from './seller-account.ts'
 
+const RECORDER = `0x${'5'.repeat(40)}` as const
+
 /** So many gas payments of one tinybar each, a second apart. */
 function historyOf(payments: number) {
   const asked: string[] = []
   const history: SellerHistory = {
     createdAt: async () => '0.000000000',
-    async *movementsAfter() {
-      yield* []
+    async *movementsAfter(after) {
+      if (after === '0.000000000')
+        yield { kind: 'recorder-set', consensusTimestamp: '1.000000000', recorder: RECORDER }
     },
     async *gasPaidAfter(account, after) {
       if (account === 'payTo') return
@@ -48,4 +51,24 @@ test('a page never waits: it gets what was read last, and at most one read a min
   account.latest()
   account.latest()
   await expect.poll(() => asked).toHaveLength(2)
+})
+
+test('every account that ever counted calls is in the account, from when it was named', async () => {
+  const others = [`0x${'6'.repeat(40)}`, `0x${'7'.repeat(40)}`] as const
+  const { history } = historyOf(3)
+  const named = { kind: 'recorder-set', consensusTimestamp: '1.000000000' } as const
+  const account = createSellerAccount({
+    contract: createFakeContract(),
+    clock: manualClock(0),
+    history: {
+      ...history,
+      async *movementsAfter() {
+        for (const recorder of [RECORDER, ...others, RECORDER]) yield { ...named, recorder }
+      },
+    },
+  })
+  expect(await account.read()).toMatchObject({
+    recordsTinybar: 9n,
+    recorders: [RECORDER, ...others],
+  })
 })

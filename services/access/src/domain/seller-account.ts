@@ -3,25 +3,27 @@
  * Withdrawals and fundings of the reserve are rare events; gas of renewals is what the reserve lost between them.
  */
 import type { Clock } from '@tallystick/service-kit'
+import type { Hex } from './access-window.ts'
 import type { AccessContract } from './ports.ts'
 
-/** One kind of the seller's money movements on the contract. */
-export type SellerMovement = {
-  readonly kind: 'earnings-withdrawn' | 'reserve-withdrawn' | 'reserve-funded'
-  readonly consensusTimestamp: string
-  readonly tinybar: bigint
-}
+/** Money of the seller that moved on the contract, or an account that was told whether it may count calls. */
+export type SellerMovement = { readonly consensusTimestamp: string } & (
+  | {
+      readonly kind: 'earnings-withdrawn' | 'reserve-withdrawn' | 'reserve-funded'
+      readonly tinybar: bigint
+    }
+  | { readonly kind: 'recorder-set'; readonly recorder: Hex }
+)
+
+type GasPaid = { readonly consensusTimestamp: string; readonly tinybar: bigint }
 
 /** The ledger's history of the seller, oldest first. Everything throws x402's LedgerUnavailable. */
 export type SellerHistory = {
   /** Of the contract, `seconds.nanos`. */
   createdAt(): Promise<string>
   movementsAfter(consensusTimestamp: string): AsyncIterable<SellerMovement>
-  /** Gas that an account paid for its own transactions. */
-  gasPaidAfter(
-    account: 'payTo' | 'recorder',
-    consensusTimestamp: string,
-  ): AsyncIterable<Pick<SellerMovement, 'consensusTimestamp' | 'tinybar'>>
+  /** Gas that an account paid for its own transactions; nothing for a recorder that is payTo. */
+  gasPaidAfter(account: 'payTo' | Hex, consensusTimestamp: string): AsyncIterable<GasPaid>
 }
 
 /** Earnings against costs so far, tinybar. Gas that the contract took from earnings lessens both. */
@@ -29,7 +31,10 @@ export type SellerAccount = {
   readonly earnedTinybar: bigint
   readonly renewalsTinybar: bigint
   readonly forwardsTinybar: bigint
+  /** Of all recorders together. */
   readonly recordsTinybar: bigint
+  /** Every account that ever was one. */
+  readonly recorders: readonly Hex[]
   /** Earned less the three. */
   readonly profitTinybar: bigint
   /** Whether the history was read to its end: a long one takes several reads. */
@@ -67,43 +72,45 @@ export function createSellerAccount(deps: {
 }) {
   const { clock, contract, history } = deps
   const moved = { 'earnings-withdrawn': 0n, 'reserve-withdrawn': 0n, 'reserve-funded': 0n }
-  const gas = { payTo: 0n, recorder: 0n }
+  const recorders = new Set<Hex>()
+  const gas = new Map<'payTo' | Hex, bigint>()
   const readOn = createListReader(() => history.createdAt())
   let kept: { readonly account: SellerAccount; readonly untilMs: number } | undefined
   let running: Promise<SellerAccount> | undefined
 
-  const readGas = (account: 'payTo' | 'recorder') =>
+  const readGas = (account: 'payTo' | Hex) =>
     readOn(
       account,
       (after) => history.gasPaidAfter(account, after),
       ({ tinybar }) => {
-        gas[account] += tinybar
+        gas.set(account, (gas.get(account) ?? 0n) + tinybar)
       },
     )
 
   const readAccount = async (): Promise<SellerAccount> => {
-    const isRead = await Promise.all([
-      readOn(
-        'movements',
-        (after) => history.movementsAfter(after),
-        ({ kind, tinybar }) => {
-          moved[kind] += tinybar
-        },
-      ),
-      readGas('payTo'),
-      readGas('recorder'),
-    ])
+    const areMovementsRead = await readOn(
+      'movements',
+      (after) => history.movementsAfter(after),
+      (movement) => {
+        if (movement.kind === 'recorder-set') recorders.add(movement.recorder)
+        else moved[movement.kind] += movement.tinybar
+      },
+    )
+    const isGasRead = await Promise.all(['payTo' as const, ...recorders].map(readGas))
     const books = await contract.books()
     const earnedTinybar = books.earnedTinybar + moved['earnings-withdrawn']
     const left = books.reserveTinybar + books.lockedTinybar - books.shortfallTinybar
     const renewalsTinybar = moved['reserve-funded'] - moved['reserve-withdrawn'] - left
+    const forwardsTinybar = gas.get('payTo') ?? 0n
+    const recordsTinybar = [...recorders].reduce((sum, one) => sum + (gas.get(one) ?? 0n), 0n)
     const account = {
       earnedTinybar,
       renewalsTinybar,
-      forwardsTinybar: gas.payTo,
-      recordsTinybar: gas.recorder,
-      profitTinybar: earnedTinybar - renewalsTinybar - gas.payTo - gas.recorder,
-      isComplete: isRead.every(Boolean),
+      forwardsTinybar,
+      recordsTinybar,
+      recorders: [...recorders],
+      profitTinybar: earnedTinybar - renewalsTinybar - forwardsTinybar - recordsTinybar,
+      isComplete: areMovementsRead && isGasRead.every(Boolean),
     }
     kept = { account, untilMs: clock.unixMs() + KEPT_MS }
     return account

@@ -1,0 +1,102 @@
+// The slots of a contract, for `status`: when windows end, for how many agents, and whether the network will renew them.
+// The offers that ever held say in which seconds windows may end, so that nothing has to be searched for.
+import { accessWindowAbi, accessWindowRules } from '@tallystick/contracts'
+import type { ContractView } from './operator-contract.ts'
+
+/** Slots read at most, one request each: a day in slots of a quarter of an hour, and several offers of four. */
+const SLOTS_MAX = 128
+/** Requests at once: more exceed what a public relay allows. */
+const REQUESTS_AT_ONCE = 16
+/** The contract keeps a slot's period above so many bits. */
+const PERIOD_BITS = 40n
+
+/** A slot that somebody is in; times are Unix seconds. */
+type ContractSlot = {
+  readonly periodSeconds: number
+  /** First end of windows that is not booked. */
+  readonly nextSecond: number
+  readonly agents: number
+  /** Its entity number, 0 where no call is pending. */
+  readonly schedule: bigint
+  readonly scheduledAtSeconds: number
+}
+
+/** `undefined`: more slots are possible than are read one by one. */
+type ContractSlots = readonly ContractSlot[] | undefined
+
+/** In order, a few at once. */
+async function readAll<Key, Found>(
+  keys: readonly Key[],
+  read: (key: Key) => Promise<Found>,
+): Promise<readonly Found[]> {
+  const found: Found[] = []
+  for (let from = 0; from < keys.length; from += REQUESTS_AT_ONCE)
+    found.push(...(await Promise.all(keys.slice(from, from + REQUESTS_AT_ONCE).map(read))))
+  return found
+}
+
+/** Slots in which windows of the offers end, each once; the contract's address spreads them as the contract does it. */
+function slotIdsOf(
+  address: bigint,
+  offers: readonly { readonly periodSeconds: number; readonly slotSeconds: number }[],
+): ReadonlySet<bigint> | undefined {
+  const ids = new Set<bigint>()
+  for (const { periodSeconds, slotSeconds } of offers) {
+    const width = BigInt(slotSeconds)
+    const first = (width - (address % width)) % width
+    for (let second = first; second < BigInt(periodSeconds); second += width) {
+      ids.add((BigInt(periodSeconds) << PERIOD_BITS) | second)
+      if (ids.size > SLOTS_MAX) return undefined
+    }
+  }
+  return ids
+}
+
+/** Every slot of the contract that somebody is in. Throws viem's errors. */
+export async function readSlots({ reader, address }: ContractView): Promise<ContractSlots> {
+  const contract = { abi: accessWindowAbi, address } as const
+  const count = await reader.readContract({ ...contract, functionName: 'offerCount' })
+  const offers = await readAll(
+    Array.from({ length: count }, (_, offerId) => offerId),
+    (offerId) => reader.readContract({ ...contract, functionName: 'offerAt', args: [offerId] }),
+  )
+  const ids = slotIdsOf(BigInt(address), offers)
+  if (ids === undefined) return undefined
+  const slots = await readAll([...ids], async (slotId) => {
+    const read = { ...contract, functionName: 'slotAt', args: [slotId] } as const
+    const [nextSecond, agents, schedule, scheduledAt] = await reader.readContract(read)
+    return {
+      periodSeconds: Number(slotId >> PERIOD_BITS),
+      nextSecond: Number(nextSecond),
+      agents,
+      schedule: BigInt(schedule),
+      scheduledAtSeconds: Number(scheduledAt),
+    }
+  })
+  return slots.filter(({ agents }) => agents > 0)
+}
+
+const time = (seconds: number): string =>
+  new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+
+function callOf({ schedule, scheduledAtSeconds }: ContractSlot, nowSeconds: number): string {
+  if (schedule === 0n) return 'not armed'
+  const at = `${time(scheduledAtSeconds)} by 0.0.${schedule}`
+  const isLost = scheduledAtSeconds + accessWindowRules.overdueSeconds < nowSeconds
+  return isLost ? `LOST, was armed for ${at}` : `armed for ${at}`
+}
+
+/** One row for each slot: the next end of its windows, its agents, and the pending call. */
+export function slotRows(
+  slots: ContractSlots,
+  nowSeconds: number,
+): readonly (readonly [string, string])[] {
+  if (slots === undefined) return [['Slots', `not listed: over ${SLOTS_MAX} are possible`]]
+  return slots.map((slot) => {
+    const { agents, nextSecond, periodSeconds } = slot
+    const missed = Math.max(0, Math.ceil((nowSeconds - nextSecond) / periodSeconds))
+    const end = time(nextSecond + missed * periodSeconds)
+    const who = `${agents} ${agents === 1 ? 'agent' : 'agents'}${missed > 1 ? ' when last booked' : ''}`
+    return ['Slot', `${end} and every ${periodSeconds} s: ${who}, ${callOf(slot, nowSeconds)}`]
+  })
+}
