@@ -12,5 +12,16 @@
  * }) // 0, on the disk
  */
 export { acceptPostgresBackup } from './postgres-backup.ts'
-export { openPostgresJournalStore } from './postgres-journal-store.ts'
+export {
+  PostgresConnection,
+  type PostgresOptions,
+  type PostgresQuery,
+} from './postgres-connection.ts'
+export type { PostgresTransaction } from './postgres-group.ts'
+export { readHeads } from './postgres-heads.ts'
+export {
+  openPostgresJournalReader,
+  openPostgresJournalStore,
+  type PostgresStoreOptions,
+} from './postgres-journal-store.ts'
 export { migratePostgresStore, type PostgresStoreKind } from './postgres-store-kind.ts'

@@ -123,6 +123,68 @@ export function sharedConfigFields(defaults: { readonly port: number; readonly b
   }
 }
 
+const DATABASE_URL_TEXT = 'postgres://user:password@host:port/database; several hosts by commas'
+const CHECKPOINT_SEED_BYTES = 32
+const CHECKPOINT_KEY_TEXT = `an Ed25519 seed: ${CHECKPOINT_SEED_BYTES} bytes in base64`
+
+const isCheckpointKey = (text: string): boolean =>
+  strictBase64(text)?.length === CHECKPOINT_SEED_BYTES
+
+/** Where a service keeps what must last, for its own `z.object`; `storeConfigFault` finds what is missing between them. */
+export function storeConfigFields(of: {
+  readonly databasePath: string
+  /** What the file holds, and what lies beside it. */
+  readonly description: string
+}) {
+  return {
+    DATABASE_PATH: textField('a path')
+      .prefault(of.databasePath)
+      .describe(
+        `${of.description} With DATABASE_URL only this process’s last signed checkpoints are kept beside it.`,
+      ),
+    DATABASE_URL: withFieldMeta(
+      z
+        .string()
+        .regex(/^postgres(?:ql)?:\/\/[^\s/?]+\/[^\s/?]+/, DATABASE_URL_TEXT)
+        .transform((text) => new Secret(text)),
+      { expected: DATABASE_URL_TEXT, isSecret: true },
+    )
+      .optional()
+      .describe(
+        'PostgreSQL instead of the file: postgres://user:password@host:port/database, several hosts by commas.',
+      ),
+    CHECKPOINT_KEY: withFieldMeta(
+      z
+        .string()
+        .refine(isCheckpointKey, CHECKPOINT_KEY_TEXT)
+        .transform((text) => new Secret(text)),
+      { expected: CHECKPOINT_KEY_TEXT, isSecret: true },
+    )
+      .optional()
+      .describe(
+        'Signs checkpoints; required with DATABASE_URL. If unset, a key is created once and kept beside the file.',
+      ),
+  }
+}
+
+/** The variable that is missing: every process on one database signs with the same key, which none may make by itself. */
+export function storeConfigFault(config: {
+  readonly DATABASE_URL?: Secret | undefined
+  readonly CHECKPOINT_KEY?: Secret | undefined
+}): { readonly path: ['CHECKPOINT_KEY']; readonly message: string } | undefined {
+  if (config.DATABASE_URL === undefined || config.CHECKPOINT_KEY !== undefined) return undefined
+  return { path: ['CHECKPOINT_KEY'], message: `${CHECKPOINT_KEY_TEXT}, with DATABASE_URL` }
+}
+
+/** The Ed25519 seed in `CHECKPOINT_KEY`, 32 bytes; undefined if the store makes its own. */
+export function checkpointSeedOf({
+  CHECKPOINT_KEY,
+}: {
+  readonly CHECKPOINT_KEY?: Secret | undefined
+}): Uint8Array | undefined {
+  return CHECKPOINT_KEY === undefined ? undefined : Buffer.from(CHECKPOINT_KEY.reveal(), 'base64')
+}
+
 /** A service's own name in paths, headers or identifiers; the service's description says which. */
 export function serviceNameField(defaultName: string) {
   const expected = 'lower-case letters, digits and dashes, a letter first, at most 32'

@@ -11,11 +11,14 @@ export {
   readConfig,
 } from './config.ts'
 export {
+  checkpointSeedOf,
   httpUrlField,
   integerField,
   secretField,
   serviceNameField,
   sharedConfigFields,
+  storeConfigFault,
+  storeConfigFields,
   strictBase64,
   textField,
   withFieldMeta,

@@ -1,4 +1,4 @@
-import { type Environment, readConfig } from '@tallystick/service-kit'
+import { checkpointSeedOf, type Environment, readConfig } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { gradingConfigSchema, paymentAsset } from './config.ts'
 
@@ -65,6 +65,21 @@ describe('exactly one facilitator', () => {
   ])('$row', ({ environment, variables }) => {
     expect(bad(environment)).toEqual(variables)
   })
+})
+
+test('on PostgreSQL the checkpoint key is required: no process may make one for the others', () => {
+  const DATABASE_URL = 'postgres://grading_app:hunter2@one:5432,two:5432/tallystick'
+  const CHECKPOINT_KEY = Buffer.alloc(32, 65).toString('base64')
+  expect(bad({ FACILITATOR_URL, DATABASE_URL })).toEqual(['CHECKPOINT_KEY'])
+  expect(bad({ FACILITATOR_URL, DATABASE_URL: 'mysql://a/b', CHECKPOINT_KEY: 'short' })).toEqual([
+    'DATABASE_URL',
+    'CHECKPOINT_KEY',
+  ])
+  const reading = read({ FACILITATOR_URL, DATABASE_URL, CHECKPOINT_KEY })
+  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
+  expect(reading.config.DATABASE_URL?.reveal()).toBe(DATABASE_URL)
+  expect(checkpointSeedOf(reading.config)).toEqual(Buffer.alloc(32, 65))
+  expect(JSON.stringify(reading.config)).not.toContain('hunter2')
 })
 
 test('S3: every bad variable is named at once, never with a value', () => {

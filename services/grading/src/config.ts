@@ -4,7 +4,8 @@ import {
   integerField,
   secretField,
   sharedConfigFields,
-  textField,
+  storeConfigFault,
+  storeConfigFields,
   withFieldMeta,
 } from '@tallystick/service-kit'
 import { type EvmAsset, evmChainId, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
@@ -75,9 +76,10 @@ const okxSecret = () => withFieldMeta(secretField(), { expected: okxText, isSecr
 
 const fields = z.object({
   ...sharedConfigFields({ port: 3003, baseUrl: 'http://localhost:3003' }),
-  DATABASE_PATH: textField('a path')
-    .prefault('grading.db')
-    .describe('Ledger file; payments and the checkpoint key are kept beside it.'),
+  ...storeConfigFields({
+    databasePath: 'grading.db',
+    description: 'Ledger file; payments and the checkpoint key are kept beside it.',
+  }),
   PAY_TO: address().describe('Address that receives payments; each ledger file needs its own.'),
   NETWORK: network().prefault(X_LAYER_USDT0.network).describe('CAIP-2 network for payments.'),
   ASSET: asset()
@@ -131,6 +133,8 @@ export const gradingConfigSchema = fields.superRefine(
     const fault = facilitatorFault(config)
     if (fault !== undefined)
       context.addIssue({ code: 'custom', path: [fault], message: facilitatorText })
+    const storeFault = storeConfigFault(config)
+    if (storeFault !== undefined) context.addIssue({ code: 'custom', ...storeFault })
     const { ASSET, NETWORK } = config
     // An address alone is USD₮0 on X Layer; other networks need the token written in full.
     if (ASSET !== undefined && NETWORK !== undefined && parseEvmAsset(ASSET, NETWORK) === undefined)

@@ -9,10 +9,8 @@ import {
   type Service,
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
-import { ledgerOrigin, loadCheckpointSeed } from './adapters/ledger-upkeep.ts'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
-import { openSqliteGradingStore } from './adapters/sqlite-grading-store.ts'
-import { openSqliteReservationStore } from './adapters/sqlite-reservation-store.ts'
+import { closeStores, openStores, type Stores } from './adapters/open-stores.ts'
 import { createGradingApp } from './app.ts'
 import type { GradingConfig } from './config.ts'
 import { createGrader } from './domain/grader.ts'
@@ -41,30 +39,6 @@ export const startRefusal = (error: unknown): string | undefined =>
   error instanceof GradingStoreUnavailable || error instanceof WrongToken
     ? `Grades cannot be served: ${error.message}`
     : undefined
-
-/** Opens the ledger and the reservations, or neither. Throws GradingStoreUnavailable. */
-async function openStores({ config, clock }: GradingServiceOptions) {
-  const { BASE_URL, DATABASE_PATH: databasePath } = config
-  const store = openSqliteGradingStore({
-    databasePath,
-    clock,
-    checkpointSeed: loadCheckpointSeed(databasePath),
-    origin: ledgerOrigin(BASE_URL),
-  })
-  try {
-    return { store, reservations: openSqliteReservationStore({ databasePath, clock }) }
-  } catch (error) {
-    await store.close()
-    throw error
-  }
-}
-
-type Stores = Awaited<ReturnType<typeof openStores>>
-
-async function closeStores({ store, reservations }: Stores): Promise<void> {
-  reservations.close()
-  await store.close()
-}
 
 function tokenVerifier({ BASE_URL, TOKEN_SECRET }: GradingConfig, clock: Clock) {
   if (TOKEN_SECRET === undefined) return undefined
@@ -190,7 +164,10 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
 export async function createGradingService(
   options: GradingServiceOptions,
 ): Promise<GradingService> {
-  const stores = await openStores(options)
+  const { clock, config, logger } = options
+  const onProblem = (error: unknown): void =>
+    logger?.error({ err: error }, 'the ledger has trouble')
+  const stores = await openStores(config, { clock, onProblem })
   try {
     return await build(options, stores)
   } catch (error) {

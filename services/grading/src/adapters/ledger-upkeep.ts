@@ -1,23 +1,16 @@
-/** What an operator does to a ledger: copying it, and signing one that was restored. Also the key and name of its checkpoints. */
+/** What an operator does to a ledger: copying it, and signing one that was restored. */
 import { existsSync } from 'node:fs'
 import {
   acceptSqliteBackup,
   backupSqliteFile,
   backupSqliteStore,
-  checkpointOrigin,
-  loadCheckpointSeed as loadKeptSeed,
   type StoreOwner,
 } from '@tallystick/journal-store'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import type { Secret } from '@tallystick/service-kit'
+import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-store.ts'
+import { serverOf } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
 import { verifySqliteLedger } from './sqlite-verify.ts'
-
-/** The seed that signs a ledger's checkpoints, kept beside the database. Throws GradingStoreUnavailable. */
-export const loadCheckpointSeed = (databasePath: string): Uint8Array =>
-  loadKeptSeed(databasePath, GradingStoreUnavailable)
-
-/** What checkpoints call a service's ledger: its address without a scheme, and `ledger`. */
-export const ledgerOrigin = (baseUrl: string): string => checkpointOrigin(baseUrl, 'ledger')
 
 /**
  * Copies a ledger, and the payments beside it, also of a running service; returns the files written. Throws
@@ -51,21 +44,63 @@ export type AcceptedLedger = {
   readonly last: { readonly size: number; readonly isContinued: boolean } | undefined
 }
 
+/** Makes the ledger's schema in a database, or brings it up to date; its owner's URL. Rejects with GradingStoreUnavailable. */
+export async function migrateLedger(ownerUrl: Secret): Promise<void> {
+  const [{ migratePostgresStore }, { POSTGRES_LEDGER }] = await Promise.all([
+    import('@tallystick/journal-store/postgres'),
+    import('./postgres-schema.ts'),
+  ])
+  await migratePostgresStore(POSTGRES_LEDGER, serverOf(ownerUrl))
+}
+
+type Journal = {
+  readonly size: number
+  readonly signedSize: number | undefined
+  readonly isContinued: boolean
+}
+
+const acceptedOf = ({ isContinued, signedSize, size }: Journal): AcceptedLedger => ({
+  size,
+  last: signedSize === undefined ? undefined : { size: signedSize, isContinued },
+})
+
+function requireIntact(verdict: LedgerVerdict): void {
+  if (verdict.kind === 'intact') return
+  const place = verdict.seq === undefined ? '' : `, at entry ${verdict.seq}`
+  throw new GradingStoreUnavailable(`nothing is accepted: ${verdict.problem}${place}`)
+}
+
 /**
  * Signs a ledger as it is found, so that a restored backup opens again. Apart from its checkpoint it must hold in every
  * way that verifying looks at; what the last checkpoint counted beyond it is given up. Throws GradingStoreUnavailable.
  */
-export async function acceptBackup(owner: StoreOwner): Promise<AcceptedLedger> {
+export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<AcceptedLedger> {
+  if (url !== undefined) return acceptDatabase(owner, url)
   const database = openGradingDatabase(owner.databasePath)
   try {
-    const verdict = await verifySqliteLedger(database, { kind: 'absent' })
-    if (verdict.kind === 'broken')
-      throw new GradingStoreUnavailable(
-        `nothing is accepted: ${verdict.problem}${verdict.seq === undefined ? '' : `, at entry ${verdict.seq}`}`,
-      )
+    requireIntact(await verifySqliteLedger(database, { kind: 'absent' }))
   } finally {
     database.close()
   }
-  const { isContinued, signedSize, size } = acceptSqliteBackup(LEDGER, owner).ledger
-  return { size, last: signedSize === undefined ? undefined : { size: signedSize, isContinued } }
+  return acceptedOf(acceptSqliteBackup(LEDGER, owner).ledger)
+}
+
+async function acceptDatabase(owner: StoreOwner, url: Secret): Promise<AcceptedLedger> {
+  const [{ acceptPostgresBackup, openPostgresJournalReader }, { POSTGRES_LEDGER }, verify] =
+    await Promise.all([
+      import('@tallystick/journal-store/postgres'),
+      import('./postgres-schema.ts'),
+      import('./postgres-verify.ts'),
+    ])
+  const options = { ...owner, ...serverOf(url) }
+  const reader = await openPostgresJournalReader<'ledger'>(POSTGRES_LEDGER, {
+    ...options,
+    checkpoint: 'unchecked',
+  })
+  try {
+    requireIntact(await verify.verifyPostgresLedger(reader.read, { kind: 'absent' }))
+  } finally {
+    await reader.close()
+  }
+  return acceptedOf((await acceptPostgresBackup<'ledger'>(POSTGRES_LEDGER, options)).ledger)
 }

@@ -15,7 +15,7 @@ import type { MutableTruth } from '../domain/truth-table.ts'
 import { appendEntry } from './stored-rows.ts'
 
 /** An engine's tables within a write. */
-type LedgerTables = {
+export type LedgerTables = {
   readonly ledger: Parameters<typeof appendEntry>[0]
   readonly events: {
     read(path: string): EventState | undefined

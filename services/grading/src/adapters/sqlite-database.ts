@@ -12,6 +12,9 @@ import {
 } from '@tallystick/journal-store'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 
+/** Files the words of all events. */
+const FILE_WORDS = `INSERT INTO event_words (rowid, words) SELECT id, 'sport' || replace(replace(sport, '_', ''), '-', '') || words FROM events;`
+
 /** The ledger's store, which several processes may write. */
 export const LEDGER = {
   applicationId: 0x54616c47, // TalG
@@ -64,7 +67,7 @@ CREATE TABLE meta (
 CREATE VIRTUAL TABLE event_words USING fts5 (
   words, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
 );
-INSERT INTO event_words (rowid, words) SELECT id, 'sport' || replace(replace(sport, '_', ''), '-', '') || words FROM events;`,
+${FILE_WORDS}`,
     'CREATE INDEX events_by_sport ON events (sport, start_at);',
     // Keys of both teams by event, for names in picks.
     `

@@ -15,18 +15,21 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { loadCheckpointSeed as loadKeptSeed } from '@tallystick/journal-store'
 import { systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { readFootballData } from '../ingest/football-data.ts'
 import { ingestPayload } from '../ingest/ingest-payload.ts'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
-import { loadCheckpointSeed } from './ledger-upkeep.ts'
 import { openGradingDatabase } from './sqlite-database.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
 const NOW_SECONDS = 1_780_000_000
+
+const loadCheckpointSeed = (databasePath: string) =>
+  loadKeptSeed(databasePath, GradingStoreUnavailable)
 
 let folder = ''
 let path = ''

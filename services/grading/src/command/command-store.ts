@@ -1,35 +1,32 @@
 import { existsSync } from 'node:fs'
+import { storeConfigFault } from '@tallystick/service-kit'
 import { BadUsage, type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { z } from 'zod'
-import { ledgerOrigin, loadCheckpointSeed } from '../adapters/ledger-upkeep.ts'
-import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
+import { openLedger, type StoreConfig } from '../adapters/open-stores.ts'
 import { gradingConfigSchema } from '../config.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 
 /** The service's variables that opening its ledger needs. */
-const { BASE_URL, DATABASE_PATH } = gradingConfigSchema.shape
-const storeConfig = z.object({ DATABASE_PATH, BASE_URL })
+const { BASE_URL, CHECKPOINT_KEY, DATABASE_PATH, DATABASE_URL } = gradingConfigSchema.shape
+const storeConfig = z.object({ DATABASE_PATH, DATABASE_URL, CHECKPOINT_KEY, BASE_URL })
 
 /** Reads the ledger's variables. Throws BadUsage, naming every bad one. */
-export function readStoreConfig(terminal: CommandTerminal) {
-  return readVariables(terminal, storeConfig)
+export function readStoreConfig(terminal: CommandTerminal): StoreConfig {
+  const config = readVariables(terminal, storeConfig)
+  const fault = storeConfigFault(config)
+  if (fault !== undefined) throw new BadUsage(`${fault.path[0]}: ${fault.message}.`)
+  return config
 }
 
-/** The path of an existing ledger. Throws BadUsage if there is none: a mistyped path must not pass for an empty ledger. */
-export function existingLedger(terminal: CommandTerminal): string {
-  const { DATABASE_PATH: databasePath } = readStoreConfig(terminal)
-  if (!existsSync(databasePath)) throw new BadUsage('There is no ledger at DATABASE_PATH.')
-  return databasePath
-}
-
-/** The ledger's place and checkpoint signer; creates the key if there is none. */
-export function ledgerOptions(terminal: CommandTerminal) {
-  const { DATABASE_PATH: databasePath, BASE_URL: baseUrl } = readStoreConfig(terminal)
-  return {
-    databasePath,
-    checkpointSeed: loadCheckpointSeed(databasePath),
-    origin: ledgerOrigin(baseUrl),
-  }
+/**
+ * Where an existing ledger is. Throws BadUsage if its file is not there: a mistyped path must not pass for an empty ledger.
+ * A database without one is refused when it is opened.
+ */
+export function existingLedger(terminal: CommandTerminal): StoreConfig {
+  const config = readStoreConfig(terminal)
+  if (config.DATABASE_URL === undefined && !existsSync(config.DATABASE_PATH))
+    throw new BadUsage('There is no ledger at DATABASE_PATH.')
+  return config
 }
 
 /** Like withStore, but never creates a ledger. */
@@ -49,7 +46,7 @@ export async function withStore<Result>(
   checkpoint: 'checked' | 'unchecked' = 'checked',
 ): Promise<Result> {
   const { clock } = terminal
-  const store = openSqliteGradingStore({ ...ledgerOptions(terminal), clock, checkpoint })
+  const store = await openLedger(readStoreConfig(terminal), { clock, checkpoint })
   try {
     return await use(store)
   } finally {

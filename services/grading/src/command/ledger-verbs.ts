@@ -11,9 +11,10 @@ import {
   type ExitCode,
 } from '@tallystick/service-kit/command'
 import { type AcceptedLedger, acceptBackup, backupGrading } from '../adapters/ledger-upkeep.ts'
+import { ledgerOwner } from '../adapters/open-stores.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
 import { exportLines, verifyExport } from '../domain/ledger-export.ts'
-import { existingLedger, ledgerOptions, withLedger } from './command-store.ts'
+import { existingLedger, withLedger } from './command-store.ts'
 
 function printBroken(
   terminal: CommandTerminal,
@@ -99,7 +100,9 @@ export const backupVerb: CommandVerb = {
   run: async ({ terminal, words }) => {
     const [targetPath] = words
     if (targetPath === undefined) throw new BadUsage('Name the file to write the backup to.')
-    const databasePath = existingLedger(terminal)
+    const { DATABASE_PATH: databasePath, DATABASE_URL } = existingLedger(terminal)
+    if (DATABASE_URL !== undefined)
+      throw new BadUsage('The server backs up its databases itself: docs/how-to/postgres.md.')
     for (const path of await backupGrading({ databasePath, targetPath }))
       terminal.print(`${path}: written and checked.`)
     terminal.print(
@@ -124,8 +127,8 @@ export const acceptBackupVerb: CommandVerb = {
   options: {},
   wordsMax: 0,
   run: async ({ terminal }) => {
-    existingLedger(terminal)
-    const accepted = await acceptBackup(ledgerOptions(terminal))
+    const config = existingLedger(terminal)
+    const accepted = await acceptBackup(ledgerOwner(config), config.DATABASE_URL)
     terminal.print(`${accepted.size} entries accepted; ${givenUp(accepted)}.`)
     return EXIT.done
   },

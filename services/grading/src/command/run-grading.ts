@@ -5,6 +5,7 @@ import {
   runCommand,
 } from '@tallystick/service-kit/command'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { migrateVerb } from './database-verbs.ts'
 import { importVerb, seedVerb } from './import-verb.ts'
 import { acceptBackupVerb, backupVerb, exportVerb, verifyVerb } from './ledger-verbs.ts'
 import { tableVerb } from './table-verb.ts'
@@ -20,10 +21,11 @@ const verbs: readonly CommandVerb[] = [
   tokenVerb,
   backupVerb,
   acceptBackupVerb,
+  migrateVerb,
 ]
 
 const NOTES = [
-  'Reads the service’s environment: DATABASE_PATH, BASE_URL, TOKEN_SECRET (or TOKEN_SECRET_FILE).',
+  'Reads the service’s environment: DATABASE_PATH, BASE_URL, TOKEN_SECRET (or TOKEN_SECRET_FILE); on PostgreSQL DATABASE_URL and CHECKPOINT_KEY too.',
   'Exit codes: 0 done or intact; 1 broken, refused or out of reach; 2 bad argument, variable or input.',
 ]
 

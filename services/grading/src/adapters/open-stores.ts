@@ -1,0 +1,87 @@
+/** Which engine keeps the ledger and the reservations: PostgreSQL where a connection string names one, else SQLite's files. */
+import { checkpointOrigin, loadCheckpointSeed, type StoreOwner } from '@tallystick/journal-store'
+import type { PostgresOptions } from '@tallystick/journal-store/postgres'
+import {
+  type Clock,
+  checkpointSeedOf,
+  pause,
+  type Secret,
+  systemClock,
+} from '@tallystick/service-kit'
+import type { ReservationStore } from '@tallystick/x402'
+import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { openSqliteGradingStore } from './sqlite-grading-store.ts'
+import { openSqliteReservationStore } from './sqlite-reservation-store.ts'
+
+/** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
+export type StoreConfig = {
+  readonly DATABASE_PATH: string
+  readonly DATABASE_URL?: Secret | undefined
+  readonly CHECKPOINT_KEY?: Secret | undefined
+  readonly BASE_URL: string
+}
+
+/** Whose checkpoints: a key is made beside the file if there is none. Throws GradingStoreUnavailable. */
+export function ledgerOwner(config: StoreConfig): StoreOwner {
+  const { BASE_URL, DATABASE_PATH: databasePath } = config
+  return {
+    databasePath,
+    checkpointSeed:
+      checkpointSeedOf(config) ?? loadCheckpointSeed(databasePath, GradingStoreUnavailable),
+    origin: checkpointOrigin(BASE_URL, 'ledger'),
+  }
+}
+
+/** How to reach the server. Retries wait in real time, whatever clock a test brings. */
+export const serverOf = (url: Secret): Omit<PostgresOptions, 'Unavailable'> => ({
+  url: url.reveal(),
+  pause: (ms) => pause(systemClock, ms),
+})
+
+type LedgerOpening = {
+  readonly clock: Clock
+  /** `unchecked` opens also what its last checkpoint refuses: for verifying it. */
+  readonly checkpoint?: 'checked' | 'unchecked'
+  /** Told of what goes wrong in the background. */
+  readonly onProblem?: (error: unknown) => void
+}
+
+/** Opens the ledger. Rejects with GradingStoreUnavailable. */
+export async function openLedger(
+  config: StoreConfig,
+  opening: LedgerOpening,
+): Promise<GradingStore> {
+  const { DATABASE_URL } = config
+  const options = { ...ledgerOwner(config), ...opening }
+  if (DATABASE_URL === undefined) return openSqliteGradingStore(options)
+  // Who keeps a file loads no driver.
+  const { openPostgresGradingStore } = await import('./postgres-grading-store.ts')
+  return openPostgresGradingStore({ ...options, ...serverOf(DATABASE_URL) })
+}
+
+type OpenReservations = ReservationStore & { close(): void | Promise<void> }
+
+async function openReservations(config: StoreConfig, clock: Clock): Promise<OpenReservations> {
+  const { DATABASE_PATH: databasePath, DATABASE_URL } = config
+  if (DATABASE_URL === undefined) return openSqliteReservationStore({ databasePath, clock })
+  const { openPostgresReservationStore } = await import('./postgres-reservation-store.ts')
+  return openPostgresReservationStore({ ...serverOf(DATABASE_URL), clock })
+}
+
+/** Opens the ledger and the reservations, or neither. Rejects with GradingStoreUnavailable. */
+export async function openStores(config: StoreConfig, opening: LedgerOpening) {
+  const store = await openLedger(config, opening)
+  try {
+    return { store, reservations: await openReservations(config, opening.clock) }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+export type Stores = Awaited<ReturnType<typeof openStores>>
+
+export async function closeStores({ store, reservations }: Stores): Promise<void> {
+  await reservations.close()
+  await store.close()
+}

@@ -1,0 +1,265 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { leafHash } from '@tallystick/hashchain'
+import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
+import { manualClock } from '@tallystick/service-kit'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describeGradingStore } from '../domain/grading-store.contract.ts'
+import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { exportLines } from '../domain/ledger-export.ts'
+import { calibrationColumn } from '../domain/truth-rows.ts'
+import { sameTruth } from '../domain/truth-table.ts'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
+import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
+import {
+  sampleBatch,
+  sampleEvent,
+  sampleObservation,
+  samplePick,
+  samplePrices,
+  scored,
+} from '../testing/samples.fixture.ts'
+import { openSqliteGradingStore } from './sqlite-grading-store.ts'
+
+const settled = (index: number) =>
+  sampleObservation({
+    event: sampleEvent({ path: `soccer/match-${index}`, home: `Team ${index % 7}` }),
+    snapshots: [
+      samplePrices({
+        odds: { home: '2.1', draw: '3.5', away: '3.7' },
+        capturedAtSeconds: 1_780_300_000,
+      }),
+    ],
+    closes: [samplePrices()],
+    outcomes: scored(index % 3, index % 2),
+  })
+
+const settledOnes = (count: number) =>
+  sampleBatch(Array.from({ length: count }, (_, index) => settled(index)))
+
+const textOf = async (store: GradingStore): Promise<string> => {
+  const lines: string[] = []
+  for await (const line of exportLines(store)) lines.push(line)
+  return lines.join('\n')
+}
+
+const COLUMN = { population: 'mechanical', basis: 'fair', scope: 'all' } as const
+
+const verdict = async (ledger: PostgresLedger) =>
+  (await ledger.open({ checkpoint: 'unchecked' })).verify()
+
+describe.skipIf(postgresMissing !== undefined)(
+  `the ledger on PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    let ledgers: ReturnType<typeof startLedgerServer>
+    beforeAll(() => {
+      ledgers = startLedgerServer()
+    })
+    afterEach(() => ledgers.endLedgers())
+    afterAll(() => ledgers.end())
+
+    const opened = async () => (await ledgers.ledger()).open()
+    const written = async (): Promise<PostgresLedger> => {
+      const ledger = await ledgers.ledger()
+      const store = await ledger.open()
+      await store.ingest(settledOnes(300))
+      await store.close()
+      return ledger
+    }
+
+    describeGradingStore('PostgreSQL', opened)
+
+    test('a ledger outlives its process: entries, tree, truth and picks', async () => {
+      const ledger = await ledgers.ledger()
+      const first = await ledger.open()
+      await first.ingest(settledOnes(300))
+      const { pay } = createGraderFixture(first)
+      const card = await pay(samplePick({ market: 'soccer/new.match/1x2/ft' }))
+      const [head, truth] = [await first.head(), await first.truth()]
+      const rows = calibrationColumn(truth, COLUMN)
+      await first.close()
+      const second = await ledger.open()
+      expect(await second.head()).toEqual(head)
+      expect(calibrationColumn(await second.truth(), COLUMN)).toEqual(rows)
+      expect(rows.total.n).toBe(900)
+      expect(await second.pickByReceipt(card.receipt ?? '')).toBeDefined()
+      expect(await second.verify()).toMatchObject({ kind: 'intact', entries: 901 })
+    })
+
+    test('of both engines hashes, exports and checkpoints are byte for byte the same', async () => {
+      const ledger = await ledgers.ledger()
+      const clock = manualClock(1_780_000_000_000)
+      const { checkpointSeed, origin } = ledger.identity
+      const databasePath = join(ledger.folder, 'grading.db')
+      const sqlite = openSqliteGradingStore({ databasePath, checkpointSeed, origin, clock })
+      const database = new DatabaseSync(databasePath)
+      const secret = database.prepare("SELECT value FROM meta WHERE name = 'payer_secret'").get()
+      database.close()
+      await ledger.tamper(
+        `UPDATE grading.meta SET value = '${String(secret?.['value'])}' WHERE name = 'payer_secret'`,
+      )
+      const postgres = await ledger.open()
+      for (const store of [postgres, sqlite]) {
+        await store.ingest(settledOnes(300))
+        await store.ingest(
+          sampleBatch([
+            sampleObservation({
+              event: sampleEvent({ path: 'soccer/match-3' }),
+              outcomes: scored(9, 9),
+            }),
+          ]),
+        )
+        const { pay } = createGraderFixture(store)
+        for (const name of ['a', 'b'])
+          await pay(samplePick({ market: `soccer/new.${name}/1x2/ft` }))
+      }
+      expect(await textOf(postgres)).toBe(await textOf(sqlite))
+      const tables = [await postgres.truth(), await sqlite.truth()] as const
+      expect(sameTruth(...tables)).toBe(true)
+      await sqlite.close()
+    })
+
+    test('two processes write and read: each sees what the other wrote, and the tree has no fork', async () => {
+      const ledger = await ledgers.ledger()
+      const [one, other] = [await ledger.open(), await ledger.open()]
+      await Promise.all(
+        Array.from({ length: 30 }, (_, index) =>
+          (index % 2 === 0 ? one : other).ingest(sampleBatch([settled(index), settled(index + 1)])),
+        ),
+      )
+      const isSame = async () =>
+        JSON.stringify([(await one.head()).size, (await one.truth()).asOfSeq]) ===
+        JSON.stringify([(await other.head()).size, (await other.truth()).asOfSeq])
+      await expect.poll(isSame).toBe(true)
+      expect((await one.truth()).asOfSeq).toBe((await one.head()).size)
+      expect(calibrationColumn(await one.truth(), COLUMN)).toEqual(
+        calibrationColumn(await other.truth(), COLUMN),
+      )
+      expect(await one.head()).toEqual(await other.head())
+      expect(await other.verify()).toMatchObject({ kind: 'intact', entries: 93 })
+    })
+
+    test('what one process corrected is not graded by the other as it was', async () => {
+      const ledger = await ledgers.ledger()
+      const [one, other] = [await ledger.open(), await ledger.open()]
+      await one.ingest(sampleBatch([settled(1)]))
+      expect(await other.events(['soccer/match-1'])).toHaveLength(1)
+      const corrected = sampleObservation({ event: settled(1).event, outcomes: scored(7, 7) })
+      await one.ingest(sampleBatch([corrected]))
+      const score = async () => (await other.events(['soccer/match-1']))[0]?.outcomes[0]?.score
+      await expect.poll(score).toEqual({ home: 7, away: 7 })
+    })
+
+    test('concurrent writes share commits and lose nothing', async () => {
+      const store = await opened()
+      await Promise.all(
+        Array.from({ length: 200 }, (_, index) => store.ingest(sampleBatch([settled(index)]))),
+      )
+      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 600 })
+    })
+
+    test('a write that is a bug of its own fails by itself, and leaves nothing in memory', async () => {
+      const store = await opened()
+      await store.ingest(sampleBatch([settled(1)]))
+      const before = calibrationColumn(await store.truth(), COLUMN)
+      const cyclic: Record<string, unknown> = {}
+      cyclic['self'] = cyclic
+      const bad = sampleObservation({
+        event: settled(1).event,
+        outcomes: [{ period: 'ft', status: 'final', results: cyclic as never }],
+      })
+      const results = await Promise.allSettled([
+        store.markPayload({ rawSha256: 'aa', feed: 'manual', receivedAtSeconds: 1 }),
+        store.ingest(
+          sampleBatch([
+            sampleObservation({ event: settled(1).event, outcomes: scored(5, 5) }),
+            bad,
+          ]),
+        ),
+        store.ingest(sampleBatch([settled(2)])),
+      ])
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+      expect(results[1]?.status === 'rejected' && results[1].reason).not.toBeInstanceOf(
+        GradingStoreUnavailable,
+      )
+      expect(await store.hasPayload('aa')).toBe(true)
+      expect(calibrationColumn(await store.truth(), COLUMN).total.n).toBe(2 * before.total.n)
+      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 6 })
+    })
+
+    test('no role of the service changes an entry or a pick, and triggers stop their owner', async () => {
+      const ledger = await ledgers.ledger()
+      const store = await ledger.open()
+      await store.ingest(sampleBatch([settled(1)]))
+      for (const sql of [
+        "UPDATE grading.entries SET text = 'x'",
+        'DELETE FROM grading.entries',
+        'DELETE FROM grading.picks',
+        "UPDATE grading.picks SET payer = 'x'",
+        'TRUNCATE grading.picks',
+      ]) {
+        await expect(runSql(ledger.url, sql)).rejects.toThrow(/permission denied/)
+        await expect(runSql(ledger.ownerUrl, sql)).rejects.toThrow(/only grows/)
+      }
+      for (const sql of [
+        "INSERT INTO grading.entries VALUES (9, sha256('x'), NULL, 'x')",
+        'UPDATE grading.journals SET size = 0',
+        "UPDATE grading.meta SET value = 'x'",
+        'DELETE FROM grading.payloads',
+        'DELETE FROM grading.truth',
+      ])
+        await expect(runSql(ledger.url, sql)).rejects.toThrow(/permission denied/)
+    })
+
+    describe('what was altered behind the triggers is found', () => {
+      test.each([
+        {
+          what: 'a leaf',
+          sql: "UPDATE grading.entries SET leaf_hash = sha256('x') WHERE at = 7",
+          seq: 7,
+        },
+        { what: 'an entry taken out', sql: 'DELETE FROM grading.entries WHERE at = 7', seq: 7 },
+        {
+          what: 'a text',
+          sql: "UPDATE grading.entries SET text = text || '\\x20'::bytea WHERE at = 9",
+          seq: 9,
+        },
+        {
+          what: 'an entry filed under another event',
+          sql: 'UPDATE grading.entries SET event = 2 WHERE at = 0',
+          seq: 0,
+        },
+        { what: 'the tail', sql: 'DELETE FROM grading.entries WHERE at > 880', seq: 881 },
+      ])('$what', async ({ sql, seq }) => {
+        const ledger = await written()
+        await ledger.tamper(sql)
+        expect(await verdict(ledger)).toMatchObject({ kind: 'broken', seq })
+      })
+
+      test('text and leaf together, by the tree', async () => {
+        const ledger = await written()
+        const { rows } = await runSql(
+          ledger.ownerUrl,
+          'SELECT text FROM grading.entries WHERE at = 5',
+        )
+        const text = String((rows[0] as { text: Buffer }).text).replace('Chelsea', 'Chelsaa')
+        const [bytes, hash] = [Buffer.from(text), Buffer.from(leafHash(Buffer.from(text)))]
+        await ledger.tamper(
+          `UPDATE grading.entries SET text = '\\x${bytes.toString('hex')}', leaf_hash = '\\x${hash.toString('hex')}' WHERE at = 5`,
+        )
+        expect(await verdict(ledger)).toMatchObject({ kind: 'broken', seq: 255 })
+      })
+
+      test('the truth table', async () => {
+        const ledger = await written()
+        await ledger.tamper(
+          "UPDATE grading.truth SET cell = replace(cell, '\"clusters\":', '\"clusters\":1') WHERE key LIKE '%all B'",
+        )
+        expect(await verdict(ledger)).toMatchObject({
+          kind: 'broken',
+          problem: 'the truth table is not what the ledger comes to',
+        })
+      })
+    })
+  },
+)

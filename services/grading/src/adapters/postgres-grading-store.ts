@@ -1,0 +1,194 @@
+/**
+ * The grading store on PostgreSQL. Whatever is written is decided under the lock of the ledger's head, so that several
+ * processes may write; what others wrote is heard of within milliseconds. What happens to an event is the domain's matter.
+ */
+import { preimageHash } from '@tallystick/hashchain'
+import {
+  openPostgresJournalStore,
+  type PostgresStoreOptions,
+  type PostgresTransaction,
+} from '@tallystick/journal-store/postgres'
+import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
+import type { EventState } from '../domain/event-state.ts'
+import {
+  type GradingStore,
+  GradingStoreUnavailable,
+  type IngestBatch,
+  type StoredPick,
+} from '../domain/grading-store.ts'
+import { eventPathOf } from '../domain/markets.ts'
+import { ingestSlice, keepPick } from './ledger-writes.ts'
+import {
+  type EntryObject,
+  entryRow,
+  findEvents,
+  readCommitted,
+  readEvents,
+  readPicks,
+} from './postgres-events.ts'
+import { type LedgerMemory, openLedgerMemory } from './postgres-ledger-memory.ts'
+import { POSTGRES_LEDGER } from './postgres-schema.ts'
+import { verifyPostgresLedger } from './postgres-verify.ts'
+import { entriesBetween, entryOf, pickOf } from './stored-rows.ts'
+
+/** Observations in one write, some 10 ms under the lock: a paid pick, here or in another process, waits for it. */
+const OBSERVATIONS_PER_WRITE = 100
+
+type Store = Awaited<ReturnType<typeof openPostgresJournalStore<'ledger'>>>
+type Transaction = PostgresTransaction<'ledger'>
+type Parts = { readonly store: Store; readonly memory: LedgerMemory }
+
+const MARK_PAYLOAD = `INSERT INTO grading.payloads (raw_sha256, feed, received_at) VALUES ($1, $2, $3)
+  ON CONFLICT (raw_sha256) DO NOTHING`
+const ENTRIES = 'SELECT at, text, leaf_hash FROM grading.entries'
+
+/** Runs a write on a draft of the memory, which is taken over when the write is committed. */
+async function writeOn<Result>(
+  { memory, store }: Parts,
+  run: (
+    draft: Awaited<ReturnType<LedgerMemory['draftOf']>>,
+    transaction: Transaction,
+  ) => Promise<Result>,
+): Promise<Result> {
+  let used: Awaited<ReturnType<LedgerMemory['draftOf']>> | undefined
+  const result = await store.write(async (transaction) => {
+    used = await memory.draftOf(transaction)
+    return run(used, transaction)
+  })
+  if (used !== undefined) memory.take(used)
+  return result
+}
+
+async function ingest(parts: Parts, { observations, ...batch }: IngestBatch) {
+  const { cached } = parts.memory
+  let outcome = NOTHING_INGESTED
+  for (let from = 0; from < observations.length; from += OBSERVATIONS_PER_WRITE) {
+    const slice = observations.slice(from, from + OBSERVATIONS_PER_WRITE)
+    const paths = slice.map(({ event }) => event.path)
+    const added = await writeOn(parts, async (draft) => {
+      await draft.prepare(paths, { cached })
+      return ingestSlice(draft, batch, slice)
+    })
+    outcome = addIngested(outcome, added)
+  }
+  return outcome
+}
+
+const keep = (parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean) =>
+  writeOn(parts, async (draft) => {
+    const { cached } = parts.memory
+    const { opening, paymentId } = pick
+    await draft.prepare([eventPathOf(opening.market)], { cached, paymentId })
+    return keepPick(draft, pick, commit)
+  })
+
+async function eventsOf(
+  { memory, store }: Parts,
+  paths: readonly string[],
+): Promise<readonly (EventState | undefined)[]> {
+  const readAt = memory.changes()
+  const missing = [...new Set(paths)].filter((path) => memory.cached(path) === undefined)
+  const found = await readEvents(store.read, missing)
+  memory.keep(found, readAt)
+  return paths.map((path) => (memory.cached(path) ?? found.get(path))?.state)
+}
+
+async function search(parts: Parts, asked: Parameters<GradingStore['searchEvents']>[0]) {
+  const paths = await findEvents(parts.store.read, asked)
+  return (await eventsOf(parts, paths)).flatMap((state) => state?.info ?? [])
+}
+
+async function counts({ store }: Parts) {
+  const [row] = await store.read<{ events: number; picks: number }>(
+    `SELECT (SELECT count(*) FROM grading.events) AS events, (SELECT count(*) FROM grading.picks) AS picks`,
+  )
+  return { entries: store.journals.ledger.size, events: row?.events ?? 0, picks: row?.picks ?? 0 }
+}
+
+/** Reads the ledger's secret and its table, and listens to other processes. */
+async function openMemory(store: Store): Promise<LedgerMemory> {
+  const [row] = await store.read<{ value: string }>(
+    "SELECT value FROM grading.meta WHERE name = 'payer_secret'",
+  )
+  if (row === undefined) throw new GradingStoreUnavailable('the ledger has lost its secret')
+  const memory = openLedgerMemory(row.value)
+  await memory.takeUp(store.read)
+  store.onGrown(() => {
+    // What this process wrote itself is taken over before the next iteration.
+    setImmediate(() => {
+      if (store.journals.ledger.size > memory.truth.asOfSeq)
+        // Looked up again with the next growth, and before the next write.
+        memory.takeUp(store.read).catch(() => undefined)
+    })
+  })
+  return memory
+}
+
+function portOf(parts: Parts): GradingStore {
+  const { memory, store } = parts
+  const { ledger } = store.journals
+  const { read } = store
+  const pickBy = async (column: string, value: string | number) => {
+    const [row] = await readPicks(read, `${column} = $1`, [value])
+    return row && pickOf(row)
+  }
+  return {
+    events: (paths) => eventsOf(parts, paths),
+    searchEvents: (asked) => search(parts, asked),
+    ingest: (batch) => ingest(parts, batch),
+    hasPayload: async (rawSha256) =>
+      (await read('SELECT FROM grading.payloads WHERE raw_sha256 = $1', [rawSha256])).length > 0,
+    markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
+      store.write((transaction) => {
+        transaction.send(MARK_PAYLOAD, [rawSha256, feed, Math.floor(receivedAtSeconds)])
+      }),
+    keepPick: (pick, commit) => keep(parts, pick, commit),
+    payerTag: async (payer) => preimageHash(`${memory.secret} ${payer}`).slice(0, 32),
+    pickByReceipt: (receipt) => pickBy('receipt', receipt),
+    pickByPayment: (paymentId) => pickBy('payment_id', paymentId),
+    pickBySeq: (seq) => pickBy('seq', seq),
+    picksOf: async (path) => (await readCommitted(read, [path])).get(path) ?? [],
+    entry: async (seq) => {
+      const [row] = await read<EntryObject>(`${ENTRIES} WHERE at = $1`, [seq])
+      return row && entryOf(entryRow(row))
+    },
+    entries: (range) =>
+      entriesBetween(range, async (from, to) =>
+        (
+          await read<EntryObject>(`${ENTRIES} WHERE at >= $1 AND at < $2 ORDER BY at`, [from, to])
+        ).map(entryRow),
+      ),
+    head: async () => ({ size: ledger.size, rootHash: ledger.rootHash() }),
+    checkpoint: async () => ({
+      note: store.checkpoint('ledger'),
+      verifierKey: store.verifierKey('ledger'),
+    }),
+    inclusionProof: async (seq, size) =>
+      (await ledger.inclusionProof(seq, size)).map((hash) => Buffer.from(hash).toString('hex')),
+    truth: async () => memory.truth,
+    counts: () => counts(parts),
+    verify: async () => verifyPostgresLedger(read, store.checkpointFiles.ledger.read()),
+    close: () => store.close(),
+  }
+}
+
+/**
+ * Opens the store in a schema that is there. Rejects with GradingStoreUnavailable where no server takes writes, for a schema
+ * of another version, and for a ledger that does not go on from the checkpoint that this process's place signed last.
+ */
+export async function openPostgresGradingStore(
+  options: PostgresStoreOptions,
+): Promise<GradingStore> {
+  let memory: LedgerMemory | undefined
+  const store = await openPostgresJournalStore<'ledger'>(POSTGRES_LEDGER, {
+    ...options,
+    beforeCommit: (transaction) => memory?.send(transaction),
+  })
+  try {
+    memory = await openMemory(store)
+    return portOf({ store, memory })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}

@@ -1,0 +1,75 @@
+/** Ledgers on a PostgreSQL server for tests, each in a database of its own, brought up to date by its owner. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pauseFor } from 'node:timers/promises'
+import { migratePostgresStore, type PostgresStoreOptions } from '@tallystick/journal-store/postgres'
+import {
+  type PostgresServer,
+  runSql,
+  startPostgres,
+} from '@tallystick/journal-store/postgres-server'
+import { openPostgresGradingStore } from '../adapters/postgres-grading-store.ts'
+import { POSTGRES_LEDGER } from '../adapters/postgres-schema.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
+
+const pause = (ms: number): Promise<void> => pauseFor(ms, undefined, { ref: false })
+
+export type PostgresLedger = Awaited<ReturnType<typeof makePostgresLedger>>
+
+/** An empty ledger, with a folder for what its processes sign; `end` closes what was opened of it. */
+async function makePostgresLedger(server: PostgresServer) {
+  const database = await server.database()
+  const folder = mkdtempSync(join(tmpdir(), 'grading-postgres-'))
+  const url = database.as('grading_app')
+  const opened: { close(): Promise<void> }[] = []
+  const identity = {
+    url,
+    pause,
+    databasePath: join(folder, 'grading'),
+    checkpointSeed: new Uint8Array(32).fill(3),
+    origin: 'grading.test/ledger',
+  }
+  await migratePostgresStore(POSTGRES_LEDGER, { url: database.owner, pause })
+  /** Closes it with the ledger, unless the test does. */
+  const keep = <Store extends { close(): Promise<void> }>(store: Store): Store => {
+    opened.push(store)
+    return store
+  }
+  return {
+    folder,
+    /** Connection string of the service's role. */
+    url,
+    ownerUrl: database.owner,
+    identity,
+    keep,
+    open: async (by: Partial<PostgresStoreOptions> = {}): Promise<GradingStore> =>
+      keep(await openPostgresGradingStore({ ...identity, ...by })),
+    /** Does what no role of the service could: triggers are off. */
+    tamper: (sql: string) =>
+      runSql(database.owner, `SET session_replication_role = replica; ${sql}`),
+    async end(): Promise<void> {
+      for (const store of opened.splice(0)) await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A server, and the ledgers that a test makes on it. */
+export function startLedgerServer() {
+  const server = startPostgres()
+  const ledgers: PostgresLedger[] = []
+  return {
+    server,
+    ledger: async (): Promise<PostgresLedger> => {
+      const made = await makePostgresLedger(server)
+      ledgers.push(made)
+      return made
+    },
+    /** Ends the ledgers that were made since. */
+    async endLedgers(): Promise<void> {
+      for (const ledger of ledgers.splice(0)) await ledger.end()
+    },
+    end: () => server.end(),
+  }
+}
