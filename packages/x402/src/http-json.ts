@@ -10,7 +10,13 @@ import type { Clock } from './clock.ts'
 
 /** The result of a JSON call over HTTP. */
 export type JsonAnswer =
-  | { readonly kind: 'answered'; readonly status: number; readonly json: unknown }
+  | {
+      readonly kind: 'answered'
+      readonly status: number
+      readonly json: unknown
+      /** What time it is by the server's clock, Unix seconds; absent if it does not say. */
+      readonly serverSeconds?: number | undefined
+    }
   /** No answer, or a truncated one. `nothingSent` says that no connection was open yet. */
   | { readonly kind: 'unreachable'; readonly nothingSent: boolean; readonly cause: unknown }
   /** Too large, redirected or not JSON. */
@@ -80,6 +86,13 @@ function isShakingHands(socket: TLSSocket & { readonly secureConnecting?: boolea
   return socket.secureConnecting === true
 }
 
+/** `Date`, and how long a cache has held the answer since. */
+function serverSecondsOf({ headers }: IncomingMessage): number | undefined {
+  const dateMs = Date.parse(headers.date ?? '')
+  const ageSeconds = Number(headers.age ?? 0)
+  return Number.isFinite(dateMs + ageSeconds) ? dateMs / 1_000 + ageSeconds : undefined
+}
+
 /** Reads one answer. Rejects if it breaks off. */
 function readAnswer(response: IncomingMessage, bytesMax: number): Promise<JsonAnswer> {
   const { promise, reject, resolve } = Promise.withResolvers<JsonAnswer>()
@@ -99,7 +112,7 @@ function readAnswer(response: IncomingMessage, bytesMax: number): Promise<JsonAn
       return nonsense(new Error(`redirected with status ${status}`))
     try {
       const json: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
-      resolve({ kind: 'answered', status, json })
+      resolve({ kind: 'answered', status, json, serverSeconds: serverSecondsOf(response) })
     } catch (cause) {
       nonsense(cause)
     }

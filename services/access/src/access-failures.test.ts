@@ -154,7 +154,7 @@ describe('the seller’s money', () => {
 test('a key that is not payTo’s is named on /ready', async () => {
   const stranger = await stack.agent('not-payto')
   const other = await stack.startService({ PAY_TO_KEY: stranger.privateKey })
-  expect((await callsOf(other).readyChecks())['float']).toMatchObject({
+  expect((await callsOf(other).readyChecks())['payTo']).toMatchObject({
     reason: 'payto_key_mismatch',
   })
   await other.stop()

@@ -9,6 +9,7 @@ import {
 } from '@tallystick/service-kit'
 import type { CreditSweep } from './domain/credit-sweep.ts'
 import type { AccessParts, AccessPorts } from './domain/ports.ts'
+import type { SalesStops } from './domain/sales-stops.ts'
 import { purchaseTinybar } from './domain/sales-terms.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
 import {
@@ -65,7 +66,10 @@ export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
 }
 
 type ReadinessDeps = AccessPorts &
-  Pick<AccessParts, 'network' | 'payTo' | 'periodsPerPurchase'> & { readonly sweep: CreditSweep }
+  Pick<AccessParts, 'network' | 'periodsPerPurchase'> & {
+    readonly sweep: CreditSweep
+    readonly stops: SalesStops
+  }
 
 /** The sweep reads every 10 s and the mirror lags by up to 10 s: three times that is a mirror node that stands still. */
 const MIRROR_BEHIND_SECONDS = 60
@@ -73,13 +77,6 @@ const MIRROR_BEHIND_SECONDS = 60
 const ready: ReadinessFinding = { kind: 'ready' }
 const notReady = (reason: string, details?: Readonly<Record<string, unknown>>) =>
   ({ kind: 'not-ready', reason, details }) as const
-
-type Gas = Awaited<ReturnType<AccessPorts['recorderGas']>>
-
-const heldIsEnough = ({ held, needed }: Gas, reason: string): ReadinessFinding =>
-  held >= needed
-    ? ready
-    : notReady(reason, { heldTinybar: String(held), neededTinybar: String(needed) })
 
 /** Names a ledger that is down, rather than the check that met it. */
 const onLedger =
@@ -112,9 +109,6 @@ function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Readiness
       return ready
     },
     float: onLedger(async () => {
-      // A mirror node that is down is named by its own check.
-      const payTo = await deps.log.evmAddressOf(deps.payTo).catch(() => sender.address)
-      if (payTo !== sender.address) return notReady('payto_key_mismatch')
       const [offers, held, gas] = await Promise.all([
         contract.offers(),
         sender.floatTinybar(),
@@ -123,8 +117,19 @@ function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Readiness
       const current = offers.at(-1)
       const purchase =
         current === undefined ? 0n : purchaseTinybar(current, deps.periodsPerPurchase)
-      return heldIsEnough({ held, needed: purchase + gas }, 'payto_float_low')
+      const needed = purchase + gas
+      return held >= needed
+        ? ready
+        : notReady('payto_float_low', { heldTinybar: `${held}`, neededTinybar: `${needed}` })
     }),
-    recorder: onLedger(async () => heldIsEnough(await deps.recorderGas(), 'recorder_gas_low')),
+    ...Object.fromEntries(
+      deps.stops.checks.map(([name, check]) => [
+        name,
+        onLedger(async () => {
+          const stop = await check()
+          return stop === undefined ? ready : notReady(stop.reason, { sentence: stop.sentence })
+        }),
+      ]),
+    ),
   }
 }

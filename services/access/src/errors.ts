@@ -121,6 +121,12 @@ export const accessErrors = {
     status: 503,
     meaning: 'The access contract is not deployed on the target network.',
   },
+  sales_stopped: {
+    status: 503,
+    meaning:
+      'The seller has to put something right first, which `/ready` names; nothing was asked for or settled.',
+    retryAfterSeconds: SELLER_RETRY_SECONDS,
+  },
   sales_paused: { status: 503, meaning: 'New sales are paused; nothing was settled.' },
 } as const satisfies Parameters<typeof errorAnswers>[0]
 

@@ -31,17 +31,24 @@ import { createViemUsageLedger, readRecorderGas } from './adapters/viem-usage-le
 import { buildAccessApp } from './app.ts'
 import { type AccessConfig, alertLimits, keyHex } from './config.ts'
 import { readStatus } from './domain/access-answers.ts'
-import { createReaper, createSubscriptions, ZERO_ADDRESS } from './domain/access-window.ts'
+import {
+  createReaper,
+  createSubscriptions,
+  type Hex,
+  ZERO_ADDRESS,
+} from './domain/access-window.ts'
 import { type AgentGuardDeps, createAgentGuard } from './domain/agent-guard.ts'
 import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
 import { createCallRate } from './domain/call-rate.ts'
 import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
 import type { ReportAccessEvent, UsageEventListener } from './domain/events.ts'
+import { createLedgerClock, type LedgerClock } from './domain/ledger-clock.ts'
 import type { AccessParts, AccessPorts, PaidResourceReader } from './domain/ports.ts'
 import { afterPreviousContracts } from './domain/previous-contracts.ts'
+import { createSalesStops } from './domain/sales-stops.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
 import { createSellerAccount } from './domain/seller-account.ts'
-import { createSellerAlerts, readSellerFigures } from './domain/seller-alerts.ts'
+import { createSellerAlerts, readSellerFigures, type SellerAlerts } from './domain/seller-alerts.ts'
 import { createUsageRecorder } from './domain/usage-recorder.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
@@ -78,7 +85,10 @@ const STOP_SELLING_MS = 4_000
 const CLOSE_MS = 5_400
 
 export async function createAccessService(options: AccessServiceOptions): Promise<AccessService> {
-  const { config, clock, logger, paymentClock = clock, connect = connectPorts } = options
+  const { config, logger, connect = connectPorts } = options
+  const ledgerClock = createLedgerClock({ clock: options.clock, wallClock: options.paymentClock })
+  const { clock } = ledgerClock
+  const { paymentClock = clock } = options
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   const { onUsageEvent, report } = telemetry
@@ -102,8 +112,12 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     accessUrl: `${url}/access`,
     statusUrl: `${url}/status`,
   }
-  const { callAccess, gate, reaper, sweep } = composeDomain(parts, telemetry)
   const { alerts, account } = composeSeller(parts, config)
+  const { callAccess, gate, reaper, stops, sweep } = composeDomain(parts, {
+    telemetry,
+    ledgerClock,
+    alerts,
+  })
   telemetry.measure({ usage, sweep, contract, alerts })
   const app = await buildAccessApp({
     ...parts,
@@ -113,6 +127,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     callAccess,
     readStatus: (agent) => readStatus(parts, agent),
     gate,
+    stops,
     sweep,
     logger,
     registry,
@@ -165,7 +180,14 @@ type DomainParts = Omit<AccessParts, 'subscriptions'> &
   Pick<CallAccessDeps, 'agentRate' | 'addressRate'> &
   Pick<AgentGuardDeps, 'baseUrl' | 'evmChainId' | 'sessions'> & { readonly accessUrl: string }
 
-function composeDomain(given: DomainParts, { observeGate, verified }: Telemetry) {
+type Watchers = {
+  readonly telemetry: Telemetry
+  readonly ledgerClock: LedgerClock
+  readonly alerts: Pick<SellerAlerts, 'spentPerHour'>
+}
+
+function composeDomain(given: DomainParts, { telemetry, ledgerClock, alerts }: Watchers) {
+  const { observeGate, verified } = telemetry
   const { clock, network } = given
   const parts: AccessParts = {
     ...given,
@@ -183,10 +205,17 @@ function composeDomain(given: DomainParts, { observeGate, verified }: Telemetry)
   })
   const sweep = createCreditSweep({
     ...parts,
+    ledgerTime: () => ledgerClock.compare(() => parts.log.ledgerTime()),
     isHeld: async (transactionId) => {
       const reservation = await reservations.get(`${network}/${transactionId}`)
       return reservation !== undefined && reservation.state !== 'answered'
     },
+  })
+  const stops = createSalesStops({
+    ...parts,
+    ledgerClock,
+    spentPerHour: () => alerts.spentPerHour(),
+    otherSales: () => sweep.otherSales(),
   })
   const reaper = createReaper(parts)
   const terms = createSalesTerms(parts, given.accessUrl)
@@ -195,13 +224,14 @@ function composeDomain(given: DomainParts, { observeGate, verified }: Telemetry)
     gate,
     sweep,
     reaper,
+    stops,
     terms,
     agentRate: given.agentRate,
     addressRate: given.addressRate,
     guard: createAgentGuard({ ...given, terms }),
     paymentReference: (transactionId) => paymentReference(transactionId).hash,
   })
-  return { callAccess, gate, reaper, sweep }
+  return { callAccess, gate, reaper, stops, sweep }
 }
 
 /** Every adapter of the service. */
@@ -267,6 +297,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
         contract: config.ACCESS_CONTRACT,
         payTo: config.PAY_TO,
       }),
+    recorder: recorder.toLowerCase() as Hex,
     recorderGas: () => readRecorderGas(client, recorder),
     resource: connectResource(options, client),
   }

@@ -7,6 +7,7 @@ import {
   refundOfMemo,
   VALID_DURATION_SECONDS_MAX,
 } from '@tallystick/x402/hedera'
+import type { Hex } from '../domain/access-window.ts'
 import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
 
 /** payTo's transfers through a mirror node. Which of them are purchases is decided in domain/unresolved-credits.ts. */
@@ -17,6 +18,8 @@ export function createMirrorPaymentLog(options: {
   readonly payTo: string
 }): PaymentLog {
   const { mirror, accounts, payTo: accountId } = options
+  const evmAddressOf = async (account: string): Promise<Hex> =>
+    (await accounts.account(account))?.evmAddress ?? longZeroAddress(account)
   return {
     async *creditsAfter(afterTimestamp) {
       const wanted = { accountId, direction: 'credit', afterTimestamp } as const
@@ -27,12 +30,27 @@ export function createMirrorPaymentLog(options: {
       for await (const { consensusTimestamp, memo } of mirror.transfers(wanted))
         yield { consensusTimestamp, refundOf: refundOfMemo(memo) }
     },
-    latestConsensusSeconds: () => mirror.latestConsensusSeconds(),
-    async evmAddressOf(payer) {
-      const account = await accounts.account(payer)
-      return account?.evmAddress ?? longZeroAddress(payer)
+    async *forwardsAfter(afterTimestamp) {
+      const kind = 'ETHEREUMTRANSACTION'
+      const wanted = { accountId, direction: 'debit', afterTimestamp, kind } as const
+      for await (const { consensusTimestamp, counterparties } of mirror.transfers(wanted))
+        yield {
+          consensusTimestamp,
+          receivers: counterparties.map((one) => one.accountId).filter(isNoSystemAccount),
+        }
     },
+    async contractAddressOf(contract) {
+      const address = await evmAddressOf(contract)
+      return (await mirror.contractCreated(address)) === undefined ? undefined : address
+    },
+    ledgerTime: () => mirror.ledgerTime(),
+    evmAddressOf,
   }
+}
+
+/** Fees go to accounts of the network and its nodes, which have the first thousand numbers. */
+function isNoSystemAccount(accountId: string): boolean {
+  return Number(accountId.split('.').at(-1)) > 1_000
 }
 
 function toCredit(transfer: LedgerTransfer): PayToCredit {

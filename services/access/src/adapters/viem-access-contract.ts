@@ -45,6 +45,8 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
       throw new ChainUnavailable('the access contract could not be read', { cause: error })
     }
   }
+  const hasRole = (functionName: 'isForwarder' | 'isRecorder', account: Hex) =>
+    read((address) => client.readContract({ address, abi, functionName, args: [account] }))
   const offers = offerHistory(options.client, read)
 
   return {
@@ -58,6 +60,8 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
     offers,
     areSalesPaused: () =>
       read((address) => client.readContract({ address, abi, functionName: 'salesPaused' })),
+    isForwarder: (account) => hasRole('isForwarder', account),
+    isRecorder: (account) => hasRole('isRecorder', account),
     paymentOf: (paymentReference) =>
       read(async (address) => {
         const [isUsed, agent] = await client.readContract({

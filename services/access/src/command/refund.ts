@@ -126,7 +126,7 @@ async function takeSlot(call: OperatorCall, log: PaymentLog) {
   }
   const isPast = await waitFor(
     call.clock,
-    async () => (await log.latestConsensusSeconds()) >= slot.mirrorSecondsNeeded,
+    async () => (await log.ledgerTime()).consensusSeconds >= slot.mirrorSecondsNeeded,
   )
   if (!isPast)
     throw new OperatorRefusal('The mirror node is behind: nothing was sent. Try again later.')

@@ -29,6 +29,7 @@ import {
   type PurchaseDeps,
   type PurchaseRefusal,
   purchaseJob,
+  salesRefusal,
 } from './purchase.ts'
 import type { SalesTerms } from './sales-terms.ts'
 
@@ -209,6 +210,8 @@ async function challenge(
 ): Promise<AccessOutcome> {
   if (deps.gate.isPending(agent) || deps.sweep.isPending(agent)) return pending()
   if (!deps.sweep.hasReadPastStart()) return { kind: 'refused', error: 'payments_unread' }
+  const stop = await deps.stops.find()
+  if (stop !== undefined) return { kind: 'refused', error: salesRefusal(stop) }
   const terms = await deps.terms.challenged()
   if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
   return { kind: 'challenged', error, terms, settlement }

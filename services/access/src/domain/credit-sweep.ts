@@ -5,7 +5,8 @@
  */
 import { PAYMENT_OVER_SECONDS } from '@tallystick/x402/hedera'
 import { type Hex, ledgerSeconds } from './access-window.ts'
-import type { AccessParts, OpenOutcome, PurchaseOrder } from './ports.ts'
+import { createOtherSales } from './other-sales.ts'
+import type { AccessParts, OpenOutcome, PaymentLog, PurchaseOrder } from './ports.ts'
 import { type CreditPurchase, createUnresolvedCredits } from './unresolved-credits.ts'
 
 /** How far back a new process looks, seconds: 30 days, longer than any outage that nobody has looked at. */
@@ -20,14 +21,17 @@ const FIRST_SWEEPS_MS = 1_000
 export type CreditSweep = ReturnType<typeof createCreditSweep>
 
 type CreditSweepDeps = AccessParts & {
+  /** How far the mirror node has read the ledger, by which the clock is judged too. */
+  readonly ledgerTime: PaymentLog['ledgerTime']
   /** Whether a job of this process holds that payment and will open it itself. */
   readonly isHeld: (transactionId: string) => Promise<boolean>
 }
 
 export function createCreditSweep(deps: CreditSweepDeps) {
-  const { clock, contract, log, report } = deps
+  const { clock, contract, report } = deps
   const startedAtSeconds = ledgerSeconds(clock)
   const credits = createUnresolvedCredits(deps, startedAtSeconds - LOOK_BACK_SECONDS)
+  const others = createOtherSales(deps, startedAtSeconds - LOOK_BACK_SECONDS)
   let readThroughSeconds: number | undefined
   let cancelNext: (() => void) | undefined
   let running: Promise<void> | undefined
@@ -60,9 +64,11 @@ export function createCreditSweep(deps: CreditSweepDeps) {
     try {
       await contract.ensureDeployed()
       // First: what the mirror node had read by then is part of the next read.
-      const reachedSeconds = await log.latestConsensusSeconds()
-      if (await credits.readOn()) readThroughSeconds = reachedSeconds
-      await openDue()
+      const { consensusSeconds } = await deps.ledgerTime()
+      await others.readOn()
+      if (await credits.readOn()) readThroughSeconds = consensusSeconds
+      // Where another contract sells for the same account, nobody knows whose a credit is.
+      if (others.found() === undefined) await openDue()
     } catch (error) {
       report({ kind: 'sweep-failed', error })
     }
@@ -103,6 +109,8 @@ export function createCreditSweep(deps: CreditSweepDeps) {
     ageSeconds: () =>
       readThroughSeconds === undefined ? undefined : ledgerSeconds(clock) - readThroughSeconds,
     unresolvedCount: () => credits.count(),
+    /** Another contract whose sales share payTo and that was not announced. */
+    otherSales: () => others.found(),
     async close(): Promise<void> {
       isClosed = true
       credits.close()

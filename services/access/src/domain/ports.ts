@@ -1,6 +1,6 @@
 import type { Clock } from '@tallystick/service-kit'
 import type { Facilitator, FeePayerDirectory, PaymentScheme } from '@tallystick/x402'
-import type { AccountDirectory } from '@tallystick/x402/hedera'
+import type { AccountDirectory, LedgerTime } from '@tallystick/x402/hedera'
 import type { AccessWindow, Hex, Subscriptions } from './access-window.ts'
 import type { ReportAccessEvent } from './events.ts'
 import type { SellerHistory } from './seller-account.ts'
@@ -18,6 +18,8 @@ export type AccessPorts = {
   readonly facilitator: Facilitator
   readonly feePayers: Omit<FeePayerDirectory, 'firstAttempt'>
   readonly accounts: AgentAccounts
+  /** EVM address of the account that records usage. */
+  readonly recorder: Hex
   /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
   recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
   /** What the seller earned and spent; none before a contract is deployed. */
@@ -68,6 +70,10 @@ export type AccessContract = {
   /** Every offer so far, oldest first; the last one is current. Never empty. */
   offers(): Promise<readonly Offer[]>
   areSalesPaused(): Promise<boolean>
+  /** Whether that account may pass payments on. */
+  isForwarder(account: Hex): Promise<boolean>
+  /** Whether that account may record usage. */
+  isRecorder(account: Hex): Promise<boolean>
   /** Whether that reference was consumed, here or on a contract before this one (A23), and for whom. */
   paymentOf(paymentReference: Hex): Promise<{ readonly isUsed: boolean; readonly agent: Hex }>
   /** How many further renewals the free reserve can arm, for anyone. */
@@ -176,12 +182,23 @@ export type PayToDebit = {
   readonly refundOf: string | undefined
 }
 
+/** One successful transaction by which payTo paid others. */
+export type PayToForward = {
+  readonly consensusTimestamp: string
+  /** `0.0.x`. */
+  readonly receivers: readonly string[]
+}
+
 /** The mirror node's log of payTo's transfers, oldest first, read page by page. Everything throws x402's LedgerUnavailable. */
 export type PaymentLog = {
   creditsAfter(consensusTimestamp: string): AsyncIterable<PayToCredit>
   debitsAfter(consensusTimestamp: string): AsyncIterable<PayToDebit>
-  /** Consensus time up to which the mirror node has read the ledger, Unix seconds. */
-  latestConsensusSeconds(): Promise<number>
+  /** Accounts above the network's own that payTo paid by transactions of its key, as it forwards purchases. */
+  forwardsAfter(consensusTimestamp: string): AsyncIterable<PayToForward>
+  /** The address of an account that is a contract. */
+  contractAddressOf(accountId: string): Promise<Hex | undefined>
+  /** How far the mirror node has read the ledger, and what time it is by its own clock. */
+  ledgerTime(): Promise<LedgerTime>
   /** The EVM address that an account's payments buy for. */
   evmAddressOf(accountId: string): Promise<Hex>
 }

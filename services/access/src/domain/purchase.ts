@@ -10,6 +10,7 @@ import { type AccessWindow, type Hex, isShownBy, ledgerSeconds } from './access-
 import { type CreditSweep, openSettled } from './credit-sweep.ts'
 import { memoAllows, readPaymentMemo } from './payment-memo.ts'
 import type { AccessParts, PurchaseOrder } from './ports.ts'
+import type { SalesStop, SalesStops } from './sales-stops.ts'
 import { offerOfPayment, payableOffers } from './sales-terms.ts'
 
 /** How long a paid request waits for its own window to show in reads after the receipt (A5), milliseconds. */
@@ -37,14 +38,22 @@ export type PurchaseDeclined =
       readonly reason?: string | undefined
     }
 
+/** Why nothing is sold to anybody: paused, or something that the seller has to put right. */
+export type SalesRefusal = 'sales_paused' | 'sales_stopped'
+
+/** The answer while sales are stopped. */
+export const salesRefusal = ({ reason }: SalesStop): SalesRefusal =>
+  reason === 'sales_paused' ? reason : 'sales_stopped'
+
 export type PurchaseRefusal =
   /** Another payment for this agent is not resolved yet. */
-  'payment_pending' | 'sales_paused' | 'seller_float_low' | 'forward_refused'
+  'payment_pending' | SalesRefusal | 'seller_float_low' | 'forward_refused'
 
 export type PurchaseDeps = AccessParts & {
   readonly sweep: CreditSweep
   readonly paymentReference: (transactionId: string) => Hex
   readonly gate: PaymentGate
+  readonly stops: Pick<SalesStops, 'find'>
 }
 
 type PurchaseJob = PaidJob<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>
@@ -72,7 +81,7 @@ const decline = (declined: PurchaseDeclined) => ({ kind: 'declined', declined })
 const refuse = (error: PurchaseRefusal, reason?: string) =>
   decline({ kind: 'refused', error, reason })
 
-/** `isSettled`: the payment was found on the ledger, so that a pause cannot stop it any more (A3). */
+/** `isSettled`: the payment was found on the ledger, so that nothing stops it any more (A3). */
 async function prepare(
   deps: PurchaseDeps,
   agent: Hex,
@@ -83,14 +92,14 @@ async function prepare(
   const isOtherPending =
     deps.sweep.isPending(agent, payment.nonce) || (!isSettled && deps.gate.isPending(agent))
   if (isOtherPending) return refuse('payment_pending')
-  const [window, isPaused, offers] = await Promise.all([
+  const [window, stop, offers] = await Promise.all([
     deps.subscriptions.read(agent),
-    deps.contract.areSalesPaused(),
+    deps.stops.find(),
     deps.contract.offers(),
   ])
   if (window.isOpen) return decline({ kind: 'window-open', window })
-  if (isPaused && !isSettled && !(await isOwnAndLanded(deps, agent, payment)))
-    return refuse('sales_paused')
+  if (stop !== undefined && !isSettled && !(await isOwnAndLanded(deps, agent, payment)))
+    return refuse(salesRefusal(stop))
   const offer = offerOfPayment({
     offers: payableOffers(offers, ledgerSeconds(deps.clock)),
     amountTinybar: payment.amount,
@@ -124,13 +133,13 @@ async function prepare(
   }
 }
 
-/** Whether a payment that meets a pause was settled before, by a process that died or a facilitator that fell silent. */
+/** Whether a payment that meets stopped sales was settled before, by a process that died or a facilitator that fell silent. */
 async function isOwnAndLanded(
   deps: PurchaseDeps,
   agent: Hex,
   payment: VerifiedPayment,
 ): Promise<boolean> {
-  // Where the ledger does not answer, the sweep opens it later: no pause stops the sweep.
+  // Where the ledger does not answer, the sweep opens it later.
   const finding = await deps.scheme.find(payment).catch(() => undefined)
   return finding?.kind === 'landed' && (await mayHonour(deps, agent, payment))
 }

@@ -81,11 +81,11 @@ export function followBalance(trail: BalanceTrail, tinybar: bigint, nowMs: numbe
   return [...trail.filter(({ atMs }) => nowMs - atMs <= HOUR_MS), { atMs: nowMs, tinybar }]
 }
 
-/** Tinybar an hour; 0 while too little is known. */
-export function spendingRate(trail: BalanceTrail): bigint {
+/** Tinybar an hour; 0 while less than `spanMsMin` is known. */
+export function spendingRate(trail: BalanceTrail, spanMsMin = TRAIL_MS_MIN): bigint {
   const [first, last] = [trail[0], trail.at(-1)]
   const spanMs = (last?.atMs ?? 0) - (first?.atMs ?? 0)
-  if (spanMs < TRAIL_MS_MIN) return 0n
+  if (spanMs < spanMsMin) return 0n
   let spent = 0n
   for (const [index, { tinybar }] of trail.entries()) {
     const before = trail[index - 1]?.tinybar ?? tinybar
@@ -202,6 +202,8 @@ export function createSellerAlerts(deps: SellerAlertsDeps) {
   return {
     start: () => void lookAndArm(),
     isRaised: (alert: SellerAlert): boolean => state.has(alert),
+    /** What the recorder spends in an hour at its present rate, tinybar; 0 before the second look. */
+    spentPerHour: (): bigint => spendingRate(trail, LOOK_MS),
     async close(): Promise<void> {
       isClosed = true
       cancelNext?.()

@@ -24,6 +24,8 @@ export type FakeContract = AccessContract & {
   isAbsent: boolean
   isDown: boolean
   isPaused: boolean
+  /** Roles that its accounts lack. */
+  readonly lacks: Set<'forwarder' | 'recorder'>
   isReserveDown: boolean
   reserveCanArm: number
 }
@@ -71,6 +73,7 @@ export function createFakeContract(): FakeContract {
     isAbsent: false,
     isDown: false,
     isPaused: false,
+    lacks: new Set(),
     isReserveDown: false,
     isOwn: (address) => address === CONTRACT,
     reserveCanArm: 7,
@@ -102,6 +105,14 @@ export function createFakeContract(): FakeContract {
     async areSalesPaused() {
       await read('salesPaused')
       return fake.isPaused
+    },
+    async isForwarder() {
+      await read('isForwarder')
+      return !fake.lacks.has('forwarder')
+    },
+    async isRecorder() {
+      await read('isRecorder')
+      return !fake.lacks.has('recorder')
     },
     async paymentOf(paymentReference) {
       await read('paymentOf')

@@ -6,7 +6,7 @@ import {
   type Settlement,
 } from '@tallystick/x402'
 import type { Hex } from '../domain/access-window.ts'
-import { type PaymentLog, type PayToCredit, type PayToDebit } from '../domain/ports.ts'
+import type { PaymentLog, PayToCredit, PayToDebit, PayToForward } from '../domain/ports.ts'
 
 const FEE_PAYER = '0.0.9001'
 export const PAYER = '0.0.5001'
@@ -93,7 +93,12 @@ export function createFakeFacilitator(): FakeFacilitator {
 export type FakePaymentLog = PaymentLog & {
   readonly credits: PayToCredit[]
   readonly debits: PayToDebit[]
+  readonly forwards: PayToForward[]
+  /** Contracts by account. */
+  readonly contracts: Map<string, Hex>
   reachedSeconds: number
+  /** By the mirror node's own clock; it says nothing unless set. */
+  nodeSeconds: number | undefined
   isDown: boolean
 }
 
@@ -108,13 +113,18 @@ export function createFakePaymentLog(reachedSeconds: number): FakePaymentLog {
   const fake: FakePaymentLog = {
     credits: [],
     debits: [],
+    forwards: [],
+    contracts: new Map(),
     reachedSeconds,
+    nodeSeconds: undefined,
     isDown: false,
     creditsAfter: (timestamp) => after(fake.credits, timestamp),
     debitsAfter: (timestamp) => after(fake.debits, timestamp),
-    async latestConsensusSeconds() {
+    forwardsAfter: (timestamp) => after(fake.forwards, timestamp),
+    contractAddressOf: async (accountId) => fake.contracts.get(accountId),
+    async ledgerTime() {
       if (fake.isDown) throw new LedgerUnavailable('down')
-      return fake.reachedSeconds
+      return { consensusSeconds: fake.reachedSeconds, nodeSeconds: fake.nodeSeconds }
     },
     evmAddressOf: async (accountId) => (accountId === PAY_TO ? PAY_TO_ADDRESS : PAYER_ADDRESS),
   }

@@ -27,6 +27,7 @@ import { createFakeSender, type FakeSender } from './fake-sender.ts'
 export const START_SECONDS = 1_800_000_000
 export const AGENT: Hex = '0x00000000000000000000000000000000000000aa'
 export const OTHER_AGENT: Hex = '0x00000000000000000000000000000000000000bb'
+const RECORDER: Hex = '0x0000000000000000000000000000000000000cec'
 export const USAGE_HASH = `0x${'ab'.repeat(32)}`
 
 export type LogLine = Readonly<Record<string, unknown>>
@@ -48,6 +49,7 @@ export type Fakes = {
   usage: UsageOutcome | undefined
   figures: UsageFigures
   isResourceDown: boolean
+  recorderGas: { held: bigint; needed: bigint }
 }
 
 export function createFakes(): Fakes {
@@ -69,6 +71,7 @@ export function createFakes(): Fakes {
       Object.keys(USAGE_FIGURES).map((name) => [name, 0]),
     ) as unknown as UsageFigures,
     isResourceDown: false,
+    recorderGas: { held: 1n, needed: 1n },
   }
 }
 
@@ -130,7 +133,8 @@ export async function startFakeService(
         state: () => ({ readAtMs: undefined, failure: undefined }),
         close: () => undefined,
       },
-      recorderGas: async () => ({ held: 1n, needed: 1n }),
+      recorder: RECORDER,
+      recorderGas: async () => fakes.recorderGas,
       resource: {
         async read() {
           if (fakes.isResourceDown) throw new ResourceUnavailable('down')

@@ -24,7 +24,7 @@ export {
 } from './hbar.ts'
 export { evmAddressOf, secp256k1Implementation } from './hedera-key.ts'
 export type { LedgerTransfer } from './ledger-record.ts'
-export { createMirrorNode, type MirrorNode } from './mirror-node.ts'
+export { createMirrorNode, type LedgerTime, type MirrorNode } from './mirror-node.ts'
 export { readTransfer } from './read-transfer.ts'
 export {
   agentMemo,

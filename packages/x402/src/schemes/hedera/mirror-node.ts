@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
-import { fetchJson } from '../../http-json.ts'
+import { fetchJson, type JsonAnswer } from '../../http-json.ts'
 import { addressSchema } from '../evm/evm-words.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import { longZeroAddress } from './account-id.ts'
@@ -126,6 +126,12 @@ type WantedLogs = {
 /** The longest span in which a mirror node searches for topics, seconds: 7 days. */
 const LOG_SPAN_SECONDS = 604_800
 
+/** How far the node has read the ledger, and what time it is by the node's own clock, Unix seconds. */
+export type LedgerTime = {
+  readonly consensusSeconds: number
+  readonly nodeSeconds?: number | undefined
+}
+
 export type MirrorNode = ReturnType<typeof createMirrorNode>
 
 type Read = ReturnType<typeof createReader>
@@ -139,12 +145,23 @@ export function createMirrorNode(options: {
   readonly timeoutMs?: number
 }) {
   const read = createReader(options)
+  const ledgerTime = async (): Promise<LedgerTime> => {
+    let nodeSeconds: number | undefined
+    const found = await read('/api/v1/blocks?limit=1&order=desc', blocksSchema, {
+      hear: ({ serverSeconds }) => {
+        nodeSeconds = serverSeconds
+      },
+    })
+    const last = found?.blocks[0]?.timestamp
+    if (last === undefined) throw new LedgerUnavailable('the mirror node knows no block')
+    return { consensusSeconds: Math.floor(Number(last.to ?? last.from)), nodeSeconds }
+  }
   return {
     /** An account by `0.0.x`, `0x` address or base32 key alias; undefined if there is none. */
     async account(name: string): Promise<LedgerAccount | undefined> {
       const path = `/api/v1/accounts/${encodeURIComponent(name)}?transactions=false`
       // To the node, a number beyond any that the ledger can assign is a bad request; that means no account either.
-      return await read(path, accountSchema, [400, 404])
+      return await read(path, accountSchema, { absent: [400, 404] })
     },
     /** All records of a transaction id, in either spelling: its own, its duplicates' and its children's. */
     async transaction(transactionId: string): Promise<readonly LedgerRecord[]> {
@@ -162,6 +179,8 @@ export function createMirrorNode(options: {
       readonly accountId: string
       readonly direction: 'credit' | 'debit'
       readonly afterTimestamp: string
+      /** The one kind that is read: of debits native transfers unless stated, of credits both. */
+      readonly kind?: 'CRYPTOTRANSFER' | 'ETHEREUMTRANSACTION'
     }): AsyncIterable<LedgerTransfer> => readTransfers(read, wanted),
     /** What the account paid for gas of its Ethereum transactions, failed ones included, oldest first, tinybar. */
     gasPaid: (wanted: WantedGas): AsyncIterable<GasPaid> => readGasPaid(read, wanted),
@@ -179,14 +198,16 @@ export function createMirrorNode(options: {
       const { cent_equivalent: cents, hbar_equivalent: hbar } = found.current_rate
       return (hbar * TINYBAR_PER_HBAR) / cents
     },
+    ledgerTime,
     /** Consensus time, Unix seconds, up to which the node has read the ledger. */
-    async latestConsensusSeconds(): Promise<number> {
-      const found = await read('/api/v1/blocks?limit=1&order=desc', blocksSchema)
-      const last = found?.blocks[0]?.timestamp
-      if (last === undefined) throw new LedgerUnavailable('the mirror node knows no block')
-      return Math.floor(Number(last.to ?? last.from))
-    },
+    latestConsensusSeconds: async (): Promise<number> => (await ledgerTime()).consensusSeconds,
   }
+}
+
+type ReadOptions = {
+  readonly absent?: readonly number[]
+  /** Called with every answer. */
+  readonly hear?: (answer: Extract<JsonAnswer, { kind: 'answered' }>) => void
 }
 
 /** Reads one path: parsed JSON, undefined for statuses that mean absence, LedgerUnavailable for everything else. */
@@ -196,7 +217,7 @@ function createReader(options: Parameters<typeof createMirrorNode>[0]) {
   return async <Schema extends z.ZodType>(
     path: string,
     schema: Schema,
-    absent: readonly number[] = [404],
+    { absent = [404], hear }: ReadOptions = {},
   ): Promise<z.output<Schema> | undefined> => {
     const answer = await fetchJson({
       url: `${base}${path}`,
@@ -208,6 +229,7 @@ function createReader(options: Parameters<typeof createMirrorNode>[0]) {
       throw new LedgerUnavailable('the mirror node did not answer', { cause: answer.cause })
     }
     const { json, status } = answer
+    hear?.(answer)
     if (absent.includes(status)) return undefined
     try {
       if (status === 200) return schema.parse(json)
@@ -248,13 +270,14 @@ async function* readTransfers(
   read: Read,
   wanted: Parameters<MirrorNode['transfers']>[0],
 ): AsyncGenerator<LedgerTransfer> {
+  // A refund carries a memo, which only native transfers have; a credit may also come from an Ethereum wallet.
+  const kind = wanted.kind ?? (wanted.direction === 'debit' ? 'CRYPTOTRANSFER' : undefined)
   const records = readRecords(read, {
     'account.id': wanted.accountId,
     timestamp: `gt:${wanted.afterTimestamp}`,
     type: wanted.direction,
     result: 'success',
-    // A refund carries a memo, which only native transfers have; a credit may also come from an Ethereum wallet.
-    ...(wanted.direction === 'debit' ? { transactiontype: 'CRYPTOTRANSFER' } : {}),
+    ...(kind !== undefined && { transactiontype: kind }),
   })
   for await (const record of records) {
     if (!TRANSFERS.has(record.name)) continue

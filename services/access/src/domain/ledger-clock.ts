@@ -1,0 +1,65 @@
+/**
+ * The service's clock, corrected where it is proved to differ from the ledger's: an error of half a minute would sell and
+ * serve windows that the contract does not have open. The proof is what a mirror node says of its own time and of the
+ * ledger's; how far it has read the ledger proves only that this clock is slow, since nodes lag.
+ */
+import type { Clock } from '@tallystick/service-kit'
+import type { LedgerTime } from '@tallystick/x402/hedera'
+
+/** A clock that differs by more is wrong, seconds; ntp keeps one within a hundredth. */
+const OFF_SECONDS_MAX = 5
+
+/** A node whose own time is behind the ledger, or so far ahead of what it has read, is no witness of time, seconds. */
+const NODE_LAG_SECONDS_MAX = 3_600
+const NODE_AHEAD_SECONDS_MIN = -2
+
+export type LedgerClock = ReturnType<typeof createLedgerClock>
+
+export function createLedgerClock({
+  clock,
+  wallClock = clock,
+}: {
+  readonly clock: Clock
+  /** Tells wall time where `clock` does not: on a local ledger that travels. */
+  readonly wallClock?: Clock | undefined
+}) {
+  let offSeconds = 0
+  const seconds = () => ({ own: clock.unixMs() / 1_000, wall: wallClock.unixMs() / 1_000 })
+  return {
+    /** Ledger time; the server's own while nothing proves it wrong. */
+    clock: {
+      unixMs: () => clock.unixMs() - offSeconds * 1_000,
+      after: (ms, run) => clock.after(ms, run),
+    } satisfies Clock,
+    /** How far the server's clock is ahead of the ledger's, seconds, negative behind; 0 within 5 s. */
+    offSeconds: () => offSeconds,
+    /** Reads the ledger's time, and compares. */
+    async compare(read: () => Promise<LedgerTime>): Promise<LedgerTime> {
+      const asked = seconds()
+      const time = await read()
+      offSeconds = offOf(time, { asked, answered: seconds() })
+      return time
+    },
+  }
+}
+
+type Seconds = { readonly own: number; readonly wall: number }
+
+/** What is certain of a clock that showed these times before and after a node told its own. */
+function offOf(
+  { consensusSeconds, nodeSeconds }: LedgerTime,
+  { asked, answered }: { readonly asked: Seconds; readonly answered: Seconds },
+): number {
+  const lag = (nodeSeconds ?? Number.NaN) - consensusSeconds
+  const isTravelling = Math.abs(answered.own - answered.wall) > OFF_SECONDS_MAX
+  const isWitness = isTravelling || (lag >= NODE_AHEAD_SECONDS_MIN && lag <= NODE_LAG_SECONDS_MAX)
+  if (nodeSeconds !== undefined && isWitness) {
+    // A node's time is cut to the second.
+    const least = asked.wall - nodeSeconds - 1
+    const most = answered.wall - nodeSeconds
+    if (least > OFF_SECONDS_MAX) return Math.round(least)
+    return most < -OFF_SECONDS_MAX ? Math.round(most) : 0
+  }
+  const most = answered.own - consensusSeconds
+  return most < -OFF_SECONDS_MAX ? Math.round(most) : 0
+}

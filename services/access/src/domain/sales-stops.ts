@@ -1,0 +1,141 @@
+/**
+ * What the seller has to put right before anything is sold: each is red on `/ready`, with a sentence. Whatever is open goes
+ * on being served, and what was paid before is opened.
+ */
+import type { Clock } from '@tallystick/service-kit'
+import { formatHbar } from '@tallystick/x402/hedera'
+import type { Hex } from './access-window.ts'
+import type { LedgerClock } from './ledger-clock.ts'
+import type { AccessParts } from './ports.ts'
+
+export type SalesStop = {
+  readonly reason:
+    | 'sales_paused'
+    | 'forwarder_role_missing'
+    | 'recorder_role_missing'
+    | 'recorder_gas_low'
+    | 'payto_key_mismatch'
+    | 'payto_shared'
+    | 'clock_off'
+  /** For a person: what is wrong and what to do. */
+  readonly sentence: string
+}
+
+/** One thing that sales need; undefined while it is there. Throws ChainUnavailable or ContractAbsent. */
+type SalesCheck = () => Promise<SalesStop | undefined>
+
+/** How long a finding is used, milliseconds: a seller's remedy shows so soon, and a purchase seldom waits for the reads. */
+const KEPT_MS = 30_000
+
+/** The recorder's money must last so long at its present rate, a part of an hour: ten minutes. */
+const LEAST_PARTS_PER_HOUR = 6n
+
+type SalesStopsDeps = Pick<
+  AccessParts,
+  'contract' | 'sender' | 'log' | 'payTo' | 'recorder' | 'recorderGas'
+> & {
+  readonly clock: Clock
+  readonly ledgerClock: Pick<LedgerClock, 'offSeconds'>
+  /** What the recorder spends in an hour, tinybar. */
+  readonly spentPerHour: () => bigint
+  readonly otherSales: () => Hex | undefined
+}
+
+export type SalesStops = ReturnType<typeof createSalesStops>
+
+export function createSalesStops(deps: SalesStopsDeps) {
+  const { clock, contract, ledgerClock, log, payTo, recorder, sender } = deps
+  const keep = keeper(clock)
+  const checks = {
+    // A pause is meant to act at once.
+    sales: unkept(async () =>
+      (await contract.areSalesPaused())
+        ? stop('sales_paused', 'Sales are paused: access-operator resume.')
+        : undefined,
+    ),
+    forwarder: keep(async () =>
+      (await contract.isForwarder(sender.address))
+        ? undefined
+        : stop(
+            'forwarder_role_missing',
+            `The contract takes no payments from ${sender.address}, the account of PAY_TO_KEY: deploy with that key, or have its owner call setForwarder.`,
+          ),
+    ),
+    recorder: keep(async () => {
+      if (!(await contract.isRecorder(recorder)))
+        return stop(
+          'recorder_role_missing',
+          `The contract counts no calls from ${recorder}, the account of RECORDER_KEY: access-operator recorders add ${recorder}.`,
+        )
+      const { held, needed } = await deps.recorderGas()
+      const spent = deps.spentPerHour()
+      if (held >= needed && held * LEAST_PARTS_PER_HOUR >= spent) return undefined
+      return stop(
+        'recorder_gas_low',
+        `The recorder ${recorder} holds ${formatHbar(held)}; a full batch takes ${formatHbar(needed)} and an hour at the present rate ${formatHbar(spent)}: send it HBAR.`,
+      )
+    }),
+    payTo: keep(async () => {
+      // A mirror node that is down is named by its own check.
+      const address = await log.evmAddressOf(payTo).catch(() => sender.address)
+      return address === sender.address
+        ? undefined
+        : stop(
+            'payto_key_mismatch',
+            `PAY_TO_KEY is the key of ${sender.address}, and ${payTo} is ${address}: set the key of PAY_TO.`,
+          )
+    }),
+    contracts: unkept(async () => {
+      const other = deps.otherSales()
+      return other === undefined
+        ? undefined
+        : stop(
+            'payto_shared',
+            `${payTo} also forwards payments to the contract ${other}: name it in PREVIOUS_CONTRACTS, or give each contract a PAY_TO of its own.`,
+          )
+    }),
+    clock: unkept(async () => {
+      const off = ledgerClock.offSeconds()
+      return off === 0
+        ? undefined
+        : stop(
+            'clock_off',
+            `The clock of this machine is ${Math.abs(off)} s ${off > 0 ? 'ahead of' : 'behind'} the ledger: set it, and keep it set with ntp.`,
+          )
+    }),
+  }
+  return {
+    /** Each check, by name. */
+    checks: Object.entries(checks).map(([name, { now }]) => [name, now] as const),
+    /** The first reason not to sell. Throws ChainUnavailable or ContractAbsent. */
+    async find(): Promise<SalesStop | undefined> {
+      const found = await Promise.all(Object.values(checks).map(({ lately }) => lately()))
+      return found.find((one) => one !== undefined)
+    },
+  }
+}
+
+const stop = (reason: SalesStop['reason'], sentence: string): SalesStop => ({ reason, sentence })
+
+/**
+ * The same check for sales, which take what was found lately, and for whoever asks on purpose. One run is shared among those
+ * who ask while it is fresh; one that failed is not kept.
+ */
+function keeper(clock: Clock) {
+  return (check: SalesCheck) => {
+    let kept: { readonly found: ReturnType<SalesCheck>; readonly untilMs: number } | undefined
+    const now: SalesCheck = () => {
+      const run = { found: check(), untilMs: clock.unixMs() + KEPT_MS }
+      kept = run
+      run.found.catch(() => {
+        if (kept === run) kept = undefined
+      })
+      return run.found
+    }
+    const lately: SalesCheck = () =>
+      kept !== undefined && clock.unixMs() < kept.untilMs ? kept.found : now()
+    return { now, lately }
+  }
+}
+
+const unkept = (check: SalesCheck) => ({ now: check, lately: check })
