@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type AnswerBody,
   asOwner,
+  asOwner,
   callsOf,
   type LocalStack,
   payingFetch,
@@ -162,6 +163,7 @@ describe('many at once', () => {
 
   test('A14: two replicas share payTo’s key: a nonce that the other took is retried', async () => {
     const recorder = await stack.agent('second-recorder')
+    await asOwner(stack, { functionName: 'setRecorder', args: [recorder.evmAddress, true] })
     const second = await stack.startService({ RECORDER_KEY: recorder.privateKey })
     await until(async () => (await call(recorder.evmAddress, second)).status === 402)
     const agents = await Promise.all(

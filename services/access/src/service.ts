@@ -4,18 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type Clock, Registry, type Service } from '@tallystick/service-kit'
-import {
-  createFeePayerDirectory,
-  createHttpFacilitator,
-  createMemoryReservationStore,
-  createPaymentGate,
-  timedScheme,
-} from '@tallystick/x402'
+import { createFeePayerDirectory, createHttpFacilitator } from '@tallystick/x402'
 import {
   createExactHederaScheme,
   createMirrorAccountDirectory,
   createMirrorNode,
-  paymentReference,
 } from '@tallystick/x402/hedera'
 import type { FastifyBaseLogger } from 'fastify'
 import { privateKeyToAddress } from 'viem/accounts'
@@ -29,29 +22,19 @@ import { createViemAccessContract } from './adapters/viem-access-contract.ts'
 import { createViemContractSender } from './adapters/viem-contract-sender.ts'
 import { createViemUsageLedger, readRecorderGas } from './adapters/viem-usage-ledger.ts'
 import { buildAccessApp } from './app.ts'
-import { type AccessConfig, alertLimits, keyHex } from './config.ts'
+import { composeDomain } from './compose-domain.ts'
+import { type AccessConfig, keyHex } from './config.ts'
 import { readStatus } from './domain/access-answers.ts'
-import {
-  createReaper,
-  createSubscriptions,
-  type Hex,
-  ZERO_ADDRESS,
-} from './domain/access-window.ts'
-import { type AgentGuardDeps, createAgentGuard } from './domain/agent-guard.ts'
-import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
+import { type Hex, ZERO_ADDRESS } from './domain/access-window.ts'
 import { createCallRate } from './domain/call-rate.ts'
-import { type CreditSweep, createCreditSweep } from './domain/credit-sweep.ts'
+import type { CreditSweep } from './domain/credit-sweep.ts'
 import type { ReportAccessEvent, UsageEventListener } from './domain/events.ts'
-import { createLedgerClock, type LedgerClock } from './domain/ledger-clock.ts'
-import type { AccessParts, AccessPorts, PaidResourceReader } from './domain/ports.ts'
+import { createLedgerClock } from './domain/ledger-clock.ts'
+import type { AccessPorts, PaidResourceReader } from './domain/ports.ts'
 import { afterPreviousContracts } from './domain/previous-contracts.ts'
-import { createSalesStops } from './domain/sales-stops.ts'
-import { createSalesTerms } from './domain/sales-terms.ts'
-import { createSellerAccount } from './domain/seller-account.ts'
-import { createSellerAlerts, readSellerFigures, type SellerAlerts } from './domain/seller-alerts.ts'
 import { createUsageRecorder } from './domain/usage-recorder.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'
-import { createTelemetry, type Telemetry } from './telemetry.ts'
+import { createTelemetry } from './telemetry.ts'
 
 export { accessConfigSchema } from './config.ts'
 
@@ -77,9 +60,6 @@ type ConnectOptions = {
 
 /** How often the facilitator is asked who pays fees, which is also how soon `/ready` says that it is down, milliseconds. */
 const FEE_PAYERS_MS = 30_000
-
-/** At the signal to stop, payments in flight get this long; then their requests are answered as pending. */
-const STOP_SELLING_MS = 4_000
 
 /** What runs after the last request gets this long: both end inside the 10 s of S6, and the next process finds the rest. */
 const CLOSE_MS = 5_400
@@ -112,23 +92,16 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     accessUrl: `${url}/access`,
     statusUrl: `${url}/status`,
   }
-  const { alerts, account } = composeSeller(parts, config)
-  const { callAccess, gate, reaper, stops, sweep } = composeDomain(parts, {
-    telemetry,
-    ledgerClock,
-    alerts,
-  })
+  const domain = composeDomain(parts, { config, telemetry, ledgerClock })
+  const { account, alerts, gate, reaper, sweep } = domain
   telemetry.measure({ usage, sweep, contract, alerts })
   const app = await buildAccessApp({
     ...parts,
     serviceName: config.SERVICE_NAME,
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     metricsToken: config.METRICS_TOKEN,
-    callAccess,
+    ...domain,
     readStatus: (agent) => readStatus(parts, agent),
-    gate,
-    stops,
-    sweep,
     logger,
     registry,
     home: () =>
@@ -163,75 +136,6 @@ function atMost(clock: Clock, work: Promise<void>): Promise<void> {
     const cancel = clock.after(CLOSE_MS, resolve)
     work.then(resolve, reject).finally(cancel)
   })
-}
-
-/** What watches the seller's own money. */
-function composeSeller(parts: Omit<AccessParts, 'subscriptions'>, config: AccessConfig) {
-  const { clock, contract, report, alertWebhook: webhook, sellerHistory: history } = parts
-  const limits = alertLimits(config)
-  const readFigures = () => readSellerFigures(parts)
-  return {
-    alerts: createSellerAlerts({ clock, limits, readFigures, report, webhook }),
-    account: history && createSellerAccount({ contract, history, clock }),
-  }
-}
-
-type DomainParts = Omit<AccessParts, 'subscriptions'> &
-  Pick<CallAccessDeps, 'agentRate' | 'addressRate'> &
-  Pick<AgentGuardDeps, 'baseUrl' | 'evmChainId' | 'sessions'> & { readonly accessUrl: string }
-
-type Watchers = {
-  readonly telemetry: Telemetry
-  readonly ledgerClock: LedgerClock
-  readonly alerts: Pick<SellerAlerts, 'spentPerHour'>
-}
-
-function composeDomain(given: DomainParts, { telemetry, ledgerClock, alerts }: Watchers) {
-  const { observeGate, verified } = telemetry
-  const { clock, network } = given
-  const parts: AccessParts = {
-    ...given,
-    scheme: timedScheme(given.scheme, { nowMs: () => performance.now(), hear: verified }),
-    subscriptions: createSubscriptions(given),
-  }
-  const reservations = createMemoryReservationStore({ clock })
-  const gate = createPaymentGate({
-    schemes: [parts.scheme],
-    facilitator: parts.facilitator,
-    reservations,
-    clock,
-    limits: { closeWaitMs: STOP_SELLING_MS },
-    observe: observeGate,
-  })
-  const sweep = createCreditSweep({
-    ...parts,
-    ledgerTime: () => ledgerClock.compare(() => parts.log.ledgerTime()),
-    isHeld: async (transactionId) => {
-      const reservation = await reservations.get(`${network}/${transactionId}`)
-      return reservation !== undefined && reservation.state !== 'answered'
-    },
-  })
-  const stops = createSalesStops({
-    ...parts,
-    ledgerClock,
-    spentPerHour: () => alerts.spentPerHour(),
-    otherSales: () => sweep.otherSales(),
-  })
-  const reaper = createReaper(parts)
-  const terms = createSalesTerms(parts, given.accessUrl)
-  const callAccess = createCallAccess({
-    ...parts,
-    gate,
-    sweep,
-    reaper,
-    stops,
-    terms,
-    agentRate: given.agentRate,
-    addressRate: given.addressRate,
-    guard: createAgentGuard({ ...given, terms }),
-    paymentReference: (transactionId) => paymentReference(transactionId).hash,
-  })
-  return { callAccess, gate, reaper, stops, sweep }
 }
 
 /** Every adapter of the service. */

@@ -68,7 +68,7 @@ export function createCreditSweep(deps: CreditSweepDeps) {
       await others.readOn()
       if (await credits.readOn()) readThroughSeconds = consensusSeconds
       // Where another contract sells for the same account, nobody knows whose a credit is.
-      if (others.found() === undefined) await openDue()
+      if (!others.found()) await openDue()
     } catch (error) {
       report({ kind: 'sweep-failed', error })
     }
@@ -106,11 +106,10 @@ export function createCreditSweep(deps: CreditSweepDeps) {
     /** Before the mirror node has been read past this process's start, an earlier process's payment may be unseen. */
     hasReadPastStart,
     /** How old the last complete read is, seconds; undefined before the first. */
-    ageSeconds: () =>
-      readThroughSeconds === undefined ? undefined : ledgerSeconds(clock) - readThroughSeconds,
+    ageSeconds: () => readThroughSeconds && ledgerSeconds(clock) - readThroughSeconds,
     unresolvedCount: () => credits.count(),
-    /** Another contract whose sales share payTo and that was not announced. */
-    otherSales: () => others.found(),
+    /** Another contract whose sales share payTo, unannounced. */
+    otherSales: others.found,
     async close(): Promise<void> {
       isClosed = true
       credits.close()

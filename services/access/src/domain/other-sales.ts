@@ -1,8 +1,6 @@
 import type { Hex } from './access-window.ts'
 import type { AccessParts } from './ports.ts'
 
-export type OtherSales = ReturnType<typeof createOtherSales>
-
 /**
  * Contracts that payTo pays and that nobody announced (A23): their sales are credits that this contract does not know, and
  * would be opened here a second time. Read from `fromSeconds` on, Unix seconds, as far as it was not read before.

@@ -39,7 +39,7 @@ export type PurchaseDeclined =
     }
 
 /** Why nothing is sold to anybody: paused, or something that the seller has to put right. */
-export type SalesRefusal = 'sales_paused' | 'sales_stopped'
+type SalesRefusal = 'sales_paused' | 'sales_stopped'
 
 /** The answer while sales are stopped. */
 export const salesRefusal = ({ reason }: SalesStop): SalesRefusal =>

@@ -31,7 +31,8 @@ const checks = async (): Promise<Readonly<Record<string, Check>>> =>
   (await service.app.inject('/ready')).json().checks
 
 /** What is wrong, by which check of /ready it is named, and how it comes about. */
-const wrongs: readonly (readonly [string, string, string, () => void])[] = [
+type Wrong = readonly [what: string, check: string, reason: string, happen: () => void]
+const wrongs: readonly Wrong[] = [
   ['sales are paused', 'sales', 'sales_paused', () => void (fakes.contract.isPaused = true)],
   [
     'the forwarder role is missing',
@@ -84,7 +85,7 @@ const wrongs: readonly (readonly [string, string, string, () => void])[] = [
   ],
 ]
 
-describe.each(wrongs)('nothing is sold while %s', (_, check, reason, happen) => {
+describe.each(wrongs)('nothing is sold while %s', (...[, check, reason, happen]: Wrong) => {
   beforeEach(async () => {
     happen()
     await fakes.clock.advanceMsSettled(30_001)

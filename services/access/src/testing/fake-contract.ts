@@ -106,14 +106,8 @@ export function createFakeContract(): FakeContract {
       await read('salesPaused')
       return fake.isPaused
     },
-    async isForwarder() {
-      await read('isForwarder')
-      return !fake.lacks.has('forwarder')
-    },
-    async isRecorder() {
-      await read('isRecorder')
-      return !fake.lacks.has('recorder')
-    },
+    isForwarder: () => has('forwarder'),
+    isRecorder: () => has('recorder'),
     async paymentOf(paymentReference) {
       await read('paymentOf')
       const agent = fake.payments.get(paymentReference)
@@ -128,6 +122,10 @@ export function createFakeContract(): FakeContract {
       await read('books')
       return { earnedTinybar: 0n, reserveTinybar: 0n, lockedTinybar: 0n, shortfallTinybar: 0n }
     },
+  }
+  const has = async (role: 'forwarder' | 'recorder'): Promise<boolean> => {
+    await read(role)
+    return !fake.lacks.has(role)
   }
   const read = async (name: string): Promise<void> => {
     fake.reads.push(name)

@@ -4,8 +4,6 @@
  * LedgerUnavailable.
  */
 import { z } from 'zod'
-import type { Clock } from '../../clock.ts'
-import { fetchJson, type JsonAnswer } from '../../http-json.ts'
 import { addressSchema } from '../evm/evm-words.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import { longZeroAddress } from './account-id.ts'
@@ -20,19 +18,11 @@ import {
   toTransfer,
   transactionsSchema,
 } from './ledger-record.ts'
+import { createReader, type MirrorReaderOptions, type Read, readPages } from './mirror-reader.ts'
 import { mirrorTransactionId, parseTransactionId } from './transaction-id.ts'
-
-/** A public mirror node answers in 0.1 to 2 s. */
-const TIMEOUT_MS = 10_000
-
-/** A page of 100 transactions with long transfer lists is about 300 kB. */
-const ANSWER_BYTES_MAX = 2_097_152
 
 /** Transactions per page; the most that mirror nodes return. */
 const PAGE_SIZE = 100
-
-/** Pages read per call: 100,000 transfers, more than 30 days for a busy seller; the caller continues from the last one. */
-const PAGES_MAX = 1_000
 
 /**
  * Kinds of transactions by which somebody pays: not those that create an account, and not those that the network calls by
@@ -134,16 +124,8 @@ export type LedgerTime = {
 
 export type MirrorNode = ReturnType<typeof createMirrorNode>
 
-type Read = ReturnType<typeof createReader>
-
 /** A mirror node at `url`. Every method throws LedgerUnavailable. */
-export function createMirrorNode(options: {
-  /** Base address, without `/api/v1`. */
-  readonly url: string
-  readonly clock: Clock
-  /** Longest wait for one answer. */
-  readonly timeoutMs?: number
-}) {
+export function createMirrorNode(options: MirrorReaderOptions) {
   const read = createReader(options)
   const ledgerTime = async (): Promise<LedgerTime> => {
     let nodeSeconds: number | undefined
@@ -201,58 +183,6 @@ export function createMirrorNode(options: {
     ledgerTime,
     /** Consensus time, Unix seconds, up to which the node has read the ledger. */
     latestConsensusSeconds: async (): Promise<number> => (await ledgerTime()).consensusSeconds,
-  }
-}
-
-type ReadOptions = {
-  readonly absent?: readonly number[]
-  /** Called with every answer. */
-  readonly hear?: (answer: Extract<JsonAnswer, { kind: 'answered' }>) => void
-}
-
-/** Reads one path: parsed JSON, undefined for statuses that mean absence, LedgerUnavailable for everything else. */
-function createReader(options: Parameters<typeof createMirrorNode>[0]) {
-  const { clock, timeoutMs = TIMEOUT_MS, url } = options
-  const base = url.replace(/\/+$/, '')
-  return async <Schema extends z.ZodType>(
-    path: string,
-    schema: Schema,
-    { absent = [404], hear }: ReadOptions = {},
-  ): Promise<z.output<Schema> | undefined> => {
-    const answer = await fetchJson({
-      url: `${base}${path}`,
-      clock,
-      timeoutMs,
-      bytesMax: ANSWER_BYTES_MAX,
-    })
-    if (answer.kind !== 'answered') {
-      throw new LedgerUnavailable('the mirror node did not answer', { cause: answer.cause })
-    }
-    const { json, status } = answer
-    hear?.(answer)
-    if (absent.includes(status)) return undefined
-    try {
-      if (status === 200) return schema.parse(json)
-    } catch (cause) {
-      throw new LedgerUnavailable('the mirror node answered nonsense', { cause })
-    }
-    throw new LedgerUnavailable(`the mirror node answered ${status}`, { cause: json })
-  }
-}
-
-type Paged = { readonly links?: { readonly next?: string | null | undefined } | null | undefined }
-
-async function* readPages<Schema extends z.ZodType<Paged>>(
-  read: Read,
-  first: string,
-  schema: Schema,
-): AsyncGenerator<z.output<Schema>> {
-  let path: string | undefined = first
-  for (let page = 0; page < PAGES_MAX && path !== undefined; page += 1) {
-    const answer: z.output<Schema> | undefined = await read(path, schema)
-    if (answer === undefined) return
-    yield answer
-    path = answer.links?.next || undefined
   }
 }
 

@@ -1,0 +1,91 @@
+/** The domain's parts put together: what sells, what serves, and what watches the seller's money. service.ts connects its ports. */
+import { createMemoryReservationStore, createPaymentGate, timedScheme } from '@tallystick/x402'
+import { paymentReference } from '@tallystick/x402/hedera'
+import { type AccessConfig, alertLimits } from './config.ts'
+import { createReaper, createSubscriptions } from './domain/access-window.ts'
+import { type AgentGuardDeps, createAgentGuard } from './domain/agent-guard.ts'
+import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
+import { createCreditSweep } from './domain/credit-sweep.ts'
+import type { LedgerClock } from './domain/ledger-clock.ts'
+import type { AccessParts } from './domain/ports.ts'
+import { createSalesStops } from './domain/sales-stops.ts'
+import { createSalesTerms } from './domain/sales-terms.ts'
+import { createSellerAccount } from './domain/seller-account.ts'
+import { createSellerAlerts, readSellerFigures } from './domain/seller-alerts.ts'
+import type { Telemetry } from './telemetry.ts'
+
+/** At the signal to stop, payments in flight get this long; then their requests are answered as pending. */
+const STOP_SELLING_MS = 4_000
+
+type DomainParts = Omit<AccessParts, 'subscriptions'> &
+  Pick<CallAccessDeps, 'agentRate' | 'addressRate'> &
+  Pick<AgentGuardDeps, 'baseUrl' | 'evmChainId' | 'sessions'> & { readonly accessUrl: string }
+
+/** What watches the seller's own money. */
+function composeSeller(parts: DomainParts, config: AccessConfig) {
+  const { clock, contract, report, alertWebhook: webhook, sellerHistory: history } = parts
+  const limits = alertLimits(config)
+  const readFigures = () => readSellerFigures(parts)
+  return {
+    alerts: createSellerAlerts({ clock, limits, readFigures, report, webhook }),
+    account: history && createSellerAccount({ contract, history, clock }),
+  }
+}
+
+/** Everything that decides, over ports that are connected. */
+export function composeDomain(
+  given: DomainParts,
+  options: {
+    readonly config: AccessConfig
+    readonly telemetry: Pick<Telemetry, 'observeGate' | 'verified'>
+    readonly ledgerClock: LedgerClock
+  },
+) {
+  const { config, ledgerClock } = options
+  const { observeGate, verified } = options.telemetry
+  const { clock, network } = given
+  const parts: AccessParts = {
+    ...given,
+    scheme: timedScheme(given.scheme, { nowMs: () => performance.now(), hear: verified }),
+    subscriptions: createSubscriptions(given),
+  }
+  const { alerts, account } = composeSeller(given, config)
+  const reservations = createMemoryReservationStore({ clock })
+  const gate = createPaymentGate({
+    schemes: [parts.scheme],
+    facilitator: parts.facilitator,
+    reservations,
+    clock,
+    limits: { closeWaitMs: STOP_SELLING_MS },
+    observe: observeGate,
+  })
+  const sweep = createCreditSweep({
+    ...parts,
+    ledgerTime: () => ledgerClock.compare(() => parts.log.ledgerTime()),
+    isHeld: async (transactionId) => {
+      const reservation = await reservations.get(`${network}/${transactionId}`)
+      return reservation !== undefined && reservation.state !== 'answered'
+    },
+  })
+  const stops = createSalesStops({
+    ...parts,
+    ledgerClock,
+    spentPerHour: () => alerts.spentPerHour(),
+    otherSales: () => sweep.otherSales(),
+  })
+  const reaper = createReaper(parts)
+  const terms = createSalesTerms(parts, given.accessUrl)
+  const callAccess = createCallAccess({
+    ...parts,
+    gate,
+    sweep,
+    reaper,
+    stops,
+    terms,
+    agentRate: given.agentRate,
+    addressRate: given.addressRate,
+    guard: createAgentGuard({ ...given, terms }),
+    paymentReference: (transactionId) => paymentReference(transactionId).hash,
+  })
+  return { account, alerts, callAccess, gate, reaper, stops, sweep }
+}
