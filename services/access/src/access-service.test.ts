@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type AnswerBody,
   asOwner,
-  asOwner,
   callsOf,
   type LocalStack,
   payingFetch,
