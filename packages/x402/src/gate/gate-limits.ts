@@ -14,6 +14,12 @@ export const DEFAULT_GATE_LIMITS = {
   retryMaxMs: 10_000,
   /** Payments in flight at once. Beyond this, payments are refused unsettled, so that memory stays bounded. */
   inFlightMax: 10_000,
+  /** Payments of one payer that are prepared at once (X16): as many as an honest agent needs. */
+  payerPreparingMax: 4,
+  /** Payments of one payer in line, about 1 kB each; beyond this they are refused unsettled. */
+  payerWaitingMax: 1_000,
+  /** Longest time a payment waits for those before it, then it is refused unsettled; well under a client's patience. */
+  payerWaitMs: 20_000,
   /** Longest time `close` waits for a running step; fits in the services' 10 s of shutdown. */
   closeWaitMs: 5_000,
   /** The `Retry-After` of a pending answer: about one consensus round. */

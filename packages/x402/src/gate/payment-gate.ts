@@ -20,6 +20,7 @@ import {
 import type { GateEvent } from './gate-event.ts'
 import { DEFAULT_GATE_LIMITS, type GateLimits } from './gate-limits.ts'
 import type { AnyOutcome, PaidJob, PaymentForJob, PaymentOutcome } from './paid-job.ts'
+import { createPayerLines } from './payer-lines.ts'
 import {
   acceptsRequirement,
   isForResource,
@@ -77,7 +78,8 @@ export function createPaymentGate(options: PaymentGateOptions) {
   }
   const guesses = createGuessLimit()
   const reservations = createReservations({ clock, guesses, limits, observe, store })
-  const parts = { clock, facilitator, limits, observe, reservations }
+  const lines = createPayerLines(clock, limits)
+  const parts = { clock, facilitator, limits, lines, observe, reservations }
   const inFlight = createPaymentsInFlight(parts, { guesses, limits })
 
   return {

@@ -23,8 +23,19 @@ type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>
 
 /** Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw; the payment is released first. */
 export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
-  const { order, payment, progress } = paid
-  const claim = await gate.reservations.reserve(paid)
+  if (paid.order === undefined) return await runInLine(gate, paid)
+  const place = gate.lines.join(paid.payment)
+  if (place === undefined) return { kind: 'unavailable', dependency: 'facilitator' }
+  try {
+    return await runInLine(gate, { ...paid, place })
+  } finally {
+    place.leave()
+  }
+}
+
+async function runInLine(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
+  const { order, payment, place, progress } = paid
+  const claim = await gate.reservations.reserve(paid, place)
   if (claim.kind === 'ended') return claim.outcome
   progress.markReserved()
   const reserved = { ...paid, reservation: claim.reservation }
@@ -67,6 +78,7 @@ async function settle(
       return { kind: 'unavailable', dependency: 'facilitator' }
     case 'unclear': {
       const { refusal } = submission
+      paid.place?.submitted()
       const finding = await lookUp(gate, paid)
       const isOurs =
         refusal === undefined &&
@@ -160,6 +172,7 @@ async function complete(
   const { job, payment, progress, reservation } = paid
   const { settlement } = settled
   progress.markPossiblySettled()
+  paid.place?.leave()
   await gate.reservations.settled(payment)
   const { answer } = await retried(gate, paid, async () => ({
     answer: await job.fulfil(prepared, { payment, ...settled }),

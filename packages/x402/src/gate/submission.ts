@@ -9,6 +9,7 @@ import type { LedgerFinding } from '../schemes/payment-scheme.ts'
 import type { GateEvent } from './gate-event.ts'
 import type { GateLimits } from './gate-limits.ts'
 import type { PaymentForJob } from './paid-job.ts'
+import type { PayerLines, PlaceInLine } from './payer-lines.ts'
 import type { PaymentProgress } from './payment-progress.ts'
 import { submitPayment } from './submit-payment.ts'
 
@@ -17,11 +18,16 @@ export type GateParts = {
   readonly clock: Clock
   readonly facilitator: Facilitator
   readonly limits: GateLimits
+  readonly lines: PayerLines
   readonly observe: (event: GateEvent) => void
   readonly reservations: Reservations
 }
 
-export type PaymentInFlight = PaymentForJob & { readonly progress: PaymentProgress }
+export type PaymentInFlight = PaymentForJob & {
+  readonly progress: PaymentProgress
+  /** Its place in its payer's line; absent for a payment that can only be looked up. */
+  readonly place?: PlaceInLine | undefined
+}
 
 export type SettlementOrder = NonNullable<PaymentForJob['order']>
 

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts'
 import type { GateEvent } from '../gate/gate-event.ts'
 import type { GateLimits } from '../gate/gate-limits.ts'
 import type { AnyOutcome, PaymentForJob } from '../gate/paid-job.ts'
+import type { PlaceInLine } from '../gate/payer-lines.ts'
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
 import { createLateWrites, type LateWrites } from './late-writes.ts'
@@ -72,9 +73,9 @@ export function createReservations(options: {
   }
 
   return {
-    /** Reserves a payment before any work. Throws what the store throws. */
-    async reserve(paid: PaymentForJob): Promise<Claim> {
-      const sight = await lookAtUnseen(store, paid)
+    /** Reserves a payment before any work, once its place in line comes. Throws what the store throws. */
+    async reserve(paid: PaymentForJob, place?: PlaceInLine): Promise<Claim> {
+      const sight = await lookAtUnseen(store, paid, place)
       if (sight.kind === 'ended') return sight
       const reservation = reservationFor(paid)
       const reserved = await reserveAfterLateWrite(reservation, { lateWrites, store })
@@ -130,14 +131,34 @@ export function createReservations(options: {
  */
 async function lookAtUnseen(
   store: ReservationStore,
+  paid: PaymentForJob,
+  place: PlaceInLine | undefined,
+): Promise<Sight> {
+  if (place !== undefined && !(await place.turn())) return NOBODY_ASKED
+  const { payment, scheme } = paid
+  if (scheme.isUsed === undefined && scheme.canPay === undefined) return PASSED
+  if ((await store.get(payment.id)) !== undefined) return PASSED
+  for (;;) {
+    const aheadAmount = place?.aheadAmount() ?? 0n
+    const sight = await lookOnce(paid, aheadAmount)
+    if (sight.kind === 'ended' || sight.canPay || aheadAmount === 0n) return sight
+    // The balance may do for this one once those before it are through; then the nonce is read again, too.
+    if (place === undefined || !(await place.moved())) return NOBODY_ASKED
+  }
+}
+
+type Sight = Ended | { readonly kind: 'passed'; readonly canPay: boolean }
+const PASSED: Sight = { kind: 'passed', canPay: true }
+const NOBODY_ASKED: Sight = ended({ kind: 'unavailable', dependency: 'facilitator' })
+
+async function lookOnce(
   { order, payment, scheme }: PaymentForJob,
-): Promise<Ended | { readonly kind: 'passed'; readonly canPay: boolean }> {
-  if (scheme.isUsed === undefined && scheme.canPay === undefined)
-    return { kind: 'passed', canPay: true }
-  if ((await store.get(payment.id)) !== undefined) return { kind: 'passed', canPay: true }
+  aheadAmount: bigint,
+): Promise<Sight> {
   // The nonce decides whether a payment is honoured, so nothing is sold while it is unreadable. The balance check only
   // saves work: if the balance is unreadable, the facilitator checks it before sending.
-  const canPay = order === undefined ? undefined : scheme.canPay?.(payment).catch(unknownIsEnough)
+  const canPay =
+    order === undefined ? undefined : scheme.canPay?.(payment, aheadAmount).catch(unknownIsEnough)
   try {
     const [isUsed, hasEnough] = await Promise.all([scheme.isUsed?.(payment), canPay])
     if (isUsed === true) return challenged('payment_already_used')

@@ -43,9 +43,10 @@ export type PaymentScheme = {
   isUsed?(payment: VerifiedPayment): Promise<boolean>
   /**
    * Whether the payer holds the amount, or held it until this payment took it. The gate asks this along with `isUsed`, so
-   * that a payment without funds costs the seller no work. Throws LedgerUnavailable.
+   * that a payment without funds costs the seller no work. `aheadAmount` is what the payer's earlier payments may still
+   * take, base units. Throws LedgerUnavailable.
    */
-  canPay?(payment: VerifiedPayment): Promise<boolean>
+  canPay?(payment: VerifiedPayment, aheadAmount?: bigint): Promise<boolean>
   /**
    * Whether a payment may be submitted again now although an earlier submission may have arrived: the ledger takes it once
    * under its own id. Absent in a scheme where a second submission costs gas.

@@ -45,9 +45,10 @@ export function createExactEvmScheme(options: {
     // The facilitator chooses who sends it. A text that is not a hash names no transaction, so the chain is read instead.
     isOwnTransaction: (_payment, transaction) => TRANSACTION_HASH.test(transaction),
     isUsed: (payment) => ledger.isAuthorizationUsed(authorizationKeyOf(payment)),
-    async canPay(payment) {
+    async canPay(payment, aheadAmount = 0n) {
       const key = authorizationKeyOf(payment)
-      if ((await ledger.balanceOf(key.asset, key.payer)) >= payment.amount) return true
+      if ((await ledger.balanceOf(key.asset, key.payer)) >= payment.amount + aheadAmount)
+        return true
       // Somebody may have submitted it meanwhile, in which case the missing money came to us.
       return await ledger.isAuthorizationUsed(key)
     },

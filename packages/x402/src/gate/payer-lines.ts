@@ -1,0 +1,98 @@
+/**
+ * Payers in line (X16): how many payments of one payer are prepared at once, and how much of its balance those before a
+ * payment may still take. Without it, one cent would buy any amount of prepared work that it cannot pay for.
+ */
+import type { Clock } from '../clock.ts'
+import type { VerifiedPayment } from '../payment.ts'
+import type { GateLimits } from './gate-limits.ts'
+
+type Entry = { readonly payment: VerifiedPayment; isPreparing: boolean }
+type Line = { readonly entries: Set<Entry>; moved: PromiseWithResolvers<true> }
+
+export type PayerLines = ReturnType<typeof createPayerLines>
+
+/** A payment's place in its payer's line. */
+export type PlaceInLine = {
+  /** Resolves once the payment may be prepared; false if that takes too long. */
+  turn(): Promise<boolean>
+  /** What earlier payments under way may still take from the balance, in base units of the same asset. */
+  aheadAmount(): bigint
+  /** Resolves when the line has moved; false if that takes too long. */
+  moved(): Promise<boolean>
+  /** It was submitted and its outcome is open: others are prepared, and its amount still counts. */
+  submitted(): void
+  /** It is settled, refused or given up. */
+  leave(): void
+}
+
+/** The lines of a gate; a payer is one account on one network. */
+export function createPayerLines(clock: Clock, limits: GateLimits) {
+  const lines = new Map<string, Line>()
+
+  function lineOf(payer: string): Line {
+    const known = lines.get(payer)
+    if (known !== undefined) return known
+    const line = { entries: new Set<Entry>(), moved: Promise.withResolvers<true>() }
+    lines.set(payer, line)
+    return line
+  }
+
+  return {
+    /** Takes the last place; undefined if the line is full. */
+    join(payment: VerifiedPayment): PlaceInLine | undefined {
+      const payer = `${payment.network}/${payment.payer}`
+      const line = lineOf(payer)
+      if (line.entries.size >= limits.payerWaitingMax) return undefined
+      const entry: Entry = { payment, isPreparing: false }
+      line.entries.add(entry)
+      const timeUp = Promise.withResolvers<false>()
+      let cancel: (() => void) | undefined
+
+      function move(): void {
+        line.moved.resolve(true)
+        line.moved = Promise.withResolvers()
+      }
+
+      async function moved(): Promise<boolean> {
+        cancel ??= clock.after(limits.payerWaitMs, () => timeUp.resolve(false))
+        return await Promise.race([line.moved.promise, timeUp.promise])
+      }
+
+      return {
+        async turn() {
+          while (countPreparing(line) >= limits.payerPreparingMax)
+            if (!(await moved())) return false
+          entry.isPreparing = true
+          return true
+        },
+        aheadAmount: () => amountAhead(line, entry),
+        moved,
+        submitted() {
+          entry.isPreparing = false
+          move()
+        },
+        leave() {
+          if (!line.entries.delete(entry)) return
+          cancel?.()
+          if (line.entries.size === 0) lines.delete(payer)
+          move()
+        },
+      }
+    },
+  }
+}
+
+function countPreparing({ entries }: Line): number {
+  let count = 0
+  for (const { isPreparing } of entries) if (isPreparing) count += 1
+  return count
+}
+
+function amountAhead({ entries }: Line, of: Entry): bigint {
+  let sum = 0n
+  for (const entry of entries) {
+    if (entry === of) return sum
+    if (entry.payment.asset === of.payment.asset) sum += entry.payment.amount
+  }
+  return sum
+}
