@@ -130,12 +130,14 @@ describe('A18: a covered call', () => {
   })
 
   test('A18: a lease never crosses windows', async () => {
+    await bench.clock.advanceMsSettled(3_590_000)
     await bench.callInTurn(4)
+    expect(bench.recorder.figures().leasedCalls).toBe(3)
     const next = {
       windowExpiresAtSeconds: WINDOW_END_SECONDS + 3_600,
       windowStartsAtSeconds: WINDOW_END_SECONDS,
     }
-    await bench.clock.advanceMsSettled(3_600_000)
+    await bench.clock.advanceMsSettled(11_000)
     const [hash] = hashesOf(await bench.callInTurn(1, { call: next }))
     expect([...(bench.chain.counted.get(hash ?? '')?.keys() ?? [])]).toEqual([
       `${agentOf(1)}/${next.windowExpiresAtSeconds}`,
