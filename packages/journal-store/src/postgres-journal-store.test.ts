@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +18,7 @@ import {
   startPostgres,
 } from './postgres-server.fixture.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
+import { openTornCommits } from './torn-commits.fixture.ts'
 
 const WRITER = fileURLToPath(new URL('./notes-postgres.fixture.ts', import.meta.url))
 const KILLS = process.env['TALLYSTICK_LONG'] === '1' ? 50 : 3
@@ -216,74 +216,37 @@ describe.skipIf(postgresMissing !== undefined)(
     describe.skipIf(process.env['DATABASE_URL'] !== undefined)(
       'a COMMIT whose answer is torn',
       () => {
-        let proxy: Server
-        let proxyUrl: string
-        let sockets: Socket[]
-        /** What happens to the next COMMIT that passes. */
-        let cut: 'before' | 'behind' | undefined
-        let cuts: number
+        let torn: Awaited<ReturnType<typeof openTornCommits>>
 
         beforeEach(async () => {
           await start()
-          sockets = []
-          cut = undefined
-          cuts = 0
-          proxy = createServer((client) => {
-            const upstream = connect(join(server.socketFolder ?? '', '.s.PGSQL.5432'))
-            sockets.push(client, upstream)
-            let isTorn = false
-            const tear = (): void => {
-              client.destroy()
-              upstream.destroy()
-            }
-            for (const socket of [client, upstream]) socket.on('error', tear).on('close', tear)
-            client.on('data', (chunk) => {
-              const how = chunk.includes('COMMIT\0') ? cut : undefined
-              if (how !== undefined) {
-                cut = undefined
-                cuts += 1
-                isTorn = true
-              }
-              if (how === 'before') tear()
-              else upstream.write(chunk)
-            })
-            upstream.on('data', (chunk) => {
-              if (isTorn) tear()
-              else client.write(chunk)
-            })
-          })
-          proxy.listen(join(folder, '.s.PGSQL.5432'))
-          await once(proxy, 'listening')
-          proxyUrl = appUrl.replace(
-            encodeURIComponent(server.socketFolder ?? ''),
-            encodeURIComponent(folder),
-          )
+          const socketFolder = server.socketFolder ?? ''
+          torn = await openTornCommits({ url: appUrl, socketFolder, folder })
         })
         afterEach(async () => {
           for (const store of opened.splice(0)) await store.close()
-          for (const socket of sockets) socket.destroy()
-          proxy.close()
+          torn.end()
           await end()
         })
 
         it.each(['before', 'behind'] as const)(
           'cut %s the server: stored once, and acknowledged',
           async (how) => {
-            const store = await open(proxyUrl)
+            const store = await open(torn.url)
             await appendText(store, 'first')
             for (let round = 0; round < 10; round += 1) {
-              cut = how
+              torn.tearNext(how)
               const group = ['a', 'b', 'c'].map((name) => appendText(store, `${name}${round}`))
               expect(await Promise.all(group)).toEqual([0, 1, 2].map((at) => 1 + round * 3 + at))
             }
-            expect(cuts).toBe(10)
+            expect(torn.torn()).toBe(10)
             expect(await texts()).toHaveLength(31)
           },
         )
 
         it('where another took the place meanwhile, the group is appended behind it', async () => {
-          const [store, other] = [await open(proxyUrl), await open()]
-          cut = 'before'
+          const [store, other] = [await open(torn.url), await open()]
+          torn.tearNext('before')
           const mine = appendText(store, 'mine')
           await appendText(other, 'theirs')
           await mine

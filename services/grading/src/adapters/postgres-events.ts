@@ -112,7 +112,7 @@ export const FILE_EVENTS = `INSERT INTO grading.events (id, path, sport, start_a
     home = excluded.home, away = excluded.away`
 
 /** The words that an event is found by, as FILE_EVENTS takes them. */
-const filedText = (sport: string, words: string): string =>
+export const filedText = (sport: string, words: string): string =>
   [sportWord(sport), ...words.split(' ').map(filedWord)].join(' ')
 
 /** The arrays of FILE_EVENTS. */

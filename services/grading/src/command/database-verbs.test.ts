@@ -1,9 +1,15 @@
 import { join } from 'node:path'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
+import { reservationOf } from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { openPostgresReservationStore } from '../adapters/postgres-reservation-store.ts'
+import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
+import { openSqliteReservationStore } from '../adapters/sqlite-reservation-store.ts'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
+import { samplePick } from '../testing/samples.fixture.ts'
 import { runGrading } from './run-grading.ts'
 
 const NOW_MS = 1_780_000_000_000
@@ -11,6 +17,11 @@ const CHECKPOINT_KEY = Buffer.alloc(32, 3).toString('base64')
 const table = Buffer.from(
   syntheticFixtures({ nowSeconds: NOW_MS / 1_000, pastMatches: 30, comingMatches: 2 }),
 )
+
+const more = Buffer.from(
+  syntheticFixtures({ nowSeconds: NOW_MS / 1_000 + 86_400, pastMatches: 40, comingMatches: 0 }),
+)
+const clock = manualClock(NOW_MS)
 
 /** Runs one line with this environment. */
 async function grading(
@@ -22,7 +33,7 @@ async function grading(
   const code = await runGrading({
     arguments: args,
     environment,
-    clock: manualClock(NOW_MS),
+    clock,
     stdin: (async function* () {
       yield* stdin
     })(),
@@ -126,6 +137,63 @@ describe.skipIf(postgresMissing !== undefined)(
         code: 2,
         err: expect.stringMatching(/docs\/how-to\/postgres\.md/) as string,
       })
+    })
+
+    test('a ledger moves to PostgreSQL and back: same roots, same exports, and both go on from it', async () => {
+      const ledger = await ledgers.ledger()
+      const DATABASE_PATH = join(ledger.folder, 'grading.db')
+      const file = { DATABASE_PATH, CHECKPOINT_KEY }
+      const moving = { ...file, DATABASE_URL: ledger.ownerUrl }
+      const owner = { ...ledger.identity, origin: 'localhost:3003/ledger' }
+      await grading(['import', '-'], file, [table])
+      const picked = openSqliteGradingStore({ ...owner, databasePath: DATABASE_PATH, clock })
+      await createGraderFixture(picked).pay(samplePick({ market: 'soccer/new.match/1x2/ft' }))
+      await picked.close()
+      const payments = openSqliteReservationStore({ databasePath: DATABASE_PATH, clock })
+      const kept = { keepsAnswer: true, idempotencyKey: 'k', request: '{"pick":"é"}' } as const
+      for (const id of ['open', 'answered'])
+        await payments.reserve(reservationOf(id, { ...kept, fingerprint: id, idempotencyKey: id }))
+      await payments.keepAnswer('answered', { answer: '{}', expiresAtSeconds: NOW_MS })
+      const open = await payments.open()
+      payments.close()
+      const { out: exported } = await grading(['export'], file)
+      const { out: verified } = await grading(['verify'], file)
+
+      const moved = await grading(['move', 'postgres'], moving)
+      expect(moved).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/^93 entries moved/) as string,
+      })
+      expect(verified).toContain(/root ([0-9a-f]{64})/.exec(moved.out)?.[1])
+      expect((await grading(['move', 'postgres'], moving)).err).toBe(
+        'the database has a ledger already',
+      )
+      const database = { ...file, DATABASE_URL: ledger.url }
+      expect((await grading(['export'], database)).out).toBe(exported)
+      expect((await grading(['verify'], database)).out).toBe(verified)
+      const there = ledger.keep(openPostgresReservationStore({ ...ledger.identity, clock }))
+      expect(await there.open()).toEqual(open)
+      expect(await there.get('answered')).toMatchObject({ state: 'answered', answer: '{}' })
+      expect((await grading(['import', '-'], database, [table])).out).toMatch(/imported before/)
+      expect((await grading(['import', '-'], database, [more])).code).toBe(0)
+      const { out: grown } = await grading(['export'], database)
+
+      expect((await grading(['move', 'sqlite'], moving)).err).toMatch(/grading.db exists already/)
+      const back = { ...moving, DATABASE_PATH: join(ledger.folder, 'back.db') }
+      expect((await grading(['move', 'sqlite'], back)).out).toMatch(/ entries moved, root/)
+      const backFile = { ...file, DATABASE_PATH: back.DATABASE_PATH }
+      expect((await grading(['export'], backFile)).out).toBe(grown)
+      expect((await grading(['verify'], backFile)).out).toMatch(/^INTACT/)
+      expect((await grading(['table'], backFile)).out).toBe(
+        (await grading(['table'], database)).out,
+      )
+      const again = openSqliteReservationStore({ databasePath: back.DATABASE_PATH, clock })
+      expect(await again.open()).toEqual(open)
+      again.close()
+      const found = openSqliteGradingStore({ ...owner, databasePath: back.DATABASE_PATH, clock })
+      const search = { words: ['synthetic'], limit: 5 }
+      expect(await found.searchEvents(search)).toHaveLength(5)
+      await found.close()
     })
   },
 )

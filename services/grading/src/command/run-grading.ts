@@ -5,7 +5,7 @@ import {
   runCommand,
 } from '@tallystick/service-kit/command'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { migrateVerb } from './database-verbs.ts'
+import { migrateVerb, moveVerb } from './database-verbs.ts'
 import { importVerb, seedVerb } from './import-verb.ts'
 import { acceptBackupVerb, backupVerb, exportVerb, verifyVerb } from './ledger-verbs.ts'
 import { tableVerb } from './table-verb.ts'
@@ -22,6 +22,7 @@ const verbs: readonly CommandVerb[] = [
   backupVerb,
   acceptBackupVerb,
   migrateVerb,
+  moveVerb,
 ]
 
 const NOTES = [

@@ -36,6 +36,10 @@ async function makePostgresLedger(server: PostgresServer) {
     opened.push(store)
     return store
   }
+  /** Closes what was opened of it. */
+  const close = async (): Promise<void> => {
+    for (const store of opened.splice(0)) await store.close()
+  }
   return {
     folder,
     /** Connection string of the service's role. */
@@ -48,8 +52,9 @@ async function makePostgresLedger(server: PostgresServer) {
     /** Does what no role of the service could: triggers are off. */
     tamper: (sql: string) =>
       runSql(database.owner, `SET session_replication_role = replica; ${sql}`),
+    close,
     async end(): Promise<void> {
-      for (const store of opened.splice(0)) await store.close()
+      await close()
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -1,0 +1,59 @@
+// A way to a PostgreSQL server on which the answer of a COMMIT can be torn off: before the server hears it, or behind.
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+
+/** Where a connection ends with its next COMMIT: the server has not heard of it, or nobody heard the answer. */
+type Tear = 'before' | 'behind'
+
+/**
+ * Listens in a folder as the server of another folder would. `url` leads there; `tearNext` ends the connection of the next
+ * COMMIT that passes.
+ */
+export async function openTornCommits(of: {
+  readonly url: string
+  readonly socketFolder: string
+  readonly folder: string
+}) {
+  const sockets: Socket[] = []
+  let next: Tear | undefined
+  let torn = 0
+  const proxy = createServer((client) => {
+    const upstream = connect(join(of.socketFolder, '.s.PGSQL.5432'))
+    sockets.push(client, upstream)
+    let isTorn = false
+    const tear = (): void => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) socket.on('error', tear).on('close', tear)
+    client.on('data', (chunk) => {
+      const how = chunk.includes('COMMIT\0') ? next : undefined
+      if (how !== undefined) {
+        next = undefined
+        torn += 1
+        isTorn = true
+      }
+      if (how === 'before') tear()
+      else upstream.write(chunk)
+    })
+    upstream.on('data', (chunk) => {
+      if (isTorn) tear()
+      else client.write(chunk)
+    })
+  })
+  proxy.listen(join(of.folder, '.s.PGSQL.5432'))
+  await once(proxy, 'listening')
+  return {
+    url: of.url.replace(encodeURIComponent(of.socketFolder), encodeURIComponent(of.folder)),
+    tearNext: (how: Tear): void => {
+      next = how
+    },
+    /** How many were torn. */
+    torn: (): number => torn,
+    end: (): void => {
+      for (const socket of sockets) socket.destroy()
+      proxy.close()
+    },
+  }
+}

@@ -1,0 +1,182 @@
+/** What trouble leaves of a ledger on PostgreSQL: kill -9, a server that crashes, answers of COMMIT that are torn off. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
+import { openTornCommits } from '@tallystick/journal-store/torn-commits'
+import { systemClock } from '@tallystick/service-kit'
+import { reservationOf } from '@tallystick/x402/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { readFootballData } from '../ingest/football-data.ts'
+import { ingestPayload } from '../ingest/ingest-payload.ts'
+import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
+import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
+import {
+  sampleBatch,
+  sampleEvent,
+  sampleObservation,
+  samplePick,
+  samplePrices,
+  scored,
+} from '../testing/samples.fixture.ts'
+import { openPostgresReservationStore } from './postgres-reservation-store.ts'
+
+const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
+const NOW_SECONDS = 1_780_000_000
+const PAST_MATCHES = 1_500
+const KILLS = process.env['TALLYSTICK_LONG'] === '1' ? 20 : 2
+
+const observed = (name: string) =>
+  sampleObservation({
+    event: sampleEvent({ path: `soccer/${name}` }),
+    closes: [samplePrices()],
+    outcomes: scored(1, 0),
+  })
+
+/** A server of one's own: one that was there already is not crashed, and has no socket that one could stand before. */
+const isSkipped = postgresMissing !== undefined || process.env['DATABASE_URL'] !== undefined
+
+describe.skipIf(isSkipped)(
+  `trouble on PostgreSQL${isSkipped ? ` (skipped: ${postgresMissing ?? 'DATABASE_URL is another’s server'})` : ''}`,
+  () => {
+    let ledgers: ReturnType<typeof startLedgerServer>
+    let ledger: PostgresLedger
+    beforeAll(() => {
+      ledgers = startLedgerServer()
+    })
+    beforeEach(async () => {
+      ledger = await ledgers.ledger()
+    })
+    afterEach(() => ledgers.endLedgers())
+    afterAll(() => ledgers.end())
+
+    const committed = async (): Promise<number> => {
+      const { rows } = await runSql(ledger.ownerUrl, 'SELECT size FROM grading.journals')
+      return Number((rows[0] as { size: string }).size)
+    }
+
+    test(`kill -9 of an import, ${KILLS} times, leaves a ledger that verifies, and the import again completes it`, async () => {
+      const file = join(ledger.folder, 'table.csv')
+      writeFileSync(
+        file,
+        syntheticFixtures({ nowSeconds: NOW_SECONDS, pastMatches: PAST_MATCHES, comingMatches: 0 }),
+      )
+      for (let kill = 1; kill <= KILLS; kill += 1) {
+        const child = spawn(process.execPath, [COMMAND, 'import', file], {
+          env: {
+            PATH: process.env['PATH'] ?? '',
+            DATABASE_URL: ledger.url,
+            DATABASE_PATH: ledger.identity.databasePath,
+            CHECKPOINT_KEY: Buffer.from(ledger.identity.checkpointSeed).toString('base64'),
+          },
+          stdio: 'ignore',
+        })
+        const ended = once(child, 'exit')
+        await expect
+          .poll(committed, { timeout: 50_000, interval: 5 })
+          .toBeGreaterThan((PAST_MATCHES / KILLS) * kill)
+        child.kill('SIGKILL')
+        expect(await ended).toEqual([null, 'SIGKILL'])
+      }
+      const store = await ledger.open()
+      const { size } = await store.head()
+      expect(size).toBeLessThan(3 * PAST_MATCHES)
+      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: size })
+      const raw = readFileSync(file)
+      const read = () => readFootballData(raw)
+      const again = await ingestPayload({ store, raw, receivedAtSeconds: NOW_SECONDS, read })
+      expect(again.isRepeated).toBe(false)
+      const added = again.snapshots + again.closes + again.outcomes
+      expect(added).toBeGreaterThan(0)
+      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: size + added })
+      expect(3 * (await store.counts()).events).toBe(size + added)
+    })
+
+    test('a server that crashes and comes back: writes go on, each stored once', async () => {
+      const store = await ledger.open()
+      const writes: Promise<unknown>[] = []
+      for (let round = 0; round < 6; round += 1) {
+        for (let at = 0; at < 10; at += 1)
+          writes.push(store.ingest(sampleBatch([observed(`${round}-${at}`)])))
+        if (round === 3) ledgers.server.crash()
+      }
+      await Promise.all(writes)
+      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 120 })
+    })
+
+    describe('a COMMIT whose answer is torn off', () => {
+      let torn: Awaited<ReturnType<typeof openTornCommits>>
+      beforeEach(async () => {
+        const socketFolder = ledgers.server.socketFolder ?? ''
+        torn = await openTornCommits({ url: ledger.url, socketFolder, folder: ledger.folder })
+      })
+      afterEach(async () => {
+        await ledger.close()
+        torn.end()
+      })
+
+      test.each(['before', 'behind'] as const)(
+        '%s the server: entries, picks and payloads are stored once, and memory is what is stored',
+        async (how) => {
+          const store = await ledger.open({ url: torn.url })
+          const { pay } = createGraderFixture(store)
+          for (let round = 0; round < 5; round += 1) {
+            const names = ['a', 'b'].map((name) => `${name}${round}`)
+            torn.tearNext(how)
+            await Promise.all(names.map((name) => store.ingest(sampleBatch([observed(name)]))))
+            torn.tearNext(how)
+            const card = await pay(samplePick({ market: `soccer/a${round}/1x2/ft` }))
+            expect(await store.pickByReceipt(card.receipt ?? '')).toBeDefined()
+            torn.tearNext(how)
+            const rawSha256 = `hash ${round}`
+            await store.markPayload({ rawSha256, feed: 'manual', receivedAtSeconds: 1 })
+            expect(await store.hasPayload(rawSha256)).toBe(true)
+          }
+          expect(torn.torn()).toBe(15)
+          expect(await store.counts()).toEqual({ entries: 25, events: 10, picks: 5 })
+          expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 25 })
+          const fresh = await ledger.open()
+          expect(await store.truth()).toEqual(await fresh.truth())
+        },
+      )
+
+      test.each(['before', 'behind'] as const)(
+        'G4: %s the server: each step of a reservation is taken once, and answered as it was',
+        async (how) => {
+          const store = ledger.keep(
+            openPostgresReservationStore({ ...ledger.identity, url: torn.url, clock: systemClock }),
+          )
+          const expiresAtSeconds = systemClock.unixMs() / 1_000 + 1_000
+          for (let round = 0; round < 5; round += 1) {
+            const of = { keepsAnswer: true, fingerprint: `${round}`, expiresAtSeconds } as const
+            const [one, two] = [`one ${round}`, `two ${round}`]
+            const step = <Result>(run: () => Promise<Result>): Promise<Result> => {
+              torn.tearNext(how)
+              return run()
+            }
+            expect(await step(() => store.reserve(reservationOf(one, of)))).toEqual({
+              kind: 'reserved',
+            })
+            await step(() => store.markSettled(one))
+            await step(() => store.keepAnswer(one, { answer: '{}', expiresAtSeconds }))
+            expect(await step(() => store.reserve(reservationOf(two, of)))).toEqual({
+              kind: 'kept',
+              answer: '{}',
+            })
+            await step(() => store.markDelivered(two))
+            const gone = `gone ${round}`
+            await store.reserve(reservationOf(gone, { fingerprint: gone }))
+            await step(() => store.release(gone))
+            expect(await store.get(gone)).toBeUndefined()
+            expect(await store.get(one)).toMatchObject({ state: 'answered', isDelivered: true })
+          }
+          expect(torn.torn()).toBe(30)
+          expect(await store.open()).toEqual([])
+        },
+      )
+    })
+  },
+)
