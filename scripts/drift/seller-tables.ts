@@ -4,8 +4,10 @@ import {
   type Market,
   type OfferTerms,
   offerEconomics,
+  recordsFor,
   windowCost,
 } from '../../services/access/src/domain/offer-economics.ts'
+import { LEASE_IDLE_MS } from '../../services/access/src/domain/usage-limits.ts'
 
 /** Prices of autumn 2026: the page names them. */
 const MARKET: Market = {
@@ -96,14 +98,64 @@ function offersTable(): string {
   )
 }
 
+/** At the whole quota of a lone agent. */
+const { callsTinybar, costTinybar } = windowCost(HOUR, MARKET, {
+  agents: 1,
+  calls: HOUR.callsAllowed,
+})
+
+/** The dearest use of a lone agent, and single calls that pauses keep apart. */
+function dearestTable(): string {
+  const pauses = HOUR.periodSeconds / (LEASE_IDLE_MS / 1000)
+  const single = windowCost(HOUR, MARKET, { agents: 1, calls: pauses })
+  const offers: readonly (readonly [string, OfferTerms])[] = [
+    ['default, dearest', HOUR],
+    ['with 100 calls an hour, dearest', { ...HOUR, callsAllowed: 100 }],
+  ]
+  return table(
+    ['offer', 'calls', 'at once', 'records', 'recorder: its calls', 'together'],
+    [
+      ...offers.map(([name, terms]) => {
+        const { dearest } = offerEconomics(terms, MARKET)
+        const counts = [dearest.calls, dearest.burstCalls, dearest.records].map(String)
+        return [name, ...counts, hbar(dearest.callsTinybar), hbar(dearest.costTinybar)]
+      }),
+      [
+        'default, single calls',
+        String(pauses),
+        '1',
+        String(recordsFor(HOUR, pauses)),
+        hbar(single.callsTinybar),
+        hbar(single.costTinybar),
+      ],
+      [
+        'default, the whole quota at once',
+        String(HOUR.callsAllowed),
+        String(HOUR.callsAllowed),
+        String(recordsFor(HOUR, HOUR.callsAllowed)),
+        ...[callsTinybar, costTinybar].map(hbar),
+      ],
+    ],
+  )
+}
+
+/** What the page reckons with. */
+const premises = (): string =>
+  [
+    `At ${MARKET.gasPriceTinybar} tinybar a gas, ${(Number(MARKET.tinycentsPerHbar) / 1e8).toFixed(2)} US cents an HBAR and ${MARKET.scheduleCost / 100} US cents a scheduled call.`,
+    `The default offer is ${hbar(HOUR.priceTinybar)} HBAR for ${HOUR.periodSeconds} s and ${HOUR.callsAllowed} calls, ${MARKET.periodsPerPurchase} periods at a time, in slots of ${HOUR.slotSeconds} s:`,
+  ].join(' ')
+
 /** All of them, each under its sentence. */
 export function sellerTables(): string {
   return [
-    'The default offer:',
+    premises(),
     earningsTable(),
     'Who pays for a window of it, the whole quota used:',
     accountsTable(),
     'Other offers, the whole quota used:',
     offersTable(),
+    'A lone agent that pauses for 30 s after each burst, and one that does not:',
+    dearestTable(),
   ].join('\n\n')
 }
