@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
 /// @notice How much gas is kept for arming while missed seconds are booked: by the network's call, and by anyone's.
-contract BookingGasTest is AccessWindowTest {
+contract MissedSecondsTest is AccessWindowTest {
     /// @dev 1,550,000 × 64 / 63 for the frame, and 60,000 to finish.
     uint256 private constant ARMING_GAS = 1_634_603;
     /// @dev What follows the last look at the gas: one second, two events, the slot and the books.
