@@ -37,6 +37,9 @@ const REQUEST_MS_MAX = 60_000
 const RESEND_MS = 240_000
 const POLL_MS = 1_000
 
+const CONTRACT_UNSTATED =
+  'To top up, an agent must be told its contract: a service could name one of its own.'
+
 /** Who pays and signs. Build one from a key with `agentSigner`. */
 export type AgentSigner = {
   readonly evmAddress: Address
@@ -62,7 +65,10 @@ export type AccessAgentOptions = {
   readonly network?: `${string}:${string}` | undefined
   /** JSON-RPC of the ledger, for `cancel`, `topUp` and `guard`. */
   readonly ledger?: { readonly rpcUrl: string; readonly chainId: number }
-  /** The one access contract that is signed for; left out, whichever the service names. */
+  /**
+   * The one access contract that is signed for. `topUp` needs it: money is sent to no address that an answer names. Left
+   * out, `cancel` and `guard` sign for whichever the service names.
+   */
   readonly contract?: Address | undefined
   /**
    * Whether the signer's own window is guarded once this agent has paid for it, which takes `ledger` and the gas of one
@@ -91,7 +97,7 @@ export type AccessAgent = {
   cancel(): Promise<CancelOutcome>
   /** Says whether calls in the signer's own window must prove its key. */
   guard(isGuarded: boolean): Promise<GuardOutcome>
-  /** Adds to the subscription, for anyone. */
+  /** Adds to the subscription, for anyone, on the contract that was stated. */
   topUp(amountTinybar: bigint): Promise<TopUpOutcome>
 }
 
@@ -173,7 +179,10 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     watch: (onChange) => watchWindow({ readStatus, clock, pollMs, onChange }),
     cancel: () => inTurn(({ transact }) => cancelAndClaim(transact)),
     guard: (isGuarded) => inTurn(({ transact }) => setGuard(transact, isGuarded)),
-    topUp: (amountTinybar) => inTurn(({ transact }) => topUp(transact, { agent, amountTinybar })),
+    async topUp(amountTinybar) {
+      if (options.contract === undefined) throw new LedgerUnavailable(CONTRACT_UNSTATED)
+      return await inTurn(({ transact }) => topUp(transact, { agent, amountTinybar }))
+    },
   }
 }
 

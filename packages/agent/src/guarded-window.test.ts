@@ -46,6 +46,7 @@ async function buyer(name: string, ...options: string[]): Promise<DevnetAccount>
     agent: account.evmAddress,
     signer: agentSigner({ privateKey, accountId }),
     ledger: { rpcUrl: stack.devnet.rpcUrl, chainId: stack.devnet.chainId },
+    contract: stack.contract,
     clock: systemClock,
   })
   expect(await patron.topUp(60_000_000_000n)).toMatchObject({ kind: 'topped-up' })

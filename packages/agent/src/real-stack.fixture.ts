@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { type RunningFacilitator, startFacilitator } from '@tallystick/facilitator'
+import type { Address } from 'viem'
 import { runAgent } from './command/run-agent.ts'
 import { systemClock } from './window-watch.ts'
 
@@ -25,6 +26,7 @@ type CommandResult = {
 
 export type RealStack = {
   readonly devnet: Devnet
+  readonly contract: Address
   readonly environment: Readonly<Record<string, string>>
   newAgent(name: string): Promise<DevnetAccount>
   /** Runs the agent's command in this process, with that key and change in its environment. */
@@ -125,7 +127,7 @@ async function createRoles(devnet: Devnet): Promise<Roles> {
 async function deploy(
   environment: Readonly<Record<string, string>>,
   roles: Roles,
-): Promise<string> {
+): Promise<Address> {
   const main = fileOf('../../../services/access/src/command/main.ts')
   const period = ['--period-seconds', String(PERIOD_SECONDS)]
   const terms = ['--price-hbar', '3', ...period, '--calls', '4', '--reserve-hbar', '200']
@@ -135,7 +137,7 @@ async function deploy(
   })
   const contract = /ACCESS_CONTRACT=(0x[0-9a-f]{40})/.exec(deployed.out)?.[1]
   if (contract === undefined) throw new Error(`not deployed: ${deployed.out}${deployed.err}`)
-  return contract
+  return contract as Address
 }
 
 /** Starts everything on free ports, with windows of `PERIOD_SECONDS` and 4 calls at 3 HBAR. */
@@ -185,9 +187,10 @@ export async function startRealStack(): Promise<RealStack> {
     await devnet.stop()
   }
   try {
-    const environment = { ...ledger, ACCESS_URL: await listening(service, log) }
+    const environment = { ...ledger, ACCESS_CONTRACT, ACCESS_URL: await listening(service, log) }
     return {
       devnet,
+      contract: ACCESS_CONTRACT,
       environment,
       newAgent: async (name) =>
         await devnet.createAccount({ name, balanceTinybar: BALANCE_TINYBAR }),

@@ -37,6 +37,7 @@ function libraryAgent({ privateKey, accountId }: DevnetAccount, agent?: Address)
     serviceName: 'svc',
     signer: agentSigner({ privateKey, accountId }),
     ledger: { rpcUrl: stack.devnet.rpcUrl, chainId: stack.devnet.chainId },
+    contract: stack.contract,
     clock: systemClock,
     ...(agent === undefined ? {} : { agent }),
   })

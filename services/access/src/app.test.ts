@@ -77,6 +77,14 @@ describe('S4', () => {
     expect(own('/api/svc/status')).toEqual(['200', '400', '502', '503'])
   })
 
+  test('/openapi.json is the interface 1.0.10, and declares the header of the challenge', async () => {
+    const { info, paths } = (await app.inject('/openapi.json')).json()
+    expect(info.version).toBe('1.0.10')
+    const { headers } = paths['/api/svc/access'].get.responses['402']
+    expect(headers['PAYMENT-REQUIRED']).toMatchObject({ schema: { type: 'string' } })
+    expect(JSON.stringify(paths)).not.toContain('"headers":{"type"')
+  })
+
   test('/llms.txt says how to get in', async () => {
     expect((await app.inject('/llms.txt')).body).toContain('PAYMENT-SIGNATURE')
   })

@@ -41,7 +41,8 @@ export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
   const { serviceName, clock, logger, registry, metricsToken, home, llmsNotes } = deps
   return createServiceApp({
     name: 'tallystick-access',
-    version: '0.1.0',
+    // Of the interface, not of this program.
+    version: '1.0.10',
     description:
       'A metered data feed that is paid for once: the payment opens a window on the ledger, and the network itself renews it.',
     clock,

@@ -74,10 +74,16 @@ function readKey({ AGENT_KEY, AGENT_KEY_FILE }: Environment): { text?: string; p
   }
 }
 
-/** Reads the environment; an empty variable counts as unset. `isKeyNeeded` for verbs that sign. */
+/**
+ * Reads the environment; an empty variable counts as unset. `isKeyNeeded` for verbs that sign, `isContractNeeded` for one
+ * that sends money to the contract.
+ */
 export function readEnvironment(
   environment: Environment,
-  isKeyNeeded: boolean,
+  {
+    isKeyNeeded,
+    isContractNeeded,
+  }: { readonly isKeyNeeded: boolean; readonly isContractNeeded: boolean },
 ): AgentConfigReading {
   const { problem, text } = readKey(environment)
   const values = Object.fromEntries(
@@ -94,6 +100,9 @@ export function readEnvironment(
     lines.push(
       `AGENT_KEY: expected ${KEY_EXPECTED}, here or in the file AGENT_KEY_FILE (it is not set)`,
     )
+  }
+  if (isContractNeeded && values['ACCESS_CONTRACT'] === undefined) {
+    lines.push('ACCESS_CONTRACT: expected the contract that gets the money (it is not set)')
   }
   if (parsed.success && lines.length === 0) return { kind: 'valid', config: parsed.data }
   const message = ['The configuration is not usable:', ...lines.map((line) => `  ${line}`)]

@@ -157,6 +157,13 @@ describe('arguments and environment', () => {
     expect(service.urls).toEqual([])
   })
 
+  test('A16: topup sends money to the contract in ACCESS_CONTRACT, and to none that the service names', async () => {
+    const { code, err } = await run(['topup', '--hbar', '1'])
+    expect(code).toBe(EXIT.usage)
+    expect(err).toContain('ACCESS_CONTRACT: expected the contract that gets the money')
+    expect(service.urls).toEqual([])
+  })
+
   test('--help names the verbs, the variables and the exit codes', async () => {
     const { code, out } = await run(['--help'])
     expect(code).toBe(0)

@@ -139,7 +139,8 @@ export async function runAgent(run: AgentRun): Promise<ExitCode> {
   const given = reading.arguments
   const isReading = given.verb === 'status' || given.verb === 'watch'
   const isKeyNeeded = !isReading || given.agent === undefined
-  const environment = readEnvironment(run.environment, isKeyNeeded)
+  const isContractNeeded = given.verb === 'topup'
+  const environment = readEnvironment(run.environment, { isKeyNeeded, isContractNeeded })
   if (environment.kind === 'invalid') {
     run.output.printError(environment.message)
     return EXIT.usage

@@ -196,18 +196,25 @@ export const withdraw = ownerVerb(
   },
 )
 
-export const reap = ownerVerb(
-  {
-    name: 'reap',
-    usage: '0x<agent>',
-    summary: 'give up a schedule that is over 30 s overdue and arm the renewal anew',
-    wordsMax: 1,
-  },
-  (call) => {
+/** A verb that arms the renewal of an agent's slot; anybody may, and the owner pays the gas. */
+function armingVerb(functionName: 'reap' | 'poke', summary: string, said: string): OperatorVerb {
+  return ownerVerb({ name: functionName, usage: '0x<agent>', summary, wordsMax: 1 }, (call) => {
     const agent = addressFrom(call.words[0], 'The agent')
     return async ({ reader, address }) => ({
-      write: { functionName: 'reap', args: [agent], gas: await readArmingGas(reader, address) },
-      said: [`The overdue schedule of ${agent} is given up and its lock is free.`],
+      write: { functionName, args: [agent], gas: await readArmingGas(reader, address) },
+      said: [said.replace('AGENT', agent)],
     })
-  },
+  })
+}
+
+export const reap = armingVerb(
+  'reap',
+  'give up a schedule that is over 30 s overdue and arm the renewal anew',
+  'The overdue schedule of AGENT is given up and its lock is free.',
+)
+
+export const poke = armingVerb(
+  'poke',
+  'arm the renewal of a funded window that has none',
+  'The slot of AGENT is brought up to date, and armed where it earns enough and the reserve pays for it.',
 )

@@ -206,7 +206,7 @@ test('A1: a sale of four periods: one is earned at once, three are the agent’s
   expect(Number(free) + Number(locked)).toBeCloseTo(40, 8)
 }, 60_000)
 
-describe('A7: reap', () => {
+describe('A7: reap and poke', () => {
   test('gives up a schedule that the network never made, and arms the renewal anew', async () => {
     const agent = stack.account('agent-10')
     const { controls } = stack.devnet
@@ -223,5 +223,8 @@ describe('A7: reap', () => {
     expect(out).toContain(`The overdue schedule of ${agent.evmAddress} is given up`)
     const again = await stack.run(['reap', agent.evmAddress], stack.deployed)
     expect(again.err).toContain('no schedule of that agent is more than 30 s overdue')
+    const poked = await stack.run(['poke', agent.evmAddress], stack.deployed)
+    expect(poked).toMatchObject({ code: 0, err: '' })
+    expect(poked.out).toContain(`The slot of ${agent.evmAddress} is brought up to date`)
   }, 60_000)
 })

@@ -9,7 +9,7 @@ import {
 } from '@tallystick/service-kit/command'
 import { FacilitatorUnavailable, LedgerUnavailable } from '@tallystick/x402'
 import { ChainUnavailable, ContractAbsent } from '../domain/ports.ts'
-import { fund, pause, reap, resume, setArming, setOffer, withdraw } from './contract-verbs.ts'
+import { fund, pause, poke, reap, resume, setArming, setOffer, withdraw } from './contract-verbs.ts'
 import { deploy } from './deploy.ts'
 import { reasonOf } from './operator-contract.ts'
 import { OperatorRefusal, operatorVerb } from './operator-verb.ts'
@@ -68,5 +68,6 @@ export const verbs: readonly CommandVerb[] = [
   resume,
   recorders,
   reap,
+  poke,
   payments,
 ].map(operatorVerb)

@@ -24,6 +24,15 @@ export type AccessRouteDeps = {
 /** Carries the token of a guarded agent in the answer to its proof. */
 export const TOKEN_HEADER = 'ACCESS-TOKEN'
 
+/** As the reference documents them. */
+const CHALLENGE_HEADERS = {
+  'PAYMENT-REQUIRED': { type: 'string', description: 'The body, byte for byte, in base64.' },
+  'PAYMENT-RESPONSE': {
+    type: 'string',
+    description: 'Where a payment was refused: the settlement, JSON in base64.',
+  },
+}
+
 const described = (description: string) => accessErrorSchema.describe(description)
 
 const badAgent = described('`agent` missing or malformed; the chain was not read.')
@@ -45,7 +54,9 @@ export function addAccessRoute(app: ServiceApp, path: string, deps: AccessRouteD
     response: {
       200: accessGrantedSchema,
       400: badAgent,
-      402: z.union([paymentRequiredSchema, signInRequiredSchema]),
+      402: z
+        .union([paymentRequiredSchema, signInRequiredSchema])
+        .meta({ headers: CHALLENGE_HEADERS }),
       429: described(
         'The quota of this period is spent (it resets when the window renews), or calls come too fast.',
       ),
