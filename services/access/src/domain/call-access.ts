@@ -209,9 +209,9 @@ async function challenge(
   { error, settlement }: Refusal,
 ): Promise<AccessOutcome> {
   if (deps.gate.isPending(agent) || deps.sweep.isPending(agent)) return pending()
-  if (!deps.sweep.hasReadPastStart()) return { kind: 'refused', error: 'payments_unread' }
   const stop = await deps.stops.find()
   if (stop !== undefined) return { kind: 'refused', error: salesRefusal(stop) }
+  if (!deps.sweep.hasReadPastStart()) return { kind: 'refused', error: 'payments_unread' }
   const terms = await deps.terms.challenged()
   if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
   return { kind: 'challenged', error, terms, settlement }

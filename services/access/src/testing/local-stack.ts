@@ -33,8 +33,8 @@ export type LocalStack = {
   readonly recorder: DevnetAccount
   readonly facilitator: Awaited<ReturnType<typeof startFacilitator>>
   agent(name: string): Promise<DevnetAccount>
-  /** Starts a process of the service; it ends with the stack at the latest. */
-  startService(change?: Environment): Promise<RunningService>
+  /** Starts a process of the service, by the clock of its machine where one is given; it ends with the stack at the latest. */
+  startService(change?: Environment, machineClock?: Clock): Promise<RunningService>
   stop(): Promise<void>
 }
 
@@ -118,9 +118,9 @@ export async function startLocalStack(
     recorder,
     facilitator,
     agent: (name) => devnet.createAccount({ name, balanceTinybar: 1_000n * TINYBAR_PER_HBAR }),
-    async startService(change = {}) {
+    async startService(change = {}, machineClock = undefined) {
       const service = await startListening(
-        { clock: devnet.clock, paymentClock },
+        { clock: machineClock ?? devnet.clock, paymentClock: machineClock ?? paymentClock },
         { ...environment, ...change },
       )
       services.add(service)
@@ -217,7 +217,11 @@ export async function asOwner(
 /** What a call was answered. */
 type Answer = { readonly status: number; readonly body: AnswerBody }
 
-type ReadyCheck = { readonly kind: string; readonly reason?: string }
+type ReadyCheck = {
+  readonly kind: string
+  readonly reason?: string
+  readonly details?: { readonly sentence?: string }
+}
 
 export async function readAnswer(answer: Response): Promise<Answer> {
   return { status: answer.status, body: (await answer.json()) as AnswerBody }
