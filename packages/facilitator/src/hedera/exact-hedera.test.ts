@@ -248,6 +248,17 @@ describe('503: nothing was submitted, and the same payment may be sent again', (
     expect(doubts.map((line) => JSON.parse(line))).toEqual([doubt, doubt])
   }, 60_000)
 
+  test('X9: a payment whose submission was lost is submitted when it comes again, and settles', async () => {
+    const payment = await fixture.pay()
+    fixture.devnet.controls.setUnavailable({ consensus: true })
+    const lost = await post(fixture.impatient.url, payment)
+    fixture.devnet.controls.setUnavailable({ consensus: false })
+    expect(lost).toMatchObject({ status: 200, body: { errorReason: 'settlement_pending' } })
+    const again = await post(fixture.impatient.url, payment)
+    const { transaction } = lost.body as { transaction: string }
+    expect(again).toMatchObject({ status: 200, body: { success: true, transaction } })
+  }, 60_000)
+
   test('a mirror node that does not answer for an unknown account', async () => {
     const stranger = await fixture.devnet.createAccount({
       name: 'unread',
