@@ -118,7 +118,7 @@ export async function startLocalStack(
     recorder,
     facilitator,
     agent: (name) => devnet.createAccount({ name, balanceTinybar: 1_000n * TINYBAR_PER_HBAR }),
-    async startService(change = {}, machineClock = undefined) {
+    async startService(change = {}, machineClock?: Clock) {
       const service = await startListening(
         { clock: machineClock ?? devnet.clock, paymentClock: machineClock ?? paymentClock },
         { ...environment, ...change },
