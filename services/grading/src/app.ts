@@ -12,6 +12,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { dependencyAnswer } from './errors.ts'
 import { dollarText } from './pages/figures.ts'
 import { type PagesOptions, readPageFiles } from './pages/page-files.ts'
+import { addCoverageRoute, type CoverageRouteDeps } from './routes/coverage-route.ts'
 import { addFreeRoutes, type FreeRouteDeps } from './routes/free-routes.ts'
 import { acceptProbes } from './routes/read-body.ts'
 import { addSaleRoutes, type SaleRouteDeps } from './routes/sale-route.ts'
@@ -20,6 +21,7 @@ import { addUploadRoute, type UploadRouteDeps } from './routes/upload-route.ts'
 const GRADING_VERSION = '0.1.0'
 
 type GradingAppDeps = FreeRouteDeps &
+  CoverageRouteDeps &
   SaleRouteDeps &
   UploadRouteDeps & {
     readonly logger?: FastifyBaseLogger | undefined
@@ -35,7 +37,7 @@ function llmsNotes({ baseUrl, payment }: PagesOptions): string {
   const [grade, audit] = [gradeAmount, auditAmount].map((amount) => dollarText(amount, decimals))
   return `## How to use it
 
-1. \`POST ${baseUrl}/api/coverage\` \`{"sport":"soccer","date":"2026-06-01","text":"Arsenal Chelsea"}\` is free: it names market keys and says \`final\`, \`pending\` or \`none\`. Only \`final\` can be graded; anything else is the paid outcome UNGRADED.
+1. \`POST ${baseUrl}/api/coverage\` \`{"sport":"soccer","date":"2026-06-01","text":"Arsenal Chelsea"}\` is free: it names market keys and says \`final\`, \`pending\` or \`none\`. Only \`final\` can be graded; anything else is the paid outcome UNGRADED. With \`{"picks":[…]}\`, or a tracker’s file as text/csv, it says what would become of each pick, and \`send\` is the pick by its key.
 2. \`POST ${baseUrl}/api/grade\` \`{"pick":{"market":"<key>","selection":"home","odds":"2.10"}}\` costs ${grade}, \`POST ${baseUrl}/api/audit\` \`{"picks":[…]}\` with up to 1,000 picks ${audit}. Malformed input is a 400 with each field and costs nothing.
 3. Without a payment the answer is 402. The challenge (x402 version 2, scheme \`exact\`, ${name} on ${network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer (EIP-3009) of \`accepts[0].amount\` to \`payTo\` and repeat the call, body unchanged, with the payload in PAYMENT-SIGNATURE. You pay no gas.
 4. On 502 \`payment_pending\` repeat the same call and do not sign another payment. An \`Idempotency-Key\` of your own makes that safe also across signatures.
@@ -64,6 +66,7 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
       acceptProbes(scope)
       addSaleRoutes(scope, deps)
       addFreeRoutes(scope, deps)
+      addCoverageRoute(scope, deps)
       await addUploadRoute(scope, deps)
       addPageRoutes(scope, readPageFiles(deps.pages))
     },

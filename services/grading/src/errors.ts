@@ -27,7 +27,11 @@ export const gradingErrors = {
   payload_too_large: { status: 413, meaning: 'The body is over the route’s limit.' },
   unsupported_media_type: {
     status: 415,
-    meaning: 'The body is declared as something other than JSON.',
+    meaning: 'The body is declared as something other than JSON (or CSV, where that is taken).',
+  },
+  too_many_requests: {
+    status: 429,
+    meaning: 'This address has asked too often; `Retry-After` says when to go on.',
   },
   internal_error: {
     status: 500,

@@ -120,6 +120,7 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
     store,
     nowSeconds: () => clock.unixMs() / 1_000,
     random: (bytes) => randomBytes(bytes).toString('hex'),
+    breathe: () => new Promise((resolve) => setImmediate(resolve)),
   })
   const app = await createGradingApp({
     grader,

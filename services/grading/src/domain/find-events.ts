@@ -78,6 +78,9 @@ type Found = {
   readonly candidates: readonly EventInfo[]
 }
 
+/** Names that one request has looked up. */
+export type FoundNames = Map<string, Found>
+
 /** The best guesses at names that fit no event, none of which is ever graded. */
 async function candidatesOf(
   store: Store,
@@ -139,9 +142,9 @@ function resolved(pick: PickRequest, { matches, candidates }: Found): AskedPick 
 export async function resolveEvents(
   store: Store,
   picks: readonly AskedPick[],
+  known: FoundNames = new Map(),
 ): Promise<readonly AskedPick[]> {
   if (!picks.some(needsLookup)) return picks
-  const known = new Map<string, Found>()
   const answers: AskedPick[] = []
   for (const pick of picks) {
     if (!needsLookup(pick)) {

@@ -6,7 +6,7 @@ import { auditCards } from './audit-picks.ts'
 import { createCardFigures } from './calibration.ts'
 import { countedPicks, type PickOpening, refusalOf, takenOdds } from './committed-pick.ts'
 import { type EventState, hasStarted } from './event-state.ts'
-import { resolveEvents } from './find-events.ts'
+import { type FoundNames, resolveEvents } from './find-events.ts'
 import { ambiguousCard, gradePick } from './grade-pick.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
 import { hexOf, publicView } from './ledger-entry.ts'
@@ -41,20 +41,31 @@ type Dependencies = {
   readonly nowSeconds: () => number
   /** That many random bytes in hex, for receipts and salts. */
   readonly random: (bytes: number) => string
+  /** Lets other requests run. */
+  readonly breathe?: () => Promise<void>
 }
 
 type Parts = Dependencies & { readonly figuresOf: ReturnType<typeof createCardFigures> }
 
+/** What the cards of one request share. */
+type Request = {
+  readonly names: FoundNames
+  readonly figures: ReturnType<ReturnType<typeof createCardFigures>>
+}
+
+const openRequest = async ({ store, figuresOf }: Parts): Promise<Request> => ({
+  names: new Map(),
+  figures: figuresOf(await store.truth()),
+})
+
 async function cardsOf(
-  parts: Parts,
+  { store }: Parts,
   asked: readonly AskedPick[],
-  nowSeconds?: number,
+  { figures, names, nowSeconds }: Request & { readonly nowSeconds?: number | undefined },
 ): Promise<readonly Card[]> {
-  const { store, figuresOf } = parts
-  const picks = await resolveEvents(store, asked)
+  const picks = await resolveEvents(store, asked, names)
   const paths = picks.map((pick) => (pick.kind === 'pick' ? eventPath(pick.key) : ''))
   const states = await store.events(paths)
-  const figures = figuresOf(await store.truth())
   return picks.map((pick, index) => {
     if (pick.kind === 'ambiguous') return ambiguousCard(pick)
     const state = states[index]
@@ -65,9 +76,28 @@ async function cardsOf(
 }
 
 async function cardOfOne(parts: Parts, pick: AskedPick, nowSeconds?: number): Promise<Card> {
-  const [card] = await cardsOf(parts, [pick], nowSeconds)
+  const [card] = await cardsOf(parts, [pick], { ...(await openRequest(parts)), nowSeconds })
   if (card === undefined) throw new Error('one pick gave no card')
   return card
+}
+
+/** Picks graded between two other requests: some milliseconds, also where every event is read from the file. */
+const PICKS_PER_SLICE = 25
+
+/** Cards of many picks, slice by slice; `isSpent` may end it after the first. */
+async function slicedCards(
+  parts: Parts,
+  picks: readonly AskedPick[],
+  isSpent?: () => boolean,
+): Promise<readonly Card[]> {
+  const request = await openRequest(parts)
+  const cards: Card[] = []
+  for (let from = 0; from < picks.length; from += PICKS_PER_SLICE) {
+    if (from > 0 && isSpent?.() === true) break
+    cards.push(...(await cardsOf(parts, picks.slice(from, from + PICKS_PER_SLICE), request)))
+    await parts.breathe?.()
+  }
+  return cards
 }
 
 /** A receipt opens a card: 128 bits cannot be guessed. */
@@ -224,7 +254,10 @@ export function createGrader(dependencies: Dependencies) {
     release: (paid: GradeRelease): Promise<Card> => release(parts, paid),
     /** Grades up to 1,000 picks. Changes nothing: audits never commit. */
     audit: async ({ picks, label }: AuditRequest): Promise<AuditAnswer> =>
-      auditCards(await cardsOf(parts, picks), label),
+      auditCards(await slicedCards(parts, picks), label),
+    /** The cards that an audit would have, until `isSpent`: for saying what becomes of each pick, never for its grade. */
+    preview: (picks: readonly AskedPick[], isSpent: () => boolean): Promise<readonly Card[]> =>
+      slicedCards(parts, picks, isSpent),
     /** The current card of a receipt. */
     cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),
     /** A ledger entry with its inclusion proof; prices only of redistributable sources. */

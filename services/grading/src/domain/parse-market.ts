@@ -98,6 +98,9 @@ const KEY_FORM = 'sport/event/type/period[/line][@participant]'
 const eventText = (text: string): string =>
   text
     .toLowerCase()
+    .normalize('NFC')
+    // What is left of a Turkish İ.
+    .replaceAll('\u0307', '')
     .replace(/\s@\s/gu, ' at ')
     .replace(/[‘’`´]/gu, "'")
     .replace(/[‒–—−]/gu, '-')

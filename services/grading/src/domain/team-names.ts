@@ -70,6 +70,10 @@ export function teamKeys(sport: string, name: string): readonly string[] {
   return INDEXES.get(sport)?.get(key) ?? (key === '' ? [] : [key])
 }
 
+/** Whether a sport's table knows a name. */
+export const isKnownTeam = (sport: string, name: string): boolean =>
+  INDEXES.get(sport)?.has(teamKey(name)) === true
+
 /** Whether two names may be one team. */
 export function isSameTeam(sport: string, one: string, other: string): boolean {
   const keys = teamKeys(sport, other)

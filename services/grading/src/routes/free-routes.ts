@@ -2,24 +2,15 @@
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
 import { calibrationAnswer } from '../domain/calibration.ts'
-import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
-import { formatMarketKey } from '../domain/markets.ts'
 import { methodsAnswer } from '../domain/methods.ts'
-import { parseWholeMarket } from '../domain/parse-market.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { calibrationAnswerSchema, calibrationRequestSchema } from '../wire/calibration.ts'
 import { cardSchema } from '../wire/cards.ts'
-import {
-  type CoverageRequest,
-  coverageAnswerSchema,
-  coverageRequestSchema,
-} from '../wire/coverage.ts'
 import { issuesBody } from '../wire/errors.ts'
 import { publicEntrySchema } from '../wire/ledger.ts'
 import { methodsSchema } from '../wire/methods.ts'
-import { isoSeconds } from '../wire/times.ts'
 import { freeErrorRows, notFoundRow, storeErrorRow } from './error-rows.ts'
 import { freeBody, neverStored } from './read-body.ts'
 
@@ -30,28 +21,6 @@ export type FreeRouteDeps = {
 
 /** A key, a few words or three filters. */
 const FREE_BODY_BYTES_MAX = 4_096
-
-/** The canonical key of the input, or what is wrong with it. */
-function readKey(market: string): string | { readonly field: string; readonly expected: string } {
-  const parsed = parseWholeMarket(market)
-  if (parsed.kind === 'market') return formatMarketKey(parsed.key)
-  if (parsed.kind === 'ambiguous')
-    return { field: 'body.market', expected: `one of ${parsed.candidates.join(', ')}` }
-  const part = parsed.path === 'line' ? 'market' : parsed.path
-  return { field: `body.${part}`, expected: parsed.expected }
-}
-
-function readQuery(
-  body: CoverageRequest,
-): CoverageQuery | { readonly field: string; readonly expected: string } {
-  const { market, sport, date, text } = body
-  if (market !== undefined) {
-    const key = readKey(market)
-    return typeof key === 'string' ? { kind: 'key', market: key } : key
-  }
-  const daySeconds = date === undefined ? undefined : isoSeconds(date)
-  return { kind: 'search', sport, daySeconds, text: text ?? '' }
-}
 
 function addEvidenceRoutes(app: ServiceApp, { store }: FreeRouteDeps): void {
   app.post(
@@ -67,24 +36,6 @@ function addEvidenceRoutes(app: ServiceApp, { store }: FreeRouteDeps): void {
       ...freeBody(calibrationRequestSchema, {}),
     },
     async (request) => calibrationAnswer(store, request.body.filters ?? {}),
-  )
-  app.post(
-    '/api/coverage',
-    {
-      bodyLimit: FREE_BODY_BYTES_MAX,
-      schema: {
-        tags: ['free'],
-        summary: 'Whether a final close is recorded, by key or by what one knows. Free.',
-        body: coverageRequestSchema,
-        response: { 200: coverageAnswerSchema, ...freeErrorRows },
-      },
-      ...freeBody(coverageRequestSchema, undefined),
-    },
-    async (request, reply) => {
-      const query = readQuery(request.body)
-      if ('field' in query) return sendError(reply, invalidRequest([query]))
-      return reply.send(await coverageAnswer(store, query))
-    },
   )
 }
 

@@ -11,6 +11,10 @@ import { invalidRequest } from '../errors.ts'
 export function acceptProbes(scope: ServiceApp): void {
   const parseJson = scope.getDefaultJsonParser('error', 'error')
   scope.removeContentTypeParser('text/plain')
+  // A tracker's file by itself: only routes that know `csv` take it.
+  scope.addContentTypeParser<string>('text/csv', { parseAs: 'string' }, (_request, csv, done) =>
+    done(null, csv.length === 0 ? undefined : { csv }),
+  )
   scope.addContentTypeParser<string>('*', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0) done(null, undefined)
     else if (request.headers['content-type'] === undefined) void parseJson(request, body, done)

@@ -1,11 +1,18 @@
 /** What `/api/coverage` takes and answers: whether a close is recorded, never a price. */
 import { z } from 'zod'
+import { ungradedCodeSchema } from './cards.ts'
 import { coverageExample } from './examples.ts'
-import { dayText, MARKET_CHARACTERS_MAX, shownText } from './requests.ts'
+import {
+  dayText,
+  MARKET_CHARACTERS_MAX,
+  picksSchema,
+  shownText,
+  trackerMembers,
+} from './requests.ts'
 
 const TEXT_CHARACTERS_MAX = 120
 
-const bodyText = 'an object with market, or with sport, date and text'
+const bodyText = 'an object with market, or with sport, date and text, or with picks or csv'
 
 export const coverageRequestSchema = z
   .strictObject(
@@ -19,16 +26,18 @@ export const coverageRequestSchema = z
         .optional(),
       date: dayText().optional().describe('Day of the start, UTC.'),
       text: shownText(TEXT_CHARACTERS_MAX).optional().describe('Teams, in anyone’s spelling.'),
+      picks: picksSchema
+        .optional()
+        .describe('The picks of an audit: what would become of each, before any payment.'),
+      ...trackerMembers,
     },
     bodyText,
   )
-  .refine(
-    ({ market, sport, date, text }) =>
-      market === undefined
-        ? sport !== undefined || date !== undefined || text !== undefined
-        : sport === undefined && date === undefined && text === undefined,
-    bodyText,
-  )
+  .refine(({ market, sport, date, text, picks, csv }) => {
+    const isSearch = sport !== undefined || date !== undefined || text !== undefined
+    const asked = [market !== undefined, isSearch, picks !== undefined, csv !== undefined]
+    return asked.filter(Boolean).length === 1
+  }, bodyText)
   .meta({ id: 'CoverageRequest', examples: [coverageExample] })
 export type CoverageRequest = z.output<typeof coverageRequestSchema>
 
@@ -47,10 +56,57 @@ const coveredEventSchema = z.object({
 })
 export type CoveredEvent = z.output<typeof coveredEventSchema>
 
-export const coverageAnswerSchema = z
+const previewRowSchema = z.object({
+  pick: z.int().exactOptional().describe('Its place in picks, from 0.'),
+  line: z.int().exactOptional().describe('Its line in the file, from 1.'),
+  written: z.string().exactOptional().describe('The bet as the file has it.'),
+  status: z.enum(['gradable', 'ungraded', 'unreadable', 'not_looked_at']),
+  market: z.string().exactOptional(),
+  selection: z.string().exactOptional(),
+  event: z.object({ home: z.string(), away: z.string(), starts_at: z.string() }).exactOptional(),
+  reason: z
+    .object({
+      code: ungradedCodeSchema,
+      message: z.string(),
+      nearest: z.array(z.string()).readonly().exactOptional(),
+    })
+    .exactOptional()
+    .describe('Why it would be UNGRADED, and be paid for.'),
+  issues: z
+    .array(z.object({ field: z.string(), expected: z.string() }))
+    .readonly()
+    .exactOptional()
+    .describe('Why it cannot be sent.'),
+  send: z
+    .record(z.string(), z.unknown())
+    .exactOptional()
+    .describe('The pick as an audit takes it, by its key.'),
+})
+export type PreviewRow = z.output<typeof previewRowSchema>
+
+const previewSchema = z
+  .object({
+    picks: z.int(),
+    gradable: z.int(),
+    ungraded: z.int(),
+    unreadable: z.int(),
+    not_looked_at: z
+      .int()
+      .describe('Beyond the CPU time that one free request has: ask for them again.'),
+    rows: z.array(previewRowSchema).readonly(),
+  })
+  .meta({
+    id: 'Preview',
+    description: 'What an audit would make of each pick, without prices and grades.',
+  })
+export type PreviewAnswer = z.output<typeof previewSchema>
+
+const coveredSchema = z
   .object({
     close: closeStatusSchema.describe('final: can be graded now; pending: before the close.'),
     candidates: z.array(coveredEventSchema).readonly(),
   })
   .meta({ id: 'Coverage' })
-export type CoverageAnswer = z.output<typeof coverageAnswerSchema>
+export type CoverageAnswer = z.output<typeof coveredSchema>
+
+export const coverageAnswerSchema = z.union([coveredSchema, previewSchema])

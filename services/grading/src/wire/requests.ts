@@ -132,6 +132,9 @@ const optionsSchema = z
   )
   .meta({ id: 'GradeOptions' })
 
+/** 1,000 bets of 400 characters: twice a long row. */
+const CSV_CHARACTERS_MAX = 400_000
+
 /** Most picks in one audit (G5). */
 const AUDIT_PICKS_MAX = 1_000
 
@@ -139,24 +142,62 @@ export const gradeSchema = z
   .strictObject({ pick: pickSchema, options: optionsSchema.optional() }, 'a JSON object with pick')
   .meta({ id: 'GradeRequest', examples: [gradeExample] })
 
+const csvText = `a tracker's CSV file as text, up to ${CSV_CHARACTERS_MAX} characters`
+const notations = ['american', 'decimal'] as const
+const dateOrders = ['day_first', 'month_first'] as const
+
+/** A tracker's file instead of picks, and what its reader was asked about. */
+export const trackerMembers = {
+  csv: z
+    .string(csvText)
+    .min(1, csvText)
+    .max(CSV_CHARACTERS_MAX, csvText)
+    .optional()
+    .describe(
+      'A tracker’s export instead of picks; also sent by itself as text/csv. Columns are found by name.',
+    ),
+  odds_notation: z
+    .enum(notations, oneOf(notations))
+    .optional()
+    .describe(
+      'What a bare 110 in the file’s odds is; without it, and without a header that says so, it is asked about.',
+    ),
+  date_order: z
+    .enum(dateOrders, oneOf(dateOrders))
+    .optional()
+    .describe('How the file writes 03/04/2024, if no other of its dates shows it.'),
+}
+
 const picksText = `a list of 1 to ${AUDIT_PICKS_MAX} picks`
+
+/** The picks of an audit, or of a look before it. */
+export const picksSchema = z
+  .array(pickSchema, picksText)
+  .min(1, picksText)
+  .max(AUDIT_PICKS_MAX, picksText)
 
 export const auditSchema = z
   .strictObject(
     {
-      picks: z
-        .array(pickSchema, picksText)
-        .min(1, picksText)
-        .max(AUDIT_PICKS_MAX, picksText)
+      picks: picksSchema
+        .optional()
         .describe(
           'Each only once: a second pick with the same market, selection, odds and time is a duplicate.',
         ),
+      ...trackerMembers,
       label: shownText(REF_CHARACTERS_MAX).optional().describe('Echoed on the audit.'),
       options: optionsSchema.optional(),
     },
     'a JSON object with picks',
   )
+  .superRefine(({ picks, csv }, context) => {
+    if ((picks === undefined) !== (csv === undefined)) return
+    const message = picks === undefined ? picksText : 'either picks or csv'
+    context.addIssue({ code: 'custom', path: ['picks'], message })
+  })
   .meta({ id: 'AuditRequest', examples: [auditExample] })
 
+/** A tracker's file in a request. */
+export type WireTracker = Pick<z.output<typeof auditSchema>, keyof typeof trackerMembers>
 export type WirePick = z.output<typeof pickSchema>
 export type WireOptions = z.output<typeof optionsSchema>

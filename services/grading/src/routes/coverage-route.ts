@@ -1,0 +1,176 @@
+/**
+ * The free look before a payment: whether a close is recorded, by key or by what one knows, and what would become of each
+ * pick of an audit. It tells neither a price nor a grade (G7), and is limited by address and by time, because it is free.
+ */
+import { BoundedMap, type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
+import type { FastifyReply } from 'fastify'
+import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
+import type { Grader } from '../domain/grader.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
+import { formatMarketKey } from '../domain/markets.ts'
+import { parseWholeMarket } from '../domain/parse-market.ts'
+import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
+import { errorAnswer, invalidRequest } from '../errors.ts'
+import type { Card } from '../wire/cards.ts'
+import {
+  type CoverageRequest,
+  coverageAnswerSchema,
+  coverageRequestSchema,
+  type PreviewAnswer,
+  type PreviewRow,
+} from '../wire/coverage.ts'
+import { isoSeconds } from '../wire/times.ts'
+import { describedError, freeErrorRows } from './error-rows.ts'
+import { freeBody } from './read-body.ts'
+import { type ReadRow, readPicks } from './read-picks.ts'
+
+export type CoverageRouteDeps = {
+  readonly grader: Pick<Grader, 'preview'>
+  readonly store: GradingStore
+  readonly clock: Clock
+}
+
+/** A tracker's file of 1,000 bets, or as many picks. */
+const COVERAGE_BODY_BYTES_MAX = 500_000
+
+/** Time that one request may take of the process, ms: some hundreds of picks. */
+const PREVIEW_MS_MAX = 50
+
+/** Requests of one address in a minute: a reader types, looks and corrects; a scraper does not stop. */
+const REQUESTS_PER_MINUTE = 60
+const MINUTE_MS = 60_000
+/** Addresses remembered; beyond, the oldest are forgotten. */
+const ADDRESSES_MAX = 10_000
+
+/** Counts requests by address; gives the seconds to wait once an address has spent its minute. */
+function createAddressLimit(clock: Clock): (address: string) => number | undefined {
+  const spent = new BoundedMap<string, { readonly sinceMs: number; requests: number }>(
+    ADDRESSES_MAX,
+  )
+  return (address) => {
+    const now = clock.unixMs()
+    const known = spent.get(address)
+    if (known === undefined || now - known.sinceMs >= MINUTE_MS) {
+      spent.set(address, { sinceMs: now, requests: 1 })
+      return undefined
+    }
+    known.requests += 1
+    if (known.requests <= REQUESTS_PER_MINUTE) return undefined
+    return Math.max(1, Math.ceil((known.sinceMs + MINUTE_MS - now) / 1_000))
+  }
+}
+
+/** The canonical key of the input, or what is wrong with it. */
+function readKey(market: string): string | { readonly field: string; readonly expected: string } {
+  const parsed = parseWholeMarket(market)
+  if (parsed.kind === 'market') return formatMarketKey(parsed.key)
+  if (parsed.kind === 'ambiguous')
+    return { field: 'body.market', expected: `one of ${parsed.candidates.join(', ')}` }
+  const part = parsed.path === 'line' ? 'market' : parsed.path
+  return { field: `body.${part}`, expected: parsed.expected }
+}
+
+function readQuery(
+  body: CoverageRequest,
+): CoverageQuery | { readonly field: string; readonly expected: string } {
+  const { market, sport, date, text } = body
+  if (market !== undefined) {
+    const key = readKey(market)
+    return typeof key === 'string' ? { kind: 'key', market: key } : key
+  }
+  const daySeconds = date === undefined ? undefined : isoSeconds(date)
+  return { kind: 'search', sport, daySeconds, text: text ?? '' }
+}
+
+/** A resolved pick as an audit takes it: by its key, so that nothing has to be looked up again. */
+function sendOf(
+  row: ReadRow & { readonly kind: 'asked' },
+  market: string,
+): Record<string, unknown> {
+  const { line: _line, date: _date, market: _market, ...rest } = row.wire
+  return { market, ...rest }
+}
+
+function placeOf({ index, line, written }: ReadRow): Pick<PreviewRow, 'pick' | 'line' | 'written'> {
+  return line === undefined ? { pick: index } : { line, written: written ?? '' }
+}
+
+function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
+  if (row.kind === 'faulty') return { ...placeOf(row), status: 'unreadable', issues: row.issues }
+  if (card === undefined) return { ...placeOf(row), status: 'not_looked_at' }
+  const { market, selection, event } = card.pick
+  const known = { market, selection, ...(event === undefined ? {} : { event }) }
+  if (card.outcome === 'UNGRADED')
+    return { ...placeOf(row), status: 'ungraded', ...known, reason: card.reason }
+  const send = { ...sendOf(row, market), selection }
+  return { ...placeOf(row), status: 'gradable', ...known, send }
+}
+
+const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): number =>
+  rows.filter((row) => row.status === status).length
+
+async function previewAnswer(
+  grader: CoverageRouteDeps['grader'],
+  rows: readonly ReadRow[],
+): Promise<PreviewAnswer> {
+  const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
+  const startedMs = performance.now()
+  const isSpent = (): boolean => performance.now() - startedMs >= PREVIEW_MS_MAX
+  const cards = await grader.preview(
+    asked.map(({ pick }) => pick),
+    isSpent,
+  )
+  const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
+  const shown = rows.map((row) => previewRow(row, byIndex.get(row.index)))
+  return {
+    picks: shown.length,
+    gradable: countOf(shown, 'gradable'),
+    ungraded: countOf(shown, 'ungraded'),
+    unreadable: countOf(shown, 'unreadable'),
+    not_looked_at: countOf(shown, 'not_looked_at'),
+    rows: shown,
+  }
+}
+
+export function addCoverageRoute(
+  app: ServiceApp,
+  { clock, grader, store }: CoverageRouteDeps,
+): void {
+  const waitOf = createAddressLimit(clock)
+  const refuseSpent = (address: string, reply: FastifyReply): FastifyReply | undefined => {
+    const retryAfterSeconds = waitOf(address)
+    return retryAfterSeconds === undefined
+      ? undefined
+      : sendError(reply, errorAnswer('too_many_requests', { retryAfterSeconds }))
+  }
+  app.post(
+    '/api/coverage',
+    {
+      bodyLimit: COVERAGE_BODY_BYTES_MAX,
+      onRequest: async (request, reply) => refuseSpent(request.ip, reply),
+      schema: {
+        tags: ['free'],
+        summary: 'Whether closes are recorded: of one market, or of all picks of an audit. Free.',
+        description: `By key or by what one knows of a match; with picks, or a tracker’s file as csv, what would become of each before any payment. At most ${REQUESTS_PER_MINUTE} calls a minute from one address.`,
+        body: coverageRequestSchema,
+        response: {
+          200: coverageAnswerSchema,
+          ...freeErrorRows,
+          429: describedError('This address has asked too often; Retry-After says when to go on.'),
+        },
+      },
+      ...freeBody(coverageRequestSchema, undefined),
+    },
+    async (request, reply) => {
+      const { body } = request
+      if (body.picks !== undefined || body.csv !== undefined) {
+        const read = readPicks(body, DEFAULT_GRADE_OPTIONS)
+        if (read.kind === 'unreadable') return sendError(reply, invalidRequest(read.issues))
+        return reply.send(await previewAnswer(grader, read.rows))
+      }
+      const query = readQuery(body)
+      if ('field' in query) return sendError(reply, invalidRequest([query]))
+      return reply.send(await coverageAnswer(store, query))
+    },
+  )
+}

@@ -1,0 +1,151 @@
+/** Picks of a request as the domain takes them, from JSON or a tracker's file, each with its faults by field. */
+import { type OddsRefusal, parseOdds } from '@tallystick/odds'
+import type { RequestIssue } from '@tallystick/service-kit'
+import { formatMarketKey } from '../domain/markets.ts'
+import { knownMarket } from '../domain/parse-market.ts'
+import { type AskedPick, DEFAULT_GRADE_OPTIONS, type GradeOptions } from '../domain/pick-request.ts'
+import { readTracker, type TrackerRow } from '../tracker/read-tracker.ts'
+import type { WireOptions, WirePick, WireTracker } from '../wire/requests.ts'
+import { isoSeconds } from '../wire/times.ts'
+
+const EXPECTED_ODDS: Readonly<Record<OddsRefusal, string>> = {
+  type: 'decimal odds as a number, or odds as text',
+  format: 'decimal (2.10), fractional (11/10) or American (+110) odds',
+  not_finite: 'a finite number',
+  not_above_one: 'odds above 1: at 1 or less nothing is won',
+  above_limit: 'odds of at most 1000000',
+  american_below_100: 'American odds at or beyond +100 or -100',
+  unsigned_whole: 'a clear notation: "+110" is American, "110.0" decimal',
+  comma_of_thousands: 'a clear notation: "1.250" is decimal, "+1250" American',
+}
+
+export const gradeOptionsOf = (options: WireOptions | undefined): GradeOptions =>
+  options === undefined
+    ? DEFAULT_GRADE_OPTIONS
+    : {
+        method: options.method ?? DEFAULT_GRADE_OPTIONS.method,
+        basis: options.basis ?? DEFAULT_GRADE_OPTIONS.basis,
+        reference: options.reference,
+      }
+
+/** Reads a pick of the right shape into the domain's pick, or says what is malformed, whatever the ledger knows (G3). */
+export function readPick(
+  pick: WirePick,
+  { field, options }: { readonly field: string; readonly options: GradeOptions },
+): AskedPick | { readonly issues: readonly RequestIssue[] } {
+  const issues: RequestIssue[] = []
+  const odds = parseOdds(pick.odds)
+  if (odds.kind === 'refused')
+    issues.push({ field: `${field}.odds`, expected: EXPECTED_ODDS[odds.reason] })
+  const placed = pick.placed_at === undefined ? undefined : isoSeconds(pick.placed_at)
+  if (pick.placed_at !== undefined && placed === undefined)
+    issues.push({
+      field: `${field}.placed_at`,
+      expected: 'an ISO 8601 time with its zone, such as 2026-06-01T18:00:00Z',
+    })
+  const market = knownMarket(pick)
+  if (market.kind === 'malformed')
+    issues.push({ field: `${field}.${market.path}`, expected: market.expected })
+  if (odds.kind === 'refused' || market.kind === 'malformed' || issues.length > 0) return { issues }
+  if (market.kind === 'ambiguous')
+    return {
+      kind: 'ambiguous',
+      market: typeof pick.market === 'string' ? pick.market : JSON.stringify(pick.market),
+      selection: pick.selection,
+      candidates: market.candidates,
+      ref: pick.ref,
+    }
+  const { key, selection } = market
+  const { field_size: fieldSize, ref } = pick
+  const daySeconds = pick.date === undefined ? undefined : isoSeconds(pick.date)
+  const when = { placedAtSeconds: placed, daySeconds }
+  return { kind: 'pick', key, selection, odds, options, ...when, fieldSize, ref }
+}
+
+/** What makes two picks of a slate duplicates: a pick counted twice would pass for twice the evidence. */
+function duplicateKey(pick: AskedPick): string {
+  if (pick.kind === 'ambiguous') return `${pick.market} ${pick.selection}`
+  const { daySeconds = '', key, odds, placedAtSeconds = '', selection } = pick
+  return `${formatMarketKey(key)} ${selection} ${odds.text} ${placedAtSeconds} ${daySeconds}`
+}
+
+/** Where a pick stands in its request. */
+type Place = {
+  /** In the list, from 0. */
+  readonly index: number
+  /** Its line of the file, and what stands there. */
+  readonly line?: number
+  readonly written?: string
+  readonly wire?: WirePick
+}
+
+export type ReadRow = Place &
+  (
+    | { readonly kind: 'asked'; readonly pick: AskedPick; readonly wire: WirePick }
+    | { readonly kind: 'faulty'; readonly issues: readonly RequestIssue[] }
+  )
+
+type ReadPicks =
+  | { readonly kind: 'rows'; readonly rows: readonly ReadRow[] }
+  | { readonly kind: 'unreadable'; readonly issues: readonly RequestIssue[] }
+
+const fieldOfRow = ({ index, line }: Place): string =>
+  line === undefined ? `body.picks[${index}]` : `body.csv.line_${line}`
+
+function readWire(place: Place, wire: WirePick, options: GradeOptions): ReadRow {
+  const pick = readPick(wire, { field: fieldOfRow(place), options })
+  return 'issues' in pick
+    ? { ...place, kind: 'faulty', issues: pick.issues }
+    : { ...place, kind: 'asked', pick, wire }
+}
+
+function readTrackerRow(row: TrackerRow, index: number, options: GradeOptions): ReadRow {
+  const { line, written } = row
+  const place = { index, line, written }
+  if (row.kind === 'pick') return readWire(place, row.pick, options)
+  const { field, expected } = row.problem
+  return {
+    ...place,
+    kind: 'faulty',
+    issues: [{ field: `${fieldOfRow(place)}.${field}`, expected }],
+  }
+}
+
+/** A pick counted twice would pass for twice the evidence: the second of two alike is faulty. */
+function withoutRepeats(rows: readonly ReadRow[]): readonly ReadRow[] {
+  const first = new Map<string, Place>()
+  return rows.map((row) => {
+    if (row.kind === 'faulty') return row
+    const key = duplicateKey(row.pick)
+    const before = first.get(key)
+    if (before === undefined) {
+      first.set(key, row)
+      return row
+    }
+    const { index, line, written } = row
+    const place = line === undefined ? { index } : { index, line, written: written ?? '' }
+    const issue = { field: fieldOfRow(row), expected: `another pick than ${fieldOfRow(before)}` }
+    return { ...place, kind: 'faulty', issues: [issue] }
+  })
+}
+
+/** Reads the picks of a request, one row each. */
+export function readPicks(
+  body: { readonly picks?: readonly WirePick[] | undefined } & WireTracker,
+  options: GradeOptions,
+): ReadPicks {
+  const { csv, date_order: order, odds_notation: notation, picks } = body
+  if (csv === undefined) {
+    const rows = (picks ?? []).map((wire, index) => readWire({ index }, wire, options))
+    return { kind: 'rows', rows: withoutRepeats(rows) }
+  }
+  const tracker = readTracker(csv, { notation, order })
+  const unreadable = (expected: string): ReadPicks => ({
+    kind: 'unreadable',
+    issues: [{ field: 'body.csv', expected }],
+  })
+  if (tracker.kind === 'unreadable') return unreadable(tracker.problem)
+  if (tracker.rows.length === 0) return unreadable('at least one bet below the header')
+  const rows = tracker.rows.map((row, index) => readTrackerRow(row, index, options))
+  return { kind: 'rows', rows: withoutRepeats(rows) }
+}

@@ -1,0 +1,264 @@
+/**
+ * A tracker's CSV export as picks of the API: one row, one pick, or what is missing in it. Pure: whether a match and its
+ * close are recorded is the ledger's matter.
+ */
+import { CsvError, parse } from 'csv-parse/sync'
+import { isKnownTeam, sportNamed } from '../domain/team-names.ts'
+import type { WirePick } from '../wire/requests.ts'
+import { findTrackerColumns, type TrackerColumns, type TrackerField } from './tracker-columns.ts'
+import { type DayOrder, orderOf, readDate } from './tracker-dates.ts'
+import { eventIn, type Teams, teamsOf } from './tracker-events.ts'
+import { readBet } from './tracker-market.ts'
+
+/** Rows read of one file; an audit takes no more picks. */
+const TRACKER_ROWS_MAX = 1_000
+
+/** Lines above the header that some sheets have: a title, totals. */
+const HEADER_LINES_MAX = 10
+
+type TrackerProblem = { readonly field: string; readonly expected: string }
+
+export type TrackerRow = {
+  /** Line of the file, from 1. */
+  readonly line: number
+  /** The bet as the file has it, to recognise it by. */
+  readonly written: string
+} & (
+  | { readonly kind: 'pick'; readonly pick: WirePick }
+  | { readonly kind: 'problem'; readonly problem: TrackerProblem }
+)
+
+type ReadTracker =
+  | { readonly kind: 'tracker'; readonly rows: readonly TrackerRow[] }
+  | { readonly kind: 'unreadable'; readonly problem: string }
+
+/** What the reader was asked about. */
+export type TrackerChoices = {
+  /** What a bare `110` in the column of odds is. */
+  readonly notation?: 'american' | 'decimal' | undefined
+  readonly order?: DayOrder | undefined
+}
+
+type Sheet = {
+  readonly columns: TrackerColumns
+  readonly separator: string
+  readonly order: DayOrder | undefined
+  readonly notation: TrackerChoices['notation']
+}
+
+type Cells = (field: TrackerField) => string
+
+type Record = { readonly record: readonly string[]; readonly info: { readonly lines: number } }
+
+const unreadable = (problem: string): ReadTracker => ({ kind: 'unreadable', problem })
+
+/** The separator that occurs most in the first lines. */
+function separatorOf(text: string): string {
+  const head = text.split('\n', HEADER_LINES_MAX).join('\n')
+  const [best] = [',', ';', '\t', '|'].toSorted(
+    (one, other) => head.split(other).length - head.split(one).length,
+  )
+  return best ?? ','
+}
+
+function recordsOf(text: string, separator: string): readonly Record[] | string {
+  try {
+    return parse(text, {
+      bom: true,
+      delimiter: separator,
+      info: true,
+      relax_column_count: true,
+      relax_quotes: true,
+      skip_empty_lines: true,
+      to: TRACKER_ROWS_MAX + HEADER_LINES_MAX + 1,
+      trim: true,
+    }) as unknown as readonly Record[]
+  } catch (error) {
+    if (error instanceof CsvError) return `a quote that ends on its line: ${error.message}`
+    throw error
+  }
+}
+
+/** The odds as the column means them: its header or the reader says what a bare `110` is. */
+function oddsText(text: string, { notation, separator }: Sheet): string {
+  if (/^\d{3,}$/.test(text) && notation !== undefined)
+    return notation === 'american' ? `+${text}` : `${text}.0`
+  // Where commas do not separate cells, a comma in a price is a decimal one.
+  return separator !== ',' && /^\d+,\d+$/.test(text) ? text.replace(',', '.') : text
+}
+
+const SPORTS = ['soccer', 'american_football', 'baseball'] as const
+
+/** The sport by the row's words, or by the teams where the file has none or only "Football". */
+function sportOf(cell: Cells, teams: Teams | undefined): string | undefined {
+  const named = sportNamed(cell('league')) ?? sportNamed(cell('sport'))
+  if (named !== undefined) return named
+  const word = cell('sport').toLowerCase()
+  if (word !== '' && word !== 'football') return undefined
+  const known = SPORTS.filter(
+    (sport) =>
+      teams !== undefined && isKnownTeam(sport, teams.home) && isKnownTeam(sport, teams.away),
+  )
+  if (known.length > 1) return undefined
+  return known[0] ?? 'soccer'
+}
+
+/** Date and time of the pick's members; a problem if a date is unclear. */
+function whenOf(
+  cell: Cells,
+  { order }: Sheet,
+): { readonly date?: string; readonly placed_at?: string } | TrackerProblem {
+  const [event, placed] = [cell('date'), cell('placed')].map((text) =>
+    text === '' ? undefined : readDate(text, order),
+  )
+  const unclear = {
+    field: 'date',
+    expected: 'a day that is clear: 2024-04-23, or say whether the day or the month comes first',
+  }
+  if (event?.kind === 'unclear' || (event === undefined && placed?.kind === 'unclear'))
+    return unclear
+  if (event?.kind === 'unreadable') return { field: 'date', expected: 'a date such as 2024-04-23' }
+  const placedAt = placed?.kind === 'date' ? placed.moment : undefined
+  const at = placedAt === undefined ? {} : { placed_at: placedAt }
+  if (event?.kind === 'date') return { date: event.moment?.slice(0, 10) ?? event.day, ...at }
+  // A day without a zone is taken from its beginning, so that no pick is late by it.
+  return placed?.kind === 'date' && placedAt === undefined
+    ? { placed_at: `${placed.day}T00:00:00Z` }
+    : at
+}
+
+/** Kinds that say nothing of the market. */
+const SINGLE = /^(?:singles?|straight|simple|normal)?$/i
+/** A bet against a selection, at an exchange. */
+const LAY = /^(?:lay|y|yes|true)$/i
+const MULTIPLE =
+  /parlay|multi|acca|accumulator|combo|combin|double|treble|teaser|system|sgp|same game/i
+
+/** Members that say more of a pick, and never spoil it. */
+function extrasOf(cell: Cells): Pick<WirePick, 'stake' | 'book' | 'ref'> {
+  const stake = Number(
+    cell('stake')
+      .replace(/[^\d.,]/g, '')
+      .replace(/,(?=\d{1,2}$)/, '.')
+      .replaceAll(',', ''),
+  )
+  const short = (field: TrackerField): string => cell(field).replace(/\p{C}/gu, ' ').slice(0, 80)
+  const [book, ref] = [short('book'), short('ref')]
+  return {
+    ...(stake > 0 ? { stake } : {}),
+    ...(book === '' ? {} : { book }),
+    ...(ref === '' ? {} : { ref }),
+  }
+}
+
+/** `soccer/epl.20240423.ars-che/1x2/ft`. */
+const OWN_KEY = /^[\w-]+\/[^/]+\/[\w:.-]+\/[a-z0-9]+(?:\/|@|$)/i
+
+type Place = { readonly line: number; readonly written: string }
+
+function readRow(cell: Cells, sheet: Sheet, place: Place): TrackerRow {
+  const problem = (field: string, expected: string): TrackerRow => ({
+    ...place,
+    kind: 'problem',
+    problem: { field, expected },
+  })
+  if (cell('odds') === '') return problem('odds', 'the price that was taken')
+  if (LAY.test(cell('lay'))) return problem('lay', 'a bet on a selection: a lay is one against it')
+  if (MULTIPLE.test(cell('kind')))
+    return problem(
+      'type',
+      'a single bet: the file does not say how the legs of a multiple were priced',
+    )
+  const when = whenOf(cell, sheet)
+  if ('field' in when) return problem(when.field, when.expected)
+  const odds = oddsText(cell('odds'), sheet)
+  // Our own keys are taken as they are.
+  if (OWN_KEY.test(cell('market')))
+    return {
+      ...place,
+      kind: 'pick',
+      pick: {
+        market: cell('market'),
+        selection: cell('selection'),
+        odds,
+        ...when,
+        ...extrasOf(cell),
+      },
+    }
+  const written = teamsOf({
+    home: cell('home'),
+    away: cell('away'),
+    event: cell('event'),
+    market: cell('market'),
+  })
+  const found = written.event === '' ? eventIn(cell('selection')) : undefined
+  const { teams, event } = found ?? written
+  if (event === '') return problem('event', 'both teams, such as Arsenal v Chelsea')
+  const sport = sportOf(cell, teams)
+  if (sport === undefined)
+    return problem('sport', 'a sport or league such as soccer, EPL, NFL or MLB')
+  const selection = found?.selection ?? cell('selection')
+  const kind = SINGLE.test(cell('kind')) ? '' : cell('kind')
+  const market = written.market ?? (cell('market') || kind)
+  const bet = readBet({ sport, market, selection, line: cell('line'), teams })
+  if (bet.kind === 'problem') return problem(bet.field, bet.expected)
+  const { type, period, participant, line } = bet
+  const key = { sport, event, type, period, ...(participant === undefined ? {} : { participant }) }
+  const pick = {
+    market: key,
+    selection: bet.selection,
+    ...(line === undefined ? {} : { line }),
+    odds,
+    ...when,
+    ...extrasOf(cell),
+  }
+  return { ...place, kind: 'pick', pick }
+}
+
+const IDENTIFYING = [
+  'date',
+  'home',
+  'away',
+  'event',
+  'market',
+  'selection',
+  'line',
+  'odds',
+] as const
+
+/** Reads a tracker's file. Never throws. */
+export function readTracker(text: string, choices: TrackerChoices = {}): ReadTracker {
+  const separator = separatorOf(text)
+  const records = recordsOf(text, separator)
+  if (typeof records === 'string') return unreadable(records)
+  const top = records
+    .slice(0, HEADER_LINES_MAX)
+    .findIndex(({ record }) => findTrackerColumns(record) !== undefined)
+  const columns = findTrackerColumns(records[top]?.record ?? [])
+  if (columns === undefined)
+    return unreadable(
+      'a header with a column of odds and columns of the event or its teams: Date, Home, Away, Market, Selection, Odds',
+    )
+  const cellOf = (record: readonly string[], field: TrackerField): string =>
+    record[columns.of.get(field) ?? -1] ?? ''
+  const rows = records.slice(top + 1)
+  if (rows.length > TRACKER_ROWS_MAX) return unreadable(`at most ${TRACKER_ROWS_MAX} bets`)
+  const dates = rows.flatMap(({ record }) => [cellOf(record, 'date'), cellOf(record, 'placed')])
+  const sheet = {
+    columns,
+    separator,
+    order: choices.order ?? orderOf(dates),
+    notation: choices.notation ?? columns.notation,
+  }
+  return {
+    kind: 'tracker',
+    rows: rows.flatMap(({ record, info }) => {
+      const cell: Cells = (field) => cellOf(record, field)
+      const words = IDENTIFYING.map(cell).filter((part) => part !== '')
+      // A row of sums has no bet.
+      if (cell('odds') === '' && cell('selection') === '' && cell('event') + cell('home') === '')
+        return []
+      return [readRow(cell, sheet, { line: info.lines, written: words.join(' · ').slice(0, 200) })]
+    }),
+  }
+}

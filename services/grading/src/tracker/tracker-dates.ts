@@ -1,0 +1,101 @@
+/**
+ * Dates as trackers write them. `03/04/2024` is a day of March or of April: the other dates of the file decide, and if
+ * they do not, the reader is asked.
+ */
+import { isoSeconds } from '../wire/times.ts'
+
+export type DayOrder = 'day_first' | 'month_first'
+
+type ReadDate =
+  | {
+      readonly kind: 'date'
+      /** `2024-04-23`. */
+      readonly day: string
+      /** The moment in ISO 8601, if the text has a time and a zone. */
+      readonly moment?: string
+    }
+  | { readonly kind: 'unclear' }
+  | { readonly kind: 'unreadable' }
+
+const UNREADABLE: ReadDate = { kind: 'unreadable' }
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+
+const ISO = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T\s]+(.*))?$/
+const NUMBERS = /^(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:,?\s+(.*))?$/
+const DAY_MONTH =
+  /^(?:[a-z]{3,9},?\s+)?(\d{1,2})[-\s](?:of\s+)?([a-z]{3,9})[-\s,.]+(\d{4}|\d{2})(?:,?\s+(.*))?$/i
+const MONTH_DAY =
+  /^(?:[a-z]{3,9},?\s+)?([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?:,?\s+(.*))?$/i
+const CLOCK =
+  /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*([ap]m)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?$/i
+
+const two = (text: string | number): string => String(text).padStart(2, '0')
+
+/** Two digits are a year of this century. */
+const yearOf = (text: string): string => (text.length === 2 ? `20${text}` : text)
+
+const monthNamed = (name: string): number =>
+  MONTHS.indexOf(name.slice(0, 3).toLowerCase().replace('mai', 'may').replace('okt', 'oct')) + 1
+
+/** The zone in ISO 8601. */
+function zoneOf(text: string): string {
+  if (/^[+-]/.test(text)) return text.includes(':') ? text : `${text.slice(0, 3)}:${text.slice(3)}`
+  return 'Z'
+}
+
+function dated(
+  parts: readonly [year: string, month: string | number, day: string | number],
+  rest: string | undefined,
+): ReadDate {
+  const [year, month, day] = parts
+  const text = `${yearOf(year)}-${two(month)}-${two(day)}`
+  if (isoSeconds(text) === undefined) return UNREADABLE
+  const clock = CLOCK.exec(rest?.trim() ?? '')
+  if (clock === null) return { kind: 'date', day: text }
+  const [, hour = '', minute = '', second = '00', half, zone] = clock
+  if (zone === undefined) return { kind: 'date', day: text }
+  const noon = half === undefined ? 0 : half.toLowerCase() === 'pm' ? 12 : 0
+  const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + noon
+  const moment = `${text}T${two(hours)}:${minute}:${second}${zoneOf(zone)}`
+  return isoSeconds(moment) === undefined
+    ? { kind: 'date', day: text }
+    : { kind: 'date', day: text, moment }
+}
+
+/** Reads a date; `order` decides about `03/04/2024`. */
+export function readDate(text: string, order: DayOrder | undefined): ReadDate {
+  const trimmed = text.trim()
+  const iso = ISO.exec(trimmed)
+  if (iso !== null) return dated([iso[1] ?? '', iso[2] ?? '', iso[3] ?? ''], iso[4])
+  const dayMonth = DAY_MONTH.exec(trimmed)
+  if (dayMonth !== null) {
+    const [, day = '', month = '', year = '', rest] = dayMonth
+    return dated([year, monthNamed(month), day], rest)
+  }
+  const monthDay = MONTH_DAY.exec(trimmed)
+  if (monthDay !== null) {
+    const [, month = '', day = '', year = '', rest] = monthDay
+    return dated([year, monthNamed(month), day], rest)
+  }
+  const numbers = NUMBERS.exec(trimmed)
+  if (numbers === null) return UNREADABLE
+  const [, first = '', separator, second = '', year = '', rest] = numbers
+  // Points are written where the day comes first.
+  const known = separator === '.' ? 'day_first' : (orderOf([trimmed]) ?? order)
+  if (known === undefined)
+    return Number(first) === Number(second)
+      ? dated([year, first, second], rest)
+      : { kind: 'unclear' }
+  return dated(known === 'day_first' ? [year, second, first] : [year, first, second], rest)
+}
+
+/** Which of day and month comes first in a file's dates, if one of them can only be a day. */
+export function orderOf(dates: readonly string[]): DayOrder | undefined {
+  for (const date of dates) {
+    const numbers = NUMBERS.exec(date.trim())
+    if (Number(numbers?.[1]) > MONTHS.length) return 'day_first'
+    if (Number(numbers?.[3]) > MONTHS.length) return 'month_first'
+  }
+  return undefined
+}

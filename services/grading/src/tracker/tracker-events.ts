@@ -1,0 +1,75 @@
+/** The teams of a bet, in whichever column a tracker writes them. */
+import { isKnownTeam } from '../domain/team-names.ts'
+
+export type Teams = { readonly home: string; readonly away: string }
+
+/** ` v `, ` vs. `, ` - `; `@` and `at` name the away team first. */
+const SEPARATOR = /\s+(v|vs|versus|-|–|—|@|at)\.?\s+/i
+const SPORTS = ['soccer', 'american_football', 'baseball'] as const
+
+/** `Football / Arsenal v Chelsea : Match Odds`, as an exchange writes a market. */
+const EXCHANGE_MARKET = /^[^/:]+\/\s*([^:]+?)\s*:\s*(.+)$/
+/** `19:00 BOS @ NYY`. */
+const LEADING_TIME = /^\d{1,2}:\d{2}\s+/
+
+type Event = {
+  readonly teams: Teams | undefined
+  /** What the API takes as an event; empty if the file names none. */
+  readonly event: string
+  /** The market, where the same cell has it. */
+  readonly market: string | undefined
+}
+
+const isKnown = (name: string): boolean => SPORTS.some((sport) => isKnownTeam(sport, name))
+
+function pairOf(text: string): Teams | undefined {
+  const [first, separator, second, ...more] = text.split(SEPARATOR)
+  if (first !== undefined && second !== undefined && more.length === 0) {
+    const isAwayFirst = separator === '@' || separator?.toLowerCase() === 'at'
+    return isAwayFirst ? { home: second, away: first } : { home: first, away: second }
+  }
+  // `Arsenal-Chelsea`, but not `Go-Ahead`: both must be known.
+  const [one = '', other = '', ...rest] = text.split(/[-–/]/)
+  const isPair = rest.length === 0 && isKnown(one) && isKnown(other)
+  return isPair ? { home: one.trim(), away: other.trim() } : undefined
+}
+
+const eventOf = ({ home, away }: Teams): string => `${home} v ${away}`
+
+/** The event of a row by its columns. */
+export function teamsOf(cells: {
+  readonly home: string
+  readonly away: string
+  readonly event: string
+  readonly market: string
+}): Event {
+  const { home, away, market } = cells
+  if (home !== '' && away !== '')
+    return { teams: { home, away }, event: eventOf({ home, away }), market: undefined }
+  const exchange = EXCHANGE_MARKET.exec(cells.event === '' ? market : cells.event)
+  const text = (exchange?.[1] ?? cells.event).replace(LEADING_TIME, '').trim()
+  const teams = pairOf(text)
+  // A single word would pass for an id.
+  const event = teams === undefined ? (text.includes(' ') ? text : '') : eventOf(teams)
+  return { teams, event, market: exchange?.[2] }
+}
+
+/**
+ * The event inside a text such as `Dodgers ML Los Angeles Dodgers @ Arizona Diamondbacks`, with the rest as the selection:
+ * the longest known team before the separator, and a known team after it.
+ */
+export function eventIn(
+  text: string,
+): { readonly teams: Teams; readonly event: string; readonly selection: string } | undefined {
+  const [before = '', separator, after, ...more] = text.split(SEPARATOR)
+  if (after === undefined || more.length > 0 || !isKnown(after)) return undefined
+  const words = before.split(/\s+/)
+  for (let at = 0; at < words.length; at += 1) {
+    const name = words.slice(at).join(' ')
+    if (!isKnown(name)) continue
+    const isAwayFirst = separator === '@' || separator?.toLowerCase() === 'at'
+    const teams = isAwayFirst ? { home: after, away: name } : { home: name, away: after }
+    return { teams, event: eventOf(teams), selection: words.slice(0, at).join(' ') }
+  }
+  return undefined
+}
