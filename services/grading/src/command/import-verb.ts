@@ -26,7 +26,8 @@ const REFUSALS_SHOWN_MAX = 10
 
 const GZIP_MAGIC = [0x1f, 0x8b]
 
-async function readInput(call: CommandCall, file: string): Promise<Uint8Array> {
+/** A file's bytes, unzipped; `-` is standard input. Throws BadUsage. */
+export async function readInput(call: CommandCall, file: string): Promise<Uint8Array> {
   try {
     if (file !== '-' && statSync(file).size > FILE_BYTES_MAX)
       throw new BadUsage(`${file} is larger than 256 MiB.`)

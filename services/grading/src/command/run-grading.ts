@@ -5,6 +5,7 @@ import {
   runCommand,
 } from '@tallystick/service-kit/command'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { auditVerb } from './audit-verb.ts'
 import { migrateVerb, moveVerb } from './database-verbs.ts'
 import { importVerb, seedVerb } from './import-verb.ts'
 import { acceptBackupVerb, backupVerb, exportVerb, verifyVerb } from './ledger-verbs.ts'
@@ -15,6 +16,7 @@ import { tokenVerb } from './token-verb.ts'
 const verbs: readonly CommandVerb[] = [
   importVerb,
   seedVerb,
+  auditVerb,
   tableVerb,
   verifyVerb,
   exportVerb,

@@ -186,7 +186,10 @@ describe.skipIf(cannotRunReason !== undefined)(
             `soccer/none/1x2/ft,home,2`,
           ].join('\n'),
         )
-        expect(await text(page, '#picks-count')).toBe('3 picks read.')
+        await expect
+          .poll(() => text(page, '#preview'), WAIT)
+          .toContain('2 of 3 picks would be graded. The others: 1 × no close recorded.')
+        await page.check('#keep-ungraded')
         await payFor(page, 'AUDIT')
         expect(await site.balanceOf(payer)).toBe(before - 200_000n)
         const [raw, sharp] = await page.locator('#outcome .side').allTextContents()
@@ -207,17 +210,52 @@ describe.skipIf(cannotRunReason !== undefined)(
         await page.click('#audit-send')
         expect(await text(page, '#picks-problem')).toBe('Line 2: no odds.')
         await page.fill('#picks', `${MARKET}, home, 1.95\n\n${MARKET}, home, 1.95`)
-        await page.click('#audit-send')
         await expect
-          .poll(() => text(page, '#picks-problem'), WAIT)
-          .toBe('Line 3: expected another pick than line 1.')
+          .poll(() => text(page, '#preview'), WAIT)
+          .toContain('Line 3 · soccer/epl.20260601.ars-che/1x2/ft · home · 1.95')
+        expect(await text(page, '#preview')).toContain('Expected another pick than line 1.')
+      })
+
+      it('a tracker’s file: each bet is named before the payment, and what is unclear is asked', async () => {
+        const payer = site.xlayer().account('agent-7')
+        const before = await site.balanceOf(payer)
+        const page = await site.visitWithKey('agent-7')
+        await page.check('input[value="audit"]')
+        await page.setInputFiles('#file', {
+          name: 'bets.csv',
+          mimeType: 'text/csv',
+          buffer: Buffer.from(
+            [
+              'Date,Home,Away,Market,Selection,Odds',
+              '2026-06-01,Arsenal London,CFC Chelsea,1X2,Arsenal,110',
+              '2026-06-01,Arsenal,Chelsea,1X2,Draw,3.60',
+              '2026-06-01,Chelsea,Arsenal,1X2,Draw,3.60',
+              '2026-06-01,Arsenal,Chelsea,Corners,Over 9.5,1.90',
+            ].join('\n'),
+          ),
+        })
+        await expect
+          .poll(() => text(page, '#preview'), WAIT)
+          .toContain(
+            '1 of 4 picks would be graded. The others: 1 × odds, 1 × ambiguous market, 1 × market.',
+          )
+        expect(await text(page, '#preview')).toContain(
+          'The ledger has: soccer/epl.20260601.ars-che/1x2/ft',
+        )
+        await page.selectOption('#notation', 'american')
+        await expect.poll(() => text(page, '#preview'), WAIT).toContain('2 of 4 picks')
+        await payFor(page, 'AUDIT')
+        expect(await site.balanceOf(payer)).toBe(before - 200_000n)
+        expect(await text(page, '#outcome')).toContain('2 of 2')
       })
 
       it('an example can be filled in and submitted', async () => {
         const page = await site.visitWithKey('agent-7')
         await page.check('input[value="audit"]')
         await page.click('#example')
-        await expect.poll(() => text(page, '#picks-count'), WAIT).toMatch(/^\d+ picks? read\.$/)
+        await expect
+          .poll(() => text(page, '#preview'), WAIT)
+          .toMatch(/^(\d+) of \1 picks? would be graded\./)
       })
     })
   },

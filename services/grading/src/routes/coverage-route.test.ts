@@ -21,6 +21,7 @@ describe('a look at picks before any payment', () => {
     expect(answer).toMatchObject({ picks: 5, gradable: 4, ungraded: 1, unreadable: 0 })
     expect(answer.rows[3]).toEqual({
       pick: 3,
+      written: 'epl.20260601.ars-che total · over · -105',
       status: 'gradable',
       market: 'soccer/epl.20260601.ars-che/total/ft/2.5',
       selection: 'over',

@@ -19,6 +19,7 @@ import {
   type PreviewAnswer,
   type PreviewRow,
 } from '../wire/coverage.ts'
+import type { WirePick } from '../wire/requests.ts'
 import { isoSeconds } from '../wire/times.ts'
 import { describedError, freeErrorRows } from './error-rows.ts'
 import { freeBody } from './read-body.ts'
@@ -82,17 +83,18 @@ function readQuery(
   return { kind: 'search', sport, daySeconds, text: text ?? '' }
 }
 
-/** A resolved pick as an audit takes it: by its key, so that nothing has to be looked up again. */
-function sendOf(
-  row: ReadRow & { readonly kind: 'asked' },
-  market: string,
-): Record<string, unknown> {
-  const { line: _line, date: _date, market: _market, ...rest } = row.wire
-  return { market, ...rest }
+/** A resolved pick by its key, so that nothing has to be looked up again. */
+function byKey(wire: WirePick, { market, selection }: Card['pick']): Record<string, unknown> {
+  const { line: _line, date: _date, ...rest } = wire
+  return { ...rest, market, selection }
 }
 
-function placeOf({ index, line, written }: ReadRow): Pick<PreviewRow, 'pick' | 'line' | 'written'> {
-  return line === undefined ? { pick: index } : { line, written: written ?? '' }
+function placeOf({
+  index,
+  line,
+  written = '',
+}: ReadRow): Pick<PreviewRow, 'pick' | 'line' | 'written'> {
+  return line === undefined ? { pick: index, written } : { line, written }
 }
 
 function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
@@ -101,9 +103,8 @@ function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
   const { market, selection, event } = card.pick
   const known = { market, selection, ...(event === undefined ? {} : { event }) }
   if (card.outcome === 'UNGRADED')
-    return { ...placeOf(row), status: 'ungraded', ...known, reason: card.reason }
-  const send = { ...sendOf(row, market), selection }
-  return { ...placeOf(row), status: 'gradable', ...known, send }
+    return { ...placeOf(row), status: 'ungraded', ...known, reason: card.reason, send: row.wire }
+  return { ...placeOf(row), status: 'gradable', ...known, send: byKey(row.wire, card.pick) }
 }
 
 const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): number =>

@@ -76,7 +76,6 @@ type Place = {
   /** Its line of the file, and what stands there. */
   readonly line?: number
   readonly written?: string
-  readonly wire?: WirePick
 }
 
 export type ReadRow = Place &
@@ -92,11 +91,18 @@ type ReadPicks =
 const fieldOfRow = ({ index, line }: Place): string =>
   line === undefined ? `body.picks[${index}]` : `body.csv.line_${line}`
 
+/** A pick in a few words, to recognise it by. */
+function writtenIn({ market, odds, selection }: WirePick): string {
+  const name = typeof market === 'string' ? market : `${market.event} ${market.type}`
+  return `${name} · ${selection} · ${odds}`
+}
+
 function readWire(place: Place, wire: WirePick, options: GradeOptions): ReadRow {
   const pick = readPick(wire, { field: fieldOfRow(place), options })
+  const where = { written: writtenIn(wire), ...place }
   return 'issues' in pick
-    ? { ...place, kind: 'faulty', issues: pick.issues }
-    : { ...place, kind: 'asked', pick, wire }
+    ? { ...where, kind: 'faulty', issues: pick.issues }
+    : { ...where, kind: 'asked', pick, wire }
 }
 
 function readTrackerRow(row: TrackerRow, index: number, options: GradeOptions): ReadRow {
@@ -122,12 +128,17 @@ function withoutRepeats(rows: readonly ReadRow[]): readonly ReadRow[] {
       first.set(key, row)
       return row
     }
-    const { index, line, written } = row
-    const place = line === undefined ? { index } : { index, line, written: written ?? '' }
+    const { index, line, written = '' } = row
+    const place = line === undefined ? { index, written } : { index, line, written }
     const issue = { field: fieldOfRow(row), expected: `another pick than ${fieldOfRow(before)}` }
     return { ...place, kind: 'faulty', issues: [issue] }
   })
 }
+
+const unreadable = (expected: string): ReadPicks => ({
+  kind: 'unreadable',
+  issues: [{ field: 'body.csv', expected }],
+})
 
 /** Reads the picks of a request, one row each. */
 export function readPicks(
@@ -140,10 +151,6 @@ export function readPicks(
     return { kind: 'rows', rows: withoutRepeats(rows) }
   }
   const tracker = readTracker(csv, { notation, order })
-  const unreadable = (expected: string): ReadPicks => ({
-    kind: 'unreadable',
-    issues: [{ field: 'body.csv', expected }],
-  })
   if (tracker.kind === 'unreadable') return unreadable(tracker.problem)
   if (tracker.rows.length === 0) return unreadable('at least one bet below the header')
   const rows = tracker.rows.map((row, index) => readTrackerRow(row, index, options))

@@ -103,14 +103,15 @@ test('day or month first is asked about where no date of the file says it', () =
   expect(briefly(csv, { order: 'day_first' })[0]).toContain('2024-04-03')
 })
 
+const sportRow = (sport: string, event: string) =>
+  briefly(`date,sport,event,selection,odds\n2024-04-23,${sport},${event},home,2.1`)[0]
+
 test('a sport is read from the teams where the file says only Football, and asked for where two sports know them', () => {
-  const row = (sport: string, event: string) =>
-    briefly(`date,sport,event,selection,odds\n2024-04-23,${sport},${event},home,2.1`)[0]
-  expect(row('Football', 'Detroit Lions v Green Bay Packers')).toContain('american_football|')
-  expect(row('Football', 'Arsenal v Chelsea')).toContain('soccer|')
-  expect(row('', 'Cleveland v Detroit')).toBe('2 sport?')
-  expect(row('NFL', 'Cleveland v Detroit')).toContain('american_football|')
-  expect(row('Curling', 'Norway v Sweden')).toBe('2 sport?')
+  expect(sportRow('Football', 'Detroit Lions v Green Bay Packers')).toContain('american_football|')
+  expect(sportRow('Football', 'Arsenal v Chelsea')).toContain('soccer|')
+  expect(sportRow('', 'Cleveland v Detroit')).toBe('2 sport?')
+  expect(sportRow('NFL', 'Cleveland v Detroit')).toContain('american_football|')
+  expect(sportRow('Curling', 'Norway v Sweden')).toBe('2 sport?')
 })
 
 test('hostile and broken files are answered, never thrown on', () => {

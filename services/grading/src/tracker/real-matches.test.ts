@@ -91,7 +91,9 @@ describe.skipIf(skipped !== '')(`20 real picks in a tracker’s file${skipped}`,
   })
 
   test('the audit of what it names as gradable grades every pick', async () => {
-    const picks = preview.rows.flatMap(({ send: pick }) => (pick === undefined ? [] : [pick]))
+    const picks = preview.rows.flatMap(({ send: pick, status }) =>
+      status === 'gradable' ? [pick] : [],
+    )
     const answer = await send('audit', { payload: { picks }, headers: newPayment('audit') })
     expect(answer.statusCode).toBe(200)
     expect(answer.json().coverage).toMatchObject({ picks: 17, graded: 17, ungraded: 0 })

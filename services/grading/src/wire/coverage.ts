@@ -80,7 +80,7 @@ const previewRowSchema = z.object({
   send: z
     .record(z.string(), z.unknown())
     .exactOptional()
-    .describe('The pick as an audit takes it, by its key.'),
+    .describe('The pick as an audit takes it; a gradable one by its key.'),
 })
 export type PreviewRow = z.output<typeof previewRowSchema>
 

@@ -8,7 +8,7 @@ type LinePick = {
   readonly ref?: string
 }
 
-export type ReadPicks = {
+type ReadPicks = {
   readonly picks: readonly unknown[]
   /** Each pick's line, counted from 1; empty for JSON. */
   readonly lines: readonly number[]

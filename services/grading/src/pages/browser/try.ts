@@ -5,12 +5,20 @@ import { type Candidate, coverKey, findMarkets } from './find-market.ts'
 import { selectionsOf, selectionWords } from './market-words.ts'
 import { readCalibration, readCoverage } from './page-api.ts'
 import { watchPayer } from './payer.ts'
-import { pickIssueWords, type ReadPicks, readPicks } from './read-picks.ts'
+import {
+  type Look,
+  lookAt,
+  previewView,
+  type ReadRecord,
+  readRecord,
+  showChoices,
+} from './preview-record.ts'
+import { pickIssueWords } from './read-picks.ts'
 import { clearIssues, showGradeIssues, showProblem } from './show-issues.ts'
 import { isBusy, nameButtons, sell } from './try-sale.ts'
 
-/** Picks in one audit (G5); the service has the same limit, but refuses only after the upload. */
-const PICKS_MAX = 1_000
+/** A file of 1,000 bets is smaller. */
+const FILE_BYTES_MAX = 400_000
 /** Problems shown at once. */
 const PROBLEMS_MAX = 8
 /** An example uses matches of the last few days, so that a few free calls find it. */
@@ -20,6 +28,8 @@ const EXAMPLE_SELECTIONS = ['home', 'draw', 'away']
 const MS_PER_DAY = 86_400_000
 /** A key is looked up once typing pauses this long. */
 const TYPING_REST_MS = 400
+/** A pasted record is looked at once typing pauses this long. */
+const PASTING_REST_MS = 700
 
 const market = pageElement('market', HTMLInputElement)
 const selection = pageElement('selection', HTMLInputElement)
@@ -100,37 +110,78 @@ function showPickProblems(problems: readonly string[]): void {
   picks.focus()
 }
 
-/** Why the text cannot be sent; empty if it can. */
-function recordProblems({ picks: found, problems }: ReadPicks): readonly string[] {
-  if (problems.length > 0) return problems.map(({ line, problem }) => `Line ${line}: ${problem}.`)
-  if (found.length === 0) return ['Paste at least one pick.']
-  return found.length > PICKS_MAX
-    ? [`${counted(found.length, 'pick')}: at most 1,000 go into one audit.`]
-    : []
+/** The last look, and the text that it was at. */
+let seen: { readonly text: string; readonly look: Look } | undefined
+/** Counts looks: an answer to an earlier text is dropped. */
+let looks = 0
+
+const choicesText = (): string => `${valueOf('notation')} ${valueOf('order')}`
+
+function showLook(answer: Look, lines: readonly number[]): void {
+  const preview = pageElement('preview')
+  showChoices(answer.kind === 'seen' ? answer.preview : undefined)
+  if (answer.kind === 'seen') {
+    preview.replaceChildren(...previewView(answer.preview, lines))
+    return put('picks-count', '')
+  }
+  preview.replaceChildren()
+  put('picks-count', answer.kind === 'failed' ? answer.words : '')
+  if (answer.kind === 'invalid')
+    showPickProblems(answer.issues.map((issue) => pickIssueWords(issue, lines)))
 }
 
-function sendAudit(): void {
-  const read = readPicks(picks.value)
-  const problems = recordProblems(read)
-  showPickProblems(problems)
-  if (problems.length > 0) return
-  const body = { ...read.rest, picks: read.picks }
-  void sell({
+/** Looks at the record, free; undefined if it cannot be sent, or if the reader has gone on typing. */
+async function look(): Promise<{ readonly look: Look; readonly record: ReadRecord } | undefined> {
+  const record = readRecord(picks.value)
+  showPickProblems(record.kind === 'problems' ? record.problems : [])
+  if (record.kind !== 'record') {
+    pageElement('preview').replaceChildren()
+    put('picks-count', '')
+    return undefined
+  }
+  const text = `${choicesText()} ${picks.value}`
+  if (seen?.text === text) return { look: seen.look, record }
+  looks += 1
+  const mine = looks
+  put('picks-count', 'Looking at each bet, free…')
+  const answer = await lookAt(record.body)
+  if (mine !== looks) return undefined
+  if (answer.kind !== 'failed') seen = { text, look: answer }
+  showLook(answer, record.lines)
+  return { look: answer, record }
+}
+
+const isKeptUngraded = (): boolean => {
+  const box = document.getElementById('keep-ungraded')
+  return box instanceof HTMLInputElement && box.checked
+}
+
+async function sendAudit(): Promise<void> {
+  if (picks.value.trim() === '') return showPickProblems(['Paste at least one pick.'])
+  const done = await look()
+  if (done?.look.kind !== 'seen' || done.record.kind !== 'record') return undefined
+  const kept = isKeptUngraded()
+  const rows = done.look.preview.rows.filter(
+    ({ status }) => status === 'gradable' || (kept && status === 'ungraded'),
+  )
+  const { rest, lines } = done.record
+  if (rows.length === 0)
+    return showPickProblems(['None of these would be graded, so there is nothing to pay for.'])
+  return sell({
     kind: 'audit',
-    body,
+    body: { ...rest, picks: rows.map(({ send }) => send) },
     onNearest,
-    showIssues: (issues) =>
-      showPickProblems(issues.map((issue) => pickIssueWords(issue, read.lines))),
+    showIssues: (issues) => showPickProblems(issues.map((issue) => pickIssueWords(issue, lines))),
   })
 }
 
-function countPicks(): void {
-  const { picks: found, problems } = readPicks(picks.value)
-  const bad = problems.length === 0 ? '' : `, ${counted(problems.length, 'line')} not understood`
-  put(
-    'picks-count',
-    picks.value.trim() === '' ? '' : `${counted(found.length, 'pick')} read${bad}.`,
-  )
+async function takeFile(): Promise<void> {
+  const file = pageElement('file', HTMLInputElement).files?.[0]
+  if (file === undefined) return
+  if (file.size > FILE_BYTES_MAX)
+    return showPickProblems(['That file is too large: at most 1,000 bets.'])
+  picks.value = await file.text()
+  await look()
 }
 
 type FoundMarket = Candidate['markets'][number]
@@ -162,8 +213,7 @@ async function fillExample(): Promise<void> {
     return
   }
   picks.value = lines.join('\n')
-  showPickProblems([])
-  countPicks()
+  await look()
 }
 
 function showChoice(): void {
@@ -193,11 +243,18 @@ async function markSynthetic(): Promise<void> {
 }
 
 let typing: ReturnType<typeof setTimeout> | undefined
+let pasting: ReturnType<typeof setTimeout> | undefined
 market.addEventListener('input', () => {
   clearTimeout(typing)
   typing = setTimeout(() => void takeMarket(market.value), TYPING_REST_MS)
 })
-picks.addEventListener('input', countPicks)
+picks.addEventListener('input', () => {
+  clearTimeout(pasting)
+  pasting = setTimeout(() => void look(), PASTING_REST_MS)
+})
+for (const id of ['notation', 'order'])
+  pageElement(id).addEventListener('change', () => void look())
+pageElement('file').addEventListener('change', () => void takeFile())
 pageElement('example').addEventListener('click', () => void fillExample())
 pageElement('choice', HTMLFormElement).addEventListener('change', showChoice)
 onSubmit('choice', () => {})
@@ -206,7 +263,7 @@ onSubmit(
   () => void findMarkets({ text: valueOf('find-text'), date: valueOf('find-date') }, chooseFound),
 )
 onSubmit('grade', sendGrade)
-onSubmit('audit', sendAudit)
+onSubmit('audit', () => void sendAudit())
 showChoice()
 watchPayer(nameButtons)
 void markSynthetic()

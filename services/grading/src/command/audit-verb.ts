@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
+import { createGrader } from '../domain/grader.ts'
+import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
+import { type ReadRow, readPicks } from '../routes/read-picks.ts'
+import type { AuditAnswer } from '../wire/audit.ts'
+import type { Card } from '../wire/cards.ts'
+import { withLedger } from './command-store.ts'
+import { readInput } from './import-verb.ts'
+
+const placeOf = ({ index, line }: ReadRow): string =>
+  line === undefined ? `pick ${index + 1}` : `line ${line}`
+
+function rowLine(row: ReadRow, card: Card | undefined): string {
+  const place = placeOf(row).padEnd(9)
+  if (row.kind === 'faulty') {
+    const [issue] = row.issues
+    const member =
+      issue?.field
+        .split('.')
+        .slice(row.line === undefined ? 2 : 3)
+        .join('.') ?? ''
+    return `  ${place} left out: ${member === '' ? '' : `${member}: `}expected ${issue?.expected ?? ''}  (${row.written ?? ''})`
+  }
+  if (card === undefined) return `  ${place}`
+  const { market, selection } = card.pick
+  if (card.outcome === 'GRADED')
+    return `  ${place} ${card.grade.padEnd(2)} ${market} ${selection} at ${card.taken.text}`
+  const { message, nearest = [] } = card.reason
+  const has = nearest.length === 0 ? '' : ` The ledger has: ${nearest.join(', ')}.`
+  return `  ${place} UNGRADED ${market} ${selection}: ${message}${has}`
+}
+
+const percent = (value: number): string => `${(value * 100).toFixed(1)} %`
+
+function summaryOf({ coverage, raw_roi: roi, sharp_score: score, verdict }: AuditAnswer): string {
+  const raw = roi.pct === null ? 'no results yet' : `${percent(roi.pct)} on ${roi.staked}`
+  const sharp = score === null ? 'none' : `${score.value.toFixed(1)} of 100`
+  return `${coverage.graded} of ${coverage.picks} picks graded. Raw return ${raw}, Sharp Score ${sharp}. ${verdict}`
+}
+
+function choicesOf(call: CommandCall) {
+  const [notation, order] = [call.text('odds'), call.text('dates')]
+  if (notation !== undefined && notation !== 'american' && notation !== 'decimal')
+    throw new BadUsage('--odds takes american or decimal.')
+  if (order !== undefined && order !== 'day-first' && order !== 'month-first')
+    throw new BadUsage('--dates takes day-first or month-first.')
+  const dateOrder = order === 'day-first' ? 'day_first' : 'month_first'
+  return {
+    odds_notation: notation,
+    date_order: order === undefined ? undefined : dateOrder,
+  } as const
+}
+
+/** `grading audit`: a tracker's file against the operator's own ledger, row by row. */
+export const auditVerb: CommandVerb = {
+  name: 'audit',
+  usage: 'FILE [--odds american|decimal] [--dates day-first|month-first]',
+  summary:
+    'audits a tracker’s CSV against this ledger: what each row is or why not, and the figures; - is standard input',
+  options: { odds: 'text', dates: 'text' },
+  wordsMax: 1,
+  run: async (call) => {
+    const { terminal, words } = call
+    const [file] = words
+    if (file === undefined) throw new BadUsage('Name a file, or - for standard input.')
+    const choices = choicesOf(call)
+    const csv = Buffer.from(await readInput(call, file)).toString('utf8')
+    const read = readPicks({ csv, ...choices }, DEFAULT_GRADE_OPTIONS)
+    if (read.kind === 'unreadable')
+      throw new BadUsage(`${file}: expected ${read.issues[0]?.expected ?? 'a tracker’s file'}.`)
+    return withLedger(terminal, async (store) => {
+      const grader = createGrader({
+        store,
+        nowSeconds: () => terminal.clock.unixMs() / 1_000,
+        random: (bytes) => randomBytes(bytes).toString('hex'),
+      })
+      const asked = read.rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
+      const audit = await grader.audit({ picks: asked.map(({ pick }) => pick) })
+      const cards = new Map(asked.map(({ index }, place) => [index, audit.picks[place]]))
+      for (const row of read.rows) terminal.print(rowLine(row, cards.get(row.index)))
+      terminal.print(summaryOf(audit))
+      return audit.coverage.graded > 0 ? EXIT.done : EXIT.failed
+    })
+  },
+}

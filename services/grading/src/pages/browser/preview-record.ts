@@ -1,0 +1,203 @@
+/** The free look at a record before its audit: what became of each bet, what is left out and why. */
+import { element, pageElement } from '@tallystick/service-kit/browser'
+import type { PreviewAnswer, PreviewRow } from '../../wire/coverage.ts'
+import { counted } from '../figures.ts'
+import { marketWords, selectionWords } from './market-words.ts'
+import { post } from './page-api.ts'
+import { readPicks } from './read-picks.ts'
+import type { Issue } from './show-issues.ts'
+
+/** What the reader pasted, as the service takes it. */
+export type ReadRecord =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'problems'; readonly problems: readonly string[] }
+  | {
+      readonly kind: 'record'
+      readonly body: Readonly<Record<string, unknown>>
+      /** Each pick's line, where the page itself read the lines. */
+      readonly lines: readonly number[]
+      /** Other members of a pasted request. */
+      readonly rest: Readonly<Record<string, unknown>>
+    }
+
+export type Look =
+  | { readonly kind: 'seen'; readonly preview: PreviewAnswer }
+  | { readonly kind: 'invalid'; readonly issues: readonly Issue[] }
+  | { readonly kind: 'failed'; readonly words: string }
+
+/** A line that begins with a market key, or JSON, is the API's own form; anything else is a tracker's file. */
+const OWN_FORM = /^\s*(?:[[{]|#|"?[\w-]+\/[^,;\t]+\/)/
+
+const valueOf = (id: string): string => pageElement(id, HTMLSelectElement).value
+
+/** Rows of problems shown at first. */
+const ROWS_FIRST = 50
+
+/** Reads the text as picks or as a tracker's file. */
+export function readRecord(text: string): ReadRecord {
+  if (text.trim() === '') return { kind: 'empty' }
+  const first = text.split('\n', 1)[0] ?? ''
+  const isFile = !OWN_FORM.test(text) && /[,;\t|]/.test(first)
+  if (isFile) {
+    const [notation, order] = [valueOf('notation'), valueOf('order')]
+    const choices = {
+      ...(notation === '' ? {} : { odds_notation: notation }),
+      ...(order === '' ? {} : { date_order: order }),
+    }
+    return { kind: 'record', body: { csv: text, ...choices }, lines: [], rest: {} }
+  }
+  const { picks, lines, problems, rest = {} } = readPicks(text)
+  if (problems.length > 0)
+    return {
+      kind: 'problems',
+      problems: problems.map(({ line, problem }) => `Line ${line}: ${problem}.`),
+    }
+  return picks.length === 0 ? { kind: 'empty' } : { kind: 'record', body: { picks }, lines, rest }
+}
+
+/** Asks the service what would become of each. */
+export async function lookAt(body: Readonly<Record<string, unknown>>): Promise<Look> {
+  const answer = await post('/api/coverage', body).catch(() => undefined)
+  const read = await answer?.json().catch(() => undefined)
+  if (answer?.ok === true && read !== undefined) return { kind: 'seen', preview: read }
+  if (answer?.status === 400 && Array.isArray(read?.issues))
+    return { kind: 'invalid', issues: read.issues }
+  const words =
+    answer?.status === 429
+      ? 'That were many looks in a minute. Wait a little and look again.'
+      : 'The service does not answer the free look just now.'
+  return { kind: 'failed', words }
+}
+
+function placeWords(row: PreviewRow, lines: readonly number[]): string {
+  const line = row.line ?? lines[row.pick ?? -1]
+  return line === undefined ? `Pick ${(row.pick ?? 0) + 1}` : `Line ${line}`
+}
+
+function betWords(row: PreviewRow): string {
+  const { event, market = '', selection = '', written } = row
+  if (event === undefined) return written ?? market
+  return `${event.home} v ${event.away}, ${event.starts_at.slice(0, 10)}: ${marketWords(market)}, ${selectionWords(selection, event)}`
+}
+
+/** Where in the row the fault is: `body.csv.line_7.odds` is the odds. */
+const memberOf = (field: string): string =>
+  field.replace(/^body\.(?:csv\.line_\d+|picks\[\d+\])\.?/, '')
+
+/** A fault that names another row names it by its line. */
+const expectedWords = (expected: string, lines: readonly number[]): string =>
+  expected
+    .replace(/body\.csv\.line_(\d+)/g, 'line $1')
+    .replace(/body\.picks\[(\d+)\]/g, (_whole, index) => {
+      const line = lines[Number(index)]
+      return line === undefined ? `pick ${Number(index) + 1}` : `line ${line}`
+    })
+
+function whyWords(row: PreviewRow, lines: readonly number[]): string {
+  if (row.status === 'not_looked_at')
+    return 'Not looked at yet: the free look takes a part at a time.'
+  if (row.reason !== undefined) {
+    const { message, nearest = [] } = row.reason
+    return nearest.length === 0 ? message : `${message} The ledger has: ${nearest.join(', ')}.`
+  }
+  return (row.issues ?? [])
+    .map(({ field, expected }) => {
+      const member = memberOf(field)
+      return `${member === '' ? 'Expected' : `${member}: expected`} ${expectedWords(expected, lines)}.`
+    })
+    .join(' ')
+}
+
+const TONES: Readonly<Record<PreviewRow['status'], readonly [tone: string, words: string]>> = {
+  gradable: ['good', 'graded'],
+  ungraded: ['warn', 'UNGRADED'],
+  unreadable: ['bad', 'left out'],
+  not_looked_at: ['warn', 'not looked at'],
+}
+
+function rowItem(row: PreviewRow, lines: readonly number[]): HTMLElement {
+  const [tone, words] = TONES[row.status]
+  const why = whyWords(row, lines)
+  return element(
+    'li',
+    { 'data-status': row.status },
+    element(
+      'p',
+      {},
+      element('span', { class: `badge ${tone}` }, words),
+      ` ${placeWords(row, lines)} · ${betWords(row)}`,
+    ),
+    ...(why === '' ? [] : [element('p', { class: 'hint' }, why)]),
+  )
+}
+
+function rowList(rows: readonly PreviewRow[], lines: readonly number[]): HTMLElement {
+  const items = rows.slice(0, ROWS_FIRST).map((row) => rowItem(row, lines))
+  const rest = rows.length - items.length
+  if (rest > 0) items.push(element('li', { class: 'hint' }, `And ${counted(rest, 'more')}.`))
+  return element('ul', { class: 'found whole' }, ...items)
+}
+
+/** One line a cause: a file with one wrong column has one cause and a thousand rows. */
+function causes(rows: readonly PreviewRow[]): string {
+  const counts = new Map<string, number>()
+  for (const { reason, issues, status } of rows) {
+    const cause =
+      reason?.code.replaceAll('_', ' ') ?? (memberOf(issues?.[0]?.field ?? '') || status)
+    counts.set(cause, (counts.get(cause) ?? 0) + 1)
+  }
+  return [...counts].map(([cause, count]) => `${count} × ${cause}`).join(', ')
+}
+
+/** The preview for people; nothing of it is a price or a grade. */
+export function previewView(preview: PreviewAnswer, lines: readonly number[]): HTMLElement[] {
+  const good = preview.rows.filter(({ status }) => status === 'gradable')
+  const others = preview.rows.filter(({ status }) => status !== 'gradable')
+  const tone = others.length === 0 ? 'good' : good.length === 0 ? 'bad' : 'warn'
+  const summary = `${good.length} of ${counted(preview.picks, 'pick')} would be graded.`
+  const parts: HTMLElement[] = [
+    element(
+      'p',
+      { class: `note ${tone}` },
+      element('strong', {}, summary),
+      others.length === 0 ? '' : ` The others: ${causes(others)}.`,
+    ),
+  ]
+  if (others.length > 0) parts.push(rowList(others, lines))
+  if (preview.ungraded > 0)
+    parts.push(
+      element(
+        'label',
+        { class: 'check' },
+        element('input', { type: 'checkbox', id: 'keep-ungraded' }),
+        ` Send ${preview.ungraded === 1 ? 'the one' : `the ${preview.ungraded}`} that would be UNGRADED too`,
+      ),
+    )
+  if (good.length > 0)
+    parts.push(
+      element(
+        'details',
+        {},
+        element(
+          'summary',
+          {},
+          `What ${good.length === 1 ? 'the one is' : `the ${good.length} are`}`,
+        ),
+        rowList(good, lines),
+      ),
+    )
+  return parts
+}
+
+/** Shows the questions that the file leaves open. */
+export function showChoices(preview: PreviewAnswer | undefined): void {
+  const faults = (preview?.rows ?? []).flatMap(({ issues = [] }) => issues)
+  const asks = (words: string): boolean => faults.some(({ expected }) => expected.startsWith(words))
+  const [notation, order] = [
+    asks('a clear notation') || valueOf('notation') !== '',
+    asks('a day that is clear') || valueOf('order') !== '',
+  ]
+  pageElement('notation-field').hidden = !notation
+  pageElement('order-field').hidden = !order
+  pageElement('choices').hidden = !notation && !order
+}
