@@ -4,7 +4,6 @@
  */
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
-import { fetchJson } from '../../http-json.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import { domainOf, domainSeparator } from './authorization.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
@@ -21,6 +20,7 @@ import {
   uintWord,
   wordSchema,
 } from './evm-words.ts'
+import { CallReverted, createJsonRpc } from './json-rpc.ts'
 
 /** What makes an authorization unique: token, signer and nonce, all in lower case. */
 export type AuthorizationKey = { readonly asset: Hex; readonly payer: Hex; readonly nonce: Hex }
@@ -64,12 +64,6 @@ export type EvmBlock = Readonly<z.output<typeof blockSchema>>
 export type EvmLog = Readonly<z.output<typeof logSchema>>
 export type EvmReceipt = Readonly<z.output<typeof receiptSchema>>
 
-/** A public node answers in 0.1 to 1 s. */
-const TIMEOUT_MS = 5_000
-
-/** A receipt of a batch with hundreds of logs is about 100 kB. */
-const ANSWER_BYTES_MAX = 1_048_576
-
 /**
  * The most gas that a token transfer, or a contract's check of its own signature, may use (X14): several times what known
  * tokens and wallets need, so that a wallet that loops costs nothing.
@@ -89,20 +83,12 @@ const SELECTORS = {
   isValidSignature: selectorOf('isValidSignature(bytes32,bytes)'),
 }
 
-const answer = z.object({
-  result: z.unknown().optional(),
-  error: z.object({ code: z.number(), message: z.string() }).optional(),
-})
-
-/** The contract reverted the call; every other error answer is the node's own failure. */
-class CallReverted extends LedgerUnavailable {}
-
 /** What payments read from an EVM chain. Every method throws LedgerUnavailable. */
 export type EvmLedger = ReturnType<typeof createJsonRpcLedger>
 
 /** The chain behind a JSON-RPC URL. */
 export function createJsonRpcLedger(options: { readonly url: string; readonly clock: Clock }) {
-  const call = createCaller(options)
+  const call = createJsonRpc(options)
   /** The one word that a view function returns at a block. */
   const view = async (to: Hex, parts: readonly Uint8Array[], atBlock?: bigint): Promise<Hex> => {
     try {
@@ -171,45 +157,6 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
     balanceOf: async (asset: Hex, owner: Hex): Promise<bigint> =>
       BigInt(await view(asset, [SELECTORS.balanceOf, addressWord(owner)])),
   }
-}
-
-function createCaller({ clock, url }: Parameters<typeof createJsonRpcLedger>[0]) {
-  return async <Schema extends z.ZodType>(
-    schema: Schema,
-    method: string,
-    parameters: readonly unknown[],
-  ): Promise<z.output<Schema>> => {
-    const answered = await fetchJson({
-      url,
-      clock,
-      timeoutMs: TIMEOUT_MS,
-      bytesMax: ANSWER_BYTES_MAX,
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: parameters }),
-    })
-    if (answered.kind !== 'answered') {
-      throw new LedgerUnavailable(`the node did not answer ${method}`, { cause: answered.cause })
-    }
-    const { data, error: cause } = answer.safeParse(answered.json)
-    if (data === undefined) {
-      throw new LedgerUnavailable(`the node answered ${answered.status} to ${method}`, { cause })
-    }
-    if (data.error !== undefined) {
-      if (isRevert(data.error)) throw new CallReverted(data.error.message)
-      throw new LedgerUnavailable(`the node refused ${method}`, { cause: data.error })
-    }
-    const parsed = schema.safeParse(data.result)
-    if (parsed.success) return parsed.data
-    const { error } = parsed
-    throw new LedgerUnavailable(`the node's answer to ${method} is unreadable`, { cause: error })
-  }
-}
-
-/** Code 3 is Geth's; others put it in words. */
-function isRevert({ code, message }: { code: number; message: string }): boolean {
-  return (
-    code === 3 ||
-    /revert|invalid opcode|stack underflow|out ?of ?gas|gas required exceeds/i.test(message)
-  )
 }
 
 function blockTag(number: bigint | undefined): string {
