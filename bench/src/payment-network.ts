@@ -24,7 +24,7 @@ export async function inPaymentNetwork<Result>(
 
 /** Starts a server with one plain paid route. */
 export function startPaidServer(
-  { facts }: PaymentNetwork,
+  { facts }: { readonly facts: Omit<PaidServerPlan, 'flow'> },
   kind: 'ours' | 'express' | 'express-upfront',
 ): Promise<ServerProcess> {
   const { evmPayTo, evmUrl, facilitatorUrl, stablecoin } = facts

@@ -11,6 +11,7 @@ import { measureCareWrite } from './suites/care-write.ts'
 import { measureGrading } from './suites/grading.ts'
 import { measureOdds } from './suites/odds.ts'
 import { measureX402Challenge } from './suites/x402-challenge.ts'
+import { measureX402Gate } from './suites/x402-gate.ts'
 import { measureX402Paid } from './suites/x402-paid.ts'
 import { measureX402Verify } from './suites/x402-verify.ts'
 
@@ -23,6 +24,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   odds: measureOdds,
   grading: measureGrading,
   'x402-challenge': measureX402Challenge,
+  'x402-gate': measureX402Gate,
   'x402-paid': measureX402Paid,
   'x402-verify': measureX402Verify,
   'access-guard': measureAccessGuard,
