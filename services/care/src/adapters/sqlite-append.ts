@@ -1,6 +1,5 @@
-// The writing half of the store: what one write comes to inside its transaction. The journal store groups writes into commits
-// and answers each when it is on the disk (C14).
-import { hash, randomBytes } from 'node:crypto'
+// The writing half of the store on SQLite: what one write comes to inside its transaction. The journal store groups writes into
+// commits and answers each when it is on the disk (C14).
 import type { DatabaseSync } from 'node:sqlite'
 import {
   type BodySeal,
@@ -9,37 +8,21 @@ import {
   type SqliteQuery,
 } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
-import type { CareRecord, NewRecord } from '../domain/care-record.ts'
-import {
-  ENTRY_RANDOM_BYTES,
-  entryLeafHash,
-  nextEntry,
-  recordOf,
-  requireStorable,
-  writeJournalEntry,
-} from '../domain/journal-entry.ts'
-import {
-  type AppendOutcome,
-  REPEAT_WAIT_MS,
-  RecordStoreUnavailable,
-  type RequestKey,
-} from '../domain/record-store.ts'
+import type { NewRecord } from '../domain/care-record.ts'
+import { requireStorable } from '../domain/journal-entry.ts'
+import type { AppendOutcome, RequestKey } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
+import {
+  FORGOTTEN_PER_COMMIT,
+  macHashOf,
+  makeVersion,
+  REQUEST_KEPT_MS,
+  RepeatedRequests,
+  type WriteResult,
+} from './record-append.ts'
 import { readLeaf, readTail } from './sqlite-reads.ts'
-import { slotTextOf } from './sqlite-record-database.ts'
-import type { ChainRow, RecordStatements } from './sqlite-statements.ts'
-
-/** How long after its window a request is remembered, milliseconds: a clock set back by less does not reopen the window. */
-const REQUEST_KEPT_MS = 3_600_000
-/** Remembered requests that one transaction deletes, so that none gets long. */
-const FORGOTTEN_PER_COMMIT = 1_000
-
-/** What one write comes to inside its transaction. */
-type WriteResult =
-  | Exclude<AppendOutcome, { kind: 'repeated' }>
-  | { readonly kind: 'known'; readonly record: CareRecord; readonly request: RequestKey }
-  /** The request is known, but the version that it made does not hold any more. */
-  | { readonly kind: 'known-broken' }
+import type { RecordStatements } from './sqlite-statements.ts'
+import type { ChainRow } from './stored-record.ts'
 
 type AppendOptions = {
   readonly store: SqliteJournalStore<Audience>
@@ -50,9 +33,6 @@ type AppendOptions = {
 
 /** [audience, leaf_index, subscribers] */
 type RequestRow = readonly [Audience, number, number]
-
-/** The MAC itself is not kept: whoever reads the disk could send the write again. */
-const macHashOf = (request: RequestKey): string => hash('sha256', request.mac)
 
 const prepareWrites = (database: DatabaseSync) => ({
   addChain: database.prepare(
@@ -73,12 +53,12 @@ export class SqliteAppender {
   readonly #options: AppendOptions
   readonly #requestByMac: SqliteQuery<RequestRow>
   readonly #run: ReturnType<typeof prepareWrites>
-  /** Signed requests whose write is done and whose subscribers are not counted yet, by MAC. */
-  readonly #uncounted = new Map<string, { readonly done: Promise<void>; settle(): void }>()
+  readonly #repeated: RepeatedRequests
 
   constructor(options: AppendOptions) {
     const { database } = options.store
     this.#options = options
+    this.#repeated = new RepeatedRequests(options.clock)
     this.#requestByMac = prepareQuery(
       database,
       'SELECT audience, leaf_index, subscribers FROM requests WHERE mac_hash = ?',
@@ -90,13 +70,11 @@ export class SqliteAppender {
   async append(record: NewRecord, request: RequestKey | undefined): Promise<AppendOutcome> {
     requireStorable(record)
     const result = await this.#options.store.write(() => this.#write(record, request))
-    if (result.kind === 'appended' && request !== undefined) this.#awaitCount(request.mac)
-    if (result.kind === 'known-broken')
-      throw new RecordStoreUnavailable('the version that this request made does not hold any more')
-    if (result.kind !== 'known') return result
-    await this.#uncounted.get(result.request.mac)?.done
-    const subscribers = this.#requestByMac.get(macHashOf(result.request))?.[2] ?? 0
-    return { kind: 'repeated', record: result.record, subscribers }
+    return this.#repeated.answer(
+      result,
+      request,
+      async (known) => this.#requestByMac.get(macHashOf(known))?.[2] ?? 0,
+    )
   }
 
   /** Keeps how many sessions heard of a write. It outlives the process at once, and power loss with the next write. */
@@ -104,7 +82,7 @@ export class SqliteAppender {
     const macHash = macHashOf(request)
     const { store } = this.#options
     await store.write(() => void this.#run.note.run(subscribers, macHash), 'relaxed')
-    this.#uncounted.get(request.mac)?.settle()
+    this.#repeated.settle(request)
   }
 
   /** Within a transaction: takes out requests whose window is long over. */
@@ -112,65 +90,42 @@ export class SqliteAppender {
     this.#run.forget.run(this.#options.clock.unixMs() - REQUEST_KEPT_MS)
   }
 
-  #awaitCount(mac: string): void {
-    const { promise: done, resolve } = Promise.withResolvers<void>()
-    const settle = (): void => {
-      cancel()
-      this.#uncounted.delete(mac)
-      resolve()
-    }
-    const cancel = this.#options.clock.after(REPEAT_WAIT_MS, settle)
-    this.#uncounted.set(mac, { done, settle })
-  }
-
   #write(record: NewRecord, request: RequestKey | undefined): WriteResult {
     const macHash = request === undefined ? undefined : macHashOf(request)
     const known = macHash === undefined ? undefined : this.#requestByMac.get(macHash)
-    const { statements, seal } = this.#options
-    if (request !== undefined && known !== undefined) {
+    if (known !== undefined) {
       const [audience, leafIndex] = known
-      const first = readLeaf({ statements, seal, audience, leafIndex })
-      return first === undefined
-        ? { kind: 'known-broken' }
-        : { kind: 'known', record: first, request }
+      const first = readLeaf(this.#options, { audience, leafIndex })
+      return first === undefined ? { kind: 'known-broken' } : { kind: 'known', record: first }
     }
     const { patient, domain, audience } = record
-    const chain = statements.chainByName.get(patient, domain)
+    const chain = this.#options.statements.chainByName.get(patient, domain)
     if (chain !== undefined && chain[1] !== audience) return { kind: 'audience-conflict' }
-    const stored = this.#store(record, chain)
-    if (request !== undefined && macHash !== undefined)
-      this.#run.addRequest.run(macHash, request.expiresAtMs, audience, stored.leafIndex)
-    return { kind: 'appended', record: stored.record }
-  }
-
-  #store(
-    record: NewRecord,
-    chain: ChainRow | undefined,
-  ): { readonly record: CareRecord; readonly leafIndex: number } {
-    const { clock, seal, statements, store } = this.#options
-    const { patient, domain, audience } = record
-    const tail = readTail({ statements, seal, slot: record }, chain)
-    const entry = nextEntry({
-      record,
-      prevHash: tail.versionHash,
-      version: tail.version + 1,
-      writtenAt: new Date(clock.unixMs()).toISOString(),
-      random: randomBytes(ENTRY_RANDOM_BYTES).toString('hex'),
+    const made = makeVersion(record, {
+      ...this.#options,
+      tail: readTail(this.#options, record, chain),
     })
-    const text = writeJournalEntry(entry)
-    const leafHash = entryLeafHash(text)
-    const { version, versionHash, writtenAt } = entry
-    const chainId =
-      chain?.[0] ??
-      this.#run.addChain.run(patient, domain, audience, version, versionHash).lastInsertRowid
-    if (chain !== undefined) this.#run.moveHead.run(version, versionHash, chainId)
-    const body = seal.close(text, slotTextOf(record)(version))
-    const leafIndex = store.journals[audience].append(Buffer.from(leafHash, 'hex'), [
-      chainId,
+    const { version, versionHash, writtenAt } = made.record
+    const leafIndex = this.#options.store.journals[audience].append(made.leafHash, [
+      this.#chainId(record, chain, { version, versionHash }),
       version,
       writtenAt,
-      body,
+      made.body,
     ])
-    return { record: recordOf(entry), leafIndex }
+    if (request !== undefined && macHash !== undefined)
+      this.#run.addRequest.run(macHash, request.expiresAtMs, audience, leafIndex)
+    return { kind: 'appended', record: made.record }
+  }
+
+  /** Moves a chain to its new version, or begins it; returns its id. */
+  #chainId(
+    { patient, domain, audience }: NewRecord,
+    chain: ChainRow | undefined,
+    { version, versionHash }: { readonly version: number; readonly versionHash: string },
+  ): number | bigint {
+    if (chain === undefined)
+      return this.#run.addChain.run(patient, domain, audience, version, versionHash).lastInsertRowid
+    this.#run.moveHead.run(version, versionHash, chain[0])
+    return chain[0]
   }
 }

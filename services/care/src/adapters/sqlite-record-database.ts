@@ -8,8 +8,8 @@ import {
   type SqliteStoreKind,
 } from '@tallystick/journal-store'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
+import { slotTextOfCells } from './stored-record.ts'
 
 /** The table of an audience's versions. */
 export const VERSION_TABLES: Readonly<Record<Audience, string>> = {
@@ -62,19 +62,6 @@ CREATE TABLE seal_keys (
   proof BLOB NOT NULL -- a known text sealed under it: tells a wrong key at once
 ) STRICT;`,
 ]
-
-/** The additional authenticated data of a version, `patient|domain|version|audience`, for each version of a chain. */
-export function slotTextOf({ patient, domain, audience }: ChainSlot): (version: number) => string {
-  return (version) => `${patient}|${domain}|${version}|${audience}`
-}
-
-/** [version, patient, domain, audience], the last three null where a version's chain is gone. */
-type SlotCells = readonly [number, string | null, string, Audience]
-
-function slotTextOfCells(cells: readonly unknown[]): string | undefined {
-  const [version, patient, domain, audience] = cells as unknown as SlotCells
-  return patient === null ? undefined : slotTextOf({ patient, domain, audience })(version)
-}
 
 const journalOf = (audience: Audience): SqliteJournalTable => ({
   noun: `the ${audience} journal`,

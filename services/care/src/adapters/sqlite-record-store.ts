@@ -1,5 +1,5 @@
-// The record store on SQLite. This file joins its halves over the journal store: sqlite-append.ts, sqlite-reads.ts,
-// sqlite-verify.ts, sqlite-export.ts.
+// The record store on SQLite. This file joins its halves over the journal store: sqlite-append.ts, sqlite-reads.ts, and what
+// both engines share, record-verify.ts and record-export.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import type { KeyRing } from '@tallystick/hashchain'
 import {
@@ -12,12 +12,12 @@ import {
 import type { Clock } from '@tallystick/service-kit'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
+import { exportRecordLines } from './record-export.ts'
+import { verifyChains } from './record-verify.ts'
 import { SqliteAppender } from './sqlite-append.ts'
-import { exportRecordLines } from './sqlite-export.ts'
 import { createSqliteReads } from './sqlite-reads.ts'
 import { guardedStream, RECORDS } from './sqlite-record-database.ts'
-import { prepareStatements } from './sqlite-statements.ts'
-import { verifyChains } from './sqlite-verify.ts'
+import { prepareStatements, sqliteRows } from './sqlite-statements.ts'
 
 export type SqliteRecordStoreOptions = Pick<
   SqliteStoreOptions,
@@ -42,7 +42,8 @@ const sourceOf = (
     journals,
   }: Omit<SqliteJournalReader<Audience>, 'database' | 'close'>,
 ) => ({
-  ...stored,
+  rows: sqliteRows(stored.statements),
+  seal: stored.seal,
   journalSize: (audience: Audience) => journals[audience].size,
   verifierKey: (audience: Audience) => checkpointFiles[audience].verifierKey,
   checkpoint,
@@ -68,7 +69,7 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
   return {
     append: (record, request) => appender.append(record, request),
     noteSubscribers: (request, subscribers) => appender.noteSubscribers(request, subscribers),
-    ...createSqliteReads(stored.statements, stored.seal),
+    ...createSqliteReads(stored),
     verify: guardedStream((query) => verifyChains(source, query)),
     exportLines: guardedStream((query) => exportRecordLines(source, query)),
     checkpoint: async (audience) => store.checkpoint(audience),

@@ -3,14 +3,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { prepareQuery, type SqliteQuery } from '@tallystick/journal-store'
 import type { Audience } from '../wire/records.ts'
+import type { RecordRows } from './record-rows.ts'
 import { VERSION_TABLES } from './sqlite-record-database.ts'
-
-/** [id, audience, latest_version, head_hash] */
-export type ChainRow = readonly [number, Audience, number, string]
-/** [leaf_index, chain, version, written_at, leaf_hash, body] */
-export type VersionRow = readonly [number, number, number, string, string, unknown]
-/** [id, patient, domain, audience, latest_version, head_hash] */
-export type WholeChainRow = readonly [number, string, string, Audience, number, string]
+import type { ChainRow, VersionRow, WholeChainRow } from './stored-record.ts'
 
 const VERSION_COLUMNS = 'leaf_index, chain, version, written_at, leaf_hash, body'
 
@@ -32,7 +27,7 @@ function prepareVersionQueries(database: DatabaseSync, audience: Audience) {
       'leaf_index >= ? AND leaf_index < ? ORDER BY leaf_index',
       'leaf_hash',
     ),
-    chainAfter: query('chain = ? AND version > ? ORDER BY version LIMIT ?'),
+    chainAfter: query('chain = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?'),
     since: query('chain = ? AND written_at >= ? ORDER BY written_at, version LIMIT ?'),
   }
 }
@@ -58,5 +53,36 @@ export function prepareStatements(database: DatabaseSync) {
     chainById: whole('id = ?'),
     chainsAfter: whole('audience = ? AND id > ? ORDER BY id LIMIT ?'),
     chainsOfPatient: whole('patient = ? ORDER BY id'),
+  }
+}
+
+/** What each key has, for those that have something. */
+function foundOf<Key, Row>(
+  keys: readonly Key[],
+  find: (key: Key) => Row | undefined,
+): ReadonlyMap<Key, Row> {
+  const found = new Map<Key, Row>()
+  for (const key of keys) {
+    const row = find(key)
+    if (row !== undefined) found.set(key, row)
+  }
+  return found
+}
+
+/** What verification and export read. */
+export function sqliteRows(statements: RecordStatements): RecordRows {
+  const { chainById, chainByName, chainsAfter, versions } = statements
+  return {
+    leaves: ({ audience, from, to }) => versions[audience].leafRange.all(from, to),
+    leafBytes: ({ audience, from, to }) =>
+      versions[audience].leafRangeBytes.get(from, to)?.[0] ?? 0,
+    leafHashes: ({ audience, from, to }) =>
+      versions[audience].leafHashes.all(from, to).map(([leafHash]) => leafHash),
+    versions: ({ audience, chain, after, upTo, limit }) =>
+      versions[audience].chainAfter.all(chain, after, upTo, limit),
+    newest: (audience, chains) => foundOf(chains, (id) => versions[audience].newest.get(id)),
+    chains: (ids) => foundOf(ids, (id) => chainById.get(id)),
+    chainOf: ({ patient, domain }) => chainByName.get(patient, domain),
+    chainsAfter: (audience, { after, limit }) => chainsAfter.all(audience, after, limit),
   }
 }

@@ -9,9 +9,9 @@ import { createBodySeal } from '@tallystick/journal-store'
 import { type Clock, manualClock } from '@tallystick/service-kit'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import { slotTextOf } from './sqlite-record-database.ts'
 import { openSqliteRecordStore, type SqliteRecordStoreOptions } from './sqlite-record-store.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
+import { slotTextOf } from './stored-record.ts'
 
 /** 2026-06-01T08:00:00Z. */
 export const TEST_START_MS = 1_780_300_800_000

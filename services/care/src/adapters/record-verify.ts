@@ -7,36 +7,25 @@ import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
 import { createStoredChainReplay, type StoredChainReplay } from '../domain/verify-chain.ts'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { slotOfChain } from './sqlite-reads.ts'
-import { slotTextOf } from './sqlite-record-database.ts'
-import type { RecordStatements, VersionRow, WholeChainRow } from './sqlite-statements.ts'
+import {
+  nextTurn,
+  SLICE_BYTES_MAX,
+  SLICE_VERSIONS,
+  sliceEnd,
+  type VerifySource,
+} from './record-rows.ts'
+import { slotOfChain, slotTextOf, type VersionRow, type WholeChainRow } from './stored-record.ts'
 
-/** Versions in a slice: half a millisecond in the clear and two sealed, of the 50 ms that a slice may take; fewer cost speed. */
-const SLICE_VERSIONS = 256
-/** Stored bytes in a slice, where values are large. */
-const SLICE_BYTES_MAX = 2_000_000
 /** Chains judged in a slice; each takes one look at its row and its newest version. */
 const SLICE_CHAINS = 256
-
-/** Where verification reads. */
-export type VerifySource = {
-  readonly statements: RecordStatements
-  readonly seal: BodySeal
-  /** Entries committed to a journal. */
-  readonly journalSize: (audience: Audience) => number
-}
+/** Versions in a slice where values are large. */
+const SLICE_LARGE = 8
 
 type ChainState = {
   readonly replay: StoredChainReplay
   readonly slotText: (version: number) => string
   lastVersion: number
 }
-
-/** Lets other work run. */
-export const nextTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 
 const stateOf = (slot: ChainSlot): ChainState => ({
   replay: createStoredChainReplay(slot),
@@ -51,23 +40,7 @@ function take(state: ChainState, row: VersionRow, seal: BodySeal): void {
   state.lastVersion = version
 }
 
-/** The end (exclusive) of a slice of leaves that is neither long nor heavy. */
-export function sliceEnd(
-  source: VerifySource,
-  {
-    audience,
-    from,
-    to,
-  }: { readonly audience: Audience; readonly from: number; readonly to: number },
-): number {
-  const { leafRangeBytes } = source.statements.versions[audience]
-  let end = Math.min(from + SLICE_VERSIONS, to)
-  while (end > from + 1 && (leafRangeBytes.get(from, end)?.[0] ?? 0) > SLICE_BYTES_MAX)
-    end = from + Math.ceil((end - from) / 4)
-  return end
-}
-
-/** The verifying half of the store. */
+/** The verifying half of a store. */
 export async function* verifyChains(
   source: VerifySource,
   query: Parameters<RecordStore['verify']>[0],
@@ -83,13 +56,16 @@ async function* verifyJournal(
   source: VerifySource,
   audience: Audience,
 ): AsyncGenerator<ChainVerification> {
+  const { rows } = source
   const to = source.journalSize(audience)
   const states = new Map<number, ChainState>()
   const strays: VersionRow[] = []
   for (let from = 0; from < to; ) {
-    const end = sliceEnd(source, { audience, from, to })
-    for (const row of source.statements.versions[audience].leafRange.all(from, end)) {
-      const state = states.get(row[1]) ?? addState({ source, states, audience, id: row[1] })
+    const end = await sliceEnd(rows, { audience, from, to })
+    const slice = await rows.leaves({ audience, from, to: end })
+    await addStates(source, { states, audience, slice })
+    for (const row of slice) {
+      const state = states.get(row[1])
       if (state === undefined) strays.push(row)
       else take(state, row, source.seal)
     }
@@ -97,9 +73,15 @@ async function* verifyJournal(
     await nextTurn()
   }
   for (let after = 0; ; ) {
-    const chains = source.statements.chainsAfter.all(audience, after, SLICE_CHAINS)
-    for (const chain of chains)
-      yield judge({ source, chain, state: states.get(chain[0]) ?? stateOf(slotOfChain(chain)) })
+    const chains = await rows.chainsAfter(audience, { after, limit: SLICE_CHAINS })
+    const newest = await rows.newest(
+      audience,
+      chains.map(([id]) => id),
+    )
+    for (const chain of chains) {
+      const state = states.get(chain[0]) ?? stateOf(slotOfChain(chain))
+      yield judge(source, { chain, state, body: newest.get(chain[0])?.[5] })
+    }
     const last = chains.at(-1)
     if (last === undefined) break
     after = last[0]
@@ -108,62 +90,63 @@ async function* verifyJournal(
   yield* strays.map((row) => judgeStray(row, audience))
 }
 
-function addState(options: {
-  readonly source: VerifySource
-  readonly states: Map<number, ChainState>
-  readonly audience: Audience
-  readonly id: number
-}): ChainState | undefined {
-  const { source, states, audience, id } = options
-  const chain = source.statements.chainById.get(id)
-  if (chain?.[3] !== audience) return undefined
-  const state = stateOf(slotOfChain(chain))
-  states.set(id, state)
-  return state
+/** Begins the replay of chains that a slice is the first to hold a version of. */
+async function addStates(
+  { rows }: VerifySource,
+  of: {
+    readonly states: Map<number, ChainState>
+    readonly audience: Audience
+    readonly slice: readonly VersionRow[]
+  },
+): Promise<void> {
+  const { audience, slice, states } = of
+  const unknown = new Set(slice.map(([, chain]) => chain).filter((chain) => !states.has(chain)))
+  if (unknown.size === 0) return
+  for (const [id, chain] of await rows.chains([...unknown]))
+    if (chain[3] === audience) states.set(id, stateOf(slotOfChain(chain)))
 }
 
 async function* verifyOne(
   source: VerifySource,
   slot: ChainSlot,
 ): AsyncGenerator<ChainVerification> {
-  const named = source.statements.chainByName.get(slot.patient, slot.domain)
-  if (named?.[1] !== slot.audience) return
+  const { rows, seal } = source
+  const { audience } = slot
+  const named = await rows.chainOf(slot)
+  if (named?.[1] !== audience) return
   const [id] = named
-  const { chainAfter, byVersion } = source.statements.versions[slot.audience]
   const state = stateOf(slot)
+  let limit = SLICE_LARGE
   for (let isMore = true; isMore; ) {
-    // Large values are looked at one by one.
-    const next = byVersion.get(id, state.lastVersion + 1)
-    const isLarge = sizeOf(next?.[5]) > SLICE_BYTES_MAX / SLICE_VERSIONS
-    const limit = isLarge ? 8 : SLICE_VERSIONS
-    const rows = chainAfter.all(id, state.lastVersion, limit)
-    for (const row of rows) take(state, row, source.seal)
-    isMore = rows.length === limit
+    const range = { after: state.lastVersion, upTo: Number.MAX_SAFE_INTEGER, limit }
+    const slice = await rows.versions({ audience, chain: id, ...range })
+    for (const row of slice) take(state, row, seal)
+    isMore = slice.length === limit
+    const isLarge = slice.some((row) => sizeOf(row[5]) > SLICE_BYTES_MAX / SLICE_VERSIONS)
+    limit = isLarge ? SLICE_LARGE : SLICE_VERSIONS
     await nextTurn()
   }
-  const chain = source.statements.chainById.get(id)
-  if (chain !== undefined) yield judge({ source, chain, state })
+  const chain = (await rows.chains([id])).get(id)
+  const body = (await rows.newest(audience, [id])).get(id)?.[5]
+  if (chain !== undefined) yield await judge(source, { chain, state, body })
 }
 
 const sizeOf = (body: unknown): number =>
   typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : 0
 
-/** Ends a chain's replay in one turn with the reading of its row, after what was appended meanwhile. */
-function judge(options: {
-  readonly source: VerifySource
-  readonly chain: WholeChainRow
-  readonly state: ChainState
-}): ChainVerification {
-  const { source, chain, state } = options
+/** Ends a chain's replay by what its row says now, after the versions up to there that were appended meanwhile. */
+async function judge(
+  { rows, seal }: VerifySource,
+  of: { readonly chain: WholeChainRow; readonly state: ChainState; readonly body: unknown },
+): Promise<ChainVerification> {
+  const { body, chain, state } = of
   const [id, , , audience, latestVersion, headHash] = chain
-  const slot = slotOfChain(chain)
-  const { chainAfter, newest } = source.statements.versions[audience]
-  if (state.lastVersion !== latestVersion)
-    for (const row of chainAfter.all(id, state.lastVersion, Number.MAX_SAFE_INTEGER))
-      take(state, row, source.seal)
+  if (state.lastVersion < latestVersion) {
+    const after = { after: state.lastVersion, upTo: latestVersion, limit: Number.MAX_SAFE_INTEGER }
+    for (const row of await rows.versions({ audience, chain: id, ...after })) take(state, row, seal)
+  }
   const verdict = state.replay.end({ version: latestVersion, versionHash: headHash })
-  const body = newest.get(id)?.[5]
-  return verdictOf({ slot, body, ...verdict })
+  return verdictOf({ slot: slotOfChain(chain), body, ...verdict })
 }
 
 function verdictOf(found: {

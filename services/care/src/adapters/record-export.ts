@@ -5,9 +5,14 @@ import type { RecordStore } from '../domain/record-store.ts'
 import { type ChainSlot, chainUri, versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { EXPORT_FORMAT, type ExportLine } from '../wire/verify.ts'
-import { openVersion, slotOfChain } from './sqlite-reads.ts'
-import type { VersionRow } from './sqlite-statements.ts'
-import { nextTurn, sliceEnd, type VerifySource } from './sqlite-verify.ts'
+import {
+  type LeafRange,
+  nextTurn,
+  type RecordRows,
+  sliceEnd,
+  type VerifySource,
+} from './record-rows.ts'
+import { openVersion, slotOfChain, type VersionRow } from './stored-record.ts'
 
 /** Leaf hashes on one line: about 70 KB of text, and the memory that a reader needs. */
 const LEAVES_PER_LINE = 1_024
@@ -21,7 +26,7 @@ type ExportSource = VerifySource & {
   readonly verifierKey: (audience: Audience) => string
 }
 
-/** The exporting half of the store: NDJSON lines. */
+/** The exporting half of a store: NDJSON lines. */
 export async function* exportRecordLines(
   source: ExportSource,
   query: Parameters<RecordStore['exportLines']>[0],
@@ -44,28 +49,27 @@ async function* exportLines(
     // Size and note are of one moment; what is appended later is behind it.
     const size = source.journalSize(journal)
     const note = source.checkpoint(journal)
-    const chainRows = slot === undefined ? undefined : rowsOfChain(source, slot)
+    const chainRows = slot === undefined ? undefined : rowsOfChain(source.rows, slot)
     for (let from = 0; from < size; from += LEAVES_PER_LINE) {
-      const to = Math.min(from + LEAVES_PER_LINE, size)
-      const rows = source.statements.versions[journal].leafHashes.all(from, to)
-      yield { kind: 'leaves', journal, from, hashes: rows.map(([leafHash]) => leafHash) }
-      if (slot === undefined) yield* journalLines(source, { audience: journal, from, to })
-      else if (chainRows !== undefined) yield* chainLines(source, { slot, rows: chainRows, to })
+      const range = { audience: journal, from, to: Math.min(from + LEAVES_PER_LINE, size) }
+      yield { kind: 'leaves', journal, from, hashes: [...(await source.rows.leafHashes(range))] }
+      if (slot === undefined) yield* journalLines(source, range)
+      else if (chainRows !== undefined)
+        yield* chainLines(source, { slot, rows: chainRows, to: range.to })
       await nextTurn()
     }
     yield { kind: 'checkpoint', journal, note, verifierKey: source.verifierKey(journal) }
   }
 }
 
-async function* journalLines(
-  source: VerifySource,
-  range: { readonly audience: Audience; readonly from: number; readonly to: number },
-): AsyncGenerator<ExportLine> {
+async function* journalLines(source: VerifySource, range: LeafRange): AsyncGenerator<ExportLine> {
   const { audience, to } = range
   for (let { from } = range; from < to; ) {
-    const end = sliceEnd(source, { audience, from, to })
-    for (const row of source.statements.versions[audience].leafRange.all(from, end)) {
-      const chain = source.statements.chainById.get(row[1])
+    const end = await sliceEnd(source.rows, { audience, from, to })
+    const slice = await source.rows.leaves({ audience, from, to: end })
+    const chains = await source.rows.chains([...new Set(slice.map(([, chain]) => chain))])
+    for (const row of slice) {
+      const chain = chains.get(row[1])
       if (chain?.[3] === audience) yield lineOf({ source, row, slot: slotOfChain(chain) })
     }
     from = end
@@ -73,39 +77,39 @@ async function* journalLines(
   }
 }
 
-type ChainRows = { next(): VersionRow | undefined; peek(): VersionRow | undefined }
+type ChainRows = { next(): void; peek(): Promise<VersionRow | undefined> }
 
 /** The versions of a chain in order, read in small groups. */
-function rowsOfChain(source: VerifySource, slot: ChainSlot): ChainRows | undefined {
-  const named = source.statements.chainByName.get(slot.patient, slot.domain)
-  if (named?.[1] !== slot.audience) return undefined
-  const { chainAfter } = source.statements.versions[slot.audience]
-  let read: readonly VersionRow[] = []
+function rowsOfChain(rows: RecordRows, slot: ChainSlot): ChainRows {
+  let read: readonly VersionRow[] | undefined
   let at = 0
   let last = 0
-  const peek = (): VersionRow | undefined => {
-    if (at >= read.length) {
-      read = chainAfter.all(named[0], last, CHAIN_VERSIONS_PER_READ)
-      at = 0
-    }
-    return read[at]
+  const readOn = async (): Promise<readonly VersionRow[]> => {
+    const named = await rows.chainOf(slot)
+    if (named?.[1] !== slot.audience) return []
+    const range = { after: last, upTo: Number.MAX_SAFE_INTEGER, limit: CHAIN_VERSIONS_PER_READ }
+    return rows.versions({ audience: slot.audience, chain: named[0], ...range })
   }
   return {
-    peek,
+    peek: async () => {
+      if (read === undefined || at >= read.length) {
+        read = await readOn()
+        at = 0
+      }
+      return read[at]
+    },
     next: () => {
-      const row = peek()
+      last = read?.[at]?.[2] ?? last
       at += 1
-      last = row?.[2] ?? last
-      return row
     },
   }
 }
 
-function* chainLines(
+async function* chainLines(
   source: VerifySource,
   { slot, rows, to }: { readonly slot: ChainSlot; readonly rows: ChainRows; readonly to: number },
-): Generator<ExportLine> {
-  for (let row = rows.peek(); row !== undefined && row[0] < to; row = rows.peek()) {
+): AsyncGenerator<ExportLine> {
+  for (let row = await rows.peek(); row !== undefined && row[0] < to; row = await rows.peek()) {
     rows.next()
     yield lineOf({ source, row, slot })
   }
@@ -119,7 +123,7 @@ function lineOf(options: {
   const { source, row, slot } = options
   const [leafIndex, , version] = row
   const place = { uri: versionUri(slot, version), journal: slot.audience, leafIndex, version }
-  const opened = openVersion({ row, slot, seal: source.seal })
+  const opened = openVersion(row, { slot, seal: source.seal })
   if (opened.kind === 'broken') return { kind: 'broken', ...place, fault: opened.fault }
   const { record, entry } = opened
   const { versionHash } = record

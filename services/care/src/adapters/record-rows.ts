@@ -1,0 +1,68 @@
+// What verification and export read, whichever engine keeps it. An embedded engine answers at once.
+import type { BodySeal } from '@tallystick/journal-store'
+import type { ChainSlot } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import type { ChainRow, VersionRow, WholeChainRow } from './stored-record.ts'
+
+type Awaitable<Value> = Value | Promise<Value>
+
+/** Leaves of a journal, `from` (inclusive) to `to` (exclusive). */
+export type LeafRange = { readonly audience: Audience; readonly from: number; readonly to: number }
+
+/** Versions of a chain above `after`, `upTo` at most. */
+export type ChainRange = {
+  readonly audience: Audience
+  readonly chain: number
+  readonly after: number
+  readonly upTo: number
+  readonly limit: number
+}
+
+export type RecordRows = {
+  /** Versions in the order of their leaves. */
+  leaves(range: LeafRange): Awaitable<readonly VersionRow[]>
+  /** Stored bytes of their bodies. */
+  leafBytes(range: LeafRange): Awaitable<number>
+  /** Leaf hashes in order, lower-case hex. */
+  leafHashes(range: LeafRange): Awaitable<readonly string[]>
+  /** Versions of a chain in order. */
+  versions(range: ChainRange): Awaitable<readonly VersionRow[]>
+  /** The newest stored version of each chain that has one, by the chain's id. */
+  newest(audience: Audience, chains: readonly number[]): Awaitable<ReadonlyMap<number, VersionRow>>
+  /** Chains by id. */
+  chains(ids: readonly number[]): Awaitable<ReadonlyMap<number, WholeChainRow>>
+  chainOf(slot: ChainSlot): Awaitable<ChainRow | undefined>
+  /** Chains of an audience in order of creation, after one. */
+  chainsAfter(
+    audience: Audience,
+    of: { readonly after: number; readonly limit: number },
+  ): Awaitable<readonly WholeChainRow[]>
+}
+
+/** Where verification reads. */
+export type VerifySource = {
+  readonly rows: RecordRows
+  readonly seal: BodySeal
+  /** Entries committed to a journal. */
+  readonly journalSize: (audience: Audience) => number
+}
+
+/** Versions in a slice: half a millisecond in the clear and two sealed, of the 50 ms that a slice may take; fewer cost speed. */
+export const SLICE_VERSIONS = 256
+/** Stored bytes in a slice, where values are large. */
+export const SLICE_BYTES_MAX = 2_000_000
+
+/** Lets other work run. */
+export const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+
+/** The end (exclusive) of a slice of leaves that is neither long nor heavy. */
+export async function sliceEnd(rows: RecordRows, range: LeafRange): Promise<number> {
+  const { audience, from, to } = range
+  let end = Math.min(from + SLICE_VERSIONS, to)
+  while (end > from + 1 && (await rows.leafBytes({ audience, from, to: end })) > SLICE_BYTES_MAX)
+    end = from + Math.ceil((end - from) / 4)
+  return end
+}

@@ -1,0 +1,171 @@
+// What stored rows are to the domain, whichever engine keeps them. Every version is checked against its slot, its leaf and its
+// hash before its text leaves here, straight from the stored bytes: there is no cache that could hide an alteration.
+import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
+import type { BodySeal } from '@tallystick/journal-store'
+import type { CareRecord } from '../domain/care-record.ts'
+import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
+import type { ChainHead, ReadOutcome } from '../domain/record-store.ts'
+import { createVersionCheck } from '../domain/verify-chain.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import type { VersionFault } from '../wire/verify.ts'
+
+/** [id, audience, latest_version, head_hash] */
+export type ChainRow = readonly [number, Audience, number, string]
+/** [leaf_index, chain, version, written_at, leaf_hash, body] */
+export type VersionRow = readonly [number, number, number, string, string, unknown]
+/** [id, patient, domain, audience, latest_version, head_hash] */
+export type WholeChainRow = readonly [number, string, string, Audience, number, string]
+
+/** A stored version, opened and checked by itself. */
+type OpenedVersion =
+  | { readonly kind: 'holds'; readonly entry: string; readonly record: CareRecord }
+  | { readonly kind: 'broken'; readonly fault: VersionFault }
+
+/** Where a row was found, and what opens it. */
+export type InSlot = { readonly slot: ChainSlot; readonly seal: BodySeal }
+
+/** The additional authenticated data of a version, `patient|domain|version|audience`, for each version of a chain. */
+export function slotTextOf({ patient, domain, audience }: ChainSlot): (version: number) => string {
+  return (version) => `${patient}|${domain}|${version}|${audience}`
+}
+
+/** The same of a row `version, patient, domain, audience`; undefined where the version's chain is gone. */
+export function slotTextOfCells(cells: readonly unknown[]): string | undefined {
+  const [version, patient, domain, audience] = cells as readonly [
+    number,
+    string | null,
+    string,
+    Audience,
+  ]
+  return patient === null ? undefined : slotTextOf({ patient, domain, audience })(version)
+}
+
+/** Opens one row in the slot where it was found. */
+export function openVersion(row: VersionRow, { slot, seal }: InSlot): OpenedVersion {
+  const [, , version, writtenAt, leafHash, body] = row
+  const entry = seal.open(body, slotTextOf(slot)(version))
+  const lone = createVersionCheck(slot)({ version, entry, leafHash, writtenAt })
+  if (lone.kind === 'broken') return lone
+  const record = readJournalEntry(entry ?? '')
+  if (entry === undefined || record === undefined) return { kind: 'broken', fault: 'slot' }
+  return { kind: 'holds', entry, record: recordOf(record) }
+}
+
+/** The record of a row that holds. */
+export function recordOfRow(row: VersionRow | undefined, at: InSlot): CareRecord | undefined {
+  const opened = row === undefined ? undefined : openVersion(row, at)
+  return opened?.kind === 'holds' ? opened.record : undefined
+}
+
+/** The slot that a chain's row names. */
+export const slotOfChain = ([, patient, domain, audience]: WholeChainRow): ChainSlot => ({
+  patient,
+  domain,
+  audience,
+})
+
+/** Rows of one chain by version number; absent where there is none. */
+type VersionOf = (version: number) => VersionRow | undefined
+
+/** The newest version of a chain. `newest` is the newest row that is stored, whatever the chain's row says. */
+export function latestOf(
+  chain: ChainRow | undefined,
+  rows: { readonly newest: VersionRow | undefined; readonly version: VersionOf },
+  at: InSlot,
+): ReadOutcome {
+  if (chain?.[1] !== at.slot.audience) return { kind: 'absent' }
+  const [, , latestVersion, headHash] = chain
+  const { newest } = rows
+  if (newest === undefined || newest[2] !== latestVersion)
+    return { kind: 'broken', version: Math.max(latestVersion, newest?.[2] ?? 1) }
+  const record = recordOfRow(newest, at)
+  if (record?.versionHash !== headHash) return { kind: 'broken', version: latestVersion }
+  return linked({ record, latestVersion, before: rows.version(record.version - 1) }, at)
+}
+
+/** One version of a chain. */
+export function versionOf(
+  chain: ChainRow | undefined,
+  of: { readonly number: number; readonly version: VersionOf },
+  at: InSlot,
+): ReadOutcome {
+  const { number, version } = of
+  if (chain?.[1] !== at.slot.audience || number < 1) return { kind: 'absent' }
+  const [, , latestVersion] = chain
+  const row = version(number)
+  if (row === undefined)
+    return number > latestVersion ? { kind: 'absent' } : { kind: 'broken', version: number }
+  const record = recordOfRow(row, at)
+  if (record === undefined) return { kind: 'broken', version: number }
+  return linked({ record, latestVersion, before: version(record.version - 1) }, at)
+}
+
+/** A version that names another hash than the version before it, where that one holds, is broken too. */
+function linked(
+  found: {
+    readonly record: CareRecord
+    readonly latestVersion: number
+    readonly before: VersionRow | undefined
+  },
+  at: InSlot,
+): ReadOutcome {
+  const { before, latestVersion, record } = found
+  const previous = recordOfRow(before, at)
+  if (previous !== undefined && previous.versionHash !== record.prevHash)
+    return { kind: 'broken', version: record.version }
+  return { kind: 'found', record, latestVersion }
+}
+
+const VERSION_HASH = /^[0-9a-f]{64}$/
+
+/** What a new version follows. */
+export type Tail = Pick<CareRecord, 'version' | 'versionHash'>
+
+/**
+ * The newest version that is stored, or, where that does not hold, what the chain's row says of it. A chain that was
+ * tampered with still takes new versions, behind everything that is there.
+ */
+export function tailOf(
+  chain: ChainRow | undefined,
+  newest: VersionRow | undefined,
+  at: InSlot,
+): Tail {
+  if (chain === undefined) return { version: 0, versionHash: GENESIS_PREV_HASH }
+  const [, , latestVersion, headHash] = chain
+  const record = newest?.[2] === latestVersion ? recordOfRow(newest, at) : undefined
+  if (record !== undefined) return record
+  const version = Math.max(latestVersion, newest?.[2] ?? 0)
+  return { version, versionHash: VERSION_HASH.test(headHash) ? headHash : GENESIS_PREV_HASH }
+}
+
+/** A chain as shown in lists, with its newest stored row. */
+export function headOf(
+  chain: WholeChainRow,
+  newest: VersionRow | undefined,
+  seal: BodySeal,
+): ChainHead {
+  const [id, , , , latestVersion] = chain
+  const slot = slotOfChain(chain)
+  const record = recordOfRow(newest, { slot, seal })
+  return {
+    ...slot,
+    latestVersion,
+    // A broken version shows only the time that is kept beside it.
+    writtenAt: record?.writtenAt ?? newest?.[3] ?? '',
+    priority: record?.priority,
+    sequence: id,
+  }
+}
+
+/** A version of a chain, and the chain. */
+export type FoundVersion = { readonly chain: WholeChainRow; readonly row: VersionRow }
+
+const compare = (left: string | number, right: string | number): number =>
+  Number(left > right) - Number(left < right)
+
+/** In the order in which changes are told: by time, then by chain, then by version. */
+export const byTime = (left: FoundVersion, right: FoundVersion): number =>
+  compare(left.row[3], right.row[3]) ||
+  compare(left.chain[0], right.chain[0]) ||
+  compare(left.row[2], right.row[2])
