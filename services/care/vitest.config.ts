@@ -1,1 +1,4 @@
-export { default } from '../../vitest.package.ts'
+import { defineConfig, mergeConfig } from 'vitest/config'
+import shared from '../../vitest.package.ts'
+
+export default mergeConfig(shared, defineConfig({ test: { globalSetup: './vitest.postgres.ts' } }))

@@ -37,6 +37,8 @@ export type PostgresStoreOptions = Omit<PostgresOptions, 'Unavailable' | 'timeli
   }
 
 type PostgresWriterOptions<Name extends string> = PostgresStoreOptions & {
+  /** For a service of one process: another that opens the store so is refused while this one runs. */
+  readonly isAlone?: boolean
   /** The service's last word in each transaction: rows that it gathered are sent together. */
   readonly beforeCommit?: (
     transaction: PostgresTransaction<Name>,
@@ -45,7 +47,7 @@ type PostgresWriterOptions<Name extends string> = PostgresStoreOptions & {
 }
 
 /** What can be read of a store: journals as they are committed, and whatever the service's role may read. */
-type PostgresJournalReader<Name extends string> = {
+export type PostgresJournalReader<Name extends string> = {
   readonly journals: Readonly<Record<Name, Journal>>
   readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
   checkpoint(name: Name): string
@@ -164,20 +166,20 @@ export async function openPostgresJournalStore<Name extends string>(
   try {
     if (kind.seal !== undefined && options.keyRing !== undefined)
       await registerPostgresKey(opened.source, options.keyRing)
-    return writerOf(opened, { kind, options })
+    return await writerOf(opened, { kind, options })
   } catch (error) {
     await opened.end()
     throw error
   }
 }
 
-function writerOf<Name extends string>(
+async function writerOf<Name extends string>(
   { connect, end, heads, reader, source, timeline }: Opened<Name>,
   of: {
     readonly kind: PostgresStoreKind<Name>
     readonly options: PostgresWriterOptions<Name>
   },
-): PostgresJournalStore<Name> {
+): Promise<PostgresJournalStore<Name>> {
   const { kind, options } = of
   const { onProblem = () => undefined } = options
   const { schema, Unavailable, writesPerCommitMax: writesMax } = kind
@@ -205,7 +207,7 @@ function writerOf<Name extends string>(
     if (grown.length > 0) for (const listener of listeners) listener()
   }
   const watched = { ...options, channel: schema, timeline, Unavailable, onProblem }
-  const watch = watchPostgres({ ...watched, look: catchUp })
+  const watch = await watchPostgres({ ...watched, look: catchUp })
   const queue = openGroupCommit({ writeTogether: appender.writeTogether, writesMax, Unavailable })
   const close = async (): Promise<void> => {
     await queue.close()

@@ -25,9 +25,18 @@ export const postgresMissing: string | undefined =
     ? undefined
     : 'neither DATABASE_URL nor Debian’s postgresql is there'
 
+/** Its URL, as its owner or as another role. */
+type PostgresDatabase = {
+  readonly name: string
+  readonly owner: string
+  as(role: string): string
+  /** Takes it away, whoever is connected to it. */
+  drop(): Promise<void>
+}
+
 export type PostgresServer = {
-  /** A URL of an empty database for one test, as its owner or as another role. */
-  database(): Promise<{ readonly name: string; readonly owner: string; as(role: string): string }>
+  /** A database for one test, empty or a copy of the one of that name. */
+  database(template?: string): Promise<PostgresDatabase>
   /** Folder of its socket; undefined for a server that was there already. */
   readonly socketFolder: string | undefined
   /** Ends it as a crash would, and starts it again. */
@@ -80,16 +89,17 @@ export function startPostgres(): PostgresServer {
 
 let made = 0
 
-function databasesOf(url: string) {
+function databasesOf(url: string): Pick<PostgresServer, 'database'> {
   return {
-    database: async () => {
+    database: async (template) => {
       const name = `tallystick_${process.pid}_${(made += 1)}`
-      await runSql(url, `CREATE DATABASE ${name}`)
+      await runSql(url, `CREATE DATABASE ${name} TEMPLATE ${template ?? 'template0'}`)
       const owner = url.replace(/\/[^/?]*(\?.*)?$/, `/${name}$1`)
       return {
         name,
         owner,
         as: (role: string) => owner.replace(/\/\/[^@/]*@/, `//${role}@`),
+        drop: async () => void (await runSql(url, `DROP DATABASE ${name} WITH (FORCE)`)),
       }
     },
   }

@@ -22,6 +22,13 @@ export { readHeads } from './postgres-heads.ts'
 export {
   openPostgresJournalReader,
   openPostgresJournalStore,
+  type PostgresJournalReader,
+  type PostgresJournalStore,
   type PostgresStoreOptions,
 } from './postgres-journal-store.ts'
-export { migratePostgresStore, type PostgresStoreKind } from './postgres-store-kind.ts'
+export { resealPostgresStore } from './postgres-reseal.ts'
+export {
+  migratePostgresStore,
+  type PostgresJournalTable,
+  type PostgresStoreKind,
+} from './postgres-store-kind.ts'

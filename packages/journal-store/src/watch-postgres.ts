@@ -1,4 +1,8 @@
-/** Hearing of other processes' commits: a listener on a connection of its own, and a look now and then behind it. */
+/**
+ * Hearing of other processes' commits: a listener on a connection of its own, and a look now and then behind it. The same
+ * connection keeps the place of a service that is one process.
+ */
+import type { Client } from 'pg'
 import { PostgresConnection, type PostgresOptions } from './postgres-connection.ts'
 
 /** A notification may be lost with its connection: one looks so often all the same, milliseconds. */
@@ -9,17 +13,42 @@ type WatchOptions = PostgresOptions & {
   readonly channel: string
   readonly look: () => Promise<void>
   readonly onProblem: (error: unknown) => void
+  /** Whether another listener that is alone is refused. */
+  readonly isAlone?: boolean | undefined
+}
+
+/** How often the place of an only process is asked for, and the pause between, milliseconds: a killed one's is free soon. */
+const PLACE_TRIES_MAX = 20
+const PLACE_PAUSE_MS = 50
+
+async function takePlace(client: Client, of: WatchOptions): Promise<void> {
+  for (let tries = 0; tries < PLACE_TRIES_MAX; tries += 1) {
+    const { rows } = await client.query<{ readonly is_mine: boolean }>(
+      'SELECT pg_try_advisory_lock(hashtextextended($1, 1)) AS is_mine',
+      [of.channel],
+    )
+    if (rows[0]?.is_mine === true) return
+    await of.pause(PLACE_PAUSE_MS)
+  }
+  await client.end()
+  throw new of.Unavailable(
+    'another process has this store open (one process at a time may serve it)',
+  )
 }
 
 const nothing = (): void => undefined
 
-/** Looks when woken, and every quarter of a second; `end` resolves when no look is under way any more. */
-export function watchPostgres(of: WatchOptions): { end(): Promise<void> } {
+/**
+ * Looks when woken, and every quarter of a second; `end` resolves when no look is under way any more. Rejects with the
+ * service's error where another process is alone.
+ */
+export async function watchPostgres(of: WatchOptions): Promise<{ end(): Promise<void> }> {
   const ended = new AbortController()
   let wake = nothing
   const listener = new PostgresConnection({
     ...of,
     onConnected: async (client) => {
+      if (of.isAlone === true) await takePlace(client, of)
       client.on('notification', () => wake())
       await client.query(`LISTEN ${of.channel}`)
       // What was told while nobody listened is looked up.
@@ -42,6 +71,7 @@ export function watchPostgres(of: WatchOptions): { end(): Promise<void> } {
       }
     }
   }
+  await listener.use()
   const looping = loop()
   return {
     end: async () => {

@@ -19,7 +19,6 @@ export {
   sharedConfigFields,
   storeConfigFault,
   storeConfigFields,
-  strictBase64,
   textField,
   withFieldMeta,
 } from './config-field.ts'

@@ -1,7 +1,12 @@
 import { createTokenVerifier, mintToken } from '@tallystick/jwt-lite'
-import { environmentTable, manualClock, readConfig } from '@tallystick/service-kit'
+import {
+  checkpointSeedOf,
+  environmentTable,
+  manualClock,
+  readConfig,
+} from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
-import { careConfigSchema, checkpointSeed } from './config.ts'
+import { careConfigSchema } from './config.ts'
 
 const SECRET = 'hunter2-hunter2-hunter2-hunter2-hunter2'
 const good = { WRITE_SECRET: SECRET, TOKEN_SECRET: SECRET }
@@ -56,7 +61,7 @@ describe('S3: the environment', () => {
     if (reading.kind === 'invalid') throw new Error('it was refused')
     const printed = JSON.stringify(reading.config)
     for (const secret of ['hunter2', key, 'AAAAAAAA']) expect(printed).not.toContain(secret)
-    expect(checkpointSeed(reading.config)).toEqual(Buffer.alloc(32, 65))
+    expect(checkpointSeedOf(reading.config)).toEqual(Buffer.alloc(32, 65))
   })
 
   test('C20: TOKEN_SECRET is a ring, AUTHORIZATION_SERVERS a JSON array', () => {

@@ -2,19 +2,17 @@ import { type KeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
 import {
   integerField,
-  Secret,
   secretField,
   serviceNameField,
   sharedConfigFields,
-  strictBase64,
-  textField,
+  storeConfigFault,
+  storeConfigFields,
   withFieldMeta,
 } from '@tallystick/service-kit'
 import { z } from 'zod'
 
 /** An HMAC key shorter than its hash is weaker than the hash (RFC 2104 §3). */
 const WRITE_SECRET_BYTES_MIN = 32
-const CHECKPOINT_SEED_BYTES = 32
 const SECONDS_PER_DAY = 86_400
 
 /** A field read by `parse`; undefined is a problem, reported by what was expected. */
@@ -57,12 +55,6 @@ const sealKeys = () =>
     },
   )
 
-const checkpointKey = () =>
-  parsedField(
-    (text) => (strictBase64(text)?.length === CHECKPOINT_SEED_BYTES ? new Secret(text) : undefined),
-    { expected: 'an Ed25519 seed: 32 bytes in base64', isSecret: true },
-  )
-
 const serverList = z.array(z.url({ protocol: /^https?$/ }))
 const authorizationServers = () =>
   parsedField(
@@ -87,8 +79,7 @@ const hosts = () =>
 
 const shared = sharedConfigFields({ port: 3002, baseUrl: 'http://localhost:3002' })
 
-/** The whole environment of the service (S3). */
-export const careConfigSchema = z.object({
+const fields = z.object({
   PORT: shared.PORT,
   HOST: shared.HOST,
   BASE_URL: shared.BASE_URL,
@@ -107,17 +98,14 @@ export const careConfigSchema = z.object({
   ALLOWED_HOSTS: hosts()
     .optional()
     .describe('Further host names under which /mcp is reached, besides BASE_URL’s and loopback.'),
-  DATABASE_PATH: textField('a path')
-    .prefault('care.db')
-    .describe('File of the record store; sessions, audit rows and checkpoints are kept beside it.'),
+  ...storeConfigFields({
+    databasePath: 'care.db',
+    description:
+      'File of the record store; sessions, audit rows and checkpoints are kept beside it.',
+  }),
   SEAL_KEYS: sealKeys()
     .optional()
     .describe('Keys that seal values at rest; without them values are stored in plaintext.'),
-  CHECKPOINT_KEY: checkpointKey()
-    .optional()
-    .describe(
-      'Signs the journals’ checkpoints; if unset, a key is created once and kept beside the store.',
-    ),
   SESSION_IDLE_SECONDS: integerField({ min: 60, max: 7 * SECONDS_PER_DAY })
     .prefault('1800')
     .describe('An MCP session without a request or stream ends after this, seconds.'),
@@ -134,10 +122,14 @@ export const careConfigSchema = z.object({
   LOG_LEVEL: shared.LOG_LEVEL,
 })
 
-export type CareConfig = z.output<typeof careConfigSchema>
+/** The whole environment of the service (S3). */
+export const careConfigSchema = fields.superRefine(
+  (config: Partial<z.output<typeof fields>>, context) => {
+    const fault = storeConfigFault(config)
+    if (fault !== undefined) context.addIssue({ code: 'custom', ...fault })
+  },
+  // Runs even when there are other problems, so that one message names them all.
+  { when: () => true },
+)
 
-/** The Ed25519 seed in `CHECKPOINT_KEY`; undefined if the store creates its own. */
-export function checkpointSeed(config: Pick<CareConfig, 'CHECKPOINT_KEY'>): Uint8Array | undefined {
-  const text = config.CHECKPOINT_KEY?.reveal()
-  return text === undefined ? undefined : Buffer.from(text, 'base64')
-}
+export type CareConfig = z.output<typeof careConfigSchema>

@@ -158,7 +158,7 @@ describe('C14: what was answered is kept', () => {
         })
       const answered = await (await send(first.url)).text()
       await first.stop()
-      const second = await startRunningCare({ databasePath: first.databasePath })
+      const second = await startRunningCare({ place: first.place })
       expect(await (await send(second.url)).text()).toBe(answered)
       const verdict = await (await fetch(`${second.url}/verify`)).json()
       expect(verdict).toMatchObject({ versions: 101, intact: true })
@@ -193,7 +193,7 @@ describe('C14: what was answered is kept', () => {
   })
 
   test('two processes on one store: the second does not start', async () => {
-    await expect(startRunningCare({ databasePath: care.databasePath })).rejects.toMatchObject({
+    await expect(startRunningCare({ place: care.place })).rejects.toMatchObject({
       name: 'RecordStoreUnavailable',
     })
   })

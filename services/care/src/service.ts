@@ -1,6 +1,5 @@
 /** The one composition: stores, domain, MCP side and application for one configuration. Nothing here reads the environment. */
 import { randomBytes } from 'node:crypto'
-import { checkpointOrigin } from '@tallystick/journal-store'
 import { createTokenVerifier } from '@tallystick/jwt-lite'
 import {
   type Clock,
@@ -11,13 +10,9 @@ import {
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import { createEspeakSpeech } from './adapters/espeak-speech.ts'
-import { loadCheckpointSeed } from './adapters/record-upkeep.ts'
-import { openSqliteAuditTrail } from './adapters/sqlite-audit-trail.ts'
-import { sessionsPath } from './adapters/sqlite-record-database.ts'
-import { openSqliteRecordStore } from './adapters/sqlite-record-store.ts'
-import { openSqliteSessionStore } from './adapters/sqlite-session-store.ts'
+import { openStores } from './adapters/open-stores.ts'
 import { buildCareApp, CARE_VERSION } from './app.ts'
-import { type CareConfig, checkpointSeed } from './config.ts'
+import type { CareConfig } from './config.ts'
 import {
   type AuditTrail,
   createPublisher,
@@ -27,7 +22,7 @@ import {
 import type { RecordStore } from './domain/record-store.ts'
 import { createChainVerifier } from './domain/verification.ts'
 import { createMcpEndpoint, type McpEndpoint, type McpEndpointDeps } from './mcp/mcp-endpoint.ts'
-import { createTelemetry, registerFigures, type Telemetry } from './telemetry.ts'
+import { createTelemetry, registerFigures } from './telemetry.ts'
 
 export { type CareConfig, careConfigSchema } from './config.ts'
 
@@ -43,35 +38,6 @@ export type CareService = Required<Omit<Service, 'start'>> & {
   readonly store: RecordStore
   readonly audit: AuditTrail
   readonly hub: SessionHub
-}
-
-async function openStores({ config, clock, logger }: CareServiceOptions, telemetry: Telemetry) {
-  const databasePath = config.DATABASE_PATH
-  const path = sessionsPath(databasePath)
-  const onProblem = (error: unknown): void => logger?.error({ err: error }, 'store problem')
-  const opened: { close(): Promise<void> }[] = []
-  const close = async (): Promise<void> => {
-    for (const one of opened.splice(0).toReversed()) await one.close()
-  }
-  try {
-    const records = openSqliteRecordStore({
-      databasePath,
-      clock,
-      keyRing: config.SEAL_KEYS,
-      checkpointSeed: loadCheckpointSeed(databasePath, checkpointSeed(config)),
-      origin: checkpointOrigin(config.BASE_URL, config.SERVICE_NAME),
-      onProblem,
-    })
-    opened.push(records)
-    const sessions = openSqliteSessionStore({ path, onProblem })
-    opened.push(sessions)
-    const audit = openSqliteAuditTrail({ path, clock, onProblem, onRow: telemetry.onWrite })
-    opened.push(audit)
-    return { records, sessions, audit, close }
-  } catch (error) {
-    await close()
-    throw error
-  }
 }
 
 function openMcp(
@@ -105,7 +71,8 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const { config, clock, logger } = options
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
-  const stores = await openStores(options, telemetry)
+  const onProblem = (error: unknown): void => logger?.error({ err: error }, 'store problem')
+  const stores = await openStores(config, { clock, onProblem, onRow: telemetry.onWrite })
   const { records: store, sessions, audit } = stores
   try {
     const audience = `${config.BASE_URL}/mcp`
@@ -128,7 +95,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
       audit,
       hub,
       stopping: () => mcp.endStreams(),
-      close: () => mcp.close().then(stores.close),
+      close: () => mcp.close().then(() => stores.close()),
     }
   } catch (error) {
     await stores.close()

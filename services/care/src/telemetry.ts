@@ -8,8 +8,6 @@ import type { AuditRow } from './wire/write.ts'
 /** Seconds: a commit is one write to disk shared by all concurrent writers; a fan-out takes microseconds per session. */
 const WORK_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 
-export type Telemetry = ReturnType<typeof createTelemetry>
-
 export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) {
   const registers = [registry]
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>

@@ -35,7 +35,7 @@ export type WriteResult =
 export const macHashOf = (request: RequestKey): string => hash('sha256', request.mac)
 
 /** What a record becomes behind a tail. */
-export type MadeVersion = {
+type MadeVersion = {
   readonly record: CareRecord
   readonly leafHash: Uint8Array
   /** Text, or sealed bytes. */

@@ -10,7 +10,7 @@ type Awaitable<Value> = Value | Promise<Value>
 export type LeafRange = { readonly audience: Audience; readonly from: number; readonly to: number }
 
 /** Versions of a chain above `after`, `upTo` at most. */
-export type ChainRange = {
+type ChainRange = {
   readonly audience: Audience
   readonly chain: number
   readonly after: number

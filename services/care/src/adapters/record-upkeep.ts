@@ -1,4 +1,4 @@
-// What an operator does to a store: backups, and moving sealed versions under another key. Also the key of its checkpoints.
+// What an operator does to a store on SQLite: backups, and moving sealed versions under another key. Also the key of its checkpoints.
 import type { KeyRing } from '@tallystick/hashchain'
 import {
   acceptSqliteBackup,
@@ -23,14 +23,18 @@ export const backupRecords = (paths: {
   readonly targetPath: string
 }): Promise<Readonly<Record<Audience, number>>> => backupSqliteStore(RECORDS, paths)
 
-/** Signs the journals as they are found, so that a restored backup opens again. */
-export function acceptBackup(owner: StoreOwner) {
-  const accepted = acceptSqliteBackup<Audience>(RECORDS, owner)
-  return AUDIENCES.map((audience) => {
+type Accepted = { readonly size: number; readonly signedSize: number | undefined }
+
+/** What was accepted of each journal. */
+export const acceptedOf = (accepted: Readonly<Record<Audience, Accepted>>) =>
+  AUDIENCES.map((audience) => {
     const { size, signedSize } = accepted[audience]
     return { audience, size, signedSize }
   })
-}
+
+/** Signs the journals as they are found, so that a restored backup opens again. */
+export const acceptBackup = (owner: StoreOwner) =>
+  acceptedOf(acceptSqliteBackup<Audience>(RECORDS, owner))
 
 /** Seals every version under the ring's active key, while the service may be running (C16). */
 export const resealRecords = (options: {

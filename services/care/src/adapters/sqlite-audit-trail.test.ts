@@ -6,12 +6,8 @@ import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import type { AuditRow } from '../wire/write.ts'
-import {
-  AuditTrailUnavailable,
-  openSqliteAuditTrail,
-  REFUSAL_FLUSH_MS,
-  readAuditRows,
-} from './sqlite-audit-trail.ts'
+import { AuditTrailUnavailable, REFUSAL_FLUSH_MS } from './batched-audit-trail.ts'
+import { openSqliteAuditTrail, readSqliteAuditRows } from './sqlite-audit-trail.ts'
 
 const AT = '2026-06-01T08:00:00.000Z'
 const accepted: AuditRow = {
@@ -45,7 +41,7 @@ describe('audit rows (care.md, C15)', () => {
     await trail.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const onDisk = () => readAuditRows(path, { limit: 1_000 })
+  const onDisk = () => readSqliteAuditRows(path, { limit: 1_000 })
 
   it('an accepted row is on the disk when it resolves, with its URI', async () => {
     await Promise.all([trail.add(accepted), trail.add({ ...accepted, uri: 'care://ann/sleep' })])

@@ -23,7 +23,7 @@ type OpenedVersion =
   | { readonly kind: 'broken'; readonly fault: VersionFault }
 
 /** Where a row was found, and what opens it. */
-export type InSlot = { readonly slot: ChainSlot; readonly seal: BodySeal }
+type InSlot = { readonly slot: ChainSlot; readonly seal: BodySeal }
 
 /** The additional authenticated data of a version, `patient|domain|version|audience`, for each version of a chain. */
 export function slotTextOf({ patient, domain, audience }: ChainSlot): (version: number) => string {

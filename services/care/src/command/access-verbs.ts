@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
 import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/service-kit/command'
-import { readAuditRows } from '../adapters/sqlite-audit-trail.ts'
-import { sessionsPath } from '../adapters/sqlite-record-database.ts'
+import { readAuditRows } from '../adapters/open-stores.ts'
 import type { KeptAuditRow } from '../wire/write.ts'
 import { commandConfig } from './command-config.ts'
 
@@ -16,9 +15,9 @@ export const auditVerb: CommandVerb = {
   options: { limit: 'text', before: 'text', json: 'flag' },
   wordsMax: 0,
   run: async (call) => {
-    const { DATABASE_PATH } = commandConfig(call.terminal, ['DATABASE_PATH'])
+    const place = commandConfig(call.terminal, ['DATABASE_PATH', 'DATABASE_URL'])
     const before = wholeNumber(call.text('before'), '--before')
-    const rows = readAuditRows(sessionsPath(DATABASE_PATH), {
+    const rows = await readAuditRows(place, {
       limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
       ...(before === undefined ? {} : { before }),
     })

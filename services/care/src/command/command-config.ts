@@ -1,8 +1,8 @@
-import { checkpointOrigin } from '@tallystick/journal-store'
-import { type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
+import { type Secret, storeConfigFault } from '@tallystick/service-kit'
+import { BadUsage, type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { z } from 'zod'
-import { loadCheckpointSeed } from '../adapters/record-upkeep.ts'
-import { careConfigSchema, checkpointSeed } from '../config.ts'
+import type { StoreConfig } from '../adapters/open-stores.ts'
+import { careConfigSchema } from '../config.ts'
 
 type Shape = typeof careConfigSchema.shape
 
@@ -15,20 +15,24 @@ export function commandConfig<Name extends keyof Shape>(
   return readVariables(terminal, z.object(fields as Pick<Shape, Name>))
 }
 
-/** What it takes to open the service's store, from its environment. */
-export function storeOptions(terminal: CommandTerminal) {
+/** What it takes to open the service's store, from its environment. Throws BadUsage. */
+export function storeConfig(terminal: CommandTerminal): StoreConfig {
   const config = commandConfig(terminal, [
     'DATABASE_PATH',
+    'DATABASE_URL',
     'SEAL_KEYS',
     'CHECKPOINT_KEY',
     'BASE_URL',
     'SERVICE_NAME',
   ])
-  const databasePath = config.DATABASE_PATH
-  return {
-    databasePath,
-    checkpointSeed: loadCheckpointSeed(databasePath, checkpointSeed(config)),
-    origin: checkpointOrigin(config.BASE_URL, config.SERVICE_NAME),
-    keyRing: config.SEAL_KEYS,
-  }
+  const fault = storeConfigFault(config)
+  if (fault !== undefined) throw new BadUsage(`${fault.path[0]}: ${fault.message}.`)
+  return config
+}
+
+/** The database that the environment names. Throws BadUsage where it names none. */
+export function databaseUrl(terminal: CommandTerminal): Secret {
+  const { DATABASE_URL } = commandConfig(terminal, ['DATABASE_URL'])
+  if (DATABASE_URL === undefined) throw new BadUsage('DATABASE_URL names no database.')
+  return DATABASE_URL
 }

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { PRIVATE_FILE_MODE } from '@tallystick/journal-store'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
-import { openSqliteRecordReader } from '../adapters/sqlite-record-store.ts'
+import { openRecordReader } from '../adapters/open-stores.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import {
   type ExportedChain,
@@ -15,7 +15,7 @@ import {
 } from '../domain/verify-export.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { storeOptions } from './command-config.ts'
+import { storeConfig } from './command-config.ts'
 
 /** `care verify`: replays an export, using only the export. */
 export const verifyVerb: CommandVerb = {
@@ -102,7 +102,7 @@ export const exportVerb: CommandVerb = {
   wordsMax: 0,
   run: async (call) => {
     const query = queryOf(call)
-    const reader = openSqliteRecordReader(storeOptions(call.terminal))
+    const reader = await openRecordReader(storeConfig(call.terminal))
     try {
       const output = call.text('output')
       if (output === undefined)

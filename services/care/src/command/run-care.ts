@@ -4,11 +4,11 @@ import {
   type ExitCode,
   runCommand,
 } from '@tallystick/service-kit/command'
-import { AuditTrailUnavailable } from '../adapters/sqlite-audit-trail.ts'
+import { AuditTrailUnavailable } from '../adapters/batched-audit-trail.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { auditVerb, tokenVerb } from './access-verbs.ts'
 import { exportVerb, verifyVerb } from './export-verbs.ts'
-import { acceptBackupVerb, backupVerb, resealVerb } from './store-verbs.ts'
+import { acceptBackupVerb, backupVerb, migrateVerb, resealVerb } from './store-verbs.ts'
 
 /** Every verb of `care`, in the order of its help. */
 const verbs: readonly CommandVerb[] = [
@@ -19,11 +19,12 @@ const verbs: readonly CommandVerb[] = [
   backupVerb,
   acceptBackupVerb,
   resealVerb,
+  migrateVerb,
 ]
 
 const NOTES = [
-  'Everything but verify reads the service’s environment: DATABASE_PATH, SEAL_KEYS, CHECKPOINT_KEY, TOKEN_SECRET (or',
-  'SEAL_KEYS_FILE, …), BASE_URL, SERVICE_NAME.',
+  'Everything but verify reads the service’s environment: DATABASE_PATH, DATABASE_URL, SEAL_KEYS, CHECKPOINT_KEY, TOKEN_SECRET',
+  '(or SEAL_KEYS_FILE, …), BASE_URL, SERVICE_NAME.',
   'Exit codes: 0 done or intact; 1 broken, refused or out of reach; 2 bad argument, variable or input.',
 ]
 

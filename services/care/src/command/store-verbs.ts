@@ -1,7 +1,22 @@
 import { pause } from '@tallystick/service-kit'
 import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
-import { acceptBackup, backupRecords, resealRecords } from '../adapters/record-upkeep.ts'
-import { commandConfig, storeOptions } from './command-config.ts'
+import { acceptStore, migrateRecords, resealStore } from '../adapters/open-stores.ts'
+import { backupRecords } from '../adapters/record-upkeep.ts'
+import { commandConfig, databaseUrl, storeConfig } from './command-config.ts'
+
+/** `care migrate`: makes the schema, or brings it up to date. */
+export const migrateVerb: CommandVerb = {
+  name: 'migrate',
+  usage: '',
+  summary: 'brings the schema in DATABASE_URL up to date; DATABASE_URL is its owner’s here',
+  options: {},
+  wordsMax: 0,
+  run: async ({ terminal }) => {
+    await migrateRecords(databaseUrl(terminal))
+    terminal.print('The schema of the records is up to date.')
+    return EXIT.done
+  },
+}
 
 /** `care backup`: copies the records into a new file while the service runs (S8). */
 export const backupVerb: CommandVerb = {
@@ -13,7 +28,12 @@ export const backupVerb: CommandVerb = {
   run: async ({ terminal, words }) => {
     const [targetPath] = words
     if (targetPath === undefined) throw new BadUsage('Name the file to write the backup to.')
-    const { DATABASE_PATH } = commandConfig(terminal, ['DATABASE_PATH'])
+    const { DATABASE_PATH, DATABASE_URL } = commandConfig(terminal, [
+      'DATABASE_PATH',
+      'DATABASE_URL',
+    ])
+    if (DATABASE_URL !== undefined)
+      throw new BadUsage('The server backs up its databases itself: docs/how-to/postgres.md.')
     const entries = await backupRecords({ databasePath: DATABASE_PATH, targetPath })
     terminal.print(
       `${targetPath}: ${entries.user} user and ${entries.assistant} assistant versions, checked.`,
@@ -31,7 +51,7 @@ export const acceptBackupVerb: CommandVerb = {
   options: {},
   wordsMax: 0,
   run: async ({ terminal }) => {
-    for (const { audience, size, signedSize } of acceptBackup(storeOptions(terminal))) {
+    for (const { audience, size, signedSize } of await acceptStore(storeConfig(terminal))) {
       const before =
         signedSize === undefined
           ? 'there was no checkpoint by this key'
@@ -54,11 +74,10 @@ export const resealVerb: CommandVerb = {
   options: {},
   wordsMax: 0,
   run: async ({ terminal }) => {
-    const config = commandConfig(terminal, ['DATABASE_PATH', 'SEAL_KEYS'])
+    const config = commandConfig(terminal, ['DATABASE_PATH', 'DATABASE_URL', 'SEAL_KEYS'])
     if (config.SEAL_KEYS === undefined)
       throw new BadUsage('SEAL_KEYS is not set, so there is no key to seal under.')
-    const outcome = await resealRecords({
-      databasePath: config.DATABASE_PATH,
+    const outcome = await resealStore(config, {
       keyRing: config.SEAL_KEYS,
       pause: () => pause(terminal.clock, PAUSE_MS),
     })

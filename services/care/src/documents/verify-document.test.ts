@@ -60,7 +60,7 @@ describe('/doc/verify: the exact bytes, and a shell script that replays a chain 
   })
 
   test('BROKEN: a version that the service itself could not provide', async () => {
-    fixture.tamper({ ...chain, audience: 'user' }, 2, (entry) => entry.replace('no', 'so'))
+    await fixture.tamper({ ...chain, audience: 'user' }, 2, (entry) => entry.replace('no', 'so'))
     expect(replay(await exported()).stdout).toContain('BROKEN at version 2')
   })
 })

@@ -1,6 +1,6 @@
 // The port behind which MCP sessions outlive the process: who they belong to, what they subscribe to, and the frames that
-// they may still request. SQLite implements it (adapters/sqlite-session-store.ts); session-store.contract.ts is the suite
-// that every implementation passes. The live state is in memory (mcp/): the store is written behind it and read at start.
+// they may still request. SQLite and PostgreSQL implement it (adapters/); session-store.contract.ts is the suite that every
+// implementation passes. The live state is in memory (mcp/): the store is written behind it and read at start.
 import type { LogLevel } from '../wire/mcp.ts'
 
 /** A session as stored. Times are Unix milliseconds. */

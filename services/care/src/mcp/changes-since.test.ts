@@ -66,7 +66,7 @@ describe('the newest value is what holds', () => {
       fixture.clock.advanceMs(1)
       await write(`value ${count}`)
     }
-    fixture.tamper(TEA, 300, (entry) => entry.replace('value 300', 'value 003'))
+    await fixture.tamper(TEA, 300, (entry) => entry.replace('value 300', 'value 003'))
     const found = await whatsChanged()
     expect(found).toMatchObject({ changed: [{ version: 600, revisions: 599 }], failed: [] })
     expect(JSON.stringify(found)).not.toMatch(/value 003|value 300/)

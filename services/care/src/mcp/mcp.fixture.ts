@@ -9,17 +9,12 @@ import {
   manualClock,
   type ServiceApp,
 } from '@tallystick/service-kit'
-import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
-import {
-  makeStoreFolder,
-  openMemoryStore,
-  type StoreFolder,
-  tamperEntry,
-} from '../adapters/sqlite-store.fixture.ts'
+import type { Stores } from '../adapters/open-stores.ts'
 import type { CareRecord, NewRecord } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
 import { corsHook } from '../routes/service-routes.ts'
+import { makeStorePlace, openStoresAt } from '../testing/store-place.fixture.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import { EventReader } from './event-reader.fixture.ts'
 import {
@@ -95,7 +90,7 @@ export type McpFixture = {
   /** Appends and publishes, as an accepted write does; returns how many were subscribed. */
   write(record: Partial<NewRecord>): Promise<{ record: CareRecord; subscribers: number }>
   /** Changes a stored entry behind the store's back. */
-  tamper(slot: ChainSlot, version: number, change: (entry: string) => string): void
+  tamper(slot: ChainSlot, version: number, change: (entry: string) => string): Promise<void>
   /** Stops the process and starts another on what it stored. */
   restart(): Promise<void>
   /** Throws if anything is left running. */
@@ -129,9 +124,9 @@ export type McpFixtureOptions = Partial<
 
 /** The process: stores, endpoint and application; it can be stopped and restarted on what it stored. */
 class McpProcess {
-  readonly clock = manualClock(START_MS)
+  readonly clock: ManualClock
+  readonly stores: Stores
   readonly store: RecordStore
-  readonly folder: StoreFolder | undefined
   readonly sessions: SessionStore
   readonly events: McpEvent[] = []
   readonly #options: McpFixtureOptions
@@ -139,11 +134,15 @@ class McpProcess {
   endpoint: McpEndpoint | undefined
   port = 0
 
-  constructor(options: McpFixtureOptions) {
+  constructor(
+    options: McpFixtureOptions,
+    on: { readonly clock: ManualClock; readonly stores: Stores },
+  ) {
     this.#options = options
-    this.folder = options.isOnDisk === true ? makeStoreFolder(this.clock) : undefined
-    this.store = this.folder?.open() ?? openMemoryStore(this.clock)
-    this.sessions = options.sessions ?? openSqliteSessionStore({ path: ':memory:' })
+    this.clock = on.clock
+    this.stores = on.stores
+    this.store = on.stores.records
+    this.sessions = options.sessions ?? on.stores.sessions
   }
 
   async start(): Promise<McpEndpoint> {
@@ -255,9 +254,11 @@ function clientSession(process: McpProcess, id: string, firstToken: string): Cli
 
 /** Starts a fixture; `close` it. */
 export async function startMcp(options: McpFixtureOptions = {}): Promise<McpFixture> {
-  const process = new McpProcess(options)
+  const clock = manualClock(START_MS)
+  const place = await makeStorePlace({ isOnDisk: options.isOnDisk === true })
+  const process = new McpProcess(options, { clock, stores: await openStoresAt(place, clock) })
   await process.start()
-  const { clock, store, sessions, events } = process
+  const { store, sessions, events } = process
   return {
     get url() {
       return `http://127.0.0.1:${process.port}/mcp`
@@ -282,18 +283,15 @@ export async function startMcp(options: McpFixtureOptions = {}): Promise<McpFixt
     },
     with: (id, token) => clientSession(process, id, token),
     write: (over) => process.write(over),
-    tamper(slot, version, change) {
-      if (process.folder === undefined) throw new Error('only records on disk can be tampered with')
-      tamperEntry({ folder: process.folder, slot, version, change })
-    },
+    tamper: (slot, version, change) => place.tamper({ slot, version, change }),
     async restart() {
       await process.stop()
       await process.start()
     },
     async close() {
       await process.stop()
-      await store.close()
-      process.folder?.remove()
+      await process.stores.close()
+      await place.remove()
       if (clock.pendingCount() > 0) throw new Error('a timer was left behind')
     },
   }

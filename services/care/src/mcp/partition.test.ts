@@ -169,7 +169,7 @@ describe('a user-scope principal finds no trace of an internal record', () => {
   it('a hidden record is absent even if it is broken', async () => {
     await fill()
     const slot = { patient: 'ann', domain: 'plan', audience: 'assistant' } as const
-    withSecrets.tamper(slot, 1, (entry) => entry.replace('falls', 'stairs'))
+    await withSecrets.tamper(slot, 1, (entry) => entry.replace('falls', 'stairs'))
     const session = await withSecrets.open(USER)
     const answer = await session.call('resources/read', { uri: `${HIDDEN}/1` })
     expect(answer.error?.code).toBe(-32002)

@@ -169,7 +169,7 @@ describe('C10: reads', () => {
     const slot = { patient: 'ann', domain: 'tea', audience: 'user' } as const
     await broken.write({ domain: 'tea', value: 'One sugar.' })
     await broken.write({ domain: 'tea', value: 'Two sugars.' })
-    broken.tamper(slot, 2, (entry) => entry.replace('Two', 'Ten'))
+    await broken.tamper(slot, 2, (entry) => entry.replace('Two', 'Ten'))
     const held = await broken.open(BOTH)
     const answers = [
       await held.call('resources/read', { uri: 'care://ann/tea' }),

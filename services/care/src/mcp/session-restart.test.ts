@@ -1,32 +1,18 @@
 // What survives a restart of the process (C5).
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
+import { afterEach, describe, expect, it } from 'vitest'
 import { BOTH, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
 
 const TEA = 'care://ann/tea'
 const PLAN = 'care-internal://ann/plan'
 
-const folder = mkdtempSync(join(tmpdir(), 'care-restart-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-let files = 0
-
-const openStore = () => {
-  files += 1
-  return openSqliteSessionStore({ path: join(folder, `sessions-${files}`) })
-}
-
 describe('C5: a restart', () => {
   let fixture: McpFixture
   afterEach(async () => {
     await fixture.close()
-    await fixture.sessions.close()
   })
 
   it('session, subscriptions, log level and frames survive', async () => {
-    fixture = await startMcp({ sessions: openStore() })
+    fixture = await startMcp()
     await fixture.write({ domain: 'tea' })
     await fixture.write({ domain: 'plan', audience: 'assistant' })
     const session = await fixture.open(BOTH)
@@ -56,7 +42,7 @@ describe('C5: a restart', () => {
   })
 
   it('what a stream has carried survives: a GET without Last-Event-ID repeats nothing and misses nothing', async () => {
-    fixture = await startMcp({ sessions: openStore() })
+    fixture = await startMcp()
     await fixture.write({ domain: 'tea' })
     const session = await fixture.open(BOTH)
     await session.subscribe(TEA)
@@ -72,7 +58,7 @@ describe('C5: a restart', () => {
   })
 
   it('ended sessions stay ended, and frames for their numbers go to nobody', async () => {
-    fixture = await startMcp({ sessions: openStore() })
+    fixture = await startMcp()
     await fixture.write({ domain: 'tea' })
     const [gone, stays] = [await fixture.open(BOTH), await fixture.open(USER)]
     for (const session of [gone, stays]) await session.subscribe(TEA)
@@ -88,7 +74,7 @@ describe('C5: a restart', () => {
   })
 
   it('a version durable before a kill, without its frames, is announced at start', async () => {
-    fixture = await startMcp({ sessions: openStore() })
+    fixture = await startMcp()
     await fixture.write({ domain: 'tea' })
     const session = await fixture.open(BOTH)
     await session.subscribe(TEA)

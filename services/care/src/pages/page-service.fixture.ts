@@ -3,16 +3,13 @@
  * disk, sessions, speech, tokens and time are real.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { mintToken } from '@tallystick/jwt-lite'
 import { systemClock } from '@tallystick/service-kit'
-import { sessionsPath } from '../adapters/sqlite-record-database.ts'
 import type { CareConfig } from '../config.ts'
 import { createCareService } from '../service.ts'
 import { RESOURCE, signatureOf, testConfig, WRITE_SECRET } from '../testing/care.fixture.ts'
 import { type CutProxy, openCutProxy } from '../testing/cut-proxy.ts'
+import { makeStorePlace, type StorePlace } from '../testing/store-place.fixture.ts'
 import type { WriteAnswer } from '../wire/write.ts'
 
 export type PageService = {
@@ -20,7 +17,7 @@ export type PageService = {
   readonly url: string
   readonly writeSecret: string
   readonly network: Pick<CutProxy, 'cut' | 'mend'>
-  readonly databasePath: string
+  readonly place: StorePlace
   /** For the echo page; a negative lifetime gives an expired token. */
   token(scope: string, lifetimeSeconds?: number): string
   /** A signed write that bypasses the pages and their network. */
@@ -92,9 +89,8 @@ async function sendSigned(port: number, fields: object): Promise<WriteAnswer> {
 
 /** Starts the service with empty stores. */
 export async function startPageService(options: PageServiceOptions): Promise<PageService> {
-  const folder = mkdtempSync(join(tmpdir(), 'care-pages-'))
-  const databasePath = join(folder, 'care.db')
-  const config = testConfig({ DATABASE_PATH: databasePath })
+  const place = await makeStorePlace({ isOnDisk: true })
+  const config = testConfig(place.environment)
   let served = await serveOn(0, config, options)
   const { port } = served
   const network = await openCutProxy(port)
@@ -102,20 +98,18 @@ export async function startPageService(options: PageServiceOptions): Promise<Pag
     url: `http://127.0.0.1:${network.port}`,
     writeSecret: WRITE_SECRET,
     network,
-    databasePath,
+    place,
     token: (scope, lifetimeSeconds = 3_600) => tokenOf(config, scope, lifetimeSeconds),
     write: (fields) => sendSigned(port, fields),
     async restart({ keepsSessions }) {
       await served.stop()
-      const sessions = sessionsPath(databasePath)
-      if (!keepsSessions)
-        for (const ending of ['', '-wal', '-shm']) rmSync(sessions + ending, { force: true })
+      if (!keepsSessions) await place.forgetSessions()
       served = await serveOn(port, config, options)
     },
     async close() {
       await network.close()
       await served.stop()
-      rmSync(folder, { recursive: true, force: true })
+      await place.remove()
     },
   }
 }

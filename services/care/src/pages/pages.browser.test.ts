@@ -1,5 +1,4 @@
 /** What holds on every page, in Chromium against the complete service: real stores, sessions, signatures, speech and network. */
-import { DatabaseSync } from 'node:sqlite'
 import { axeFindings, policyBreaches, tryPolicy } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
 import {
@@ -100,19 +99,16 @@ describePages((pages) => {
       await service.write({ ...medication, patient: 'anna-1' })
       await service.write(medication)
       await service.write({ ...medication, value: corrected })
-      const store = new DatabaseSync(service.databasePath, { timeout: 2_000 })
-      const tables = store
-        .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE '%version%'")
-        .all()
-      const user = tables.map(({ name }) => String(name)).find((name) => name.includes('user'))
-      const columns = store.prepare(`SELECT * FROM ${user} LIMIT 1`).get() ?? {}
-      const entry = Object.entries(columns).find(([, value]) =>
-        String(value).includes('amlodipine'),
-      )
-      store.exec(
-        `UPDATE ${user} SET ${entry?.[0]} = replace(${entry?.[0]}, 'one tablet', 'ten tablets') WHERE ${entry?.[0]} LIKE '%one tablet%'`,
-      )
-      store.close()
+      const slot = {
+        patient: medication.patient,
+        domain: medication.domain,
+        audience: 'user',
+      } as const
+      await service.place.tamper({
+        slot,
+        version: 2,
+        change: (entry) => entry.replace('one tablet', 'ten tablets'),
+      })
       const page = await pages.visit('/')
       await page.waitForSelector('#verdict.bad', WAIT)
       expect(await text(page, '#verdict-words')).toBe('One chain is BROKEN')

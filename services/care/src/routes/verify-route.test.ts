@@ -47,7 +47,9 @@ describe('200 JSON', () => {
   })
 
   test('a stored value altered: BROKEN at that version', async () => {
-    suite.fixture.tamper({ ...medication, ...user }, 2, (entry) => entry.replace('Two', 'Ten'))
+    await suite.fixture.tamper({ ...medication, ...user }, 2, (entry) =>
+      entry.replace('Two', 'Ten'),
+    )
     const answer = (await suite.fixture.get('/verify')).json()
     expect(answer.intact).toBe(false)
     expect(answer.chains).toEqual([
@@ -103,7 +105,7 @@ describe('200 with a uri filter', () => {
   })
 
   test('a broken chain names its break', async () => {
-    suite.fixture.tamper({ ...diet, ...user }, 1, (entry) => entry.replace('No', 'So'))
+    await suite.fixture.tamper({ ...diet, ...user }, 1, (entry) => entry.replace('No', 'So'))
     expect((await suite.fixture.get('/verify?uri=care://ann/diet')).json()).toMatchObject({
       intact: false,
       brokenAt: 1,
@@ -129,7 +131,9 @@ describe('200 plain text', () => {
   })
 
   test('BROKEN with the break version, and CHAIN BROKEN', async () => {
-    suite.fixture.tamper({ ...medication, ...user }, 1, (entry) => entry.replace('One', 'Ten'))
+    await suite.fixture.tamper({ ...medication, ...user }, 1, (entry) =>
+      entry.replace('One', 'Ten'),
+    )
     const { body } = await suite.fixture.get('/verify', { accept: 'text/html' })
     expect(body).toContain('BROKEN care://ann/medication 2 version(s), broken at version 1')
     expect(body).toContain('INTACT care://ann/diet')

@@ -3,7 +3,6 @@ import { createHmac } from 'node:crypto'
 import { mintToken } from '@tallystick/jwt-lite'
 import { type ManualClock, manualClock, readConfig, type ServiceApp } from '@tallystick/service-kit'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import { makeStoreFolder, tamperEntry } from '../adapters/sqlite-store.fixture.ts'
 import { type CareConfig, careConfigSchema } from '../config.ts'
 import type { CareRecord } from '../domain/care-record.ts'
 import type { AuditTrail, SessionHub } from '../domain/publish-record.ts'
@@ -11,6 +10,7 @@ import type { RecordStore } from '../domain/record-store.ts'
 import { createCareService } from '../service.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
+import { makeStorePlace } from './store-place.fixture.ts'
 
 const START_MS = Date.UTC(2026, 10, 21, 12)
 export const WRITE_SECRET = 'write-secret-for-tests-0123456789abcdef'
@@ -52,7 +52,7 @@ export type CareFixture = {
   /** Sends a body as a signed write. */
   write(body: unknown, headers?: Record<string, string>): Promise<LightMyRequestResponse>
   /** Changes a stored entry behind the store's back. */
-  tamper(slot: ChainSlot, version: number, change: (entry: string) => string): void
+  tamper(slot: ChainSlot, version: number, change: (entry: string) => string): Promise<void>
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
   close(): Promise<void>
 }
@@ -112,11 +112,8 @@ export async function startCareFixture(
     readonly isOnDisk?: boolean
   } = {},
 ): Promise<CareFixture> {
-  const folder = options.isOnDisk === true ? makeStoreFolder() : undefined
-  const config = testConfig({
-    DATABASE_PATH: folder?.databasePath ?? ':memory:',
-    ...options.environment,
-  })
+  const place = await makeStorePlace({ isOnDisk: options.isOnDisk === true })
+  const config = testConfig({ ...place.environment, ...options.environment })
   const clock = manualClock(START_MS)
   const service = await createCareService({ config, clock })
   const { app, store } = service
@@ -131,10 +128,7 @@ export async function startCareFixture(
     store,
     audit,
     hub,
-    tamper(slot, version, change) {
-      if (folder === undefined) throw new Error('only a store on disk can be tampered with')
-      tamperEntry({ folder, slot, version, change })
-    },
+    tamper: (slot, version, change) => place.tamper({ slot, version, change }),
     token: (scope, { sub = 'clinician-1', audience = RESOURCE, lifetimeSeconds = 3_600 } = {}) =>
       mintToken({
         sub,
@@ -161,7 +155,7 @@ export async function startCareFixture(
     close: async () => {
       await app.close()
       await service.close()
-      folder?.remove()
+      await place.remove()
     },
   }
 }

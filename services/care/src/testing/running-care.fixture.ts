@@ -1,19 +1,17 @@
 // The complete service as it runs, on its own port and files, in this process; for tests that need a real socket, a real
 // disk or a real MCP session.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { mintToken } from '@tallystick/jwt-lite'
 import { listeningUrl, systemClock } from '@tallystick/service-kit'
 import { sendSignedWrite } from '../seed/seed-records.ts'
 import { type CareService, createCareService } from '../service.ts'
 import { RESOURCE, testConfig, WRITE_SECRET } from './care.fixture.ts'
+import { makeStorePlace, type StorePlace } from './store-place.fixture.ts'
 
 export type RunningCare = {
   readonly service: CareService
   /** Where it listens; `BASE_URL`, and with it the tokens' audience, stays `https://care.test`. */
   readonly url: string
-  readonly databasePath: string
+  readonly place: StorePlace
   token(scope: string, sub?: string): string
   write(body: Readonly<Record<string, string | number>>): Promise<Response>
   /** Stops it and keeps the files, so that another can be started on them. */
@@ -25,13 +23,13 @@ export type RunningCare = {
 type RunningCareOptions = {
   readonly environment?: Readonly<Record<string, string>>
   /** From an earlier one that was stopped. */
-  readonly databasePath?: string
+  readonly place?: StorePlace
 }
 
 /** Starts the service on a free loopback port. */
 export async function startRunningCare(options: RunningCareOptions = {}): Promise<RunningCare> {
-  const folder = options.databasePath ?? join(mkdtempSync(join(tmpdir(), 'care-')), 'care.db')
-  const config = testConfig({ ...options.environment, DATABASE_PATH: folder })
+  const place = options.place ?? (await makeStorePlace({ isOnDisk: true }))
+  const config = testConfig({ ...options.environment, ...place.environment })
   const service = await createCareService({ config, clock: systemClock, environment: process.env })
   await service.app.listen({ host: '127.0.0.1', port: 0 })
   const url = listeningUrl(service.app)
@@ -46,7 +44,7 @@ export async function startRunningCare(options: RunningCareOptions = {}): Promis
   return {
     service,
     url,
-    databasePath: folder,
+    place,
     token: (scope, sub = 'host-1') =>
       mintToken({
         sub,
@@ -68,7 +66,7 @@ export async function startRunningCare(options: RunningCareOptions = {}): Promis
     stop,
     async remove() {
       await stop()
-      rmSync(join(folder, '..'), { recursive: true, force: true })
+      await place.remove()
     },
   }
 }

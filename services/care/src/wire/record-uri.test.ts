@@ -10,6 +10,11 @@ const slot = fc.record({
 })
 
 describe('C7', () => {
+  it('a name holds no U+0000, which no text of PostgreSQL does', () => {
+    expect(isRecordName('a\u0000')).toBe(false)
+    expect(parseRecordUri('care://ann%00/tea')).toBeUndefined()
+  })
+
   it('URIs take /<n> and /v<n>, and emit /<n>', () => {
     const read = parseRecordUri('care://ann/medication/v3')
     expect(read).toEqual(parseRecordUri('care://ann/medication/3'))

@@ -40,9 +40,9 @@ function decodeName(text: string): string | undefined {
   }
 }
 
-/** Whether a text can name a patient or a domain: not empty, no `/`, no `|`, well-formed Unicode. */
+/** Whether a text can name a patient or a domain: not empty, no `/`, no `|`, no U+0000, well-formed Unicode. */
 export function isRecordName(text: string): boolean {
-  return text !== '' && !/[/|]/.test(text) && text.isWellFormed()
+  return text !== '' && !/[/|]/.test(text) && !text.includes('\u0000') && text.isWellFormed()
 }
 
 /** Reads a `care://` or `care-internal://` URI, versions as `/<n>` or `/v<n>`; undefined for anything else. */

@@ -1,0 +1,115 @@
+// The schema that holds the records on PostgreSQL: the journals of sqlite-record-database.ts, in the same columns. Text that is
+// hashed, and text that others send, is kept as bytes: no collation touches it, and it may hold a NUL.
+import type { PostgresJournalTable, PostgresStoreKind } from '@tallystick/journal-store/postgres'
+import type { Audience } from '../wire/records.ts'
+import { RECORDS, VERSION_TABLES } from './sqlite-record-database.ts'
+import { slotTextOfCells } from './stored-record.ts'
+
+const journalOf = (audience: Audience): PostgresJournalTable => {
+  const { fileEnding, noun, originEnding, table } = RECORDS.journals[audience]
+  return {
+    noun,
+    originEnding,
+    fileEnding,
+    table,
+    columns: [
+      { name: 'chain', type: 'bigint' },
+      { name: 'version', type: 'bigint' },
+      { name: 'written_at', type: 'text' },
+      { name: 'body', type: 'bytea' },
+    ],
+    sealed: {
+      body: 'body',
+      join: 'LEFT JOIN care.chains ON chains.id = chain',
+      slotColumns: 'version, patient, domain, audience',
+      slotText: slotTextOfCells,
+    },
+  }
+}
+
+const versionRules = (table: string): string => `
+ALTER TABLE care.${table}
+  ADD UNIQUE (chain, version),
+  ADD CHECK (version BETWEEN 1 AND 1000000000000),
+  ADD FOREIGN KEY (chain) REFERENCES care.chains,
+  ALTER COLUMN body SET STORAGE EXTERNAL; -- random or short: compression only costs`
+
+const MIGRATIONS: readonly string[] = [
+  `
+CREATE TABLE care.chains (
+  id bigint PRIMARY KEY, -- in order of creation: lists page by it
+  patient text COLLATE "C" NOT NULL,
+  domain text COLLATE "C" NOT NULL,
+  audience text COLLATE "C" NOT NULL CHECK (audience IN ('user', 'assistant')),
+  latest_version bigint NOT NULL CHECK (latest_version BETWEEN 1 AND 1000000000000),
+  head_hash text COLLATE "C" NOT NULL, -- hash of the newest version, hex
+  UNIQUE (patient, domain)
+) WITH (fillfactor = 80);
+CREATE INDEX chains_by_audience ON care.chains (audience, id);
+${versionRules(VERSION_TABLES.user)}
+${versionRules(VERSION_TABLES.assistant)}
+CREATE TABLE care.requests ( -- signed writes that may be sent again (C14)
+  mac_hash text COLLATE "C" PRIMARY KEY, -- SHA-256 of the signed write's MAC, hex
+  expires_at_ms bigint NOT NULL,
+  audience text COLLATE "C" NOT NULL,
+  leaf_index bigint NOT NULL,
+  subscribers bigint NOT NULL
+);
+CREATE INDEX requests_by_expiry ON care.requests (expires_at_ms);
+CREATE TABLE care.audit_rows (
+  sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  row_id uuid NOT NULL UNIQUE, -- so that a row whose answer was lost is not added again
+  at text COLLATE "C" NOT NULL,
+  outcome text NOT NULL CHECK (outcome IN ('accepted', 'rejected')),
+  reason text NOT NULL,
+  via text NOT NULL,
+  actor bytea,
+  uri text COLLATE "C"
+);
+CREATE INDEX audit_rows_rejected ON care.audit_rows (sequence) WHERE outcome = 'rejected';
+ALTER TABLE care.audit_rows ENABLE ROW LEVEL SECURITY;
+CREATE POLICY audit_read ON care.audit_rows FOR SELECT USING (true);
+CREATE POLICY audit_add ON care.audit_rows FOR INSERT TO care_app WITH CHECK (true);
+CREATE POLICY audit_rotate ON care.audit_rows FOR DELETE TO care_app USING (outcome = 'rejected');
+CREATE TABLE care.mcp_sessions (
+  number bigint PRIMARY KEY,
+  id text COLLATE "C" NOT NULL UNIQUE,
+  sub bytea NOT NULL,
+  scopes bytea NOT NULL,
+  log_level text,
+  created_at_ms bigint NOT NULL,
+  last_sequence bigint NOT NULL,
+  carried_sequence bigint NOT NULL
+) WITH (fillfactor = 70);
+CREATE TABLE care.mcp_subscriptions (
+  session bigint NOT NULL,
+  uri text COLLATE "C" NOT NULL,
+  PRIMARY KEY (session, uri)
+);
+CREATE TABLE care.mcp_frames (
+  number bigint PRIMARY KEY,
+  text bytea NOT NULL,
+  about text COLLATE "C" NOT NULL,
+  recipients bytea NOT NULL
+);
+CREATE TABLE care.mcp_published (
+  uri text COLLATE "C" PRIMARY KEY,
+  version bigint NOT NULL
+);
+GRANT INSERT, UPDATE (latest_version, head_hash) ON care.chains TO care_app;
+GRANT INSERT, UPDATE (subscribers), DELETE ON care.requests TO care_app;
+GRANT INSERT, DELETE ON care.audit_rows TO care_app;
+GRANT INSERT, UPDATE, DELETE ON care.mcp_sessions, care.mcp_subscriptions, care.mcp_frames, care.mcp_published TO care_app;`,
+]
+
+/** The store of processes on one database (C14, C16, C17). */
+export const POSTGRES_RECORDS = {
+  schema: 'care',
+  appRole: 'care_app',
+  journals: { user: journalOf('user'), assistant: journalOf('assistant') },
+  migrations: MIGRATIONS,
+  writesPerCommitMax: RECORDS.writesPerCommitMax,
+  Unavailable: RECORDS.Unavailable,
+  acceptCommand: RECORDS.acceptCommand,
+  seal: { ...RECORDS.seal, role: 'care_reseal' },
+} as const satisfies PostgresStoreKind<Audience>

@@ -1,0 +1,112 @@
+// Records on PostgreSQL for the tests: a database of its own for each store, copied from one whose schema is there. A file's
+// server is that of DATABASE_URL, or one of its own that ends with the file.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pauseMs } from 'node:timers/promises'
+import type { KeyRing } from '@tallystick/hashchain'
+import { bodyOfBytes, createBodySeal } from '@tallystick/journal-store'
+import { migratePostgresStore } from '@tallystick/journal-store/postgres'
+import {
+  type PostgresServer,
+  runSql,
+  startPostgres,
+} from '@tallystick/journal-store/postgres-server'
+import { type Clock, manualClock } from '@tallystick/service-kit'
+import { afterAll, beforeAll } from 'vitest'
+import type { ChainSlot } from '../wire/record-uri.ts'
+import { POSTGRES_RECORDS } from './postgres-record-database.ts'
+import { openPostgresRecordStore } from './postgres-record-store.ts'
+import { TEST_START_MS } from './sqlite-store.fixture.ts'
+import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
+import { slotTextOf } from './stored-record.ts'
+
+const pause = (ms: number): Promise<void> => pauseMs(ms, undefined, { ref: false })
+
+let server: PostgresServer | undefined
+let template: Promise<string> | undefined
+
+/** The run's server, where it has one (vitest.postgres.ts); else that of the running file. */
+function testServer(): PostgresServer {
+  if (process.env['DATABASE_URL'] !== undefined) server ??= startPostgres()
+  if (server === undefined)
+    throw new Error('a file that makes databases starts with useRecordServer')
+  return server
+}
+
+/** Registers the hooks of a file: a server of its own, unless the run has one. */
+export function useRecordServer(): void {
+  beforeAll(() => {
+    server ??= startPostgres()
+  })
+  afterAll(() => {
+    if (process.env['DATABASE_URL'] !== undefined) return
+    server?.end()
+    server = undefined
+    template = undefined
+  })
+}
+
+async function makeTemplate(): Promise<string> {
+  const { name, owner } = await testServer().database()
+  await migratePostgresStore(POSTGRES_RECORDS, { url: owner, pause })
+  return name
+}
+
+/** A database with the schema of the records, and a folder for a replica's files. */
+export async function makeRecordDatabase() {
+  const known = process.env['TEST_TEMPLATE']
+  template ??= known === undefined ? makeTemplate() : Promise.resolve(known)
+  const made = await testServer().database(await template)
+  const folder = mkdtempSync(join(tmpdir(), 'care-postgres-'))
+  const databasePath = join(folder, 'care')
+  const url = made.as('care_app')
+  return {
+    ...made,
+    url,
+    databasePath,
+    sql: (text: string) => runSql(made.owner, text),
+    open: (over: { readonly keyRing?: KeyRing; readonly clock?: Clock } = {}) =>
+      openPostgresRecordStore({
+        clock: manualClock(TEST_START_MS),
+        checkpointSeed: TEST_SEED,
+        origin: TEST_ORIGIN,
+        databasePath,
+        url,
+        pause,
+        ...over,
+      }),
+    end: async (): Promise<void> => {
+      await made.drop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** Changes a stored entry behind the store's back; one that is sealed is sealed again, in its slot, under the ring's key. */
+export async function tamperPostgresEntry(
+  owner: string,
+  of: {
+    readonly slot: ChainSlot
+    readonly version: number
+    readonly change: (entry: string) => string
+    readonly keyRing?: KeyRing | undefined
+  },
+): Promise<void> {
+  const { change, keyRing, slot, version } = of
+  const seal = createBodySeal(keyRing)
+  const slotText = slotTextOf(slot)(version)
+  const table = `care.${slot.audience}_versions`
+  const where = `version = ${version} AND chain = (SELECT id FROM care.chains
+    WHERE patient = ${literal(slot.patient)} AND domain = ${literal(slot.domain)})`
+  const { rows } = await runSql(owner, `SELECT body FROM ${table} WHERE ${where}`)
+  const entry = seal.open(bodyOfBytes((rows[0] as { readonly body: Buffer }).body), slotText) ?? ''
+  const body = Buffer.from(seal.close(change(entry), slotText)).toString('hex')
+  // The administrator switches triggers off, as no role of the service can.
+  await runSql(
+    owner,
+    `SET session_replication_role = replica; UPDATE ${table} SET body = '\\x${body}' WHERE ${where}`,
+  )
+}

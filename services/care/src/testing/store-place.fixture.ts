@@ -1,0 +1,75 @@
+// Where a test's service keeps its records: on SQLite, or, in a run with DATABASE_URL, on PostgreSQL, in a database of its own
+// that is copied from the run's template (vitest.postgres.ts).
+import { rmSync } from 'node:fs'
+import type { KeyRing } from '@tallystick/hashchain'
+import { type Clock, Secret } from '@tallystick/service-kit'
+import { openStores, type Stores } from '../adapters/open-stores.ts'
+import { makeRecordDatabase, tamperPostgresEntry } from '../adapters/postgres-store.fixture.ts'
+import { makeStoreFolder, tamperEntry } from '../adapters/sqlite-store.fixture.ts'
+import { TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
+
+/** Whether this run's services keep their records on PostgreSQL. */
+const isOnPostgres = process.env['DATABASE_URL'] !== undefined
+
+type Tampering = {
+  readonly slot: ChainSlot
+  readonly version: number
+  readonly change: (entry: string) => string
+  readonly keyRing?: KeyRing | undefined
+}
+
+export type StorePlace = {
+  /** The variables that name it. */
+  readonly environment: { readonly DATABASE_PATH: string; readonly DATABASE_URL?: string }
+  /** Changes a stored entry behind the store's back. */
+  tamper(of: Tampering): Promise<void>
+  /** Takes out every session, of a service that is stopped. */
+  forgetSessions(): Promise<void>
+  remove(): Promise<void>
+}
+
+/** An empty place. Without a disk, records on SQLite are in memory, where nobody can tamper with them. */
+export async function makeStorePlace(of: { readonly isOnDisk: boolean }): Promise<StorePlace> {
+  if (isOnPostgres) return postgresPlace()
+  const folder = of.isOnDisk ? makeStoreFolder() : undefined
+  return {
+    environment: { DATABASE_PATH: folder?.databasePath ?? ':memory:' },
+    tamper: async (change) => {
+      if (folder === undefined) throw new Error('only a store on disk can be tampered with')
+      tamperEntry({ folder, ...change })
+    },
+    forgetSessions: async () => {
+      for (const ending of ['', '-wal', '-shm'])
+        rmSync(`${folder?.databasePath ?? ''}.sessions${ending}`, { force: true })
+    },
+    remove: async () => folder?.remove(),
+  }
+}
+
+async function postgresPlace(): Promise<StorePlace> {
+  const database = await makeRecordDatabase()
+  return {
+    environment: { DATABASE_PATH: database.databasePath, DATABASE_URL: database.url },
+    tamper: (change) => tamperPostgresEntry(database.owner, change),
+    forgetSessions: async () =>
+      void (await database.sql(
+        'DELETE FROM care.mcp_sessions; DELETE FROM care.mcp_subscriptions; DELETE FROM care.mcp_frames; DELETE FROM care.mcp_published',
+      )),
+    remove: database.end,
+  }
+}
+
+/** Opens what a place holds, without the service around it. */
+export const openStoresAt = ({ environment }: StorePlace, clock: Clock): Promise<Stores> =>
+  openStores(
+    {
+      DATABASE_PATH: environment.DATABASE_PATH,
+      DATABASE_URL:
+        environment.DATABASE_URL === undefined ? undefined : new Secret(environment.DATABASE_URL),
+      CHECKPOINT_KEY: new Secret(Buffer.from(TEST_SEED).toString('base64')),
+      BASE_URL: 'http://care.test',
+      SERVICE_NAME: 'care',
+    },
+    { clock, onProblem: () => undefined },
+  )

@@ -1,0 +1,24 @@
+// A whole run on PostgreSQL: `DATABASE_URL=postgres://… vitest run` on a server where databases may be made, or `TEST_ENGINE=postgres
+// vitest run` on one of its own. Without either it does nothing: services keep their records on SQLite.
+import { migratePostgresStore } from '@tallystick/journal-store/postgres'
+import { startPostgres } from '@tallystick/journal-store/postgres-server'
+import { pause, systemClock } from '@tallystick/service-kit'
+import { POSTGRES_RECORDS } from './src/adapters/postgres-record-database.ts'
+
+/** Makes the template that tests copy; takes it away at the end. */
+export async function setup(): Promise<(() => Promise<void>) | undefined> {
+  if (process.env['TEST_ENGINE'] !== 'postgres' && process.env['DATABASE_URL'] === undefined)
+    return undefined
+  const server = startPostgres()
+  const template = await server.database()
+  await migratePostgresStore(POSTGRES_RECORDS, {
+    url: template.owner,
+    pause: (ms) => pause(systemClock, ms),
+  })
+  process.env['DATABASE_URL'] = template.owner
+  process.env['TEST_TEMPLATE'] = template.name
+  return async () => {
+    await template.drop()
+    server.end()
+  }
+}
