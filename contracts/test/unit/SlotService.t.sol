@@ -100,8 +100,10 @@ contract SlotServiceTest is AccessWindowTest {
         vm.warp(end + 7 * PERIOD); // the ninth second of the slot since it was opened
         uint256 slotId = _slotId();
         _expectNotArmed(slotId, end + 7 * PERIOD, -3);
+        vm.recordLogs();
         vm.prank(address(access), address(access));
         access.renew{gas: 1_000_000}(slotId, 0);
+        assertEq(vm.getRecordedLogs().length, 3, "what was booked, that it is behind, and the gas");
     }
 
     // -------------------------------------------------------------------------------------------------- views

@@ -237,6 +237,16 @@ contract SlotsTest is AccessWindowTest {
         assertEq(access.books().depositsTinybar, 0);
     }
 
+    function test_APurchaseOfOnePeriodLeavesAnEmptySlotAsItIs() external {
+        _open(4);
+        uint64 end = _expiresAt();
+        _cancel(agent);
+        vm.warp(end + PERIOD - 30);
+        _open(stranger, stranger, PRICE);
+        assertEq(_slotId(stranger), _slotId());
+        assertEq(_slot().scheduledAt, end, "whoever pays for more gives the lost call up");
+    }
+
     function test_CancelledThenRevivedIsRenewedAgain() external {
         _open(4);
         uint64 end = _expiresAt();
