@@ -128,6 +128,7 @@ contract SlotsTest is AccessWindowTest {
             assertEq(window.balanceTinybar, (3 - i) * PRICE);
             assertEq(window.periodsFunded, 3 - i);
             assertEq(window.callsUsed, 0, "a fresh quota");
+            assertEq(access.calendarAt(PERIOD, end), 0, "what was booked is out of the calendar");
             end += PERIOD;
         }
         assertEq(_window(_who(7)).schedule, address(0), "nothing left to renew");
