@@ -110,17 +110,41 @@ describe('A9: a window that nothing shows as begun', () => {
     expect(countOf(await Promise.all(promises), 'recorded')).toBe(5)
   })
 
-  test('A9: one read of the block serves every window that begins then', async () => {
+  test('A9: one read of the block serves every window whose calls wait then, and none where none wait', async () => {
     let reads = 0
     const read = bench.ledger.readBlockSeconds.bind(bench.ledger)
     bench.ledger.readBlockSeconds = () => {
       reads += 1
       return read()
     }
-    for (let at = 0; at < 20; at += 1) {
-      await bench.recordedHash(bench.recorder.record(bench.call({ agent: agentOf(at) })))
-    }
+    const callsOf = (count: number) =>
+      Array.from({ length: 20 * count }, (_, at) =>
+        bench.recorder.record(bench.call({ agent: agentOf(at % 20), callsUsedInRead: 0 })),
+      )
+    expect(countOf(await Promise.all(callsOf(3)), 'recorded')).toBe(60)
+    expect(reads).toBe(0)
+    bench.ledger.receiptLagMs = 600_000
+    const waiting = callsOf(5)
+    await bench.clock.advanceMsSettled(1_000)
+    expect(countOf(await Promise.all(waiting), 'recorded')).toBe(100)
     expect(reads).toBe(1)
+  })
+
+  test('A9: an agent that cancelled while reads lag gets no second quota', async () => {
+    early()
+    bench.ledger.receiptLagMs = 600_000
+    const agent = agentOf(1)
+    const record = () => bench.recorder.record(bench.call({ agent, callsUsedInRead: 0 }))
+    const calls = Array.from({ length: 20 }, record)
+    await bench.clock.advanceMsSettled(1_000)
+    // The cancellation shows: this window will never be.
+    bench.ledger.readCallsUsed = async () => null
+    bench.ledger.blockSeconds = START_MS / 1000
+    await bench.clock.advanceMsSettled(1_000)
+    expect(countOf(await Promise.all(calls), 'recorded')).toBeLessThanOrEqual(3)
+    const more = Array.from({ length: 20 }, record)
+    await bench.clock.advanceMsSettled(10_000)
+    expect(countOf(await Promise.all(more), 'recorded')).toBe(0)
   })
 
   test('A9: a refusal closes it in this process until it is shown as begun', async () => {

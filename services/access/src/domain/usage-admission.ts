@@ -8,7 +8,13 @@ import type { Clock } from '@tallystick/service-kit'
 import type { UsageEventListener } from './events.ts'
 import type { PendingCall } from './pending-call.ts'
 import type { UsageLedger } from './usage-ledger.ts'
-import { CATCH_UP_MS, SHOWN_POLL_MS, SHOWN_READS_MAX, WAITING_CALLS_MAX } from './usage-limits.ts'
+import {
+  CATCH_UP_MS,
+  READ_LAG_MS,
+  SHOWN_POLL_MS,
+  SHOWN_READS_MAX,
+  WAITING_CALLS_MAX,
+} from './usage-limits.ts'
 import type { UsageWindow } from './usage-window.ts'
 
 type AdmissionOptions = {
@@ -30,8 +36,6 @@ export class UsageAdmission {
   #waitingCount = 0
   #cancelShownPoll: (() => void) | null = null
   #isReading = false
-  /** Time of the latest block that this process knows, Unix seconds. */
-  #blockSeconds = 0
   #blockRead: Promise<void> | null = null
 
   constructor(options: AdmissionOptions) {
@@ -101,6 +105,7 @@ export class UsageAdmission {
       run: () => this.#expire(pending),
     })
     if (pending.window.mayCountTwice) this.#catchUp(pending)
+    if (!pending.window.isBegun) void this.#readBlock()
     this.#pollShown()
   }
 
@@ -156,25 +161,35 @@ export class UsageAdmission {
     await Promise.all(reads)
   }
 
-  /** A9: a window has begun once the latest block is past its start. One read serves every window that begins then. */
+  /** A9: a window that began longer ago than reads lag is known to whatever read admits the call. */
   #lookForBegin(window: UsageWindow): void {
-    if (window.windowStartsAtSeconds <= this.#blockSeconds) window.isBegun = true
-    else void this.#readBlock()
+    const knownSeconds = (this.#options.clock.unixMs() - READ_LAG_MS) / 1_000
+    if (window.windowStartsAtSeconds <= knownSeconds) window.isBegun = true
   }
 
   #readBlock(): Promise<void> {
     this.#blockRead ??= this.#try(async () => {
       const blockSeconds = await this.#options.ledger.readBlockSeconds()
-      this.#blockSeconds = Math.max(this.#blockSeconds, blockSeconds)
-      for (const window of this.#waiting.keys()) {
-        if (window.windowStartsAtSeconds > this.#blockSeconds) continue
-        window.isBegun = true
-        this.changed(window)
-      }
+      const due = [...this.#waiting.keys()].filter(
+        (window) => !window.isBegun && window.windowStartsAtSeconds <= blockSeconds,
+      )
+      await Promise.all(due.slice(0, SHOWN_READS_MAX).map((window) => this.#readBegun(window)))
     }).finally(() => {
       this.#blockRead = null
     })
     return this.#blockRead
+  }
+
+  /**
+   * A9: the ledger has reached the start of a window. One whose agent cancelled before it, unseen by the read that admitted
+   * its calls, never begins: those that wait are not served, so that nobody gets a second quota.
+   */
+  async #readBegun(window: UsageWindow): Promise<void> {
+    if ((await this.#options.ledger.readCallsUsed(window)) === null) {
+      window.refused()
+      for (const pending of this.#waiting.get(window) ?? []) pending.settle({ kind: 'unavailable' })
+    } else window.isBegun = true
+    this.changed(window)
   }
 
   async #try(read: () => Promise<void>): Promise<void> {
