@@ -9,6 +9,7 @@ import { matchFeedEvents } from './event-ids.ts'
 import { isFootballData, readFootballData } from './football-data.ts'
 import { normaliseManualUpload } from './manual-upload.ts'
 import { normaliseOddsApi, type OddsApiReading } from './the-odds-api.ts'
+import { isUsTable, readUsTable } from './us-tables.ts'
 
 /** Refusals an account keeps in full; the rest are counted. */
 const REFUSALS_KEPT_MAX = 100
@@ -71,16 +72,17 @@ export async function ingestPayload(options: {
 type PayloadReading =
   | {
       readonly kind: 'payload'
-      readonly form: 'football-data' | 'the-odds-api' | 'manual'
+      readonly form: 'football-data' | 'us-table' | 'the-odds-api' | 'manual'
       /** Reads the payload, slice by slice. */
       readonly read: () => Iterable<Normalised>
     }
   | { readonly kind: 'unreadable'; readonly problem: string }
 
-/** Recognises bytes: a football-data.co.uk CSV, a payload of The Odds API, or one of our uploads. */
+/** Recognises bytes: a football-data.co.uk CSV, a table of MLB or NFL, a payload of The Odds API, or one of our uploads. */
 export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadReading {
   if (isFootballData(raw))
     return { kind: 'payload', form: 'football-data', read: () => readFootballData(raw) }
+  if (isUsTable(raw)) return { kind: 'payload', form: 'us-table', read: () => readUsTable(raw) }
   const json = parseJson(raw)
   const upload = uploadSchema.safeParse(json)
   if (upload.success)

@@ -56,7 +56,13 @@ const eventSchema = z.strictObject({
 })
 
 /** Our own feeds: an upload under one of these names would replace what that feed said. */
-const RESERVED_SOURCES: readonly string[] = ['football-data', 'the-odds-api', 'synthetic']
+const RESERVED_SOURCES: readonly string[] = [
+  'football-data',
+  'the-odds-api',
+  'mlb-open-close',
+  'nflverse',
+  'synthetic',
+]
 
 /** The prefix of all synthetic ids, and of no others: synthetic results never reach a real event. */
 const SYNTHETIC_ID = /^[^/]+\/synthetic/
