@@ -5,7 +5,7 @@
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
 import { calibrationAnswer } from '../../../services/grading/src/domain/calibration.ts'
-import { answerText } from '../../../services/grading/src/domain/card-parts.ts'
+import { answerText } from '../../../services/grading/src/domain/card-text.ts'
 import { createGrader } from '../../../services/grading/src/domain/grader.ts'
 import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
 import type { PickRequest } from '../../../services/grading/src/domain/pick-request.ts'

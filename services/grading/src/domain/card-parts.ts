@@ -4,13 +4,14 @@
  * many people grade the same selections; an event's state is replaced, never changed.
  */
 import type { MarginMethod } from '@tallystick/odds'
-import type { AuditAnswer } from '../wire/audit.ts'
-import type { Card, CardPick, GradedCard, GradeFlag, UngradedCode } from '../wire/cards.ts'
+import type { CardPick, GradedCard, GradeFlag, UngradedCode } from '../wire/cards.ts'
 import { isoText } from '../wire/times.ts'
 import type { SelectionResult } from '../wire/upload.ts'
+import { sharedPart } from './card-text.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
 import { formatMarketKey, marketPath } from './markets.ts'
 import { DEFAULT_GRADE_OPTIONS, type PickRequest } from './pick-request.ts'
+import { quarterClose } from './quarter-line.ts'
 import { chooseClose, type FairClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 import { settleSelection } from './settle-selection.ts'
 
@@ -93,14 +94,16 @@ function closesDisagree({ state, close, pick, probability }: Chosen): boolean {
   })
 }
 
+const isAnchorStale = ({ info }: EventState, close: CloseRecord): boolean =>
+  Math.abs(info.startAtSeconds - close.anchoredStartSeconds) > ANCHOR_MOVED_SECONDS_MAX
+
 function flagsOf(chosen: Chosen): readonly GradeFlag[] {
   const { pick, state, close, fair, probability } = chosen
   const flags: GradeFlag[] = []
   if (fair?.kind === 'improper') flags.push('method_improper')
   else if (probability === undefined && pick.options.basis !== 'price')
     flags.push('close_incomplete')
-  const moved = Math.abs(state.info.startAtSeconds - close.anchoredStartSeconds)
-  if (moved > ANCHOR_MOVED_SECONDS_MAX) flags.push('stale_anchor')
+  if (isAnchorStale(state, close)) flags.push('stale_anchor')
   if (closesDisagree(chosen)) flags.push('closes_disagree')
   if (close.isSynthetic) flags.push('synthetic')
   return flags
@@ -142,6 +145,48 @@ function resultOf(state: EventState, { key, selection }: PickRequest): PreparedR
   return { settled, score: score && `${score.home}-${score.away}` }
 }
 
+/** A quarter line by its two recorded halves; the parts that its card has in common with no other are left to the caller. */
+function prepareQuarter(
+  state: EventState,
+  pick: PickRequest,
+): Omit<GradableSelection, 'result' | 'event' | 'market'> | undefined {
+  const { key, selection, options } = pick
+  const { basis, method, reference } = options
+  if (basis === 'price') return undefined
+  const at = (by: MarginMethod) => quarterClose(state, { key, selection, reference, method: by })
+  const quarter = at(method)
+  if (quarter === undefined) return undefined
+  const { halves, odds: closing, probability } = quarter
+  const [{ close }] = halves
+  const spread = SPREAD_METHODS.map((by) => at(by)?.probability ?? probability)
+  const parts = { pick, state, close, closing, fair: undefined, probability }
+  const flags: GradeFlag[] = ['line_from_halves']
+  if (isAnchorStale(state, close)) flags.push('stale_anchor')
+  if (close.isSynthetic) flags.push('synthetic')
+  const card = {
+    ...closeOnCard(parts),
+    ...(key.line === undefined ? {} : { line: key.line }),
+    rule: 'from_both_halves',
+    halves: halves.map((half) => ({
+      line: half.close.line ?? 0,
+      odds: half.odds,
+      record: half.close.record,
+    })),
+  }
+  return {
+    kind: 'gradable',
+    closing,
+    probability,
+    booksum: undefined,
+    spread: Math.max(...spread) - Math.min(...spread),
+    fieldSize: Object.keys(close.odds).length,
+    isSynthetic: close.isSynthetic,
+    close: sharedPart(card),
+    flags,
+    lateFlags: [...flags, 'received_after_start'],
+  }
+}
+
 function prepare(state: EventState, pick: PickRequest): PreparedSelection {
   const { key, selection, options } = pick
   const common = {
@@ -151,7 +196,10 @@ function prepare(state: EventState, pick: PickRequest): PreparedSelection {
   }
   const chosen = chooseClose(state, { key, selection, reference: options.reference })
   if (chosen.kind === 'none') {
-    return { ...common, kind: 'ungradable', code: chosen.code, nearest: chosen.nearest }
+    const quarter = chosen.code === 'line_not_recorded' ? prepareQuarter(state, pick) : undefined
+    return quarter === undefined
+      ? { ...common, kind: 'ungradable', code: chosen.code, nearest: chosen.nearest }
+      : { ...common, ...quarter }
   }
   const { close, odds: closing } = chosen
   const fair = options.basis === 'price' ? undefined : fairClose(close, options.method)
@@ -209,64 +257,4 @@ export function prepareSelection(state: EventState, pick: PickRequest): Prepared
     byName.set(name, prepared)
   }
   return prepared
-}
-
-const texts = new WeakMap<object, string>()
-
-/** The text of a part that cards share and that never changes. */
-function sharedText(part: object): string {
-  let text = texts.get(part)
-  if (text === undefined) {
-    text = JSON.stringify(part)
-    texts.set(part, text)
-  }
-  return text
-}
-
-/** Marks a close as shared between cards; returns it. */
-function sharedPart(close: GradedCard['close']): GradedCard['close'] {
-  sharedText(close)
-  return close
-}
-
-/** Texts that JSON does not escape; most are. */
-const PLAIN = /^[ !#-[\]-~]*$/
-
-const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
-
-function pickText({ market, selection, event, ref }: Card['pick']): string {
-  const eventText = event === undefined ? '' : `,"event":${sharedText(event)}`
-  const refText = ref === undefined ? '' : `,"ref":${quoted(ref)}`
-  return `{"market":${quoted(market)},"selection":${quoted(selection)}${eventText}${refText}}`
-}
-
-function clvText({ price, fair, log, points, beat_close }: GradedCard['clv']): string {
-  const values = fair === undefined ? '' : `,"fair":${fair},"log":${log},"points":${points}`
-  return `{"price":${price}${values},"beat_close":${beat_close}}`
-}
-
-function takenText({ odds, text, line }: GradedCard['taken']): string {
-  return `{"odds":${odds},"text":"${text}"${line === undefined ? '' : `,"line":${line}`}}`
-}
-
-function scoreboardText(scoreboard: GradedCard['scoreboard']): string {
-  if (scoreboard.status === 'pending') return '{"status":"pending"}'
-  const { status, return_units, score } = scoreboard
-  return `{"status":"${status}","return_units":${return_units}${score === undefined ? '' : `,"score":"${score}"`}}`
-}
-
-function gradedText(card: GradedCard): string {
-  const { method_spread: spread, receipt } = card
-  return `{"outcome":"GRADED","grade":"${card.grade}","basis":"${card.basis}","pick":${pickText(card.pick)},"clv":${clvText(card.clv)},"taken":${takenText(card.taken)},"close":${sharedText(card.close)},"scoreboard":${scoreboardText(card.scoreboard)},"calibration":${sharedText(card.calibration)}${spread === undefined ? '' : `,"method_spread":${spread}`},"grade_margin":${card.grade_margin},"flags":${sharedText(card.flags)},"summary":${quoted(card.summary)},"counted":${sharedText(card.counted)}${receipt === undefined ? '' : `,"receipt":"${receipt}"`}}`
-}
-
-export function cardText(card: Card): string {
-  const isOurs = card.outcome === 'GRADED' && texts.has(card.close)
-  return isOurs ? gradedText(card) : JSON.stringify(card)
-}
-
-export function answerText(answer: Card | AuditAnswer): string {
-  if (!('picks' in answer)) return cardText(answer)
-  const { picks, ...sums } = answer
-  return `${JSON.stringify(sums).slice(0, -1)},"picks":[${picks.map(cardText).join(',')}]}`
 }

@@ -204,7 +204,7 @@ export function gradedSummary(card: {
       ? `worth ${grade.fair < 0 ? '-' : '+'}${percent(grade.fair)} at the fair close`
       : 'graded on price alone'
   const kind = isSynthetic ? 'Synthetic fixture, not a real market. ' : ''
-  return `${kind}${RESULT_WORDS[scoreboard.status]}. Taken at ${taken} against a close of ${close}: ${priceWords(grade.price)}, ${worth}. Grade ${grade.band satisfies GradeBand}.`
+  return `${kind}${RESULT_WORDS[scoreboard.status]}. Taken at ${taken} against a close of ${Number(close.toFixed(4))}: ${priceWords(grade.price)}, ${worth}. Grade ${grade.band satisfies GradeBand}.`
 }
 
 /** The message of `no_close_recorded` when only the requested book lacks a close. */

@@ -10,7 +10,7 @@ import type { PaidJob, PaymentGate, PaymentTerms, Reservation, Resumed } from '@
 import { type PaymentProblem, paidRoute } from '@tallystick/x402/fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { answerText } from '../domain/card-parts.ts'
+import { answerText } from '../domain/card-text.ts'
 import type { Grader } from '../domain/grader.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { type AuditAnswer, auditAnswerSchema } from '../wire/audit.ts'

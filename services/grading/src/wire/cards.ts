@@ -52,6 +52,8 @@ export const FLAG_MEANINGS = {
   stale_anchor: 'The start moved by more than a minute after the close was taken.',
   closes_disagree: 'Another recorded close of the market differs by more than 3 %.',
   received_after_start: 'Received after the start: graded, but never counted.',
+  line_from_halves:
+    'The close has both halves of this quarter line; it was graded from the two, by identity.',
   synthetic: 'The close is synthetic, for trying the service out.',
 } as const
 
@@ -137,6 +139,17 @@ const closeSchema = z.object({
   captured_at: z.string().nullable(),
   seconds_before_start: z.number().nullable(),
   rule: z.string(),
+  halves: z
+    .array(
+      z.object({
+        line: z.number(),
+        odds: z.number(),
+        record: z.object({ seq: z.int(), hash: z.string() }),
+      }),
+    )
+    .readonly()
+    .exactOptional()
+    .describe('Of a quarter line graded from its two recorded halves: the prices it comes from.'),
   status: z.literal('final'),
   record: z
     .object({ seq: z.int(), hash: z.string() })

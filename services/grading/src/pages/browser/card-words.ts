@@ -2,6 +2,8 @@
 import type { GradeFlag, NotCountedReason, Scoreboard, UngradedCode } from '../../wire/cards.ts'
 
 export const FLAG_WORDS: Readonly<Record<GradeFlag, string>> = {
+  line_from_halves:
+    'The close has no price of this quarter line, but of both its halves: the value follows from the two.',
   booksum_below_one:
     'The closing prices sum to less than one. The price is below its close, so the grade was held at C.',
   close_incomplete:

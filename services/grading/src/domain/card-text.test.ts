@@ -9,7 +9,7 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-import { answerText, cardText } from './card-parts.ts'
+import { answerText, cardText } from './card-text.ts'
 
 test('a card’s text equals JSON.stringify’s, whatever names and marks it holds', async () => {
   await fc.assert(

@@ -1,0 +1,63 @@
+/** Cards as JSON text. Most of a card's text is shared with other cards and written once; `JSON.stringify` says the same. */
+import type { AuditAnswer } from '../wire/audit.ts'
+import type { Card, GradedCard } from '../wire/cards.ts'
+
+const texts = new WeakMap<object, string>()
+
+/** The text of a part that cards share and that never changes. */
+function sharedText(part: object): string {
+  let text = texts.get(part)
+  if (text === undefined) {
+    text = JSON.stringify(part)
+    texts.set(part, text)
+  }
+  return text
+}
+
+/** Marks a close as shared between cards; returns it. */
+export function sharedPart(close: GradedCard['close']): GradedCard['close'] {
+  sharedText(close)
+  return close
+}
+
+/** Texts that JSON does not escape; most are. */
+const PLAIN = /^[ !#-[\]-~]*$/
+
+const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
+
+function pickText({ market, selection, event, ref }: Card['pick']): string {
+  const eventText = event === undefined ? '' : `,"event":${sharedText(event)}`
+  const refText = ref === undefined ? '' : `,"ref":${quoted(ref)}`
+  return `{"market":${quoted(market)},"selection":${quoted(selection)}${eventText}${refText}}`
+}
+
+function clvText({ price, fair, log, points, beat_close }: GradedCard['clv']): string {
+  const values = fair === undefined ? '' : `,"fair":${fair},"log":${log},"points":${points}`
+  return `{"price":${price}${values},"beat_close":${beat_close}}`
+}
+
+function takenText({ odds, text, line }: GradedCard['taken']): string {
+  return `{"odds":${odds},"text":"${text}"${line === undefined ? '' : `,"line":${line}`}}`
+}
+
+function scoreboardText(scoreboard: GradedCard['scoreboard']): string {
+  if (scoreboard.status === 'pending') return '{"status":"pending"}'
+  const { status, return_units, score } = scoreboard
+  return `{"status":"${status}","return_units":${return_units}${score === undefined ? '' : `,"score":"${score}"`}}`
+}
+
+function gradedText(card: GradedCard): string {
+  const { method_spread: spread, receipt } = card
+  return `{"outcome":"GRADED","grade":"${card.grade}","basis":"${card.basis}","pick":${pickText(card.pick)},"clv":${clvText(card.clv)},"taken":${takenText(card.taken)},"close":${sharedText(card.close)},"scoreboard":${scoreboardText(card.scoreboard)},"calibration":${sharedText(card.calibration)}${spread === undefined ? '' : `,"method_spread":${spread}`},"grade_margin":${card.grade_margin},"flags":${sharedText(card.flags)},"summary":${quoted(card.summary)},"counted":${sharedText(card.counted)}${receipt === undefined ? '' : `,"receipt":"${receipt}"`}}`
+}
+
+export function cardText(card: Card): string {
+  const isOurs = card.outcome === 'GRADED' && texts.has(card.close)
+  return isOurs ? gradedText(card) : JSON.stringify(card)
+}
+
+export function answerText(answer: Card | AuditAnswer): string {
+  if (!('picks' in answer)) return cardText(answer)
+  const { picks, ...sums } = answer
+  return `${JSON.stringify(sums).slice(0, -1)},"picks":[${picks.map(cardText).join(',')}]}`
+}
