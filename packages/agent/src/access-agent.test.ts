@@ -12,6 +12,7 @@ import {
   type StandIn,
   signedTransfer,
   startStandIn,
+  transactionOf,
 } from './access-stand-in.fixture.ts'
 import { agentSigner } from './agent-signer.ts'
 
@@ -54,7 +55,7 @@ describe('paying', () => {
     expect(outcome).toMatchObject({
       kind: 'granted',
       paidThisRequest: true,
-      payment: { amountTinybar: PRICE_TINYBAR, transaction: '0.0.1003@1763600000.000000001' },
+      payment: { amountTinybar: PRICE_TINYBAR, transaction: transactionOf(service.payments[1]) },
       metering: { callsRemaining: 19 },
       subscription: { balanceTinybar: 900_000_000n, expiresAtSeconds: 1_763_600_020 },
       resource: { hbarUsd: 0.08 },

@@ -27,7 +27,7 @@ import {
   unsignedOutcome,
 } from './access-outcome.ts'
 import { sessionFetch } from './agent-session.ts'
-import { requestPaid } from './paid-request.ts'
+import { requestPaid, type SignedPayment } from './paid-request.ts'
 import { createEvidenceReader, type PurchaseEvidence } from './purchase-evidence.ts'
 import { type WindowChange, watchWindow } from './window-watch.ts'
 
@@ -125,18 +125,21 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   const unreachable = (cause: unknown): AccessServiceUnavailable =>
     new AccessServiceUnavailable(`No access service answers at ${baseUrl}.`, { cause })
 
-  const readEvidence = createEvidenceReader({ clock, evmAddress: signer?.evmAddress ?? '' })
+  const readEvidence = createEvidenceReader(options)
+
+  let unsettled: SignedPayment | undefined
 
   async function access(): Promise<AccessOutcome> {
-    const limits = { maxPaymentTinybar, requestMs, resendMs }
+    const limits = { maxPaymentTinybar, requestMs, resendMs, unsettled }
     const payer = { url: url('access'), fetch: accessFetch, clock, network, scheme, onResend }
     const exchange = await requestPaid({ ...payer, ...limits })
     const { payment } = exchange
+    unsettled = payment ?? unsettled
     if (exchange.kind === 'answered') {
       const outcome = await answeredOutcome(exchange.response, payment)
       const evidence = await readEvidence(exchange, url('access'))
-      if (evidence !== undefined) options.keep?.(evidence)
       const isPurchase = outcome.kind === 'granted' && outcome.payment !== undefined
+      if (isPurchase) unsettled = undefined
       return await guarded(isPurchase ? { ...outcome, evidence } : outcome)
     }
     if (exchange.kind === 'unsigned') {

@@ -1,4 +1,5 @@
 // What came of a request to the access service, status by status (access.md, "Endpoints").
+import { canonicalTransactionId, parseTransactionId } from '@tallystick/x402/hedera'
 import { decodePaymentResponseHeader } from '@x402/fetch'
 import {
   type AccessStatus,
@@ -10,6 +11,7 @@ import {
 } from './access-answers.ts'
 import type { GuardFailed, GuardOutcome } from './access-contract.ts'
 import {
+  EarlierPaymentValid,
   hbarOffer,
   type PaidExchange,
   retryAfterSeconds,
@@ -45,7 +47,7 @@ export type AccessOutcome =
     }
   /** The service asks for a payment that this agent cannot make, e.g. on another network: nothing was signed. */
   | { readonly kind: 'cannot-pay'; readonly offers: readonly string[] }
-  /** The payment was refused before it moved money; a new one may be signed. */
+  /** The service refused the payment, and says that it moved no money. While it is valid, it is sent again, not replaced. */
   | { readonly kind: 'payment-refused'; readonly reason: string; readonly payment: SignedPayment }
   /** The payment may have moved money and its window is not open yet. Do not sign another: ask again later. */
   | {
@@ -142,11 +144,19 @@ function unexpectedOutcome(answer: Answer): AccessOutcome {
   return pendingOutcome(answer)
 }
 
+/** A transaction id as this package writes it, whatever the facilitator's form. */
+function idOf(transaction: string): string | undefined {
+  const id = parseTransactionId(transaction)
+  return id && canonicalTransactionId(id)
+}
+
 function settledPayment({ response, payment }: Answer) {
   const header = response.headers.get('payment-response')
   if (header === null || payment === undefined) return undefined
   try {
     const { transaction, payer = '' } = decodePaymentResponseHeader(header)
+    // Somebody else's settlement, or an earlier one's, says nothing about this payment.
+    if (idOf(transaction) !== payment.transaction) return undefined
     return { amountTinybar: payment.amountTinybar, transaction, payer }
   } catch {
     return 'unreadable'
@@ -208,6 +218,15 @@ export function unsignedOutcome(
       ({ scheme, network, asset }) => `${scheme} ${network} ${asset}`,
     )
     return { kind: 'cannot-pay', offers }
+  }
+  if (exchange.cause instanceof EarlierPaymentValid) {
+    const earlier = exchange.cause.payment
+    return {
+      kind: 'payment-pending',
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+      error: 'earlier_payment_still_valid',
+      payment: earlier,
+    }
   }
   const priceTinybar = BigInt(offer.amount)
   // within the maximum and yet unsigned: the scheme or the signer failed, which no outcome hides

@@ -3,14 +3,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Clock, signInChallenge } from '@tallystick/x402'
-import { readTransfer } from '@tallystick/x402/hedera'
+import { canonicalTransactionId, readTransfer } from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 
 export const CONTRACT = `0x${'c0'.repeat(20)}`
 export const PRICE_TINYBAR = 1_200_000_000n
 const SCHEDULE = `0x${'0'.repeat(34)}9f9174`
 
-/** What `/access` answers to one request; `hang-up` closes the connection without an answer. */
+/** In a `PAYMENT-RESPONSE`: the transaction of the payment that the request carries. */
+const PAID_HERE = 'the payment of this request'
+
+/** What `/access` answers to one request; `hang-up` closes the connection without an answer, `hang` keeps it. */
 export type Answer =
   | {
       readonly status: number
@@ -18,6 +21,7 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>
     }
   | 'hang-up'
+  | 'hang'
 
 export type StandIn = {
   readonly baseUrl: string
@@ -103,7 +107,7 @@ export function grantedBody(isPaid: boolean) {
 export function granted(isPaid: boolean): Answer {
   const settlement = {
     success: true,
-    transaction: '0.0.1003@1763600000.000000001',
+    transaction: PAID_HERE,
     network: 'hedera:testnet',
     payer: '0.0.1004',
   }
@@ -142,12 +146,25 @@ export function statusBody(change: Readonly<Record<string, unknown>> = {}) {
   }
 }
 
-function send(response: ServerResponse, answer: Answer): void {
+/** A settlement of the payment that was sent, where the test names no other. */
+function settledHere(header: string, payment: string | undefined): string {
+  const text = Buffer.from(header, 'base64').toString()
+  if (payment === undefined || !text.includes(PAID_HERE)) return header
+  return Buffer.from(text.replace(PAID_HERE, transactionOf(payment))).toString('base64')
+}
+
+function send(response: ServerResponse, answer: Answer, payment?: string): void {
+  if (answer === 'hang') return
   if (answer === 'hang-up') {
     response.socket?.destroy()
     return
   }
-  response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
+  const { 'payment-response': settled, ...headers } = answer.headers ?? {}
+  response.writeHead(answer.status, {
+    'content-type': 'application/json',
+    ...headers,
+    ...(settled !== undefined && { 'payment-response': settledHere(settled, payment) }),
+  })
   response.end(JSON.stringify(answer.body))
 }
 
@@ -174,7 +191,11 @@ export async function startStandIn(): Promise<StandIn> {
     sessions.push({ ...(proof && { proof }), ...(token && { token }) })
     const [answer] = script
     if (script.length > 1) script = script.slice(1)
-    send(response, typeof answer === 'function' ? answer() : (answer ?? 'hang-up'))
+    send(
+      response,
+      typeof answer === 'function' ? answer() : (answer ?? 'hang-up'),
+      header?.toString(),
+    )
   })
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
@@ -204,6 +225,11 @@ export function signedTransfer(header: string | undefined) {
   const reading = readTransfer(Buffer.from(String(payload['transaction']), 'base64'))
   if (reading.kind !== 'transfer') throw new Error(`no transfer: ${reading.kind}`)
   return reading.transfer
+}
+
+/** The id of the transfer that a payment header signs. */
+export function transactionOf(header: string | undefined): string {
+  return canonicalTransactionId(signedTransfer(header).transactionId)
 }
 
 /** A clock in which every wait is over at once; `waitsMs` keeps what was asked for. */

@@ -41,7 +41,7 @@ afterEach(async () => {
 })
 
 const withToken = (answer: Answer, token: string): Answer =>
-  answer === 'hang-up' ? answer : { ...answer, headers: { 'access-token': token } }
+  typeof answer === 'string' ? answer : { ...answer, headers: { 'access-token': token } }
 
 const verdictOf = (proof: string | undefined) =>
   judgeSignIn(proof ?? '', {

@@ -13,6 +13,7 @@ export {
   type StatusOutcome,
 } from './access-outcome.ts'
 export { AccountUnknown, agentSigner, resolveAccountId } from './agent-signer.ts'
+export { moneySentence } from './money-sentence.ts'
 export type { SignedPayment } from './paid-request.ts'
 export type { PurchaseEvidence } from './purchase-evidence.ts'
 export { renewedPeriods, systemClock, type WindowChange } from './window-watch.ts'

@@ -1,6 +1,7 @@
 // One request through the official `@x402/fetch`, and whether it signed a payment. The official client sends its payment
 // once: after a 502 money may have moved, and at the next 402 it would sign a second payment. So the `fetch` that it gets
 // resends a paid request, byte for byte, while the service cannot say what became of the payment (X9).
+import { isDeepStrictEqual } from 'node:util'
 import { type Clock, namePayment, PAYMENT_IDENTIFIER } from '@tallystick/x402'
 import { canonicalTransactionId, HBAR_ASSET, readTransfer } from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
@@ -34,6 +35,8 @@ export type SignedPayment = {
   readonly transaction: string
   /** Account that is debited, `0.0.x`. */
   readonly payer: string
+  /** Until when anyone who holds it can submit it, Unix seconds. */
+  readonly validUntilSeconds: number
   /** What was accepted of the challenge. */
   readonly accepted: PaymentRequirements
   /** The name of the request, if the seller takes names (X17). */
@@ -55,6 +58,8 @@ type PaidRequestOptions = {
   /** How long one payment is resent, milliseconds, from its first sending. */
   readonly resendMs: number
   readonly requestMs: number
+  /** Signed for an earlier request and not known to be settled: while it is valid, no other is signed beside it. */
+  readonly unsettled?: SignedPayment | undefined
   /** The request's name, where the seller takes names (X17); a new one unless stated. */
   readonly identifier?: string | undefined
   /** Called before each resend. */
@@ -115,11 +120,14 @@ function signedPayment(header: string): SignedPayment {
   const identifier = namedSchema.safeParse(extensions?.[PAYMENT_IDENTIFIER]).data?.info.id
   const { amount, payTo } = accepted
   const common = { amountTinybar: BigInt(amount), payTo, accepted, identifier, header }
-  if (reading.kind !== 'transfer') return { ...common, transaction: '', payer: '' }
-  const { lines, transactionId } = reading.transfer
+  if (reading.kind !== 'transfer')
+    return { ...common, transaction: '', payer: '', validUntilSeconds: 0 }
+  const { lines, transactionId, validDurationSeconds } = reading.transfer
+  const validUntilSeconds = Number(transactionId.validStartSeconds + validDurationSeconds)
   const debited = lines.find(({ amountTinybar }) => amountTinybar < 0n)?.account
   const payer = debited?.kind === 'number' ? debited.accountId : ''
-  return { ...common, transaction: canonicalTransactionId(transactionId), payer }
+  const transaction = canonicalTransactionId(transactionId)
+  return { ...common, transaction, payer, validUntilSeconds }
 }
 
 /** `fetch` with a time limit that notes the payment which passes through it. */
@@ -130,7 +138,12 @@ function tracingFetch(options: PaidRequestOptions, trace: Trace): typeof globalT
     if (header !== null && trace.payment === undefined) {
       trace.payment = signedPayment(header)
     }
-    return await options.fetch(request, { signal: AbortSignal.timeout(options.requestMs) })
+    // A redirect would carry a payment, or take the price, to and from another host.
+    const redirect = 'manual'
+    return await options.fetch(request, {
+      redirect,
+      signal: AbortSignal.timeout(options.requestMs),
+    })
   }
 }
 
@@ -150,6 +163,8 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
       scheme: scheme.scheme,
       async createPaymentPayload(version, requirements, context) {
         try {
+          const again = payloadAgain(options, requirements)
+          if (again !== undefined) return { x402Version: version, payload: again }
           return await scheme.createPaymentPayload(version, requirements, context)
         } catch (error) {
           trace.failure = error
@@ -164,6 +179,28 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
   return new x402HTTPClient(client).onPaymentRequired(async ({ paymentRequired }) => {
     trace.challenge = paymentRequired
   })
+}
+
+/** The service asks for another payment than the one that it may still submit: two could be taken for one thing. */
+export class EarlierPaymentValid extends Error {
+  override readonly name = 'EarlierPaymentValid'
+  readonly payment: SignedPayment
+
+  constructor(payment: SignedPayment) {
+    super('an earlier payment can still be submitted')
+    this.payment = payment
+  }
+}
+
+/** The earlier payment's payload, if that is what is asked for again. Throws EarlierPaymentValid if it is not. */
+function payloadAgain(
+  { clock, unsettled }: PaidRequestOptions,
+  asked: PaymentRequirements,
+): Record<string, unknown> | undefined {
+  if (unsettled === undefined) return undefined
+  if (clock.unixMs() / 1_000 > unsettled.validUntilSeconds) return undefined
+  if (!isDeepStrictEqual(unsettled.accepted, asked)) throw new EarlierPaymentValid(unsettled)
+  return decodePaymentSignatureHeader(unsettled.header).payload
 }
 
 /** Sends a GET and pays once if asked and allowed to. Never signs twice. */

@@ -48,7 +48,7 @@ const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 /** A challenge with a signed offer, for a seller that takes names. */
 function signedChallenge(): Answer {
   const plain = challenge()
-  if (plain === 'hang-up') throw new Error('no challenge')
+  if (typeof plain === 'string') throw new Error('no challenge')
   const { accepts, ...body } = plain.body as Json & { accepts: readonly never[] }
   const url = `${service.baseUrl}/api/svc/access`
   const resource = { ...(body['resource'] as Json), url }
@@ -73,7 +73,7 @@ const receipted =
       { payer, resourceUrl: `${service.baseUrl}/api/svc/access` },
     )
     const answer = granted(true)
-    if (answer === 'hang-up') throw new Error('no answer')
+    if (typeof answer === 'string') throw new Error('no answer')
     return { ...answer, headers: { 'payment-response': base64(settlement) } }
   }
 

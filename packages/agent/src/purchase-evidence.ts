@@ -32,20 +32,21 @@ type EvidenceReader = (
   url: string,
 ) => Promise<PurchaseEvidence | undefined>
 
-/** Reads the evidence of paid exchanges; undefined for one that signed nothing. Never throws. */
+/** Reads the evidence of paid exchanges and hands it to `keep`; undefined for one that signed nothing. */
 export function createEvidenceReader(options: {
   readonly clock: Clock
-  /** The payer's EVM address, one of the names that a receipt may give it. */
-  readonly evmAddress: string
+  readonly signer?: { readonly evmAddress: string } | undefined
+  readonly keep?: ((evidence: PurchaseEvidence) => void) | undefined
 }): EvidenceReader {
-  const { clock, evmAddress } = options
+  const { clock, keep, signer } = options
   const verifier = createReceiptVerifier({ clock })
   return async ({ challenge, payment, response }, url) => {
     if (payment === undefined) return undefined
     const { accepted, amountTinybar, identifier, payer, payTo, transaction } = payment
-    const settlement = settlementOf(response)
-    const own = { calledUrl: url, network: accepted.network, payers: [payer, evmAddress] }
-    return {
+    // A receipt may name the payer by its account or by its address.
+    const payers = [payer, signer?.evmAddress ?? payer]
+    const own = { calledUrl: url, network: accepted.network, payers, transaction }
+    const evidence = {
       atSeconds: Math.floor(clock.unixMs() / 1_000),
       url,
       amountTinybar,
@@ -53,8 +54,10 @@ export function createEvidenceReader(options: {
       transaction,
       identifier,
       offer: await verifier.offer(challenge, { accepted, calledUrl: url }),
-      receipt: await verifier.receipt(settlement, { ...own, transaction }),
+      receipt: await verifier.receipt(settlementOf(response), own),
     }
+    keep?.(evidence)
+    return evidence
   }
 }
 

@@ -5,6 +5,7 @@ import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessStatus } from '../access-answers.ts'
 import type { CancelOutcome, GuardFailed, GuardOutcome, TopUpOutcome } from '../access-contract.ts'
 import type { AccessOutcome, StatusOutcome } from '../access-outcome.ts'
+import { moneySentence } from '../money-sentence.ts'
 import type { PurchaseEvidence } from '../purchase-evidence.ts'
 
 const ZERO_ADDRESS = /^0x0{40}$/
@@ -37,23 +38,10 @@ export type Outcome = AccessOutcome | StatusOutcome | CancelOutcome | TopUpOutco
 
 type Granted = Extract<AccessOutcome, { kind: 'granted' }>
 
-/** Who paid for the call, as far as the service says. */
-function paidLine({ payment, signedPayment, paidThisRequest }: Granted): string {
-  if (payment !== undefined) {
-    return `Paid ${formatHbar(payment.amountTinybar)} from ${payment.payer}: ${payment.transaction}`
-  }
-  if (paidThisRequest) return 'The window was opened by a payment that was found on the ledger.'
-  if (signedPayment === undefined) {
-    return 'The window is open: no payment was signed and nothing was paid.'
-  }
-  const { amountTinybar, transaction } = signedPayment
-  return `The window is open. A payment of ${formatHbar(amountTinybar)} was signed, and the service does not say that it took it; the ledger shows: ${transaction}`
-}
-
 function grantedLines(granted: Granted): readonly string[] {
   const { subscription, metering } = granted
   const lines = [
-    paidLine(granted),
+    moneySentence(granted),
     `It is open for ${Math.ceil(subscription.secondsRemaining)} s more, until ${timeOfDay(subscription.expiresAtSeconds)}; ${formatHbar(subscription.balanceTinybar)} are left for renewals.`,
   ]
   if (metering?.callsRemaining !== undefined) {
@@ -126,11 +114,12 @@ export function outcomeLines(outcome: Outcome, agent: string): readonly string[]
       return [
         'The service takes no payment that this agent can make. It offers:',
         ...outcome.offers.map((offer) => `  ${offer}`),
+        moneySentence(outcome),
       ]
     case 'payment-refused':
       return [
-        `The payment of ${formatHbar(outcome.payment.amountTinybar)} was refused: ${outcome.reason}.`,
-        'It moved no money.',
+        `The payment was refused (${outcome.reason}); the service says that it moved no money.`,
+        moneySentence(outcome),
       ]
     case 'payment-pending':
       return [

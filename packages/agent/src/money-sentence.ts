@@ -1,0 +1,48 @@
+// What an agent knows of its money after a call, in one sentence. It claims nothing that only the service said.
+import { formatHbar } from '@tallystick/x402/hedera'
+import type { AccessOutcome } from './access-outcome.ts'
+import type { SignedPayment } from './paid-request.ts'
+
+const NOTHING = 'No payment was signed and nothing was paid.'
+
+/** The payment and how long anyone who holds it can still submit it. */
+function outstanding({ amountTinybar, transaction, validUntilSeconds }: SignedPayment): string {
+  const until = new Date(validUntilSeconds * 1_000).toLocaleTimeString('en-GB')
+  return `${formatHbar(amountTinybar)}, which can be submitted until ${until}; the ledger shows: ${transaction}`
+}
+
+/** One sentence on the money of a call of the paid resource; a call that threw signed nothing. */
+export function moneySentence(outcome: AccessOutcome): string {
+  switch (outcome.kind) {
+    case 'granted': {
+      const { paidThisRequest, payment, signedPayment } = outcome
+      if (payment !== undefined)
+        return `Paid ${formatHbar(payment.amountTinybar)} from ${payment.payer}: ${payment.transaction}`
+      if (signedPayment !== undefined) {
+        const { amountTinybar, transaction } = signedPayment
+        return `The window is open. A payment of ${formatHbar(amountTinybar)} was signed, and the service does not say that it took it; the ledger shows: ${transaction}`
+      }
+      return paidThisRequest
+        ? 'The window was opened by a payment that was found on the ledger.'
+        : 'The window is open: no payment was signed and nothing was paid.'
+    }
+    case 'payment-refused':
+      return `The service refused a payment of ${outstanding(outcome.payment)}`
+    case 'payment-pending':
+      return outcome.payment === undefined
+        ? 'No payment was signed; the service is still looking for an earlier one on the ledger.'
+        : `It is not known whether a payment moved money: ${outstanding(outcome.payment)}`
+    case 'proof-needed':
+      return outcome.payment === undefined
+        ? NOTHING
+        : `The service took no proof and says nothing of a payment of ${outstanding(outcome.payment)}`
+    case 'payment-needed':
+    case 'cannot-pay':
+    case 'quota-spent':
+    case 'too-many-requests':
+    case 'unavailable':
+      return NOTHING
+    default:
+      return outcome satisfies never
+  }
+}
