@@ -4,6 +4,8 @@ import { accessWindowAbi } from '@tallystick/contracts'
 import { type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { systemClock } from '@tallystick/service-kit'
 import { createPublicClient, http, numberToHex } from 'viem'
+import { createLedgerFacts } from '../../../services/access/src/adapters/ledger-facts.ts'
+import { createRelay } from '../../../services/access/src/adapters/relay.ts'
 import { createViemUsageLedger } from '../../../services/access/src/adapters/viem-usage-ledger.ts'
 import { deployAccessWindow } from '../../../services/access/src/command/deploy.ts'
 import type {
@@ -49,6 +51,7 @@ const callOf = (
   windowStartsAtSeconds: windowExpiresAtSeconds - PERIOD_SECONDS,
   callsAllowed,
   callsUsedInRead: 0,
+  readAtMs: Date.now(),
 })
 
 async function receipted(recorder: UsageRecorder): Promise<void> {
@@ -125,8 +128,17 @@ async function measureQuota(agentCount: number): Promise<Costs> {
         return callOf(agent, Number(expiresAt), CALLS_ALLOWED)
       }),
     )
+    const clock = systemClock
+    const relay = createRelay({ url: rpcUrl, clock })
+    const facts = createLedgerFacts({ relay, clock })
     const recorder = createUsageRecorder({
-      ledger: createViemUsageLedger({ rpcUrl, chainId, contract, privateKey: key.privateKey }),
+      ledger: createViemUsageLedger({
+        relay,
+        facts,
+        chainId,
+        contract,
+        privateKey: key.privateKey,
+      }),
       clock: systemClock,
       recorderCount: 1,
     })
@@ -163,7 +175,7 @@ function countingLedger(): UsageLedger {
       signed.set(hash, entries)
       return { nonce: at, gasPriceWeibar, rawTransaction: hash, hash }
     },
-    async send(hash) {
+    async send({ rawTransaction: hash }) {
       nonce += 1
       const counts = (signed.get(hash) ?? []).map(({ agent, windowExpiresAtSeconds, calls }) => {
         const callsUsed = (used.get(agent) ?? 0) + calls

@@ -2,6 +2,7 @@
  * JSON over HTTP with Node's own client, which costs a third of `fetch` here: 55 µs of CPU against 180 µs for a JSON-RPC
  * call. Connections belong to Node's global agents, so the process's proxy settings apply.
  */
+import { isUtf8 } from 'node:buffer'
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
@@ -131,7 +132,9 @@ function readAnswer(response: IncomingMessage, bytesMax: number): Promise<JsonAn
     if (status >= 300 && status < 400)
       return nonsense(new Error(`redirected with status ${status}`))
     try {
-      const json: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+      const body = Buffer.concat(chunks)
+      if (!isUtf8(body)) throw new Error('answer is not UTF-8')
+      const json: unknown = JSON.parse(body.toString('utf8'))
       resolve({ kind: 'answered', status, json, serverSeconds: serverSecondsOf(response) })
     } catch (cause) {
       nonsense(cause)

@@ -117,7 +117,10 @@ describe('A3: price change and pause', () => {
     await asOwner(stack, { functionName: 'setOffer', args: [200_000_000n, 600, 20, 1] })
     try {
       const other = await stack.agent('new-price')
-      expect((await here.call(other.evmAddress)).body.accepts?.[0]?.amount).toBe('800000000')
+      await until(async () => {
+        const { accepts } = (await here.call(other.evmAddress)).body
+        return accepts?.[0]?.amount === '800000000'
+      })
       expect((await here.send(agent.evmAddress, header)).body.subscription.balanceTinybar).toBe(
         '900000000',
       )

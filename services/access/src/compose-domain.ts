@@ -2,7 +2,7 @@
 import { createMemoryReservationStore, createPaymentGate, timedScheme } from '@tallystick/x402'
 import { paymentReference } from '@tallystick/x402/hedera'
 import { type AccessConfig, alertLimits } from './config.ts'
-import { createReaper, createSubscriptions } from './domain/access-window.ts'
+import { createReaper } from './domain/access-window.ts'
 import { type AgentGuardDeps, createAgentGuard } from './domain/agent-guard.ts'
 import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
 import { createCreditSweep } from './domain/credit-sweep.ts'
@@ -12,6 +12,7 @@ import { createSalesStops } from './domain/sales-stops.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
 import { createSellerAccount } from './domain/seller-account.ts'
 import { createSellerAlerts, readSellerFigures } from './domain/seller-alerts.ts'
+import { createSubscriptions } from './domain/subscriptions.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** At the signal to stop, payments in flight get this long; then their requests are answered as pending. */
@@ -44,10 +45,11 @@ export function composeDomain(
   const { config, ledgerClock } = options
   const { observeGate, verified } = options.telemetry
   const { clock, network } = given
+  const subscriptions = createSubscriptions(given)
   const parts: AccessParts = {
     ...given,
     scheme: timedScheme(given.scheme, { nowMs: () => performance.now(), hear: verified }),
-    subscriptions: createSubscriptions(given),
+    subscriptions,
   }
   const { alerts, account } = composeSeller(given, config)
   const reservations = createMemoryReservationStore({ clock })
@@ -87,5 +89,5 @@ export function composeDomain(
     guard: createAgentGuard({ ...given, terms }),
     paymentReference: (transactionId) => paymentReference(transactionId).hash,
   })
-  return { account, alerts, callAccess, gate, reaper, stops, sweep }
+  return { account, alerts, callAccess, gate, reaper, stops, subscriptions, sweep }
 }

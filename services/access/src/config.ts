@@ -97,6 +97,11 @@ export const accessConfigSchema = z
     LEDGER_RPC_URL: httpUrlField()
       .prefault('http://127.0.0.1:7546')
       .describe('JSON-RPC of the ledger.'),
+    RELAY_CALLS_PER_MINUTE: integerField({ min: 0, max: 1_000_000 })
+      .optional()
+      .describe(
+        'Contract reads, and requests of several reads, that the relay takes of this process in a minute; 0 is no limit. Without it 100, as Hedera’s relay has it for free, and of a relay on this machine, or whose host has a name without a dot, no limit.',
+      ),
     LEDGER_CHAIN_ID: integerField({ min: 1, max: 999_999_999_999 })
       .prefault('296')
       .describe('Chain id that the ledger must have.'),
@@ -177,6 +182,20 @@ export const accessConfigSchema = z
   })
 
 export type AccessConfig = z.output<typeof accessConfigSchema>
+
+/** What Hedera's relay takes of one address: tier 1 of its docs/rate-limiting.md. */
+const FREE_RELAY_CALLS_PER_MINUTE = 100
+
+/** 0 is no limit. */
+export function relayCallsPerMinute({
+  RELAY_CALLS_PER_MINUTE: configured,
+  LEDGER_RPC_URL: url,
+}: Pick<AccessConfig, 'RELAY_CALLS_PER_MINUTE' | 'LEDGER_RPC_URL'>): number {
+  if (configured !== undefined) return configured
+  // Of this machine, or of a network of containers.
+  const isLocal = /^(127\.|\[::1\]|[^.]+$)/.test(new URL(url).hostname)
+  return isLocal ? 0 : FREE_RELAY_CALLS_PER_MINUTE
+}
 
 const HOUR_MS = 3_600_000
 

@@ -13,17 +13,18 @@ import {
 import type { FastifyBaseLogger } from 'fastify'
 import { privateKeyToAddress } from 'viem/accounts'
 import { type AlertWebhook, createAlertWebhook } from './adapters/alert-webhook.ts'
-import { createReadingClient, createSendingClient } from './adapters/ledger-client.ts'
+import { createLedgerFacts, type LedgerFacts } from './adapters/ledger-facts.ts'
 import { createMirrorPaymentLog } from './adapters/mirror-payment-log.ts'
 import { createMirrorSellerHistory } from './adapters/mirror-seller-history.ts'
 import { createLedgerConditions, createUpstreamResource } from './adapters/paid-resource.ts'
+import { createRelay } from './adapters/relay.ts'
 import { createSessionKeys, sessionKeyOf } from './adapters/session-keys.ts'
 import { createViemAccessContract } from './adapters/viem-access-contract.ts'
 import { createViemContractSender } from './adapters/viem-contract-sender.ts'
 import { createViemUsageLedger, readRecorderGas } from './adapters/viem-usage-ledger.ts'
 import { buildAccessApp } from './app.ts'
 import { composeDomain } from './compose-domain.ts'
-import { type AccessConfig, keyHex } from './config.ts'
+import { type AccessConfig, keyHex, relayCallsPerMinute } from './config.ts'
 import { readStatus } from './domain/access-answers.ts'
 import { type Hex, ZERO_ADDRESS } from './domain/access-window.ts'
 import { createCallRate } from './domain/call-rate.ts'
@@ -32,6 +33,7 @@ import type { ReportAccessEvent, UsageEventListener } from './domain/events.ts'
 import { createLedgerClock } from './domain/ledger-clock.ts'
 import type { AccessPorts, PaidResourceReader } from './domain/ports.ts'
 import { afterPreviousContracts } from './domain/previous-contracts.ts'
+import { createRelayBudget } from './domain/relay-budget.ts'
 import { createUsageRecorder } from './domain/usage-recorder.ts'
 import { homePage, llmsNotes } from './pages/home-page.ts'
 import { createTelemetry } from './telemetry.ts'
@@ -101,7 +103,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     metricsToken: config.METRICS_TOKEN,
     ...domain,
-    readStatus: (agent) => readStatus(parts, agent),
+    readStatus: (agent) => readStatus({ ...parts, ...domain }, agent),
     logger,
     registry,
     home: () =>
@@ -142,9 +144,11 @@ function atMost(clock: Clock, work: Promise<void>): Promise<void> {
 function connectPorts(options: ConnectOptions): AccessPorts {
   const { config, clock, onUsageEvent: onEvent } = options
   const { NETWORK: network, LEDGER_CHAIN_ID: chainId, LEDGER_RPC_URL: rpcUrl } = config
-  const client = createReadingClient(rpcUrl)
+  const budget = createRelayBudget({ clock, callsPerMinute: relayCallsPerMinute(config) })
+  const relay = createRelay({ url: rpcUrl, clock, onCalls: (methods) => budget.spent(methods) })
+  const facts = createLedgerFacts({ relay, clock })
   const contractAt = (address: AccessConfig['ACCESS_CONTRACT']) =>
-    createViemAccessContract({ client, chainId, address })
+    createViemAccessContract({ relay, clock, chainId, address })
   const contract = afterPreviousContracts(
     contractAt(config.ACCESS_CONTRACT),
     (config.PREVIOUS_CONTRACTS ?? []).map(contractAt),
@@ -155,6 +159,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
   const accounts = createMirrorAccountDirectory({ mirror, clock })
   const facilitator = createHttpFacilitator({ url: config.FACILITATOR_URL, clock })
   return {
+    budget,
     contract,
     facilitator,
     feePayers: createFeePayerDirectory({
@@ -174,7 +179,8 @@ function connectPorts(options: ConnectOptions): AccessPorts {
       clock: options.paymentClock,
     }),
     sender: createViemContractSender({
-      client: createSendingClient(rpcUrl),
+      relay,
+      facts,
       chainId,
       contract,
       privateKey: keyHex(config.PAY_TO_KEY),
@@ -182,7 +188,8 @@ function connectPorts(options: ConnectOptions): AccessPorts {
     }),
     usage: createUsageRecorder({
       ledger: createViemUsageLedger({
-        rpcUrl,
+        relay,
+        facts,
         chainId,
         // Without a contract no call gets as far as being recorded.
         contract: config.ACCESS_CONTRACT ?? ZERO_ADDRESS,
@@ -202,19 +209,19 @@ function connectPorts(options: ConnectOptions): AccessPorts {
         payTo: config.PAY_TO,
       }),
     recorder: recorder.toLowerCase() as Hex,
-    recorderGas: () => readRecorderGas(client, recorder),
-    resource: connectResource(options, client),
+    recorderGas: () => readRecorderGas(facts, recorder),
+    resource: connectResource(options, facts),
   }
 }
 
 function connectResource(
   { config, clock }: ConnectOptions,
-  client: ReturnType<typeof createReadingClient>,
+  facts: LedgerFacts,
 ): PaidResourceReader {
   const { RESOURCE_URL: url, RESOURCE_TIMEOUT_MS: timeoutMs, NETWORK: network } = config
   return url === undefined
-    ? createLedgerConditions({ client, network, clock })
-    : createUpstreamResource({ url, timeoutMs })
+    ? createLedgerConditions({ facts, network, clock })
+    : createUpstreamResource({ url, timeoutMs, clock })
 }
 
 function connectAlertWebhook({ config, clock, report }: ConnectOptions): AlertWebhook | undefined {

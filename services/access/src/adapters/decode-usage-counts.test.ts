@@ -1,7 +1,8 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { encodeAbiParameters, encodeEventTopics, type Hex } from 'viem'
 import { expect, test } from 'vitest'
-import { type CountLog, decodeUsageCounts } from './viem-usage-ledger.ts'
+import type { LedgerLog } from './contract-calls.ts'
+import { decodeUsageCounts } from './viem-usage-ledger.ts'
 
 const CONTRACT: Hex = '0xABCDEF0000000000000000000000000000000001'
 const AGENT: Hex = '0x00000000000000000000000000000000000a11ce'
@@ -9,7 +10,7 @@ const ENDS_AT = 1_800_000_000
 
 type CountName = 'UsageRecorded' | 'UsageRefused' | 'UsageLate'
 
-function countLog(eventName: CountName, calls: number, address: Hex = CONTRACT): CountLog {
+function countLog(eventName: CountName, calls: number, address: Hex = CONTRACT): LedgerLog {
   const [selector] = encodeEventTopics({ abi: accessWindowAbi, eventName })
   return {
     address,
@@ -32,7 +33,7 @@ test('recorded, refused and late are told apart, in the order of the logs', () =
 test('another contract’s events, and other events, count nothing; the case of an address says nothing', () => {
   const stranger: Hex = '0x0000000000000000000000000000000000000bad'
   const [selector] = encodeEventTopics({ abi: accessWindowAbi, eventName: 'SubscriptionOpened' })
-  const other: CountLog = { ...countLog('UsageRecorded', 1), topics: [selector] }
+  const other: LedgerLog = { ...countLog('UsageRecorded', 1), topics: [selector] }
   const own = countLog('UsageRecorded', 1, CONTRACT.toLowerCase() as Hex)
   expect(decodeUsageCounts([countLog('UsageRecorded', 9, stranger), other, own], CONTRACT)).toEqual(
     [{ kind: 'recorded', ...window, callsUsed: 1 }],

@@ -1,13 +1,12 @@
-import { accessWindowAbi } from '@tallystick/contracts'
-import {
-  type Abi,
-  createPublicClient,
-  encodeFunctionData,
-  http,
-  type PublicClient,
-  type Transport,
-} from 'viem'
+/**
+ * The ledger as the seller's command reaches it: viem's clients, whose errors are told to a person. The service itself goes
+ * through relay.ts.
+ */
+import { accessWindowAbi, exchangeRateAbi } from '@tallystick/contracts'
+import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
+import { type Abi, createPublicClient, encodeFunctionData, http, type PublicClient } from 'viem'
 import type { Hex } from '../domain/access-window.ts'
+import { EXCHANGE_RATE_ADDRESS, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 
 /** Reads take well under a second, 3 s on a busy relay; beyond this the ledger counts as unreachable. */
 const READ_LIMIT_MS = 5_000
@@ -18,52 +17,16 @@ const READ_RETRIES = 1
 /** Hedera's relay answers a send only after consensus, 3–8 s; twice that is a dead endpoint. */
 const SEND_LIMIT_MS = 15_000
 
-/** Reads in one request: half of what Hedera's relay takes at most, so that an answer stays small. */
-const BATCH_READS_MAX = 50
-
 /** A JSON-RPC client for reads. It connects to nothing yet. */
 export function createReadingClient(rpcUrl: string): PublicClient {
   return createPublicClient({
-    transport: gathered(rpcUrl, { timeout: READ_LIMIT_MS, retryCount: READ_RETRIES }),
+    transport: http(rpcUrl, { timeout: READ_LIMIT_MS, retryCount: READ_RETRIES }),
   })
-}
-
-type HttpLimits = { readonly timeout: number; readonly retryCount: number }
-
-/**
- * Sends a read at once while none is under way, and gathers those that come meanwhile into JSON-RPC batches: a lone call
- * waits for nobody, and under load a read costs half the CPU.
- */
-function gathered(rpcUrl: string, limits: HttpLimits): Transport {
-  const alone = http(rpcUrl, limits)
-  const together = http(rpcUrl, { ...limits, batch: { batchSize: BATCH_READS_MAX, wait: 0 } })
-  return (config) => {
-    const [single, batched] = [alone(config), together(config)]
-    let underWay = 0
-    const request: typeof single.request = async (call, options) => {
-      const { request: send } = underWay === 0 ? single : batched
-      underWay += 1
-      try {
-        return await send(call, options)
-      } finally {
-        underWay -= 1
-      }
-    }
-    return { ...single, request }
-  }
 }
 
 /** A JSON-RPC client for sending, which never sends twice: a second send of taken bytes reads like a lost nonce. */
 export function createSendingClient(rpcUrl: string): PublicClient {
   return createPublicClient({ transport: http(rpcUrl, { timeout: SEND_LIMIT_MS, retryCount: 0 }) })
-}
-
-/** JSON-RPC counts value and gas price in weibar, the ledger and its contracts in tinybar. */
-export const WEIBAR_PER_TINYBAR = 10_000_000_000n
-
-/** Price offered for a quoted one: a tenth more outlives a rising quote, and the network charges its own price anyway. */
-export function offeredGasPrice(quotedWeibar: bigint): bigint {
-  return (quotedWeibar * 11n) / 10n
 }
 
 /**
@@ -117,67 +80,25 @@ export async function revertOf(
   }
 }
 
-/** Whether the ledger answered that there is no such contract: a call that returned no data. */
-export function isNoContract(error: unknown): boolean {
-  return [...causes(error)].some(
-    ({ name }) => name === 'ContractFunctionZeroDataError' || name === 'AbiDecodingZeroDataError',
-  )
-}
-
-/** Whether a receipt or transaction is simply not there yet. */
-export function isNotFound(error: unknown): boolean {
-  return [...causes(error)].some(
-    (cause) =>
-      cause.name === 'TransactionReceiptNotFoundError' || cause.name === 'TransactionNotFoundError',
-  )
-}
-
 /**
- * What a ledger said to `eth_sendRawTransaction`, read in one place for both keys that send: payTo's (ordered-sender.ts)
- * and the recorder's (viem-usage-ledger.ts).
+ * Gas limit of a transaction that may arm a renewal, as the contract reckons it from the dollar price of a `scheduleCall`
+ * and the gas price that it saw last: an estimate is wrong for calls that schedule. Only what is used is charged. Throws
+ * viem's errors.
  */
-
-/** How a transaction was refused; `wrong-nonce` leaves open which way, `unclear` whether it was refused at all. */
-type SendRefusal =
-  | 'already-known'
-  | 'nonce-too-low'
-  | 'nonce-too-high'
-  | 'wrong-nonce'
-  | 'gas-price-too-low'
-  | 'insufficient-funds'
-  | 'unclear'
-
-/**
- * The words of Hedera's relay (packages/relay/src/lib/errors/JsonRpcError.ts, codes 32001, 32002, -32009, -32000) and of
- * its consensus nodes (WRONG_NONCE, INSUFFICIENT_PAYER_BALANCE, INSUFFICIENT_TX_FEE), then those of other clients.
- */
-const REFUSALS: readonly (readonly [RegExp, SendRefusal])[] = [
-  [/already known|known transaction|DUPLICATE_TRANSACTION/i, 'already-known'],
-  [/nonce too low/i, 'nonce-too-low'],
-  [/nonce too high/i, 'nonce-too-high'],
-  [/WRONG_NONCE/, 'wrong-nonce'],
-  [/below configured minimum gas price|INSUFFICIENT_TX_FEE|underpriced/i, 'gas-price-too-low'],
-  [/insufficient funds|INSUFFICIENT_PAYER_BALANCE/i, 'insufficient-funds'],
-]
-
-/** Reads a failed send. Only what the ledger itself said counts, not what a client makes of it. */
-export function sendRefusal(error: unknown): SendRefusal {
-  const said = saidByLedger(error)
-  for (const [words, refusal] of REFUSALS) if (words.test(said)) return refusal
-  return 'unclear'
+export async function readArmingGas(client: PublicClient, address: Hex): Promise<bigint> {
+  const [transactionGas] = await client.readContract({
+    address,
+    abi: accessWindowAbi,
+    functionName: 'armingGas',
+  })
+  return transactionGas
 }
 
-/** The nonce that the ledger says it wants, where it says one. */
-export function expectedNonce(error: unknown): number | undefined {
-  const [, nonce] = /(?:current|expected) nonce:?\s*(\d+)/i.exec(saidByLedger(error)) ?? []
-  return nonce === undefined ? undefined : Number(nonce)
-}
-
-/** viem keeps the ledger's own words in `details`, whether they came with HTTP 200 or with an error status. */
-function saidByLedger(error: unknown): string {
-  const words: string[] = []
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('details' in cause && typeof cause.details === 'string') words.push(cause.details)
-  }
-  return words.join('\n')
-}
+/** What one HBAR is worth, 1e-8 of a US cent. Throws viem's errors. */
+export const readTinycentsPerHbar = (client: PublicClient): Promise<bigint> =>
+  client.readContract({
+    address: EXCHANGE_RATE_ADDRESS,
+    abi: exchangeRateAbi,
+    functionName: 'tinybarsToTinycents',
+    args: [TINYBAR_PER_HBAR],
+  })

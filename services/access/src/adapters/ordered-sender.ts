@@ -4,17 +4,14 @@
  * is asked for anew. What a transaction means is the caller's business.
  */
 import { type Clock, pause } from '@tallystick/service-kit'
-import { keccak256, type PublicClient, type TransactionReceipt } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../domain/access-window.ts'
+import { keptRead } from '../domain/kept-read.ts'
 import { ChainUnavailable } from '../domain/ports.ts'
-import {
-  expectedNonce,
-  isNotFound,
-  offeredGasPrice,
-  sendRefusal,
-  WEIBAR_PER_TINYBAR,
-} from './ledger-client.ts'
+import type { LedgerLog } from './contract-calls.ts'
+import { type LedgerFacts, quantity, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
+import { transactionSigner } from './legacy-transaction.ts'
+import type { Relay } from './relay.ts'
+import { expectedNonce, sendRefusal } from './send-refusal.ts'
 
 /** Tries for one transaction, each with a nonce read anew: two replicas that race collide a few times at most. */
 const SEND_TRIES = 8
@@ -22,11 +19,15 @@ const SEND_TRIES = 8
 /** Pause before the nonce is read again, milliseconds: a few blocks of a local ledger, a tenth of the mirror's lag. */
 const NONCE_PAUSE_MS = 500
 
+/** A nonce that was read ahead serves so long, milliseconds: a settlement's time. One that is past is asked for anew. */
+const NONCE_MS = 10_000
+
 /** A receipt shows after 3–10 s; a transaction without one by then was lost to a nonce gap. */
 const RECEIPT_LIMIT_MS = 25_000
 
-/** Between two looks at a receipt, milliseconds. */
-const RECEIPT_POLL_MS = 250
+/** First pause between two looks at a receipt, doubled up to the next constant: the relay answers a send once it has it. */
+const RECEIPT_POLL_MS = 500
+const RECEIPT_POLL_MS_MAX = 2_000
 
 type OutgoingCall = {
   readonly to: Hex
@@ -36,70 +37,123 @@ type OutgoingCall = {
 }
 
 type OrderedSenderOptions = {
-  readonly client: PublicClient
+  readonly relay: Relay
+  readonly facts: Pick<LedgerFacts, 'gasPriceWeibar'>
   readonly chainId: number
   readonly privateKey: Hex
   readonly clock: Clock
 }
 
+/** What is read of a receipt. */
+export type LedgerReceipt = {
+  readonly transactionHash: Hex
+  readonly status: 'success' | 'reverted'
+  readonly logs: readonly LedgerLog[]
+}
+
+/** The receipt of a transaction, undefined while it has none. Throws the relay's errors. */
+export async function readReceipt(
+  relay: Pick<Relay, 'read'>,
+  transactionHash: Hex,
+): Promise<LedgerReceipt | undefined> {
+  const answer = await relay.read('eth_getTransactionReceipt', [transactionHash])
+  if (answer === null) return undefined
+  const { logs, status } = answer as { readonly logs?: unknown; readonly status?: unknown }
+  if (!Array.isArray(logs)) throw new TypeError('the relay answered no receipt')
+  return {
+    transactionHash,
+    status: status === '0x1' ? 'success' : 'reverted',
+    logs: logs as readonly LedgerLog[],
+  }
+}
+
+/** The nonce that the ledger expects next of an account, without pending transactions. Throws the relay's errors. */
+export async function readNonce(relay: Pick<Relay, 'read'>, account: Hex): Promise<number> {
+  return Number(quantity(await relay.read('eth_getTransactionCount', [account, 'latest'])))
+}
+
+/** Price offered for a quoted one: a tenth more outlives a rising quote, and the network charges its own price anyway. */
+export function offeredGasPrice(quotedWeibar: bigint): bigint {
+  return (quotedWeibar * 11n) / 10n
+}
+
 export function createOrderedSender(options: OrderedSenderOptions) {
-  const { client, chainId, clock } = options
-  const account = privateKeyToAccount(options.privateKey)
+  const { relay, facts, chainId, clock } = options
+  const signer = transactionSigner(options.privateKey)
   let nextNonce: number | undefined
+  const ledgerNonce = keptRead({
+    clock,
+    keptMs: NONCE_MS,
+    read: () => readNonce(relay, signer.address),
+  })
   let queue: Promise<unknown> = Promise.resolve()
 
-  const gasPriceWeibar = async (): Promise<bigint> => offeredGasPrice(await client.getGasPrice())
+  const forgetNonce = (): void => {
+    nextNonce = undefined
+    ledgerNonce.forget()
+  }
 
   const submit = async (call: OutgoingCall): Promise<Hex> => {
     for (let attempt = 1; ; attempt += 1) {
-      const nonce = nextNonce ?? (await client.getTransactionCount({ address: account.address }))
-      const serialized = await account.signTransaction({
-        type: 'legacy',
+      const [nonce, gasPrice] = await Promise.all([
+        nextNonce ?? ledgerNonce(),
+        facts.gasPriceWeibar(),
+      ])
+      const { rawTransaction, hash } = signer.sign({
         chainId,
         nonce,
         to: call.to,
         data: call.data,
-        value: call.valueTinybar * WEIBAR_PER_TINYBAR,
+        valueWeibar: call.valueTinybar * WEIBAR_PER_TINYBAR,
         gas: call.gas,
-        gasPrice: await gasPriceWeibar(),
+        gasPriceWeibar: offeredGasPrice(gasPrice),
       })
       try {
-        await client.sendRawTransaction({ serializedTransaction: serialized })
+        await relay.send(rawTransaction)
         nextNonce = nonce + 1
-        return keccak256(serialized)
+        return hash
       } catch (error) {
         const refusal = sendRefusal(error)
         nextNonce = expectedNonce(error)
+        ledgerNonce.forget()
         // Bytes that may have been taken are waited for like those that were.
-        if (refusal === 'already-known' || refusal === 'unclear') return keccak256(serialized)
+        if (refusal === 'already-known' || refusal === 'unclear') return hash
         if (refusal === 'insufficient-funds' || attempt >= SEND_TRIES) throw error
+        if (refusal === 'gas-price-too-low') facts.gasPriceWeibar.forget()
         if (nextNonce === undefined) await pause(clock, NONCE_PAUSE_MS)
       }
     }
   }
 
-  const awaitReceipt = async (hash: Hex): Promise<TransactionReceipt | undefined> => {
+  const awaitReceipt = async (hash: Hex): Promise<LedgerReceipt | undefined> => {
     const untilMs = clock.unixMs() + RECEIPT_LIMIT_MS
-    for (;;) {
+    for (let pollMs = RECEIPT_POLL_MS; ; pollMs = Math.min(2 * pollMs, RECEIPT_POLL_MS_MAX)) {
+      const isLast = clock.unixMs() >= untilMs
       try {
-        return await client.getTransactionReceipt({ hash })
+        const receipt = await readReceipt(relay, hash)
+        if (receipt !== undefined) return receipt
       } catch (error) {
-        if (clock.unixMs() >= untilMs) {
-          nextNonce = undefined
-          if (isNotFound(error)) return undefined
+        if (isLast) {
+          forgetNonce()
           throw error
         }
       }
-      await pause(clock, RECEIPT_POLL_MS)
+      if (isLast) {
+        forgetNonce()
+        return undefined
+      }
+      await pause(clock, pollMs)
     }
   }
 
   return {
-    address: account.address.toLowerCase() as Hex,
-    /** The price that a transaction sent now offers per gas, weibar. */
-    gasPriceWeibar,
+    address: signer.address,
+    /** Reads ahead what the next transaction needs. Never rejects. */
+    async warm(): Promise<void> {
+      if (nextNonce === undefined) await ledgerNonce().catch(() => undefined)
+    },
     /** Sends and waits. `undefined`: no receipt in time, the caller looks what became of it. Throws ChainUnavailable. */
-    async send(call: OutgoingCall): Promise<TransactionReceipt | undefined> {
+    async send(call: OutgoingCall): Promise<LedgerReceipt | undefined> {
       const submitted = queue.then(() => submit(call))
       queue = submitted.catch(() => undefined)
       try {

@@ -1,77 +1,57 @@
-import { type Clock, readLimited } from '@tallystick/service-kit'
-import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
-import type { PublicClient } from 'viem'
+import type { Clock } from '@tallystick/service-kit'
+import { fetchJson } from '@tallystick/x402'
+import { keptRead } from '../domain/kept-read.ts'
 import { type PaidResourceReader, ResourceUnavailable } from '../domain/ports.ts'
-import { WEIBAR_PER_TINYBAR } from './ledger-client.ts'
+import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 
-/** Hedera's exchange-rate system contract (HIP-475). */
-const EXCHANGE_RATE_ADDRESS = '0x0000000000000000000000000000000000000168'
+/** Conditions so old are read anew, milliseconds: a ledger's block takes about two seconds. */
+const KEPT_MS = 2_000
 
-const exchangeRateAbi = [
-  {
-    type: 'function',
-    name: 'tinybarsToTinycents',
-    stateMutability: 'view',
-    inputs: [{ name: 'tinybars', type: 'uint256' }],
-    outputs: [{ name: 'tinycents', type: 'uint256' }],
-  },
-] as const
+/** Conditions so old are shown while they are read anew, milliseconds: a mirror node lags as much. They tell their second. */
+const SHOWN_MS = 10_000
 
-/** What one HBAR is worth, 1e-8 of a US cent. Throws viem's errors. */
-export const readTinycentsPerHbar = (client: PublicClient): Promise<bigint> =>
-  client.readContract({
-    address: EXCHANGE_RATE_ADDRESS,
-    abi: exchangeRateAbi,
-    functionName: 'tinybarsToTinycents',
-    args: [TINYBAR_PER_HBAR],
-  })
-
-/** Conditions read once serve the calls of this long, milliseconds: a ledger's block takes about two seconds. */
-const KEPT_MS = 1_000
-
-/** Reads the default resource (A13) from the chain: the ledger's block with its time, gas price and HBAR rate. */
+/** The default resource (A13): the ledger's block with its time, gas price and HBAR rate. */
 export function createLedgerConditions(options: {
-  readonly client: PublicClient
+  readonly facts: LedgerFacts
   readonly network: string
   readonly clock: Clock
 }): PaidResourceReader {
-  const { client, network, clock } = options
-  let kept: { readonly untilMs: number; readonly conditions: Promise<unknown> } | undefined
+  const { clock, facts, network } = options
+  let last: { readonly atMs: number; readonly conditions: unknown } | undefined
 
-  const readConditions = async (): Promise<unknown> => {
-    try {
-      const [block, gasPriceWeibar, tinycentsPerHbar] = await Promise.all([
-        client.getBlock(),
-        client.getGasPrice(),
-        readTinycentsPerHbar(client),
-      ])
-      return {
-        network,
-        block: {
-          number: Number(block.number),
-          hash: block.hash,
-          timestamp: Number(block.timestamp),
-        },
-        gasPriceTinybar: (gasPriceWeibar / WEIBAR_PER_TINYBAR).toString(),
-        usdPerHbar: usdText(tinycentsPerHbar),
-        readAt: Math.floor(clock.unixMs() / 1000),
+  const ask = keptRead({
+    clock,
+    keptMs: KEPT_MS,
+    async read(): Promise<unknown> {
+      try {
+        const atMs = clock.unixMs()
+        const [block, gasPriceWeibar, tinycentsPerHbar] = await Promise.all([
+          facts.latestBlock(),
+          facts.gasPriceWeibar(),
+          facts.tinycentsPerHbar(),
+        ])
+        const conditions = {
+          network,
+          block,
+          gasPriceTinybar: (gasPriceWeibar / WEIBAR_PER_TINYBAR).toString(),
+          usdPerHbar: usdText(tinycentsPerHbar),
+          readAt: Math.floor(atMs / 1000),
+        }
+        last = { atMs, conditions }
+        return conditions
+      } catch (error) {
+        throw new ResourceUnavailable('the ledger’s conditions could not be read', { cause: error })
       }
-    } catch (error) {
-      throw new ResourceUnavailable('the ledger’s conditions could not be read', { cause: error })
-    }
-  }
-
+    },
+  })
   return {
-    read() {
-      if (kept === undefined || kept.untilMs <= clock.unixMs()) {
-        const conditions = readConditions()
-        const entry = { untilMs: clock.unixMs() + KEPT_MS, conditions }
-        kept = entry
-        conditions.catch(() => {
-          if (kept === entry) kept = undefined
-        })
-      }
-      return kept.conditions
+    warm: () => void ask().catch(() => undefined),
+    async read() {
+      const asked = ask()
+      if (last === undefined || clock.unixMs() - last.atMs > SHOWN_MS) return asked
+      // A failure is told once these are too old.
+      asked.catch(() => undefined)
+      return last.conditions
     },
   }
 }
@@ -89,23 +69,16 @@ const BODY_BYTES_MAX = 1_048_576
 export function createUpstreamResource(options: {
   readonly url: string
   readonly timeoutMs: number
+  readonly clock: Clock
 }): PaidResourceReader {
   return {
     async read() {
-      try {
-        const response = await fetch(options.url, {
-          signal: AbortSignal.timeout(options.timeoutMs),
-          headers: { accept: 'application/json' },
-          redirect: 'error',
-        })
-        if (!response.ok) throw new Error(`the upstream answered ${response.status}`)
-        const bytes = await readLimited(response.body, BODY_BYTES_MAX)
-        if (bytes === 'too_large')
-          throw new Error(`the upstream sent more than ${BODY_BYTES_MAX} bytes`)
-        return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
-      } catch (error) {
-        throw new ResourceUnavailable('the resource could not be read', { cause: error })
-      }
+      const answer = await fetchJson({ ...options, bytesMax: BODY_BYTES_MAX })
+      if (answer.kind !== 'answered')
+        throw new ResourceUnavailable('the resource could not be read', { cause: answer.cause })
+      if (answer.status < 200 || answer.status > 299)
+        throw new ResourceUnavailable(`the upstream answered ${answer.status}`)
+      return answer.json
     },
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { expectedNonce, sendRefusal } from './ledger-client.ts'
+import { expectedNonce, sendRefusal } from './send-refusal.ts'
 
 /** As viem tells it: the ledger's words in `details` of a cause, and the request in every message. */
 const said = (details: string): Error =>

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ResourceUnavailable } from '../domain/ports.ts'
 import { createUpstreamResource } from './paid-resource.ts'
@@ -27,7 +28,9 @@ const json =
 describe('A13: the JSON of an upstream', () => {
   test('is passed on as it is', async () => {
     const url = await upstream(json('{"wind":[1,2.5,null]}'))
-    expect(await createUpstreamResource({ url, timeoutMs: 1_000 }).read()).toEqual({
+    expect(
+      await createUpstreamResource({ url, timeoutMs: 1_000, clock: systemClock }).read(),
+    ).toEqual({
       wind: [1, 2.5, null],
     })
   })
@@ -47,8 +50,8 @@ describe('A13: the JSON of an upstream', () => {
     ['silence', () => undefined],
   ])('%s is ResourceUnavailable', async (_what, listener) => {
     const url = await upstream(listener)
-    await expect(createUpstreamResource({ url, timeoutMs: 100 }).read()).rejects.toBeInstanceOf(
-      ResourceUnavailable,
-    )
+    await expect(
+      createUpstreamResource({ url, timeoutMs: 100, clock: systemClock }).read(),
+    ).rejects.toBeInstanceOf(ResourceUnavailable)
   })
 })

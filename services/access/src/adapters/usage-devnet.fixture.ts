@@ -1,6 +1,7 @@
 // A local ledger with the access contract and agents whose windows are open, for the tests of the metering.
 import { accessWindowAbi, accessWindowBytecode } from '@tallystick/contracts'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
+import { systemClock } from '@tallystick/service-kit'
 import {
   createPublicClient,
   createWalletClient,
@@ -12,7 +13,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { hederaTestnet } from 'viem/chains'
 import type { UsageLedger } from '../domain/usage-ledger.ts'
 import type { UsageCall } from '../domain/usage-recorder.ts'
-import { WEIBAR_PER_TINYBAR } from './ledger-client.ts'
+import { createLedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
+import { createRelay } from './relay.ts'
 import { createViemUsageLedger } from './viem-usage-ledger.ts'
 
 /** 1 HBAR. */
@@ -58,7 +60,7 @@ export async function startUsageDevnet(options: {
     recorderKeys: recorders.map(({ privateKey }) => privateKey),
     ledgerOf: (recorderAt = 0) =>
       createViemUsageLedger({
-        rpcUrl: devnet.rpcUrl,
+        ...connectRelay(devnet.rpcUrl),
         chainId: devnet.chainId,
         contract,
         privateKey: recorders[recorderAt]?.privateKey ?? '0x',
@@ -70,6 +72,7 @@ export async function startUsageDevnet(options: {
       return agent
     },
     async callOf(agent) {
+      const readAtMs = Date.now()
       const window = await owner.client.readContract({
         address: contract,
         abi: accessWindowAbi,
@@ -82,6 +85,7 @@ export async function startUsageDevnet(options: {
         windowStartsAtSeconds: Number(window.expiresAt) - window.periodSeconds,
         callsAllowed: window.callsAllowed,
         callsUsedInRead: window.callsUsed,
+        readAtMs,
       }
     },
     receiptOf: (hash) => owner.client.waitForTransactionReceipt({ hash: hash as Hex }),
@@ -147,4 +151,10 @@ function createOwner(devnet: Devnet, { privateKey }: DevnetAccount) {
       await succeeded(hash)
     },
   }
+}
+
+/** The relay in real time, and what is asked of it alike. */
+export function connectRelay(url: string) {
+  const relay = createRelay({ url, clock: systemClock })
+  return { relay, facts: createLedgerFacts({ relay, clock: systemClock }) }
 }

@@ -146,7 +146,7 @@ describe('the recorder on devnet', () => {
       nonce: await ledger.readNonce(),
       gasPriceWeibar: 2n * (await ledger.quoteGasPriceWeibar()),
     })
-    expect(await ledger.send(signed.rawTransaction)).toEqual({ kind: 'accepted' })
+    expect(await ledger.send(signed)).toEqual({ kind: 'accepted' })
     const { status, gasUsed } = await network.receiptOf(signed.hash)
     expect(status).toBe('success')
     expect(await Promise.all(agents.map(usedOf))).toEqual(agents.map(() => 1))

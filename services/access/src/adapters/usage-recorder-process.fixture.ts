@@ -3,12 +3,13 @@
 import { systemClock } from '@tallystick/service-kit'
 import { createUsageRecorder } from '../domain/usage-recorder.ts'
 import type { RecorderPlan } from './recorder-child.fixture.ts'
+import { connectRelay } from './usage-devnet.fixture.ts'
 import { createViemUsageLedger } from './viem-usage-ledger.ts'
 
 const plan = JSON.parse(process.argv[2] ?? '') as RecorderPlan
 const { agent, windowExpiresAtSeconds, callsAllowed } = plan
 
-const ledger = createViemUsageLedger({ ...plan, chainId: 296 })
+const ledger = createViemUsageLedger({ ...plan, ...connectRelay(plan.rpcUrl), chainId: 296 })
 const recorder = createUsageRecorder({
   ledger,
   clock: systemClock,
@@ -17,11 +18,13 @@ const recorder = createUsageRecorder({
 
 async function callUntilSpent(): Promise<void> {
   for (;;) {
+    const readAtMs = Date.now()
     const outcome = await recorder.record({
       agent,
       windowExpiresAtSeconds,
       windowStartsAtSeconds: 0,
       callsAllowed,
+      readAtMs,
       callsUsedInRead: (await ledger.readCallsUsed({ agent, windowExpiresAtSeconds })) ?? 0,
     })
     process.stdout.write(

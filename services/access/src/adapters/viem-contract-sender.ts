@@ -1,27 +1,32 @@
 /** Writes to the access contract from payTo's key: forwarded purchases, and renewals armed anew. */
-import { accessWindowAbi } from '@tallystick/contracts'
 import type { Clock } from '@tallystick/service-kit'
-import { type PublicClient, parseEventLogs, type TransactionReceipt } from 'viem'
 import { type AccessWindow, type Hex, ledgerSeconds } from '../domain/access-window.ts'
+import { keptRead } from '../domain/kept-read.ts'
 import {
   type AccessContract,
   ChainUnavailable,
   ContractAbsent,
   type ContractSender,
+  type Offer,
   type OpenOutcome,
   type PurchaseOrder,
   type RearmOutcome,
   type Rehearsal,
 } from '../domain/ports.ts'
-import { contractTransaction, revertOf, WEIBAR_PER_TINYBAR } from './ledger-client.ts'
-import { createOrderedSender } from './ordered-sender.ts'
-import { readArmingGas } from './viem-access-contract.ts'
+import { contractEvents, contractTransaction, readView, revertOf } from './contract-calls.ts'
+import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
+import { createOrderedSender, type LedgerReceipt, offeredGasPrice } from './ordered-sender.ts'
+import type { Relay } from './relay.ts'
 
 /** Sends of one order: the second follows a lost nonce, the third a race with another replica. */
 const OPEN_TRIES = 3
 
+/** The contract reckons its gas from a price that it sees at each transaction; the margin is in it already. */
+const ARMING_GAS_MS = 10_000
+
 type ViemContractSenderOptions = {
-  readonly client: PublicClient
+  readonly relay: Relay
+  readonly facts: LedgerFacts
   readonly chainId: number
   readonly contract: AccessContract
   /** payTo's key. */
@@ -30,35 +35,66 @@ type ViemContractSenderOptions = {
 }
 
 export function createViemContractSender(options: ViemContractSenderOptions): ContractSender {
-  const { client, contract } = options
+  const { clock, contract, facts, relay } = options
   const sender = createOrderedSender(options)
+  const balance = facts.balanceTinybar(sender.address)
+  const armingGas = keptRead({
+    clock,
+    keptMs: ARMING_GAS_MS,
+    read: async () => {
+      const at = { contract: addressOf(contract), functionName: 'armingGas' } as const
+      const [transactionGas] = await readView(relay, at)
+      return transactionGas
+    },
+  })
 
   /** What one forward may use of gas now, and what payTo must hold for it. */
   const forwardGasNow = async (): Promise<{ readonly gas: bigint; readonly tinybar: bigint }> => {
-    const [gas, gasPrice] = await Promise.all([
-      readArmingGas(client, addressOf(contract)),
-      sender.gasPriceWeibar(),
-    ])
-    return { gas, tinybar: forwardGas(gas, gasPrice) }
+    const [gas, gasPrice] = await Promise.all([armingGas(), facts.gasPriceWeibar()])
+    return { gas, tinybar: forwardGas(gas, offeredGasPrice(gasPrice)) }
   }
 
-  /** Runs `openPaid` with its value without sending it (A3). Throws viem's error where the ledger does not answer. */
+  /** Runs `openPaid` with its value without sending it (A3). Throws the relay's error where the ledger does not answer. */
   const rehearse = async (order: PurchaseOrder): Promise<GasRehearsal> => {
-    const { address: account } = sender
-    const address = addressOf(contract)
-    const { gas, tinybar: gasTinybar } = await forwardGasNow()
-    const held = (await client.getBalance({ address: account })) / WEIBAR_PER_TINYBAR
+    const rehearsal = await rehearseOnce(order)
+    if (rehearsal.kind !== 'float-low') return rehearsal
+    // By a balance that may be two seconds old.
+    balance.forget()
+    return rehearseOnce(order)
+  }
+
+  const rehearseOnce = async (order: PurchaseOrder): Promise<GasRehearsal> => {
+    const between = { account: sender.address, address: addressOf(contract) }
+    const [{ gas, tinybar }, held, trial] = await Promise.all([
+      forwardGasNow(),
+      balance(),
+      revertOf(relay, between, openPaidCall(order)).then(
+        (reason) => ({ reason }),
+        (failure: unknown) => ({ failure }),
+      ),
+    ])
     // First: a node that checks the balance refuses the call itself, in words of its own.
-    if (held < order.valueTinybar + gasTinybar) return { kind: 'float-low' }
-    const reason = await revertOf(client, { account, address }, openPaidCall(order, gas))
+    if (held < order.valueTinybar + tinybar) return { kind: 'float-low' }
+    if ('failure' in trial) throw trial.failure
+    const { reason } = trial
     if (reason === undefined) return { kind: 'ready', gas }
     if (reason === 'AccessWindow_PaymentAlreadyUsed') return { kind: 'already-used' }
     return { kind: 'refused', reason }
   }
 
+  /** What this process has sent changes what is kept. */
+  const send: typeof sender.send = async (call) => {
+    try {
+      return await sender.send(call)
+    } finally {
+      balance.forget()
+      contract.wrote()
+    }
+  }
+
   /** Undefined where it was sent and its fate is not known, or where it lost a race: the next rehearsal tells. */
   const attemptOpen = async (order: PurchaseOrder): Promise<OpenOutcome | undefined> => {
-    const rehearsal = await rehearse(order)
+    const [rehearsal, offers] = await Promise.all([rehearse(order), contract.offers()])
     switch (rehearsal.kind) {
       case 'already-used':
         return { ...rehearsal, agent: (await contract.paymentOf(order.paymentReference)).agent }
@@ -67,11 +103,10 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
       case 'float-low':
         throw new ChainUnavailable('payTo holds less than a purchase and the gas of its forward')
       case 'ready': {
-        const receipt = await sender.send(
-          contractTransaction(addressOf(contract), openPaidCall(order, rehearsal.gas)),
-        )
+        const call = { ...openPaidCall(order), gas: rehearsal.gas }
+        const receipt = await send(contractTransaction(addressOf(contract), call))
         if (receipt?.status !== 'success') return undefined
-        return openingOf(receipt, order, options)
+        return openingOf(receipt, order, { ...options, offers })
       }
       default:
         return rehearsal satisfies never
@@ -80,11 +115,10 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
 
   const rearm: ContractSender['rearm'] = async (agent, how) => {
     const address = addressOf(contract)
-    const gas = await readArmingGas(client, address)
-    const call = { functionName: how, args: [agent], valueTinybar: 0n, gas }
-    const revert = await revertOf(client, { account: sender.address, address }, call)
+    const call = { functionName: how, args: [agent], valueTinybar: 0n, gas: await armingGas() }
+    const revert = await revertOf(relay, { account: sender.address, address }, call)
     if (revert !== undefined) return { kind: 'left' }
-    const receipt = await sender.send(contractTransaction(address, call))
+    const receipt = await send(contractTransaction(address, call))
     return receipt?.status === 'success' ? rearmingOf(receipt, address) : { kind: 'left' }
   }
 
@@ -93,10 +127,10 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
     rehearse: (order) => named(() => rehearse(order)),
     openPaid: (order) => named(() => untilDefinite(() => attemptOpen(order))),
     rearm: (agent, how) => named(() => rearm(agent, how)),
-    floatTinybar: () =>
-      named(
-        async () => (await client.getBalance({ address: sender.address })) / WEIBAR_PER_TINYBAR,
-      ),
+    async warm() {
+      await Promise.allSettled([forwardGasNow(), balance(), sender.warm()])
+    },
+    floatTinybar: () => named(balance),
     forwardGasTinybar: () => named(async () => (await forwardGasNow()).tinybar),
     close: () => sender.close(),
   }
@@ -133,16 +167,10 @@ async function named<Result>(run: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** The access contract's own events of a receipt. */
-const eventsOf = (receipt: TransactionReceipt, address: Hex) =>
-  parseEventLogs({ abi: accessWindowAbi, logs: receipt.logs }).filter(
-    (log) => log.address.toLowerCase() === address.toLowerCase(),
-  )
-
 /** What a `reap` or `poke` came to; without an event of its own, a renewal was pending already. */
-function rearmingOf(receipt: TransactionReceipt, address: Hex): RearmOutcome {
+function rearmingOf(receipt: LedgerReceipt, address: Hex): RearmOutcome {
   const { transactionHash } = receipt
-  for (const log of eventsOf(receipt, address)) {
+  for (const log of contractEvents(receipt.logs, address)) {
     if (log.eventName !== 'RenewalNotArmed') continue
     return { kind: 'not-armed', transactionHash, code: Number(log.args.responseCode) }
   }
@@ -154,14 +182,17 @@ function rearmingOf(receipt: TransactionReceipt, address: Hex): RearmOutcome {
  * top-up leaves the window as it was, though cancelled no more, so that there a read supplies what the event does not say.
  */
 async function openingOf(
-  receipt: TransactionReceipt,
+  receipt: LedgerReceipt,
   order: PurchaseOrder,
-  { contract, clock }: ViemContractSenderOptions,
+  known: Pick<ViemContractSenderOptions, 'contract' | 'clock'> & {
+    readonly offers: readonly Offer[]
+  },
 ): Promise<Extract<OpenOutcome, { kind: 'opened' }>> {
+  const { clock, contract, offers } = known
   const { transactionHash } = receipt
-  for (const log of eventsOf(receipt, addressOf(contract))) {
+  for (const log of contractEvents(receipt.logs, addressOf(contract))) {
     if (log.eventName === 'SubscriptionOpened') {
-      const offer = (await contract.offers())[log.args.offerId]
+      const offer = offers[log.args.offerId]
       if (offer === undefined) break
       const window: AccessWindow = {
         exists: true,
@@ -193,9 +224,9 @@ async function openingOf(
   throw new ChainUnavailable('the receipt of a purchase does not say what it opened')
 }
 
-function openPaidCall({ valueTinybar, paidAtSeconds, ...order }: PurchaseOrder, gas: bigint) {
+function openPaidCall({ valueTinybar, paidAtSeconds, ...order }: PurchaseOrder) {
   const purchase = { ...order, paidAtSeconds: BigInt(paidAtSeconds) }
-  return { functionName: 'openPaid', args: [purchase], valueTinybar, gas }
+  return { functionName: 'openPaid', args: [purchase], valueTinybar }
 }
 
 /** Gas of one forward at a price, tinybar: what must be held, not what is charged. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isNoContract, isNotFound, revertName } from './ledger-client.ts'
+import { revertName } from './ledger-client.ts'
 
 const named = (name: string, fields: object = {}): Error =>
   Object.assign(new Error(name), { name, ...fields })
@@ -12,13 +12,5 @@ describe('what viem’s errors mean', () => {
     expect(revertName(new Error('outer', { cause }))).toBe('AccessWindow_NotOverdue')
     expect(revertName(named('ContractFunctionRevertedError'))).toBe('reverted')
     expect(revertName(new Error('fetch failed'))).toBeUndefined()
-  })
-
-  test('no contract and no receipt are told from a failure', () => {
-    for (const name of ['ContractFunctionZeroDataError', 'AbiDecodingZeroDataError'])
-      expect(isNoContract(new Error('outer', { cause: named(name) }))).toBe(true)
-    expect(isNoContract(new Error('timeout'))).toBe(false)
-    expect(isNotFound(named('TransactionReceiptNotFoundError'))).toBe(true)
-    expect(isNotFound(new Error('timeout'))).toBe(false)
   })
 })

@@ -4,20 +4,8 @@
  * repetition are decided in domain/usage-recorder.ts.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
-import {
-  decodeAbiParameters,
-  encodeFunctionData,
-  getAbiItem,
-  type Hex,
-  keccak256,
-  type Log,
-  type PublicClient,
-  parseTransaction,
-  prepareEncodeFunctionData,
-  toEventSelector,
-  toHex,
-} from 'viem'
-import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { getAbiItem, toEventSelector, toFunctionSelector } from 'viem'
+import type { Hex } from '../domain/access-window.ts'
 import type {
   SignedUsage,
   UsageCount,
@@ -27,14 +15,12 @@ import type {
   UsageSendResult,
 } from '../domain/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../domain/usage-limits.ts'
-import {
-  createReadingClient,
-  createSendingClient,
-  isNotFound,
-  sendRefusal,
-  WEIBAR_PER_TINYBAR,
-} from './ledger-client.ts'
-import { readWindow } from './viem-access-contract.ts'
+import { addressWord, type LedgerLog, numberWord, readWindow } from './contract-calls.ts'
+import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
+import { type TransactionSigner, transactionSigner } from './legacy-transaction.ts'
+import { readNonce, readReceipt } from './ordered-sender.ts'
+import type { Relay } from './relay.ts'
+import { sendRefusal } from './send-refusal.ts'
 
 /** Gas of a transaction before its first entry: 21,000, the call, and a margin. */
 const BASE_GAS = 45_000n
@@ -47,7 +33,8 @@ export class UsageLedgerUnavailable extends Error {
 }
 
 type ViemUsageLedgerOptions = {
-  readonly rpcUrl: string
+  readonly relay: Relay
+  readonly facts: Pick<LedgerFacts, 'gasPriceWeibar' | 'latestBlock'>
   readonly chainId: number
   /** The access contract. */
   readonly contract: Hex
@@ -64,47 +51,52 @@ export function usageGasLimit(entryCount: number): bigint {
 export const fullBatchTinybar = (quotedWeibar: bigint): bigint =>
   (usageGasLimit(SEAL_AT_AGENTS) * GAS_PRICE_FACTOR * quotedWeibar) / WEIBAR_PER_TINYBAR
 
-/** What the recorder holds, and what it must hold for a full batch, tinybar. Throws viem's errors. */
-export async function readRecorderGas(client: PublicClient, recorder: Hex) {
+/** What the recorder holds, and what it must hold for a full batch, tinybar. Throws the relay's errors. */
+export async function readRecorderGas(facts: LedgerFacts, recorder: Hex) {
   const [held, gasPrice] = await Promise.all([
-    client.getBalance({ address: recorder }),
-    client.getGasPrice(),
+    facts.balanceTinybar(recorder)(),
+    facts.gasPriceWeibar(),
   ])
-  return { held: held / WEIBAR_PER_TINYBAR, needed: fullBatchTinybar(gasPrice) }
+  return { held, needed: fullBatchTinybar(gasPrice) }
 }
 
 /** Returns the ledger of that key. It connects to nothing yet. Every method rejects with UsageLedgerUnavailable. */
 export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLedger {
-  const { contract, chainId } = options
-  const client = createReadingClient(options.rpcUrl)
-  const sending = createSendingClient(options.rpcUrl)
-  const account = privateKeyToAccount(options.privateKey)
-  const readNonce = () =>
-    answered('the nonce could not be read', () =>
-      client.getTransactionCount({ address: account.address, blockTag: 'latest' }),
-    )
+  const { contract, facts, relay } = options
+  const signer = transactionSigner(options.privateKey)
+  const readOwnNonce = () =>
+    answered('the nonce could not be read', () => readNonce(relay, signer.address))
   return {
-    readNonce,
+    readNonce: readOwnNonce,
     quoteGasPriceWeibar: () =>
-      answered('the gas price could not be read', () => client.getGasPrice()),
-    sign: (usage) => signUsage(account, { chainId, contract, ...usage }),
-    send: (rawTransaction) => sendUsage({ client: sending, readNonce }, rawTransaction as Hex),
+      answered('the gas price could not be read', () => {
+        // It serves half a minute, so that it should be of now.
+        facts.gasPriceWeibar.forget()
+        return facts.gasPriceWeibar()
+      }),
+    sign: async (usage) => signUsage(signer, { ...usage, ...options }),
+    async send({ rawTransaction, nonce }) {
+      const refusal = await sendUsage(relay, rawTransaction)
+      if (refusal !== 'wrong-nonce') return { kind: refusal }
+      return { kind: (await readOwnNonce()) > nonce ? 'nonce-too-low' : 'nonce-too-high' }
+    },
     readReceipt: (hash) =>
-      answered('the receipt could not be read', () =>
-        readUsageReceipt(client, { contract, hash: hash as Hex }),
-      ),
+      answered('the receipt could not be read', async (): Promise<UsageReceipt> => {
+        const receipt = await readReceipt(relay, hash as Hex)
+        if (receipt === undefined) return { kind: 'pending' }
+        if (receipt.status === 'reverted') return { kind: 'reverted' }
+        return { kind: 'mined', counts: decodeUsageCounts(receipt.logs, contract) }
+      }),
     readBlockSeconds: () =>
-      answered('the latest block could not be read', async () =>
-        Number((await client.getBlock({ blockTag: 'latest' })).timestamp),
-      ),
+      answered('the latest block could not be read', async () => {
+        const { timestamp } = await facts.latestBlock()
+        return timestamp
+      }),
     readCallsUsed: ({ agent, windowExpiresAtSeconds }) =>
       answered('the usage could not be read', async () => {
-        const window = await readWindow(client, {
-          contract,
-          agent: agent as Hex,
-          atSeconds: windowExpiresAtSeconds - 1,
-        })
-        return window.expiresAt === BigInt(windowExpiresAtSeconds) ? window.callsUsed : null
+        const atSeconds = windowExpiresAtSeconds - 1
+        const window = await readWindow(relay, { contract, agent, atSeconds })
+        return window.expiresAtSeconds === windowExpiresAtSeconds ? window.callsUsed : null
       }),
   }
 }
@@ -117,111 +109,92 @@ async function answered<Answer>(what: string, ask: () => Promise<Answer>): Promi
   }
 }
 
-async function signUsage(
-  account: PrivateKeyAccount,
+function signUsage(
+  signer: TransactionSigner,
   usage: Parameters<UsageLedger['sign']>[0] & { readonly chainId: number; readonly contract: Hex },
-): Promise<SignedUsage> {
+): SignedUsage {
   const { chainId, contract, entries, nonce, gasPriceWeibar } = usage
-  // Legacy, because Hedera's block header carries a base fee that EIP-1559 estimates make nothing of.
-  const rawTransaction = await account.signTransaction({
-    type: 'legacy',
+  const signed = signer.sign({
     chainId,
     nonce,
     to: contract,
     data: encodeUsage(entries),
     gas: usageGasLimit(entries.length),
-    gasPrice: gasPriceWeibar,
+    gasPriceWeibar,
+    valueWeibar: 0n,
   })
-  return { nonce, gasPriceWeibar, rawTransaction, hash: keccak256(rawTransaction) }
+  return { nonce, gasPriceWeibar, ...signed }
 }
 
-const recordUsage = prepareEncodeFunctionData({ abi: accessWindowAbi, functionName: 'recordUsage' })
-const recordUsageBatch = prepareEncodeFunctionData({
-  abi: accessWindowAbi,
-  functionName: 'recordUsageBatch',
-})
+const selectorOf = (name: 'recordUsage' | 'recordUsageBatch') =>
+  toFunctionSelector(getAbiItem({ abi: accessWindowAbi, name }))
+const recordUsage = selectorOf('recordUsage')
+const recordUsageBatch = selectorOf('recordUsageBatch')
 
-/** One entry as `recordUsage`, any other number as `recordUsageBatch`. */
-function encodeUsage(entries: readonly UsageEntry[]): Hex {
+/** One entry as `recordUsage`, any other number as `recordUsageBatch`. A test holds both against viem's encoding. */
+export function encodeUsage(entries: readonly UsageEntry[]): Hex {
   const [first] = entries
-  return first !== undefined && entries.length === 1
-    ? encodeFunctionData({
-        ...recordUsage,
-        args: [first.agent as Hex, first.calls, BigInt(first.windowExpiresAtSeconds)],
-      })
-    : encodeFunctionData({
-        ...recordUsageBatch,
-        args: [entries.map(packUsage)],
-      })
+  if (first !== undefined && entries.length === 1) {
+    const calls = BigInt.asUintN(256, BigInt(first.calls))
+    const words = [
+      addressWord(first.agent),
+      numberWord(calls),
+      numberWord(first.windowExpiresAtSeconds),
+    ]
+    return `${recordUsage}${words.join('')}`
+  }
+  const words = [numberWord(32), numberWord(entries.length), ...entries.map(packUsage)]
+  return `${recordUsageBatch}${words.join('')}`
 }
 
 /** A word of `recordUsageBatch`: agent (160 bits, high), calls (32, two's complement), end of the window (64, low). */
-function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): Hex {
-  const packedCalls = BigInt.asUintN(32, BigInt(calls))
-  const word = (BigInt(agent) << 96n) | (packedCalls << 64n) | BigInt(windowExpiresAtSeconds)
-  return toHex(word, { size: 32 })
+function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): string {
+  const packedCalls = (calls >>> 0).toString(16).padStart(8, '0')
+  return `${agent.slice(2)}${packedCalls}${windowExpiresAtSeconds.toString(16).padStart(16, '0')}`
 }
 
+/** How the bytes were taken or refused; throws where nothing says so. */
 async function sendUsage(
-  ledger: { readonly client: PublicClient; readonly readNonce: () => Promise<number> },
-  rawTransaction: Hex,
-): Promise<UsageSendResult> {
+  relay: Relay,
+  rawTransaction: string,
+): Promise<UsageSendResult['kind'] | 'wrong-nonce'> {
   try {
-    await ledger.client.sendRawTransaction({ serializedTransaction: rawTransaction })
-    return { kind: 'accepted' }
+    await relay.send(rawTransaction)
+    return 'accepted'
   } catch (error) {
     const refusal = sendRefusal(error)
-    if (refusal === 'unclear')
+    if (refusal === 'unclear' || refusal === 'rate-limited')
       throw new UsageLedgerUnavailable('the transaction may not have arrived', { cause: error })
-    if (refusal === 'already-known') return { kind: 'accepted' }
-    if (refusal !== 'wrong-nonce') return { kind: refusal }
-    const { nonce = 0 } = parseTransaction(rawTransaction)
-    const isPast = (await ledger.readNonce()) > nonce
-    return { kind: isPast ? 'nonce-too-low' : 'nonce-too-high' }
+    return refusal === 'already-known' ? 'accepted' : refusal
   }
 }
 
-async function readUsageReceipt(
-  client: PublicClient,
-  transaction: { readonly contract: Hex; readonly hash: Hex },
-): Promise<UsageReceipt> {
-  try {
-    const receipt = await client.getTransactionReceipt({ hash: transaction.hash })
-    if (receipt.status === 'reverted') return { kind: 'reverted' }
-    return { kind: 'mined', counts: decodeUsageCounts(receipt.logs, transaction.contract) }
-  } catch (error) {
-    if (isNotFound(error)) return { kind: 'pending' }
-    throw error
-  }
-}
-
-/** What is read of a log. */
-export type CountLog = Pick<Log, 'address' | 'data' | 'topics'>
-
-/** All three have the agent as their one topic, and as their data the window's end and these calls. */
-const COUNT_CALLS = { UsageRecorded: 'uint32', UsageRefused: 'int32', UsageLate: 'int32' } as const
-
-const COUNT_NAMES = ['UsageRecorded', 'UsageRefused', 'UsageLate'] as const
-// Hashed once: viem's parseEventLogs hashes every event of the interface for each receipt, and one more for each log.
-const names = new Map(
-  COUNT_NAMES.map((name) => [toEventSelector(getAbiItem({ abi: accessWindowAbi, name })), name]),
+const names = new Map<string, UsageCount['kind']>(
+  (
+    [
+      ['UsageRecorded', 'recorded'],
+      ['UsageRefused', 'refused'],
+      ['UsageLate', 'late'],
+    ] as const
+  ).map(([name, kind]) => [toEventSelector(getAbiItem({ abi: accessWindowAbi, name })), kind]),
 )
 
-/** What a receipt's logs say was counted by `contract`, in their order; other contracts and other events are passed over. */
-export function decodeUsageCounts(logs: readonly CountLog[], contract: Hex): UsageCount[] {
+/**
+ * What a receipt's logs say was counted by `contract`, in their order; other contracts and other events are passed over.
+ * Each event has the agent as its one topic, and as its data the window's end and a number of calls of 32 bits.
+ */
+export function decodeUsageCounts(logs: readonly LedgerLog[], contract: Hex): UsageCount[] {
   const own = contract.toLowerCase()
-  return logs.flatMap(({ address, data, topics: [selector, agent] }): UsageCount[] => {
-    const name = names.get(selector ?? '0x')
-    if (name === undefined || agent === undefined || address.toLowerCase() !== own) return []
-    const [windowExpiresAt, calls] = decodeAbiParameters(
-      [{ type: 'uint64' }, { type: COUNT_CALLS[name] }],
-      data,
-    )
+  return logs.flatMap(({ address, data, topics: [selector = '', agent] }): UsageCount[] => {
+    const kind = names.get(selector)
+    if (kind === undefined || agent === undefined || address.toLowerCase() !== own) return []
     const window = {
       agent: `0x${agent.slice(-40).toLowerCase()}`,
-      windowExpiresAtSeconds: Number(windowExpiresAt),
+      windowExpiresAtSeconds: Number.parseInt(data.slice(2, 66), 16),
     }
-    if (name === 'UsageRecorded') return [{ kind: 'recorded', ...window, callsUsed: calls }]
-    return [{ kind: name === 'UsageLate' ? 'late' : 'refused', ...window, calls }]
+    const calls = Number.parseInt(data.slice(-8), 16)
+    if (kind === 'recorded') return [{ kind, ...window, callsUsed: calls }]
+    // Negative where calls were to be given back.
+    return [{ kind, ...window, calls: calls | 0 }]
   })
 }

@@ -2,7 +2,7 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
-import { readArmingGas } from '../adapters/viem-access-contract.ts'
+import { readArmingGas } from '../adapters/ledger-client.ts'
 import { slotSecondsFrom } from './deploy.ts'
 import { OFFER_REPORT_OPTIONS, readArming, reportOffer } from './offer-report.ts'
 import {

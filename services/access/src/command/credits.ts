@@ -9,8 +9,8 @@ import {
   PAYMENT_OVER_SECONDS,
   parseTransactionId,
 } from '@tallystick/x402/hedera'
-import { createReadingClient } from '../adapters/ledger-client.ts'
 import { createMirrorPaymentLog } from '../adapters/mirror-payment-log.ts'
+import { createRelay } from '../adapters/relay.ts'
 import { createViemAccessContract } from '../adapters/viem-access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
 import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
@@ -87,9 +87,9 @@ type PaymentsView = ReturnType<typeof openPayments>
 export function openPayments(config: OperatorConfig, clock: Clock) {
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
   const accounts = createMirrorAccountDirectory({ mirror, clock })
-  const client = createReadingClient(config.LEDGER_RPC_URL)
+  const relay = createRelay({ url: config.LEDGER_RPC_URL, clock })
   const contractAt = (address: Hex) =>
-    createViemAccessContract({ client, chainId: config.LEDGER_CHAIN_ID, address })
+    createViemAccessContract({ relay, clock, chainId: config.LEDGER_CHAIN_ID, address })
   return {
     mirror,
     periodsPerPurchase: config.PERIODS_PER_PURCHASE,

@@ -2,8 +2,8 @@
 import { accessWindowAbi, accessWindowRules } from '@tallystick/contracts'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { PublicClient } from 'viem'
-import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
-import { readTinycentsPerHbar } from '../adapters/paid-resource.ts'
+import { readTinycentsPerHbar } from '../adapters/ledger-client.ts'
+import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import {
   type Market,
   type OfferEconomics,

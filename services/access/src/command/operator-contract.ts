@@ -14,13 +14,9 @@ import {
   type TransactionReceipt,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import {
-  contractTransaction,
-  createSendingClient,
-  offeredGasPrice,
-  revertOf,
-  WEIBAR_PER_TINYBAR,
-} from '../adapters/ledger-client.ts'
+import { contractTransaction, createSendingClient, revertOf } from '../adapters/ledger-client.ts'
+import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
+import { offeredGasPrice } from '../adapters/ordered-sender.ts'
 import { keyHex } from '../config.ts'
 import { needed, type OperatorConfig, OperatorRefusal } from './operator-verb.ts'
 

@@ -63,17 +63,20 @@ describe('A15: deploy', () => {
   })
 
   test('a forward’s float is reckoned with the gas that the service offers', async () => {
-    const { createSendingClient } = await import('../adapters/ledger-client.ts')
+    const { createLedgerFacts } = await import('../adapters/ledger-facts.ts')
+    const { createRelay } = await import('../adapters/relay.ts')
     const { createViemContractSender } = await import('../adapters/viem-contract-sender.ts')
     const { createViemAccessContract } = await import('../adapters/viem-access-contract.ts')
-    const client = createSendingClient(stack.devnet.rpcUrl)
-    const chainId = stack.devnet.chainId
+    const { chainId, rpcUrl: url } = stack.devnet
+    const { clock, contract: address } = stack
+    const relay = createRelay({ url, clock })
     const sender = createViemContractSender({
-      client,
+      relay,
+      facts: createLedgerFacts({ relay, clock }),
       chainId,
-      contract: createViemAccessContract({ client, chainId, address: stack.contract }),
+      contract: createViemAccessContract({ relay, clock, chainId, address }),
       privateKey: stack.account('pay-to').privateKey,
-      clock: stack.clock,
+      clock,
     })
     const armingGas = {
       abi: accessWindowAbi,

@@ -1,6 +1,7 @@
 import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
-import { createSendingClient } from '../adapters/ledger-client.ts'
+import { createLedgerFacts } from '../adapters/ledger-facts.ts'
+import { createRelay } from '../adapters/relay.ts'
 import { createViemContractSender } from '../adapters/viem-contract-sender.ts'
 import { keyHex } from '../config.ts'
 import {
@@ -88,12 +89,15 @@ async function openPayment(call: OperatorCall): Promise<void> {
   if (outcome.kind === 'refunded') throw new OperatorRefusal('It was refunded and stays closed.')
   if (outcome.kind === 'refused')
     throw new OperatorRefusal(`It cannot be opened: ${outcome.reason}. Refund it instead.`)
+  const { clock } = call
+  const relay = createRelay({ url: call.config.LEDGER_RPC_URL, clock })
   const sender = createViemContractSender({
-    client: createSendingClient(call.config.LEDGER_RPC_URL),
+    relay,
+    facts: createLedgerFacts({ relay, clock }),
     chainId: call.config.LEDGER_CHAIN_ID,
     contract: view.contract,
     privateKey: keyHex(needed(call.config, 'PAY_TO_KEY')),
-    clock: call.clock,
+    clock,
   })
   try {
     const opened = await sender.openPaid(outcome.purchase.order)

@@ -3,11 +3,8 @@ import { formatHbar } from '@tallystick/x402/hedera'
 import type { Address } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  contractTransaction,
-  createSendingClient,
-  WEIBAR_PER_TINYBAR,
-} from '../adapters/ledger-client.ts'
+import { contractTransaction, createSendingClient } from '../adapters/ledger-client.ts'
+import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import {
   type DeployedStack,
   PURCHASE_TINYBAR,

@@ -1,14 +1,9 @@
 /** Builds the bodies of both routes from a window. */
-import type { Clock } from '@tallystick/service-kit'
 import type { AccessGranted, Status, Subscription, Usage } from '../wire/access-answers.ts'
-import {
-  type AccessWindow,
-  type Hex,
-  ledgerSeconds,
-  pendingSchedule,
-  secondsRemaining,
-} from './access-window.ts'
-import { type AccessContract, ContractAbsent } from './ports.ts'
+import { type AccessWindow, type Hex, pendingSchedule, secondsRemaining } from './access-window.ts'
+import type { UsageCall } from './pending-call.ts'
+import { type AccessParts, ContractAbsent } from './ports.ts'
+import type { ReadWindow } from './subscriptions.ts'
 
 function subscriptionBody(window: AccessWindow, nowSeconds: number): Subscription {
   return {
@@ -35,6 +30,16 @@ export function grantedBody({
   return { access: 'granted', paidThisRequest, subscription, why, metering, resource }
 }
 
+/** A call of the agent in that window, as the recorder takes it. */
+export const callIn = (agent: Hex, window: ReadWindow): UsageCall => ({
+  agent,
+  windowExpiresAtSeconds: window.expiresAtSeconds,
+  windowStartsAtSeconds: window.expiresAtSeconds - window.periodSeconds,
+  callsAllowed: window.callsAllowed,
+  callsUsedInRead: window.callsUsed,
+  readAtMs: window.readAtMs,
+})
+
 /** Usage of the open window; a closed one has no calls left. */
 export function usageBody(window: AccessWindow): Usage {
   return {
@@ -50,17 +55,17 @@ export function usageBody(window: AccessWindow): Usage {
  * writes nothing. Throws ChainUnavailable or ContractAbsent.
  */
 export async function readStatus(
-  deps: { readonly contract: AccessContract; readonly clock: Clock },
+  deps: Pick<AccessParts, 'contract' | 'subscriptions' | 'usage'>,
   agent: Hex,
 ): Promise<Status> {
-  const { contract, clock } = deps
+  const { contract, subscriptions, usage } = deps
   if (contract.address === undefined) throw new ContractAbsent('no contract address is configured')
   await contract.ensureDeployed()
-  const nowSeconds = ledgerSeconds(clock)
-  const [window, reserve] = await Promise.all([
-    contract.windowOf(agent, nowSeconds),
+  const [{ window: read, atSeconds: nowSeconds }, reserve] = await Promise.all([
+    subscriptions.readForPoll(agent),
     contract.renewalsReserveCanArm().catch(() => undefined),
   ])
+  const window = { ...read, callsUsed: usage.callsUsed(callIn(agent, read)) }
   const { active, ...subscription } = subscriptionBody(window, nowSeconds)
   return {
     agent,

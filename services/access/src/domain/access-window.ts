@@ -1,10 +1,10 @@
 /**
- * The window of an agent's subscription: the contract's own rule of time and money, reads of it that may lag, and the
- * background call that arms an overdue renewal anew.
+ * The window of an agent's subscription: the contract's own rule of time and money, and the background call that arms an
+ * overdue renewal anew. Windows are read in subscriptions.ts.
  */
 import { accessWindowRules } from '@tallystick/contracts'
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
-import type { AccessContract, AccessParts, Rearming } from './ports.ts'
+import type { AccessParts, Rearming } from './ports.ts'
 
 /** An EVM address or 32-byte word in lower-case hex. */
 export type Hex = `0x${string}`
@@ -82,19 +82,6 @@ export function projectWindow(window: AccessWindow, nowSeconds: number): AccessW
   }
 }
 
-/** Second until which a window is paid for, Unix seconds: periods that pass do not change it. */
-const paidUntilSeconds = (window: AccessWindow): number =>
-  window.expiresAtSeconds + window.periodsFunded * window.periodSeconds
-
-/**
- * Whether a read knows what a receipt told of a window: it is paid for as far, or was cancelled since, which takes the
- * money out.
- */
-export function isShownBy(read: AccessWindow, receipted: AccessWindow): boolean {
-  if (read.isCancelled) return read.expiresAtSeconds >= receipted.expiresAtSeconds
-  return paidUntilSeconds(read) >= paidUntilSeconds(receipted)
-}
-
 /**
  * The second at which the ledger is asked, and the one place where server time becomes ledger time: the server's
  * clock, rounded down. Reads pass it explicitly, because an `eth_call` sees the last block's time, which trails by
@@ -104,55 +91,6 @@ export function isShownBy(read: AccessWindow, receipted: AccessWindow): boolean 
  */
 export function ledgerSeconds(clock: Clock): number {
   return Math.floor(clock.unixMs() / 1000)
-}
-
-/** Reads lag behind receipts by 3–10 s on the public network; a minute is past all of it. */
-const HOLD_MS = 60_000
-
-/** Windows held at once: at one purchase a second a minute's worth is 60; beyond this the oldest is let go. */
-const HELD_MAX = 1_000
-
-type HeldWindow = { readonly window: AccessWindow; readonly untilMs: number }
-
-export type Subscriptions = ReturnType<typeof createSubscriptions>
-
-/**
- * Reads of an agent's window. What this process opened counts from its receipt on, although reads may lag behind it for
- * seconds (A5): such a window is held until a read shows it, or until reads cannot lag any more.
- */
-export function createSubscriptions({
-  contract,
-  clock,
-}: {
-  readonly contract: AccessContract
-  readonly clock: Clock
-}) {
-  const held = new BoundedMap<Hex, HeldWindow>(HELD_MAX)
-
-  /** From the contract alone. Throws ChainUnavailable or ContractAbsent. */
-  const readChain = (agent: Hex): Promise<AccessWindow> =>
-    contract.windowOf(agent, ledgerSeconds(clock))
-
-  return {
-    readChain,
-    /** The agent's window now. Throws the same. */
-    async read(agent: Hex): Promise<AccessWindow> {
-      const chain = await readChain(agent)
-      const own = held.get(agent)
-      if (own === undefined) return chain
-      if (own.untilMs < clock.unixMs() || isShownBy(chain, own.window)) {
-        held.delete(agent)
-        return chain
-      }
-      // What a receipt tells of an opening says nothing of the guard, which may have been set before.
-      const { isGuarded } = chain
-      return { ...projectWindow(own.window, ledgerSeconds(clock)), isGuarded }
-    },
-    /** Treats the agent as open until a read shows what a receipt has told. */
-    hold(agent: Hex, window: AccessWindow): void {
-      held.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
-    },
-  }
 }
 
 /** One attempt per slot in this time: what it armed is visible to reads after at most 10 s, and another costs gas. */
@@ -183,7 +121,7 @@ export type Reaper = ReturnType<typeof createReaper>
  * Arms anew, in the background, the renewal of a slot that is served: where the network never made the pending one, and
  * where a funded window has none (A7). One attempt serves every agent of the slot.
  */
-export function createReaper({ contract, sender, clock, report }: AccessParts) {
+export function createReaper({ contract, sender, subscriptions, clock, report }: AccessParts) {
   const tried = new BoundedMap<bigint, { readonly untilMs: number; readonly pauseMs: number }>(
     TRIED_MAX,
   )
@@ -199,6 +137,7 @@ export function createReaper({ contract, sender, clock, report }: AccessParts) {
       // A reaped schedule gives its lock back; a poke finds only what is free.
       if (how === 'poke' && (await contract.renewalsReserveCanArm()) === 0) return
       const outcome = await sender.rearm(agent, how)
+      subscriptions.forget(agent)
       if (outcome.kind === 'left') return
       const { transactionHash } = outcome
       if (outcome.kind === 'armed')

@@ -10,9 +10,8 @@ import type {
   Settlement,
 } from '@tallystick/x402'
 import type { AccessGranted } from '../wire/access-answers.ts'
-import { grantedBody } from './access-answers.ts'
+import { callIn, grantedBody } from './access-answers.ts'
 import {
-  type AccessWindow,
   type Hex,
   ledgerSeconds,
   type Reaper,
@@ -32,6 +31,7 @@ import {
   salesRefusal,
 } from './purchase.ts'
 import type { SalesTerms } from './sales-terms.ts'
+import type { ReadWindow } from './subscriptions.ts'
 
 export type AccessOutcome =
   | {
@@ -83,6 +83,10 @@ type AccessCall = GuardedCall & {
 /** How soon a call is worth repeating while a payment is being completed, seconds. */
 const PENDING_RETRY_SECONDS = 5
 
+/** Read of a window that serves the calls of a lease, milliseconds: a guard is noticed so late at most, beside the lag of
+ * reads, which is as long. */
+const COVERED_READ_MS = 10_000
+
 const pending = (retryAfterSeconds = PENDING_RETRY_SECONDS): AccessOutcome => ({
   kind: 'refused',
   error: 'payment_pending',
@@ -94,8 +98,13 @@ export type CallAccess = (call: AccessCall) => Promise<AccessOutcome>
 
 export function createCallAccess(deps: CallAccessDeps): CallAccess {
   const lockAgent = createAgentLock(deps.clock)
-  const readWindow = async (agent: Hex): Promise<AccessWindow> => {
-    const window = await deps.subscriptions.read(agent)
+  const readWindow = async (agent: Hex, payment: string | undefined): Promise<ReadWindow> => {
+    await deps.contract.ensureDeployed()
+    // What follows the read is asked together with it.
+    deps.resource.warm?.()
+    if (deps.subscriptions.known(agent)?.isOpen !== true) void deps.terms.warm()
+    if (payment !== undefined) void deps.sender.warm()
+    const window = await deps.subscriptions.readForCall(agent, payment !== undefined)
     deps.reaper.consider(agent, window)
     const lateSeconds = secondsPastSchedule(window, ledgerSeconds(deps.clock))
     if (lateSeconds > 0) deps.report({ kind: 'renewal-late', lateSeconds })
@@ -105,10 +114,11 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     const { agent, headers } = call
     const waitSeconds = deps.addressRate.secondsToWait(networkOf(call.clientAddress))
     if (waitSeconds !== undefined) return tooMany(deps, 'address', waitSeconds)
-    await deps.contract.ensureDeployed()
-    const window = await readWindow(agent)
-    if (window.isOpen) return serveFromWindow(deps, call, window)
+    const covered = coveredWindow(deps, agent)
+    if (covered !== undefined) return serveFromWindow(deps, call, covered)
     const payment = headers.paymentSignature ?? headers.xPayment
+    const window = await readWindow(agent, payment)
+    if (window.isOpen) return serveFromWindow(deps, call, window)
     if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
     const terms = await deps.terms.accepted()
     if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
@@ -119,11 +129,24 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
       return challenge(deps, agent, { error })
     }
     return lockAgent({ agent, payer, payment }, async (hasWaited) => {
-      const current = hasWaited ? await readWindow(agent) : window
+      const current = hasWaited ? await readWindow(agent, payment) : window
       if (current.isOpen) return serveFromWindow(deps, call, current)
       return sell(deps, call, terms)
     })
   }
+}
+
+/**
+ * The agent's open window where a lease of this process covers its next call (A18): such a call asks the ledger for nothing.
+ * A window that was open is open to its end; what an older read may not know is the guard.
+ */
+function coveredWindow(
+  { subscriptions, usage }: CallAccessDeps,
+  agent: Hex,
+): ReadWindow | undefined {
+  const window = subscriptions.known(agent, COVERED_READ_MS)
+  if (window?.isOpen !== true) return undefined
+  return usage.leasedCalls(callIn(agent, window)) > 0 ? window : undefined
 }
 
 function tooMany(
@@ -139,7 +162,7 @@ function tooMany(
 async function serveFromWindow(
   deps: CallAccessDeps,
   call: AccessCall,
-  window: AccessWindow,
+  window: ReadWindow,
 ): Promise<AccessOutcome> {
   if (!window.isGuarded) {
     const waitSeconds = deps.agentRate.secondsToWait(call.agent)
@@ -155,16 +178,10 @@ async function serveFromWindow(
 async function serveAdmitted(
   deps: CallAccessDeps,
   agent: Hex,
-  window: AccessWindow,
+  window: ReadWindow,
 ): Promise<AccessOutcome> {
   const nowSeconds = ledgerSeconds(deps.clock)
-  const call = {
-    agent,
-    windowExpiresAtSeconds: window.expiresAtSeconds,
-    windowStartsAtSeconds: window.expiresAtSeconds - window.periodSeconds,
-    callsAllowed: window.callsAllowed,
-    callsUsedInRead: window.callsUsed,
-  }
+  const call = callIn(agent, window)
   const quotaSpent = {
     kind: 'refused',
     error: 'quota_exhausted',

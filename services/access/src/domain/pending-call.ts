@@ -11,6 +11,8 @@ export type UsageCall = WindowId & {
   readonly callsAllowed: number
   /** Calls counted in that window by the chain read that admitted the call. */
   readonly callsUsedInRead: number
+  /** When that read was asked, Unix milliseconds. */
+  readonly readAtMs: number
 }
 
 /** What became of a metered call. */

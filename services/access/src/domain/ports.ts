@@ -1,10 +1,12 @@
 import type { Clock } from '@tallystick/service-kit'
 import type { Facilitator, FeePayerDirectory, PaymentScheme } from '@tallystick/x402'
 import type { AccountDirectory, LedgerTime } from '@tallystick/x402/hedera'
-import type { AccessWindow, Hex, Subscriptions } from './access-window.ts'
+import type { AccessWindow, Hex } from './access-window.ts'
 import type { ReportAccessEvent } from './events.ts'
+import type { RelayBudget } from './relay-budget.ts'
 import type { SellerHistory } from './seller-account.ts'
 import type { AlertNotice } from './seller-alerts.ts'
+import type { Subscriptions } from './subscriptions.ts'
 import type { UsageRecorder } from './usage-recorder.ts'
 
 /** What the service reaches over a network. */
@@ -20,6 +22,8 @@ export type AccessPorts = {
   readonly accounts: AgentAccounts
   /** EVM address of the account that records usage. */
   readonly recorder: Hex
+  /** Of the relay's calls. */
+  readonly budget: RelayBudget
   /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
   recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
   /** What the seller earned and spent; none before a contract is deployed. */
@@ -80,6 +84,8 @@ export type AccessContract = {
   renewalsReserveCanArm(): Promise<number>
   /** The seller's part of the contract's books. */
   books(): Promise<SellerBooks>
+  /** This process has written to it: what is kept of it is read anew. */
+  wrote(): void
 }
 
 /** The ledger was unreachable, answered nonsense, or is another chain than the configured one. */
@@ -151,6 +157,8 @@ export type ContractSender = {
   openPaid(order: PurchaseOrder): Promise<OpenOutcome>
   /** Arms the renewal of the agent's slot anew: `reap` where the pending one is overdue, `poke` where none is pending. */
   rearm(agent: Hex, how: Rearming): Promise<RearmOutcome>
+  /** Reads ahead what a rehearsal will ask for. Never rejects. */
+  warm(): Promise<void>
   /** What payTo holds, tinybar. */
   floatTinybar(): Promise<bigint>
   /** Gas of one forward at the quoted price, tinybar. */
@@ -228,6 +236,8 @@ export type SessionKeys = {
 export type PaidResourceReader = {
   /** Throws ResourceUnavailable; nothing has been metered or settled by then. */
   read(): Promise<unknown>
+  /** Begins the next read where many calls share it, so that it leaves together with the read of a window. */
+  warm?(): void
 }
 
 /** The resource's source was unreachable or slow, too large, or not JSON. */

@@ -6,12 +6,13 @@ import { pause } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, VerifiedPayment } from '@tallystick/x402'
 import type { AccessGranted } from '../wire/access-answers.ts'
 import { grantedBody, usageBody } from './access-answers.ts'
-import { type AccessWindow, type Hex, isShownBy, ledgerSeconds } from './access-window.ts'
+import { type AccessWindow, type Hex, ledgerSeconds } from './access-window.ts'
 import { type CreditSweep, openSettled } from './credit-sweep.ts'
 import { memoAllows, readPaymentMemo } from './payment-memo.ts'
 import type { AccessParts, PurchaseOrder } from './ports.ts'
 import type { SalesStop, SalesStops } from './sales-stops.ts'
 import { offerOfPayment, payableOffers } from './sales-terms.ts'
+import { isShownBy, type ReadWindow } from './subscriptions.ts'
 
 /** How long a paid request waits for its own window to show in reads after the receipt (A5), milliseconds. */
 const VISIBLE_MS = 15_000
@@ -28,7 +29,7 @@ export type PurchaseAnswer =
 
 export type PurchaseDeclined =
   /** Another request opened the window meanwhile: the call is served by it, unpaid. */
-  | { readonly kind: 'window-open'; readonly window: AccessWindow }
+  | { readonly kind: 'window-open'; readonly window: ReadWindow }
   | { readonly kind: 'memo-names-another-agent' }
   | { readonly kind: 'already-used' }
   /** `reason`: what the contract would say against it. */

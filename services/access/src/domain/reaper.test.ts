@@ -27,6 +27,7 @@ function startReaper() {
   const reaper = createReaper({
     contract,
     sender,
+    subscriptions: { forget: () => undefined },
     clock,
     report: (event: AccessEvent) => events.push(event),
   } as unknown as AccessParts)

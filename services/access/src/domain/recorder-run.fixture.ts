@@ -172,6 +172,7 @@ export class RecorderRun {
       windowStartsAtSeconds: START_MS / 1000,
       callsAllowed: this.chain.quota,
       callsUsedInRead: this.chain.usedOf(window, this.clock.unixMs() - readLagMs),
+      readAtMs: this.clock.unixMs(),
     }
   }
 

@@ -1,14 +1,17 @@
 import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { createFakeContract, openWindow } from '../testing/fake-contract.ts'
-import { createSubscriptions } from './access-window.ts'
+import { createRelayBudget } from './relay-budget.ts'
+import { createSubscriptions } from './subscriptions.ts'
 
 const AGENT = '0x00000000000000000000000000000000000000aa'
 
 function startReads() {
   const clock = manualClock(1_000_000)
   const contract = createFakeContract()
-  return { clock, contract, subscriptions: createSubscriptions({ contract, clock }) }
+  const budget = createRelayBudget({ clock, callsPerMinute: 100 })
+  const subscriptions = createSubscriptions({ contract, clock, budget })
+  return { clock, contract, budget, subscriptions }
 }
 
 describe('A5: what this process opened', () => {
@@ -49,5 +52,96 @@ describe('A5: what this process opened', () => {
     subscriptions.hold(AGENT, openWindow(1_020, { periodsFunded: 100 }))
     clock.advanceMs(60_001)
     expect((await subscriptions.read(AGENT)).exists).toBe(false)
+  })
+})
+
+/** Reads that the contract answered so far. */
+const readsOf = (contract: { readonly reads: readonly string[] }): number =>
+  contract.reads.filter((name) => name === 'windowOf').length
+
+describe('A12: reads are few and shared', () => {
+  test('reads of an agent at one moment are one', async () => {
+    const { contract, subscriptions } = startReads()
+    await Promise.all(Array.from({ length: 50 }, () => subscriptions.read(AGENT)))
+    expect(readsOf(contract)).toBe(1)
+  })
+
+  test('an open window serves calls for 2 s, projected to now', async () => {
+    const { clock, contract, subscriptions } = startReads()
+    contract.windows.set(AGENT, openWindow(1_001))
+    await subscriptions.readForCall(AGENT, false)
+    clock.advanceMs(2_000)
+    const served = await subscriptions.readForCall(AGENT, false)
+    expect(served).toMatchObject({ isOpen: true, expiresAtSeconds: 1_021, readAtMs: 1_000_000 })
+    expect(readsOf(contract)).toBe(1)
+    clock.advanceMs(1)
+    await subscriptions.readForCall(AGENT, false)
+    expect(readsOf(contract)).toBe(2)
+  })
+
+  test('whoever is to be asked to pay is looked up anew: an opening of a moment ago is seen', async () => {
+    const { contract, subscriptions } = startReads()
+    expect((await subscriptions.readForCall(AGENT, false)).isOpen).toBe(false)
+    contract.windows.set(AGENT, openWindow(1_020))
+    expect((await subscriptions.readForCall(AGENT, false)).isOpen).toBe(true)
+  })
+
+  test('a poll is never older than what this process itself opened', async () => {
+    const { subscriptions } = startReads()
+    expect((await subscriptions.readForPoll(AGENT)).window.isOpen).toBe(false)
+    subscriptions.hold(AGENT, openWindow(1_020))
+    expect((await subscriptions.readForPoll(AGENT)).window.isOpen).toBe(true)
+    subscriptions.forget(AGENT)
+    expect((await subscriptions.readForPoll(AGENT)).window.isOpen).toBe(true)
+  })
+
+  test('an answer that comes late takes nothing from one that was asked after it', async () => {
+    const { clock, contract, subscriptions } = startReads()
+    const late = Promise.withResolvers<void>()
+    const { windowOf } = contract
+    contract.windowOf = async () => {
+      contract.windowOf = windowOf
+      await late.promise
+      return openWindow(900, { isOpen: false, periodsFunded: 0 })
+    }
+    const first = subscriptions.read(AGENT)
+    clock.advanceMs(101)
+    contract.windows.set(AGENT, openWindow(1_020))
+    expect((await subscriptions.read(AGENT)).isOpen).toBe(true)
+    late.resolve()
+    expect((await first).isOpen).toBe(false)
+    expect(subscriptions.known(AGENT)?.isOpen).toBe(true)
+  })
+})
+
+describe('A12: with the budget of the relay used up', () => {
+  const startSpent = async () => {
+    const reads = startReads()
+    reads.contract.windows.set(AGENT, openWindow(1_020))
+    await reads.subscriptions.read(AGENT)
+    for (let calls = 0; calls < 100; calls += 1) reads.budget.spent(['eth_call'])
+    reads.clock.advanceMs(10_000)
+    return reads
+  }
+  const STRANGER = '0x00000000000000000000000000000000000000bb'
+
+  test('a poll is told the last read with its second; without one it fails', async () => {
+    const { contract, subscriptions } = await startSpent()
+    const { atSeconds, window } = await subscriptions.readForPoll(AGENT)
+    expect({ atSeconds, end: window.expiresAtSeconds }).toEqual({ atSeconds: 1_000, end: 1_020 })
+    await expect(subscriptions.readForPoll(STRANGER)).rejects.toThrow('budget')
+    expect(readsOf(contract)).toBe(1)
+  })
+
+  test('an agent whose window was open is read at once, and so is a payment; an unpaid call waits, then fails', async () => {
+    const { clock, contract, subscriptions } = await startSpent()
+    expect((await subscriptions.readForCall(AGENT, false)).isOpen).toBe(true)
+    expect((await subscriptions.readForCall(STRANGER, true)).isOpen).toBe(false)
+    expect(readsOf(contract)).toBe(3)
+    const unpaid = subscriptions.readForCall('0x00000000000000000000000000000000000000cc', false)
+    const failed = expect(unpaid).rejects.toThrow('budget')
+    await clock.advanceMsSettled(5_000)
+    await failed
+    expect(readsOf(contract)).toBe(3)
   })
 })

@@ -151,9 +151,10 @@ export class UsageAdmission {
     const hidden = windows.filter((each) => each.isShared && each.callsUnshown > 0)
     const reads = hidden.slice(0, SHOWN_READS_MAX).map((window) =>
       this.#try(async () => {
+        const askedAtMs = clock.unixMs()
         const callsUsed = await ledger.readCallsUsed(window)
         if (callsUsed === null) window.sawClosed()
-        else window.sawRead(callsUsed, clock.unixMs())
+        else window.sawRead(callsUsed, askedAtMs)
         this.changed(window)
       }),
     )

@@ -1,7 +1,7 @@
 /**
- * The open batch and the moment of its sealing (A10): at once when the sender is free, at 50 agents, after 100 ms, but
- * not while four sealed batches wait. It answers the calls of a batch when that is signed, and takes out those that
- * are not sealed within 10 s.
+ * The open batch and the moment of its sealing (A10): at once when the sender is free, at 50 agents, after 40 ms, but not
+ * while the queue of sealed ones is full. It answers the calls of a batch when that is signed, and takes out those that are
+ * not sealed within 10 s. While batches wait, one also carries the next calls of agents that need some soon (A18).
  */
 import type { Clock } from '@tallystick/service-kit'
 import type { UsageEventListener } from './events.ts'
@@ -15,6 +15,7 @@ import {
   SEAL_AFTER_MS,
   SEAL_AT_AGENTS,
   SEALED_WAITING_MAX,
+  UNSENT_CALLS_MAX,
 } from './usage-limits.ts'
 import type { UsageSigner } from './usage-queue.ts'
 import type { UsageSender } from './usage-sender.ts'
@@ -94,15 +95,21 @@ export class UsageBatcher {
       this.#prepare()
       return
     }
-    if (sender.waitingCount >= SEALED_WAITING_MAX) return
     const dueInMs = (this.#open.openedAtMs ?? 0) + SEAL_AFTER_MS - clock.unixMs()
     const isFull = this.#open.entryCount >= SEAL_AT_AGENTS
-    if (sender.isFree || isFull || dueInMs <= 0 || this.#isHurried) this.#seal()
-    else
+    if (sender.isFree || isFull || dueInMs <= 0 || this.#isHurried) {
+      if (!this.#isQueueFull) this.#seal()
+    } else
       this.#cancelSeal ??= clock.after(dueInMs, () => {
         this.#cancelSeal = null
         this.progress()
       })
+  }
+
+  /** A10: nothing is signed beyond the window of nonces, nor beyond what may be lost at a kill. */
+  get #isQueueFull(): boolean {
+    const { sender } = this.#options
+    return sender.waitingCount >= SEALED_WAITING_MAX || sender.unsentCalls >= UNSENT_CALLS_MAX
   }
 
   /** Cancels the timers and answers what is open as unavailable. */
@@ -124,16 +131,21 @@ export class UsageBatcher {
   }
 
   #seal(): void {
-    const { leases } = this.#options
+    const { leases, sender } = this.#options
     const { returning, calls } = this.#close()
+    const isBehind = sender.waitingCount > 0
     const entries: SealedEntry[] = []
     for (const window of returning) {
       const unused = leases.take(window)
       if (unused > 0) entries.push(new SealedEntry({ window, calls: -unused }))
     }
     for (const [window, pending] of calls) {
-      const size = leases.sizeOf(window, pending.size)
+      const size = leases.sizeOf(window, pending.size, isBehind)
       const entry = new SealedEntry({ window, calls: size, pending: [...pending] })
+      leases.open(entry)
+      entries.push(entry)
+    }
+    for (const entry of isBehind ? leases.extend(calls) : []) {
       leases.open(entry)
       entries.push(entry)
     }

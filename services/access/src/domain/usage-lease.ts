@@ -1,14 +1,14 @@
 /**
  * Leases (A18): an entry counts the next calls of its agent's window in advance, and each of them is answered with that
- * entry's transaction. Here is how many it counts, which calls a lease covers, and when what nobody used goes back. A
- * window has one lease with unused calls at most, and a lease ends with its window. Only what a receipt says is counted
- * goes back: of a transaction that failed nothing may be given back.
+ * entry's transaction. Here is how many it counts, which calls a lease covers, and when what nobody used goes back. The
+ * unused leased calls of a window are at most those of its longest lease, and a lease ends with its window. Only what a
+ * receipt says is counted goes back: of a transaction that failed nothing may be given back.
  */
 import type { Clock } from '@tallystick/service-kit'
 import type { UsageEventListener, UsageTotals } from './events.ts'
 import type { PendingCall } from './pending-call.ts'
-import type { SealedEntry } from './usage-batch.ts'
-import { LEASE_IDLE_MS, LEASE_SWEEP_MS, leaseCallsMax } from './usage-limits.ts'
+import { SealedEntry } from './usage-batch.ts'
+import { EXTEND_MS, LEASE_IDLE_MS, LEASE_SWEEP_MS, leaseCallsMax } from './usage-limits.ts'
 import type { UsageWindow } from './usage-window.ts'
 
 type LeaseOptions = {
@@ -22,7 +22,10 @@ type LeaseOptions = {
 /** The leases of this process that have unused calls. */
 export class UsageLeases {
   readonly #options: LeaseOptions
-  readonly #open = new Map<UsageWindow, SealedEntry>()
+  /** Of each window, the first one to be used first. */
+  readonly #open = new Map<UsageWindow, SealedEntry[]>()
+  /** Windows that had one lately, used up or not. */
+  readonly #recent = new Set<UsageWindow>()
   #cancelSweep: (() => void) | null = null
 
   constructor(options: LeaseOptions) {
@@ -36,27 +39,52 @@ export class UsageLeases {
   /** Leased calls that nobody made yet. */
   get unusedCalls(): number {
     let calls = 0
-    for (const lease of this.#open.values()) calls += lease.unusedCalls
+    for (const window of this.#open.keys()) calls += this.unusedOf(window)
     return calls
   }
 
   unusedOf(window: UsageWindow): number {
-    return this.#open.get(window)?.unusedCalls ?? 0
+    let calls = 0
+    for (const lease of this.#open.get(window) ?? []) calls += lease.unusedCalls
+    return calls
   }
 
   /** How many calls an entry of this window counts that has these to record: 1, 2, 4 … to the limits, the window's own
-   * ones among them. */
-  sizeOf(window: UsageWindow, calls: number): number {
-    const size = Math.min(window.nextLeaseCalls, leaseCallsMax(window.callsAllowed))
+   * ones among them; the most at once while batches wait, since the next calls cannot each have one of their own. */
+  sizeOf(window: UsageWindow, calls: number, isBehind: boolean): number {
+    const longest = leaseCallsMax(window.callsAllowed)
+    const size = isBehind ? longest : Math.min(window.nextLeaseCalls, longest)
     window.nextLeaseCalls = size * 2
     return calls + Math.max(0, Math.min(size - calls, window.leasableCalls))
+  }
+
+  /** Entries that lease the next calls of agents that have used half of theirs, other than these: for a batch that others
+   * wait before, so that they need none of their own before its end comes. */
+  extend(others: ReadonlyMap<UsageWindow, unknown>): SealedEntry[] {
+    const nowMs = this.#options.clock.unixMs()
+    const entries: SealedEntry[] = []
+    for (const window of this.#recent) {
+      if (nowMs - window.lastCallAtMs > EXTEND_MS) {
+        this.#recent.delete(window)
+        continue
+      }
+      const unused = this.unusedOf(window)
+      const longest = leaseCallsMax(window.callsAllowed)
+      if (unused * 2 > longest || others.has(window)) continue
+      const calls = Math.min(longest - unused, window.leasableCalls)
+      if (calls > 0) entries.push(new SealedEntry({ window, calls }))
+    }
+    return entries
   }
 
   /** Covers the next calls of its window with this entry, if it has unused ones. */
   open(entry: SealedEntry): void {
     if (entry.unusedCalls === 0) return
     entry.window.accept(entry.unusedCalls)
-    this.#open.set(entry.window, entry)
+    this.#recent.add(entry.window)
+    const leases = this.#open.get(entry.window)
+    if (leases === undefined) this.#open.set(entry.window, [entry])
+    else leases.push(entry)
     this.#cancelSweep ??= this.#options.clock.after(LEASE_IDLE_MS, () => this.#sweep())
   }
 
@@ -64,29 +92,32 @@ export class UsageLeases {
    * false when no lease covers it. */
   cover(pending: PendingCall): boolean {
     const { window } = pending
-    const lease = this.#open.get(window)
+    const lease = this.#open.get(window)?.[0]
     if (lease === undefined) return false
     lease.unusedCalls -= 1
-    if (lease.unusedCalls === 0) this.#open.delete(window)
-    pending.callsRemaining = window.callsLeft + lease.unusedCalls
+    if (lease.unusedCalls === 0) this.#remove(lease)
+    pending.callsRemaining = window.callsLeft + this.unusedOf(window)
     pending.waitsForReceipt = window.isNearEnd && !lease.isCounted
     if (lease.transactionHash === null || pending.waitsForReceipt) lease.pending.push(pending)
     if (lease.transactionHash !== null) pending.signed(lease.transactionHash, this.#options.clock)
-    if (window.isScarce) this.#giveBack([lease])
+    if (window.isScarce) this.#giveBack([window])
     return true
   }
 
-  /** Ends the window's lease and returns what was unused of it, 0 or more: it is on its way back. */
+  /** Ends the window's counted leases and returns what was unused of them, 0 or more: it is on its way back. */
   take(window: UsageWindow): number {
-    const calls = this.unusedOf(window)
-    this.#open.delete(window)
+    let calls = 0
+    for (const lease of this.#countedOf(window)) {
+      calls += lease.unusedCalls
+      this.#remove(lease)
+    }
     window.returning(calls)
     return calls
   }
 
   /** The entry will not be counted: it covers no further call, and its window has the calls back. */
   void(entry: SealedEntry): void {
-    if (this.#open.get(entry.window) === entry) this.#open.delete(entry.window)
+    this.#remove(entry)
     entry.window.release(entry.calls)
     entry.unusedCalls = 0
   }
@@ -99,24 +130,34 @@ export class UsageLeases {
 
   /** Gives back what is unused of every lease that is counted by now. */
   giveBackAll(): void {
-    this.#giveBack([...this.#open.values()])
+    this.#giveBack([...this.#open.keys()])
   }
 
   /** Cancels the timer; what is still unused is lost. */
   stop(): void {
     this.#cancelSweep?.()
     this.#cancelSweep = null
-    for (const lease of this.#open.values()) this.#lost(lease, lease.unusedCalls)
+    for (const lease of [...this.#open.values()].flat()) this.#lost(lease, lease.unusedCalls)
     this.#open.clear()
+    this.#recent.clear()
   }
 
-  #giveBack(leases: readonly SealedEntry[]): void {
+  #countedOf(window: UsageWindow): SealedEntry[] {
+    return (this.#open.get(window) ?? []).filter((lease) => lease.isCounted)
+  }
+
+  #remove(lease: SealedEntry): void {
+    const left = (this.#open.get(lease.window) ?? []).filter((each) => each !== lease)
+    if (left.length === 0) this.#open.delete(lease.window)
+    else this.#open.set(lease.window, left)
+  }
+
+  #giveBack(windows: readonly UsageWindow[]): void {
     const { clock, giveBack } = this.#options
     // The next window's counter starts at 0: of one that is over nothing needs to go back.
-    for (const lease of leases)
-      if (lease.windowExpiresAtSeconds * 1000 <= clock.unixMs()) this.#open.delete(lease.window)
-    const counted = leases.filter((lease) => lease.isCounted && this.#open.has(lease.window))
-    giveBack(counted.map(({ window }) => window))
+    for (const window of windows)
+      if (window.windowExpiresAtSeconds * 1000 <= clock.unixMs()) this.#open.delete(window)
+    giveBack(windows.filter((window) => this.#countedOf(window).length > 0))
   }
 
   /** Calls are counted on the contract that nobody made and that do not go back. */
@@ -128,11 +169,13 @@ export class UsageLeases {
 
   #sweep(): void {
     const { clock } = this.#options
-    const idleMs = (lease: SealedEntry): number => clock.unixMs() - lease.window.lastCallAtMs
-    this.#giveBack([...this.#open.values()].filter((lease) => idleMs(lease) >= LEASE_IDLE_MS))
+    const idleMs = (window: UsageWindow): number => clock.unixMs() - window.lastCallAtMs
+    this.#giveBack([...this.#open.keys()].filter((window) => idleMs(window) >= LEASE_IDLE_MS))
     let nextMs = LEASE_IDLE_MS
-    for (const lease of this.#open.values())
-      nextMs = Math.min(nextMs, Math.max(LEASE_SWEEP_MS, LEASE_IDLE_MS - idleMs(lease)))
-    this.#cancelSweep = this.isEmpty ? null : clock.after(nextMs, () => this.#sweep())
+    for (const window of this.#open.keys())
+      nextMs = Math.min(nextMs, Math.max(LEASE_SWEEP_MS, LEASE_IDLE_MS - idleMs(window)))
+    for (const window of this.#recent) if (idleMs(window) > EXTEND_MS) this.#recent.delete(window)
+    const isDone = this.isEmpty && this.#recent.size === 0
+    this.#cancelSweep = isDone ? null : clock.after(nextMs, () => this.#sweep())
   }
 }

@@ -171,7 +171,7 @@ export class FakeUsageLedger implements UsageLedger {
     return { nonce, gasPriceWeibar, rawTransaction, hash: hashOf(rawTransaction) }
   }
 
-  async send(rawTransaction: string): Promise<UsageSendResult> {
+  async send({ rawTransaction }: Pick<SignedUsage, 'rawTransaction'>): Promise<UsageSendResult> {
     await this.#live()
     if (this.sendMs > 0) await this.#pass(this.sendMs)
     this.#reach()

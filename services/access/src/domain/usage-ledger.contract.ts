@@ -37,7 +37,7 @@ export function describeUsageLedger(
     /** Sends these entries and returns their receipt once there is one. */
     const receiptOf = async (entries: readonly UsageEntry[]): Promise<UsageReceipt> => {
       const signed = await sign(entries)
-      expect(await fixture.ledger.send(signed.rawTransaction)).toEqual({ kind: 'accepted' })
+      expect(await fixture.ledger.send(signed)).toEqual({ kind: 'accepted' })
       await expect
         .poll(async () => (await fixture.ledger.readReceipt(signed.hash)).kind)
         .not.toBe('pending')
@@ -132,22 +132,22 @@ export function describeUsageLedger(
     test('A10: bytes sent again are refused by their nonce and count once', async () => {
       const window = await fixture.newWindow()
       const signed = await sign([{ ...window, calls: 1 }])
-      await fixture.ledger.send(signed.rawTransaction)
+      await fixture.ledger.send(signed)
       await expect.poll(() => fixture.ledger.readCallsUsed(window)).toBe(1)
-      expect(await fixture.ledger.send(signed.rawTransaction)).toEqual({ kind: 'nonce-too-low' })
+      expect(await fixture.ledger.send(signed)).toEqual({ kind: 'nonce-too-low' })
       expect(await fixture.ledger.readCallsUsed(window)).toBe(1)
     })
 
     test('A10: a nonce ahead of the account’s is refused and its receipt stays pending', async () => {
       const signed = await sign([{ ...(await fixture.newWindow()), calls: 1 }], 1)
-      expect(await fixture.ledger.send(signed.rawTransaction)).toEqual({ kind: 'nonce-too-high' })
+      expect(await fixture.ledger.send(signed)).toEqual({ kind: 'nonce-too-high' })
       expect(await fixture.ledger.readReceipt(signed.hash)).toEqual({ kind: 'pending' })
     })
 
     test('A10: a gas price no longer accepted is told', async () => {
       const signed = await sign([{ ...(await fixture.newWindow()), calls: 1 }])
       await fixture.raiseGasPrice()
-      expect(await fixture.ledger.send(signed.rawTransaction)).toEqual({
+      expect(await fixture.ledger.send(signed)).toEqual({
         kind: 'gas-price-too-low',
       })
     })
@@ -155,7 +155,7 @@ export function describeUsageLedger(
     test('A10: a key without gas money is told', async () => {
       const signed = await sign([{ ...(await fixture.newWindow()), calls: 1 }])
       await fixture.takeFunds()
-      expect(await fixture.ledger.send(signed.rawTransaction)).toEqual({
+      expect(await fixture.ledger.send(signed)).toEqual({
         kind: 'insufficient-funds',
       })
     })
@@ -166,7 +166,7 @@ export function describeUsageLedger(
       const { ledger } = fixture
       await fixture.cutOff()
       const requests = [
-        ledger.send(signed.rawTransaction),
+        ledger.send(signed),
         ledger.readNonce(),
         ledger.quoteGasPriceWeibar(),
         ledger.readReceipt(signed.hash),

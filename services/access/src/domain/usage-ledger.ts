@@ -69,7 +69,7 @@ export type UsageLedger = {
     readonly gasPriceWeibar: bigint
   }): Promise<SignedUsage>
   /** Sends the bytes once, without retrying. A rejection leaves open whether they arrived. */
-  send(rawTransaction: string): Promise<UsageSendResult>
+  send(signed: Pick<SignedUsage, 'rawTransaction' | 'nonce'>): Promise<UsageSendResult>
   readReceipt(hash: string): Promise<UsageReceipt>
   /** Time of the latest block, Unix seconds. It trails the clock, by 10 s at most on a public network. */
   readBlockSeconds(): Promise<number>

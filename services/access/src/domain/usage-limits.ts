@@ -4,14 +4,19 @@
  */
 import { accessWindowRules } from '@tallystick/contracts'
 
-/** A10: a batch is sealed this long after its first call, even while the sender is busy. Milliseconds. */
-export const SEAL_AFTER_MS = 100
+/** A10: a batch is sealed this long after its first call, even while the sender is busy: a call is answered within 60 ms.
+ * Milliseconds. */
+export const SEAL_AFTER_MS = 40
 /** A10: a batch is sealed when it holds this many agents. */
 export const SEAL_AT_AGENTS = 50
 /** A10: while the sender is behind, the open batch grows to this many agents and takes no further one. */
 export const OPEN_AGENTS_MAX = 500
-/** A10: this many sealed batches may wait for the sender; the open one stays open meanwhile. */
-export const SEALED_WAITING_MAX = 4
+/** A10: this many sealed batches may wait for the sender; the open one stays open meanwhile. They are the window of nonces:
+ * as many as a gap is filled by, and as may be sent without a receipt. */
+export const SEALED_WAITING_MAX = 64
+/** A10: this many calls may be answered with batches that are not sent: what a kill loses at most, at the seller's cost. At
+ * the price of the testnet's offer they are 15 HBAR; of 50 calls a second they are 100 s, twelve sends of a slow relay. */
+export const UNSENT_CALLS_MAX = 5_000
 /** A10: a call that is not sealed after this time is taken out and answered as unavailable. Milliseconds. */
 export const UNSEALED_MS_MAX = 10_000
 /** A10: signed bytes offer this multiple of the quoted gas price; the network charges its own. */
@@ -38,6 +43,8 @@ export const SCARCE_QUOTA_PERCENT = 10
 
 /** With k recorders a lease takes at most one of so many times k parts of what is left: the last calls reach everyone. */
 export const LEASE_PARTS_PER_RECORDER = 2
+/** A18: while batches wait, a batch also carries the next calls of agents that called so lately. Milliseconds. */
+export const EXTEND_MS = 10_000
 /** Idle leases are looked for no more often than this, so that many go back in one transaction. Milliseconds. */
 export const LEASE_SWEEP_MS = 1_000
 /** A chain read later than this after a receipt knows of it: public mirrors lag up to 10 s. Milliseconds. */
@@ -54,6 +61,8 @@ export const GAS_QUOTE_MS = 30_000
 export const RETRY_MS = 250
 /** Longest pause between two attempts: short against the 10 s of a call. Milliseconds. */
 export const RETRY_MS_MAX = 4_000
+/** Receipts that are read at once when the first of them is there: those of one answer to a batch of reads. */
+export const RECEIPTS_AT_ONCE = 16
 /** First pause between two rounds of receipts, doubled up to the next constant while none comes. Milliseconds. */
 export const RECEIPT_POLL_MS = 250
 /** Longest pause between two rounds: 30 requests a minute stay below public rate limits. Milliseconds. */

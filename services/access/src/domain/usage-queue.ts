@@ -22,6 +22,12 @@ export class UsageQueue {
     return this.#waiting.length + this.#consumed.length
   }
 
+  /** Calls of batches that the ledger never had. */
+  get unsentCalls(): number {
+    const unsent = this.#waiting.filter((batch) => !batch.isDelivered)
+    return unsent.reduce((sum, batch) => sum + batch.callCount, 0)
+  }
+
   /** Batches sent and without a receipt, by nonce. */
   get sent(): readonly SealedBatch[] {
     return this.#sent

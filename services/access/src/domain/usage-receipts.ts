@@ -14,6 +14,7 @@ import {
   RECEIPT_PATIENCE_MS,
   RECEIPT_POLL_MS,
   RECEIPT_POLL_MS_MAX,
+  RECEIPTS_AT_ONCE,
 } from './usage-limits.ts'
 import type { UsageSender } from './usage-sender.ts'
 import type { FinalReceipt } from './usage-settlement.ts'
@@ -94,17 +95,20 @@ export class UsageReceipts {
   async #readAll(): Promise<void> {
     const { sender, onEvent, onReceipt } = this.#options
     try {
-      for (;;) {
-        const batch = sender.sent[0]
-        if (batch === undefined || this.#isStopped) return
-        const receipt = await this.#find(batch)
-        if (receipt === null) {
-          await this.#lookInto(batch)
-          return
+      for (let atOnce = 1; ; atOnce = RECEIPTS_AT_ONCE) {
+        const batches = sender.sent.slice(0, atOnce)
+        if (batches.length === 0 || this.#isStopped) return
+        const receipts = await Promise.all(batches.map((batch) => this.#find(batch)))
+        for (const [at, batch] of batches.entries()) {
+          const receipt = receipts[at] ?? null
+          if (receipt === null) {
+            await this.#lookInto(batch)
+            return
+          }
+          this.#pollMs = RECEIPT_POLL_MS
+          sender.finish(batch)
+          onReceipt(batch, receipt)
         }
-        this.#pollMs = RECEIPT_POLL_MS
-        sender.finish(batch)
-        onReceipt(batch, receipt)
       }
     } catch (error) {
       onEvent({

@@ -68,6 +68,7 @@ export function startRecorderBench(options: { quota?: number; recorderCount?: nu
         windowStartsAtSeconds: windowExpiresAtSeconds - PERIOD_SECONDS,
         callsAllowed: chain.quota,
         callsUsedInRead: chain.usedOf({ agent, windowExpiresAtSeconds }),
+        readAtMs: clock.unixMs(),
         ...overrides,
       }
     },

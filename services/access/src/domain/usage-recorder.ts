@@ -36,7 +36,7 @@ import { UsageAdmission } from './usage-admission.ts'
 import type { SealedBatch } from './usage-batch.ts'
 import { UsageBatcher } from './usage-batcher.ts'
 import { UsageLeases } from './usage-lease.ts'
-import type { UsageLedger } from './usage-ledger.ts'
+import type { UsageLedger, WindowId } from './usage-ledger.ts'
 import { CLOSE_MS, REVERT_PAUSE_MS, REVERTS_BEFORE_PAUSE, UNSEALED_MS_MAX } from './usage-limits.ts'
 import { UsageSigner } from './usage-queue.ts'
 import { UsageReceipts } from './usage-receipts.ts'
@@ -54,6 +54,10 @@ export type UsageRecorder = {
   /** Calls of that window that may still be made as far as this process knows, 0 or more. Where a read may count calls
    * whose receipts are still to come, the higher figure: 0 means that the quota is spent, and nothing leased is unused. */
   callsRemaining(call: UsageCall): number
+  /** Calls of that window that are leased by this process and that nobody made yet. */
+  leasedCalls(call: WindowId): number
+  /** Calls counted in that window, by the read or by later receipts of this process. */
+  callsUsed(call: UsageCall): number
   readonly figures: () => UsageFigures
   /** Seals and sends what is open, gives unused leases back and waits for receipts, 5 s at most; later calls are
    * unavailable. */
@@ -157,6 +161,15 @@ class BatchingRecorder implements UsageRecorder {
     const window = this.#windows.find(call)
     if (window === undefined) return Math.max(0, call.callsAllowed - call.callsUsedInRead)
     return Math.max(0, window.callsRemainingAtBest) + this.#leases.unusedOf(window)
+  }
+
+  leasedCalls(call: WindowId): number {
+    const window = this.#windows.get(call)
+    return window === undefined ? 0 : this.#leases.unusedOf(window)
+  }
+
+  callsUsed(call: UsageCall): number {
+    return this.#windows.find(call)?.usedCalls ?? call.callsUsedInRead
   }
 
   close(): Promise<void> {

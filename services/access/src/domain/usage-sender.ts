@@ -54,6 +54,11 @@ export class UsageSender {
     return this.#queue.waitingCount + this.#signingCount
   }
 
+  /** Calls that were answered with batches that wait to be sent, or wait to be. */
+  get unsentCalls(): number {
+    return this.#queue.unsentCalls
+  }
+
   /** True when a batch sealed now would leave at once. */
   get isFree(): boolean {
     return (
@@ -218,7 +223,7 @@ export class UsageSender {
     }
     batch.isDelivered = true
     try {
-      return await ledger.send(batch.current.rawTransaction)
+      return await ledger.send(batch.current)
     } catch (error) {
       return { kind: 'unreachable', error }
     }

@@ -58,7 +58,7 @@ export class UsageWindow {
   /** Receipted calls that no read shows yet (A11). */
   #unshown: CountedCalls[] = []
 
-  constructor(call: Omit<UsageCall, 'callsUsedInRead'>, recorderCount: number) {
+  constructor(call: Omit<UsageCall, 'callsUsedInRead' | 'readAtMs'>, recorderCount: number) {
     this.agent = call.agent
     this.windowExpiresAtSeconds = call.windowExpiresAtSeconds
     this.windowStartsAtSeconds = call.windowStartsAtSeconds
@@ -72,10 +72,10 @@ export class UsageWindow {
     this.lastCallAtMs = nowMs
   }
 
-  /** A chain read showed this counter. It may lag. */
-  sawRead(callsUsed: number, nowMs: number): void {
+  /** A chain read that was asked at that time showed this counter. It may lag. */
+  sawRead(callsUsed: number, askedAtMs: number): void {
     if (callsUsed > 0) this.isBegun = true
-    if (this.#receiptedAtMs === null || nowMs - this.#receiptedAtMs > READ_LAG_MS)
+    if (this.#receiptedAtMs === null || askedAtMs - this.#receiptedAtMs > READ_LAG_MS)
       this.#knowsReceipts(callsUsed)
     const sureCalls = callsUsed - this.#givenBackCalls
     // Where this process alone gives calls back, a read that shows less than an earlier one only lags.
@@ -133,7 +133,7 @@ export class UsageWindow {
 
   /** A9: quota − max(used in the read, used in the last receipt) − accepted and unreceipted. May be negative. */
   get callsRemaining(): number {
-    return this.callsAllowed - this.#usedCalls - this.#unreceiptedCalls
+    return this.callsAllowed - this.usedCalls - this.#unreceiptedCalls
   }
 
   /** The same, if the read already counts every unreceipted call that it can, and what is on its way back arrives: an
@@ -168,7 +168,7 @@ export class UsageWindow {
 
   /** A18: little is left, and other processes count here. */
   get isScarce(): boolean {
-    const callsLeft = this.callsAllowed - this.#usedCalls
+    const callsLeft = this.callsAllowed - this.usedCalls
     if (!this.isShared || !this.#isContended) return false
     return callsLeft * 100 < this.callsAllowed * SCARCE_QUOTA_PERCENT
   }
@@ -198,7 +198,8 @@ export class UsageWindow {
     return this.#recorderCount > 1
   }
 
-  get #usedCalls(): number {
+  /** Counted for certain. */
+  get usedCalls(): number {
     return Math.max(this.#readCalls, this.#settledCalls)
   }
 
@@ -250,8 +251,13 @@ export class UsageWindows {
 
   /** The window's state, if this process has one, with the call's read taken in. */
   find(call: UsageCall): UsageWindow | undefined {
-    const window = this.#windows.get(usageWindowKey(call))
+    const window = this.get(call)
     return window === undefined ? undefined : this.#saw(window, call)
+  }
+
+  /** The window's state, if this process has one. */
+  get(window: WindowId): UsageWindow | undefined {
+    return this.#windows.get(usageWindowKey(window))
   }
 
   get count(): number {
@@ -272,7 +278,7 @@ export class UsageWindows {
 
   #saw(window: UsageWindow, call: UsageCall): UsageWindow {
     window.callsAllowed = call.callsAllowed
-    window.sawRead(call.callsUsedInRead, this.#clock.unixMs())
+    window.sawRead(call.callsUsedInRead, call.readAtMs)
     return window
   }
 

@@ -59,6 +59,7 @@ describe('200', () => {
         windowStartsAtSeconds: START_SECONDS - 5,
         callsAllowed: 20,
         callsUsedInRead: 1,
+        readAtMs: START_SECONDS * 1000,
       },
     ])
   })

@@ -118,6 +118,7 @@ export function createFakeContract(): FakeContract {
       if (fake.isReserveDown) throw new ChainUnavailable('down')
       return fake.reserveCanArm
     },
+    wrote: () => undefined,
     async books() {
       await read('books')
       return { earnedTinybar: 0n, reserveTinybar: 0n, lockedTinybar: 0n, shortfallTinybar: 0n }

@@ -68,6 +68,7 @@ export function createFakeSender(contract: FakeContract, clock: Clock): FakeSend
     },
     floatTinybar: async () => 10_000_000_000n,
     forwardGasTinybar: async () => 218_000_000n,
+    warm: async () => undefined,
     close: async () => undefined,
   }
   return fake

@@ -10,6 +10,7 @@ import { accessConfigSchema } from '../config.ts'
 import type { Hex } from '../domain/access-window.ts'
 import { USAGE_FIGURES, type UsageFigures } from '../domain/events.ts'
 import { type AgentAccounts, ResourceUnavailable } from '../domain/ports.ts'
+import { createRelayBudget } from '../domain/relay-budget.ts'
 import type { UsageCall, UsageOutcome, UsageRecorder } from '../domain/usage-recorder.ts'
 import { type AccessService, createAccessService } from '../service.ts'
 import { createFakeContract, type FakeContract } from './fake-contract.ts'
@@ -50,6 +51,8 @@ export type Fakes = {
   figures: UsageFigures
   isResourceDown: boolean
   recorderGas: { held: bigint; needed: bigint }
+  /** Budget of the relay; 0 is no limit. */
+  relayCallsPerMinute: number
 }
 
 export function createFakes(): Fakes {
@@ -72,6 +75,7 @@ export function createFakes(): Fakes {
     ) as unknown as UsageFigures,
     isResourceDown: false,
     recorderGas: { held: 1n, needed: 1n },
+    relayCallsPerMinute: 0,
   }
 }
 
@@ -81,6 +85,8 @@ const remaining = (call: UsageCall): number => Math.max(0, call.callsAllowed - c
 function fakeUsage(fakes: Fakes): UsageRecorder {
   return {
     callsRemaining: remaining,
+    leasedCalls: () => 0,
+    callsUsed: ({ callsUsedInRead }) => callsUsedInRead,
     async record(call) {
       if (fakes.usage !== undefined) return fakes.usage
       fakes.recorded.push(call)
@@ -118,6 +124,7 @@ export async function startFakeService(
     }),
     connect: () => ({
       ...fakes,
+      budget: createRelayBudget({ clock: fakes.clock, callsPerMinute: fakes.relayCallsPerMinute }),
       accounts: {
         async refresh(name) {
           const account = fakes.accounts.get(name as Hex)

@@ -16,7 +16,7 @@ import {
 } from '@tallystick/x402/hedera'
 import type { PaymentRequirements } from '@x402/core/types'
 import { createPublicClient, http, type PublicClient } from 'viem'
-import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-client.ts'
+import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import type { LocalStack } from './local-stack.ts'
 
 /** What every agent begins with: four purchases at the default price. */

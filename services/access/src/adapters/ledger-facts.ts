@@ -1,0 +1,90 @@
+/**
+ * What many parts of the service ask the ledger alike: gas price, latest block, rate of HBAR, balances. Each is read once
+ * for all who ask within a block or so.
+ */
+import { BoundedMap, type Clock } from '@tallystick/service-kit'
+import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
+import type { Hex } from '../domain/access-window.ts'
+import { type KeptRead, keptRead } from '../domain/kept-read.ts'
+import type { Relay } from './relay.ts'
+
+/** A block of the ledger takes about two seconds. */
+const BLOCK_MS = 2_000
+
+/** The network sets its rate once an hour. */
+const RATE_MS = 60_000
+
+/** Accounts whose balance is kept: payTo's and the recorder's. */
+const ACCOUNTS_MAX = 8
+
+/** JSON-RPC counts value and gas price in weibar, the ledger and its contracts in tinybar. */
+export const WEIBAR_PER_TINYBAR = 10_000_000_000n
+
+/** Hedera's exchange-rate system contract (HIP-475), and its `tinybarsToTinycents(uint256)` of one HBAR. */
+export const EXCHANGE_RATE_ADDRESS = '0x0000000000000000000000000000000000000168'
+const ONE_HBAR_IN_TINYCENTS = `0x43a88229${TINYBAR_PER_HBAR.toString(16).padStart(64, '0')}`
+
+export type LedgerBlock = {
+  readonly number: number
+  readonly hash: string
+  /** Unix seconds. */
+  readonly timestamp: number
+}
+
+export type LedgerFacts = {
+  /** As quoted now, weibar. */
+  readonly gasPriceWeibar: KeptRead<bigint>
+  readonly latestBlock: KeptRead<LedgerBlock>
+  /** What one HBAR is worth, 1e-8 of a US cent. */
+  readonly tinycentsPerHbar: KeptRead<bigint>
+  /** What an account holds, tinybar. */
+  balanceTinybar(account: Hex): KeptRead<bigint>
+}
+
+/** Reads through the relay. Each rejects with the relay's errors. */
+export function createLedgerFacts(options: {
+  readonly relay: Pick<Relay, 'read'>
+  readonly clock: Clock
+}): LedgerFacts {
+  const { relay, clock } = options
+  const balances = new BoundedMap<Hex, KeptRead<bigint>>(ACCOUNTS_MAX)
+  const kept = <Value>(keptMs: number, read: () => Promise<Value>) =>
+    keptRead({ clock, keptMs, read })
+  return {
+    gasPriceWeibar: kept(BLOCK_MS, async () => quantity(await relay.read('eth_gasPrice', []))),
+    latestBlock: kept(BLOCK_MS, async () =>
+      toBlock(await relay.read('eth_getBlockByNumber', ['latest', false])),
+    ),
+    tinycentsPerHbar: kept(RATE_MS, async () => {
+      const call = { to: EXCHANGE_RATE_ADDRESS, data: ONE_HBAR_IN_TINYCENTS }
+      return quantity(await relay.read('eth_call', [call, 'latest']))
+    }),
+    balanceTinybar(account) {
+      const known = balances.get(account)
+      if (known !== undefined) return known
+      const read = kept(
+        BLOCK_MS,
+        async () =>
+          quantity(await relay.read('eth_getBalance', [account, 'latest'])) / WEIBAR_PER_TINYBAR,
+      )
+      balances.set(account, read)
+      return read
+    },
+  }
+}
+
+/** A number in hex. Throws TypeError for anything else. */
+export function quantity(value: unknown): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]+$/.test(value))
+    throw new TypeError('the relay answered no number')
+  return BigInt(value)
+}
+
+function toBlock(value: unknown): LedgerBlock {
+  const { number, hash, timestamp } = (value ?? {}) as Readonly<Record<string, unknown>>
+  return {
+    number: Number(quantity(number)),
+    hash: String(hash),
+    timestamp: Number(quantity(timestamp)),
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * What a ledger said to `eth_sendRawTransaction`, read in one place for both keys that send: payTo's (ordered-sender.ts)
+ * and the recorder's (viem-usage-ledger.ts).
+ */
+
+/** How a transaction was refused; `wrong-nonce` leaves open which way, `unclear` whether it was refused at all. */
+type SendRefusal =
+  | 'already-known'
+  | 'nonce-too-low'
+  | 'nonce-too-high'
+  | 'wrong-nonce'
+  | 'gas-price-too-low'
+  | 'insufficient-funds'
+  /** Not looked at. */
+  | 'rate-limited'
+  | 'unclear'
+
+/**
+ * The words of Hedera's relay (packages/relay/src/lib/errors/JsonRpcError.ts, codes 32001, 32002, -32009, -32000) and of
+ * its consensus nodes (WRONG_NONCE, INSUFFICIENT_PAYER_BALANCE, INSUFFICIENT_TX_FEE), then those of other clients.
+ */
+const REFUSALS: readonly (readonly [RegExp, SendRefusal])[] = [
+  [/already known|known transaction|DUPLICATE_TRANSACTION/i, 'already-known'],
+  [/nonce too low/i, 'nonce-too-low'],
+  [/nonce too high/i, 'nonce-too-high'],
+  [/WRONG_NONCE/, 'wrong-nonce'],
+  [/below configured minimum gas price|INSUFFICIENT_TX_FEE|underpriced/i, 'gas-price-too-low'],
+  [/insufficient funds|INSUFFICIENT_PAYER_BALANCE/i, 'insufficient-funds'],
+  [/rate limit/i, 'rate-limited'],
+]
+
+/** Reads a failed send. Only what the ledger itself said counts, not what a client makes of it. */
+export function sendRefusal(error: unknown): SendRefusal {
+  const said = saidByLedger(error)
+  for (const [words, refusal] of REFUSALS) if (words.test(said)) return refusal
+  return 'unclear'
+}
+
+/** The nonce that the ledger says it wants, where it says one. */
+export function expectedNonce(error: unknown): number | undefined {
+  const [, nonce] = /(?:current|expected) nonce:?\s*(\d+)/i.exec(saidByLedger(error)) ?? []
+  return nonce === undefined ? undefined : Number(nonce)
+}
+
+/** A refusal has the ledger's own words in `details`, whether they came with HTTP 200 or with an error status. */
+function saidByLedger(error: unknown): string {
+  const words: string[] = []
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('details' in cause && typeof cause.details === 'string') words.push(cause.details)
+  }
+  return words.join('\n')
+}

@@ -1,0 +1,36 @@
+import type { Clock } from '@tallystick/service-kit'
+
+/** A read that many share. */
+export type KeptRead<Value> = {
+  /** What was read at most `keptMs` ago, or a read that all who ask meanwhile wait for. Rejects as the read does. */
+  (): Promise<Value>
+  /** The next one is read anew, and what is being read now is not kept: this process has written. */
+  readonly forget: () => void
+}
+
+/** Keeps a read for so long, counted from when it was asked. A failure is not kept. */
+export function keptRead<Value>(options: {
+  readonly clock: Pick<Clock, 'unixMs'>
+  readonly keptMs: number
+  readonly read: () => Promise<Value>
+}): KeptRead<Value> {
+  const { clock, keptMs, read } = options
+  let kept: { readonly askedAtMs: number; readonly value: Promise<Value> } | undefined
+  const ask = (): Promise<Value> => {
+    const askedAtMs = clock.unixMs()
+    // A clock that was set back says nothing of its age.
+    const ageMs = kept === undefined ? Number.NaN : askedAtMs - kept.askedAtMs
+    if (kept !== undefined && ageMs >= 0 && ageMs < keptMs) return kept.value
+    const entry = { askedAtMs, value: read() }
+    kept = entry
+    entry.value.catch(() => {
+      if (kept === entry) kept = undefined
+    })
+    return entry.value
+  }
+  return Object.assign(ask, {
+    forget: () => {
+      kept = undefined
+    },
+  })
+}

@@ -1,0 +1,93 @@
+/**
+ * How many calls of the relay this process may make in a minute, and who goes first when they run short: calls that agents
+ * have paid for are never held back, unpaid ones of `/access` wait, and polls of `/status` are told what was read last.
+ */
+import { type Clock, pause } from '@tallystick/service-kit'
+
+/** The relay counts each method, and requests of several calls, over this time, milliseconds. */
+const MINUTE_MS = 60_000
+
+/** Who asks for a read of a window. */
+export type RelayReader = 'paying' | 'unpaid' | 'poll'
+
+/** Percent of the budget up to which reads are made for others than paying agents: polls give way first. */
+const SHARE_PERCENT = { paying: 100, unpaid: 75, poll: 50 } as const satisfies Record<
+  RelayReader,
+  number
+>
+
+/** An unpaid call waits this long for room, milliseconds; then it is 502. An honest client's own limit is seldom shorter. */
+const WAIT_MS_MAX = 5_000
+const WAIT_POLL_MS = 250
+
+/** Calls that wait at once; whoever comes then is 502 at once. */
+const WAITING_MAX = 1_000
+
+export type RelayBudget = {
+  /** The relay was asked: one request with these calls. */
+  spent(methods: readonly string[]): void
+  /** Whether a window may be read for that reader now. */
+  hasRoomFor(reader: RelayReader): boolean
+  /** Waits for room, at most 5 s; whether there is any then. */
+  waitForRoom(reader: RelayReader): Promise<boolean>
+  /** Percent of it that the last minute took, 0 or more. */
+  usedPercent(): number
+}
+
+/**
+ * A budget of so many contract reads in any minute (0 is no limit). It counts `eth_call` and requests of several calls,
+ * which are what Hedera's relay allows least of; it allows eight times as many of the other reads.
+ */
+export function createRelayBudget(options: {
+  readonly clock: Clock
+  readonly callsPerMinute: number
+}): RelayBudget {
+  const { clock, callsPerMinute } = options
+  const contractReads = recentCounter(clock)
+  const batches = recentCounter(clock)
+  let waiting = 0
+
+  const usedPercent = (): number => {
+    if (callsPerMinute === 0) return 0
+    return (100 * Math.max(contractReads.count(), batches.count())) / callsPerMinute
+  }
+  const hasRoomFor = (reader: RelayReader): boolean =>
+    reader === 'paying' || usedPercent() < SHARE_PERCENT[reader]
+
+  return {
+    usedPercent,
+    hasRoomFor,
+    spent(methods) {
+      if (callsPerMinute === 0) return
+      for (const method of methods) if (method === 'eth_call') contractReads.add()
+      if (methods.length > 1) batches.add()
+    },
+    async waitForRoom(reader) {
+      if (hasRoomFor(reader)) return true
+      if (waiting >= WAITING_MAX) return false
+      waiting += 1
+      const untilMs = clock.unixMs() + WAIT_MS_MAX
+      while (!hasRoomFor(reader) && clock.unixMs() < untilMs) await pause(clock, WAIT_POLL_MS)
+      waiting -= 1
+      return hasRoomFor(reader)
+    },
+  }
+}
+
+/** Counts over the last minute. */
+function recentCounter(clock: Clock) {
+  let atMs: number[] = []
+  let first = 0
+  return {
+    add: () => void atMs.push(clock.unixMs()),
+    count(): number {
+      const sinceMs = clock.unixMs() - MINUTE_MS
+      while (first < atMs.length && (atMs[first] ?? 0) <= sinceMs) first += 1
+      if (first * 2 > atMs.length) {
+        atMs = atMs.slice(first)
+        first = 0
+      }
+      return atMs.length - first
+    },
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * The one place where windows are read. Reads of an agent at one moment are one; a read serves for two seconds where it
+ * shows an open window, projected to now, and for polls; whoever is asked to pay has been looked up anew. What this process
+ * has opened itself counts from its receipt on, although reads may lag behind it for seconds (A5).
+ */
+import { BoundedMap, type Clock } from '@tallystick/service-kit'
+import { type AccessWindow, type Hex, ledgerSeconds, projectWindow } from './access-window.ts'
+import { type AccessContract, ChainUnavailable } from './ports.ts'
+import type { RelayBudget, RelayReader } from './relay-budget.ts'
+
+/** A read so old is not used any more, milliseconds: a block of the ledger. Reads lag behind it by more, anyway. */
+const SERVES_MS = 2_000
+
+/** A read that began so lately is of this very moment, milliseconds: whoever asks now waits for it. */
+const MOMENT_MS = 100
+
+/** Reads lag behind receipts by 3–10 s on the public network; a minute is past all of it. */
+const HOLD_MS = 60_000
+
+/** Windows held at once: at one purchase a second a minute's worth is 60; beyond this the oldest is let go. */
+const HELD_MAX = 1_000
+
+/** Subscribers whose last read is kept, about 5 MB; of one that is let go the next call reads. */
+const SUBSCRIBERS_MAX = 10_000
+
+/** The same of addresses that never had a subscription: they come from outside and push nobody else out. */
+const STRANGERS_MAX = 1_000
+
+/** What a read told, when it was asked, and as which. */
+type WindowRead = {
+  readonly window: AccessWindow
+  readonly askedAtMs: number
+  readonly serial: number
+}
+
+type HeldWindow = { readonly window: AccessWindow; readonly untilMs: number }
+
+/** A window as it stands now, by a read that was asked at that time, Unix milliseconds. */
+export type ReadWindow = AccessWindow & { readonly readAtMs: number }
+
+export type Subscriptions = ReturnType<typeof createSubscriptions>
+
+/** Each method throws ChainUnavailable or ContractAbsent, except where it says otherwise. */
+export function createSubscriptions({
+  contract,
+  clock,
+  budget,
+}: {
+  readonly contract: Pick<AccessContract, 'windowOf'>
+  readonly clock: Clock
+  readonly budget: Pick<RelayBudget, 'hasRoomFor' | 'waitForRoom'>
+}) {
+  const held = new BoundedMap<Hex, HeldWindow>(HELD_MAX)
+  const subscribers = new BoundedMap<Hex, WindowRead>(SUBSCRIBERS_MAX)
+  const strangers = new BoundedMap<Hex, WindowRead>(STRANGERS_MAX)
+  const underWay = new Map<
+    Hex,
+    { readonly askedAtMs: number; readonly read: Promise<WindowRead> }
+  >()
+
+  let reads = 0
+
+  const lastRead = (agent: Hex): WindowRead | undefined =>
+    subscribers.get(agent) ?? strangers.get(agent)
+
+  /** A clock that was set back says nothing of a read's age. */
+  const isRecent = ({ askedAtMs }: WindowRead, ageMs: number): boolean => {
+    const nowMs = clock.unixMs()
+    return askedAtMs <= nowMs && nowMs - askedAtMs <= ageMs
+  }
+
+  const ask = async (agent: Hex, askedAtMs: number): Promise<WindowRead> => {
+    reads += 1
+    const serial = reads
+    const window = await contract.windowOf(agent, Math.floor(askedAtMs / 1000))
+    const read = { window, askedAtMs, serial }
+    // An answer that came late takes nothing from one that was asked after it.
+    if ((lastRead(agent)?.serial ?? 0) <= serial) {
+      if (window.exists) strangers.delete(agent)
+      ;(window.exists ? subscribers : strangers).set(agent, read)
+    }
+    return read
+  }
+
+  /** A read that begins now, or began at this moment. */
+  const readNow = (agent: Hex): Promise<WindowRead> => {
+    const nowMs = clock.unixMs()
+    const other = underWay.get(agent)
+    if (other !== undefined && Math.abs(nowMs - other.askedAtMs) <= MOMENT_MS) return other.read
+    const read = ask(agent, nowMs).finally(() => {
+      if (underWay.get(agent) === entry) underWay.delete(agent)
+    })
+    const entry = { askedAtMs: nowMs, read }
+    underWay.set(agent, entry)
+    return read
+  }
+
+  /** What that read means at a second, with what this process has opened since. */
+  const standsAt = (agent: Hex, read: WindowRead, atSeconds: number): ReadWindow => {
+    const readAtMs = read.askedAtMs
+    const own = held.get(agent)
+    if (own !== undefined && own.untilMs >= clock.unixMs() && !isShownBy(read.window, own.window)) {
+      // What a receipt tells of an opening says nothing of the guard, which may have been set before.
+      const { isGuarded } = read.window
+      return { ...projectWindow(own.window, atSeconds), isGuarded, readAtMs }
+    }
+    if (own !== undefined) held.delete(agent)
+    return { ...projectWindow(read.window, atSeconds), readAtMs }
+  }
+
+  const stands = (agent: Hex, read: WindowRead): ReadWindow =>
+    standsAt(agent, read, ledgerSeconds(clock))
+
+  /** What was read at most so long ago; undefined where nothing was. Asks for nothing. */
+  const known = (agent: Hex, ageMs = Number.POSITIVE_INFINITY): ReadWindow | undefined => {
+    const read = lastRead(agent)
+    return read !== undefined && isRecent(read, ageMs) ? stands(agent, read) : undefined
+  }
+
+  /** The agent's window by a read that begins now. */
+  const read = async (agent: Hex): Promise<ReadWindow> => stands(agent, await readNow(agent))
+
+  return {
+    known,
+    read,
+    /** From the contract alone. */
+    readChain: async (agent: Hex): Promise<AccessWindow> => (await readNow(agent)).window,
+    /** For a call: an open window by a read at most 2 s old, any other by one that begins now. An unpaid call waits for
+     * room in the relay's budget. */
+    async readForCall(agent: Hex, hasPayment: boolean): Promise<ReadWindow> {
+      const recent = known(agent, SERVES_MS)
+      if (recent?.isOpen === true) return recent
+      const reader: RelayReader = hasPayment || known(agent)?.isOpen ? 'paying' : 'unpaid'
+      if (!budget.hasRoomFor(reader) && !(await budget.waitForRoom(reader)))
+        throw new ChainUnavailable('the budget of the relay is used up')
+      return read(agent)
+    },
+    /** For a poll: as it was at most 2 s ago; with the budget of the relay used up, as it was at the last read, whose second
+     * is told. */
+    async readForPoll(
+      agent: Hex,
+    ): Promise<{ readonly window: ReadWindow; readonly atSeconds: number }> {
+      const last = lastRead(agent)
+      const isOld = last === undefined || !isRecent(last, SERVES_MS)
+      if (isOld && !budget.hasRoomFor('poll')) {
+        if (last === undefined) throw new ChainUnavailable('the budget of the relay is used up')
+        const atSeconds = Math.floor(last.askedAtMs / 1000)
+        return { window: standsAt(agent, last, atSeconds), atSeconds }
+      }
+      const window = isOld ? await read(agent) : stands(agent, last)
+      return { window, atSeconds: ledgerSeconds(clock) }
+    },
+    /** Treats the agent as open until a read shows what a receipt has told. */
+    hold(agent: Hex, window: AccessWindow): void {
+      held.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
+      // What a read that began before says is the past, of whoever shares the slot too.
+      underWay.delete(agent)
+    },
+    /** This process has changed what reads show of the agent: the next one begins anew. Throws nothing. */
+    forget(agent: Hex): void {
+      subscribers.delete(agent)
+      strangers.delete(agent)
+      underWay.delete(agent)
+    },
+  }
+}
+
+/** Second until which a window is paid for, Unix seconds: periods that pass do not change it. */
+const paidUntilSeconds = (window: AccessWindow): number =>
+  window.expiresAtSeconds + window.periodsFunded * window.periodSeconds
+
+/**
+ * Whether a read knows what a receipt told of a window: it is paid for as far, or was cancelled since, which takes the
+ * money out.
+ */
+export function isShownBy(read: AccessWindow, receipted: AccessWindow): boolean {
+  if (read.isCancelled) return read.expiresAtSeconds >= receipted.expiresAtSeconds
+  return paidUntilSeconds(read) >= paidUntilSeconds(receipted)
+}
