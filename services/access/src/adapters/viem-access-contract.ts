@@ -22,6 +22,9 @@ type ViemAccessContractOptions = {
 /** Challenges of one second share a read of the offers; the price before a change is taken for ten minutes (A3). */
 const OFFERS_MS = 1_000
 
+/** A pause acts at once; those who ask at one moment share a read, milliseconds. */
+const PAUSED_MS = 100
+
 /** Purchases and renewals change what the reserve can arm, by one at a time; this process's own purchases ask anew. */
 const RESERVE_MS = 10_000
 
@@ -65,8 +68,11 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
     windowOf: (agent, atSeconds) =>
       read((contract) => readWindow(relay, { contract, agent, atSeconds })),
     offers: keptRead({ clock, keptMs: OFFERS_MS, read: offerHistory(relay, read) }),
-    areSalesPaused: () =>
-      read((contract) => readView(relay, { contract, functionName: 'salesPaused' })),
+    areSalesPaused: keptRead({
+      clock,
+      keptMs: PAUSED_MS,
+      read: () => read((contract) => readView(relay, { contract, functionName: 'salesPaused' })),
+    }),
     isForwarder: (account) => hasRole('isForwarder', account),
     isRecorder: (account) => hasRole('isRecorder', account),
     paymentOf: (paymentReference) =>

@@ -102,8 +102,7 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     await deps.contract.ensureDeployed()
     // What follows the read is asked together with it.
     deps.resource.warm?.()
-    if (deps.subscriptions.known(agent)?.isOpen !== true) void deps.terms.warm()
-    if (payment !== undefined) void deps.sender.warm()
+    if (deps.subscriptions.known(agent)?.isOpen !== true) warmSale(deps, payment)
     const window = await deps.subscriptions.readForCall(agent, payment !== undefined)
     deps.reaper.consider(agent, window)
     const lateSeconds = secondsPastSchedule(window, ledgerSeconds(deps.clock))
@@ -134,6 +133,13 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
       return sell(deps, call, terms)
     })
   }
+}
+
+/** Begins the reads that a sale needs, all of them shared with other sales. */
+function warmSale({ stops, terms, sender }: CallAccessDeps, payment: string | undefined): void {
+  void terms.warm()
+  stops.find().catch(() => undefined)
+  if (payment !== undefined) void sender.warm()
 }
 
 /**
