@@ -81,6 +81,23 @@ type Costs = {
   readonly firstHbar: number
 }
 
+/** A recorder of one process, on a ledger in real time. */
+function startRecorder({
+  rpcUrl: url,
+  ...key
+}: {
+  readonly rpcUrl: string
+  readonly chainId: number
+  readonly contract: `0x${string}`
+  readonly privateKey: `0x${string}`
+}): UsageRecorder {
+  const clock = systemClock
+  const relay = createRelay({ url, clock })
+  const facts = createLedgerFacts({ relay, clock })
+  const ledger = createViemUsageLedger({ relay, facts, ...key })
+  return createUsageRecorder({ ledger, clock, recorderCount: 1 })
+}
+
 /** What so many agents cost that use up their quota together, on a ledger of their own. */
 async function measureQuota(agentCount: number): Promise<Costs> {
   const devnet = await startDevnet()
@@ -108,14 +125,8 @@ async function measureQuota(agentCount: number): Promise<Costs> {
     const agents = Array.from({ length: agentCount }, (_, at) =>
       numberToHex(0x1ea5_0000 + at, { size: 20 }),
     )
-    const payerKey = owner.privateKey
-    await openWindows({
-      ledgerUrl: rpcUrl,
-      contract,
-      agents,
-      payerKey,
-      valueTinybar: PRICE_TINYBAR,
-    })
+    const payment = { payerKey: owner.privateKey, valueTinybar: PRICE_TINYBAR }
+    await openWindows({ ledgerUrl: rpcUrl, contract, agents, ...payment })
     const client = createPublicClient({ transport: http(rpcUrl) })
     const calls = await Promise.all(
       agents.map(async (agent) => {
@@ -128,20 +139,7 @@ async function measureQuota(agentCount: number): Promise<Costs> {
         return callOf(agent, Number(expiresAt), CALLS_ALLOWED)
       }),
     )
-    const clock = systemClock
-    const relay = createRelay({ url: rpcUrl, clock })
-    const facts = createLedgerFacts({ relay, clock })
-    const recorder = createUsageRecorder({
-      ledger: createViemUsageLedger({
-        relay,
-        facts,
-        chainId,
-        contract,
-        privateKey: key.privateKey,
-      }),
-      clock: systemClock,
-      recorderCount: 1,
-    })
+    const recorder = startRecorder({ rpcUrl, chainId, contract, privateKey: key.privateKey })
     const balance = () => client.getBalance({ address: key.evmAddress })
     const before = await balance()
     const paidHbar = async (): Promise<number> =>

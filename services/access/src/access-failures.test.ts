@@ -145,7 +145,9 @@ describe('the seller’s money', () => {
 
   test('a recorder without gas money is named on /ready', async () => {
     await stack.devnet.controls.setBalanceTinybar(stack.recorder.accountId, 1n)
-    await until(async () => (await here.readyChecks())['recorder']?.reason === 'recorder_gas_low')
+    await expect
+      .poll(async () => (await here.readyChecks())['recorder']?.reason, { timeout: 10_000 })
+      .toBe('recorder_gas_low')
     await stack.devnet.controls.setBalanceTinybar(stack.recorder.accountId, 1_000_000_000_000n)
     await until(here.isReady)
   }, 60_000)

@@ -140,13 +140,19 @@ function atMost(clock: Clock, work: Promise<void>): Promise<void> {
   })
 }
 
+/** The relay, the budget of its calls, and what is asked of it alike. */
+function connectRelay({ config, clock }: ConnectOptions) {
+  const budget = createRelayBudget({ clock, callsPerMinute: relayCallsPerMinute(config) })
+  const onCalls = (methods: readonly string[]): void => budget.spent(methods)
+  const relay = createRelay({ url: config.LEDGER_RPC_URL, clock, onCalls })
+  return { budget, relay, facts: createLedgerFacts({ relay, clock }) }
+}
+
 /** Every adapter of the service. */
 function connectPorts(options: ConnectOptions): AccessPorts {
   const { config, clock, onUsageEvent: onEvent } = options
-  const { NETWORK: network, LEDGER_CHAIN_ID: chainId, LEDGER_RPC_URL: rpcUrl } = config
-  const budget = createRelayBudget({ clock, callsPerMinute: relayCallsPerMinute(config) })
-  const relay = createRelay({ url: rpcUrl, clock, onCalls: (methods) => budget.spent(methods) })
-  const facts = createLedgerFacts({ relay, clock })
+  const { NETWORK: network, LEDGER_CHAIN_ID: chainId } = config
+  const { budget, relay, facts } = connectRelay(options)
   const contractAt = (address: AccessConfig['ACCESS_CONTRACT']) =>
     createViemAccessContract({ relay, clock, chainId, address })
   const contract = afterPreviousContracts(

@@ -77,6 +77,24 @@ export function offeredGasPrice(quotedWeibar: bigint): bigint {
   return (quotedWeibar * 11n) / 10n
 }
 
+/** The receipt as soon as there is one; undefined, or the relay's last error, where there is none in time. */
+async function awaitReceipt(
+  { clock, relay }: Pick<OrderedSenderOptions, 'clock' | 'relay'>,
+  hash: Hex,
+): Promise<LedgerReceipt | undefined> {
+  const untilMs = clock.unixMs() + RECEIPT_LIMIT_MS
+  for (let pollMs = RECEIPT_POLL_MS; ; pollMs = Math.min(2 * pollMs, RECEIPT_POLL_MS_MAX)) {
+    const isLast = clock.unixMs() >= untilMs
+    try {
+      const receipt = await readReceipt(relay, hash)
+      if (receipt !== undefined || isLast) return receipt
+    } catch (error) {
+      if (isLast) throw error
+    }
+    await pause(clock, pollMs)
+  }
+}
+
 export function createOrderedSender(options: OrderedSenderOptions) {
   const { relay, facts, chainId, clock } = options
   const signer = transactionSigner(options.privateKey)
@@ -87,11 +105,6 @@ export function createOrderedSender(options: OrderedSenderOptions) {
     read: () => readNonce(relay, signer.address),
   })
   let queue: Promise<unknown> = Promise.resolve()
-
-  const forgetNonce = (): void => {
-    nextNonce = undefined
-    ledgerNonce.forget()
-  }
 
   const submit = async (call: OutgoingCall): Promise<Hex> => {
     for (let attempt = 1; ; attempt += 1) {
@@ -125,27 +138,6 @@ export function createOrderedSender(options: OrderedSenderOptions) {
     }
   }
 
-  const awaitReceipt = async (hash: Hex): Promise<LedgerReceipt | undefined> => {
-    const untilMs = clock.unixMs() + RECEIPT_LIMIT_MS
-    for (let pollMs = RECEIPT_POLL_MS; ; pollMs = Math.min(2 * pollMs, RECEIPT_POLL_MS_MAX)) {
-      const isLast = clock.unixMs() >= untilMs
-      try {
-        const receipt = await readReceipt(relay, hash)
-        if (receipt !== undefined) return receipt
-      } catch (error) {
-        if (isLast) {
-          forgetNonce()
-          throw error
-        }
-      }
-      if (isLast) {
-        forgetNonce()
-        return undefined
-      }
-      await pause(clock, pollMs)
-    }
-  }
-
   return {
     address: signer.address,
     /** Reads ahead what the next transaction needs. Never rejects. */
@@ -156,10 +148,18 @@ export function createOrderedSender(options: OrderedSenderOptions) {
     async send(call: OutgoingCall): Promise<LedgerReceipt | undefined> {
       const submitted = queue.then(() => submit(call))
       queue = submitted.catch(() => undefined)
+      let receipt: LedgerReceipt | undefined
       try {
-        return await awaitReceipt(await submitted)
+        receipt = await awaitReceipt(options, await submitted)
+        return receipt
       } catch (error) {
         throw new ChainUnavailable('the transaction could not be sent', { cause: error })
+      } finally {
+        // Without a receipt its nonce may be lost in a gap.
+        if (receipt === undefined) {
+          nextNonce = undefined
+          ledgerNonce.forget()
+        }
       }
     },
     /** Returns when nothing is being sent. */

@@ -35,52 +35,10 @@ type ViemContractSenderOptions = {
 }
 
 export function createViemContractSender(options: ViemContractSenderOptions): ContractSender {
-  const { clock, contract, facts, relay } = options
+  const { contract, facts, relay } = options
   const sender = createOrderedSender(options)
   const balance = facts.balanceTinybar(sender.address)
-  const armingGas = keptRead({
-    clock,
-    keptMs: ARMING_GAS_MS,
-    read: async () => {
-      const at = { contract: addressOf(contract), functionName: 'armingGas' } as const
-      const [transactionGas] = await readView(relay, at)
-      return transactionGas
-    },
-  })
-
-  /** What one forward may use of gas now, and what payTo must hold for it. */
-  const forwardGasNow = async (): Promise<{ readonly gas: bigint; readonly tinybar: bigint }> => {
-    const [gas, gasPrice] = await Promise.all([armingGas(), facts.gasPriceWeibar()])
-    return { gas, tinybar: forwardGas(gas, offeredGasPrice(gasPrice)) }
-  }
-
-  /** Runs `openPaid` with its value without sending it (A3). Throws the relay's error where the ledger does not answer. */
-  const rehearse = async (order: PurchaseOrder): Promise<GasRehearsal> => {
-    const rehearsal = await rehearseOnce(order)
-    if (rehearsal.kind !== 'float-low') return rehearsal
-    // By a balance that may be two seconds old.
-    balance.forget()
-    return rehearseOnce(order)
-  }
-
-  const rehearseOnce = async (order: PurchaseOrder): Promise<GasRehearsal> => {
-    const between = { account: sender.address, address: addressOf(contract) }
-    const [{ gas, tinybar }, held, trial] = await Promise.all([
-      forwardGasNow(),
-      balance(),
-      revertOf(relay, between, openPaidCall(order)).then(
-        (reason) => ({ reason }),
-        (failure: unknown) => ({ failure }),
-      ),
-    ])
-    // First: a node that checks the balance refuses the call itself, in words of its own.
-    if (held < order.valueTinybar + tinybar) return { kind: 'float-low' }
-    if ('failure' in trial) throw trial.failure
-    const { reason } = trial
-    if (reason === undefined) return { kind: 'ready', gas }
-    if (reason === 'AccessWindow_PaymentAlreadyUsed') return { kind: 'already-used' }
-    return { kind: 'refused', reason }
-  }
+  const rehearsals = createRehearsals(options, sender.address)
 
   /** What this process has sent changes what is kept. */
   const send: typeof sender.send = async (call) => {
@@ -94,7 +52,7 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
 
   /** Undefined where it was sent and its fate is not known, or where it lost a race: the next rehearsal tells. */
   const attemptOpen = async (order: PurchaseOrder): Promise<OpenOutcome | undefined> => {
-    const [rehearsal, offers] = await Promise.all([rehearse(order), contract.offers()])
+    const [rehearsal, offers] = await Promise.all([rehearsals.rehearse(order), contract.offers()])
     switch (rehearsal.kind) {
       case 'already-used':
         return { ...rehearsal, agent: (await contract.paymentOf(order.paymentReference)).agent }
@@ -115,7 +73,12 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
 
   const rearm: ContractSender['rearm'] = async (agent, how) => {
     const address = addressOf(contract)
-    const call = { functionName: how, args: [agent], valueTinybar: 0n, gas: await armingGas() }
+    const call = {
+      functionName: how,
+      args: [agent],
+      valueTinybar: 0n,
+      gas: await rehearsals.armingGas(),
+    }
     const revert = await revertOf(relay, { account: sender.address, address }, call)
     if (revert !== undefined) return { kind: 'left' }
     const receipt = await send(contractTransaction(address, call))
@@ -124,14 +87,14 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
 
   return {
     address: sender.address,
-    rehearse: (order) => named(() => rehearse(order)),
+    rehearse: (order) => named(() => rehearsals.rehearse(order)),
     openPaid: (order) => named(() => untilDefinite(() => attemptOpen(order))),
     rearm: (agent, how) => named(() => rearm(agent, how)),
     async warm() {
-      await Promise.allSettled([forwardGasNow(), balance(), sender.warm()])
+      await Promise.allSettled([rehearsals.forwardGasNow(), balance(), sender.warm()])
     },
     floatTinybar: () => named(balance),
-    forwardGasTinybar: () => named(async () => (await forwardGasNow()).tinybar),
+    forwardGasTinybar: () => named(async () => (await rehearsals.forwardGasNow()).tinybar),
     close: () => sender.close(),
   }
 }
@@ -140,6 +103,61 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
 type GasRehearsal =
   | Exclude<Rehearsal, { readonly kind: 'ready' }>
   | { readonly kind: 'ready'; readonly gas: bigint }
+
+/** What a forward takes and whether the contract takes it, before it is sent. Throws the relay's errors. */
+function createRehearsals(
+  { clock, contract, facts, relay }: ViemContractSenderOptions,
+  account: Hex,
+) {
+  const balance = facts.balanceTinybar(account)
+  const armingGas = keptRead({
+    clock,
+    keptMs: ARMING_GAS_MS,
+    read: async () => {
+      const at = { contract: addressOf(contract), functionName: 'armingGas' } as const
+      const [transactionGas] = await readView(relay, at)
+      return transactionGas
+    },
+  })
+
+  /** What one forward may use of gas now, and what payTo must hold for it. */
+  const forwardGasNow = async (): Promise<{ readonly gas: bigint; readonly tinybar: bigint }> => {
+    const [gas, gasPrice] = await Promise.all([armingGas(), facts.gasPriceWeibar()])
+    return { gas, tinybar: forwardGas(gas, offeredGasPrice(gasPrice)) }
+  }
+
+  const rehearseOnce = async (order: PurchaseOrder): Promise<GasRehearsal> => {
+    const between = { account, address: addressOf(contract) }
+    const [{ gas, tinybar }, held, trial] = await Promise.all([
+      forwardGasNow(),
+      balance(),
+      revertOf(relay, between, openPaidCall(order)).then(
+        (reason) => ({ reason }),
+        (failure: unknown) => ({ failure }),
+      ),
+    ])
+    // First: a node that checks the balance refuses the call itself, in words of its own.
+    if (held < order.valueTinybar + tinybar) return { kind: 'float-low' }
+    if ('failure' in trial) throw trial.failure
+    const { reason } = trial
+    if (reason === undefined) return { kind: 'ready', gas }
+    if (reason === 'AccessWindow_PaymentAlreadyUsed') return { kind: 'already-used' }
+    return { kind: 'refused', reason }
+  }
+
+  return {
+    armingGas,
+    forwardGasNow,
+    /** Runs `openPaid` with its value without sending it (A3). */
+    async rehearse(order: PurchaseOrder): Promise<GasRehearsal> {
+      const rehearsal = await rehearseOnce(order)
+      if (rehearsal.kind !== 'float-low') return rehearsal
+      // By a balance that may be two seconds old.
+      balance.forget()
+      return rehearseOnce(order)
+    },
+  }
+}
 
 /** Repeats what lost a race or a nonce; a reference that was consumed by then ends it. */
 async function untilDefinite<Outcome>(

@@ -11,13 +11,7 @@ import type {
 } from '@tallystick/x402'
 import type { AccessGranted } from '../wire/access-answers.ts'
 import { callIn, grantedBody } from './access-answers.ts'
-import {
-  type Hex,
-  ledgerSeconds,
-  type Reaper,
-  secondsPastSchedule,
-  secondsRemaining,
-} from './access-window.ts'
+import { type Hex, ledgerSeconds, secondsRemaining } from './access-window.ts'
 import type { AgentGuard, GuardedCall } from './agent-guard.ts'
 import { createAgentLock } from './agent-lock.ts'
 import { type CallRate, networkOf } from './call-rate.ts'
@@ -32,6 +26,7 @@ import {
 } from './purchase.ts'
 import type { SalesTerms } from './sales-terms.ts'
 import type { ReadWindow } from './subscriptions.ts'
+import { createWindowForCall, type WindowForCallDeps } from './window-for-call.ts'
 
 export type AccessOutcome =
   | {
@@ -64,13 +59,13 @@ export type AccessOutcome =
       readonly retryAfterSeconds?: number
     }
 
-export type CallAccessDeps = PurchaseDeps & {
-  readonly reaper: Reaper
-  readonly terms: SalesTerms
-  readonly guard: AgentGuard
-  readonly agentRate: CallRate
-  readonly addressRate: CallRate
-}
+export type CallAccessDeps = PurchaseDeps &
+  WindowForCallDeps & {
+    readonly terms: SalesTerms
+    readonly guard: AgentGuard
+    readonly agentRate: CallRate
+    readonly addressRate: CallRate
+  }
 
 type AccessCall = GuardedCall & {
   readonly headers: PaymentHeaders
@@ -83,10 +78,6 @@ type AccessCall = GuardedCall & {
 /** How soon a call is worth repeating while a payment is being completed, seconds. */
 const PENDING_RETRY_SECONDS = 5
 
-/** Read of a window that serves the calls of a lease, milliseconds: a guard is noticed so late at most, beside the lag of
- * reads, which is as long. */
-const COVERED_READ_MS = 10_000
-
 const pending = (retryAfterSeconds = PENDING_RETRY_SECONDS): AccessOutcome => ({
   kind: 'refused',
   error: 'payment_pending',
@@ -98,25 +89,15 @@ export type CallAccess = (call: AccessCall) => Promise<AccessOutcome>
 
 export function createCallAccess(deps: CallAccessDeps): CallAccess {
   const lockAgent = createAgentLock(deps.clock)
-  const readWindow = async (agent: Hex, payment: string | undefined): Promise<ReadWindow> => {
-    await deps.contract.ensureDeployed()
-    // What follows the read is asked together with it.
-    deps.resource.warm?.()
-    if (deps.subscriptions.known(agent)?.isOpen !== true) warmSale(deps, payment)
-    const window = await deps.subscriptions.readForCall(agent, payment !== undefined)
-    deps.reaper.consider(agent, window)
-    const lateSeconds = secondsPastSchedule(window, ledgerSeconds(deps.clock))
-    if (lateSeconds > 0) deps.report({ kind: 'renewal-late', lateSeconds })
-    return window
-  }
+  const windows = createWindowForCall(deps)
   return async (call) => {
     const { agent, headers } = call
     const waitSeconds = deps.addressRate.secondsToWait(networkOf(call.clientAddress))
     if (waitSeconds !== undefined) return tooMany(deps, 'address', waitSeconds)
-    const covered = coveredWindow(deps, agent)
+    const covered = windows.coveredWindow(agent)
     if (covered !== undefined) return serveFromWindow(deps, call, covered)
     const payment = headers.paymentSignature ?? headers.xPayment
-    const window = await readWindow(agent, payment)
+    const window = await windows.readWindow(agent, payment)
     if (window.isOpen) return serveFromWindow(deps, call, window)
     if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
     const terms = await deps.terms.accepted()
@@ -128,31 +109,11 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
       return challenge(deps, agent, { error })
     }
     return lockAgent({ agent, payer, payment }, async (hasWaited) => {
-      const current = hasWaited ? await readWindow(agent, payment) : window
+      const current = hasWaited ? await windows.readWindow(agent, payment) : window
       if (current.isOpen) return serveFromWindow(deps, call, current)
       return sell(deps, call, terms)
     })
   }
-}
-
-/** Begins the reads that a sale needs, all of them shared with other sales. */
-function warmSale({ stops, terms, sender }: CallAccessDeps, payment: string | undefined): void {
-  void terms.warm()
-  stops.find().catch(() => undefined)
-  if (payment !== undefined) void sender.warm()
-}
-
-/**
- * The agent's open window where a lease of this process covers its next call (A18): such a call asks the ledger for nothing.
- * A window that was open is open to its end; what an older read may not know is the guard.
- */
-function coveredWindow(
-  { subscriptions, usage }: CallAccessDeps,
-  agent: Hex,
-): ReadWindow | undefined {
-  const window = subscriptions.known(agent, COVERED_READ_MS)
-  if (window?.isOpen !== true) return undefined
-  return usage.leasedCalls(callIn(agent, window)) > 0 ? window : undefined
 }
 
 function tooMany(

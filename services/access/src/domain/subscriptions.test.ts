@@ -98,7 +98,7 @@ describe('A12: reads are few and shared', () => {
   test('an answer that comes late takes nothing from one that was asked after it', async () => {
     const { clock, contract, subscriptions } = startReads()
     const late = Promise.withResolvers<void>()
-    const { windowOf } = contract
+    const windowOf: typeof contract.windowOf = contract.windowOf.bind(contract)
     contract.windowOf = async () => {
       contract.windowOf = windowOf
       await late.promise
@@ -114,15 +114,16 @@ describe('A12: reads are few and shared', () => {
   })
 })
 
+const startSpent = async () => {
+  const reads = startReads()
+  reads.contract.windows.set(AGENT, openWindow(1_020))
+  await reads.subscriptions.read(AGENT)
+  for (let calls = 0; calls < 100; calls += 1) reads.budget.spent(['eth_call'])
+  reads.clock.advanceMs(10_000)
+  return reads
+}
+
 describe('A12: with the budget of the relay used up', () => {
-  const startSpent = async () => {
-    const reads = startReads()
-    reads.contract.windows.set(AGENT, openWindow(1_020))
-    await reads.subscriptions.read(AGENT)
-    for (let calls = 0; calls < 100; calls += 1) reads.budget.spent(['eth_call'])
-    reads.clock.advanceMs(10_000)
-    return reads
-  }
   const STRANGER = '0x00000000000000000000000000000000000000bb'
 
   test('a poll is told the last read with its second; without one it fails', async () => {
@@ -139,9 +140,9 @@ describe('A12: with the budget of the relay used up', () => {
     expect((await subscriptions.readForCall(STRANGER, true)).isOpen).toBe(false)
     expect(readsOf(contract)).toBe(3)
     const unpaid = subscriptions.readForCall('0x00000000000000000000000000000000000000cc', false)
-    const failed = expect(unpaid).rejects.toThrow('budget')
+    const failure = unpaid.catch((error: unknown) => error)
     await clock.advanceMsSettled(5_000)
-    await failed
+    expect(String(await failure)).toContain('budget')
     expect(readsOf(contract)).toBe(3)
   })
 })

@@ -51,6 +51,80 @@ export function createSubscriptions({
   readonly budget: Pick<RelayBudget, 'hasRoomFor' | 'waitForRoom'>
 }) {
   const held = new BoundedMap<Hex, HeldWindow>(HELD_MAX)
+  const reads = createWindowReads({ contract, clock })
+
+  /** What that read means at a second, with what this process has opened since. */
+  const standsAt = (agent: Hex, read: WindowRead, atSeconds: number): ReadWindow => {
+    const readAtMs = read.askedAtMs
+    const own = held.get(agent)
+    if (own !== undefined && own.untilMs >= clock.unixMs() && !isShownBy(read.window, own.window)) {
+      // What a receipt tells of an opening says nothing of the guard, which may have been set before.
+      const { isGuarded } = read.window
+      return { ...projectWindow(own.window, atSeconds), isGuarded, readAtMs }
+    }
+    if (own !== undefined) held.delete(agent)
+    return { ...projectWindow(read.window, atSeconds), readAtMs }
+  }
+
+  const stands = (agent: Hex, read: WindowRead): ReadWindow =>
+    standsAt(agent, read, ledgerSeconds(clock))
+
+  /** What was read at most so long ago; undefined where nothing was. Asks for nothing. */
+  const known = (agent: Hex, ageMs = Number.POSITIVE_INFINITY): ReadWindow | undefined => {
+    const read = reads.lastRead(agent)
+    return read !== undefined && reads.isRecent(read, ageMs) ? stands(agent, read) : undefined
+  }
+
+  /** The agent's window by a read that begins now. */
+  const read = async (agent: Hex): Promise<ReadWindow> => stands(agent, await reads.readNow(agent))
+
+  return {
+    known,
+    read,
+    /** From the contract alone. */
+    readChain: async (agent: Hex): Promise<AccessWindow> => (await reads.readNow(agent)).window,
+    /** For a call: an open window by a read at most 2 s old, any other by one that begins now. An unpaid call waits for
+     * room in the relay's budget. */
+    async readForCall(agent: Hex, hasPayment: boolean): Promise<ReadWindow> {
+      const recent = known(agent, SERVES_MS)
+      if (recent?.isOpen === true) return recent
+      const reader: RelayReader = hasPayment || known(agent)?.isOpen ? 'paying' : 'unpaid'
+      if (!budget.hasRoomFor(reader) && !(await budget.waitForRoom(reader)))
+        throw new ChainUnavailable('the budget of the relay is used up')
+      return read(agent)
+    },
+    /** For a poll: as it was at most 2 s ago; with the budget of the relay used up, as it was at the last read, whose second
+     * is told. */
+    async readForPoll(
+      agent: Hex,
+    ): Promise<{ readonly window: ReadWindow; readonly atSeconds: number }> {
+      const last = reads.lastRead(agent)
+      const isOld = last === undefined || !reads.isRecent(last, SERVES_MS)
+      if (isOld && !budget.hasRoomFor('poll')) {
+        if (last === undefined) throw new ChainUnavailable('the budget of the relay is used up')
+        const atSeconds = Math.floor(last.askedAtMs / 1000)
+        return { window: standsAt(agent, last, atSeconds), atSeconds }
+      }
+      const window = isOld ? await read(agent) : stands(agent, last)
+      return { window, atSeconds: ledgerSeconds(clock) }
+    },
+    /** Treats the agent as open until a read shows what a receipt has told. */
+    hold(agent: Hex, window: AccessWindow): void {
+      held.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
+    },
+    /** This process has changed what reads show of the agent: the next one begins anew. Throws nothing. */
+    forget: (agent: Hex): void => reads.forget(agent),
+  }
+}
+
+/** Asks the contract, once at a time for each agent, and keeps what it answered last. */
+function createWindowReads({
+  contract,
+  clock,
+}: {
+  readonly contract: Pick<AccessContract, 'windowOf'>
+  readonly clock: Clock
+}) {
   const subscribers = new BoundedMap<Hex, WindowRead>(SUBSCRIBERS_MAX)
   const strangers = new BoundedMap<Hex, WindowRead>(STRANGERS_MAX)
   const underWay = new Map<
@@ -95,68 +169,10 @@ export function createSubscriptions({
     return read
   }
 
-  /** What that read means at a second, with what this process has opened since. */
-  const standsAt = (agent: Hex, read: WindowRead, atSeconds: number): ReadWindow => {
-    const readAtMs = read.askedAtMs
-    const own = held.get(agent)
-    if (own !== undefined && own.untilMs >= clock.unixMs() && !isShownBy(read.window, own.window)) {
-      // What a receipt tells of an opening says nothing of the guard, which may have been set before.
-      const { isGuarded } = read.window
-      return { ...projectWindow(own.window, atSeconds), isGuarded, readAtMs }
-    }
-    if (own !== undefined) held.delete(agent)
-    return { ...projectWindow(read.window, atSeconds), readAtMs }
-  }
-
-  const stands = (agent: Hex, read: WindowRead): ReadWindow =>
-    standsAt(agent, read, ledgerSeconds(clock))
-
-  /** What was read at most so long ago; undefined where nothing was. Asks for nothing. */
-  const known = (agent: Hex, ageMs = Number.POSITIVE_INFINITY): ReadWindow | undefined => {
-    const read = lastRead(agent)
-    return read !== undefined && isRecent(read, ageMs) ? stands(agent, read) : undefined
-  }
-
-  /** The agent's window by a read that begins now. */
-  const read = async (agent: Hex): Promise<ReadWindow> => stands(agent, await readNow(agent))
-
   return {
-    known,
-    read,
-    /** From the contract alone. */
-    readChain: async (agent: Hex): Promise<AccessWindow> => (await readNow(agent)).window,
-    /** For a call: an open window by a read at most 2 s old, any other by one that begins now. An unpaid call waits for
-     * room in the relay's budget. */
-    async readForCall(agent: Hex, hasPayment: boolean): Promise<ReadWindow> {
-      const recent = known(agent, SERVES_MS)
-      if (recent?.isOpen === true) return recent
-      const reader: RelayReader = hasPayment || known(agent)?.isOpen ? 'paying' : 'unpaid'
-      if (!budget.hasRoomFor(reader) && !(await budget.waitForRoom(reader)))
-        throw new ChainUnavailable('the budget of the relay is used up')
-      return read(agent)
-    },
-    /** For a poll: as it was at most 2 s ago; with the budget of the relay used up, as it was at the last read, whose second
-     * is told. */
-    async readForPoll(
-      agent: Hex,
-    ): Promise<{ readonly window: ReadWindow; readonly atSeconds: number }> {
-      const last = lastRead(agent)
-      const isOld = last === undefined || !isRecent(last, SERVES_MS)
-      if (isOld && !budget.hasRoomFor('poll')) {
-        if (last === undefined) throw new ChainUnavailable('the budget of the relay is used up')
-        const atSeconds = Math.floor(last.askedAtMs / 1000)
-        return { window: standsAt(agent, last, atSeconds), atSeconds }
-      }
-      const window = isOld ? await read(agent) : stands(agent, last)
-      return { window, atSeconds: ledgerSeconds(clock) }
-    },
-    /** Treats the agent as open until a read shows what a receipt has told. */
-    hold(agent: Hex, window: AccessWindow): void {
-      held.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
-      // What a read that began before says is the past, of whoever shares the slot too.
-      underWay.delete(agent)
-    },
-    /** This process has changed what reads show of the agent: the next one begins anew. Throws nothing. */
+    lastRead,
+    isRecent,
+    readNow,
     forget(agent: Hex): void {
       subscribers.delete(agent)
       strangers.delete(agent)

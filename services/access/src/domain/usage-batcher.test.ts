@@ -12,6 +12,17 @@ beforeEach(() => {
   bench = startRecorderBench()
 })
 
+/** Fills the queue behind a send that does not end, one batch for each agent. */
+async function fillQueue(): Promise<void> {
+  bench.ledger.sendMs = 60_000
+  for (let batch = 0; batch <= 64; batch += 1) {
+    const call = bench.recorder.record(bench.call({ agent: agentOf(batch + 1_000) }))
+    await bench.clock.advanceMsSettled(40)
+    await bench.recordedHash(call)
+  }
+  expect(bench.recorder.figures().sealedBatches).toBe(64)
+}
+
 describe('A10: sealing', () => {
   test('A10: at low load each call is one transaction', async () => {
     for (let at = 0; at < 5; at += 1) {
@@ -58,17 +69,6 @@ describe('A10: sealing', () => {
     some.push(bench.recorder.record(bench.call({ agent: agentOf(60) })))
     expect(new Set(await Promise.all(some.map(bench.recordedHash))).size).toBe(1)
   })
-
-  /** Fills the queue behind a send that does not end, one batch for each agent. */
-  async function fillQueue(): Promise<void> {
-    bench.ledger.sendMs = 60_000
-    for (let batch = 0; batch <= 64; batch += 1) {
-      const call = bench.recorder.record(bench.call({ agent: agentOf(batch + 1_000) }))
-      await bench.clock.advanceMsSettled(40)
-      await bench.recordedHash(call)
-    }
-    expect(bench.recorder.figures().sealedBatches).toBe(64)
-  }
 
   test('A10: while 64 sealed batches wait it stays open, to 500 agents, until one has gone', async () => {
     await fillQueue()

@@ -17,9 +17,11 @@ async function callFor(seconds: number, bench: RecorderBench): Promise<Told[]> {
     const agent = agentOf((at % AGENTS) + 1)
     const calledAtMs = bench.clock.unixMs()
     const call = bench.call({ agent, callsUsedInRead: 0 })
-    void bench.recorder.record(call).then((outcome) => {
+    const tell = async (): Promise<void> => {
+      const outcome = await bench.recorder.record(call)
       told.push({ agent, outcome, afterMs: bench.clock.unixMs() - calledAtMs })
-    })
+    }
+    void tell()
     await bench.clock.advanceMsSettled(20)
   }
   await bench.clock.advanceMsSettled(100)

@@ -63,6 +63,8 @@ const FIRST_OFFER: Offer = {
   slotSeconds: 1,
 }
 
+const NO_BOOKS = { earnedTinybar: 0n, reserveTinybar: 0n, lockedTinybar: 0n, shortfallTinybar: 0n }
+
 export function createFakeContract(): FakeContract {
   const fake: FakeContract = {
     address: CONTRACT,
@@ -75,8 +77,9 @@ export function createFakeContract(): FakeContract {
     isPaused: false,
     lacks: new Set(),
     isReserveDown: false,
-    isOwn: (address) => address === CONTRACT,
     reserveCanArm: 7,
+    wrote: () => undefined,
+    isOwn: (address) => address === CONTRACT,
     async ensureDeployed() {
       if (fake.isAbsent) throw new ContractAbsent('no code')
       if (fake.isDown) throw new ChainUnavailable('down')
@@ -118,11 +121,7 @@ export function createFakeContract(): FakeContract {
       if (fake.isReserveDown) throw new ChainUnavailable('down')
       return fake.reserveCanArm
     },
-    wrote: () => undefined,
-    async books() {
-      await read('books')
-      return { earnedTinybar: 0n, reserveTinybar: 0n, lockedTinybar: 0n, shortfallTinybar: 0n }
-    },
+    books: () => read('books').then(() => NO_BOOKS),
   }
   const has = async (role: 'forwarder' | 'recorder'): Promise<boolean> => {
     await read(role)
