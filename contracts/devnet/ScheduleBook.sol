@@ -89,16 +89,7 @@ abstract contract ScheduleBook {
     /// @dev Adds a pending schedule, unless an equal one is pending, whose address comes back then. Equality as on the
     /// network: second, admin key (hence the creator) and scheduled body.
     function _create(Schedule memory schedule) internal returns (bool isNew, address scheduleAddress) {
-        bytes32 equality = keccak256(
-            abi.encode(
-                schedule.to,
-                schedule.expirySecond,
-                schedule.payer,
-                schedule.gasLimit,
-                schedule.valueTinybar,
-                schedule.callData
-            )
-        );
+        bytes32 equality = _equalityOf(schedule);
         uint256 twin = _byEquality[equality];
         if (twin != 0 && _schedules[twin].state == State.Pending) {
             return (false, address(uint160(twin)));
@@ -131,5 +122,28 @@ abstract contract ScheduleBook {
         delete _pendingIndex[entity];
         _schedules[entity].state = state;
         _schedules[entity].closedAtSecond = uint64(atSecond);
+    }
+
+    /// @dev Removes what is kept of a schedule that has ended; a pending one stays.
+    function _forget(uint256 entity) internal {
+        Schedule memory schedule = _schedules[entity];
+        if (schedule.state == State.Pending || schedule.state == State.Unknown) return;
+        bytes32 equality = _equalityOf(schedule);
+        if (_byEquality[equality] == entity) delete _byEquality[equality];
+        delete gasScheduledAt[schedule.expirySecond];
+        delete _schedules[entity];
+    }
+
+    function _equalityOf(Schedule memory schedule) private pure returns (bytes32) {
+        return keccak256(
+            abi.encode(
+                schedule.to,
+                schedule.expirySecond,
+                schedule.payer,
+                schedule.gasLimit,
+                schedule.valueTinybar,
+                schedule.callData
+            )
+        );
     }
 }

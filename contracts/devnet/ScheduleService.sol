@@ -139,12 +139,25 @@ contract ScheduleService is IScheduleService, ScheduleBook {
 
     /// @notice Marks a schedule executed, whatever its call came to. Network only; a schedule that is not pending stays.
     /// @param status Hedera response code: 22 success, 33 reverted, 10 the payer held too little
-    function markExecuted(address scheduleAddress, uint16 status) external onlyNetwork {
+    function markExecuted(address scheduleAddress, uint16 status) public onlyNetwork {
         uint256 entity = uint160(scheduleAddress);
         if (_schedules[entity].state != State.Pending) return;
         _schedules[entity].status = status;
         _close(entity, State.Executed, consensusSecond());
         emit ScheduleExecuted(scheduleAddress, status);
+    }
+
+    /// @notice Marks a schedule executed and forgets those that ended long before, for ledgers that run for hours: to
+    /// `deleteSchedule` they are unknown from then on. Network only.
+    /// @param status Hedera response code: 22 success, 33 reverted, 10 the payer held too little
+    function markExecutedAndForget(address scheduleAddress, uint16 status, address[] calldata ended)
+        external
+        onlyNetwork
+    {
+        markExecuted(scheduleAddress, status);
+        for (uint256 i; i < ended.length; ++i) {
+            _forget(uint160(ended[i]));
+        }
     }
 
     /// @notice Ends one transaction and begins the next, for runners that play several inside one EVM transaction (forge

@@ -104,6 +104,20 @@ contract ScheduleServiceTest is ScheduleNetwork {
         assertEq(SCHEDULE_SERVICE.pendingCount(), 0);
     }
 
+    function test_MarkExecutedAndForget_KeepsNothingOfWhatEnded() external {
+        (, address ended) = _schedule(START + 60, 1);
+        (, address pending) = _schedule(START + 61, 1);
+        (, address due) = _schedule(START + 62, 1);
+        SCHEDULE_SERVICE.deleteSchedule(ended);
+        address[] memory old = new address[](2);
+        (old[0], old[1]) = (ended, pending);
+        vm.prank(NETWORK);
+        SCHEDULE_SERVICE.markExecutedAndForget(due, 22, old);
+        assertEq(SCHEDULE_SERVICE.deleteSchedule(ended), 201, "forgotten");
+        assertEq(SCHEDULE_SERVICE.deleteSchedule(due), 213, "ended a moment ago");
+        assertEq(SCHEDULE_SERVICE.deleteSchedule(pending), 22, "a pending one stays");
+    }
+
     function test_NextDue_GoesBySecondThenByOrderOfCreation() external {
         (, address third) = _schedule(START + 61, 1);
         (, address first) = _schedule(START + 60, 1);

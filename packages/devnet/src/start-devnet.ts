@@ -3,12 +3,14 @@
 import type { AddressInfo } from 'node:net'
 import { type Clock, systemClock } from '@tallystick/service-kit'
 import type { FastifyInstance } from 'fastify'
-import { createAnvilClient } from './anvil/anvil-client.ts'
+import { startAnvilGenerations } from './anvil/anvil-generations.ts'
 import { startAnvil } from './anvil/anvil-process.ts'
 import { startConsensusServer } from './consensus/consensus-server.ts'
 import { createTransferService } from './consensus/transfer-service.ts'
 import { createControls } from './controls.ts'
+import { completeOpenTransfers } from './ledger/complete-transfers.ts'
 import { createConsensusClock } from './ledger/consensus-clock.ts'
+import { STATES_KEPT } from './ledger/evm.ts'
 import { createAccount, createGenesis, type NewAccount } from './ledger/genesis.ts'
 import { createLedger, type Ledger } from './ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from './ledger/network.ts'
@@ -23,6 +25,9 @@ const IDLE_BLOCK_MS = 2_000
 
 /** How far the genesis block lies before the start, seconds, so that lagging stamps never fall below it. */
 const GENESIS_MARGIN_SECONDS = 60
+
+/** Blocks that anvil keeps beyond those that can be read: it forgets while others read. */
+const BLOCKS_SPARE = 16
 
 export type DevnetOptions = {
   /** Port of the JSON-RPC edge; 0, the default, takes a free one. */
@@ -58,22 +63,34 @@ export async function startDevnet(options: DevnetOptions = {}) {
   await requireFreePort({ name: 'consensus gRPC', host, port: consensusPort })
   const { clock: base = systemClock, serverClockOffMs = 0 } = options
   const clock = createConsensusClock(shifted(base, () => -serverClockOffMs))
-  const anvilProcess = await startAnvil({
-    chainId: CHAIN_ID,
-    genesisSecond: clock.nowSeconds() - GENESIS_MARGIN_SECONDS,
-    gasLimit: TRANSACTION_GAS_MAX,
+  const genesisSecond = clock.nowSeconds() - GENESIS_MARGIN_SECONDS
+  const anvil = await startAnvilGenerations(() =>
+    startAnvil({
+      chainId: CHAIN_ID,
+      genesisSecond,
+      gasLimit: TRANSACTION_GAS_MAX,
+      blocksKept: STATES_KEPT + BLOCKS_SPARE,
+    }),
+  )
+  let tracedBlock = 0
+  const ledger: Ledger = createLedger({
+    clock,
+    anvil,
+    async beforeChange(newestBlock) {
+      if (newestBlock - tracedBlock >= STATES_KEPT / 2) {
+        tracedBlock = newestBlock
+        await completeOpenTransfers(ledger)
+      }
+      await anvil.succeedIfDue(newestBlock)
+    },
   })
-  const anvil = createAnvilClient(anvilProcess)
-  const ledger = createLedger({ clock, anvil })
-  ledger.faults.serverClockOffMs = serverClockOffMs
   const closers: (() => unknown)[] = []
   /** Closes the edges and ends anvil. Can be called again. */
   const stop = async (): Promise<void> => {
     clock.stop()
     for (const close of closers.splice(0).toReversed()) await close()
     await ledger.queue.idle()
-    anvil.close()
-    await anvilProcess.stop()
+    await anvil.stop()
   }
   async function openEdge(app: FastifyInstance, port: number): Promise<string> {
     closers.push(() => app.close())

@@ -29,10 +29,10 @@ export class AnvilUnavailable extends Error {
 }
 
 /** One call: method and parameters. */
-type AnvilCall = readonly [method: string, parameters?: readonly unknown[]]
+export type AnvilCall = readonly [method: string, parameters?: readonly unknown[]]
 
 /** Calls to the anvil behind the edges. They throw AnvilRefused and AnvilUnavailable. */
-export type AnvilClient = ReturnType<typeof createAnvilClient>
+export type AnvilClient = Pick<ReturnType<typeof createAnvilClient>, 'call' | 'batch'>
 
 type Answer = { id: number; result?: unknown; error?: { code: number; message: string } }
 
@@ -47,7 +47,7 @@ const SOCKETS_MAX = 16
 const ANSWER_MS_MAX = 20_000
 
 /** Where an anvil listens. */
-type AnvilAddress = { readonly host: string; readonly port: number }
+export type AnvilAddress = { readonly host: string; readonly port: number }
 
 /** Messages to the anvil at an address. `post` resolves with the parsed answer. @throws AnvilUnavailable */
 function connectToAnvil({ host, port }: AnvilAddress, clock: Pick<Clock, 'after'>) {

@@ -38,6 +38,8 @@ type AnvilOptions = {
   chainId: number
   genesisSecond: number
   gasLimit: number
+  /** States and transactions of so many blocks are kept; by default of all, most states on disk. */
+  blocksKept?: number
   /** A free port by default. */
   port?: number
   /** Address to listen on; loopback by default. */
@@ -76,6 +78,11 @@ export async function startAnvil(options: AnvilOptions) {
   }
 }
 
+const onlyNewest = (blocks: string): string[][] => [
+  ['--prune-history', blocks],
+  ['--transaction-block-keeper', blocks],
+]
+
 function anvilArguments(options: AnvilOptions): string[] {
   return [
     ['--host', options.host ?? '127.0.0.1'],
@@ -88,6 +95,7 @@ function anvilArguments(options: AnvilOptions): string[] {
     ['--accounts', '0'],
     ['--auto-impersonate'],
     ['--no-request-size-limit'],
+    ...(options.blocksKept === undefined ? [] : onlyNewest(String(options.blocksKept))),
   ].flat()
 }
 

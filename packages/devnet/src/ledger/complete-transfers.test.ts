@@ -18,7 +18,6 @@ function tracingAnvil(): AnvilClient & { readonly asked: string[] } {
       asked.push(...calls.map(([method]) => method))
       return calls.map(() => ({ type: 'CALL', from: PAYER, value: '0x0' }))
     },
-    close() {},
   }
 }
 

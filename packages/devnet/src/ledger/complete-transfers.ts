@@ -1,5 +1,5 @@
-// Reads from an EVM execution's trace what it moved between accounts, and only on request: tracing every transaction
-// would halve the ledger's speed, and most are never looked at.
+// Reads from an EVM execution's trace what it moved between accounts: on request, and of the rest fifty at a time before their
+// states are forgotten. Traced one by one they would halve the ledger's speed.
 
 import type { Address, Hex } from 'viem'
 import { entityId, longZeroNumber } from './entity-id.ts'
@@ -30,20 +30,35 @@ export async function completeTransfers(
   ledger: Ledger,
   records: readonly TransactionRecord[],
 ): Promise<void> {
-  const open = records.filter(({ transfers, evm }) => transfers === undefined && evm !== undefined)
+  const open = records.filter(isOpen)
   for (let start = 0; start < open.length; start += TRACES_PER_BATCH) {
-    const part = open.slice(start, start + TRACES_PER_BATCH)
-    const traces = await ledger.queue.run(() =>
-      ledger.anvil.batch(
-        part.map(({ evm }) => [
-          'debug_traceTransaction',
-          [evm?.innerHash ?? '0x', { tracer: 'callTracer' }],
-        ]),
-      ),
-    )
-    for (const [index, record] of part.entries()) {
-      record.transfers ??= tracedTransfers(ledger, record, traces[index] as Frame)
-    }
+    await ledger.queue.run(() => trace(ledger, open.slice(start, start + TRACES_PER_BATCH)))
+  }
+}
+
+/** Fills in the transfers of every record that still lacks them, before their states are forgotten. The caller holds the queue. */
+export async function completeOpenTransfers(ledger: Ledger): Promise<void> {
+  const open = ledger.records.takeIncomplete().filter(isOpen)
+  for (let start = 0; start < open.length; start += TRACES_PER_BATCH) {
+    await trace(ledger, open.slice(start, start + TRACES_PER_BATCH))
+  }
+}
+
+function isOpen({ transfers, evm }: TransactionRecord): boolean {
+  return transfers === undefined && evm !== undefined
+}
+
+async function trace(ledger: Ledger, records: readonly TransactionRecord[]): Promise<void> {
+  // Others may have asked for some of them meanwhile, and their states may be gone.
+  const open = records.filter(isOpen)
+  const traces = await ledger.anvil.batch(
+    open.map(({ evm }) => [
+      'debug_traceTransaction',
+      [evm?.innerHash ?? '0x', { tracer: 'callTracer' }],
+    ]),
+  )
+  for (const [index, record] of open.entries()) {
+    record.transfers = tracedTransfers(ledger, record, traces[index] as Frame)
   }
 }
 

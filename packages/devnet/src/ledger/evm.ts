@@ -29,11 +29,19 @@ type InnerTransaction = {
 /** Seconds by which `block.timestamp` trails consensus time by default (1 to 2 were measured). */
 export const TIMESTAMP_LAG_SECONDS_DEFAULT = 2
 
+/**
+ * Blocks whose states can be read, the newest ones: more than reads ever lag behind, at twenty blocks a second. anvil keeps a
+ * few more, since it forgets while others read.
+ */
+export const STATES_KEPT = 256
+
 /** The state machine over a fresh anvil, whose block 0 counts as known from now on. */
 export function createEvm(options: {
   anvil: AnvilClient
   clock: Pick<Clock, 'unixMs'>
   lagSeconds: () => number
+  /** Called before each change, with the number of the newest block. */
+  beforeChange: (newestBlock: number) => Promise<void>
 }) {
   const { anvil, clock } = options
   /** What is known about a block besides what anvil keeps. */
@@ -51,7 +59,10 @@ export function createEvm(options: {
     blocks[number] = { consensusNs, recordedAtMs: clock.unixMs() }
   }
 
+  const newest = (): number => blocks.length - 1
+
   async function mine(consensusNs: bigint): Promise<void> {
+    await options.beforeChange(newest())
     await anvil.batch([stamp(nsToSeconds(consensusNs)), ['evm_mine']])
     remember(blocks.length, consensusNs)
   }
@@ -59,6 +70,7 @@ export function createEvm(options: {
   return {
     /** Executes one transaction in one block. @throws AnvilRefused if it never reaches the EVM */
     async execute(transaction: InnerTransaction): Promise<InnerReceipt> {
+      await options.beforeChange(newest())
       const { consensusNs, data, from, nonce, to } = transaction
       const sent = {
         from,
@@ -95,15 +107,18 @@ export function createEvm(options: {
       )
       return answers.map((answer) => BigInt(answer as Hex))
     },
-    /** Number of the newest block, or of the one that was newest `lagMs` of ledger time ago; 0 before the first. */
+    /**
+     * Number of the newest block, or of the one that was newest `lagMs` of ledger time ago, as far back as states are kept; 0
+     * before the first.
+     */
     newestBlock(lagMs = 0): number {
-      if (lagMs === 0) return blocks.length - 1
+      if (lagMs === 0) return newest()
       const atMs = clock.unixMs() - lagMs
-      return Math.max(
-        0,
-        blocks.findLastIndex((block) => (block?.recordedAtMs ?? 0) <= atMs),
-      )
+      const then = blocks.findLastIndex((block) => (block?.recordedAtMs ?? 0) <= atMs)
+      return Math.max(0, newest() - STATES_KEPT + 1, then)
     },
+    /** Whether the state of a block can still be read. */
+    isStateKept: (number: number) => number > newest() - STATES_KEPT,
     blockTimes: (number: number) => blocks[number],
   }
 }

@@ -14,9 +14,15 @@ import { createRecordStore } from './records.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
 
-/** A ledger without accounts over a fresh anvil. */
-export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: AnvilClient }) {
+/** A ledger without accounts over a fresh anvil. `beforeChange` is called before each block, while the queue is held. */
+export function createLedger(parts: {
+  clock: ConsensusClock
+  anvil: AnvilClient
+  beforeChange?: (newestBlock: number) => Promise<void>
+}) {
+  const { anvil, clock, beforeChange = async () => undefined } = parts
   const accounts = createAccountRegistry()
+  const transactions = createTransactionIndex()
   /** Tests and `devnet_*` calls change these. */
   const settings = {
     gasPriceTinybar: GAS_PRICE_TINYBAR_DEFAULT,
@@ -28,10 +34,15 @@ export function createLedger({ clock, anvil }: { clock: ConsensusClock; anvil: A
   return {
     clock,
     anvil,
-    evm: createEvm({ anvil, clock, lagSeconds: () => settings.timestampLagSeconds }),
+    evm: createEvm({
+      anvil,
+      clock,
+      lagSeconds: () => settings.timestampLagSeconds,
+      beforeChange,
+    }),
     accounts,
-    records: createRecordStore(),
-    transactions: createTransactionIndex(),
+    records: createRecordStore(({ evm }) => transactions.forget(evm?.hash)),
+    transactions,
     queue: createSerialQueue(),
     /** Tests and `devnet_*` calls write them, the edges read them. */
     faults: noFaults(),
@@ -69,20 +80,24 @@ function createSerialQueue() {
 /** EVM transactions by hash and by block. A block holds at most one. */
 function createTransactionIndex() {
   const byHash = new Map<string, EvmTransaction>()
-  const byInnerHash = new Map<string, EvmTransaction>()
   const byBlock = new Map<number, EvmTransaction>()
   const byBlockHash = new Map<string, EvmTransaction>()
   return {
     add(transaction: EvmTransaction): void {
       byHash.set(transaction.hash, transaction)
-      byInnerHash.set(transaction.receipt.transactionHash, transaction)
       byBlock.set(transaction.blockNumber, transaction)
       byBlockHash.set(transaction.receipt.blockHash, transaction)
     },
+    /** Forgets a transaction with its receipt and logs, by its outer hash. */
+    forget(hash: string | undefined): void {
+      const transaction = byHash.get(hash ?? '')
+      if (transaction === undefined) return
+      byHash.delete(transaction.hash)
+      byBlock.delete(transaction.blockNumber)
+      byBlockHash.delete(transaction.receipt.blockHash)
+    },
     /** By the hash that the sender computed. */
     byHash: (hash: string) => byHash.get(hash.toLowerCase()),
-    /** By the hash inside anvil. */
-    byInnerHash: (hash: string) => byInnerHash.get(hash.toLowerCase()),
     inBlock: (blockNumber: number) => byBlock.get(blockNumber),
     /** The block with that hash, if it holds a transaction. */
     blockWithHash: (blockHash: string) => byBlockHash.get(blockHash.toLowerCase()),

@@ -75,9 +75,20 @@ export function formatTransactionId(id: TransactionId): string {
   return `${id.account}-${id.validStartNs / 1_000_000_000n}-${nanoseconds}`
 }
 
-/** Every record of the ledger in consensus order. Nothing is forgotten: a local ledger lives for hours, not years. */
-export function createRecordStore() {
-  const records: TransactionRecord[] = []
+/**
+ * Records of EVM transactions that are remembered, the newest ones, with their receipts and logs: two hours of ten calls a
+ * second would otherwise take gigabytes. Native transfers are few, and all of them are kept.
+ */
+export const EVM_RECORDS_KEPT = 20_000
+
+/** Forgotten at once, so that the list is copied seldom. */
+const EVM_RECORDS_FORGOTTEN = 1_000
+
+/** The ledger's records in consensus order. `onForgotten` hears of each that is forgotten. */
+export function createRecordStore(onForgotten: (record: TransactionRecord) => void) {
+  let records: TransactionRecord[] = []
+  let incomplete: TransactionRecord[] = []
+  let evmCount = 0
   const byId = new Map<string, TransactionRecord[]>()
 
   function firstIndexAtOrAfter(nanoseconds: bigint): number {
@@ -91,6 +102,18 @@ export function createRecordStore() {
     return low
   }
 
+  function forgetOldest(): void {
+    let left = EVM_RECORDS_FORGOTTEN
+    records = records.filter((record) => {
+      if (record.evm === undefined || left === 0) return true
+      left -= 1
+      byId.delete(formatTransactionId(record.id))
+      onForgotten(record)
+      return false
+    })
+    evmCount -= EVM_RECORDS_FORGOTTEN
+  }
+
   return {
     /** Appends a record. Its consensus timestamp is later than all earlier ones. */
     add(record: TransactionRecord): void {
@@ -99,6 +122,16 @@ export function createRecordStore() {
       const twins = byId.get(key)
       if (twins === undefined) byId.set(key, [record])
       else twins.push(record)
+      if (record.evm === undefined) return
+      if (record.transfers === undefined) incomplete.push(record)
+      evmCount += 1
+      if (evmCount > EVM_RECORDS_KEPT + EVM_RECORDS_FORGOTTEN) forgetOldest()
+    },
+    /** The records that were added without transfers since the last call. */
+    takeIncomplete(): readonly TransactionRecord[] {
+      const taken = incomplete
+      incomplete = []
+      return taken
     },
     /** Records of a transaction id in its mirror form: several if duplicates reached consensus. */
     byTransactionId: (mirrorId: string): readonly TransactionRecord[] => byId.get(mirrorId) ?? [],

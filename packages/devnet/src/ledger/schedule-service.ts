@@ -35,10 +35,6 @@ export type Schedule = {
   payer: Address
   gasLimit: bigint
   valueTinybar: bigint
-  closedAtSecond: bigint
-  status: number
-  /** 0 unknown, 1 pending, 2 executed, 3 deleted. */
-  state: number
   callData: Hex
 }
 
@@ -73,9 +69,13 @@ export function createScheduleService(ledger: Ledger) {
       const data = encodeFunctionData({ abi, functionName: 'configure', args })
       await callAsNetwork(ledger, SCHEDULE_SERVICE_ADDRESS, data)
     },
-    async markExecuted(schedule: Address, status: number): Promise<void> {
-      const args = [schedule, status] as const
-      const data = encodeFunctionData({ abi, functionName: 'markExecuted', args })
+    /** `ended` are schedules of long ago, which the contract forgets: anvil slows down with each slot that is in use. */
+    async markExecuted(
+      schedule: Address,
+      { status, ended }: { status: number; ended: readonly Address[] },
+    ): Promise<void> {
+      const args = [schedule, status, ended] as const
+      const data = encodeFunctionData({ abi, functionName: 'markExecutedAndForget', args })
       await callAsNetwork(ledger, SCHEDULE_SERVICE_ADDRESS, data)
     },
     /** The earliest pending schedule whose second is at most `upToSecond`. */
@@ -85,17 +85,12 @@ export function createScheduleService(ledger: Ledger) {
       const [address, schedule] = decodeFunctionResult({ abi, functionName, data })
       return address === zeroAddress ? undefined : { address: lowerAddress(address), schedule }
     },
-    async scheduleAt(address: Address): Promise<Schedule | undefined> {
-      const functionName = 'scheduleAt'
-      const data = await read(encodeFunctionData({ abi, functionName, args: [address] }))
-      const schedule = decodeFunctionResult({ abi, functionName, data })
-      return schedule.state === 0 ? undefined : schedule
-    },
   }
 }
 
-/** When a schedule was created and ended, consensus nanoseconds. */
+/** A schedule, and when it was created and deleted, consensus nanoseconds. */
 export type ScheduleLife = {
+  schedule: Schedule
   createdNs: bigint
   /** Who sent the transaction that created it; for one created by a scheduled call, the contract itself. */
   creator: Address
@@ -114,7 +109,9 @@ export function createScheduleLives() {
       if (own.length === 0) return false
       for (const event of parseEventLogs({ abi: scheduleServiceAbi, logs: own })) {
         if (event.eventName === 'ScheduleCreated') {
-          lives.set(lowerAddress(event.args.schedule), {
+          const { schedule: address, ...schedule } = event.args
+          lives.set(lowerAddress(address), {
+            schedule,
             createdNs: transaction.consensusNs,
             creator: transaction.from,
             deletedNs: undefined,

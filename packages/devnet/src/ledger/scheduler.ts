@@ -39,7 +39,10 @@ export type ScheduledExecution = {
 export type Scheduler = ReturnType<typeof createScheduler>
 
 /** A schedule and when what happened to it, consensus nanoseconds. */
-export type KnownSchedule = ScheduleLife & { schedule: Schedule; executedNs: bigint | undefined }
+export type KnownSchedule = ScheduleLife & { executedNs: bigint | undefined }
+
+/** Executed schedules that the contract still knows, the newest ones. The mirror node knows them all. */
+const EXECUTED_KEPT = 16
 
 const UINT256_MAX = 2n ** 256n - 1n
 
@@ -62,7 +65,11 @@ export function createScheduler(ledger: Ledger) {
       executedNs: outcome.transaction?.consensusNs ?? ledger.clock.nextTimestamp(),
       gasUsed: BigInt(outcome.transaction?.receipt.gasUsed ?? 0),
     })
-    await service.markExecuted(address, outcome.status)
+    const ended = executions.at(-EXECUTED_KEPT)?.schedule
+    await service.markExecuted(address, {
+      status: outcome.status,
+      ended: ended === undefined ? [] : [ended],
+    })
   }
 
   async function runDue(): Promise<void> {
@@ -106,14 +113,11 @@ export function createScheduler(ledger: Ledger) {
       return next === undefined ? undefined : Number(next.schedule.expirySecond)
     },
     executions: (): readonly ScheduledExecution[] => executions,
-    /** The schedule at an address, as the contract has it. */
-    async find(address: Address): Promise<KnownSchedule | undefined> {
-      const schedule = await service.scheduleAt(address)
+    /** The schedule at an address. */
+    find(address: Address): KnownSchedule | undefined {
       const life = lives.of(address)
       const executed = executions.find((execution) => execution.schedule === address)
-      return schedule === undefined || life === undefined
-        ? undefined
-        : { schedule, ...life, executedNs: executed?.executedNs }
+      return life === undefined ? undefined : { ...life, executedNs: executed?.executedNs }
     },
   }
 }

@@ -18,7 +18,6 @@ test('an address requested by two at once becomes one account', async () => {
   const anvil: AnvilClient = {
     call: () => Promise.reject(new Error('code and balance are requested together')),
     batch: async () => ['0x', '0x7'],
-    close() {},
   }
   const ledger = createLedger({
     clock: createConsensusClock(manualClock(1_700_000_000_000)),

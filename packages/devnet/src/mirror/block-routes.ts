@@ -24,8 +24,9 @@ export function addBlockRoutes(app: FastifyInstance, ledger: Ledger): void {
     })
     const blocks = (await ledger.anvil.batch(
       page.map((number) => ['eth_getBlockByNumber', [numberToHex(number), false]]),
-    )) as InnerBlock[]
-    return { blocks: blocks.map((block) => toMirrorBlock(ledger, block)), links }
+    )) as (InnerBlock | null)[]
+    const known = blocks.filter((block) => block !== null)
+    return { blocks: known.map((block) => toMirrorBlock(ledger, block)), links }
   })
 
   app.get<MirrorRequest>('/api/v1/blocks/:id', async ({ params }) => {

@@ -17,7 +17,7 @@ export function addScheduleRoutes(
   app.get<{ Params: { id: string } }>('/api/v1/schedules/:id', async ({ params }) => {
     const number = entityNumber(params.id)
     if (number === undefined) throw invalidParameter('scheduleId')
-    const known = await scheduler.find(longZeroAddress(number))
+    const known = scheduler.find(longZeroAddress(number))
     if (known === undefined || !isVisible(ledger, known.createdNs)) throw notFound()
     const { deletedNs, executedNs } = known
     return {

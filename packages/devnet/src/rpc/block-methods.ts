@@ -114,10 +114,10 @@ export function blockNumberOf(ledger: Ledger, tag: unknown): number | undefined 
   return number <= visible ? number : undefined
 }
 
-/** The same as an anvil tag. @throws RpcError for a block that does not exist */
+/** The same as an anvil tag. @throws RpcError for a block that does not exist, or whose state is forgotten */
 export function innerTag(ledger: Ledger, tag: unknown): string {
   const number = blockNumberOf(ledger, tag)
-  if (number === undefined) throw refusals.unknownBlock()
+  if (number === undefined || !ledger.evm.isStateKept(number)) throw refusals.unknownBlock()
   return number === ledger.evm.newestBlock() ? 'latest' : numberToHex(number)
 }
 

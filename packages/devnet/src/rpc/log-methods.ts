@@ -2,6 +2,7 @@
 
 import { type Address, type Hex, numberToHex } from 'viem'
 import { z } from 'zod'
+import { lowerAddress } from '../ledger/entity-id.ts'
 import type { InnerLog } from '../ledger/evm.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { blockNumberOf, numberOfHash, visibleBlock } from './block-methods.ts'
@@ -27,7 +28,8 @@ type Filter = { kind: 'logs' | 'blocks'; criteria: Criteria; nextBlock: number; 
 
 type Criteria = {
   addresses?: readonly Address[] | undefined
-  topics?: unknown
+  /** Each a hash, a list of hashes to choose from, or null for any; lower case. */
+  topics?: readonly (Hex | null | readonly (Hex | null)[])[]
   fromBlock?: unknown
   toBlock?: unknown
   blockHash?: unknown
@@ -77,6 +79,7 @@ export function logMethods(ledger: Ledger): RpcMethods {
 const topic = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/)
+  .transform((text) => text.toLowerCase() as Hex)
   .nullable()
 
 /** Each a hash, a list of hashes to choose from, or null for any. */
@@ -115,7 +118,7 @@ async function changes(ledger: Ledger, filter: Filter): Promise<unknown> {
         [numberToHex(from + index), false],
       ]),
     )
-    return blocks.map((block) => (block as { hash: Hex }).hash)
+    return blocks.flatMap((block) => (block as { hash: Hex } | null)?.hash ?? [])
   }
   return logsBetween(ledger, { criteria: filter.criteria, from, to })
 }
@@ -137,22 +140,23 @@ async function readLogs(ledger: Ledger, criteria: Criteria): Promise<JsonObject[
   return logsBetween(ledger, { criteria, from, to })
 }
 
-async function logsBetween(
+/** The logs of visible transactions, in order. A block that is forgotten has none. */
+function logsBetween(
   ledger: Ledger,
   range: { criteria: Criteria; from: number; to: number },
-): Promise<JsonObject[]> {
-  const { addresses, topics } = range.criteria
-  const address = addresses?.map((one) => ledger.accounts.canonicalAddress(one))
-  const logs = (await ledger.anvil.call('eth_getLogs', [
-    {
-      fromBlock: numberToHex(range.from),
-      toBlock: numberToHex(range.to),
-      address,
-      topics,
-    },
-  ])) as InnerLog[]
-  return logs.filter(isNetworkLog).map((log) => {
-    const outer = ledger.transactions.byInnerHash(log.transactionHash)
-    return toOuterLog(log, outer?.hash ?? log.transactionHash)
-  })
+): JsonObject[] {
+  const { addresses, topics = [] } = range.criteria
+  const wanted = addresses?.map((one) => ledger.accounts.canonicalAddress(one))
+  const isWanted = (log: InnerLog): boolean =>
+    isNetworkLog(log) &&
+    (wanted === undefined || wanted.includes(lowerAddress(log.address))) &&
+    topics.every((topic, at) => topic === null || [topic].flat().includes(log.topics[at] ?? null))
+  const found: JsonObject[] = []
+  for (let number = range.from; number <= range.to; number += 1) {
+    const transaction = ledger.transactions.inBlock(number)
+    for (const log of transaction?.receipt.logs ?? []) {
+      if (isWanted(log)) found.push(toOuterLog(log, transaction?.hash ?? log.transactionHash))
+    }
+  }
+  return found
 }

@@ -1,0 +1,142 @@
+// anvil never forgets: it copies the hash of every block and every slot that was ever written into each new block's state,
+// so with time each block takes longer and more memory. Here one anvil succeeds another: after some blocks the newest state
+// moves into a fresh process, without history and without empty slots. The one before it answers for its own blocks until the
+// next succession; what is older is forgotten.
+
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import { z } from 'zod'
+import { type AnvilAddress, type AnvilCall, createAnvilClient } from './anvil-client.ts'
+
+/** An anvil of its own; the caller stops it. */
+type AnvilProcess = AnvilAddress & { stop(): Promise<void> }
+
+/**
+ * Blocks of one anvil. A thousand slots more in its state cost a millisecond a block, and a thousand blocks write a few hundred;
+ * moving the state takes a fifth of a second.
+ */
+const GENERATION_BLOCKS = 1_024
+
+/** Blocks before its time at which a successor is started. */
+const START_AHEAD_BLOCKS = 64
+
+type Generation = {
+  readonly process: AnvilProcess
+  readonly client: ReturnType<typeof createAnvilClient>
+  /** The block with which it began. */
+  readonly firstBlock: number
+}
+
+/** Where the methods that read a state or a block have its number. */
+const BLOCK_AT: Readonly<Record<string, number>> = {
+  eth_call: 1,
+  eth_estimateGas: 1,
+  eth_getBalance: 1,
+  eth_getCode: 1,
+  eth_getStorageAt: 2,
+  eth_getTransactionCount: 1,
+  eth_getBlockByNumber: 0,
+}
+
+/** Starts the first anvil. `start` is called again for each successor, after `generationBlocks` blocks each. */
+export async function startAnvilGenerations(
+  start: () => Promise<AnvilProcess>,
+  generationBlocks = GENERATION_BLOCKS,
+) {
+  const begin = (process: AnvilProcess, firstBlock: number): Generation => ({
+    process,
+    client: createAnvilClient(process),
+    firstBlock,
+  })
+  let current = begin(await start(), 0)
+  let previous: Generation | undefined
+  let successor: Promise<AnvilProcess> | undefined
+  let retired: Promise<unknown> = Promise.resolve()
+
+  function generationOf([method, parameters = []]: AnvilCall): Generation {
+    const tag = parameters[BLOCK_AT[method] ?? -1]
+    const isOlder = typeof tag === 'string' && /^0x/.test(tag) && Number(tag) < current.firstBlock
+    return isOlder && previous !== undefined ? previous : current
+  }
+
+  /** For what only a hash names: asks the current anvil, and where it has nothing the previous one. */
+  async function byHash(method: string, parameters: readonly unknown[]): Promise<unknown> {
+    const ask = ({ client }: Generation) => client.call(method, parameters)
+    const older = previous
+    return (await ask(current)) ?? (older === undefined ? null : ask(older))
+  }
+
+  async function end({ client, process }: Generation): Promise<void> {
+    client.close()
+    await process.stop()
+  }
+
+  async function succeed(newestBlock: number): Promise<void> {
+    const process = await (successor ?? start())
+    successor = undefined
+    const next = begin(process, newestBlock)
+    const state = await current.client.call('anvil_dumpState')
+    await next.client.call('anvil_loadState', [await withoutHistory(String(state))])
+    if (previous !== undefined) retired = Promise.all([retired, end(previous)])
+    previous = current
+    current = next
+  }
+
+  return {
+    /** One call; the result as anvil gives it. A block that is forgotten is refused as out of range. */
+    call: (method: string, parameters: readonly unknown[] = []): Promise<unknown> =>
+      method === 'eth_getBlockByHash'
+        ? byHash(method, parameters)
+        : generationOf([method, parameters]).client.call(method, parameters),
+    /** Several calls, in one message where they are for one generation; results in the same order. */
+    async batch(calls: readonly AnvilCall[]): Promise<unknown[]> {
+      const generations = calls.map(generationOf)
+      const [only = current, ...others] = new Set(generations)
+      if (others.length === 0) return only.client.batch(calls)
+      return Promise.all(calls.map((call, at) => (generations[at] ?? current).client.call(...call)))
+    },
+    /** Moves the state into a successor when the time has come. Nothing may change meanwhile: the caller holds the queue. */
+    async succeedIfDue(newestBlock: number): Promise<void> {
+      const age = newestBlock - current.firstBlock
+      // Started ahead, so that the succession itself does not wait for it.
+      if (age >= generationBlocks - START_AHEAD_BLOCKS) successor ??= start()
+      if (age >= generationBlocks) await succeed(newestBlock)
+    },
+    /** Ends every anvil. */
+    async stop(): Promise<void> {
+      await retired
+      const spare = await successor?.catch(() => undefined)
+      await Promise.all([
+        end(current),
+        ...(previous === undefined ? [] : [end(previous)]),
+        ...(spare === undefined ? [] : [spare.stop()]),
+      ])
+    },
+  }
+}
+
+const Dump = z.looseObject({
+  best_block_number: z.union([z.number(), z.string()]),
+  accounts: z.record(z.string(), z.looseObject({ storage: z.record(z.string(), z.string()) })),
+  blocks: z.array(z.looseObject({ header: z.looseObject({ number: z.string() }) })),
+})
+
+/** anvil's dump with its newest block alone, which holds nothing, and without slots that are zero. */
+async function withoutHistory(dump: string): Promise<string> {
+  const packed = Buffer.from(dump.slice(2), 'hex')
+  const state = Dump.parse(JSON.parse((await promisify(gunzip)(packed)).toString('utf8')))
+  for (const account of Object.values(state.accounts)) {
+    const used = Object.entries(account.storage).filter(([, value]) => !/^0x0*$/.test(value))
+    account.storage = Object.fromEntries(used)
+  }
+  const newest = state.blocks.find(
+    ({ header }) => Number(header.number) === Number(state.best_block_number),
+  )
+  const slim = {
+    ...state,
+    blocks: [{ ...newest, transactions: [] }],
+    transactions: [],
+    historical_states: null,
+  }
+  return `0x${(await promisify(gzip)(JSON.stringify(slim))).toString('hex')}`
+}
