@@ -169,7 +169,7 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     const outcome = await status(ended)
     if (outcome.kind === 'status') return outcome.status
     throw new AccessServiceUnavailable(
-      `The service answered ${outcome.httpStatus}: ${outcome.error}.`,
+      `The service at ${baseUrl} answered ${outcome.httpStatus}: ${outcome.error}.`,
     )
   }
 

@@ -74,6 +74,29 @@ export type Metering = z.infer<typeof MeteringBody>
 /** Window, balance and usage of an agent, amounts in tinybar, times in Unix seconds. */
 export type AccessStatus = z.infer<typeof StatusBody>
 
+/** What `toWire` calls again by the service's own names: those that the schemas above change, whatever holds them. */
+const WIRE_NAMES: Readonly<Record<string, string>> = {
+  expiresAtSeconds: 'expiresAt',
+  nowSeconds: 'now',
+  resetsAtSeconds: 'resetsAt',
+  isActive: 'active',
+}
+
+/** An outcome as JSON shows it: the service's names where it has them, amounts as decimal strings. */
+export function toWire(value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(toWire)
+  const entries = Object.entries(value).map(([name, part]) => [
+    // Of usage it is the service's own name.
+    name === 'callsRemaining' && !('callsUsed' in value)
+      ? 'callsRemainingThisPeriod'
+      : (WIRE_NAMES[name] ?? name),
+    toWire(part),
+  ])
+  return Object.fromEntries(entries)
+}
+
 /** The body of a 402 that asks for a proof of the agent's key. */
 export const SignInBody = signInRequiredSchema.pick({
   error: true,

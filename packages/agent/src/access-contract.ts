@@ -148,7 +148,10 @@ export async function readIsGuarded(at: {
     const window = (await reader.readContract(call)) as { readonly isGuarded?: boolean }
     return window.isGuarded === true
   } catch (cause) {
-    throw new LedgerUnavailable(`The guard cannot be read: ${shortMessage(cause)}`, { cause })
+    const where = ledgerName({ rpcUrl })
+    throw new LedgerUnavailable(`The guard cannot be read at ${where}: ${shortMessage(cause)}`, {
+      cause,
+    })
   }
 }
 
@@ -167,6 +170,7 @@ export function createTransact(options: {
     pollingInterval: RECEIPT_POLL_MS,
   })
   const { address } = account
+  const where = ledgerName({ rpcUrl, chainId })
   let nextNonce = 0
 
   async function refusalOf(call: Call): Promise<string | undefined> {
@@ -176,7 +180,9 @@ export function createTransact(options: {
     } catch (cause) {
       const errorName = errorNameIn(cause)
       if (errorName !== undefined) return errorName
-      throw new LedgerUnavailable(`The ledger cannot try it: ${shortMessage(cause)}`, { cause })
+      throw new LedgerUnavailable(`The ledger at ${where} cannot try it: ${shortMessage(cause)}`, {
+        cause,
+      })
     }
   }
 
@@ -186,7 +192,8 @@ export function createTransact(options: {
       const [gas] = await reader.readContract({ ...contract, functionName: 'armingGas' })
       return gas
     } catch (cause) {
-      throw new LedgerUnavailable(`The contract cannot be read: ${shortMessage(cause)}`, { cause })
+      const message = `The contract cannot be read at ${where}: ${shortMessage(cause)}`
+      throw new LedgerUnavailable(message, { cause })
     }
   }
 
@@ -203,7 +210,9 @@ export function createTransact(options: {
       if (receipt.status !== 'success') throw new Error(`the ledger reverted ${hash}`)
       return receipt
     } catch (cause) {
-      throw new LedgerUnavailable(`The ledger did not do it: ${shortMessage(cause)}`, { cause })
+      throw new LedgerUnavailable(`The ledger at ${where} did not do it: ${shortMessage(cause)}`, {
+        cause,
+      })
     }
   }
 
@@ -227,6 +236,12 @@ export function createTransact(options: {
     const told = event?.args as Readonly<Record<string, bigint>> | undefined
     return { kind: 'done', transaction, tinybar: (amount && told?.[amount]) ?? 0n }
   }
+}
+
+/** Which ledger it was. Only the host: providers put keys into the path. */
+function ledgerName({ rpcUrl, chainId }: { rpcUrl: string; chainId?: number }): string {
+  const chain = chainId === undefined ? '' : ` (chain ${chainId})`
+  return `${new URL(rpcUrl).origin}${chain}`
 }
 
 function shortMessage(error: unknown): string {

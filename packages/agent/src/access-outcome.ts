@@ -106,8 +106,9 @@ function errorCode(body: unknown): string {
 }
 
 function unexpected(response: Response): AccessServiceUnavailable {
+  const { origin, pathname } = new URL(response.url)
   return new AccessServiceUnavailable(
-    `The service answered ${response.status}, which its description does not know.`,
+    `${origin}${pathname} answered ${response.status}, which the service's description does not know.`,
   )
 }
 

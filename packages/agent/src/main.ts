@@ -2,6 +2,9 @@
 import { runAgent } from './command/run-agent.ts'
 import { systemClock } from './window-watch.ts'
 
+/** For an output that is no terminal, on which nothing is drawn. */
+const COLUMNS_UNKNOWN = 80
+
 process.exitCode = await runAgent({
   arguments: process.argv.slice(2),
   environment: process.env,
@@ -9,6 +12,7 @@ process.exitCode = await runAgent({
   output: {
     print: (line) => process.stdout.write(`${line}\n`),
     printError: (line) => process.stderr.write(`${line}\n`),
+    columns: () => process.stdout.columns ?? COLUMNS_UNKNOWN,
     redraw: process.stdout.isTTY ? (line) => process.stdout.write(`\r\u001B[2K${line}`) : undefined,
   },
   onInterrupt: (run) => {

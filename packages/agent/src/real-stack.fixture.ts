@@ -74,6 +74,7 @@ async function runHere(
         written.err += `${text}\n`
       },
       redraw: undefined,
+      columns: () => 80,
     },
   })
   return { code, ...written }

@@ -1,16 +1,18 @@
+import { toWire } from '../access-answers.ts'
+
 /** Where the command writes. */
 export type AgentOutput = {
   readonly print: (line: string) => void
   readonly printError: (line: string) => void
   /** Replaces the unfinished last line; only there on a terminal. An empty text clears it. */
   readonly redraw: ((line: string) => void) | undefined
+  /** Width of the terminal at present, characters. */
+  readonly columns: () => number
 }
 
-/** JSON for scripts, amounts as decimal strings in tinybar. */
+/** JSON for scripts: the service's own names where it has them, amounts as decimal strings in tinybar. */
 export function jsonLine(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'bigint' ? part.toString() : part,
-  )
+  return JSON.stringify(toWire(value))
 }
 
 /** Exit codes of `tallystick-agent`, for scripts. */

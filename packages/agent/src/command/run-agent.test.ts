@@ -54,6 +54,7 @@ async function run(
       print: (text) => void out.push(text),
       printError: (text) => void err.push(text),
       redraw: undefined,
+      columns: () => 80,
     },
   })
   return { code, out: out.join('\n'), err: err.join('\n') }

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AccessAgent } from '../access-agent.ts'
 import { type AccessStatus, StatusBody } from '../access-answers.ts'
@@ -56,6 +57,7 @@ async function watched(
       print: (line) => void lines.push(line),
       printError: (line) => void lines.push(line),
       redraw: options.isTerminal === true ? (line) => void drawn.push(line) : undefined,
+      columns: () => 80,
     },
   })
   return { code, lines, drawn, isStopped }
@@ -104,10 +106,68 @@ describe('watch', () => {
     ])
   })
 
+  test('while the service is down it says so once, and once that it answers again', async () => {
+    const down: WindowChange = { kind: 'unreachable', reason: 'No service at http://x.' }
+    const { lines } = await watched([open, down, down, down, open, down, down])
+    expect(lines.slice(3)).toEqual([
+      'No service at http://x.',
+      'The service answers again.',
+      'No service at http://x.',
+    ])
+    const json = await watched([open, down, down, open], { isJson: true })
+    expect(json.lines.map((line) => (JSON.parse(line) as { kind: string }).kind)).toEqual([
+      'status',
+      'unreachable',
+      'status',
+    ])
+  })
+
+  test('--json has the service’s own names', async () => {
+    const { lines } = await watched([open], { isJson: true })
+    const { unavailable: _left, ...wire } = statusBody()
+    expect(JSON.parse(lines[0] ?? '')).toEqual({ kind: 'status', status: wire })
+  })
+
   test('the bar empties with the seconds of the window', () => {
-    expect(liveLine(status({ secondsRemaining: 20 }), 0)).toMatch(/^█{20} {3}20\.0 s/)
-    expect(liveLine(status({ secondsRemaining: 20 }), 10_000)).toMatch(/^█{10}░{10} {3}10\.0 s/)
-    expect(liveLine(status({ secondsRemaining: 20 }), 60_000)).toMatch(/^░{20} {4}0\.0 s/)
-    expect(liveLine(status({ hasAccess: false }), 0)).toBe('No window is open.')
+    const line = (secondsRemaining: number, elapsedMs: number) =>
+      liveLine(status({ secondsRemaining }), { elapsedMs, columns: 80 })
+    expect(line(20, 0)).toMatch(/^█{20} {3}20\.0 s/)
+    expect(line(20, 10_000)).toMatch(/^█{10}░{10} {3}10\.0 s/)
+    expect(line(20, 60_000)).toMatch(/^░{20} {4}0\.0 s/)
+    const closed = status({ hasAccess: false })
+    expect(liveLine(closed, { elapsedMs: 0, columns: 80 })).toBe('No window is open.')
+  })
+
+  test('the live line fits into every terminal from 40 columns on, with the seconds and a bar', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 40, max: 200 }),
+        fc.record({
+          secondsRemaining: fc.nat(6_000_000),
+          periodsFunded: fc.nat(9_999),
+          active: fc.boolean(),
+          balanceTinybar: fc.bigInt({ min: 0n, max: 10n ** 18n }).map(String),
+          usage: fc.option(
+            fc.record({
+              callsUsed: fc.nat(1_000_000),
+              callsAllowed: fc.nat(1_000_000),
+              callsRemaining: fc.nat(1_000_000),
+              resetsAt: fc.nat(),
+            }),
+          ),
+        }),
+        (columns, change) => {
+          const line = liveLine(status(change), { elapsedMs: 0, columns })
+          expect(line.length).toBeLessThan(columns)
+          expect(line).toMatch(/^[█░]{4,20} +\d+\.\d s/)
+        },
+      ),
+    )
+  })
+
+  test('in 40 columns it still says what renews and what is left', () => {
+    expect(liveLine(status({ secondsRemaining: 20 }), { elapsedMs: 0, columns: 40 })).toBe(
+      '█████████   20.0 s · renews 3 × · 17/20',
+    )
   })
 })

@@ -43,6 +43,17 @@ function changeLine(change: WindowChange): string | undefined {
   return 'Closed: no further period is paid for.'
 }
 
+/** Whether a change is worth showing: while nothing answers, every poll says the same. */
+function withoutRepeats(): (change: WindowChange) => boolean {
+  let lastReason: string | undefined
+  return (change) => {
+    const reason = change.kind === 'unreachable' ? change.reason : undefined
+    const isRepeat = reason !== undefined && reason === lastReason
+    lastReason = reason
+    return !isRepeat
+  }
+}
+
 /** How the watch ends after a change; `undefined` where it goes on. */
 function ending(change: WindowChange, untilRenewals: number | undefined): ExitCode | undefined {
   if (untilRenewals === undefined) return undefined
@@ -57,21 +68,26 @@ function lineScreen(run: WatchRun): Screen {
   const { clock, output } = run
   let shown: { readonly status: AccessStatus; readonly atMs: number } | undefined
   let cancelRedraw: (() => void) | undefined
+  let isDown = false
 
   function drawLive(): void {
     if (output.redraw === undefined || shown === undefined) return
     cancelRedraw?.()
-    output.redraw(liveLine(shown.status, clock.unixMs() - shown.atMs))
+    const elapsedMs = clock.unixMs() - shown.atMs
+    output.redraw(liveLine(shown.status, { elapsedMs, columns: output.columns() }))
     cancelRedraw = clock.after(REDRAW_MS, drawLive)
   }
 
   return {
     show(change) {
       const isFirst = shown === undefined && change.kind === 'status'
+      const isBack = isDown && change.kind === 'status'
+      isDown = change.kind === 'unreachable'
       if (change.kind === 'status') shown = { status: change.status, atMs: clock.unixMs() }
       const said = changeLine(change)
       const lines = isFirst ? statusLines(change.status) : said === undefined ? [] : [said]
-      if (lines.length > 0) output.redraw?.('')
+      if (lines.length > 0 || isBack) output.redraw?.('')
+      if (isBack) output.print('The service answers again.')
       for (const line of lines) output.print(line)
       drawLive()
     },
@@ -96,9 +112,10 @@ export function runWatch(run: WatchRun): Promise<ExitCode> {
       screen.end()
       resolve(code)
     }
+    const isNews = withoutRepeats()
     const stop = run.agent.watch((change) => {
       if (isOver) return
-      screen.show(change)
+      if (isNews(change)) screen.show(change)
       const code = ending(change, run.untilRenewals)
       if (code !== undefined) finish(code)
     })
@@ -106,21 +123,47 @@ export function runWatch(run: WatchRun): Promise<ExitCode> {
   })
 }
 
-const BAR_CELLS = 20
+/** A longer bar says no more. */
+const BAR_CELLS_MAX = 20
 
-/** The window as one line: a bar that empties, seconds, renewals, quota. `elapsedMs` since the status was read. */
-export function liveLine(status: AccessStatus, elapsedMs: number): string {
+/** A shorter one says nothing. */
+const BAR_CELLS_MIN = 4
+
+/** The cursor stands behind the line, and a line that wraps is not cleared. */
+const COLUMNS_FOR_CURSOR = 1
+
+/**
+ * The window as one line: a bar that empties, seconds, renewals, quota. `elapsedMs` since the status was read. It fits into
+ * `columns`, down to 40, by a shorter bar and fewer words.
+ */
+export function liveLine(
+  status: AccessStatus,
+  { elapsedMs, columns }: { elapsedMs: number; columns: number },
+): string {
   if (!status.hasAccess) return 'No window is open.'
   const remaining = Math.max(0, status.secondsRemaining - elapsedMs / 1_000)
   const share = status.periodSeconds === 0 ? 0 : Math.min(1, remaining / status.periodSeconds)
-  const full = Math.round(share * BAR_CELLS)
-  const bar = '█'.repeat(full) + '░'.repeat(BAR_CELLS - full)
-  const calls =
-    status.usage === null
-      ? ''
-      : ` · ${status.usage.callsRemaining} of ${status.usage.callsAllowed} calls`
-  const renewals = status.isActive
-    ? `renews ${counted(status.periodsFunded, 'more time')} (${formatHbar(status.balanceTinybar)})`
-    : 'cancelled'
-  return `${bar} ${remaining.toFixed(1).padStart(6)} s · ${renewals}${calls}`
+  const room = columns - COLUMNS_FOR_CURSOR
+  const seconds = `${remaining.toFixed(1).padStart(6)} s`
+  const texts = liveTexts(status).map((text) => `${seconds} · ${text}`)
+  const text = texts.find((one) => one.length + 1 + BAR_CELLS_MIN <= room) ?? seconds
+  const cells = Math.max(0, Math.min(BAR_CELLS_MAX, room - text.length - 1))
+  const full = Math.round(share * cells)
+  return `${'█'.repeat(full)}${'░'.repeat(cells - full)} ${text}`.slice(0, room)
+}
+
+/** What stands behind the seconds, the most telling first. */
+function liveTexts({ balanceTinybar, isActive, periodsFunded, usage }: AccessStatus): string[] {
+  const { callsAllowed = 0, callsRemaining = 0 } = usage ?? {}
+  const calls = usage === null ? '' : ` · ${callsRemaining} of ${callsAllowed} calls`
+  const few = usage === null ? '' : ` · ${callsRemaining}/${callsAllowed}`
+  if (!isActive) return [`cancelled${calls}`, `cancelled${few}`, 'cancelled']
+  const renewals = `renews ${counted(periodsFunded, 'more time')}`
+  return [
+    `${renewals} (${formatHbar(balanceTinybar)})${calls}`,
+    `${renewals}${calls}`,
+    `renews ${periodsFunded} ×${few}`,
+    `${periodsFunded} ×${few}`,
+    `renews ${periodsFunded} ×`,
+  ]
 }
