@@ -84,6 +84,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
       await anvil.succeedIfDue(newestBlock)
     },
   })
+  ledger.faults.serverClockOffMs = serverClockOffMs
   const closers: (() => unknown)[] = []
   /** Closes the edges and ends anvil. Can be called again. */
   const stop = async (): Promise<void> => {
