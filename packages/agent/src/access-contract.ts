@@ -192,8 +192,7 @@ export function createTransact(options: {
       const [gas] = await reader.readContract({ ...contract, functionName: 'armingGas' })
       return gas
     } catch (cause) {
-      const message = `The contract cannot be read at ${where}: ${shortMessage(cause)}`
-      throw new LedgerUnavailable(message, { cause })
+      throw new LedgerUnavailable(`No contract at ${where}: ${shortMessage(cause)}`, { cause })
     }
   }
 
@@ -216,17 +215,11 @@ export function createTransact(options: {
     }
   }
 
-  const argumentsOf = ({ functionName, agent = address, isGuarded }: ContractCall) => {
-    if (functionName === 'cancel') return []
-    // The agent's own transaction needs no signature beside it.
-    return functionName === 'setGuard' ? [agent, isGuarded, '0x'] : [agent]
-  }
-
   return async (wanted) => {
     const { functionName, isCertain = false, valueTinybar = 0n } = wanted
     const { amount, eventName, gas: limit } = TRANSACTIONS[functionName]
     const gas = limit === 'arming' ? await armingGas() : limit
-    const args = argumentsOf(wanted)
+    const args = argumentsOf({ agent: address, ...wanted })
     const data = encodeFunctionData({ abi, functionName, args })
     const call = { to, data, gas, value: valueTinybar * WEIBAR_PER_TINYBAR }
     const errorName = isCertain ? undefined : await refusalOf(call)
@@ -236,6 +229,12 @@ export function createTransact(options: {
     const told = event?.args as Readonly<Record<string, bigint>> | undefined
     return { kind: 'done', transaction, tinybar: (amount && told?.[amount]) ?? 0n }
   }
+}
+
+function argumentsOf({ functionName, agent, isGuarded }: ContractCall): readonly unknown[] {
+  if (functionName === 'cancel') return []
+  // The agent's own transaction needs no signature beside it.
+  return functionName === 'setGuard' ? [agent, isGuarded, '0x'] : [agent]
 }
 
 /** Which ledger it was. Only the host: providers put keys into the path. */

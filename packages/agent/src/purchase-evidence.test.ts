@@ -177,7 +177,12 @@ test('X18: the command says what the receipt is worth, and keeps it in a file fo
     },
     clock: systemClock,
     onInterrupt: () => {},
-    output: { print: (line) => void out.push(line), printError: out.push, redraw: undefined },
+    output: {
+      print: (line) => void out.push(line),
+      printError: out.push,
+      redraw: undefined,
+      columns: () => 80,
+    },
   })
   expect([code, out]).toMatchObject([
     0,

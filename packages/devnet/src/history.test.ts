@@ -7,6 +7,23 @@ import { accountNamed, mirror, rpc, viemClient } from './testing/test-clients.fi
 
 const receiver = '0x00000000000000000000000000000000000003ea'
 
+const record = (at: number, evm?: TransactionRecord['evm']): TransactionRecord => ({
+  consensusNs: BigInt(at),
+  name: 'CRYPTOTRANSFER',
+  id: { account: '0.0.2', validStartNs: BigInt(at) },
+  isScheduled: false,
+  result: 'SUCCESS',
+  chargedFeeTinybar: 0n,
+  maxFeeTinybar: 0n,
+  memo: new Uint8Array(),
+  node: null,
+  hash: new Uint8Array(),
+  validDurationSeconds: null,
+  entityId: null,
+  transfers: [],
+  ...(evm === undefined ? {} : { evm }),
+})
+
 describe('L19: history is bounded', () => {
   let devnet: Devnet
   let hash: Hex
@@ -58,23 +75,6 @@ describe('L19: history is bounded', () => {
 })
 
 describe('L19: records', () => {
-  const record = (at: number, evm?: TransactionRecord['evm']): TransactionRecord => ({
-    consensusNs: BigInt(at),
-    name: 'CRYPTOTRANSFER',
-    id: { account: '0.0.2', validStartNs: BigInt(at) },
-    isScheduled: false,
-    result: 'SUCCESS',
-    chargedFeeTinybar: 0n,
-    maxFeeTinybar: 0n,
-    memo: new Uint8Array(),
-    node: null,
-    hash: new Uint8Array(),
-    validDurationSeconds: null,
-    entityId: null,
-    transfers: [],
-    ...(evm === undefined ? {} : { evm }),
-  })
-
   test('the oldest EVM records are forgotten, native transfers never', () => {
     const forgotten: string[] = []
     const store = createRecordStore(({ evm }) => forgotten.push(evm?.hash ?? ''))

@@ -9,7 +9,7 @@ import { startConsensusServer } from './consensus/consensus-server.ts'
 import { createTransferService } from './consensus/transfer-service.ts'
 import { createControls } from './controls.ts'
 import { completeOpenTransfers } from './ledger/complete-transfers.ts'
-import { createConsensusClock } from './ledger/consensus-clock.ts'
+import { type ConsensusClock, createConsensusClock } from './ledger/consensus-clock.ts'
 import { STATES_KEPT } from './ledger/evm.ts'
 import { createAccount, createGenesis, type NewAccount } from './ledger/genesis.ts'
 import { createLedger, type Ledger } from './ledger/ledger.ts'
@@ -63,27 +63,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
   await requireFreePort({ name: 'consensus gRPC', host, port: consensusPort })
   const { clock: base = systemClock, serverClockOffMs = 0 } = options
   const clock = createConsensusClock(shifted(base, () => -serverClockOffMs))
-  const genesisSecond = clock.nowSeconds() - GENESIS_MARGIN_SECONDS
-  const anvil = await startAnvilGenerations(() =>
-    startAnvil({
-      chainId: CHAIN_ID,
-      genesisSecond,
-      gasLimit: TRANSACTION_GAS_MAX,
-      blocksKept: STATES_KEPT + BLOCKS_SPARE,
-    }),
-  )
-  let tracedBlock = 0
-  const ledger: Ledger = createLedger({
-    clock,
-    anvil,
-    async beforeChange(newestBlock) {
-      if (newestBlock - tracedBlock >= STATES_KEPT / 2) {
-        tracedBlock = newestBlock
-        await completeOpenTransfers(ledger)
-      }
-      await anvil.succeedIfDue(newestBlock)
-    },
-  })
+  const { anvil, ledger } = await startLedger(clock)
   ledger.faults.serverClockOffMs = serverClockOffMs
   const closers: (() => unknown)[] = []
   /** Closes the edges and ends anvil. Can be called again. */
@@ -143,6 +123,32 @@ export async function startDevnet(options: DevnetOptions = {}) {
     await stop()
     throw cause
   }
+}
+
+/** A ledger that does not age: an anvil succeeds another, and before a state is forgotten it is read what was moved in it. */
+async function startLedger(clock: ConsensusClock) {
+  const genesisSecond = clock.nowSeconds() - GENESIS_MARGIN_SECONDS
+  const anvil = await startAnvilGenerations(() =>
+    startAnvil({
+      chainId: CHAIN_ID,
+      genesisSecond,
+      gasLimit: TRANSACTION_GAS_MAX,
+      blocksKept: STATES_KEPT + BLOCKS_SPARE,
+    }),
+  )
+  let tracedBlock = 0
+  const ledger: Ledger = createLedger({
+    clock,
+    anvil,
+    async beforeChange(newestBlock) {
+      if (newestBlock - tracedBlock >= STATES_KEPT / 2) {
+        tracedBlock = newestBlock
+        await completeOpenTransfers(ledger)
+      }
+      await anvil.succeedIfDue(newestBlock)
+    },
+  })
+  return { anvil, ledger }
 }
 
 /** `base`, ahead by `offMs`. */

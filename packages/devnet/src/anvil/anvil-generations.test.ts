@@ -71,10 +71,10 @@ describe('L19: one anvil succeeds another', () => {
     expect(await anvil.call('eth_getBlockByHash', [hashes[number], false])).toMatchObject({
       number: numberToHex(number),
     })
-    const at = (block: number) => ['eth_getStorageAt', [STORE, '0xd', numberToHex(block)]] as const
-    expect(await anvil.batch([at(13), at(14), at(newest)])).toEqual(
-      [0, 1, 1].map((value) => `0x${word(value)}`),
+    const reads = [13, 14, newest].map(
+      (block) => ['eth_getStorageAt', [STORE, '0xd', numberToHex(block)]] as const,
     )
+    expect(await anvil.batch(reads)).toEqual([0, 1, 1].map((value) => `0x${word(value)}`))
   })
 
   test('what is older is forgotten', async () => {

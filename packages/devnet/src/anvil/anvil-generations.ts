@@ -55,7 +55,8 @@ export async function startAnvilGenerations(
 
   function generationOf([method, parameters = []]: AnvilCall): Generation {
     const tag = parameters[BLOCK_AT[method] ?? -1]
-    const isOlder = typeof tag === 'string' && /^0x/.test(tag) && Number(tag) < current.firstBlock
+    const isOlder =
+      typeof tag === 'string' && tag.startsWith('0x') && Number(tag) < current.firstBlock
     return isOlder && previous !== undefined ? previous : current
   }
 

@@ -150,7 +150,7 @@ function logsBetween(
   const isWanted = (log: InnerLog): boolean =>
     isNetworkLog(log) &&
     (wanted === undefined || wanted.includes(lowerAddress(log.address))) &&
-    topics.every((topic, at) => topic === null || [topic].flat().includes(log.topics[at] ?? null))
+    topics.every((one, at) => one === null || [one].flat().includes(log.topics[at] ?? null))
   const found: JsonObject[] = []
   for (let number = range.from; number <= range.to; number += 1) {
     const transaction = ledger.transactions.inBlock(number)
