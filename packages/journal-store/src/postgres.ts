@@ -11,6 +11,7 @@
  *   return journals.notes.append(leafHash(Buffer.from('first')), ['first'])
  * }) // 0, on the disk
  */
+export { type MovedTable, moveStore, postgresPlace, sqlitePlace } from './move-store.ts'
 export { acceptPostgresBackup } from './postgres-backup.ts'
 export {
   PostgresConnection,

@@ -146,6 +146,23 @@ export async function readAuditRows(
   }
 }
 
+/**
+ * Moves the records of the file into the empty database, or those of the database into a new file. Returns how many entries each
+ * journal has. Rejects with RecordStoreUnavailable.
+ */
+export async function moveStores(
+  config: StoreConfig & { readonly DATABASE_URL: Secret },
+  toFile?: string,
+) {
+  const { moveRecords } = await import('./move-records.ts')
+  return moveRecords(toFile === undefined ? 'to-postgres' : 'to-file', {
+    owner: ownerOf(config),
+    server: serverOf(config.DATABASE_URL),
+    filePath: toFile ?? config.DATABASE_PATH,
+    keyRing: config.SEAL_KEYS,
+  })
+}
+
 /** Makes the schema in a database, or brings it up to date; its owner's URL. Rejects with RecordStoreUnavailable. */
 export async function migrateRecords(ownerUrl: Secret): Promise<void> {
   const { migratePostgresStore, POSTGRES_RECORDS } = await loadPostgres()

@@ -8,7 +8,7 @@ import { AuditTrailUnavailable } from '../adapters/batched-audit-trail.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { auditVerb, tokenVerb } from './access-verbs.ts'
 import { exportVerb, verifyVerb } from './export-verbs.ts'
-import { acceptBackupVerb, backupVerb, migrateVerb, resealVerb } from './store-verbs.ts'
+import { acceptBackupVerb, backupVerb, migrateVerb, moveVerb, resealVerb } from './store-verbs.ts'
 
 /** Every verb of `care`, in the order of its help. */
 const verbs: readonly CommandVerb[] = [
@@ -20,6 +20,7 @@ const verbs: readonly CommandVerb[] = [
   acceptBackupVerb,
   resealVerb,
   migrateVerb,
+  moveVerb,
 ]
 
 const NOTES = [

@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { postgresMissing } from '@tallystick/journal-store/postgres-server'
+import { systemClock } from '@tallystick/service-kit'
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { makeRecordDatabase, useRecordServer } from '../adapters/postgres-store.fixture.ts'
+import {
+  makeStoreFolder,
+  type StoreFolder,
+  TEST_START_MS,
+  testKeyRing,
+} from '../adapters/sqlite-store.fixture.ts'
+import { storeRecord, TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
+import { runCare } from './run-care.ts'
+
+const SEAL_KEYS = `key-1:${Buffer.alloc(32, '1'.charCodeAt(0)).toString('base64')}`
+
+async function care(
+  list: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  input = '',
+) {
+  const [output, errors]: [string[], string[]] = [[], []]
+  const code = await runCare({
+    arguments: list,
+    environment,
+    clock: { ...systemClock, unixMs: () => TEST_START_MS },
+    stdin: (async function* () {
+      yield Buffer.from(input)
+    })(),
+    print: (line) => output.push(line),
+    printError: (line) => errors.push(line),
+  })
+  return { code, text: output.join('\n'), errors: errors.join('\n') }
+}
+
+describe.skipIf(postgresMissing !== undefined)(
+  `the command on PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    useRecordServer()
+    let database: Awaited<ReturnType<typeof makeRecordDatabase>>
+    let folder: StoreFolder
+    let common: Record<string, string>
+    beforeEach(async () => {
+      database = await makeRecordDatabase()
+      folder = makeStoreFolder()
+      common = {
+        CHECKPOINT_KEY: Buffer.from(TEST_SEED).toString('base64'),
+        BASE_URL: 'https://care.test',
+      }
+    })
+    afterEach(async () => {
+      await database.end()
+      folder.remove()
+    })
+    const onFile = (path = folder.databasePath) => ({ ...common, DATABASE_PATH: path })
+    const onServer = (): Record<string, string> => ({
+      ...common,
+      DATABASE_PATH: database.databasePath,
+      DATABASE_URL: database.url,
+    })
+
+    it('a database without its checkpoint key is refused, and migrate without a database', async () => {
+      const bare = onServer()
+      delete bare['CHECKPOINT_KEY']
+      expect(await care(['export'], bare)).toMatchObject({ code: 2 })
+      expect((await care(['export'], bare)).errors).toContain('CHECKPOINT_KEY')
+      expect(await care(['migrate'], {})).toMatchObject({
+        code: 2,
+        errors: 'DATABASE_URL names no database.',
+      })
+      expect((await care(['migrate'], { DATABASE_URL: database.owner })).code).toBe(0)
+      expect((await care(['backup', 'x'], onServer())).code).toBe(2)
+    })
+
+    it('export, verify, audit, accept-backup and reseal work beside the service', async () => {
+      const { records, store } = await database.open()
+      for (const value of ['one', 'two']) await records.append(storeRecord({ value }))
+      const exported = await care(['export'], onServer())
+      expect((await care(['verify', '-'], {}, exported.text)).code).toBe(0)
+      expect((await care(['audit'], onServer())).text).toBe('There are no audit rows.')
+      await expect(database.open()).rejects.toThrow(/another process has this store open/)
+      await store.close()
+      expect((await care(['accept-backup'], onServer())).text).toContain(
+        'user journal: 2 entries accepted; the last checkpoint counted 2.',
+      )
+      const reseal = { ...onServer(), DATABASE_URL: database.as('care_reseal'), SEAL_KEYS }
+      expect(await care(['reseal'], reseal)).toMatchObject({
+        code: 0,
+        text: 'Resealed 2 versions under key key-1.',
+      })
+      expect((await care(['export'], { ...onServer(), SEAL_KEYS })).text).toBe(exported.text)
+    })
+
+    it('C17: a store moves to PostgreSQL and back, sealed: equal exports and checkpoints, and each goes on from there', async () => {
+      const keyRing = testKeyRing('key-1')
+      common['SEAL_KEYS'] = SEAL_KEYS
+      const file = folder.open({ keyRing })
+      const request = { mac: 'ab'.repeat(32), expiresAtMs: TEST_START_MS + 300_000 }
+      await file.append(storeRecord({ value: 'first' }), request)
+      const values = fc.sample(fc.string({ minLength: 1, unit: 'grapheme' }), 40)
+      for (const [at, value] of values.entries())
+        await file.append(storeRecord({ domain: `d${at % 7}`, value }))
+      await file.append(storeRecord({ domain: 'plan', audience: 'assistant', value: 'internal' }))
+      await file.close()
+      const before = await care(['export'], onFile())
+
+      const both = { ...onServer(), DATABASE_PATH: folder.databasePath }
+      const moved = await care(['move', 'to-postgres'], both)
+      expect(moved).toMatchObject({ code: 0, errors: '' })
+      expect(moved.text).toContain('41 user and 1 assistant versions moved, with equal roots')
+      expect((await care(['export'], both)).text).toBe(before.text)
+      expect(await care(['move', 'to-postgres'], both)).toMatchObject({
+        code: 1,
+        errors: 'the store to move to is not empty',
+      })
+
+      const { records } = await database.open({ keyRing })
+      expect(await records.append(storeRecord({ value: 'other' }), request)).toMatchObject({
+        kind: 'repeated',
+        record: { value: 'first', version: 1 },
+      })
+      await records.append(storeRecord({ value: 'on PostgreSQL' }))
+      await records.close()
+      const between = await care(['export'], onServer())
+
+      const again = join(folder.databasePath, '..', 'again.db')
+      expect(await care(['move', 'to-file', again], onServer())).toMatchObject({
+        code: 0,
+        errors: '',
+      })
+      expect((await care(['export'], onFile(again))).text).toBe(between.text)
+      expect((await care(['verify', '-'], {}, between.text)).code).toBe(0)
+      expect(readFileSync(`${again}.user-checkpoint`, 'utf8').split('\n')[1]).toBe('42')
+      expect((await care(['move', 'to-file', again], onServer())).code).toBe(2)
+    })
+  },
+)
