@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { createGrader } from '../domain/grader.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
-import { type ReadRow, readPicks } from '../routes/read-picks.ts'
+import { allRows, type ReadRow, readPicks } from '../routes/read-picks.ts'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card } from '../wire/cards.ts'
 import { withLedger } from './command-store.ts'
@@ -75,10 +75,11 @@ export const auditVerb: CommandVerb = {
         nowSeconds: () => terminal.clock.unixMs() / 1_000,
         random: (bytes) => randomBytes(bytes).toString('hex'),
       })
-      const asked = read.rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
+      const rows = allRows(read)
+      const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
       const audit = await grader.audit({ picks: asked.map(({ pick }) => pick) })
       const cards = new Map(asked.map(({ index }, place) => [index, audit.picks[place]]))
-      for (const row of read.rows) terminal.print(rowLine(row, cards.get(row.index)))
+      for (const row of rows) terminal.print(rowLine(row, cards.get(row.index)))
       terminal.print(summaryOf(audit))
       return audit.coverage.graded > 0 ? EXIT.done : EXIT.failed
     })

@@ -117,7 +117,7 @@ export const importVerb: CommandVerb = {
   name: 'import',
   usage: 'FILE… [--stage final]',
   summary:
-    'imports football-data.co.uk CSV, tables of MLB or NFL closes, payloads of The Odds API or uploads (JSON); plain or gzip, - is standard input',
+    'imports football-data.co.uk CSV, tables of MLB or NFL closes, Betfair’s starting prices, price histories of Kalshi or Polymarket, payloads of The Odds API or uploads (JSON); plain or gzip, - is standard input',
   options: { stage: 'text' },
   wordsMax: 10_000,
   run: async (call) => {

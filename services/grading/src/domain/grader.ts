@@ -84,16 +84,11 @@ async function cardOfOne(parts: Parts, pick: AskedPick, nowSeconds?: number): Pr
 /** Picks graded between two other requests: some milliseconds, also where every event is read from the file. */
 const PICKS_PER_SLICE = 25
 
-/** Cards of many picks, slice by slice; `isSpent` may end it after the first. */
-async function slicedCards(
-  parts: Parts,
-  picks: readonly AskedPick[],
-  isSpent?: () => boolean,
-): Promise<readonly Card[]> {
+/** Cards of many picks, slice by slice. */
+async function slicedCards(parts: Parts, picks: readonly AskedPick[]): Promise<readonly Card[]> {
   const request = await openRequest(parts)
   const cards: Card[] = []
   for (let from = 0; from < picks.length; from += PICKS_PER_SLICE) {
-    if (from > 0 && isSpent?.() === true) break
     cards.push(...(await cardsOf(parts, picks.slice(from, from + PICKS_PER_SLICE), request)))
     await parts.breathe?.()
   }
@@ -255,9 +250,8 @@ export function createGrader(dependencies: Dependencies) {
     /** Grades up to 1,000 picks. Changes nothing: audits never commit. */
     audit: async ({ picks, label }: AuditRequest): Promise<AuditAnswer> =>
       auditCards(await slicedCards(parts, picks), label),
-    /** The cards that an audit would have, until `isSpent`: for saying what becomes of each pick, never for its grade. */
-    preview: (picks: readonly AskedPick[], isSpent: () => boolean): Promise<readonly Card[]> =>
-      slicedCards(parts, picks, isSpent),
+    /** The cards that an audit would have: for saying what becomes of each pick, never for its grade. */
+    preview: (picks: readonly AskedPick[]): Promise<readonly Card[]> => slicedCards(parts, picks),
     /** The current card of a receipt. */
     cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),
     /** A ledger entry with its inclusion proof; prices only of redistributable sources. */

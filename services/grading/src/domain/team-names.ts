@@ -36,6 +36,20 @@ const CLUB_FORMS: ReadonlySet<string> = new Set(
  * a change here needs a migration.
  */
 export function teamKey(name: string): string {
+  let key = known.get(name)
+  if (key === undefined) {
+    key = makeKey(name)
+    if (known.size >= KNOWN_MAX) known.clear()
+    known.set(name, key)
+  }
+  return key
+}
+
+/** Keys of names met last, below 200 bytes each: a file names each team some twenty times. */
+const KNOWN_MAX = 8_192
+const known = new Map<string, string>()
+
+function makeKey(name: string): string {
   const words = plainText(name)
     // U+0092 is what is left of an apostrophe of Windows in a Latin-1 file.
     .replace(/['’`´.\u0092]/g, '')
@@ -50,11 +64,11 @@ export function teamKey(name: string): string {
 function indexOf(groups: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> {
   const index = new Map<string, Set<string>>()
   for (const group of groups) {
-    const keys = group.map(teamKey)
+    const keys = group.map(makeKey)
     for (const key of keys) {
-      const known = index.get(key) ?? new Set([key])
-      for (const other of keys) known.add(other)
-      index.set(key, known)
+      const names = index.get(key) ?? new Set([key])
+      for (const other of keys) names.add(other)
+      index.set(key, names)
     }
   }
   return new Map([...index].map(([key, keys]) => [key, [...keys]]))

@@ -16,6 +16,7 @@ import {
   findColumns,
   SYNTHETIC_BOOKS,
 } from './football-columns.ts'
+import { londonSeconds } from './london-time.ts'
 
 /** Anyone may download the site's prices; nobody may redistribute them. */
 const FOOTBALL_DATA_FEED: FeedInfo = {
@@ -193,7 +194,6 @@ export function normaliseFootballData(
 
 const ISO_DAY = /^\d{4}-\d{2}-\d{2}$/
 const BRITISH_DAY = /^(\d{2})\/(\d{2})\/(\d{2}|\d{4})$/
-const CLOCK_TIME = /^(\d{2}):(\d{2})$/
 
 /** Two-digit years below this are in this century. */
 const CENTURY_ENDS_AT = 70
@@ -206,46 +206,11 @@ function daySeconds(text: string): number | undefined {
   return isoSeconds(`${century}${short}-${month}-${day}`)
 }
 
-/** Days of March and of October; London's clock changes on the last Sunday of both. */
-const DAYS_IN_MONTH = 31
-
-/** By London's clock: forward at one in March, back at two in October, so the hour before two comes twice. */
-const FORWARD_AT_SECONDS = 3_600
-const BACK_AT_SECONDS = 7_200
-
-/** The site gives London time: an hour ahead of UTC from the last Sunday of March to the last Sunday of October. */
-function londonOffsetSeconds(day: {
-  readonly month: number
-  readonly date: number
-  /** 0 is Sunday. */
-  readonly weekday: number
-  /** Since midnight, by that clock; the repeated hour is read as its first pass. */
-  readonly seconds: number
-}): number {
-  const { month, date, weekday, seconds } = day
-  const lastSunday = DAYS_IN_MONTH - ((weekday + DAYS_IN_MONTH - date) % 7)
-  const isSummer =
-    (month > 3 && month < 10) ||
-    (month === 3 &&
-      (date > lastSunday || (date === lastSunday && seconds >= FORWARD_AT_SECONDS))) ||
-    (month === 10 && (date < lastSunday || (date === lastSunday && seconds < BACK_AT_SECONDS)))
-  return isSummer ? 3_600 : 0
-}
-
-const SECONDS_PER_DAY = 86_400
-/** 1970-01-01 was a Thursday. */
-const FIRST_WEEKDAY = 4
-
 function startOf(day: number, time: string): Pick<EventInfo, 'startAtSeconds' | 'startPrecision'> {
-  const clock = CLOCK_TIME.exec(time)
-  if (clock === null) return { startAtSeconds: day, startPrecision: 'day' }
-  const [, month = 0, date = 0] = isoDay(day).split('-').map(Number)
-  const weekday = (Math.floor(day / SECONDS_PER_DAY) + FIRST_WEEKDAY) % 7
-  const seconds = Number(clock[1]) * 3_600 + Number(clock[2]) * 60
-  return {
-    startAtSeconds: day + seconds - londonOffsetSeconds({ month, date, weekday, seconds }),
-    startPrecision: 'second',
-  }
+  const startAtSeconds = londonSeconds(isoDay(day), time)
+  return startAtSeconds === undefined
+    ? { startAtSeconds: day, startPrecision: 'day' }
+    : { startAtSeconds, startPrecision: 'second' }
 }
 
 /** The event of a row; undefined without a date or a team. Only the day is known if the file has no times. */

@@ -5,9 +5,11 @@ import type { GradingStore, IngestOutcome } from '../domain/grading-store.ts'
 import type { Normalised, Refusal } from '../domain/observation.ts'
 import { uploadSchema } from '../wire/upload.ts'
 import { parseJson } from './accept-price.ts'
+import { isBetfairBsp, readBetfairBsp } from './betfair-bsp.ts'
 import { matchFeedEvents } from './event-ids.ts'
 import { isFootballData, readFootballData } from './football-data.ts'
 import { normaliseManualUpload } from './manual-upload.ts'
+import { normalisePredictionMarkets, readPredictionFile } from './prediction-markets.ts'
 import { normaliseOddsApi, type OddsApiReading } from './the-odds-api.ts'
 import { isUsTable, readUsTable } from './us-tables.ts'
 
@@ -72,18 +74,32 @@ export async function ingestPayload(options: {
 type PayloadReading =
   | {
       readonly kind: 'payload'
-      readonly form: 'football-data' | 'us-table' | 'the-odds-api' | 'manual'
+      readonly form:
+        | 'football-data'
+        | 'us-table'
+        | 'betfair-bsp'
+        | 'prediction-markets'
+        | 'the-odds-api'
+        | 'manual'
       /** Reads the payload, slice by slice. */
       readonly read: () => Iterable<Normalised>
     }
   | { readonly kind: 'unreadable'; readonly problem: string }
 
-/** Recognises bytes: a football-data.co.uk CSV, a table of MLB or NFL, a payload of The Odds API, or one of our uploads. */
+/** Recognises bytes: a football-data.co.uk CSV, a table of MLB or NFL, Betfair's starting prices, price histories of a prediction market, a payload of The Odds API, or one of our uploads. */
 export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadReading {
   if (isFootballData(raw))
     return { kind: 'payload', form: 'football-data', read: () => readFootballData(raw) }
   if (isUsTable(raw)) return { kind: 'payload', form: 'us-table', read: () => readUsTable(raw) }
+  if (isBetfairBsp(raw))
+    return { kind: 'payload', form: 'betfair-bsp', read: () => readBetfairBsp(raw) }
   const json = parseJson(raw)
+  if (readPredictionFile(json) !== undefined)
+    return {
+      kind: 'payload',
+      form: 'prediction-markets',
+      read: () => [normalisePredictionMarkets(raw, reading.receivedAtSeconds)],
+    }
   const upload = uploadSchema.safeParse(json)
   if (upload.success)
     return {

@@ -23,7 +23,7 @@ import type { WirePick } from '../wire/requests.ts'
 import { isoSeconds } from '../wire/times.ts'
 import { describedError, freeErrorRows } from './error-rows.ts'
 import { freeBody } from './read-body.ts'
-import { type ReadRow, readPicks } from './read-picks.ts'
+import { type ReadPicks, type ReadRow, readPicks } from './read-picks.ts'
 
 export type CoverageRouteDeps = {
   readonly grader: Pick<Grader, 'preview'>
@@ -92,9 +92,10 @@ function byKey(wire: WirePick, { market, selection }: Card['pick']): Record<stri
 function placeOf({
   index,
   line,
-  written = '',
-}: ReadRow): Pick<PreviewRow, 'pick' | 'line' | 'written'> {
-  return line === undefined ? { pick: index, written } : { line, written }
+  written,
+}: ReturnType<Rows['placeOf']>): Pick<PreviewRow, 'pick' | 'line' | 'written'> {
+  const place = line === undefined ? { pick: index } : { line }
+  return written === undefined ? place : { ...place, written }
 }
 
 function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
@@ -107,22 +108,32 @@ function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
   return { ...placeOf(row), status: 'gradable', ...known, send: byKey(row.wire, card.pick) }
 }
 
+type Rows = Extract<ReadPicks, { kind: 'rows' }>
+
 const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): number =>
   rows.filter((row) => row.status === status).length
 
+/** Rows read and graded between two other requests. */
+const ROWS_PER_SLICE = 25
+
 async function previewAnswer(
   grader: CoverageRouteDeps['grader'],
-  rows: readonly ReadRow[],
+  read: Rows,
 ): Promise<PreviewAnswer> {
-  const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
   const startedMs = performance.now()
-  const isSpent = (): boolean => performance.now() - startedMs >= PREVIEW_MS_MAX
-  const cards = await grader.preview(
-    asked.map(({ pick }) => pick),
-    isSpent,
-  )
-  const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
-  const shown = rows.map((row) => previewRow(row, byIndex.get(row.index)))
+  const shown: PreviewRow[] = []
+  while (shown.length < read.count) {
+    if (shown.length > 0 && performance.now() - startedMs >= PREVIEW_MS_MAX) break
+    const rows: ReadRow[] = []
+    const end = Math.min(read.count, shown.length + ROWS_PER_SLICE)
+    for (let index = shown.length; index < end; index += 1) rows.push(read.row(index))
+    const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
+    const cards = await grader.preview(asked.map(({ pick }) => pick))
+    const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
+    shown.push(...rows.map((row) => previewRow(row, byIndex.get(row.index))))
+  }
+  for (let index = shown.length; index < read.count; index += 1)
+    shown.push({ ...placeOf(read.placeOf(index)), status: 'not_looked_at' })
   return {
     picks: shown.length,
     gradable: countOf(shown, 'gradable'),
@@ -167,7 +178,7 @@ export function addCoverageRoute(
       if (body.picks !== undefined || body.csv !== undefined) {
         const read = readPicks(body, DEFAULT_GRADE_OPTIONS)
         if (read.kind === 'unreadable') return sendError(reply, invalidRequest(read.issues))
-        return reply.send(await previewAnswer(grader, read.rows))
+        return reply.send(await previewAnswer(grader, read))
       }
       const query = readQuery(body)
       if ('field' in query) return sendError(reply, invalidRequest([query]))

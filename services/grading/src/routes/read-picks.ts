@@ -84,8 +84,15 @@ export type ReadRow = Place &
     | { readonly kind: 'faulty'; readonly issues: readonly RequestIssue[] }
   )
 
-type ReadPicks =
-  | { readonly kind: 'rows'; readonly rows: readonly ReadRow[] }
+/** Rows are read one by one, in order: a free look stops when its time is spent. */
+export type ReadPicks =
+  | {
+      readonly kind: 'rows'
+      readonly count: number
+      readonly row: (index: number) => ReadRow
+      /** Where a row stands, without reading it. */
+      readonly placeOf: (index: number) => Place
+    }
   | { readonly kind: 'unreadable'; readonly issues: readonly RequestIssue[] }
 
 const fieldOfRow = ({ index, line }: Place): string =>
@@ -118,9 +125,9 @@ function readTrackerRow(row: TrackerRow, index: number, options: GradeOptions): 
 }
 
 /** A pick counted twice would pass for twice the evidence: the second of two alike is faulty. */
-function withoutRepeats(rows: readonly ReadRow[]): readonly ReadRow[] {
+function createRepeatCheck(): (row: ReadRow) => ReadRow {
   const first = new Map<string, Place>()
-  return rows.map((row) => {
+  return (row) => {
     if (row.kind === 'faulty') return row
     const key = duplicateKey(row.pick)
     const before = first.get(key)
@@ -132,7 +139,7 @@ function withoutRepeats(rows: readonly ReadRow[]): readonly ReadRow[] {
     const place = line === undefined ? { index, written } : { index, line, written }
     const issue = { field: fieldOfRow(row), expected: `another pick than ${fieldOfRow(before)}` }
     return { ...place, kind: 'faulty', issues: [issue] }
-  })
+  }
 }
 
 const unreadable = (expected: string): ReadPicks => ({
@@ -140,19 +147,35 @@ const unreadable = (expected: string): ReadPicks => ({
   issues: [{ field: 'body.csv', expected }],
 })
 
-/** Reads the picks of a request, one row each. */
+/** Reads the picks of a request. */
 export function readPicks(
   body: { readonly picks?: readonly WirePick[] | undefined } & WireTracker,
   options: GradeOptions,
 ): ReadPicks {
-  const { csv, date_order: order, odds_notation: notation, picks } = body
-  if (csv === undefined) {
-    const rows = (picks ?? []).map((wire, index) => readWire({ index }, wire, options))
-    return { kind: 'rows', rows: withoutRepeats(rows) }
-  }
+  const { csv, date_order: order, odds_notation: notation, picks = [] } = body
+  const checked = createRepeatCheck()
+  if (csv === undefined)
+    return {
+      kind: 'rows',
+      count: picks.length,
+      placeOf: (index) => ({ index }),
+      row: (index) => {
+        const wire = picks[index]
+        if (wire === undefined) throw new RangeError(`there is no pick ${index}`)
+        return checked(readWire({ index }, wire, options))
+      },
+    }
   const tracker = readTracker(csv, { notation, order })
   if (tracker.kind === 'unreadable') return unreadable(tracker.problem)
-  if (tracker.rows.length === 0) return unreadable('at least one bet below the header')
-  const rows = tracker.rows.map((row, index) => readTrackerRow(row, index, options))
-  return { kind: 'rows', rows: withoutRepeats(rows) }
+  if (tracker.count === 0) return unreadable('at least one bet below the header')
+  return {
+    kind: 'rows',
+    count: tracker.count,
+    placeOf: (index) => ({ index, line: tracker.lineOf(index) }),
+    row: (index) => checked(readTrackerRow(tracker.row(index), index, options)),
+  }
 }
+
+/** All rows at once. */
+export const allRows = (read: Extract<ReadPicks, { kind: 'rows' }>): readonly ReadRow[] =>
+  Array.from({ length: read.count }, (_none, index) => read.row(index))

@@ -8,7 +8,7 @@ import type { AuditRequest } from '../domain/grader.ts'
 import type { AskedPick } from '../domain/pick-request.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
 import { requestIssuesOf } from './read-body.ts'
-import { gradeOptionsOf, readPick, readPicks } from './read-picks.ts'
+import { allRows, gradeOptionsOf, readPick, readPicks } from './read-picks.ts'
 
 export type SaleRequest =
   | { readonly kind: 'grade'; readonly pick: AskedPick }
@@ -53,9 +53,10 @@ function readAudit(body: unknown): ReadSale {
   const { label } = parsed.data
   const read = readPicks(parsed.data, gradeOptionsOf(parsed.data.options))
   if (read.kind === 'unreadable') return malformed(read.issues)
-  const issues = read.rows.flatMap((row) => (row.kind === 'faulty' ? row.issues : []))
+  const rows = allRows(read)
+  const issues = rows.flatMap((row) => (row.kind === 'faulty' ? row.issues : []))
   if (issues.length > 0) return malformed(issues)
-  const picks = read.rows.flatMap((row) => (row.kind === 'asked' ? [row.pick] : []))
+  const picks = rows.flatMap((row) => (row.kind === 'asked' ? [row.pick] : []))
   return asked({ kind: 'audit', audit: { picks, label } }, parsed.data)
 }
 

@@ -5,7 +5,8 @@ import { readTracker, type TrackerChoices } from './read-tracker.ts'
 function briefly(csv: string, choices?: TrackerChoices): readonly string[] {
   const read = readTracker(csv, choices)
   if (read.kind === 'unreadable') return [`unreadable: ${read.problem}`]
-  return read.rows.map((row) => {
+  return Array.from({ length: read.count }, (_, index) => {
+    const row = read.row(index)
     if (row.kind === 'problem') return `${row.line} ${row.problem.field}?`
     const { market, selection, line, odds, date, placed_at } = row.pick
     const key =

@@ -29,7 +29,14 @@ export type TrackerRow = {
 )
 
 type ReadTracker =
-  | { readonly kind: 'tracker'; readonly rows: readonly TrackerRow[] }
+  | {
+      readonly kind: 'tracker'
+      readonly count: number
+      /** A row by its place among the bets, from 0; read when it is asked for, since a thousand take longer than a request may. */
+      readonly row: (index: number) => TrackerRow
+      /** Its line of the file, without reading it. */
+      readonly lineOf: (index: number) => number
+    }
   | { readonly kind: 'unreadable'; readonly problem: string }
 
 /** What the reader was asked about. */
@@ -250,15 +257,19 @@ export function readTracker(text: string, choices: TrackerChoices = {}): ReadTra
     order: choices.order ?? orderOf(dates),
     notation: choices.notation ?? columns.notation,
   }
+  const bets = rows.filter(({ record }) =>
+    // A row of sums has no bet.
+    (['odds', 'selection', 'event', 'home'] as const).some((field) => cellOf(record, field) !== ''),
+  )
   return {
     kind: 'tracker',
-    rows: rows.flatMap(({ record, info }) => {
+    count: bets.length,
+    lineOf: (index) => bets[index]?.info.lines ?? 0,
+    row: (index) => {
+      const { record, info } = bets[index] ?? { record: [], info: { lines: 0 } }
       const cell: Cells = (field) => cellOf(record, field)
       const words = IDENTIFYING.map(cell).filter((part) => part !== '')
-      // A row of sums has no bet.
-      if (cell('odds') === '' && cell('selection') === '' && cell('event') + cell('home') === '')
-        return []
-      return [readRow(cell, sheet, { line: info.lines, written: words.join(' · ').slice(0, 200) })]
-    }),
+      return readRow(cell, sheet, { line: info.lines, written: words.join(' · ').slice(0, 200) })
+    },
   }
 }

@@ -61,6 +61,9 @@ const RESERVED_SOURCES: readonly string[] = [
   'the-odds-api',
   'mlb-open-close',
   'nflverse',
+  'betfair-bsp',
+  'kalshi',
+  'polymarket',
   'synthetic',
 ]
 

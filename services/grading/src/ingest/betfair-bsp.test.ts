@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
+import { samplePick } from '../testing/samples.fixture.ts'
+import { isoText } from '../wire/times.ts'
+import { isBetfairBsp, readBetfairBsp } from './betfair-bsp.ts'
+import { ingestPayload, readPayload } from './ingest-payload.ts'
+
+const HEADER =
+  'event_id,menu_hint,event_name,event_dt,selection_id,selection_name,win_lose,bsp,ppwap,morningwap,ppmax,ppmin,ipmax,ipmin,morningtradedvol,pptradedvol,iptradedvol'
+
+/** Made-up races in the files' form: one winner and a withdrawal, a dead heat, a place market, a broken time. */
+const FILE = [
+  HEADER,
+  '1,Testford 31st May,1m2f Hcap,31-05-2026 16:55,11,Sharp Test (IRE),1,2.5,,,,,,,,,',
+  '1,Testford 31st May,1m2f Hcap,31-05-2026 16:55,12,2. Plain Bob,0,3.1,,,,,,,,,',
+  '1,Testford 31st May,1m2f Hcap,31-05-2026 16:55,13,Long Shot,0,3.9,,,,,,,,,',
+  '1,Testford 31st May,1m2f Hcap,31-05-2026 16:55,14,Stayed Home,0,,,,,,,,,,',
+  '2,GB / Testford 31st May,6f Mdn,31-05-2026 17:30,21,One,1,2,,,,,,,,,',
+  '2,GB / Testford 31st May,6f Mdn,31-05-2026 17:30,22,Other,1,3,,,,,,,,,',
+  '2,GB / Testford 31st May,6f Mdn,31-05-2026 17:30,23,Third,0,5.5,,,,,,,,,',
+  '3,Testford 31st May,To Be Placed,31-05-2026 17:30,21,One,1,1.2,,,,,,,,,',
+  '4,Testford 31st May,5f,sometime,41,A,1,2,,,,,,,,,',
+].join('\n')
+
+const raw = Buffer.from(FILE)
+const key = 'horse_racing/testford.20260531.1655/outright/ft'
+
+async function graderOf() {
+  const fixture = createGraderFixture()
+  const reading = readPayload(raw, { receivedAtSeconds: 1, stage: 'provisional' })
+  expect(reading).toMatchObject({ kind: 'payload', form: 'betfair-bsp' })
+  if (reading.kind === 'payload')
+    await ingestPayload({ store: fixture.store, raw, receivedAtSeconds: 1, read: reading.read })
+  return fixture.grader
+}
+
+describe('Betfair’s starting prices', () => {
+  test('a win market: each runner’s close, the start by London’s clock, a withdrawn runner without a price', () => {
+    const [read] = [...readBetfairBsp(raw)]
+    const [race] = read?.observations ?? []
+    expect(race?.event.path).toBe('horse_racing/testford.20260531.1655')
+    expect(isoText(race?.event.startAtSeconds ?? 0)).toBe('2026-05-31T15:55:00Z')
+    expect(race?.closes).toEqual([
+      {
+        market: 'outright/ft',
+        book: 'betfair_sp',
+        odds: { 'sharp-test-ire': '2.5', 'plain-bob': '3.1', 'long-shot': '3.9' },
+        isWhole: true,
+      },
+    ])
+    expect(read?.missingPrices).toBe(1)
+    expect(read?.refusals.map(({ place, reason }) => `${place} ${reason}`)).toEqual([
+      'line 9 unknown_market',
+      'line 10 malformed_row',
+    ])
+  })
+
+  test('a grade against the whole field, and the winner', async () => {
+    const grader = await graderOf()
+    const card = await grader.grade(
+      samplePick({ market: key, selection: 'sharp-test-ire', odds: '2.75' }),
+    )
+    expect(card).toMatchObject({
+      outcome: 'GRADED',
+      basis: 'fair',
+      close: { source: { book: 'betfair_sp' } },
+      scoreboard: { status: 'won', return_units: 1.75 },
+    })
+    expect(
+      await grader.grade(samplePick({ market: key, selection: 'stayed-home', odds: '9' })),
+    ).toMatchObject({ reason: { code: 'selection_not_in_close' }, scoreboard: { status: 'void' } })
+  })
+
+  test('a dead heat pays half of the stake in full', async () => {
+    const grader = await graderOf()
+    const market = 'horse_racing/testford.20260531.1730/outright/ft'
+    expect(await grader.grade(samplePick({ market, selection: 'one', odds: '4' }))).toMatchObject({
+      scoreboard: { status: 'dead_heat', return_units: 1 },
+    })
+    expect(await grader.grade(samplePick({ market, selection: 'third', odds: '4' }))).toMatchObject(
+      {
+        scoreboard: { status: 'lost' },
+      },
+    )
+  })
+
+  test('a bet taken in another field is not graded', async () => {
+    const grader = await graderOf()
+    const pick = samplePick({ market: key, selection: 'sharp-test-ire', odds: '2.75' })
+    expect(await grader.grade({ ...pick, fieldSize: 4 })).toMatchObject({
+      reason: { code: 'field_changed' },
+    })
+    expect(await grader.grade({ ...pick, fieldSize: 3 })).toMatchObject({ outcome: 'GRADED' })
+  })
+
+  test('other files are none of these', () => {
+    for (const text of ['', 'a,b', '[]', 'Date,HomeTeam,AwayTeam,FTHG,FTAG'])
+      expect(isBetfairBsp(Buffer.from(text))).toBe(false)
+  })
+})

@@ -1,0 +1,165 @@
+/**
+ * Betfair's files of starting prices (BSP) of win markets into observations: the close of every runner, and who won. Pure.
+ * BSP is the price at which the exchange matched all bets at the off, so it is a close by itself; a runner that was
+ * withdrawn has none, and is not in the field.
+ */
+import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
+import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
+import type { SelectionResult } from '../wire/upload.ts'
+import { readPrice, refuseBook } from './accept-price.ts'
+import { type CsvRow, csvRows, csvSlices } from './csv-rows.ts'
+import { nameSlug } from './event-ids.ts'
+import { londonSeconds } from './london-time.ts'
+
+const BSP_FEED: FeedInfo = { feed: 'betfair-bsp', isRedistributable: false, isSynthetic: false }
+
+/** Columns by which such a file is known; both cases circulate. */
+const MARKS = [
+  'event_id',
+  'menu_hint',
+  'event_name',
+  'event_dt',
+  'selection_name',
+  'win_lose',
+  'bsp',
+]
+
+const MARKET = 'outright/ft'
+
+/** `31-05-2026 16:55`, by London's clock. */
+const MOMENT = /^(\d{2})-(\d{2})-(\d{4}) (\d{2}:\d{2})$/
+
+/** A place market pays several runners, which is no field of one winner. */
+const PLACE_MARKET = /to be placed|\btbp\b|place market|top \d finish/i
+
+type Runner = { readonly name: string; readonly bsp: string; readonly hasWon: boolean | undefined }
+
+type Race = {
+  readonly line: number
+  readonly course: string
+  readonly name: string
+  readonly moment: string
+  readonly runners: Runner[]
+}
+
+const headerOf = (row: CsvRow | undefined): readonly string[] =>
+  (row ?? []).map((name) =>
+    name
+      .replace(/^\ufeff/, '')
+      .trim()
+      .toLowerCase(),
+  )
+
+const isBspHeader = (header: readonly string[]): boolean =>
+  MARKS.every((name) => header.includes(name))
+
+/** Whether a text begins like one of the files. */
+export function isBetfairBsp(raw: Uint8Array): boolean {
+  const head = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, 1_024)).toString(
+    'utf8',
+  )
+  return isBspHeader(headerOf((head.split(/\r?\n/, 1)[0] ?? '').split(',')))
+}
+
+function eventOf({ course, moment, name }: Race): EventInfo | undefined {
+  const [, date = '', month = '', year = '', time = ''] = MOMENT.exec(moment) ?? []
+  const startAtSeconds = londonSeconds(`${year}-${month}-${date}`, time)
+  const place = nameSlug(course.replace(/\s+\d{1,2}(?:st|nd|rd|th) [A-Z][a-z]{2}$/, ''))
+  if (startAtSeconds === undefined || place === '') return undefined
+  return {
+    path: `horse_racing/${place}.${year}${month}${date}.${time.replace(':', '')}`,
+    sport: 'horse_racing',
+    league: course,
+    // A race has no two sides: its course and its name tell it.
+    home: course,
+    away: name,
+    startAtSeconds,
+    startPrecision: 'second',
+  }
+}
+
+/** Results of the field: the one winner, or the winners of a dead heat; none before the file knows them. */
+function resultsOf(
+  runners: readonly Runner[],
+): Readonly<Record<string, SelectionResult>> | undefined {
+  const winners = runners.filter(({ hasWon }) => hasWon === true).length
+  if (winners === 0 || runners.some(({ hasWon }) => hasWon === undefined)) return undefined
+  const won: SelectionResult =
+    winners === 1 ? { result: 'won' } : { result: 'dead_heat', places: 1, tied: winners }
+  return Object.fromEntries(
+    runners.map(({ name, hasWon, bsp }): [string, SelectionResult] => {
+      if (hasWon === true) return [nameSlug(name), won]
+      // A runner without a starting price did not start: its bets are void.
+      return [nameSlug(name), { result: bsp === '' ? 'void' : 'lost' }]
+    }),
+  )
+}
+
+type Reading = { observations: Observation[]; refusals: Refusal[]; missingPrices: number }
+
+function readRace(reading: Reading, race: Race): void {
+  const place = `line ${race.line}`
+  const refuse = (reason: Refusal['reason'], detail: string): void => {
+    reading.refusals.push({ reason, place, detail })
+  }
+  const event = eventOf(race)
+  if (event === undefined)
+    return refuse('malformed_row', 'a course and a time such as 31-05-2026 16:55 were expected')
+  if (PLACE_MARKET.test(race.name))
+    return refuse('unknown_market', `${race.name}: only win markets are read`)
+  const odds: Record<string, string> = {}
+  for (const { name, bsp } of race.runners) {
+    const price = readPrice(bsp)
+    if (price === undefined) reading.missingPrices += 1
+    else odds[nameSlug(name)] = price
+  }
+  if (Object.keys(odds).length < 2) return refuse('no_price', 'fewer than two starting prices')
+  const wrong = refuseBook({ market: MARKET, odds, isWhole: true, place })
+  if (wrong !== undefined) return void reading.refusals.push(wrong)
+  const results = resultsOf(race.runners)
+  reading.observations.push({
+    event,
+    rule: 'source_declared',
+    snapshots: [],
+    closes: [{ market: MARKET, book: 'betfair_sp', odds, isWhole: true }],
+    closeStatus: 'final',
+    outcomes:
+      results === undefined
+        ? []
+        : [{ period: 'ft', status: 'final', results: { [MARKET]: results } }],
+  })
+  return undefined
+}
+
+const HAS_WON: Readonly<Record<string, boolean>> = { '1': true, '0': false }
+
+/** Reads a file; the rows of a race may stand anywhere in it. */
+export function* readBetfairBsp(raw: Uint8Array): Generator<Normalised> {
+  const races = new Map<string, Race>()
+  let header: readonly string[] | undefined
+  let line = 0
+  for (const slice of csvSlices(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)))
+    for (const row of csvRows(slice)) {
+      line += 1
+      if (header === undefined) {
+        header = headerOf(row)
+        continue
+      }
+      const cell = (name: string): string => row?.[header?.indexOf(name) ?? -1]?.trim() ?? ''
+      const id = cell('event_id')
+      const race = races.get(id) ?? {
+        line,
+        course: cell('menu_hint').replace(/^[A-Z]{2,3} \/ /, ''),
+        name: cell('event_name'),
+        moment: cell('event_dt'),
+        runners: [],
+      }
+      races.set(id, race)
+      // `3. Sharp Romance (IRE)`: the number is the cloth's.
+      const name = cell('selection_name').replace(/^\d+\.\s*/, '')
+      race.runners.push({ name, bsp: cell('bsp'), hasWon: HAS_WON[cell('win_lose')] })
+    }
+  const reading: Reading = { observations: [], refusals: [], missingPrices: 0 }
+  for (const race of races.values()) readRace(reading, race)
+  yield { feed: BSP_FEED, ...reading }
+}

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import { START_SECONDS } from '../testing/samples.fixture.ts'
+import { isoText } from '../wire/times.ts'
+import { readPayload } from './ingest-payload.ts'
+import { normalisePredictionMarkets } from './prediction-markets.ts'
+
+const event = {
+  event: 'basketball/nba.20260601.lal-bos',
+  league: 'NBA',
+  home: 'Los Angeles Lakers',
+  away: 'Boston Celtics',
+  starts_at: isoText(START_SECONDS),
+  market: 'ml/ft',
+}
+const RECEIVED = START_SECONDS + 86_400
+
+const read = (exchange: string, histories: object, over: object = {}) => {
+  const raw = Buffer.from(JSON.stringify({ exchange, events: [{ ...event, histories, ...over }] }))
+  return { raw, ...normalisePredictionMarkets(raw, RECEIVED) }
+}
+
+const token = (...points: readonly (readonly [number, number])[]) => ({
+  history: points.map(([before, p]) => ({ t: START_SECONDS - before, p })),
+})
+
+describe('Polymarket', () => {
+  test('the last price before the start is the close, whatever came after it', () => {
+    const { feed, observations } = read('polymarket', {
+      home: token([3_600, 0.4], [60, 0.5], [-60, 0.9]),
+      away: token([3_600, 0.6], [120, 0.5]),
+    })
+    expect(feed).toEqual({ feed: 'polymarket', isRedistributable: false, isSynthetic: false })
+    expect(observations[0]).toMatchObject({
+      rule: 'last_before_start',
+      closeStatus: 'final',
+      closes: [
+        {
+          market: 'ml/ft',
+          book: 'polymarket',
+          odds: { home: '2', away: '2' },
+          capturedAtSeconds: START_SECONDS - 120,
+        },
+      ],
+    })
+  })
+
+  test.each([
+    ['a price of 20 minutes before', token([1_200, 0.5]), 'stale_price'],
+    ['only prices after the start', token([-5, 0.5]), 'no_price'],
+    ['no price at all', { history: [] }, 'no_price'],
+    ['a settled share', token([60, 1]), 'no_price'],
+  ])('%s is no close', (_name, history, reason) => {
+    const { observations, refusals } = read('polymarket', { home: history })
+    expect([observations, refusals[0]?.reason]).toEqual([[], reason])
+  })
+})
+
+const candle = (before: number, bid: number | null, ask: number | null) => ({
+  end_period_ts: START_SECONDS - before,
+  yes_bid: { close: bid },
+  yes_ask: { close: ask },
+  price: { close: null },
+})
+
+describe('Kalshi', () => {
+  test('one history of a two-way market: what both sides cost, the margin between bid and ask with it', () => {
+    const { observations } = read('kalshi', {
+      home: { candlesticks: [candle(120, 39, 41), candle(60, 48, 50), candle(0, 90, 95)] },
+    })
+    expect(observations[0]?.closes[0]?.odds).toEqual({ home: '2', away: '1.923077' })
+  })
+
+  test('a period without offers is passed over; a market that is not known is refused', () => {
+    const { observations } = read('kalshi', {
+      home: { candlesticks: [candle(120, 48, 50), candle(60, null, null)] },
+    })
+    expect(observations[0]?.closes[0]?.capturedAtSeconds).toBe(START_SECONDS - 120)
+    const { refusals } = read('kalshi', { home: { candlesticks: [] } }, { market: 'nonsense/ft' })
+    expect(refusals[0]).toMatchObject({ reason: 'unknown_market', place: 'events[0]' })
+  })
+})
+
+test('a file is known by its exchange and read as a payload', () => {
+  const { raw } = read('polymarket', { home: token([60, 0.5]) })
+  expect(readPayload(raw, { receivedAtSeconds: RECEIVED, stage: 'provisional' })).toMatchObject({
+    kind: 'payload',
+    form: 'prediction-markets',
+  })
+  const other = Buffer.from('{"exchange":"nasdaq","events":[]}')
+  expect(readPayload(other, { receivedAtSeconds: RECEIVED, stage: 'provisional' }).kind).toBe(
+    'unreadable',
+  )
+})
