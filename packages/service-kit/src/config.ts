@@ -16,13 +16,20 @@ type ConfigReading<Config> =
   | { readonly kind: 'valid'; readonly config: Config }
   | { readonly kind: 'invalid'; readonly problems: readonly ConfigProblem[] }
 
+const fileVariableOf = (variable: string): string => `${variable}_FILE`
+
+/** Whether a variable is set: it or, for a secret, the one that names its file. An empty one counts as unset. */
+export function isVariableSet(environment: Environment, variable: string): boolean {
+  return Boolean(environment[variable]) || Boolean(environment[fileVariableOf(variable)])
+}
+
 /** The text of a secret, from the variable or from the file that `<NAME>_FILE` names. Adds any problem to `problems`. */
 function readSecret(
   variable: string,
   environment: Environment,
   problems: ConfigProblem[],
 ): string | undefined {
-  const fileVariable = `${variable}_FILE`
+  const fileVariable = fileVariableOf(variable)
   const value = environment[variable] || undefined
   const path = environment[fileVariable] || undefined
   if (path === undefined) return value

@@ -8,6 +8,7 @@ export {
   type Environment,
   environmentExample,
   environmentTable,
+  isVariableSet,
   readConfig,
 } from './config.ts'
 export {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { parseHbar } from '@tallystick/x402/hedera'
+import { keyInArguments, parseHbar } from '@tallystick/x402/hedera'
 import { type Address, isAddress } from 'viem'
 import { z } from 'zod'
 
@@ -72,14 +72,6 @@ type ArgumentsReading =
   /** `message` says what is wrong and never repeats what was given. */
   | { readonly kind: 'invalid'; readonly message: string }
 
-const KEY_REFUSAL =
-  'One argument looks like a private key. Keys come from the environment (AGENT_KEY or AGENT_KEY_FILE), where other users of this machine do not see them. If it is a real key, replace it: your shell may have kept this line.'
-
-/** Whether a text may be a private key: 64 hexadecimal digits in a row, or the DER prefix of one. */
-function looksLikeKey(text: string): boolean {
-  return /[0-9a-f]{64}/i.test(text) || /30(2e|30|54|77)0201/i.test(text)
-}
-
 const options = {
   for: { type: 'string' },
   'max-hbar': { type: 'string' },
@@ -92,7 +84,8 @@ const options = {
 
 /** Reads the argument list, but first refuses any text that looks like a key. */
 export function readArguments(list: readonly string[]): ArgumentsReading {
-  if (list.some(looksLikeKey)) return { kind: 'invalid', message: KEY_REFUSAL }
+  const keyRefusal = keyInArguments(list, 'AGENT_KEY')
+  if (keyRefusal !== undefined) return { kind: 'invalid', message: keyRefusal }
   try {
     const { values, positionals } = parseArgs({ args: [...list], allowPositionals: true, options })
     if (values.help === true || positionals[0] === 'help') return { kind: 'help' }

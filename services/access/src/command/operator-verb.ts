@@ -3,6 +3,7 @@ import {
   type ConfigProblem,
   configMessage,
   type Environment,
+  isVariableSet,
   readConfig,
 } from '@tallystick/service-kit'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
@@ -89,8 +90,7 @@ function readOperatorConfig(
   const reading = readConfig(OperatorEnvironment, environment)
   const problems: ConfigProblem[] = reading.kind === 'invalid' ? [...reading.problems] : []
   for (const variable of needs) {
-    const isSet = Boolean(environment[variable]) || Boolean(environment[`${variable}_FILE`])
-    if (isSet) continue
+    if (isVariableSet(environment, variable)) continue
     problems.push({ variable, expected: `${NEEDED[variable]} (it is not set)` })
   }
   if (reading.kind === 'invalid' || problems.length > 0) throw new BadUsage(configMessage(problems))

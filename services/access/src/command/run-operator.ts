@@ -8,6 +8,7 @@ import {
   runCommand,
 } from '@tallystick/service-kit/command'
 import { FacilitatorUnavailable, LedgerUnavailable } from '@tallystick/x402'
+import { keyInArguments } from '@tallystick/x402/hedera'
 import { ChainUnavailable, ContractAbsent } from '../domain/ports.ts'
 import { fund, pause, poke, reap, resume, setArming, setOffer, withdraw } from './contract-verbs.ts'
 import { deploy } from './deploy.ts'
@@ -16,14 +17,6 @@ import { OperatorRefusal, operatorVerb } from './operator-verb.ts'
 import { payments } from './payments.ts'
 import { recorders } from './recorders.ts'
 import { status } from './seller-status.ts'
-
-/** Whether a text may be a private key: 64 hexadecimal digits in a row, or its DER prefix. No verb takes such a text. */
-function looksLikeKey(text: string): boolean {
-  return /[0-9a-f]{64}/i.test(text) || /30(2e|30|54|77)0201/i.test(text)
-}
-
-const KEY_REFUSAL =
-  'One argument looks like a private key. Keys come from the environment (OWNER_KEY or OWNER_KEY_FILE), where other users of this machine do not see them. If it is a real key, replace it: your shell may have kept this line.'
 
 const NOTES = [
   'Keys and addresses come from the environment: OWNER_KEY, PAY_TO_KEY, RECORDER_KEY (or',
@@ -45,8 +38,9 @@ function refusalOf(error: unknown): string | undefined {
 
 /** Runs one line of `access-operator` and returns its exit code. Bugs throw. */
 export async function runOperator(terminal: CommandTerminal): Promise<ExitCode> {
-  if (terminal.arguments.some(looksLikeKey)) {
-    terminal.printError(KEY_REFUSAL)
+  const keyRefusal = keyInArguments(terminal.arguments, 'OWNER_KEY')
+  if (keyRefusal !== undefined) {
+    terminal.printError(keyRefusal)
     return EXIT.usage
   }
   const title = 'the seller’s side of the access contract'
