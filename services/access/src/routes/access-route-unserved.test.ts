@@ -175,6 +175,20 @@ describe('502', () => {
     expect(fakes.sender.opened).toHaveLength(1)
   })
 
+  test('X9: a stranger’s dying payment never holds an agent back', async () => {
+    const gift = { ...payment, memo: `x402:${OTHER_AGENT}` }
+    const header = paymentHeader(await route.challenge(OTHER_AGENT), gift)
+    fakes.facilitator.mode = 'silent'
+    const dying = route.call(header, OTHER_AGENT)
+    await fakes.clock.advanceMsSettled(13_000)
+    expect((await dying).json()).toEqual({ error: 'payment_pending' })
+    expect((await route.call({}, OTHER_AGENT)).statusCode).toBe(402)
+    // Once it lands the ledger has a record of it, and it buys.
+    fakes.scheme.landed.add(`0.0.9001@${START_SECONDS}.000000001`)
+    await fakes.clock.advanceMsSettled(11_000)
+    expect((await route.call({}, OTHER_AGENT)).json().paidThisRequest).toBe(false)
+  })
+
   test('a header that holds no payment waits for nobody', async () => {
     const header = paymentHeader(await route.challenge(), payment)
     const settling = Promise.withResolvers<void>()
