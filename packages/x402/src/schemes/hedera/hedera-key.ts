@@ -171,13 +171,15 @@ function isEd25519Signature(
   }
 }
 
+/** 64 hexadecimal digits in a row, or the DER prefix of a key. */
+const mayBeKey = (text: string): boolean =>
+  /[0-9a-f]{64}/i.test(text) || /30(2e|30|54|77)0201/i.test(text)
+
 /**
- * Why a command takes no such argument list, if one of them may be a private key: 64 hexadecimal digits in a row, or the
- * DER prefix of one. The answer never repeats it. `variable` is where the key belongs.
+ * Why a command takes no such argument list, if one of them may be a private key. The answer never repeats it. `variable`
+ * is where the key belongs.
  */
 export function keyInArguments(list: readonly string[], variable: string): string | undefined {
-  const mayBeKey = (text: string): boolean =>
-    /[0-9a-f]{64}/i.test(text) || /30(2e|30|54|77)0201/i.test(text)
   return list.some(mayBeKey)
     ? `One argument looks like a private key. Keys come from the environment (${variable} or ${variable}_FILE), where other users of this machine do not see them. If it is a real key, replace it: your shell may have kept this line.`
     : undefined
