@@ -89,6 +89,8 @@ type LaneRun = {
   readonly count: number
   readonly status: number
   readonly request: (index: number) => Buffer
+  /** A lane sends its requests so far apart, at the earliest when the last is answered; 0 by default. Milliseconds. */
+  readonly everyMs?: number
 }
 
 /** A run's duration: milliseconds per answer, and in total. */
@@ -99,8 +101,13 @@ export async function runLanes(run: LaneRun): Promise<LaneTimes> {
   const url = new URL(run.url)
   const lanes = await Promise.all(Array.from({ length: run.lanes }, () => RawLane.open(url)))
   const delaysMs: number[] = []
+  const { everyMs = 0 } = run
   const drive = async (lane: RawLane, first: number): Promise<void> => {
+    // Lanes begin evenly spread over that time.
+    const beganMs = performance.now() + (everyMs * first) / run.lanes
     for (let index = first; index < run.count; index += run.lanes) {
+      const waitMs = beganMs + (everyMs * (index - first)) / run.lanes - performance.now()
+      if (everyMs > 0 && waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
       const request = run.request(index)
       const sentMs = performance.now()
       const { status, body } = await lane.ask(request)

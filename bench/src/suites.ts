@@ -4,6 +4,7 @@ import { measureAccessGuard } from './suites/access-guard.ts'
 import { measureAccessLeases } from './suites/access-leases.ts'
 import { measureAccessMetering } from './suites/access-metering.ts'
 import { measureAccessRenewal } from './suites/access-renewal.ts'
+import { measureAccessSlowRelay } from './suites/access-slow-relay.ts'
 import { measureCareMcp } from './suites/care-mcp.ts'
 import { measureCareStreams } from './suites/care-streams.ts'
 import { measureCareVerify } from './suites/care-verify.ts'
@@ -30,6 +31,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'access-guard': measureAccessGuard,
   'access-metering': measureAccessMetering,
   'access-leases': measureAccessLeases,
+  'access-slow-relay': measureAccessSlowRelay,
   'access-renewal': measureAccessRenewal,
   'access-costs': measureAccessCosts,
 }

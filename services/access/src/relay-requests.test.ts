@@ -140,7 +140,7 @@ describe('requests of the relay', { timeout: 60_000 }, () => {
     expect(requests.length).toBeLessThanOrEqual(60)
   })
 
-  test('a hundred polls of one agent in a second take two at most', async () => {
+  test('A12: a hundred polls of one agent in a second take two at most', async () => {
     const agent = await stack.agent('polled')
     expect((await calls.pay(agent)).status).toBe(200)
     await atRest()
@@ -150,5 +150,35 @@ describe('requests of the relay', { timeout: 60_000 }, () => {
     for (let polls = 0; polls < 100; polls += 1) statuses.add((await fetch(url)).status)
     expect([...statuses]).toEqual([200])
     expect(requests.length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('a ledger like the testnet’s', { timeout: 120_000 }, () => {
+  test('A10: every call of an agent that has bought is answered long before a send is, and none is lost', async () => {
+    const agent = await stack.agent('testnet')
+    expect((await calls.pay(agent)).status).toBe(200)
+    await atRest()
+    const { controls } = stack.devnet
+    controls.likeTestnet({
+      sendLatencyMs: { min: 8_000, max: 8_000 },
+      answerLoss: { rpc: 0, mirror: 0, consensus: 0 },
+    })
+    try {
+      const delaysMs: number[] = []
+      for (let made = 0; made < 30; made += 1) {
+        const startMs = performance.now()
+        expect((await calls.call(agent.evmAddress)).status).toBe(200)
+        delaysMs.push(performance.now() - startMs)
+        await new Promise((resolve) => setTimeout(resolve, 200))
+      }
+      expect(Math.max(...delaysMs)).toBeLessThan(4_000)
+    } finally {
+      controls.answerPromptly()
+    }
+    await until(async () => {
+      const status = await fetch(`${service.baseUrl}/api/svc/status?agent=${agent.evmAddress}`)
+      const { usage } = (await status.json()) as { readonly usage: { readonly callsUsed: number } }
+      return usage.callsUsed >= 31
+    }, 60_000)
   })
 })

@@ -68,7 +68,10 @@ export function pendingSchedule(window: AccessWindow, nowSeconds: number): Hex {
  * Moves a window that was open when it was read to `nowSeconds`, by the contract's own rule: each period that the
  * balance pays for follows the last without a gap, with a fresh quota, until the money or the will ends.
  */
-export function projectWindow(window: AccessWindow, nowSeconds: number): AccessWindow {
+export function projectWindow<Window extends AccessWindow>(
+  window: Window,
+  nowSeconds: number,
+): Window {
   if (!window.exists || nowSeconds < window.expiresAtSeconds) return window
   const missed = Math.floor((nowSeconds - window.expiresAtSeconds) / window.periodSeconds) + 1
   const renewals = window.isCancelled ? 0 : Math.min(missed, window.periodsFunded)

@@ -28,7 +28,7 @@ const STRANGERS_MAX = 1_000
 
 /** What a read told, when it was asked, and as which. */
 type WindowRead = {
-  readonly window: AccessWindow
+  readonly window: ReadWindow
   readonly askedAtMs: number
   readonly serial: number
 }
@@ -55,15 +55,14 @@ export function createSubscriptions({
 
   /** What that read means at a second, with what this process has opened since. */
   const standsAt = (agent: Hex, read: WindowRead, atSeconds: number): ReadWindow => {
-    const readAtMs = read.askedAtMs
     const own = held.get(agent)
     if (own !== undefined && own.untilMs >= clock.unixMs() && !isShownBy(read.window, own.window)) {
       // What a receipt tells of an opening says nothing of the guard, which may have been set before.
-      const { isGuarded } = read.window
+      const { isGuarded, readAtMs } = read.window
       return { ...projectWindow(own.window, atSeconds), isGuarded, readAtMs }
     }
     if (own !== undefined) held.delete(agent)
-    return { ...projectWindow(read.window, atSeconds), readAtMs }
+    return projectWindow(read.window, atSeconds)
   }
 
   const stands = (agent: Hex, read: WindowRead): ReadWindow =>
@@ -146,7 +145,8 @@ function createWindowReads({
   const ask = async (agent: Hex, askedAtMs: number): Promise<WindowRead> => {
     reads += 1
     const serial = reads
-    const window = await contract.windowOf(agent, Math.floor(askedAtMs / 1000))
+    const answer = await contract.windowOf(agent, Math.floor(askedAtMs / 1000))
+    const window = { ...answer, readAtMs: askedAtMs }
     const read = { window, askedAtMs, serial }
     // An answer that came late takes nothing from one that was asked after it.
     if ((lastRead(agent)?.serial ?? 0) <= serial) {
