@@ -46,7 +46,8 @@ export type PostgresServer = {
 
 const encoded = (folder: string): string => encodeURIComponent(folder)
 
-export function startPostgres(): PostgresServer {
+/** `isDurable` waits for the disk, as a server does that keeps something. */
+export function startPostgres({ isDurable = false } = {}): PostgresServer {
   const known = process.env['DATABASE_URL']
   if (known !== undefined)
     return {
@@ -68,7 +69,7 @@ export function startPostgres(): PostgresServer {
   }
   const initOptions = ['-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync']
   run('initdb', '-D', data, ...initOptions)
-  const settings = `-c listen_addresses='' -k ${folder} -c fsync=off -c shared_buffers=16MB`
+  const settings = `-c listen_addresses='' -k ${folder} -c fsync=${isDurable ? 'on' : 'off'} -c shared_buffers=16MB`
   const start = (): void =>
     run('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), '-o', settings, 'start')
   const stop = (): void => run('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop')

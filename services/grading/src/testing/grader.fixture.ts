@@ -5,16 +5,84 @@ import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
 import type { PickRequest } from '../domain/pick-request.ts'
 import type { Card } from '../wire/cards.ts'
+import type { PostgresLedger } from './postgres-ledger.fixture.ts'
 import { START_SECONDS, sampleBatch, sampleObservation } from './samples.fixture.ts'
 
-/** An empty ledger on `:memory:`; its checkpoints are signed by the given Ed25519 seed of 32 bytes. */
+/**
+ * An empty ledger in memory, or where DATABASE_URL is set in a database of its own there; its checkpoints are signed by the
+ * given Ed25519 seed of 32 bytes.
+ */
 export const openMemoryStore = (seed = new Uint8Array(32).fill(7)): GradingStore =>
-  openSqliteGradingStore({
-    databasePath: ':memory:',
-    clock: manualClock(0),
-    checkpointSeed: seed,
-    origin: 'grading.test/ledger',
+  process.env['DATABASE_URL'] === undefined
+    ? openSqliteGradingStore({
+        databasePath: ':memory:',
+        clock: manualClock(0),
+        checkpointSeed: seed,
+        origin: 'grading.test/ledger',
+      })
+    : openedLater(openOnServer(seed))
+
+/** Making a database takes longer than most tests: so many serve all of a process, each emptied for whoever is next. */
+const LEDGERS = 6
+
+const ledgers: Promise<PostgresLedger>[] = []
+
+/** A test that opens more than LEDGERS, as a property does for each case, is done with the first ones. */
+async function openOnServer(checkpointSeed: Uint8Array): Promise<GradingStore> {
+  const free = ledgers.length < LEDGERS ? newLedger() : (ledgers.shift() ?? newLedger())
+  const emptied = free.then(async (ledger) => {
+    await ledger.clear()
+    return ledger
   })
+  ledgers.push(emptied)
+  return (await emptied).open({ checkpointSeed })
+}
+
+async function newLedger(): Promise<PostgresLedger> {
+  const { startLedgerServer } = await import('./postgres-ledger.fixture.ts')
+  return startLedgerServer().ledger()
+}
+
+const METHODS = {
+  events: true,
+  searchEvents: true,
+  ingest: true,
+  hasPayload: true,
+  markPayload: true,
+  keepPick: true,
+  payerTag: true,
+  pickByReceipt: true,
+  pickByPayment: true,
+  pickBySeq: true,
+  picksOf: true,
+  entry: true,
+  head: true,
+  checkpoint: true,
+  inclusionProof: true,
+  truth: true,
+  counts: true,
+  verify: true,
+  close: true,
+} as const satisfies Record<Exclude<keyof GradingStore, 'entries'>, true>
+
+type Method = (...values: readonly unknown[]) => Promise<unknown>
+
+/** A store whose methods wait until it is open. */
+function openedLater(opening: Promise<GradingStore>): GradingStore {
+  const methods = Object.keys(METHODS).map((name) => [
+    name,
+    async (...values: readonly unknown[]) => {
+      const method = (await opening)[name as keyof GradingStore] as Method
+      return method(...values)
+    },
+  ])
+  return {
+    ...(Object.fromEntries(methods) as Omit<GradingStore, 'entries'>),
+    async *entries(range) {
+      yield* (await opening).entries(range)
+    },
+  }
+}
 
 /** A grader over a store, with a clock set to a day before the sample match. */
 export type GraderFixture = {

@@ -15,6 +15,10 @@ import type { GradingStore } from '../domain/grading-store.ts'
 
 const pause = (ms: number): Promise<void> => pauseFor(ms, undefined, { ref: false })
 
+const CLEAR = `SET session_replication_role = replica;
+  TRUNCATE grading.entries, grading.entries_nodes, grading.events, grading.picks, grading.truth, grading.payloads, grading.reservations;
+  UPDATE grading.journals SET size = 0, peaks = ''`
+
 export type PostgresLedger = Awaited<ReturnType<typeof makePostgresLedger>>
 
 /** An empty ledger, with a folder for what its processes sign; `end` closes what was opened of it. */
@@ -53,8 +57,17 @@ async function makePostgresLedger(server: PostgresServer) {
     tamper: (sql: string) =>
       runSql(database.owner, `SET session_replication_role = replica; ${sql}`),
     close,
+    /** Closes it, and takes everything out. */
+    async clear(): Promise<void> {
+      await close()
+      rmSync(`${identity.databasePath}.checkpoint`, { force: true })
+      await runSql(database.owner, CLEAR)
+    },
     async end(): Promise<void> {
       await close()
+      // A server of one's own goes with its databases.
+      const known = process.env['DATABASE_URL']
+      if (known !== undefined) await runSql(known, `DROP DATABASE ${database.name} WITH (FORCE)`)
       rmSync(folder, { recursive: true, force: true })
     },
   }

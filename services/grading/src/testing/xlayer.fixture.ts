@@ -68,12 +68,14 @@ export async function startXLayerFixture(): Promise<XLayerFixture> {
     evm: { rpcUrl, chainId, privateKey, assets: [asset] },
   })
   const payTo = account('operator')
+  const databases = await openDatabases()
   const services = new Set<RunningService>()
   const environment = (name: string, change: Environment = {}): Record<string, string> => {
     const whole: Environment = {
       HOST: '127.0.0.1',
       PORT: '0',
       DATABASE_PATH: join(folder, name),
+      ...databases.environmentOf(name),
       PAY_TO: payTo.address,
       ASSET: `${stablecoin.address}/${stablecoin.name}/${stablecoin.version}/${stablecoin.decimals}`,
       LEDGER_RPC_URL: rpcUrl,
@@ -101,8 +103,31 @@ export async function startXLayerFixture(): Promise<XLayerFixture> {
       for (const service of services) await service.stop()
       await facilitator.stop()
       await chain.stop()
+      await databases.end()
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** More services than a test file starts. */
+const DATABASES = 16
+
+/** Where DATABASE_URL is set, a database of its own for each ledger file that a test names. */
+async function openDatabases() {
+  if (process.env['DATABASE_URL'] === undefined)
+    return { environmentOf: () => ({}), end: async () => undefined }
+  const { startLedgerServer } = await import('./postgres-ledger.fixture.ts')
+  const ledgers = startLedgerServer()
+  const free = await Promise.all(Array.from({ length: DATABASES }, () => ledgers.ledger()))
+  const taken = new Map<string, string>()
+  return {
+    environmentOf: (name: string): Record<string, string> => {
+      const url = taken.get(name) ?? free.pop()?.url
+      if (url === undefined) throw new Error(`more than ${DATABASES} ledgers`)
+      taken.set(name, url)
+      return { DATABASE_URL: url, CHECKPOINT_KEY: Buffer.alloc(32, 3).toString('base64') }
+    },
+    end: () => ledgers.endLedgers(),
   }
 }
 
