@@ -10,6 +10,7 @@ import { measureCareStreams } from './suites/care-streams.ts'
 import { measureCareVerify } from './suites/care-verify.ts'
 import { measureCareWrite } from './suites/care-write.ts'
 import { measureGrading } from './suites/grading.ts'
+import { measureJournal } from './suites/journal.ts'
 import { measureOdds } from './suites/odds.ts'
 import { measureX402Challenge } from './suites/x402-challenge.ts'
 import { measureX402Gate } from './suites/x402-gate.ts'
@@ -22,6 +23,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'care-streams': measureCareStreams,
   'care-write': measureCareWrite,
   'care-verify': measureCareVerify,
+  journal: measureJournal,
   odds: measureOdds,
   grading: measureGrading,
   'x402-challenge': measureX402Challenge,

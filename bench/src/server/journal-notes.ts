@@ -1,0 +1,104 @@
+// A store of notes for measuring a journal: on PostgreSQL with group commit or with a transaction for each append, or on
+// SQLite. Entries are as large as those of a ledger.
+import { leafHash } from '@tallystick/hashchain'
+import { openSqliteJournalStore } from '@tallystick/journal-store'
+import { migratePostgresStore, openPostgresJournalStore } from '@tallystick/journal-store/postgres'
+import { pause, systemClock } from '@tallystick/service-kit'
+
+/** `own`: each append in a transaction of its own. */
+export type JournalEngine = 'postgres' | 'own' | 'sqlite'
+
+class NotesUnavailable extends Error {
+  override readonly name = 'NotesUnavailable'
+}
+
+const NAMES = {
+  noun: 'the notes',
+  originEnding: '/notes',
+  fileEnding: '.checkpoint',
+  table: 'notes',
+}
+const WRITES_PER_COMMIT = 512
+const ENTRY_BYTES = 600
+
+const postgresKind = (writesPerCommitMax: number) =>
+  ({
+    schema: 'notes',
+    appRole: 'notes_app',
+    journals: { notes: { ...NAMES, columns: [{ name: 'text', type: 'bytea' }] } },
+    migrations: ['CREATE TABLE notes.bare (text text); GRANT INSERT ON notes.bare TO notes_app;'],
+    writesPerCommitMax,
+    Unavailable: NotesUnavailable,
+    acceptCommand: 'none',
+  }) as const
+
+const SQLITE_KIND = {
+  applicationId: 0x54616c42, // TalB
+  migrations: [
+    `CREATE TABLE notes (at INTEGER PRIMARY KEY, leaf BLOB NOT NULL, text BLOB NOT NULL) STRICT;
+     CREATE TABLE tree_nodes (place INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;
+     CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;`,
+  ],
+  busyTimeoutMs: 30_000,
+  Unavailable: NotesUnavailable,
+  journals: {
+    notes: {
+      ...NAMES,
+      index: 'at',
+      hash: 'leaf',
+      hashForm: 'bytes',
+      columns: ['text'],
+      head: 'stored',
+    },
+  },
+  writesPerCommitMax: WRITES_PER_COMMIT,
+  acceptCommand: 'none',
+} as const
+
+/** Resolves after so many milliseconds. */
+export const pauseFor = (ms: number): Promise<void> => pause(systemClock, ms)
+
+/** Makes the schema in a database, as its owner. */
+export const migrateNotes = (url: string): Promise<void> =>
+  migratePostgresStore(postgresKind(WRITES_PER_COMMIT), { url, pause: pauseFor })
+
+const ownerOf = (databasePath: string) => ({
+  databasePath,
+  checkpointSeed: new Uint8Array(32).fill(7),
+  origin: 'notes.bench',
+})
+
+const entryOf = (text: string): readonly [leaf: Uint8Array, body: Buffer] => {
+  const body = Buffer.from(text.padEnd(ENTRY_BYTES, '.'))
+  return [leafHash(body), body]
+}
+
+/** Opens the notes on PostgreSQL; `databasePath` is where this process keeps its checkpoints. */
+export async function openPostgresNotes(url: string, databasePath: string, engine: JournalEngine) {
+  const kind = postgresKind(engine === 'own' ? 1 : WRITES_PER_COMMIT)
+  const options = { ...ownerOf(databasePath), url, pause: pauseFor }
+  const store = await openPostgresJournalStore<'notes'>(kind, options)
+  return {
+    append: (text: string): Promise<number> => {
+      const [leaf, body] = entryOf(text)
+      return store.write(({ journals }) => journals.notes.append(leaf, [body]))
+    },
+    /** One row in a transaction of its own, without lock and hash: the least that a commit costs. */
+    bareCommit: () => store.writeRows((query) => query("INSERT INTO notes.bare VALUES ('x')")),
+    size: (): number => store.journals.notes.size,
+    onGrown: (listener: () => void): (() => void) => store.onGrown(listener),
+    close: () => store.close(),
+  }
+}
+
+/** Opens the notes in a file. */
+export function openSqliteNotes(databasePath: string) {
+  const store = openSqliteJournalStore<'notes'>(SQLITE_KIND, ownerOf(databasePath))
+  return {
+    append: (text: string): Promise<number> => {
+      const [leaf, body] = entryOf(text)
+      return store.write(({ journals }) => journals.notes.append(leaf, [body]))
+    },
+    close: () => store.close(),
+  }
+}
