@@ -1,7 +1,8 @@
 // `npm start`: the local ledger, the facilitator and every service, with what a person needs to try them. Ctrl-C stops
 // everything. `--watch` restarts a service when its source changes; `--free-ports` takes free ports instead of the
 // documented ones; `--stack-file FILE`, `--log-folder FOLDER` and `--data-folder FOLDER` put the description, the logs
-// and the databases elsewhere.
+// and the databases elsewhere. `--postgres URL` has care and grading on PostgreSQL, in a database that is made there and goes
+// with the stack (the role of URL may make databases and roles); `--postgres local` starts Debian's server for that.
 import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -18,6 +19,7 @@ const { values: flags } = parseArgs({
     'stack-file': { type: 'string', default: stackFile },
     'log-folder': { type: 'string', default: defaultLogFolder },
     'data-folder': { type: 'string', default: defaultDataFolder },
+    postgres: { type: 'string' },
   },
 })
 const file = flags['stack-file']
@@ -67,6 +69,7 @@ const stack = createLocalStack({
   logFolder: flags['log-folder'],
   dataFolder: flags['data-folder'],
   isWatching: flags.watch,
+  postgres: flags.postgres,
   onStep: (step) => console.log(`  ${step} ...`),
 })
 let isStopping = false

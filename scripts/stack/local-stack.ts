@@ -6,6 +6,7 @@ import { type Devnet, startDevnet, startXLayer, type XLayer } from '@tallystick/
 import { deployAccessWindow, LOCAL_OFFER } from '../../services/access/src/command/deploy.ts'
 import { seedRecords } from '../../services/care/src/seed/seed-records.ts'
 import type { StackPorts } from './ports.ts'
+import { openPostgresPlace, type PostgresPlace } from './postgres-place.ts'
 import {
   accessRecipe,
   type CarePlace,
@@ -40,6 +41,8 @@ type LocalStackOptions = {
   /** Folder of the services' databases, recreated at each start. */
   readonly dataFolder: string
   readonly isWatching: boolean
+  /** Where care and grading keep what must last: a connection string, or `local`; in files if undefined. */
+  readonly postgres?: string | undefined
   /** Called before each step, with its name for people. */
   readonly onStep: (step: string) => void
 }
@@ -57,6 +60,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
   const services: ServiceProcess[] = []
   let devnet: Devnet | undefined
   let xlayer: XLayer | undefined
+  let postgres: PostgresPlace | undefined
   let starting: Promise<StackDescription> | undefined
   let stopping: Promise<void> | undefined
 
@@ -90,15 +94,19 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     })
     await startOne(facilitatorRecipe({ devnet, xlayer }, ports.facilitator))
     await startOne(accessRecipe(devnet, { ports, contract }))
+    if (options.postgres !== undefined) {
+      begin('making a database on PostgreSQL')
+      postgres = await openPostgresPlace(options.postgres)
+    }
+    const { dataFolder } = options
     const care = carePlace(ports.care)
-    await startOne(careRecipe(care, { port: ports.care, dataFolder: options.dataFolder }))
+    await startOne(careRecipe(care, { port: ports.care, dataFolder, postgres }))
     begin('writing sample records')
     await seedRecords({ baseUrl: care.baseUrl, writeSecret: care.writeSecret })
     begin('importing made-up matches')
     const grading = gradingPlace(ports.grading)
-    const { dataFolder } = options
     const payTo = devnetAccount(devnet, 'operator').evmAddress
-    const recipe = gradingRecipe(grading, { xlayer, payTo, ports, dataFolder })
+    const recipe = gradingRecipe(grading, { xlayer, payTo, ports, dataFolder, postgres })
     await seedGrading(recipe)
     await startOne(recipe)
     return stackDescription({ devnet, xlayer, ports, contract, care, grading, services })
@@ -107,6 +115,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     for (const service of services.toReversed()) await service.stop()
     // A ledger that was starting has started or failed by now.
     await starting?.catch(() => undefined)
+    await postgres?.end()
     await xlayer?.stop()
     await devnet?.stop()
   }

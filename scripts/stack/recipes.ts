@@ -7,6 +7,7 @@ import type { Devnet, DevnetAccount, XLayer } from '@tallystick/devnet'
 import { systemClock } from '@tallystick/service-kit'
 import { runGrading } from '../../services/grading/src/command/run-grading.ts'
 import type { StackPorts } from './ports.ts'
+import type { PostgresPlace } from './postgres-place.ts'
 import type { ServiceRecipe } from './service-process.ts'
 
 const SECRET_BYTES = 32
@@ -101,7 +102,15 @@ export function carePlace(port: number): CarePlace {
 /** How care is started: on its own empty, sealed store. */
 export function careRecipe(
   place: CarePlace,
-  { port, dataFolder }: { readonly port: number; readonly dataFolder: string },
+  {
+    port,
+    dataFolder,
+    postgres,
+  }: {
+    readonly port: number
+    readonly dataFolder: string
+    readonly postgres: PostgresPlace | undefined
+  },
 ): ServiceRecipe {
   const folder = emptyFolder(dataFolder, 'care')
   return {
@@ -116,6 +125,7 @@ export function careRecipe(
       TOKEN_SECRET: place.tokenSecret,
       SEAL_KEYS: `local:${randomBytes(SECRET_BYTES).toString('base64')}`,
       DATABASE_PATH: join(folder, 'care.db'),
+      ...postgres?.environment,
     },
   }
 }
@@ -140,6 +150,7 @@ export function gradingRecipe(
     readonly payTo: string
     readonly ports: StackPorts
     readonly dataFolder: string
+    readonly postgres: PostgresPlace | undefined
   },
 ): ServiceRecipe {
   const { xlayer, ports } = stack
@@ -154,6 +165,7 @@ export function gradingRecipe(
       PORT: String(ports.grading),
       BASE_URL: place.baseUrl,
       DATABASE_PATH: join(folder, 'grading.db'),
+      ...stack.postgres?.environment,
       PAY_TO: stack.payTo,
       NETWORK: `eip155:${xlayer.chainId}`,
       ASSET: `${token.address}/${token.name}/${token.version}/${token.decimals}`,

@@ -1,4 +1,5 @@
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
+import { expect } from 'vitest'
 import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
 import { createGrader, type Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
@@ -8,26 +9,32 @@ import type { Card } from '../wire/cards.ts'
 import type { PostgresLedger } from './postgres-ledger.fixture.ts'
 import { START_SECONDS, sampleBatch, sampleObservation } from './samples.fixture.ts'
 
+const inMemory = (checkpointSeed: Uint8Array): GradingStore =>
+  openSqliteGradingStore({
+    databasePath: ':memory:',
+    clock: manualClock(0),
+    checkpointSeed,
+    origin: 'grading.test/ledger',
+  })
+
 /**
- * An empty ledger in memory, or where DATABASE_URL is set in a database of its own there; its checkpoints are signed by the
- * given Ed25519 seed of 32 bytes.
+ * An empty ledger in memory, or where DATABASE_URL is set in a database there; its checkpoints are signed by the given Ed25519
+ * seed of 32 bytes. A property opens one for each of its cases: those beyond LEDGERS are in memory on either.
  */
-export const openMemoryStore = (seed = new Uint8Array(32).fill(7)): GradingStore =>
-  process.env['DATABASE_URL'] === undefined
-    ? openSqliteGradingStore({
-        databasePath: ':memory:',
-        clock: manualClock(0),
-        checkpointSeed: seed,
-        origin: 'grading.test/ledger',
-      })
-    : openedLater(openOnServer(seed))
+export function openMemoryStore(seed = new Uint8Array(32).fill(7)): GradingStore {
+  if (process.env['DATABASE_URL'] === undefined) return inMemory(seed)
+  const { currentTestName } = expect.getState()
+  opened = currentTestName === openedBy ? opened + 1 : 1
+  openedBy = currentTestName
+  return opened > LEDGERS ? inMemory(seed) : openedLater(openOnServer(seed))
+}
 
 /** Making a database takes longer than most tests: so many serve all of a process, each emptied for whoever is next. */
 const LEDGERS = 6
 
 const ledgers: Promise<PostgresLedger>[] = []
+let [openedBy, opened]: [string | undefined, number] = [undefined, 0]
 
-/** A test that opens more than LEDGERS, as a property does for each case, is done with the first ones. */
 async function openOnServer(checkpointSeed: Uint8Array): Promise<GradingStore> {
   const free = ledgers.length < LEDGERS ? newLedger() : (ledgers.shift() ?? newLedger())
   const emptied = free.then(async (ledger) => {
