@@ -60,7 +60,7 @@ process.on('message', (order: JournalOrder) => {
       hear(order.entries)
       return
     case 'stop':
-      notes.close().then(() => process.disconnect?.())
+      void notes.close().then(() => process.disconnect?.())
   }
 })
 answer({ kind: 'ready' })
