@@ -12,7 +12,7 @@ import { runCare } from '../../services/care/src/command/run-care.ts'
 import { runGrading } from '../../services/grading/src/command/run-grading.ts'
 
 /** What `--postgres` says for a server that is started beside the stack. */
-export const LOCAL_POSTGRES = 'local'
+const LOCAL_POSTGRES = 'local'
 
 export type PostgresPlace = {
   /** The services' variables. */
