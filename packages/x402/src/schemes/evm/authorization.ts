@@ -4,6 +4,7 @@
  */
 import secp256k1 from 'secp256k1'
 import { z } from 'zod'
+import { keccak } from '../../keccak.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
 import {
   addressSchema,
@@ -11,7 +12,6 @@ import {
   bytesOfHex,
   type Hex,
   hexOfBytes,
-  keccak,
   keccakOfText,
   uintWord,
   wordSchema,

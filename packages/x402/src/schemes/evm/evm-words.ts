@@ -1,6 +1,6 @@
 /** Hex, words, hashes and event topics of the EVM. */
-import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { keccak } from '../../keccak.ts'
 
 /** Bytes in hex with `0x`. */
 export type Hex = `0x${string}`
@@ -19,11 +19,6 @@ export const addressSchema = hexSchema.refine((text) => text.length === 42)
 /** Whether a text is an address: `0x` and 40 hex digits, checksum unchecked. */
 export function isEvmAddress(text: string): text is Hex {
   return /^0x[0-9a-fA-F]{40}$/.test(text)
-}
-
-/** keccak-256, 32 bytes. */
-export function keccak(bytes: Uint8Array): Buffer {
-  return hash('keccak-256', bytes, 'buffer')
 }
 
 /** keccak-256 of UTF-8: of a type, or of an event or function by its signature, such as `balanceOf(address)`. */

@@ -2,7 +2,7 @@
  * The paying side of scheme `exact` on Hedera, for `@x402/fetch` and `x402Client`: writes and signs a transfer whose fee
  * the facilitator pays. It sends nothing to a ledger.
  */
-import { createPrivateKey, hash, randomInt, sign } from 'node:crypto'
+import { createPrivateKey, randomInt, sign } from 'node:crypto'
 import type {
   PaymentPayloadResult,
   PaymentRequirements,
@@ -10,6 +10,7 @@ import type {
 } from '@x402/core/types'
 import secp256k1 from 'secp256k1'
 import type { Clock } from '../../clock.ts'
+import { keccak } from '../../keccak.ts'
 import { isAccountId } from './account-id.ts'
 import {
   DEFAULT_NODE_ACCOUNT_IDS,
@@ -69,7 +70,7 @@ export function hederaSigner(options: {
       keyKind,
       publicKey,
       evmAddress: evmAddressOf(publicKey),
-      sign: (body) => secp256k1.ecdsaSign(hash('keccak-256', body, 'buffer'), bytes).signature,
+      sign: (body) => secp256k1.ecdsaSign(keccak(body), bytes).signature,
     }
   }
   const pkcs8 = Buffer.from(ED25519_PKCS8_PREFIX + raw, 'hex')

@@ -2,9 +2,10 @@
  * An account's key: how to read it, and whether it signed a body. The crypto is native: libsecp256k1 and OpenSSL take
  * about 60 µs per signature, the SDK's JavaScript over 1 ms.
  */
-import { createPublicKey, hash, verify } from 'node:crypto'
+import { createPublicKey, verify } from 'node:crypto'
 import { createRequire } from 'node:module'
 import secp256k1 from 'secp256k1'
+import { keccak } from '../../keccak.ts'
 import { readMessage, toSigned } from './protobuf.ts'
 import type { SignaturePair, SignedBody } from './read-transfer.ts'
 
@@ -110,7 +111,7 @@ export function isSignedByHollow(body: SignedBody, evmAddress: string): boolean 
 export function evmAddressOf(publicKey: Uint8Array): `0x${string}` | undefined {
   try {
     const point = secp256k1.publicKeyConvert(publicKey, false)
-    return `0x${hash('keccak-256', point.subarray(1), 'hex').slice(24)}`
+    return `0x${keccak(point.subarray(1)).toString('hex', 12)}`
   } catch {
     return undefined
   }
@@ -149,7 +150,7 @@ function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
 /** A high-s signature is first brought to its low form: the network does the same and accepts both. */
 function isEcdsaSignature({ bodyBytes }: SignedBody, publicKey: Uint8Array, signature: Uint8Array) {
   try {
-    const digest = hash('keccak-256', bodyBytes, 'buffer')
+    const digest = keccak(bodyBytes)
     const lowS = secp256k1.signatureNormalize(Uint8Array.from(signature))
     return secp256k1.ecdsaVerify(lowS, digest, publicKey)
   } catch {

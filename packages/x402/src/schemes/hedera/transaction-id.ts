@@ -1,5 +1,5 @@
 /** A payment's names: its transaction id, its reference on the contract, and the memos of payments and refunds. */
-import { hash } from 'node:crypto'
+import { keccak } from '../../keccak.ts'
 import { isAccountId } from './account-id.ts'
 
 /** The parts of a transaction id. `accountId` pays the fee; the times are the start of validity. */
@@ -55,7 +55,7 @@ export function mirrorTransactionId(id: TransactionId): string {
 /** The payment reference of a transaction id in either spelling (A2). Throws RangeError for anything else. */
 export function paymentReference(transactionId: string): PaymentReference {
   const text = canonicalTextOf(transactionId)
-  return { text, hash: `0x${hash('keccak-256', text, 'hex')}` }
+  return { text, hash: `0x${keccak(Buffer.from(text)).toString('hex')}` }
 }
 
 const AGENT_MEMO = /^x402:(0x[a-fA-F0-9]{40})$/
