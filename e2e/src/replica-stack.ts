@@ -22,7 +22,12 @@ const RECORDER_TINYBAR = 10_000n * HBAR
 const KILL_MS_MAX = 5_000
 const WEIBAR_PER_TINYBAR = 10_000_000_000n
 
-type ReplicaOffer = { readonly periodSeconds: number; readonly callsAllowed: number }
+type ReplicaOffer = {
+  readonly periodSeconds: number
+  readonly callsAllowed: number
+  /** The service's default unless stated. */
+  readonly periodsPerPurchase?: number
+}
 
 export type ReplicaStack = {
   readonly devnet: Devnet
@@ -39,7 +44,10 @@ export type ReplicaStack = {
 }
 
 /** Starts `count` processes, at most three. Leaves none running if one does not start. */
-export async function startReplicaStack(offer: ReplicaOffer, count = 3): Promise<ReplicaStack> {
+export async function startReplicaStack(
+  { periodsPerPurchase, ...offer }: ReplicaOffer,
+  count = 3,
+): Promise<ReplicaStack> {
   const devnet = await startDevnet()
   const account = (name: string): DevnetAccount => {
     const found = devnet.accounts.find((one) => one.name === name)
@@ -84,8 +92,9 @@ export async function startReplicaStack(offer: ReplicaOffer, count = 3): Promise
         HOST: '127.0.0.1',
         PORT: String(ports[at]),
         BASE_URL: baseUrl,
-        LEDGER_RPC_URL: devnet.rpcUrl,
-        MIRROR_URL: devnet.mirrorUrl,
+        // Each under a name of its own, since on the network each would have an address of its own.
+        LEDGER_RPC_URL: `${devnet.rpcUrl}/as/access-${at}`,
+        MIRROR_URL: `${devnet.mirrorUrl}/as/access-${at}`,
         FACILITATOR_URL: facilitator.url,
         ACCESS_CONTRACT: contract,
         PAY_TO: payTo.accountId,
@@ -94,6 +103,7 @@ export async function startReplicaStack(offer: ReplicaOffer, count = 3): Promise
         RECORDER_COUNT: String(recorders.length),
         SESSION_SECRET: 'what the replicas of this test share',
         ADDRESS_CALLS_PER_SECOND: '0',
+        ...(periodsPerPurchase && { PERIODS_PER_PURCHASE: String(periodsPerPurchase) }),
       },
     })
     processes[at] = service
