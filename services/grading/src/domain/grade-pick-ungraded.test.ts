@@ -74,7 +74,7 @@ describe('UNGRADED', () => {
         samplePick({
           market: text,
           selection,
-          odds: Number(key.odds.toFixed(3)),
+          odds: key.odds.toFixed(3),
           options: { basis: key.basis },
         }),
       )

@@ -20,7 +20,7 @@ describe('teamKey', () => {
   })
 })
 
-describe('one team by its other names', () => {
+describe('G11: one team by its other names', () => {
   test.for([
     ['soccer', 'Man United', 'Manchester Utd'],
     ['soccer', 'Bayern Munich', 'FC Bayern München'],

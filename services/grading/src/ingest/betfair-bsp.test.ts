@@ -34,7 +34,7 @@ async function graderOf() {
   return fixture.grader
 }
 
-describe('Betfair’s starting prices', () => {
+describe('G8: Betfair’s starting prices', () => {
   test('a win market: each runner’s close, the start by London’s clock, a withdrawn runner without a price', () => {
     const [read] = [...readBetfairBsp(raw)]
     const [race] = read?.observations ?? []

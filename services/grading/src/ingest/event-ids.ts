@@ -6,10 +6,9 @@
 
 import { hash } from 'node:crypto'
 import type { EventInfo } from '../domain/event-state.ts'
-import { searchWords } from '../domain/find-events.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
-import { plainText } from '../domain/team-names.ts'
+import { plainText, teamKey } from '../domain/team-names.ts'
 import { isoDay } from '../wire/times.ts'
 
 /** Matches of one pair of teams to look at, newest first: several seasons of a league. */
@@ -52,12 +51,9 @@ export async function matchFeedEvents(
       matched.push(observation)
       continue
     }
-    const words = [...new Set(searchWords(`${event.home} ${event.away}`))]
     const { sport } = event
-    const filed =
-      words.length === 0
-        ? []
-        : await store.searchEvents({ sport, words, isWholeWords: true, limit: MATCHES_MAX })
+    const teams = { home: [teamKey(event.home)], away: [teamKey(event.away)] }
+    const filed = await store.searchEvents({ sport, teams, words: [], limit: MATCHES_MAX })
     const known = [...met, ...filed].filter((one) => isSamePair(one, event))
     const info = { ...event, path: pathAmong(known, event) }
     met.push(info)

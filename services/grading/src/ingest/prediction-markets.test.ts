@@ -23,7 +23,7 @@ const token = (...points: readonly (readonly [number, number])[]) => ({
   history: points.map(([before, p]) => ({ t: START_SECONDS - before, p })),
 })
 
-describe('Polymarket', () => {
+describe('G8: Polymarket', () => {
   test('the last price before the start is the close, whatever came after it', () => {
     const { feed, observations } = read('polymarket', {
       home: token([3_600, 0.4], [60, 0.5], [-60, 0.9]),

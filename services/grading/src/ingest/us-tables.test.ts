@@ -35,7 +35,7 @@ const read = (text: string) => {
   }
 }
 
-describe('MLB', () => {
+describe('G8: MLB', () => {
   test('opening and closing moneyline, run line and total; two games of a day; a row without a team is refused', () => {
     const { observations, refusals } = read(MLB)
     expect(observations.map(({ event }) => event.path)).toEqual([
@@ -92,7 +92,7 @@ describe('MLB', () => {
   })
 })
 
-describe('NFL', () => {
+describe('G8: NFL', () => {
   test('closing moneyline, spread from the home team’s side, and total; no close where a price is blank', () => {
     const { observations, missingPrices } = read(NFL)
     const [first, old, coming] = observations

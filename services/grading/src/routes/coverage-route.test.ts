@@ -116,13 +116,13 @@ describe('a look at picks before any payment', () => {
     expect(answer.rows[999]).toEqual({ pick: 999, status: 'not_looked_at' })
   })
 
-  test('one address asks 60 times a minute; the next is told when to go on', async () => {
+  test('one address looks at picks 60 times a minute; the next is told when to go on', async () => {
     fixture.clock.advanceMs(60_000)
     const ask = (remoteAddress: string) =>
       fixture.app.inject({
         method: 'POST',
         url: '/api/coverage',
-        payload: { text: 'arsenal' },
+        payload: { picks: auditExample.picks },
         remoteAddress,
       })
     for (let count = 0; count < 60; count += 1)

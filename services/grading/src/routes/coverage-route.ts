@@ -3,7 +3,7 @@
  * pick of an audit. It tells neither a price nor a grade (G7), and is limited by address and by time, because it is free.
  */
 import { BoundedMap, type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
@@ -37,26 +37,27 @@ const COVERAGE_BODY_BYTES_MAX = 500_000
 /** Time that one request may take of the process, ms: some hundreds of picks. */
 const PREVIEW_MS_MAX = 50
 
-/** Requests of one address in a minute: a reader types, looks and corrects; a scraper does not stop. */
-const REQUESTS_PER_MINUTE = 60
+/** Looks at picks, and look-ups of one market, that one address has in a minute: a reader types, looks and corrects. */
+const PREVIEWS_PER_MINUTE = 60
+const LOOKUPS_PER_MINUTE = 1_200
+/** What a look at picks counts as, in look-ups. */
+const PREVIEW_COST = LOOKUPS_PER_MINUTE / PREVIEWS_PER_MINUTE
 const MINUTE_MS = 60_000
 /** Addresses remembered; beyond, the oldest are forgotten. */
 const ADDRESSES_MAX = 10_000
 
-/** Counts requests by address; gives the seconds to wait once an address has spent its minute. */
-function createAddressLimit(clock: Clock): (address: string) => number | undefined {
-  const spent = new BoundedMap<string, { readonly sinceMs: number; requests: number }>(
-    ADDRESSES_MAX,
-  )
-  return (address) => {
+/** Counts what each address has asked for; gives the seconds to wait once it has spent its minute. */
+function createAddressLimit(clock: Clock): (address: string, cost: number) => number | undefined {
+  const spent = new BoundedMap<string, { readonly sinceMs: number; lookups: number }>(ADDRESSES_MAX)
+  return (address, cost) => {
     const now = clock.unixMs()
     const known = spent.get(address)
     if (known === undefined || now - known.sinceMs >= MINUTE_MS) {
-      spent.set(address, { sinceMs: now, requests: 1 })
+      spent.set(address, { sinceMs: now, lookups: cost })
       return undefined
     }
-    known.requests += 1
-    if (known.requests <= REQUESTS_PER_MINUTE) return undefined
+    known.lookups += cost
+    if (known.lookups <= LOOKUPS_PER_MINUTE) return undefined
     return Math.max(1, Math.ceil((known.sinceMs + MINUTE_MS - now) / 1_000))
   }
 }
@@ -149,8 +150,12 @@ export function addCoverageRoute(
   { clock, grader, store }: CoverageRouteDeps,
 ): void {
   const waitOf = createAddressLimit(clock)
-  const refuseSpent = (address: string, reply: FastifyReply): FastifyReply | undefined => {
-    const retryAfterSeconds = waitOf(address)
+  const refuseSpent = (
+    { ip }: FastifyRequest,
+    reply: FastifyReply,
+    cost: number,
+  ): FastifyReply | undefined => {
+    const retryAfterSeconds = waitOf(ip, cost)
     return retryAfterSeconds === undefined
       ? undefined
       : sendError(reply, errorAnswer('too_many_requests', { retryAfterSeconds }))
@@ -159,11 +164,11 @@ export function addCoverageRoute(
     '/api/coverage',
     {
       bodyLimit: COVERAGE_BODY_BYTES_MAX,
-      onRequest: async (request, reply) => refuseSpent(request.ip, reply),
+      onRequest: async (request, reply) => refuseSpent(request, reply, 1),
       schema: {
         tags: ['free'],
         summary: 'Whether closes are recorded: of one market, or of all picks of an audit. Free.',
-        description: `By key or by what one knows of a match; with picks, or a tracker’s file as csv, what would become of each before any payment. At most ${REQUESTS_PER_MINUTE} calls a minute from one address.`,
+        description: `By key or by what one knows of a match; with picks, or a tracker’s file as csv, what would become of each before any payment. At most ${PREVIEWS_PER_MINUTE} looks at picks a minute from one address.`,
         body: coverageRequestSchema,
         response: {
           200: coverageAnswerSchema,
@@ -176,6 +181,8 @@ export function addCoverageRoute(
     async (request, reply) => {
       const { body } = request
       if (body.picks !== undefined || body.csv !== undefined) {
+        const refused = refuseSpent(request, reply, PREVIEW_COST - 1)
+        if (refused !== undefined) return refused
         const read = readPicks(body, DEFAULT_GRADE_OPTIONS)
         if (read.kind === 'unreadable') return sendError(reply, invalidRequest(read.issues))
         return reply.send(await previewAnswer(grader, read))
