@@ -219,7 +219,7 @@ export class PostgresConnection {
     durability: Durability = 'synced',
   ): Promise<Result> {
     const running = this.#lastTransaction.then(() =>
-      this.#twice((held) => this.#inTransaction(held, { run, durability })),
+      this.#twice((held, isAgain) => this.#inTransaction(held, { run, durability, isAgain })),
     )
     this.#lastTransaction = running.catch(() => undefined)
     return this.#tracked(running)
@@ -240,13 +240,13 @@ export class PostgresConnection {
   }
 
   /** Runs once more on a new connection where one was lost. */
-  async #twice<Result>(run: (held: Client) => Promise<Result>): Promise<Result> {
+  async #twice<Result>(run: (held: Client, isAgain: boolean) => Promise<Result>): Promise<Result> {
     const { Unavailable } = this.#options
     for (let tries = 0; ; tries += 1) {
       let held: Client | undefined
       try {
         held = await this.use()
-        return await run(held)
+        return await run(held, tries > 0)
       } catch (error) {
         if (error instanceof Unavailable) throw error
         const isLost = isLostConnection(error)
@@ -262,11 +262,14 @@ export class PostgresConnection {
     of: {
       readonly run: (query: PostgresQuery) => Promise<Result>
       readonly durability: Durability
+      readonly isAgain: boolean
     },
   ): Promise<Result> {
     try {
       await held.query(beginPostgres(of.durability))
       const result = await of.run((text, values = []) => askPostgres(held, text, values))
+      // What was found done may not have reached the standby; a commit that writes does not return before it has.
+      if (of.isAgain) await held.query("SELECT pg_logical_emit_message(true, 'tallystick', '')")
       await commitPostgres(held)
       return result
     } catch (error) {

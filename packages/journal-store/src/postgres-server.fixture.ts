@@ -1,7 +1,7 @@
 // A PostgreSQL server for a test run: the one of DATABASE_URL, or one of its own from Debian's package, on a socket in a
 // temporary folder. PostgreSQL refuses to run as root; there it runs as another user.
 import { spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, type QueryResult } from 'pg'
@@ -44,8 +44,6 @@ export type PostgresServer = {
   end(): void
 }
 
-const encoded = (folder: string): string => encodeURIComponent(folder)
-
 /** `isDurable` waits for the disk, as a server does that keeps something. */
 export function startPostgres({ isDurable = false } = {}): PostgresServer {
   const known = process.env['DATABASE_URL']
@@ -56,33 +54,105 @@ export function startPostgres({ isDurable = false } = {}): PostgresServer {
       crash: () => undefined,
       end: () => undefined,
     }
-  const programs = findPrograms()
-  if (programs === undefined) throw new Error(postgresMissing)
-  const folder = mkdtempSync(join(tmpdir(), 'postgres-'))
-  const user = process.getuid?.() === 0 ? { uid: OTHER_USER, gid: OTHER_USER } : {}
-  if ('uid' in user) chownSync(folder, OTHER_USER, OTHER_USER)
+  const folder = makeServerFolder()
   const data = join(folder, 'data')
-  const run = (program: string, ...words: readonly string[]): void => {
-    const stdio = program === 'pg_ctl' ? 'ignore' : 'pipe'
-    const ended = spawnSync(join(programs, program), words, { ...user, cwd: folder, stdio })
-    if (ended.status !== 0) throw new Error(`${program}: ${String(ended.stderr ?? ended.error)}`)
-  }
-  const initOptions = ['-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-  run('initdb', '-D', data, ...initOptions)
+  initialise(folder, data)
   const settings = `-c listen_addresses='' -k ${folder} -c fsync=${isDurable ? 'on' : 'off'} -c shared_buffers=16MB`
-  const start = (): void =>
-    run('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), '-o', settings, 'start')
-  const stop = (): void => run('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop')
-  start()
+  startServer({ folder, data, settings })
   return {
-    ...databasesOf(`postgres://postgres@${encoded(folder)}/postgres`),
+    ...databasesOf(socketUrl(folder)),
     socketFolder: folder,
     crash: () => {
-      stop()
-      start()
+      stopServer({ folder, data })
+      startServer({ folder, data, settings })
     },
     end: () => {
-      stop()
+      stopServer({ folder, data })
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** URL of the administrator, by the socket in a folder. */
+const socketUrl = (folder: string): string =>
+  `postgres://postgres@${encodeURIComponent(folder)}/postgres`
+
+function makeServerFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'postgres-'))
+  if (process.getuid?.() === 0) chownSync(folder, OTHER_USER, OTHER_USER)
+  return folder
+}
+
+/** Runs a program of the server, as another user where this one is root. */
+function runProgram(folder: string, [program = '', ...words]: readonly string[]): void {
+  const programs = findPrograms()
+  if (programs === undefined) throw new Error(postgresMissing)
+  const user = process.getuid?.() === 0 ? { uid: OTHER_USER, gid: OTHER_USER } : {}
+  const stdio = program === 'pg_ctl' ? 'ignore' : 'pipe'
+  const ended = spawnSync(join(programs, program), words, { ...user, cwd: folder, stdio })
+  if (ended.status !== 0) throw new Error(`${program}: ${String(ended.stderr ?? ended.error)}`)
+}
+
+const INITIALISE = 'initdb -U postgres --auth=trust -E UTF8 --locale=C --no-sync'.split(' ')
+const COPY = 'pg_basebackup -U postgres -R -X stream --no-sync -c fast'.split(' ')
+
+const initialise = (folder: string, data: string): void =>
+  runProgram(folder, [...INITIALISE, '-D', data])
+
+type Server = { readonly folder: string; readonly data: string }
+
+const startServer = ({ data, folder, settings }: Server & { readonly settings: string }): void =>
+  runProgram(folder, ['pg_ctl', '-D', data, '-w', '-l', `${data}.log`, '-o', settings, 'start'])
+
+/** As a crash: nothing is said to anybody. */
+const stopServer = ({ data, folder }: Server): void =>
+  runProgram(folder, ['pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop'])
+
+/** A primary and its synchronous standby, on sockets of their own; a URL of ours names both. */
+export async function startPostgresPair() {
+  const folder = makeServerFolder()
+  const serverIn = (name: string) => {
+    const [data, sockets] = [join(folder, name), join(folder, `${name}-socket`)]
+    const settings = `-c listen_addresses='' -k ${sockets} -c shared_buffers=16MB -c wal_receiver_timeout=5s`
+    return { folder, data, sockets, settings }
+  }
+  const [primary, standby] = [serverIn('primary'), serverIn('standby')]
+  for (const { sockets } of [primary, standby]) {
+    mkdirSync(sockets)
+    if (process.getuid?.() === 0) chownSync(sockets, OTHER_USER, OTHER_USER)
+  }
+  initialise(folder, primary.data)
+  startServer(primary)
+  runProgram(folder, [...COPY, '-h', primary.sockets, '-D', standby.data])
+  startServer(standby)
+  const admin = socketUrl(primary.sockets)
+  await runSql(admin, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+  await runSql(admin, 'SELECT pg_reload_conf()')
+  const running = new Set([primary, standby])
+  const stop = (server: typeof primary): void => {
+    if (running.delete(server)) stopServer(server)
+  }
+  return {
+    ...databasesOf(admin),
+    /** The same URL over both hosts. */
+    both: (url: string): string => {
+      const [one, other] = [primary, standby].map(({ sockets }) => encodeURIComponent(sockets))
+      return url.replace(one ?? '', `${one},${other}`)
+    },
+    /** The primary dies, and the standby takes its place; it waits for no other. */
+    failOver: (): void => {
+      stop(primary)
+      runProgram(folder, ['pg_ctl', '-D', standby.data, '-w', 'promote'])
+    },
+    /** The old primary comes back as one, and the new one dies: a mistake of the operator. */
+    goBack: async (): Promise<void> => {
+      startServer({ ...primary, settings: `${primary.settings} -c synchronous_standby_names=` })
+      running.add(primary)
+      stop(standby)
+    },
+    end: (): void => {
+      for (const server of running) stopServer(server)
+      running.clear()
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -1,0 +1,168 @@
+// What becomes of writes when a process is stopped while it holds the heads, and when the primary is lost.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pauseMs } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { leafHash, rootOf } from '@tallystick/hashchain'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { appendText } from './journal-store.contract.ts'
+import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
+import { NotesUnavailable } from './notes-store.fixture.ts'
+import { connectPostgres } from './postgres-connection.ts'
+import { openPostgresJournalStore, type PostgresJournalStore } from './postgres-journal-store.ts'
+import {
+  postgresMissing,
+  runSql,
+  startPostgres,
+  startPostgresPair,
+} from './postgres-server.fixture.ts'
+import { migratePostgresStore } from './postgres-store-kind.ts'
+
+const WRITER = fileURLToPath(new URL('./notes-postgres.fixture.ts', import.meta.url))
+const isLong = process.env['TALLYSTICK_LONG'] === '1'
+const STOPS = isLong ? 20 : 3
+const FAILOVERS = isLong ? 5 : 1
+
+let folder: string
+const opened: PostgresJournalStore<'notes'>[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'failover-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const open = async (url: string, name = 'notes') => {
+  const options = { ...notesOptions(url, join(folder, name)), roundsMax: 40 }
+  const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, options)
+  opened.push(store)
+  return store
+}
+const closeAll = async (): Promise<void> => {
+  for (const store of opened.splice(0)) await store.close()
+}
+const textsOf = async (store: PostgresJournalStore<'notes'>): Promise<readonly string[]> =>
+  (await store.read<{ readonly text: string }>('SELECT text FROM notes.notes ORDER BY at')).map(
+    ({ text }) => text,
+  )
+const rootOfTexts = (texts: readonly string[]): Buffer =>
+  Buffer.from(rootOf(texts.map((text) => leafHash(Buffer.from(text)))))
+
+describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !== undefined)(
+  `PostgreSQL that fails${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    describe('a process that is stopped', () => {
+      let server: ReturnType<typeof startPostgres>
+      let url: string
+      let owner: string
+      beforeEach(async () => {
+        server = startPostgres()
+        const database = await server.database()
+        owner = database.owner
+        url = database.as('notes_app')
+        await migratePostgresStore(POSTGRES_NOTES, notesOptions(owner, join(folder, 'notes')))
+      })
+      afterEach(async () => {
+        await closeAll()
+        server.end()
+      })
+
+      it('who holds the heads and says nothing more loses them after a second, and its transaction', async () => {
+        const store = await open(url)
+        const holder = await connectPostgres({
+          ...notesOptions(url, ''),
+          Unavailable: NotesUnavailable,
+        })
+        await holder.query('BEGIN; SELECT size FROM notes.take_heads()')
+        expect(await appendText(store, 'others go on')).toBe(0)
+        await expect(holder.query('COMMIT')).rejects.toThrow(/connection|idle-in-transaction/i)
+        expect(await textsOf(store)).toEqual(['others go on'])
+        await holder.end().catch(() => undefined)
+      })
+
+      it(`SIGSTOP at ${STOPS} random moments of a writer: others write on, it goes on itself, nothing is lost or twice`, async () => {
+        const child = spawn(process.execPath, [WRITER, url, join(folder, 'child')], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        })
+        let printed = ''
+        child.stdout.on('data', (chunk: Buffer) => {
+          printed += chunk.toString()
+        })
+        const store = await open(url)
+        for (let stops = 0; stops < STOPS; stops += 1) {
+          const before = printed.length
+          while (printed.length === before) await once(child.stdout, 'data')
+          await pauseMs(Math.random() * 20)
+          child.kill('SIGSTOP')
+          await appendText(store, `meanwhile ${stops}`)
+          child.kill('SIGCONT')
+          const [size, acknowledged] = [store.journals.notes.size, printed.length]
+          while (printed.length === acknowledged) await once(child.stdout, 'data')
+          expect(store.journals.notes.size).toBeGreaterThanOrEqual(size)
+        }
+        child.kill('SIGKILL')
+        await once(child, 'close')
+        await appendText(store, 'last')
+        const texts = await textsOf(store)
+        for (const line of printed.split('\n').slice(0, -1)) {
+          const [at, text] = JSON.parse(line) as [number, string]
+          expect(texts[at]).toBe(text)
+        }
+        expect(new Set(texts).size).toBe(texts.length)
+        expect(Buffer.from(store.journals.notes.rootHash())).toEqual(rootOfTexts(texts))
+      })
+    })
+
+    describe('a primary that is lost', () => {
+      for (let round = 1; round <= FAILOVERS; round += 1)
+        it(`under 16 writers of two stores, round ${round}: 0 lost, 0 twice; an older timeline is refused`, async () => {
+          const pair = await startPostgresPair()
+          try {
+            const database = await pair.database()
+            await migratePostgresStore(POSTGRES_NOTES, notesOptions(database.owner, ''))
+            const url = pair.both(database.as('notes_app'))
+            const stores = [await open(url, 'one'), await open(url, 'other')] as const
+            const acknowledged: string[] = []
+            const over = new AbortController()
+            const write = async (writer: number): Promise<void> => {
+              const store = stores[writer % 2 === 0 ? 0 : 1]
+              for (let count = 0; !over.signal.aborted; count += 1) {
+                const text = `${writer} ${count}`
+                await appendText(store, text)
+                acknowledged.push(text)
+              }
+            }
+            const writers = Array.from({ length: 16 }, (_, writer) => write(writer))
+            await expect.poll(() => acknowledged.length).toBeGreaterThan(100)
+            pair.failOver()
+            const survived = acknowledged.length
+            await expect.poll(() => acknowledged.length).toBeGreaterThan(survived + 100)
+            over.abort()
+            await Promise.all(writers)
+
+            const texts = await textsOf(stores[0])
+            const stored = new Set(texts)
+            expect(acknowledged.filter((text) => !stored.has(text))).toEqual([])
+            expect(stored.size).toBe(texts.length)
+            await stores[0].catchUp()
+            expect(Buffer.from(stores[0].journals.notes.rootHash())).toEqual(rootOfTexts(texts))
+
+            await pair.goBack()
+            await expect(appendText(stores[0], 'on the old timeline')).rejects.toThrow(
+              NotesUnavailable,
+            )
+            await expect(runSql(url.replace(/,[^/]*/, ''), 'SELECT 1')).resolves.toBeDefined()
+            await closeAll()
+            // One that knows no timeline knows what it has signed.
+            await expect(open(url, 'one')).rejects.toThrow(/counts \d+ entries, \d+ of them/)
+          } finally {
+            await closeAll()
+            pair.end()
+          }
+        }, 180_000)
+    })
+  },
+)
