@@ -26,6 +26,7 @@ contract SchedulingTest is AccessWindowTest {
             1
         );
         _open(2);
+        assertEq(_slot().next, second, "the present second of an empty slot has nothing to book");
     }
 
     function test_Schedule_NeedsGasForTheCallAndToFinish() external {

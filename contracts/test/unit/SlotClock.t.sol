@@ -32,9 +32,11 @@ contract SlotClockTest is AccessWindowTest {
         _passTo(end + PERIOD); // the agent's last window ends
         assertEq(block.timestamp, end + PERIOD - 2);
         assertEq(_slot().live, 1);
+        uint64 earned = access.books().earnedTinybar;
         vm.expectEmit(address(access));
         emit IAccessWindowEvents.SubscriptionToppedUp(agent, forwarder, 2 * PRICE, PRICE);
         _topUp(forwarder, agent, 2 * PRICE);
+        assertEq(access.books().earnedTinybar, earned + PRICE, "the booked second, and no more");
         assertEq(_slot().live, 2);
         assertEq(access.windowOf(agent, end + PERIOD).expiresAt, end + 2 * PERIOD);
         assertEq(access.windowOf(agent, end + PERIOD).balanceTinybar, PRICE);
