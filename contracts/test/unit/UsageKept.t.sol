@@ -92,11 +92,14 @@ contract UsageKeptTest is AccessWindowTest {
         assertEq(_window().callsUsed, 0);
         _expectRecorded(agent, expiresAt + 3 * PERIOD, 1);
         _record(agent, 1, expiresAt + 3 * PERIOD);
+        assertEq(access.stored(agent).callsUsedPrevious, 0);
         _expectRecorded(agent, expiresAt + 4 * PERIOD, 1);
         _record(agent, 1, expiresAt + 4 * PERIOD);
         assertEq(access.stored(agent).callsUsedPrevious, 1);
         _expectLate(agent, expiresAt, 1);
         _record(agent, 1, expiresAt);
+        _expectRefused(agent, expiresAt + 4 * PERIOD + 1, 1);
+        _record(agent, 1, expiresAt + 4 * PERIOD + 1);
     }
 
     function test_OpenPaid_CountsItsCallInTheWindowOfThisSecond() external {
