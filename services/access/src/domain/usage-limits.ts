@@ -15,8 +15,8 @@ export const OPEN_AGENTS_MAX = 500
  * as many as a gap is filled by, and as may be sent without a receipt. */
 export const SEALED_WAITING_MAX = 64
 /** A10: this many calls may be answered with batches that are not sent: what a kill loses at most, at the seller's cost. At
- * the price of the testnet's offer they are 15 HBAR; of 50 calls a second they are 100 s, twelve sends of a slow relay. */
-export const UNSENT_CALLS_MAX = 5_000
+ * the price of the testnet's offer they are 30 HBAR; the first minutes of 50 calls a second behind a slow relay take half of it. */
+export const UNSENT_CALLS_MAX = 10_000
 /** A10: a call that is not sealed after this time is taken out and answered as unavailable. Milliseconds. */
 export const UNSEALED_MS_MAX = 10_000
 /** A10: signed bytes offer this multiple of the quoted gas price; the network charges its own. */
