@@ -33,6 +33,8 @@ type AdmissionOptions = {
 export class UsageAdmission {
   readonly #options: AdmissionOptions
   readonly #waiting = new Map<UsageWindow, PendingCall[]>()
+  /** A9: windows with calls that nothing has shown as begun yet. */
+  readonly #unbegun = new Set<UsageWindow>()
   #waitingCount = 0
   #cancelShownPoll: (() => void) | null = null
   #isReading = false
@@ -70,6 +72,7 @@ export class UsageAdmission {
     for (const waiting of this.#waiting.values())
       for (const pending of waiting) pending.settle({ kind: 'unavailable' })
     this.#waiting.clear()
+    this.#unbegun.clear()
     this.#waitingCount = 0
     this.#cancelShownPoll?.()
     this.#cancelShownPoll = null
@@ -105,7 +108,6 @@ export class UsageAdmission {
       run: () => this.#expire(pending),
     })
     if (pending.window.mayCountTwice) this.#catchUp(pending)
-    if (!pending.window.isBegun) void this.#readBlock()
     this.#pollShown()
   }
 
@@ -165,15 +167,19 @@ export class UsageAdmission {
   /** A9: a window that began longer ago than reads lag is known to whatever read admits the call. */
   #lookForBegin(window: UsageWindow): void {
     const knownSeconds = (this.#options.clock.unixMs() - READ_LAG_MS) / 1_000
-    if (window.windowStartsAtSeconds <= knownSeconds) window.isBegun = true
+    if (window.windowStartsAtSeconds <= knownSeconds) {
+      window.isBegun = true
+      return
+    }
+    this.#unbegun.add(window)
+    void this.#readBlock()
   }
 
   #readBlock(): Promise<void> {
     this.#blockRead ??= this.#try(async () => {
       const blockSeconds = await this.#options.ledger.readBlockSeconds()
-      const due = [...this.#waiting.keys()].filter(
-        (window) => !window.isBegun && window.windowStartsAtSeconds <= blockSeconds,
-      )
+      for (const window of this.#unbegun) if (window.isBegun) this.#unbegun.delete(window)
+      const due = [...this.#unbegun].filter((each) => each.windowStartsAtSeconds <= blockSeconds)
       await Promise.all(due.slice(0, SHOWN_READS_MAX).map((window) => this.#readBegun(window)))
     }).finally(() => {
       this.#blockRead = null
@@ -190,6 +196,7 @@ export class UsageAdmission {
       window.refused()
       for (const pending of this.#waiting.get(window) ?? []) pending.settle({ kind: 'unavailable' })
     } else window.isBegun = true
+    this.#unbegun.delete(window)
     this.changed(window)
   }
 
