@@ -141,13 +141,14 @@ test('A16: a refund comes back although the ledger’s reads and nonces lag behi
   stack.devnet.controls.setReadLagMs(500)
   stack.devnet.controls.setNonceLagMs(8_000)
   try {
-    const shown = libraryAgent(account)
+    // While the lagging ledger shows nothing yet, the command signs nothing and says to try again.
     await expect
-      .poll(() => shown.status(), { timeout: 10_000 })
-      .toMatchObject({ status: { isActive: true } })
-    const cancelled = await stack.agent(privateKey, ['cancel'])
-    expect(cancelled).toMatchObject({ code: 0, err: '' })
-    expect(cancelled.out).toMatch(/^[1-9]\d{0,2} HBAR came back: 0x/m)
+      .poll(() => stack.agent(privateKey, ['cancel']), { timeout: 10_000 })
+      .toMatchObject({
+        code: 0,
+        err: '',
+        out: expect.stringMatching(/^[1-9]\d{0,2} HBAR came back: 0x/m),
+      })
   } finally {
     stack.devnet.controls.setReadLagMs(0)
     stack.devnet.controls.setNonceLagMs(0)
