@@ -68,7 +68,7 @@ async function startSend(raw: Hex): Promise<{ answered: Promise<unknown>; isAnsw
 }
 
 describe('L18: send latency', () => {
-  test('setSendLatencyMs: a send answers only after its time, which lies between the two', async () => {
+  test('L18: setSendLatencyMs: a send answers only after its time, which lies between the two', async () => {
     devnet.controls.setSendLatencyMs({ min: 3_000, max: 8_000 })
     const send = await startSend(await signOne(await nonceOf()))
     clock.advanceMs(3_000)

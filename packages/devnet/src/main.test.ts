@@ -148,7 +148,7 @@ describe('tallystick-devnet', () => {
     expect(output).toMatch(/--control setNothing: Method devnet_setNothing not found/)
   })
 
-  test('--like-testnet makes it as slow as the public network, --control changes one thing of it', async () => {
+  test('L18: --like-testnet makes it as slow as the public network, --control changes one thing of it', async () => {
     const words = [...FREE_PORTS, '--like-testnet', '--control', 'setReadLagMs=60000']
     const { child, ended } = start(words)
     let output = ''

@@ -15,7 +15,7 @@ async function compared(
   return { off: ledgerClock.offSeconds(), ledgerMs: ledgerClock.clock.unixMs() }
 }
 
-describe('the clock of the machine', () => {
+describe('A3: the clock of the machine', () => {
   test.each([30, -30])('is %i s off: known, and the ledger’s time is used', async (ahead) => {
     const { off, ledgerMs } = await compared(ahead)
     expect(Math.abs(off - ahead)).toBeLessThanOrEqual(1)

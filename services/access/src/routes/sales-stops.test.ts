@@ -85,7 +85,7 @@ const wrongs: readonly Wrong[] = [
   ],
 ]
 
-describe.each(wrongs)('nothing is sold while %s', (...[, check, reason, happen]: Wrong) => {
+describe.each(wrongs)('A3: nothing is sold while %s', (...[, check, reason, happen]: Wrong) => {
   beforeEach(async () => {
     happen()
     await fakes.clock.advanceMsSettled(30_001)
@@ -113,7 +113,7 @@ describe.each(wrongs)('nothing is sold while %s', (...[, check, reason, happen]:
   })
 })
 
-test('a payment that was signed before is left unsettled', async () => {
+test('A3: a payment that was signed before is left unsettled', async () => {
   const challenge = (await call()).json()
   fakes.contract.lacks.add('recorder')
   await fakes.clock.advanceMsSettled(30_001)
