@@ -86,16 +86,17 @@ export function createPaymentGate(options: PaymentGateOptions) {
     challenge: (terms: PaymentTerms, error: ChallengeError): Challenge =>
       buildChallenge(terms, error, receipts?.offersFor(terms)),
     /**
-     * Who would pay with these headers for those terms, by the checks that `pay` makes first, or why they hold no payment.
+     * Whose account would pay with these headers for those terms, by the checks that `pay` makes first, or why they hold no payment.
      * No payer where the ledger did not answer.
      */
     async payerOf(
       headers: PaymentHeaders,
       terms: PaymentTerms,
-    ): Promise<{ readonly payer?: string; readonly error?: ChallengeError }> {
+    ): Promise<{ readonly payerEvmAddress?: string; readonly error?: ChallengeError }> {
       const admission = await admit(schemes, headers, terms)
       if (admission.kind === 'challenged') return { error: admission.error }
-      return admission.kind === 'admitted' ? { payer: admission.payment.payer } : {}
+      if (admission.kind !== 'admitted') return {}
+      return { payerEvmAddress: admission.payment.payerEvmAddress }
     },
     async pay<Prepared, Answer, Declined>(
       headers: PaymentHeaders,

@@ -10,8 +10,8 @@ function startLock() {
   const lockAgent = createAgentLock(clock)
   const started: string[] = []
   const ends: (() => void)[] = []
-  const pay = (payment: string, forAgent: typeof agent | typeof other = agent, payer?: string) =>
-    lockAgent({ agent: forAgent, payer, payment }, async (hasWaited) => {
+  const pay = (payment: string, forAgent: typeof agent | typeof other = agent, isOwn = false) =>
+    lockAgent({ agent: forAgent, isOwn, payment }, async (hasWaited) => {
       started.push(hasWaited ? `${payment} after waiting` : payment)
       const { promise, resolve } = Promise.withResolvers<void>()
       ends.push(resolve)
@@ -33,11 +33,14 @@ describe('the lock of an agent', () => {
     await Promise.all(paying)
   })
 
-  test('X9: a stranger’s payment keeps nobody waiting, however slow it is', async () => {
+  test('X9: a stranger’s payment keeps the agent’s own waiting for nothing, however slow it is', async () => {
     const { clock, started, pay, ends } = startLock()
-    const paying = [pay('theirs', agent, '0.0.666'), pay('own', agent, '0.0.5')]
+    const paying = [pay('theirs'), pay('own', agent, true), pay('another stranger’s')]
     await clock.advanceMsSettled(1)
     expect(started).toEqual(['theirs', 'own'])
+    for (const end of ends.splice(0)) end()
+    await clock.advanceMsSettled(1)
+    expect(started.at(-1)).toBe('another stranger’s after waiting')
     for (const end of ends) end()
     await Promise.all(paying)
   })

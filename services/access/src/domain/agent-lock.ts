@@ -9,17 +9,17 @@ const LOCK_WAIT_MS = 15_000
 
 type Holder = { readonly payment: string; count: number; readonly done: AbortController }
 
-/** Runs a payment while it holds the lock of its agent and payer; `hasWaited` says whether another one held it before. */
+/** Runs a payment for an agent in its turn; `hasWaited` says whether another one was before it. */
 type LockAgent = <Result>(
-  /** `payment` is the header, which tells payments apart; `payer` is who signed it, none where the ledger did not answer. */
-  key: { readonly agent: Hex; readonly payer?: string | undefined; readonly payment: string },
+  /** `payment` is the header, which tells payments apart; `isOwn` if the agent's own account signed it. */
+  key: { readonly agent: Hex; readonly isOwn: boolean; readonly payment: string },
   run: (hasWaited: boolean) => Promise<Result>,
 ) => Promise<Result>
 
 /**
- * A lock for each agent and payer: different payments of one payer for one agent run one after the other, so that the
- * second is served by the window that the first opened; equal ones share the lock. Nobody waits longer than 15 s, and
- * nobody for a payment that somebody else signed (X9).
+ * A lock for each agent: different payments for it run one after the other, so that the second is served by the window that
+ * the first opened; equal ones share the lock. Nobody waits longer than 15 s, and the agent's own payment for no payment
+ * that somebody else signed (X9).
  */
 export function createAgentLock(clock: Clock): LockAgent {
   const holders = new Map<string, Holder>()
@@ -42,15 +42,19 @@ export function createAgentLock(clock: Clock): LockAgent {
     holder.done.abort()
   }
 
-  return async ({ agent, payer = '', payment }, run) => {
-    const key = `${agent}/${payer}`
+  return async ({ agent, isOwn, payment }, run) => {
+    const ownKey = `${agent}/own`
+    const othersKey = `${agent}/others`
+    const before = isOwn ? [ownKey] : [ownKey, othersKey]
+    const next = (): Holder | undefined =>
+      before.map((key) => holders.get(key)).find((one) => one && one.payment !== payment)
     const untilMs = clock.unixMs() + LOCK_WAIT_MS
     let hasWaited = false
-    for (let other = holders.get(key); other !== undefined; other = holders.get(key)) {
-      if (other.payment === payment || clock.unixMs() >= untilMs) break
+    for (let other = next(); other !== undefined && clock.unixMs() < untilMs; other = next()) {
       hasWaited = true
       await pause(clock, untilMs - clock.unixMs(), other.done.signal)
     }
+    const key = isOwn ? ownKey : othersKey
     const holder = enter(key, payment)
     try {
       return await run(hasWaited)

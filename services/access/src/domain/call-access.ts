@@ -103,12 +103,13 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     const terms = await deps.terms.accepted()
     if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
     // Before the lock, so that whoever sends what is no payment cannot keep the agent's own payment waiting.
-    const { error, payer } = await deps.gate.payerOf(headers, terms)
+    const { error, payerEvmAddress } = await deps.gate.payerOf(headers, terms)
     if (error !== undefined) {
       deps.report({ kind: 'payment-refused', reason: error })
       return challenge(deps, agent, { error })
     }
-    return lockAgent({ agent, payer, payment }, async (hasWaited) => {
+    const isOwn = payerEvmAddress === agent
+    return lockAgent({ agent, isOwn, payment }, async (hasWaited) => {
       const current = hasWaited ? await windows.readWindow(agent, payment) : window
       if (current.isOpen) return serveFromWindow(deps, call, current)
       return sell(deps, call, terms)
