@@ -1,4 +1,7 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import shared from '../../vitest.package.ts'
 
-export default mergeConfig(shared, defineConfig({ test: { globalSetup: './vitest.postgres.ts' } }))
+export default mergeConfig(
+  shared,
+  defineConfig({ test: { globalSetup: './src/testing/postgres-template.ts' } }),
+)
