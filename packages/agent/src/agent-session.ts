@@ -26,15 +26,18 @@ export function sessionFetch(
     chainId: EVM_CHAINS[network] ?? '',
     signText: (message: string) => account.signMessage({ message }),
   }
-  const send = async (request: Request): Promise<Response> => {
-    const answer = await fetch(request)
+  // The signal goes with `fetch`: Node 26 loses that of a Request whose memory is collected while the answer is awaited, so
+  // that no time limit would hold. Inside the Request it may go once undici keeps the request that it works for.
+  const send = async (request: Request, limit: RequestInit): Promise<Response> => {
+    const answer = await fetch(request, limit)
     token = answer.headers.get(TOKEN_HEADER) ?? token
     return answer
   }
-  return async (input, init) => {
+  return async (input, { signal, ...init } = {}) => {
+    const limit = signal ? { signal } : {}
     const request = new Request(input, init)
     if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)
-    const answer = await send(request.clone())
+    const answer = await send(request.clone(), limit)
     if (answer.status !== 402) return answer
     const body: unknown = await answer
       .clone()
@@ -46,6 +49,6 @@ export function sessionFetch(
     token = undefined
     request.headers.delete('authorization')
     request.headers.set('SIGN-IN-WITH-X', proof)
-    return await send(request)
+    return await send(request, limit)
   }
 }

@@ -4,6 +4,8 @@
  * x402-redteam (overpay, redirect, replay) and changed terms. Whatever happens, one payment at most is out for one thing,
  * never above the limit, and one sentence says what is known of the money.
  */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AccessAgentOptions, createAccessAgent } from './access-agent.ts'
 import {
@@ -140,6 +142,18 @@ describe('X9: hostile-facilitator', () => {
   test('slow_answer: slower than a call may take, then served', async () => {
     const { kinds, signed } = await calls([[challenge(), 'hang', 'hang', granted(true)]])
     expect([kinds, signed.length]).toEqual([['granted'], 1])
+  })
+
+  test('slow_answer: the limit of a call holds although memory is collected during it', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const collecting = setInterval(collect, REQUEST_MS / 10)
+    try {
+      const { kinds, signed } = await calls([[challenge(), 'hang', granted(true)]])
+      expect([kinds, signed.length]).toEqual([['granted'], 1])
+    } finally {
+      clearInterval(collecting)
+    }
   })
 
   test('reconcile_unavailable: nobody can say what became of the payment', async () => {
