@@ -86,17 +86,11 @@ export function createPaymentGate(options: PaymentGateOptions) {
     challenge: (terms: PaymentTerms, error: ChallengeError): Challenge =>
       buildChallenge(terms, error, receipts?.offersFor(terms)),
     /**
-     * Whose account would pay with these headers for those terms, by the checks that `pay` makes first, or why they hold no payment.
-     * No payer where the ledger did not answer.
+     * Whose account would pay with these headers for those terms, by the checks that `pay` makes first, or why they hold
+     * no payment. No payer where the ledger did not answer.
      */
-    async payerOf(
-      headers: PaymentHeaders,
-      terms: PaymentTerms,
-    ): Promise<{ readonly payerEvmAddress?: string; readonly error?: ChallengeError }> {
-      const admission = await admit(schemes, headers, terms)
-      if (admission.kind === 'challenged') return { error: admission.error }
-      if (admission.kind !== 'admitted') return {}
-      return { payerEvmAddress: admission.payment.payerEvmAddress }
+    async payerOf(headers: PaymentHeaders, terms: PaymentTerms) {
+      return payerIn(await admit(schemes, headers, terms))
     },
     async pay<Prepared, Answer, Declined>(
       headers: PaymentHeaders,
@@ -185,6 +179,13 @@ type Admission =
   | ({ readonly kind: 'admitted' } & Omit<PaymentForJob, 'job'>)
   | { readonly kind: 'challenged'; readonly error: ChallengeError }
   | { readonly kind: 'unavailable'; readonly dependency: 'ledger' }
+
+type Payer = { readonly payerEvmAddress?: string; readonly error?: ChallengeError }
+
+function payerIn(admission: Admission): Payer {
+  if (admission.kind === 'admitted') return { payerEvmAddress: admission.payment.payerEvmAddress }
+  return admission.kind === 'challenged' ? { error: admission.error } : {}
+}
 
 const NOT_NAMED = { kind: 'absent' } as const
 
