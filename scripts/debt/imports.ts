@@ -21,7 +21,7 @@ const DECLARED =
   /^export (?:async function\*?|function\*?|const|let|class|abstract class|type|interface) ([\w$]+)/gm
 const LISTED = /^export (?:type )?\{([^}]*)\}/gm
 /** Read by vitest, not by us. */
-const SETTINGS = /(?:^|\/)vitest\.[\w.]+$/
+const SETTINGS = /(?:^|\/)(?:vitest\.[\w.]+|[\w-]+\.setup\.ts)$/
 
 /** A shorter file with one importer is a detail of that importer. */
 const FOLD_BELOW_LINES = 30

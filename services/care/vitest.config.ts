@@ -3,5 +3,5 @@ import shared from '../../vitest.package.ts'
 
 export default mergeConfig(
   shared,
-  defineConfig({ test: { globalSetup: './src/testing/postgres-template.ts' } }),
+  defineConfig({ test: { globalSetup: './src/testing/postgres-template.setup.ts' } }),
 )

@@ -26,7 +26,7 @@ const pause = (ms: number): Promise<void> => pauseMs(ms, undefined, { ref: false
 let server: PostgresServer | undefined
 let template: Promise<string> | undefined
 
-/** The run's server, where it has one (postgres-template.ts); else that of the running file. */
+/** The run's server, where it has one (postgres-template.setup.ts); else that of the running file. */
 function testServer(): PostgresServer {
   if (process.env['DATABASE_URL'] !== undefined) server ??= startPostgres()
   if (server === undefined)

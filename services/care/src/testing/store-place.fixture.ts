@@ -1,5 +1,5 @@
 // Where a test's service keeps its records: on SQLite, or, in a run with DATABASE_URL, on PostgreSQL, in a database of its own
-// that is copied from the run's template (postgres-template.ts).
+// that is copied from the run's template (postgres-template.setup.ts).
 import { rmSync } from 'node:fs'
 import type { KeyRing } from '@tallystick/hashchain'
 import { type Clock, Secret } from '@tallystick/service-kit'
