@@ -140,6 +140,6 @@ test('A16: an agent that knows its contract signs for no other, whatever the ser
   for (const sign of [() => pinned.topUp(1n), () => pinned.cancel(), () => pinned.guard(true)])
     await expect(sign()).rejects.toMatchObject({ message: refusal })
   await expect(agent({ ledger }).topUp(1n)).rejects.toThrow('must be told its contract')
-  const known = agent({ ledger, contract: `0x${'C0'.repeat(20)}` })
+  const known = agent({ ledger, contract: `0x${'c0'.repeat(20)}` })
   await expect(known.topUp(1n)).rejects.toThrow('http://127.0.0.1:1')
 })
