@@ -98,7 +98,7 @@ export async function startReplicaStack(offer: RealOffer): Promise<ReplicaStack>
         replica.heal()
         await replica.restart()
       }
-      await drive(until(() => areSelling(replicas), 60_000))
+      await untilSelling(replicas)
     },
     asOwner: (call) => asOwner(stack, call),
     async stop() {
@@ -121,10 +121,18 @@ async function roundTrips({ devnet }: LocalStack): Promise<void> {
   }
 }
 
-async function areSelling(replicas: readonly Replica[]): Promise<boolean> {
-  const answers = await Promise.all(replicas.map(({ baseUrl }) => fetch(`${baseUrl}/ready`)))
-  for (const answer of answers) await answer.body?.cancel()
-  return answers.every((answer) => answer.ok)
+/** Ledger time stands meanwhile: it would end the requests of a sweep that is under way on a busy machine. */
+async function untilSelling(replicas: readonly Replica[]): Promise<void> {
+  let refusals: readonly string[] = []
+  const areSelling = async (): Promise<boolean> => {
+    const answers = await Promise.all(replicas.map(({ baseUrl }) => fetch(`${baseUrl}/ready`)))
+    const bodies = await Promise.all(answers.map((answer) => answer.text()))
+    refusals = bodies.filter((_, at) => answers[at]?.ok !== true)
+    return refusals.length === 0
+  }
+  await until(areSelling, 60_000).catch((cause: unknown) => {
+    throw new Error(`These replicas do not sell: ${refusals.join(' ')}`, { cause })
+  })
 }
 
 /** The first terms again, and sales open. */
