@@ -180,7 +180,7 @@ function countingLedger(): UsageLedger {
         used.set(agent, callsUsed)
         return { kind: 'recorded', agent, windowExpiresAtSeconds, callsUsed } as const
       })
-      receipts.set(hash, { kind: 'mined', counts })
+      receipts.set(hash, { kind: 'mined', counts, costTinybar: 0n })
       return { kind: 'accepted' }
     },
     readReceipt: async (hash) => receipts.get(hash) ?? { kind: 'pending' },

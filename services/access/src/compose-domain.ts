@@ -27,8 +27,16 @@ function composeSeller(parts: DomainParts, config: AccessConfig) {
   const { clock, contract, report, alertWebhook: webhook, sellerHistory: history } = parts
   const limits = alertLimits(config)
   const readFigures = () => readSellerFigures(parts)
+  const spentTinybar = () => BigInt(parts.usage.figures().costTinybarTotal)
   return {
-    alerts: createSellerAlerts({ clock, limits, readFigures, report, webhook }),
+    alerts: createSellerAlerts({
+      clock,
+      limits,
+      readFigures,
+      spentTinybar,
+      report,
+      webhook,
+    }),
     account: history && createSellerAccount({ contract, history, clock }),
   }
 }

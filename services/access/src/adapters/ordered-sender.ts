@@ -49,6 +49,8 @@ export type LedgerReceipt = {
   readonly transactionHash: Hex
   readonly status: 'success' | 'reverted'
   readonly logs: readonly LedgerLog[]
+  /** What the ledger took for it. */
+  readonly costWeibar: bigint
 }
 
 /** The receipt of a transaction, undefined while it has none. Throws the relay's errors. */
@@ -58,12 +60,13 @@ export async function readReceipt(
 ): Promise<LedgerReceipt | undefined> {
   const answer = await relay.read('eth_getTransactionReceipt', [transactionHash])
   if (answer === null) return undefined
-  const { logs, status } = answer as { readonly logs?: unknown; readonly status?: unknown }
+  const { logs, status, gasUsed, effectiveGasPrice } = answer as Readonly<Record<string, unknown>>
   if (!Array.isArray(logs)) throw new TypeError('the relay answered no receipt')
   return {
     transactionHash,
     status: status === '0x1' ? 'success' : 'reverted',
     logs: logs as readonly LedgerLog[],
+    costWeibar: quantity(gasUsed) * quantity(effectiveGasPrice),
   }
 }
 

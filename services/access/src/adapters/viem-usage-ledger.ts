@@ -84,8 +84,9 @@ export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLed
       answered('the receipt could not be read', async (): Promise<UsageReceipt> => {
         const receipt = await readReceipt(relay, hash as Hex)
         if (receipt === undefined) return { kind: 'pending' }
-        if (receipt.status === 'reverted') return { kind: 'reverted' }
-        return { kind: 'mined', counts: decodeUsageCounts(receipt.logs, contract) }
+        const costTinybar = receipt.costWeibar / WEIBAR_PER_TINYBAR
+        if (receipt.status === 'reverted') return { kind: 'reverted', costTinybar }
+        return { kind: 'mined', counts: decodeUsageCounts(receipt.logs, contract), costTinybar }
       }),
     readBlockSeconds: () =>
       answered('the latest block could not be read', async () => {

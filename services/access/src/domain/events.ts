@@ -150,6 +150,7 @@ export const USAGE_FIGURES = {
   transactionsSentTotal: 'Transactions that the ledger took, each once.',
   resendsTotal: 'Transactions sent again, unchanged.',
   resigningsTotal: 'Transactions signed anew.',
+  costTinybarTotal: 'What the recorder paid for transactions whose receipts came, tinybar.',
 } as const
 
 export type UsageFigure = keyof typeof USAGE_FIGURES

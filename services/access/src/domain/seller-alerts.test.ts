@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest'
 import type { AccessEvent } from './events.ts'
 import {
   type AlertState,
-  type BalanceTrail,
   createSellerAlerts,
   findingsOf,
-  followBalance,
+  followSpending,
   nextAlerts,
   type SellerFigures,
+  type SpendingTrail,
   spendingRate,
 } from './seller-alerts.ts'
 
@@ -62,20 +62,19 @@ describe('A1: the seller is alerted', () => {
 })
 
 describe('the recorder’s rate', () => {
-  test('is what its balance fell in the last hour; money sent to it is no spending', () => {
-    let trail: BalanceTrail = []
-    const held = [50n, 49n, 48n, 60n, 59n, 58n]
-    for (const [index, hbar] of held.entries())
-      trail = followBalance(trail, hbar * HBAR, index * 6 * MINUTE_MS)
+  test('is what it paid in the last hour', () => {
+    let trail: SpendingTrail = []
+    for (const [index, hbar] of [0n, 1n, 2n, 2n, 3n, 4n].entries())
+      trail = followSpending(trail, hbar * HBAR, index * 6 * MINUTE_MS)
     // 4 HBAR in 30 minutes
     expect(spendingRate(trail)).toBe(8n * HBAR)
-    expect(followBalance(trail, 1n, 10 * 60 * MINUTE_MS)).toHaveLength(1)
+    expect(followSpending(trail, 1n, 10 * 60 * MINUTE_MS)).toHaveLength(1)
   })
 
   test('is not known before ten minutes', () => {
-    const trail = [50n, 20n].map((hbar, index) => ({
+    const trail = [0n, 30n].map((hbar, index) => ({
       atMs: index * MINUTE_MS,
-      tinybar: hbar * HBAR,
+      spentTinybar: hbar * HBAR,
     }))
     expect(spendingRate(trail)).toBe(0n)
   })
@@ -121,6 +120,7 @@ test('looks every minute, and a ledger that does not answer changes nothing', as
   const alerts = createSellerAlerts({
     clock,
     limits: LIMITS,
+    spentTinybar: () => 0n,
     report: (event) => void events.push(event),
     webhook: { send: ({ change }) => void sent.push(change), close: () => undefined },
     async readFigures() {

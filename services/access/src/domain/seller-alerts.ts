@@ -70,28 +70,29 @@ export function findingsOf(
   }
 }
 
-/** The recorder's balance over at most an hour, oldest first; falls are what it spent, rises are money sent to it. */
-export type BalanceTrail = readonly { readonly atMs: number; readonly tinybar: bigint }[]
+/** What the recorder had paid at moments of the last hour, oldest first. Its balance would not tell: it also falls when the
+ * operator takes money out, and rises when he sends some. */
+export type SpendingTrail = readonly { readonly atMs: number; readonly spentTinybar: bigint }[]
 
 const HOUR_MS = 3_600_000
 /** A rate over less than this is no rate: one purchase's calls would look like a day's. */
 const TRAIL_MS_MIN = 600_000
 
-export function followBalance(trail: BalanceTrail, tinybar: bigint, nowMs: number): BalanceTrail {
-  return [...trail.filter(({ atMs }) => nowMs - atMs <= HOUR_MS), { atMs: nowMs, tinybar }]
+export function followSpending(
+  trail: SpendingTrail,
+  spentTinybar: bigint,
+  nowMs: number,
+): SpendingTrail {
+  return [...trail.filter(({ atMs }) => nowMs - atMs <= HOUR_MS), { atMs: nowMs, spentTinybar }]
 }
 
 /** Tinybar an hour; 0 while less than `spanMsMin` is known. */
-export function spendingRate(trail: BalanceTrail, spanMsMin = TRAIL_MS_MIN): bigint {
+export function spendingRate(trail: SpendingTrail, spanMsMin = TRAIL_MS_MIN): bigint {
   const [first, last] = [trail[0], trail.at(-1)]
-  const spanMs = (last?.atMs ?? 0) - (first?.atMs ?? 0)
+  if (first === undefined || last === undefined) return 0n
+  const spanMs = last.atMs - first.atMs
   if (spanMs < spanMsMin) return 0n
-  let spent = 0n
-  for (const [index, { tinybar }] of trail.entries()) {
-    const before = trail[index - 1]?.tinybar ?? tinybar
-    if (tinybar < before) spent += before - tinybar
-  }
-  return (spent * BigInt(HOUR_MS)) / BigInt(spanMs)
+  return ((last.spentTinybar - first.spentTinybar) * BigInt(HOUR_MS)) / BigInt(spanMs)
 }
 
 /** Alerts that are raised, each with when it was last told of, Unix milliseconds. */
@@ -163,6 +164,8 @@ type SellerAlertsDeps = Pick<AccessParts, 'clock' | 'report'> & {
   readonly limits: AlertLimits
   /** Throws where the ledger does not answer; then nothing is judged. */
   readonly readFigures: () => Promise<SellerFigures>
+  /** What this process's recorder paid since the process started. */
+  readonly spentTinybar: () => bigint
   readonly webhook: AccessPorts['alertWebhook']
 }
 
@@ -170,7 +173,7 @@ type SellerAlertsDeps = Pick<AccessParts, 'clock' | 'report'> & {
 export function createSellerAlerts(deps: SellerAlertsDeps) {
   const { clock, limits } = deps
   let state: AlertState = new Map()
-  let trail: BalanceTrail = []
+  let trail: SpendingTrail = []
   let cancelNext: (() => void) | undefined
   let running: Promise<void> | undefined
   let isClosed = false
@@ -179,7 +182,7 @@ export function createSellerAlerts(deps: SellerAlertsDeps) {
     try {
       const figures = await deps.readFigures()
       const nowMs = clock.unixMs()
-      trail = followBalance(trail, figures.recorderTinybar, nowMs)
+      trail = followSpending(trail, deps.spentTinybar(), nowMs)
       const findings = findingsOf(figures, limits, spendingRate(trail))
       const { reminderMs } = limits
       const next = nextAlerts(state, findings, { nowMs, reminderMs })

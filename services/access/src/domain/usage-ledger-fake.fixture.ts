@@ -15,6 +15,9 @@ import type {
 } from './usage-ledger.ts'
 import { usageWindowKey } from './usage-window.ts'
 
+/** What each transaction costs here. */
+const COST_TINYBAR = 1_000n
+
 type Transaction = {
   readonly key: string
   readonly nonce: number
@@ -67,11 +70,11 @@ export class FakeUsageChain {
   mine(hash: string, { key, nonce, entries }: Transaction): void {
     this.nonces.set(key, nonce + 1)
     if (this.isReverting) {
-      this.receipts.set(hash, { kind: 'reverted' })
+      this.receipts.set(hash, { kind: 'reverted', costTinybar: COST_TINYBAR })
       return
     }
     const counts = entries.map((entry) => this.#count(hash, entry))
-    this.receipts.set(hash, { kind: 'mined', counts })
+    this.receipts.set(hash, { kind: 'mined', counts, costTinybar: COST_TINYBAR })
   }
 
   #count(hash: string, entry: UsageEntry): UsageCount {

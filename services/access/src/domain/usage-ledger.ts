@@ -53,8 +53,11 @@ export type UsageCount = WindowId &
 
 export type UsageReceipt =
   | { readonly kind: 'pending' }
-  | { readonly kind: 'reverted' }
-  | { readonly kind: 'mined'; readonly counts: readonly UsageCount[] }
+  /** `costTinybar` is what the ledger took for it. */
+  | ({ readonly costTinybar: bigint } & (
+      | { readonly kind: 'reverted' }
+      | { readonly kind: 'mined'; readonly counts: readonly UsageCount[] }
+    ))
 
 /** One recorder key on one ledger. Every method rejects with the adapter's error when the ledger does not answer. */
 export type UsageLedger = {

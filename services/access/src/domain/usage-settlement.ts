@@ -30,6 +30,7 @@ export function settleUsageBatch(
 ): void {
   const { hash } = receipt
   batch.hasHash(hash)
+  options.totals.costTinybarTotal += Number(receipt.costTinybar)
   if (receipt.kind === 'reverted') {
     options.totals.revertedCallsTotal += batch.callCount
     options.onEvent({ kind: 'batch-reverted', hash, calls: batch.callCount })

@@ -149,14 +149,24 @@ test('a role that is given is seen within 30 s, and at once by /ready', async ()
 
 test('the recorder’s money lasts under 10 minutes at its present rate: nothing is sold', async () => {
   const needed = 10n
-  fakes.recorderGas = { held: 100_000n, needed }
+  fakes.recorderGas = { held: 60_000n, needed }
   service.start()
-  for (const held of [90_000n, 75_000n, 60_000n]) {
-    fakes.recorderGas = { held, needed }
+  for (const costTinybarTotal of [10_000, 25_000, 40_000]) {
+    fakes.figures = { ...fakes.figures, costTinybarTotal }
     await fakes.clock.advanceMsSettled(60_000)
   }
-  // 15,000 a minute: the rest lasts four.
+  // About 13,000 a minute: the rest lasts under five.
   expect((await checks())['recorder']).toMatchObject({ reason: 'recorder_gas_low' })
   fakes.recorderGas = { held: 10n ** 9n, needed }
+  expect((await checks())['recorder']).toMatchObject({ kind: 'ready' })
+})
+
+test('money that the operator takes out of the recorder is no spending: sales go on', async () => {
+  fakes.recorderGas = { held: 100_000n, needed: 10n }
+  service.start()
+  for (const held of [100_000n, 1_000n, 1_000n]) {
+    fakes.recorderGas = { held, needed: 10n }
+    await fakes.clock.advanceMsSettled(60_000)
+  }
   expect((await checks())['recorder']).toMatchObject({ kind: 'ready' })
 })
