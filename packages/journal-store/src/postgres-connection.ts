@@ -103,7 +103,10 @@ export async function connectPostgres(options: PostgresOptions): Promise<Client>
   throw new Unavailable(`no server takes writes: ${messageOf(last)}`, { cause: last })
 }
 
-/** Whether an error ended its connection, rather than one statement. What the server did not say is of the connection. */
+/**
+ * Whether an error of a statement ended its connection, rather than the statement. What the server did not say is of the
+ * connection.
+ */
 export function isLostConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true
   // Of the connection; the server shuts down or comes up; a transaction was idle for too long.
@@ -167,6 +170,13 @@ export type PostgresQuery = <Row extends QueryResultRow>(
   values?: readonly unknown[],
 ) => Promise<readonly Row[]>
 
+/** What the run of a transaction threw by itself. */
+class RunFailed extends Error {
+  constructor(cause: unknown) {
+    super('a run threw', { cause })
+  }
+}
+
 type ConnectionOptions = PostgresOptions & {
   readonly onConnected?: (client: Client) => Promise<void>
 }
@@ -212,7 +222,8 @@ export class PostgresConnection {
 
   /**
    * Runs statements in a transaction of their own, one transaction after the other; once more where the connection was lost,
-   * also when only the answer of its COMMIT was: for what may be repeated. Not beside `read` on one connection.
+   * also when only the answer of its COMMIT was: for what may be repeated. What the run throws by itself leaves as it is.
+   * Not beside `read` on one connection.
    */
   transaction<Result>(
     run: (query: PostgresQuery) => Promise<Result>,
@@ -248,6 +259,7 @@ export class PostgresConnection {
         held = await this.use()
         return await run(held, tries > 0)
       } catch (error) {
+        if (error instanceof RunFailed) throw error.cause
         if (error instanceof Unavailable) throw error
         const isLost = isLostConnection(error)
         if (isLost) await this.drop(held)
@@ -265,15 +277,33 @@ export class PostgresConnection {
       readonly isAgain: boolean
     },
   ): Promise<Result> {
+    let refused: { readonly error: unknown } | undefined
+    const query: PostgresQuery = async (text, values = []) => {
+      try {
+        return await askPostgres(held, text, values)
+      } catch (error) {
+        refused ??= { error }
+        throw error
+      }
+    }
+    const ran = async (): Promise<Result> => {
+      try {
+        return await of.run(query)
+      } catch (error) {
+        // Where a statement was refused, a run that throws passes that on, in whatever words.
+        throw refused === undefined ? new RunFailed(error) : refused.error
+      }
+    }
     try {
       await held.query(beginPostgres(of.durability))
-      const result = await of.run((text, values = []) => askPostgres(held, text, values))
+      const result = await ran()
       // What was found done may not have reached the standby; a commit that writes does not return before it has.
       if (of.isAgain) await held.query("SELECT pg_logical_emit_message(true, 'tallystick', '')")
       await commitPostgres(held)
       return result
     } catch (error) {
-      if (!isLostConnection(error)) await held.query('ROLLBACK').catch(() => this.drop(held))
+      if (error instanceof RunFailed || !isLostConnection(error))
+        await held.query('ROLLBACK').catch(() => this.drop(held))
       throw error
     }
   }

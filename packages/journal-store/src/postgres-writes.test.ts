@@ -225,6 +225,30 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(await add('eve')).toHaveLength(3)
     })
 
+    it('what a run of rows throws by itself leaves as it is, once; what the server refused is the store’s failure', async () => {
+      const [bug, runs] = [new TypeError('a bug of the run'), new Array<string>()]
+      const wrong = store.writeRows(async (query) => {
+        runs.push('wrong')
+        await query('INSERT INTO diaries.writers VALUES ($1, 0)', ['half'])
+        throw bug
+      })
+      await expect(wrong).rejects.toBe(bug)
+      const early = store.writeRows(() => {
+        runs.push('early')
+        throw bug
+      })
+      await expect(early).rejects.toBe(bug)
+      const refused = store.writeRows(async (query) => {
+        runs.push('refused')
+        await query('DELETE FROM diaries.writers').catch(() => {
+          throw bug
+        })
+      })
+      await expect(refused).rejects.toThrow(NotesUnavailable)
+      expect(runs).toEqual(['wrong', 'early', 'refused'])
+      expect(await store.writeRows((query) => query('SELECT FROM diaries.writers'))).toEqual([])
+    })
+
     it('a reader beside a running store sees what is committed, and appends nothing', async () => {
       await store.write(count('ann'))
       const reader = await openPostgresJournalReader<'day' | 'night'>(
