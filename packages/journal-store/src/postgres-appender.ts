@@ -1,7 +1,8 @@
 /**
  * The appending half of the store on PostgreSQL: a group of writes in one transaction under the lock of the heads. A group
- * whose COMMIT was not answered is looked for in the journal, never simply sent again.
+ * whose COMMIT was not answered is looked for by its name, never simply sent again.
  */
+import { randomUUID } from 'node:crypto'
 import type { CompactRange } from '@tallystick/hashchain'
 import type { Client, QueryResult } from 'pg'
 import { durabilityOf, type Write } from './group-commit.ts'
@@ -14,7 +15,7 @@ import {
   type PostgresConnection,
 } from './postgres-connection.ts'
 import {
-  type Doubt,
+  type GroupName,
   type HeadRow,
   PostgresGroup,
   type PostgresTransaction,
@@ -33,6 +34,8 @@ export type PostgresHead = {
 const TRIES_MAX = 20
 /** Serialization failure, deadlock, lock timeout. */
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01', '55P03'])
+
+const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
@@ -56,14 +59,20 @@ type AppenderOptions = {
     | undefined
   /** Told of a committed group before its writers are. */
   readonly onCommitted: (grown: readonly PostgresHead[]) => void
+  /** Told of what goes wrong in the background. */
+  readonly onProblem: (error: unknown) => void
 }
 
 /** Settles groups of writes; see openGroupCommit. */
 export class PostgresAppender {
   readonly #options: AppenderOptions
   readonly #tables: ReadonlyMap<string, PostgresJournalTable>
+  /** Names this opening of the store to the others, and its groups to itself. */
+  readonly writer = randomUUID()
+  #attempts = 0
   #group: PostgresGroup | undefined
-  #doubt: Doubt | undefined
+  /** The attempt whose COMMIT was sent and not answered. */
+  #doubt: GroupName | undefined
 
   constructor(options: AppenderOptions) {
     this.#options = options
@@ -90,6 +99,8 @@ export class PostgresAppender {
           if (!(await this.#isTakenBack())) await this.#options.connection.drop()
           return writes.filter((write) => write !== error.write)
         }
+        // What the server refused it has not committed.
+        if (!isLost) this.#doubt = undefined
         const isRefused = error instanceof this.#options.kind.Unavailable
         if (isLost || isRefused || !(await this.#isTakenBack()))
           await this.#options.connection.drop()
@@ -136,20 +147,34 @@ export class PostgresAppender {
       await client.query(`SELECT pg_logical_emit_message(true, '${kind.schema}', '')`)
       await commitPostgres(client)
       this.#doubt = undefined
+      this.#notify(client)
       onCommitted(this.#moveHeads(heads.map((row) => [row.name, rangeOfRow(row)])))
       return
     }
     this.#doubt = undefined
-    const group = new PostgresGroup(client, { schema: kind.schema, heads, tables: this.#tables })
+    const name = { writer: this.writer, number: (this.#attempts += 1) }
+    const { schema } = kind
+    const group = new PostgresGroup(client, { schema, name, heads, tables: this.#tables })
     this.#group = group
     await this.#run(writes)
     await this.#finish(group, durability)
     group.end()
-    const doubt = group.doubt()
-    if (doubt.length > 0) this.#doubt = doubt
-    await group.commit()
+    const grown = group.grown()
+    this.#doubt = name
+    await group.commit(() => {
+      if (grown.length > 0) this.#notify(client)
+    })
     this.#doubt = undefined
-    onCommitted(this.#moveHeads(group.grown().map(([name, { range }]) => [name, range])))
+    onCommitted(this.#moveHeads(grown.map(([journal, { range }]) => [journal, range])))
+  }
+
+  /**
+   * Wakes other processes, in a transaction of its own, since a NOTIFY takes a lock of the whole server at its commit. That
+   * one waits for no disk and no standby: it says only who, and a lost one is made up for.
+   */
+  #notify(client: Client): void {
+    const { kind, onProblem } = this.#options
+    askPostgres(client, NOTIFY, [kind.schema, this.writer]).catch(onProblem)
   }
 
   /** What was seen committed is there for ever: a server without it is not the one that acknowledged it. */
@@ -196,19 +221,10 @@ export class PostgresAppender {
     }
   }
 
-  /** Whether all entries of a group are where they were to be: that effect was wanted, whoever wrote it. */
-  async #isStored(client: Client, doubt: Doubt): Promise<boolean> {
-    for (const { leaves, size, table } of doubt) {
-      const rows = await askPostgres<{ readonly leaf_hash: Buffer }>(
-        client,
-        `SELECT leaf_hash FROM ${this.#options.kind.schema}.${table} WHERE at >= $1 AND at < $2 ORDER BY at`,
-        [size, size + leaves.length],
-      )
-      const isSame = rows.every(({ leaf_hash: leaf }, at) =>
-        leaf.equals(leaves[at] ?? leaf.subarray(1)),
-      )
-      if (rows.length !== leaves.length || !isSame) return false
-    }
-    return true
+  /** Whether a group is committed; under the lock of the heads nobody is about to commit it any more. */
+  async #isStored(client: Client, { number, writer }: GroupName): Promise<boolean> {
+    const { schema } = this.#options.kind
+    const text = `SELECT FROM ${schema}.journal_writers WHERE writer = $1 AND last_group = $2`
+    return (await askPostgres(client, text, [writer, number])).length > 0
   }
 }

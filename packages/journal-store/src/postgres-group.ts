@@ -36,7 +36,8 @@ type GroupJournal = WrittenJournal<PostgresCell> & {
   readonly rows: readonly (readonly PostgresCell[])[]
 }
 
-function groupJournal(
+/** A journal that grows in memory from a head; `requireOpen` throws where it may not. */
+export function groupJournal(
   range: CompactRange,
   table: PostgresJournalTable,
   requireOpen: () => void,
@@ -67,17 +68,19 @@ function groupJournal(
   }
 }
 
-/** What a group sent and nobody answered. */
-export type Doubt = readonly {
-  readonly table: string
-  readonly size: number
-  readonly leaves: readonly Uint8Array[]
-}[]
+/** One attempt of a group, as it is named in its writer's row once it is committed. */
+export type GroupName = {
+  /** Random, of one opening of the store. */
+  readonly writer: string
+  /** Of the writer's attempts, each one's own. */
+  readonly number: number
+}
 
 /** One attempt of a group; `client` is in a transaction that has locked the heads. */
 export class PostgresGroup {
   readonly #client: Client
   readonly #schema: string
+  readonly #name: GroupName
   readonly #sent: Promise<unknown>[] = []
   readonly #journals: Record<string, GroupJournal> = {}
   #isOpen = true
@@ -88,12 +91,14 @@ export class PostgresGroup {
     client: Client,
     of: {
       readonly schema: string
+      readonly name: GroupName
       readonly heads: readonly HeadRow[]
       readonly tables: ReadonlyMap<string, PostgresJournalTable>
     },
   ) {
     this.#client = client
     this.#schema = of.schema
+    this.#name = of.name
     for (const row of of.heads) {
       const table = of.tables.get(row.name)
       if (table !== undefined)
@@ -133,24 +138,20 @@ export class PostgresGroup {
     return Object.entries(this.#journals).filter(([, { leaves }]) => leaves.length > 0)
   }
 
-  doubt(): Doubt {
-    return this.grown().map(([, { leaves, range, table }]) => ({
-      table: table.table,
-      size: range.size - leaves.length,
-      leaves,
-    }))
-  }
-
-  /** Sends the entries and COMMIT in one go; rejects with what was refused first. */
-  async commit(): Promise<void> {
+  /**
+   * Sends the entries, the group's name and COMMIT in one go; rejects with what was refused first. `behind` is sent with them,
+   * and is not waited for.
+   */
+  async commit(behind: () => void): Promise<void> {
     this.#isOpen = true
     const { stream } = this.#client.connection
     stream.cork()
-    const ends = this.grown().map(([, journal]) => this.#append(journal))
-    // A transaction that only reads does not wait for the standby: what it has read may be gone after a failover.
-    if (ends.length === 0) ends.push(this.#emit())
+    const ends = this.grown().map(([, journal]) => sendEntries(this.#ask, this.#schema, journal))
+    // Also where nothing was appended: a transaction that only reads does not wait for the standby.
+    ends.push(this.#keepName())
     ends.push(commitPostgres(this.#client))
     this.#isOpen = false
+    behind()
     stream.uncork()
     await Promise.all(this.#sent)
     const settled = await Promise.allSettled(ends)
@@ -163,19 +164,25 @@ export class PostgresGroup {
     this.#isOpen = false
   }
 
-  async #emit(): Promise<void> {
-    await this.#ask("SELECT pg_logical_emit_message(true, 'tallystick', '')")
+  async #keepName(): Promise<void> {
+    const { number, writer } = this.#name
+    await this.#ask(`SELECT ${this.#schema}.keep_group($1, $2)`, [writer, number])
   }
+}
 
-  async #append({ leaves, nodes, range, rows, table }: GroupJournal): Promise<void> {
-    const cells = table.columns.map((_, column) => rows.map((row) => row[column]))
-    const places = [...cells, 0, 0, 0, 0].map((_, at) => `$${at + 1}`).join(', ')
-    await this.#ask(`SELECT ${this.#schema}.append_${table.table}(${places})`, [
-      range.size - leaves.length,
-      Buffer.concat(range.state().peaks),
-      nodes,
-      leaves,
-      ...cells,
-    ])
-  }
+/** Sends what a journal has gathered; the database refuses it unless its head is where the journal began. */
+export async function sendEntries(
+  query: PostgresQuery,
+  schema: string,
+  { leaves, nodes, range, rows, table }: GroupJournal,
+): Promise<void> {
+  const cells = table.columns.map((_, column) => rows.map((row) => row[column]))
+  const places = [...cells, 0, 0, 0, 0].map((_, at) => `$${at + 1}`).join(', ')
+  await query(`SELECT ${schema}.append_${table.table}(${places})`, [
+    range.size - leaves.length,
+    Buffer.concat(range.state().peaks),
+    nodes,
+    leaves,
+    ...cells,
+  ])
 }

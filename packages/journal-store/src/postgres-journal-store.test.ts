@@ -244,13 +244,32 @@ describe.skipIf(postgresMissing !== undefined)(
           },
         )
 
-        it('where another took the place meanwhile, the group is appended behind it', async () => {
-          const [store, other] = [await open(torn.url), await open()]
-          torn.tearNext('before')
-          const mine = appendText(store, 'mine')
-          await appendText(other, 'theirs')
-          await mine
-          expect((await texts()).toSorted()).toEqual(['mine', 'theirs'])
+        it.each([
+          ['before', [1, 0]],
+          ['behind', [0, 1]],
+        ] as const)(
+          'cut %s the server: of two processes that append equal leaves each has its own',
+          async (how, places) => {
+            const [store, other] = [await open(torn.url), await open()]
+            torn.tearNext(how, 'closed')
+            const mine = appendText(store, 'equal')
+            await expect.poll(() => torn.torn()).toBe(1)
+            if (how === 'behind') await expect.poll(() => other.journals.notes.size).toBe(1)
+            const theirs = await appendText(other, 'equal')
+            torn.reopen()
+            expect([await mine, theirs]).toEqual(places)
+            expect(await texts()).toEqual(['equal', 'equal'])
+          },
+        )
+
+        it('a group that appends nothing is not run again where only its answer was lost', async () => {
+          const store = await open(torn.url)
+          let runs = 0
+          torn.tearNext('behind')
+          await store.write(() => {
+            runs += 1
+          })
+          expect([torn.torn(), runs]).toEqual([1, 1])
         })
       },
     )

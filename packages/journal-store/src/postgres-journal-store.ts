@@ -189,24 +189,24 @@ async function writerOf<Name extends string>(
     if (grown.length === 0) return
     for (const head of grown) one(files, head.name).renew(() => head.committed, onProblem)
     for (const listener of listeners) listener()
-    // In a transaction of its own: a NOTIFY takes a lock of the whole server at its commit.
-    reader.read('SELECT pg_notify($1, $2)', [schema, '']).catch(onProblem)
   }
   const appender = new PostgresAppender({
     kind,
     connection: connect(),
     heads,
     onCommitted,
+    onProblem,
     beforeCommit: options.beforeCommit,
   })
   const rows = connect()
-  const catchUp = async (): Promise<void> => {
-    const now = await readHeads(source)
+  const catchUp = async (read = source.read): Promise<void> => {
+    const now = await readHeads({ kind, read })
     const grown = heads.filter(({ committed, name }) => one(now, name).size > committed.size)
     for (const head of grown) head.committed = one(now, head.name)
     if (grown.length > 0) for (const listener of listeners) listener()
   }
-  const watched = { ...options, channel: schema, timeline, Unavailable, onProblem }
+  const ownName = appender.writer
+  const watched = { ...options, channel: schema, ownName, timeline, Unavailable, onProblem }
   const watch = await watchPostgres({ ...watched, look: catchUp })
   const queue = openGroupCommit({ writeTogether: appender.writeTogether, writesMax, Unavailable })
   const close = async (): Promise<void> => {
@@ -219,7 +219,7 @@ async function writerOf<Name extends string>(
     ...reader,
     write: (run, durability) => queue.write(() => run(appender.transaction()), durability),
     writeRows: (run, durability) => rows.transaction(run, durability),
-    catchUp,
+    catchUp: () => catchUp(),
     onGrown: (listener) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -131,6 +131,23 @@ DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${role}') THEN CREATE ROLE ${role} LOGIN; END IF;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;`
 
+/** The last group of each writer. Rows of a day ago are of processes that ended, or have long found their group. */
+const writersSql = (schema: string): string => `
+CREATE TABLE IF NOT EXISTS ${schema}.journal_writers ( -- who lost the answer of its COMMIT finds its group here, and no other's
+  writer uuid PRIMARY KEY,
+  last_group bigint NOT NULL,
+  at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);
+CREATE OR REPLACE FUNCTION ${schema}.keep_group(of_writer uuid, number bigint)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE ${schema}.journal_writers SET last_group = number, at = now() WHERE writer = of_writer;
+  IF NOT FOUND THEN
+    INSERT INTO ${schema}.journal_writers VALUES (of_writer, number);
+    DELETE FROM ${schema}.journal_writers WHERE at < now() - interval '1 day';
+  END IF;
+END $$`
+
 const rightsOf = ({ appRole, journals, schema, seal }: PostgresStoreKind<string>): string => `
 REVOKE ALL ON SCHEMA ${schema} FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM PUBLIC;
@@ -177,7 +194,7 @@ export async function migratePostgresStore<Name extends string>(
     await client.query(`BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('${schema} migrations', 0));
       ${[kind.appRole, ...(kind.seal === undefined ? [] : [kind.seal.role])].map(roleSql).join('')}
       CREATE SCHEMA IF NOT EXISTS ${schema};
-      CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`)
+      CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL);${writersSql(schema)}`)
     const { rows } = await client.query<{ readonly value: string }>(
       `SELECT value FROM ${schema}.meta WHERE name = 'schema_version'`,
     )

@@ -18,7 +18,12 @@ export async function openTornCommits(of: {
   const sockets: Socket[] = []
   let next: Tear | undefined
   let torn = 0
+  let [isClosed, isClosedBehind] = [false, false]
   const proxy = createServer((client) => {
+    if (isClosed) {
+      client.destroy()
+      return
+    }
     const upstream = connect(join(of.socketFolder, '.s.PGSQL.5432'))
     sockets.push(client, upstream)
     let isTorn = false
@@ -33,21 +38,27 @@ export async function openTornCommits(of: {
         next = undefined
         torn += 1
         isTorn = true
+        isClosed = isClosedBehind
       }
       if (how === 'before') tear()
       else upstream.write(chunk)
     })
     upstream.on('data', (chunk) => {
-      if (isTorn) tear()
-      else client.write(chunk)
+      if (!isTorn) client.write(chunk)
+      else if (chunk.includes('COMMIT\0') || chunk.includes('ROLLBACK\0')) tear()
     })
   })
   proxy.listen(join(of.folder, '.s.PGSQL.5432'))
   await once(proxy, 'listening')
   return {
     url: of.url.replace(encodeURIComponent(of.socketFolder), encodeURIComponent(of.folder)),
-    tearNext: (how: Tear): void => {
+    /** `closed` refuses new connections from then on, until `reopen`. */
+    tearNext: (how: Tear, behind?: 'closed'): void => {
       next = how
+      isClosedBehind = behind === 'closed'
+    },
+    reopen: (): void => {
+      isClosed = false
     },
     /** How many were torn. */
     torn: (): number => torn,
