@@ -1,187 +1,272 @@
 /**
- * Moving a store from one engine to the other: entries are appended again in their order, with the leaf hashes that are stored,
- * and rows of the service's own are copied before them. Both journals must come to the same root.
+ * Moving a store from one engine to the other, all of it or nothing: rows of the service's own are copied, and entries are
+ * appended again in their order, with the leaf hashes that are stored. Both sides must come to the same heads. Into an empty
+ * database, in one transaction; or into a new file, which has its name only when it is whole.
  */
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { type Awaitable, type Journal, type UnavailableError } from './journal-store.ts'
-import type { PostgresCell } from './postgres-group.ts'
-import type { PostgresJournalStore } from './postgres-journal-store.ts'
-import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import { createCompactRange, type KeyRing, type TreeHead } from '@tallystick/hashchain'
+import type { StoreOwner } from './checkpoint-file.ts'
+import {
+  type FileBeside,
+  fetched,
+  pagesOf,
+  rowsOf,
+  type StoreMove,
+  toBytes,
+  toSqlite,
+} from './moved-rows.ts'
+import {
+  PostgresConnection,
+  type PostgresOptions,
+  type PostgresQuery,
+} from './postgres-connection.ts'
+import { groupJournal, sendEntries } from './postgres-group.ts'
+import { readHeads } from './postgres-heads.ts'
+import { openPostgresJournalReader } from './postgres-journal-store.ts'
 import { bodyOfBytes } from './sealed-bodies.ts'
-import type { SqliteJournalStore } from './sqlite-journal-store.ts'
+import { openSqliteFile } from './sqlite-database.ts'
+import { openSqliteJournalStore, type SqliteJournalStore } from './sqlite-journal-store.ts'
 import type { SqliteStoreKind } from './sqlite-store-kind.ts'
+import { takePlace } from './watch-postgres.ts'
 
-/** Entries or rows in one read and one write. */
-const ROWS_PER_WRITE = 1_000
-
-type Column = PostgresJournalTable['columns'][number]
-type Cells = readonly PostgresCell[]
-type Entry = { readonly leafHash: Uint8Array; readonly cells: Cells }
-
-/** A table of the service's own, in the same columns on both engines; the first is its key. */
-export type MovedTable = { readonly table: string; readonly columns: readonly Column[] }
-
-/** A store that is moved from or to. */
-type Place<Name extends string> = {
-  readonly journals: Readonly<Record<Name, Pick<Journal, 'size' | 'rootHash'>>>
-  /** Entries from an index on, in order. */
-  entries(name: Name, from: number): Awaitable<readonly Entry[]>
-  append(name: Name, entries: readonly Entry[]): Promise<unknown>
-  /** Rows behind a key, in its order; all from the first without one. */
-  rows(of: MovedTable, after: PostgresCell | undefined): Awaitable<readonly Cells[]>
-  insert(of: MovedTable, rows: readonly Cells[]): Promise<unknown>
+export type MoveOptions = {
+  /** Whose checkpoints; the database's lie at its path. */
+  readonly owner: StoreOwner
+  readonly filePath: string
+  readonly server: Omit<PostgresOptions, 'Unavailable'>
+  readonly keyRing?: KeyRing | undefined
 }
 
-const namesOf = ({ columns }: Pick<MovedTable, 'columns'>): string =>
-  columns.map(({ name }) => name).join(', ')
+export type MovedHeads<Name extends string> = Readonly<Record<Name, TreeHead>>
 
-/** Bytes on PostgreSQL are text or sealed bytes on SQLite. */
-const toSqlite = (cells: Cells, { columns }: Pick<MovedTable, 'columns'>): SQLInputValue[] =>
-  cells.map((cell, at) =>
-    columns[at]?.type === 'bytea' && cell instanceof Uint8Array ? bodyOfBytes(cell) : cell,
-  )
-
-const toPostgres = (cells: Cells, { columns }: Pick<MovedTable, 'columns'>): Cells =>
-  cells.map((cell, at) =>
-    columns[at]?.type === 'bytea' && typeof cell === 'string' ? Buffer.from(cell) : cell,
-  )
-
-type Kinds<Name extends string> = {
-  readonly sqlite: SqliteStoreKind<Name>
-  readonly postgres: PostgresStoreKind<Name>
-}
-
-function readArrays(database: DatabaseSync, sql: string, values: SQLInputValue[]): Cells[] {
-  const statement = database.prepare(sql)
-  statement.setReturnArrays(true)
-  return statement.all(...values) as unknown as Cells[]
-}
-
-/** A store on SQLite as a place. */
-export function sqlitePlace<Name extends string>(
-  store: SqliteJournalStore<Name>,
-  kinds: Kinds<Name>,
-): Place<Name> {
-  const { database, journals } = store
+/** The files of a store on SQLite that is moved, and how to close them. */
+function openFiles<Name extends string>(
+  move: StoreMove<Name>,
+  { keyRing, owner }: Pick<MoveOptions, 'keyRing' | 'owner'>,
+) {
+  const store = openSqliteJournalStore(move.sqlite, { ...owner, keyRing })
+  const besides = new Map<string, DatabaseSync>()
   return {
-    journals,
-    entries: (name, from) => {
-      const { hash, hashForm, index, table } = kinds.sqlite.journals[name]
-      const columns = namesOf(kinds.postgres.journals[name])
-      return readArrays(
-        database,
-        `SELECT ${hash}, ${columns} FROM ${table} WHERE ${index} >= ? ORDER BY ${index} LIMIT ${ROWS_PER_WRITE}`,
-        [from],
-      ).map(([leaf, ...cells]) => ({
-        leafHash:
-          hashForm === 'hex' ? Buffer.from(String(leaf), 'hex') : (leaf as unknown as Uint8Array),
-        cells,
-      }))
+    store,
+    fileOf: (beside: FileBeside | undefined): DatabaseSync => {
+      if (beside === undefined) return store.database
+      const { ending, kind } = beside
+      const opened = besides.get(ending) ?? openSqliteFile(owner.databasePath + ending, kind)
+      besides.set(ending, opened)
+      return opened
     },
-    append: (name, entries) =>
-      store.write(() => {
-        for (const { cells, leafHash } of entries)
-          journals[name].append(leafHash, toSqlite(cells, kinds.postgres.journals[name]))
-      }),
-    rows: (of, after) => {
-      const key = of.columns[0]?.name ?? ''
-      return readArrays(
-        database,
-        `SELECT ${namesOf(of)} FROM ${of.table} ${after === undefined ? '' : `WHERE ${key} > ?`} ORDER BY ${key} LIMIT ${ROWS_PER_WRITE}`,
-        after === undefined ? [] : [after],
-      )
+    close: async (): Promise<void> => {
+      for (const file of besides.values()) file.close()
+      await store.close()
     },
-    insert: (of, rows) =>
-      store.write(() => {
-        const places = of.columns.map(() => '?').join(', ')
-        const insert = database.prepare(
-          `INSERT OR IGNORE INTO ${of.table} (${namesOf(of)}) VALUES (${places})`,
-        )
-        for (const row of rows) insert.run(...toSqlite(row, of))
-      }),
   }
 }
 
-/** A store on PostgreSQL as a place. */
-export function postgresPlace<Name extends string>(
-  store: PostgresJournalStore<Name>,
-  { postgres }: Kinds<Name>,
-): Place<Name> {
-  const { schema } = postgres
-  const arrays = async (columns: readonly Column[], sql: string, values: readonly unknown[]) =>
-    (await store.read<Record<string, PostgresCell>>(sql, values)).map((row) =>
-      columns.map(({ name }) => row[name] ?? null),
-    )
-  return {
-    journals: store.journals,
-    entries: async (name, from) => {
-      const { columns, table } = postgres.journals[name]
-      const hashed: readonly Column[] = [{ name: 'leaf_hash', type: 'bytea' }, ...columns]
-      const sql = `SELECT ${namesOf({ columns: hashed })} FROM ${schema}.${table} WHERE at >= $1 ORDER BY at LIMIT ${ROWS_PER_WRITE}`
-      return (await arrays(hashed, sql, [from])).map(([leafHash, ...cells]) => ({
-        leafHash: leafHash as unknown as Uint8Array,
-        cells,
-      }))
-    },
-    append: (name, entries) =>
-      store.write(({ journals }) => {
-        for (const { cells, leafHash } of entries)
-          journals[name].append(leafHash, toPostgres(cells, postgres.journals[name]))
-      }),
-    rows: (of, after) => {
-      const key = of.columns[0]?.name ?? ''
-      const where = after === undefined ? '' : `WHERE ${key} > $1`
-      const sql = `SELECT ${namesOf(of)} FROM ${schema}.${of.table} ${where} ORDER BY ${key} LIMIT ${ROWS_PER_WRITE}`
-      return arrays(of.columns, sql, after === undefined ? [] : [after])
-    },
-    insert: (of, rows) => {
-      const types = of.columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')
-      const moved = rows.map((row) => toPostgres(row, of))
-      const sql = `INSERT INTO ${schema}.${of.table} (${namesOf(of)}) SELECT * FROM unnest(${types}) ON CONFLICT DO NOTHING`
-      return store.writeRows((query) =>
-        query(
-          sql,
-          of.columns.map((_, at) => moved.map((row) => row[at])),
+/** Runs a move in a transaction, as the only process that serves the database. */
+async function inMove<Name extends string, Result>(
+  { postgres: { schema, Unavailable } }: StoreMove<Name>,
+  { server }: MoveOptions,
+  run: (query: PostgresQuery) => Promise<Result>,
+): Promise<Result> {
+  const { pause } = server
+  const connection = new PostgresConnection({
+    ...server,
+    Unavailable,
+    onConnected: (client) => takePlace(client, { channel: schema, pause, Unavailable }),
+  })
+  try {
+    return await connection.transaction(async (query) => {
+      await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+      // A file may take long.
+      await query('SET LOCAL idle_in_transaction_session_timeout = 0')
+      return await run(query)
+    })
+  } finally {
+    await connection.end()
+  }
+}
+
+const namesIn = <Name extends string>({ sqlite }: StoreMove<Name>): readonly Name[] =>
+  Object.keys(sqlite.journals) as Name[]
+
+async function appendToPostgres<Name extends string>(
+  { postgres, sqlite }: StoreMove<Name>,
+  name: Name,
+  { query, store }: { readonly query: PostgresQuery; readonly store: SqliteJournalStore<Name> },
+): Promise<TreeHead> {
+  const { columns, hash, index, noun, table } = sqlite.journals[name]
+  const target = postgres.journals[name]
+  const range = createCompactRange()
+  const sql = `SELECT ${[index, hash, ...columns].join(', ')} FROM ${table} ORDER BY ${index}`
+  for (const page of pagesOf(store.database, sql)) {
+    const journal = groupJournal(range, target, () => undefined)
+    for (const [at, leaf, ...cells] of page) {
+      if (at !== range.size)
+        throw new sqlite.Unavailable(`${noun} has gaps: entry ${range.size} is gone`)
+      journal.append(
+        typeof leaf === 'string' ? Buffer.from(leaf, 'hex') : (leaf as Uint8Array),
+        cells.map((cell, column) =>
+          target.columns[column]?.type === 'bytea' ? toBytes(cell) : cell,
         ),
       )
-    },
+    }
+    await sendEntries(query, postgres.schema, journal)
+  }
+  return sameHead(range, store.journals[name], sqlite)
+}
+
+async function appendToSqlite<Name extends string>(
+  { postgres, sqlite }: StoreMove<Name>,
+  name: Name,
+  { query, store }: { readonly query: PostgresQuery; readonly store: SqliteJournalStore<Name> },
+): Promise<TreeHead> {
+  const { columns, table } = postgres.journals[name]
+  const sql = `SELECT leaf_hash, ${columns.map((column) => column.name).join(', ')} FROM ${postgres.schema}.${table} ORDER BY at`
+  for await (const page of fetched(query, sql))
+    await store.write(({ journals }) => {
+      for (const [leaf, ...cells] of page)
+        journals[name].append(
+          leaf as Uint8Array,
+          cells.map((cell, column) =>
+            columns[column]?.type === 'bytea' && cell instanceof Uint8Array
+              ? bodyOfBytes(cell)
+              : toSqlite(cell),
+          ),
+        )
+    })
+  const head = (await readHeads({ kind: postgres, read: query })).get(name)
+  return sameHead(store.journals[name], head, sqlite)
+}
+
+type Head = { readonly size: number; rootHash(): Uint8Array }
+
+function sameHead(
+  moved: Head,
+  source: Head | undefined,
+  { Unavailable }: SqliteStoreKind<string>,
+): TreeHead {
+  const head = { size: moved.size, rootHash: moved.rootHash() }
+  if (head.size !== source?.size || Buffer.compare(head.rootHash, source.rootHash()) !== 0)
+    throw new Unavailable('the entries do not come to the head, or were written meanwhile')
+  return head
+}
+
+/**
+ * Copies what a file holds into a migrated database that is empty, while no service runs. Rejects with the service's error,
+ * having changed nothing.
+ */
+export async function moveToPostgres<Name extends string>(
+  move: StoreMove<Name>,
+  options: MoveOptions,
+): Promise<MovedHeads<Name>> {
+  const { filePath, keyRing, owner, server } = options
+  const { Unavailable, schema } = move.postgres
+  // Its schema is this program's.
+  const unchecked = { ...owner, ...server, keyRing, checkpoint: 'unchecked' } as const
+  await (await openPostgresJournalReader(move.postgres, unchecked)).close()
+  const files = openFiles(move, { keyRing, owner: { ...owner, databasePath: filePath } })
+  const { fileOf, store } = files
+  try {
+    return await inMove(move, options, async (query) => {
+      const rows = await rowsOf(move, { query, fileOf, direction: 'toPostgres' })
+      const targets = move.tables.map(({ table }) => `SELECT FROM ${schema}.${table}`)
+      const heads = await query<{ readonly size: number }>(
+        `SELECT size FROM ${schema}.take_heads()`,
+      )
+      const inUse =
+        targets.length === 0 ? [] : await query(`${targets.join(' UNION ALL ')} LIMIT 1`)
+      if (inUse.length > 0 || heads.some(({ size }) => size > 0))
+        throw new Unavailable('the database is not empty')
+      store.catchUp()
+      store.database.exec('BEGIN')
+      try {
+        for (const { beside, cells, from, into } of rows)
+          for (const page of pagesOf(fileOf(beside), from)) {
+            const copied = cells === undefined ? page : page.map(cells)
+            await query(
+              into,
+              (copied[0] ?? []).map((_, at) => copied.map((row) => row[at])),
+            )
+          }
+        const moved: Record<string, TreeHead> = {}
+        for (const name of namesIn(move))
+          moved[name] = await appendToPostgres(move, name, { query, store })
+        if (move.last !== undefined) await query(move.last.postgres)
+        return moved as MovedHeads<Name>
+      } finally {
+        store.database.exec('ROLLBACK')
+      }
+    })
+  } finally {
+    await files.close()
   }
 }
 
 /**
- * Moves everything into an empty store; both belong to this process alone meanwhile. Rejects with the service's error where the
- * target is not empty, or the moved journals do not come to the same roots; the target is to be thrown away then.
+ * Copies what a database holds into a file that is not there yet, while no service runs. Rejects with the service's error; the
+ * file is there only when it is whole.
  */
-export async function moveStore<Name extends string>(
-  { from, to }: { readonly from: Place<Name>; readonly to: Place<Name> },
-  of: {
-    readonly names: readonly Name[]
-    readonly tables: readonly MovedTable[]
-    readonly Unavailable: UnavailableError
-  },
-): Promise<Readonly<Record<Name, number>>> {
-  const { names, tables, Unavailable } = of
-  if (names.some((name) => to.journals[name].size > 0))
-    throw new Unavailable('the store to move to is not empty')
-  for (const table of tables) {
-    for (let after: PostgresCell | undefined; ; ) {
-      const rows = await from.rows(table, after)
-      if (rows.length > 0) await to.insert(table, rows)
-      if (rows.length < ROWS_PER_WRITE) break
-      after = rows.at(-1)?.[0]
+export async function moveToSqlite<Name extends string>(
+  move: StoreMove<Name>,
+  options: MoveOptions,
+): Promise<MovedHeads<Name>> {
+  const { filePath, keyRing, owner, server } = options
+  const besides = move.tables.flatMap(({ beside }) => (beside === undefined ? [] : beside.ending))
+  const { Unavailable } = move.postgres
+  for (const path of [filePath, ...besides.map((ending) => filePath + ending)])
+    if (existsSync(path)) throw new Unavailable(`${path} exists already`)
+  // Its schema is this program's, its keys are there, and it goes on from its last checkpoint.
+  const reader = { ...owner, ...server, keyRing }
+  await (await openPostgresJournalReader(move.postgres, reader)).close()
+  const databasePath = `${filePath}.moving`
+  const signed = Object.values<{ fileEnding: string }>(move.sqlite.journals)
+  // The file itself comes last: without it nothing is there.
+  const endings = [...signed.map(({ fileEnding }) => fileEnding), ...besides, '']
+  const clear = (): void => {
+    for (const ending of [...endings, '.lock'])
+      for (const end of ['', '-wal', '-shm']) rmSync(databasePath + ending + end, { force: true })
+  }
+  try {
+    const moved = await inMove(move, options, async (query) => {
+      clear()
+      const files = openFiles(move, { keyRing, owner: { ...owner, databasePath } })
+      try {
+        return await fillFiles(move, { files, query })
+      } finally {
+        await files.close()
+      }
+    })
+    // An empty journal has signed nothing.
+    for (const ending of endings.filter((each) => existsSync(databasePath + each)))
+      renameSync(databasePath + ending, filePath + ending)
+    return moved
+  } finally {
+    clear()
+  }
+}
+
+async function fillFiles<Name extends string>(
+  move: StoreMove<Name>,
+  of: { readonly files: ReturnType<typeof openFiles<Name>>; readonly query: PostgresQuery },
+): Promise<MovedHeads<Name>> {
+  const { files, query } = of
+  const { fileOf, store } = files
+  for (const { beside, from, into } of await rowsOf(move, {
+    query,
+    fileOf,
+    direction: 'toSqlite',
+  })) {
+    const file = fileOf(beside)
+    const insert = file.prepare(into)
+    for await (const page of fetched(query, from)) {
+      file.exec('BEGIN IMMEDIATE')
+      for (const row of page) insert.run(...row.map(toSqlite))
+      file.exec('COMMIT')
     }
   }
-  const moved = {} as Record<Name, number>
-  for (const name of names) {
-    const [source, target] = [from.journals[name], to.journals[name]]
-    while (target.size < source.size) {
-      const entries = await from.entries(name, target.size)
-      if (entries.length === 0) break
-      await to.append(name, entries)
-    }
-    if (Buffer.compare(source.rootHash(), target.rootHash()) !== 0)
-      throw new Unavailable(`the journal ${name} did not come to the same root`)
-    moved[name] = target.size
-  }
-  return moved
+  const moved: Record<string, TreeHead> = {}
+  for (const name of namesIn(move)) moved[name] = await appendToSqlite(move, name, { query, store })
+  if (move.last !== undefined) store.database.exec(move.last.sqlite)
+  return moved as MovedHeads<Name>
 }

@@ -11,7 +11,8 @@
  *   return journals.notes.append(leafHash(Buffer.from('first')), ['first'])
  * }) // 0, on the disk
  */
-export { type MovedTable, moveStore, postgresPlace, sqlitePlace } from './move-store.ts'
+export { type MoveOptions, moveToPostgres, moveToSqlite } from './move-store.ts'
+export type { StoreMove } from './moved-rows.ts'
 export { acceptPostgresBackup } from './postgres-backup.ts'
 export {
   PostgresConnection,

@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
+import { pause, systemClock } from './clock.ts'
 import { Secret } from './secret.ts'
 
 /** What the documentation says about a field beyond its zod description. */
@@ -130,6 +131,20 @@ const CHECKPOINT_KEY_TEXT = `an Ed25519 seed: ${CHECKPOINT_SEED_BYTES} bytes in 
 const isCheckpointKey = (text: string): boolean =>
   strictBase64(text)?.length === CHECKPOINT_SEED_BYTES
 
+/** PostgreSQL in place of a file. */
+export const databaseUrlField = () =>
+  withFieldMeta(
+    z
+      .string()
+      .regex(/^postgres(?:ql)?:\/\/[^\s/?]+\/[^\s/?]+/, DATABASE_URL_TEXT)
+      .transform((text) => new Secret(text)),
+    { expected: DATABASE_URL_TEXT, isSecret: true },
+  )
+    .optional()
+    .describe(
+      'PostgreSQL instead of the file: postgres://user:password@host:port/database, several hosts by commas.',
+    )
+
 /** Where a service keeps what must last, for its own `z.object`; `storeConfigFault` finds what is missing between them. */
 export function storeConfigFields(of: {
   readonly databasePath: string
@@ -142,17 +157,7 @@ export function storeConfigFields(of: {
       .describe(
         `${of.description} With DATABASE_URL only this process’s last signed checkpoints are kept beside it.`,
       ),
-    DATABASE_URL: withFieldMeta(
-      z
-        .string()
-        .regex(/^postgres(?:ql)?:\/\/[^\s/?]+\/[^\s/?]+/, DATABASE_URL_TEXT)
-        .transform((text) => new Secret(text)),
-      { expected: DATABASE_URL_TEXT, isSecret: true },
-    )
-      .optional()
-      .describe(
-        'PostgreSQL instead of the file: postgres://user:password@host:port/database, several hosts by commas.',
-      ),
+    DATABASE_URL: databaseUrlField(),
     CHECKPOINT_KEY: withFieldMeta(
       z
         .string()
@@ -175,6 +180,12 @@ export function storeConfigFault(config: {
   if (config.DATABASE_URL === undefined || config.CHECKPOINT_KEY !== undefined) return undefined
   return { path: ['CHECKPOINT_KEY'], message: `${CHECKPOINT_KEY_TEXT}, with DATABASE_URL` }
 }
+
+/** How a store reaches the server of DATABASE_URL. Retries wait in real time, whatever clock a test brings. */
+export const serverOf = (url: Secret) => ({
+  url: url.reveal(),
+  pause: (ms: number): Promise<void> => pause(systemClock, ms),
+})
 
 /** The Ed25519 seed in `CHECKPOINT_KEY`, 32 bytes; undefined if the store makes its own. */
 export function checkpointSeedOf({

@@ -16,6 +16,7 @@ export {
   httpUrlField,
   integerField,
   secretField,
+  serverOf,
   serviceNameField,
   sharedConfigFields,
   storeConfigFault,

@@ -2,14 +2,7 @@
 // what an operator does to a store, on either.
 import type { KeyRing } from '@tallystick/hashchain'
 import { checkpointOrigin, type StoreOwner } from '@tallystick/journal-store'
-import type { PostgresOptions } from '@tallystick/journal-store/postgres'
-import {
-  type Clock,
-  checkpointSeedOf,
-  pause,
-  type Secret,
-  systemClock,
-} from '@tallystick/service-kit'
+import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import { type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
@@ -43,12 +36,6 @@ const ownerOf = (config: StoreConfig): StoreOwner => ({
   databasePath: config.DATABASE_PATH,
   checkpointSeed: loadCheckpointSeed(config.DATABASE_PATH, checkpointSeedOf(config)),
   origin: checkpointOrigin(config.BASE_URL, config.SERVICE_NAME),
-})
-
-/** How to reach the server. Retries wait in real time, whatever clock a test brings. */
-const serverOf = (url: Secret): Omit<PostgresOptions, 'Unavailable'> => ({
-  url: url.reveal(),
-  pause: (ms) => pause(systemClock, ms),
 })
 
 /** The engine behind a connection string: who keeps a file loads no driver. */
@@ -147,15 +134,16 @@ export async function readAuditRows(
 }
 
 /**
- * Moves the records of the file into the empty database, or those of the database into a new file. Returns how many entries each
- * journal has. Rejects with RecordStoreUnavailable.
+ * Moves the records of the file into the empty database, or those of the database into a new file; returns the journals' heads.
+ * Rejects with RecordStoreUnavailable.
  */
 export async function moveStores(
   config: StoreConfig & { readonly DATABASE_URL: Secret },
-  toFile?: string,
+  toFile: string | undefined,
 ) {
-  const { moveRecords } = await import('./move-records.ts')
-  return moveRecords(toFile === undefined ? 'to-postgres' : 'to-file', {
+  const { moveToPostgres, moveToSqlite } = await loadPostgres()
+  const { RECORDS_MOVE } = await import('./move-records.ts')
+  return (toFile === undefined ? moveToPostgres : moveToSqlite)(RECORDS_MOVE, {
     owner: ownerOf(config),
     server: serverOf(config.DATABASE_URL),
     filePath: toFile ?? config.DATABASE_PATH,

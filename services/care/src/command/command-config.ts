@@ -1,5 +1,5 @@
-import { type Secret, storeConfigFault } from '@tallystick/service-kit'
-import { BadUsage, type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
+import { type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
+import { requireStoreConfig } from '@tallystick/service-kit/database-verbs'
 import { z } from 'zod'
 import type { StoreConfig } from '../adapters/open-stores.ts'
 import { careConfigSchema } from '../config.ts'
@@ -25,14 +25,5 @@ export function storeConfig(terminal: CommandTerminal): StoreConfig {
     'BASE_URL',
     'SERVICE_NAME',
   ])
-  const fault = storeConfigFault(config)
-  if (fault !== undefined) throw new BadUsage(`${fault.path[0]}: ${fault.message}.`)
-  return config
-}
-
-/** The database that the environment names. Throws BadUsage where it names none. */
-export function databaseUrl(terminal: CommandTerminal): Secret {
-  const { DATABASE_URL } = commandConfig(terminal, ['DATABASE_URL'])
-  if (DATABASE_URL === undefined) throw new BadUsage('DATABASE_URL names no database.')
-  return DATABASE_URL
+  return requireStoreConfig(config)
 }

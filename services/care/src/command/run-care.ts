@@ -8,7 +8,7 @@ import { AuditTrailUnavailable } from '../adapters/batched-audit-trail.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { auditVerb, tokenVerb } from './access-verbs.ts'
 import { exportVerb, verifyVerb } from './export-verbs.ts'
-import { acceptBackupVerb, backupVerb, migrateVerb, moveVerb, resealVerb } from './store-verbs.ts'
+import { acceptBackupVerb, backupVerb, recordVerbs, resealVerb } from './store-verbs.ts'
 
 /** Every verb of `care`, in the order of its help. */
 const verbs: readonly CommandVerb[] = [
@@ -19,8 +19,7 @@ const verbs: readonly CommandVerb[] = [
   backupVerb,
   acceptBackupVerb,
   resealVerb,
-  migrateVerb,
-  moveVerb,
+  ...recordVerbs,
 ]
 
 const NOTES = [

@@ -1,23 +1,17 @@
-import { existsSync } from 'node:fs'
 import { pause } from '@tallystick/service-kit'
 import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
+import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
 import { acceptStore, migrateRecords, moveStores, resealStore } from '../adapters/open-stores.ts'
 import { backupRecords } from '../adapters/record-upkeep.ts'
-import { commandConfig, databaseUrl, storeConfig } from './command-config.ts'
+import { commandConfig, storeConfig } from './command-config.ts'
 
-/** `care migrate`: makes the schema, or brings it up to date. */
-export const migrateVerb: CommandVerb = {
-  name: 'migrate',
-  usage: '',
-  summary: 'brings the schema in DATABASE_URL up to date; DATABASE_URL is its owner’s here',
-  options: {},
-  wordsMax: 0,
-  run: async ({ terminal }) => {
-    await migrateRecords(databaseUrl(terminal))
-    terminal.print('The schema of the records is up to date.')
-    return EXIT.done
-  },
-}
+/** `care migrate` and `care move`. */
+export const recordVerbs = databaseVerbs({
+  noun: 'the records',
+  readConfig: storeConfig,
+  migrate: migrateRecords,
+  move: moveStores,
+})
 
 /** `care backup`: copies the records into a new file while the service runs (S8). */
 export const backupVerb: CommandVerb = {
@@ -89,33 +83,5 @@ export const resealVerb: CommandVerb = {
     for (const keyId of retired) terminal.print(`Key ${keyId} is no longer needed.`)
     for (const keyId of needed) terminal.print(`Key ${keyId} is still needed.`)
     return broken === 0 ? EXIT.done : EXIT.failed
-  },
-}
-
-/** `care move`: moves the records to the other engine. */
-export const moveVerb: CommandVerb = {
-  name: 'move',
-  usage: 'to-postgres | to-file FILE',
-  summary:
-    'moves a stopped service’s records between DATABASE_PATH and DATABASE_URL, with equal roots',
-  options: {},
-  wordsMax: 2,
-  run: async ({ terminal, words }) => {
-    const [direction, file] = words
-    const config = { ...storeConfig(terminal), DATABASE_URL: databaseUrl(terminal) }
-    const isToFile = direction === 'to-file' && file !== undefined
-    if (!isToFile && (direction !== 'to-postgres' || file !== undefined))
-      throw new BadUsage('Say where to: to-postgres, or to-file and a new file.')
-    // A mistyped path must not pass for an empty store, nor one store be moved into another.
-    if (isToFile === existsSync(isToFile ? file : config.DATABASE_PATH))
-      throw new BadUsage(
-        isToFile ? `${file} exists already.` : 'There is no store at DATABASE_PATH.',
-      )
-    const moved = await moveStores(config, file)
-    terminal.print(
-      `${moved.user} user and ${moved.assistant} assistant versions moved, with equal roots.`,
-    )
-    terminal.print('Compare the exports of both, and start the service on the new one only.')
-    return EXIT.done
   },
 }

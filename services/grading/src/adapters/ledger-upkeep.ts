@@ -6,10 +6,11 @@ import {
   backupSqliteStore,
   type StoreOwner,
 } from '@tallystick/journal-store'
-import type { Secret } from '@tallystick/service-kit'
+import { type Secret, serverOf, systemClock } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-store.ts'
-import { serverOf } from './open-stores.ts'
+import { ledgerOwner, type StoreConfig } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
+import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 import { verifySqliteLedger } from './sqlite-verify.ts'
 
 /**
@@ -51,6 +52,26 @@ export async function migrateLedger(ownerUrl: Secret): Promise<void> {
     import('./postgres-schema.ts'),
   ])
   await migratePostgresStore(POSTGRES_LEDGER, serverOf(ownerUrl))
+}
+
+/**
+ * Moves the ledger of the file, with picks and payments, into the empty database, or that of the database into a new file;
+ * returns its head. Rejects with GradingStoreUnavailable.
+ */
+export async function moveLedger(
+  config: StoreConfig & { readonly DATABASE_URL: Secret },
+  toFile: string | undefined,
+) {
+  const [{ moveToPostgres, moveToSqlite }, { LEDGER_MOVE }] = await Promise.all([
+    import('@tallystick/journal-store/postgres'),
+    import('./move-ledger.ts'),
+  ])
+  const owner = ledgerOwner(config)
+  const server = serverOf(config.DATABASE_URL)
+  if (toFile !== undefined) return moveToSqlite(LEDGER_MOVE, { owner, server, filePath: toFile })
+  // Files what an earlier version left unfiled.
+  await openSqliteGradingStore({ ...owner, clock: systemClock }).close()
+  return moveToPostgres(LEDGER_MOVE, { owner, server, filePath: owner.databasePath })
 }
 
 type Journal = {

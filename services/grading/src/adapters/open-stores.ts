@@ -1,13 +1,6 @@
 /** Which engine keeps the ledger and the reservations: PostgreSQL where a connection string names one, else SQLite's files. */
 import { checkpointOrigin, loadCheckpointSeed, type StoreOwner } from '@tallystick/journal-store'
-import type { PostgresOptions } from '@tallystick/journal-store/postgres'
-import {
-  type Clock,
-  checkpointSeedOf,
-  pause,
-  type Secret,
-  systemClock,
-} from '@tallystick/service-kit'
+import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
 import type { ReservationStore } from '@tallystick/x402'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
@@ -31,12 +24,6 @@ export function ledgerOwner(config: StoreConfig): StoreOwner {
     origin: checkpointOrigin(BASE_URL, 'ledger'),
   }
 }
-
-/** How to reach the server. Retries wait in real time, whatever clock a test brings. */
-export const serverOf = (url: Secret): Omit<PostgresOptions, 'Unavailable'> => ({
-  url: url.reveal(),
-  pause: (ms) => pause(systemClock, ms),
-})
 
 type LedgerOpening = {
   readonly clock: Clock

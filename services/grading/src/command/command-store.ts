@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { storeConfigFault } from '@tallystick/service-kit'
 import { BadUsage, type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
+import { requireStoreConfig } from '@tallystick/service-kit/database-verbs'
 import { z } from 'zod'
 import { openLedger, type StoreConfig } from '../adapters/open-stores.ts'
 import { gradingConfigSchema } from '../config.ts'
@@ -12,10 +12,7 @@ const storeConfig = z.object({ DATABASE_PATH, DATABASE_URL, CHECKPOINT_KEY, BASE
 
 /** Reads the ledger's variables. Throws BadUsage, naming every bad one. */
 export function readStoreConfig(terminal: CommandTerminal): StoreConfig {
-  const config = readVariables(terminal, storeConfig)
-  const fault = storeConfigFault(config)
-  if (fault !== undefined) throw new BadUsage(`${fault.path[0]}: ${fault.message}.`)
-  return config
+  return requireStoreConfig(readVariables(terminal, storeConfig))
 }
 
 /**

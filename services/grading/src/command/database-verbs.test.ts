@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
@@ -159,15 +160,13 @@ describe.skipIf(postgresMissing !== undefined)(
       const { out: exported } = await grading(['export'], file)
       const { out: verified } = await grading(['verify'], file)
 
-      const moved = await grading(['move', 'postgres'], moving)
+      const moved = await grading(['move', 'to-postgres'], moving)
       expect(moved).toMatchObject({
         code: 0,
-        out: expect.stringMatching(/^93 entries moved/) as string,
+        out: expect.stringMatching(/^ledger: 93 entries moved/) as string,
       })
       expect(verified).toContain(/root ([0-9a-f]{64})/.exec(moved.out)?.[1])
-      expect((await grading(['move', 'postgres'], moving)).err).toBe(
-        'the database has a ledger already',
-      )
+      expect((await grading(['move', 'to-postgres'], moving)).err).toBe('the database is not empty')
       const database = { ...file, DATABASE_URL: ledger.url }
       expect((await grading(['export'], database)).out).toBe(exported)
       expect((await grading(['verify'], database)).out).toBe(verified)
@@ -178,19 +177,22 @@ describe.skipIf(postgresMissing !== undefined)(
       expect((await grading(['import', '-'], database, [more])).code).toBe(0)
       const { out: grown } = await grading(['export'], database)
 
-      expect((await grading(['move', 'sqlite'], moving)).err).toMatch(/grading.db exists already/)
-      const back = { ...moving, DATABASE_PATH: join(ledger.folder, 'back.db') }
-      expect((await grading(['move', 'sqlite'], back)).out).toMatch(/ entries moved, root/)
-      const backFile = { ...file, DATABASE_PATH: back.DATABASE_PATH }
+      const back = join(ledger.folder, 'back.db')
+      expect((await grading(['move', 'to-file', DATABASE_PATH], moving)).err).toMatch(
+        /grading.db exists already/,
+      )
+      expect((await grading(['move', 'to-file', back], moving)).out).toMatch(/ entries moved, root/)
+      expect(readdirSync(ledger.folder).filter((name) => name.includes('.moving'))).toEqual([])
+      const backFile = { ...file, DATABASE_PATH: back }
       expect((await grading(['export'], backFile)).out).toBe(grown)
       expect((await grading(['verify'], backFile)).out).toMatch(/^INTACT/)
       expect((await grading(['table'], backFile)).out).toBe(
         (await grading(['table'], database)).out,
       )
-      const again = openSqliteReservationStore({ databasePath: back.DATABASE_PATH, clock })
+      const again = openSqliteReservationStore({ databasePath: back, clock })
       expect(await again.open()).toEqual(open)
       again.close()
-      const found = openSqliteGradingStore({ ...owner, databasePath: back.DATABASE_PATH, clock })
+      const found = openSqliteGradingStore({ ...owner, databasePath: back, clock })
       const search = { words: ['synthetic'], limit: 5 }
       expect(await found.searchEvents(search)).toHaveLength(5)
       await found.close()

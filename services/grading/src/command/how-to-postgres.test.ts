@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
 import { afterAll, expect, test } from 'vitest'
@@ -53,6 +54,8 @@ const environment = () => ({
   CARE_URL: url('care_app'),
   GRADING_URL: url('grading_app'),
   CHECKPOINT_KEY: Buffer.alloc(32, 5).toString('base64'),
+  // What care's stored file is sealed under.
+  SEAL_KEYS: `key-1:${Buffer.alloc(32, '1').toString('base64')}`,
   DATABASE_PATH: join(folder, 'grading.db'),
   DATA: place('data'),
   ARCHIVE: place('archive'),
@@ -149,14 +152,18 @@ test.skipIf(reason !== undefined)(
       pg_ctl -D "$DATA" -w -l "$DATA.log" -o "${options}" start >/dev/null
       createdb -h ${serverFolder} -U postgres tallystick`)
     const blocks = blocksOf(readFileSync(DOCUMENT, 'utf8'))
-    const [setUp, standby, move, back, backUp, name, restore, verify, accept, ...others] =
+    const [setUp, standby, move, back, care, backUp, name, restore, verify, accept, ...others] =
       blocks.map((block) => () => run(block))
     if (accept === undefined || others.length > 0) throw new Error('the how-to has other blocks')
     setUp?.()
     standby?.()
     for (const event of ['one', 'two', 'three']) await importUpload(event)
-    expect(move?.()).toMatch(/3 entries moved, root [0-9a-f]{64}\.\nINTACT: 3/)
+    expect(move?.()).toMatch(/3 entries moved, root [0-9a-f]{64}\.\n[^]*INTACT: 3/)
     expect(back?.()).toMatch(/3 entries moved[^]*INTACT: 3/)
+    const records = readFileSync(join(root, 'services/care/src/adapters/stored/care.db.gz'))
+    writeFileSync(join(folder, 'care.db'), gunzipSync(records))
+    run({ isServer: false, script: 'DATABASE_PATH=care.db care accept-backup' })
+    expect(care?.()).toMatch(/user: \d+ entries moved[^]*assistant: \d+ entries moved/)
     const database = { DATABASE_URL: url('grading_app') }
     backUp?.()
     await importUpload('four', database)

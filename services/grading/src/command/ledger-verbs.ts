@@ -10,11 +10,18 @@ import {
   EXIT,
   type ExitCode,
 } from '@tallystick/service-kit/command'
-import { type AcceptedLedger, acceptBackup, backupGrading } from '../adapters/ledger-upkeep.ts'
+import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
+import {
+  type AcceptedLedger,
+  acceptBackup,
+  backupGrading,
+  migrateLedger,
+  moveLedger,
+} from '../adapters/ledger-upkeep.ts'
 import { ledgerOwner } from '../adapters/open-stores.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
 import { exportLines, verifyExport } from '../domain/ledger-export.ts'
-import { existingLedger, withLedger } from './command-store.ts'
+import { existingLedger, readStoreConfig, withLedger } from './command-store.ts'
 
 function printBroken(
   terminal: CommandTerminal,
@@ -133,3 +140,11 @@ export const acceptBackupVerb: CommandVerb = {
     return EXIT.done
   },
 }
+
+/** `grading migrate` and `grading move`. */
+export const ledgerDatabaseVerbs = databaseVerbs({
+  noun: 'the ledger',
+  readConfig: readStoreConfig,
+  migrate: migrateLedger,
+  move: moveLedger,
+})

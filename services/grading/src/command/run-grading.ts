@@ -6,9 +6,14 @@ import {
 } from '@tallystick/service-kit/command'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { auditVerb } from './audit-verb.ts'
-import { migrateVerb, moveVerb } from './database-verbs.ts'
 import { importVerb, seedVerb } from './import-verb.ts'
-import { acceptBackupVerb, backupVerb, exportVerb, verifyVerb } from './ledger-verbs.ts'
+import {
+  acceptBackupVerb,
+  backupVerb,
+  exportVerb,
+  ledgerDatabaseVerbs,
+  verifyVerb,
+} from './ledger-verbs.ts'
 import { tableVerb } from './table-verb.ts'
 import { tokenVerb } from './token-verb.ts'
 
@@ -23,8 +28,7 @@ const verbs: readonly CommandVerb[] = [
   tokenVerb,
   backupVerb,
   acceptBackupVerb,
-  migrateVerb,
-  moveVerb,
+  ...ledgerDatabaseVerbs,
 ]
 
 const NOTES = [

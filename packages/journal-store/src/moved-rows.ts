@@ -1,0 +1,137 @@
+/** What a move reads and writes: rows of a store's own tables, in pages, from one engine's statement into the other's. */
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { PostgresQuery } from './postgres-connection.ts'
+import type { PostgresCell } from './postgres-group.ts'
+import type { PostgresStoreKind } from './postgres-store-kind.ts'
+import { prepareQuery, type SqliteFileKind } from './sqlite-database.ts'
+import type { SqliteStoreKind } from './sqlite-store-kind.ts'
+
+/** Entries or rows in one read and one write. */
+const ROWS_PER_WRITE = 1_000
+
+type Cells = readonly PostgresCell[]
+
+/** A file beside the store's, on SQLite alone. */
+export type FileBeside = { readonly ending: string; readonly kind: SqliteFileKind }
+
+/** A table that PostgreSQL has with all columns of SQLite's. */
+type MovedTable = {
+  readonly table: string
+  /** How PostgreSQL knows the order in which SQLite has its rows, where that matters. */
+  readonly order?: string
+  readonly beside?: FileBeside
+}
+
+/** Rows that are not the same on both engines. */
+type MovedRows = {
+  readonly from: string
+  /** Its values are the columns as arrays on PostgreSQL, the cells of one row on SQLite. */
+  readonly into: string
+  readonly cells?: (row: Cells) => Cells
+  readonly beside?: FileBeside
+}
+
+/** What there is to move; rows of the service's own come before the entries, in this order. */
+export type StoreMove<Name extends string> = {
+  readonly sqlite: SqliteStoreKind<Name>
+  readonly postgres: PostgresStoreKind<Name>
+  readonly tables: readonly MovedTable[]
+  readonly toPostgres?: readonly MovedRows[]
+  readonly toSqlite?: readonly MovedRows[]
+  /** What is counted from the moved rows, behind everything. */
+  readonly last?: { readonly postgres: string; readonly sqlite: string }
+}
+
+/** Text is bytes on PostgreSQL where no collation may touch it. */
+export const toBytes = (cell: PostgresCell): PostgresCell =>
+  typeof cell === 'string' ? Buffer.from(cell) : cell
+export const toSqlite = (cell: unknown): SQLInputValue =>
+  typeof cell === 'boolean' ? Number(cell) : (cell as SQLInputValue)
+
+/** Rows of a statement on SQLite. */
+export function* pagesOf(database: DatabaseSync, sql: string): Generator<readonly Cells[]> {
+  const statement = database.prepare(sql)
+  statement.setReturnArrays(true)
+  let page: Cells[] = []
+  for (const row of statement.iterate()) {
+    page.push(row as unknown as Cells)
+    if (page.length < ROWS_PER_WRITE) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}
+
+let cursors = 0
+
+/** Rows of a statement on PostgreSQL, within a transaction. */
+export async function* fetched(
+  query: PostgresQuery,
+  sql: string,
+): AsyncGenerator<readonly Cells[]> {
+  // A name of its own: the statement is prepared once, for the columns of one cursor.
+  const cursor = `moved_${(cursors += 1)}`
+  await query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`)
+  for (;;) {
+    const rows = await query<Record<string, PostgresCell>>(`FETCH ${ROWS_PER_WRITE} FROM ${cursor}`)
+    if (rows.length > 0) yield rows.map((row) => Object.values(row))
+    if (rows.length < ROWS_PER_WRITE) break
+  }
+  await query(`CLOSE ${cursor}`)
+}
+
+type Column = { readonly name: string; readonly type: string }
+
+/** The columns of a table of SQLite, with PostgreSQL's types. */
+async function columnsOf(
+  query: PostgresQuery,
+  database: DatabaseSync,
+  [schema, table]: readonly [schema: string, table: string],
+): Promise<readonly Column[]> {
+  const typed = await query<Column>(
+    `SELECT attname::text AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
+      WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
+    [`${schema}.${table}`],
+  )
+  const names = prepareQuery<readonly [string]>(database, 'SELECT name FROM pragma_table_info(?)')
+  return names.all(table).map(([name]) => {
+    const found = typed.find((column) => column.name === name)
+    if (found === undefined) throw new Error(`PostgreSQL has no ${table}.${name}`)
+    return found
+  })
+}
+
+/** Its rows may be there already: who opens a store registers the active key. */
+const KEYS = 'seal_keys'
+
+/** All rows of a store's own, in the direction of its move. */
+export async function rowsOf<Name extends string>(
+  move: StoreMove<Name>,
+  of: {
+    readonly query: PostgresQuery
+    readonly fileOf: (beside: FileBeside | undefined) => DatabaseSync
+    readonly direction: 'toPostgres' | 'toSqlite'
+  },
+): Promise<readonly MovedRows[]> {
+  const { schema, seal } = move.postgres
+  const keys: readonly MovedTable[] = seal === undefined ? [] : [{ table: KEYS }]
+  const copied: MovedRows[] = []
+  for (const { beside, order, table } of [...move.tables, ...keys]) {
+    const columns = await columnsOf(of.query, of.fileOf(beside), [schema, table])
+    const names = columns.map(({ name }) => name).join(', ')
+    const rows =
+      of.direction === 'toPostgres'
+        ? {
+            from: `SELECT ${names} FROM ${table} ORDER BY rowid`,
+            into: `INSERT INTO ${schema}.${table} (${names}) SELECT * FROM unnest(${columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')})${table === KEYS ? ' ON CONFLICT DO NOTHING' : ''}`,
+            cells: (row: Cells) =>
+              row.map((cell, at) => (columns[at]?.type === 'bytea' ? toBytes(cell) : cell)),
+          }
+        : {
+            from: `SELECT ${names} FROM ${schema}.${table}${order === undefined ? '' : ` ORDER BY ${order}`}`,
+            into: `INSERT ${table === KEYS ? 'OR IGNORE ' : ''}INTO ${table} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
+          }
+    copied.push(beside === undefined ? rows : { ...rows, beside })
+  }
+  return [...copied, ...(move[of.direction] ?? [])]
+}

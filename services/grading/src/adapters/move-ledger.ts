@@ -1,0 +1,64 @@
+/**
+ * What a ledger is beside its entries, for a move between the engines: picks, payments, the secret behind payer tags, and what
+ * is counted from entries. No text is hashed and no event counted anew, so that head, exports and truth table stay the same.
+ */
+import type { StoreMove } from '@tallystick/journal-store/postgres'
+import { FILE_EVENTS, filedText } from './postgres-events.ts'
+import { POSTGRES_LEDGER } from './postgres-schema.ts'
+import { FILE_WORDS, LEDGER, RESERVATIONS } from './sqlite-database.ts'
+
+const SECRET = "name = 'payer_secret'"
+
+export const LEDGER_MOVE: StoreMove<'ledger'> = {
+  sqlite: LEDGER,
+  postgres: POSTGRES_LEDGER,
+  tables: [
+    { table: 'picks' },
+    { table: 'payloads' },
+    {
+      table: 'reservations',
+      order: 'serial',
+      beside: { ending: '.payments', kind: RESERVATIONS },
+    },
+  ],
+  toPostgres: [
+    {
+      from: `SELECT value FROM meta WHERE ${SECRET}`,
+      into: `UPDATE grading.meta SET value = secret FROM unnest($1::text[]) AS moved (secret) WHERE ${SECRET}`,
+    },
+    {
+      from: `SELECT id, path, sport, events.start_at, words, home, away FROM events JOIN event_teams USING (id) ORDER BY id`,
+      into: FILE_EVENTS,
+      cells: ([id, path, sport, start, words, home, away]) => {
+        const filed = filedText(String(sport), String(words))
+        return [id, path, sport, start, words, filed, home, away].map((cell) => cell ?? null)
+      },
+    },
+    {
+      from: 'SELECT key, cell FROM truth',
+      into: 'INSERT INTO grading.truth (key, cell, as_of) SELECT *, 0 FROM unnest($1::text[], $2::text[])',
+    },
+  ],
+  toSqlite: [
+    {
+      from: `SELECT value FROM grading.meta WHERE ${SECRET}`,
+      into: "INSERT INTO meta (name, value) VALUES ('payer_secret', ?)",
+    },
+    {
+      from: 'SELECT id, path, sport, start_at, words FROM grading.events ORDER BY id',
+      into: 'INSERT INTO events (id, path, sport, start_at, words) VALUES (?, ?, ?, ?, ?)',
+    },
+    {
+      from: 'SELECT id, home, away, start_at FROM grading.events ORDER BY id',
+      into: 'INSERT INTO event_teams (id, home, away, start_at) VALUES (?, ?, ?, ?)',
+    },
+    {
+      from: 'SELECT key, cell FROM grading.truth WHERE cell IS NOT NULL',
+      into: 'INSERT INTO truth (key, cell) VALUES (?, ?)',
+    },
+  ],
+  last: {
+    postgres: 'UPDATE grading.truth SET as_of = size FROM grading.journals',
+    sqlite: FILE_WORDS,
+  },
+}
