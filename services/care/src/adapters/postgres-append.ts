@@ -1,8 +1,6 @@
 // The writing half of the store on PostgreSQL. What the writes of a group need is read in one go by the first of them, under
 // the lock of the journals' heads; each is then decided in memory, and what they changed is sent in one go (C14).
-import type { BodySeal } from '@tallystick/journal-store'
 import type { PostgresJournalStore, PostgresTransaction } from '@tallystick/journal-store/postgres'
-import type { Clock } from '@tallystick/service-kit'
 import type { CareRecord, NewRecord } from '../domain/care-record.ts'
 import { requireStorable } from '../domain/journal-entry.ts'
 import type { AppendOutcome, RequestKey } from '../domain/record-store.ts'
@@ -21,6 +19,7 @@ import {
   type VersionColumns,
 } from './postgres-rows.ts'
 import {
+  type AppendOptions,
   FORGOTTEN_PER_COMMIT,
   macHashOf,
   makeVersion,
@@ -72,11 +71,6 @@ const FORGET = `DELETE FROM care.requests WHERE mac_hash IN
 
 const nameOf = ({ patient, domain }: Pick<NewRecord, 'patient' | 'domain'>): string =>
   `${patient}|${domain}`
-
-type AppendOptions = {
-  readonly seal: BodySeal
-  readonly clock: Clock
-}
 
 /** Writes records, and remembers the signed requests that made them. */
 export class PostgresAppender {

@@ -1,14 +1,17 @@
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
-import { describe } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { describeRecordStore } from '../domain/record-store.contract.ts'
 import { describeSessionStore } from '../domain/session-store.contract.ts'
+import { describeAuditTrail } from './audit-trail.contract.ts'
+import { openPostgresAuditTrail, readPostgresAuditRows } from './postgres-audit-trail.ts'
 import { openPostgresSessionStore } from './postgres-session-store.ts'
 import {
   makeRecordDatabase,
   tamperPostgresEntry,
   useRecordServer,
 } from './postgres-store.fixture.ts'
-import { testKeyRing } from './sqlite-store.fixture.ts'
+import { makeStoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
+import { storeRecord } from './sqlite-store-samples.fixture.ts'
 
 describe.skipIf(postgresMissing !== undefined)(
   `PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
@@ -47,5 +50,58 @@ describe.skipIf(postgresMissing !== undefined)(
         },
       }
     })
+
+    describeAuditTrail('PostgreSQL', async () => {
+      const database = await makeRecordDatabase()
+      const { store } = await database.open()
+      return {
+        open: (options) => openPostgresAuditTrail({ store, ...options }),
+        stored: () => readPostgresAuditRows(store.read, { limit: 1_000 }),
+        breakRows: async () => void (await database.sql('DROP TABLE care.audit_rows')),
+        end: async () => {
+          await store.close()
+          await database.end()
+        },
+      }
+    })
+
+    it.each([
+      ['in the clear', undefined],
+      ['sealed', testKeyRing('key-1')],
+    ])(
+      'C17: the same writes, with equal chance, %s: hashes, proofs, exports and checkpoints are byte for byte the same',
+      async (_, keyRing) => {
+        const over = keyRing === undefined ? {} : { keyRing }
+        const [database, folder] = [await makeRecordDatabase(), makeStoreFolder()]
+        const texts: string[] = []
+        for (const open of [
+          async (random: () => string) => (await database.open({ ...over, random })).records,
+          async (random: () => string) => folder.open({ ...over, random }),
+        ]) {
+          let drawn = 0
+          const records = await open(() => (drawn += 1).toString(16).padStart(64, '0'))
+          // One after the other, so that both engines take them in one order; then what is sent again.
+          for (let at = 0; at < 60; at += 1)
+            await records.append(
+              storeRecord({
+                domain: `d${at % 7}`,
+                value: `${'é\u2028"🙂'.repeat(at % 5)} ${at}`,
+              }),
+            )
+          await records.append(storeRecord({ domain: 'plan', audience: 'assistant' }))
+          const lines: string[] = []
+          for await (const line of records.exportLines({ audiences: ['user', 'assistant'] }))
+            lines.push(line)
+          for (const audience of ['user', 'assistant'] as const)
+            lines.push(await records.checkpoint(audience), records.verifierKey(audience))
+          texts.push(lines.join('\n'))
+          await records.close()
+        }
+        await database.end()
+        folder.remove()
+        expect(texts[0]?.split('\n').length).toBeGreaterThan(60)
+        expect(texts[0]).toBe(texts[1])
+      },
+    )
   },
 )

@@ -8,13 +8,13 @@ import {
   type PostgresJournalStore,
   type PostgresStoreOptions,
 } from '@tallystick/journal-store/postgres'
-import type { Clock } from '@tallystick/service-kit'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { PostgresAppender } from './postgres-append.ts'
 import { createPostgresReads } from './postgres-reads.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import { postgresRows } from './postgres-rows.ts'
+import type { AppendOptions } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
 import { verifyChains } from './record-verify.ts'
 
@@ -37,11 +37,11 @@ const sourceOf = (
  * that stand beside the records.
  */
 export async function openPostgresRecordStore(
-  options: PostgresStoreOptions & { readonly clock: Clock },
+  options: PostgresStoreOptions & Omit<AppendOptions, 'seal'>,
 ): Promise<{ readonly records: RecordStore; readonly store: PostgresJournalStore<Audience> }> {
-  const { clock, keyRing } = options
+  const { clock, keyRing, random } = options
   const seal = createBodySeal(keyRing)
-  const appender = new PostgresAppender({ seal, clock })
+  const appender = new PostgresAppender({ seal, clock, random })
   const store = await openPostgresJournalStore<Audience>(POSTGRES_RECORDS, {
     ...options,
     // Sessions and their streams are this process's.

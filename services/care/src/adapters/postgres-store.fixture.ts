@@ -66,7 +66,13 @@ export async function makeRecordDatabase() {
     url,
     databasePath,
     sql: (text: string) => runSql(made.owner, text),
-    open: (over: { readonly keyRing?: KeyRing; readonly clock?: Clock } = {}) =>
+    open: (
+      over: {
+        readonly keyRing?: KeyRing
+        readonly clock?: Clock
+        readonly random?: () => string
+      } = {},
+    ) =>
       openPostgresRecordStore({
         clock: manualClock(TEST_START_MS),
         checkpointSeed: TEST_SEED,

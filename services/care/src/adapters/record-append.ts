@@ -42,17 +42,27 @@ type MadeVersion = {
   readonly body: string | Uint8Array
 }
 
+/** What writing takes. */
+export type AppendOptions = {
+  readonly seal: BodySeal
+  readonly clock: Clock
+  /** Draws what makes equal entries differ, ENTRY_RANDOM_BYTES in hex; a test that compares stores brings its own. */
+  readonly random?: (() => string) | undefined
+}
+
+const drawRandom = (): string => randomBytes(ENTRY_RANDOM_BYTES).toString('hex')
+
 /** Makes the version that follows a chain's tail. */
 export function makeVersion(
   record: NewRecord,
-  { tail, seal, clock }: { readonly tail: Tail; readonly seal: BodySeal; readonly clock: Clock },
+  { tail, seal, clock, random = drawRandom }: AppendOptions & { readonly tail: Tail },
 ): MadeVersion {
   const entry = nextEntry({
     record,
     prevHash: tail.versionHash,
     version: tail.version + 1,
     writtenAt: new Date(clock.unixMs()).toISOString(),
-    random: randomBytes(ENTRY_RANDOM_BYTES).toString('hex'),
+    random: random(),
   })
   const text = writeJournalEntry(entry)
   return {

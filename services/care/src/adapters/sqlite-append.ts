@@ -1,18 +1,13 @@
 // The writing half of the store on SQLite: what one write comes to inside its transaction. The journal store groups writes into
 // commits and answers each when it is on the disk (C14).
 import type { DatabaseSync } from 'node:sqlite'
-import {
-  type BodySeal,
-  prepareQuery,
-  type SqliteJournalStore,
-  type SqliteQuery,
-} from '@tallystick/journal-store'
-import type { Clock } from '@tallystick/service-kit'
+import { prepareQuery, type SqliteJournalStore, type SqliteQuery } from '@tallystick/journal-store'
 import type { NewRecord } from '../domain/care-record.ts'
 import { requireStorable } from '../domain/journal-entry.ts'
 import type { AppendOutcome, RequestKey } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import {
+  type AppendOptions,
   FORGOTTEN_PER_COMMIT,
   macHashOf,
   makeVersion,
@@ -24,11 +19,9 @@ import { readLeaf, readTail } from './sqlite-reads.ts'
 import type { RecordStatements } from './sqlite-statements.ts'
 import type { ChainRow } from './stored-record.ts'
 
-type AppendOptions = {
+type SqliteAppendOptions = AppendOptions & {
   readonly store: SqliteJournalStore<Audience>
   readonly statements: RecordStatements
-  readonly seal: BodySeal
-  readonly clock: Clock
 }
 
 /** [audience, leaf_index, subscribers] */
@@ -50,12 +43,12 @@ const prepareWrites = (database: DatabaseSync) => ({
 
 /** Writes records, and remembers the signed requests that made them. */
 export class SqliteAppender {
-  readonly #options: AppendOptions
+  readonly #options: SqliteAppendOptions
   readonly #requestByMac: SqliteQuery<RequestRow>
   readonly #run: ReturnType<typeof prepareWrites>
   readonly #repeated: RepeatedRequests
 
-  constructor(options: AppendOptions) {
+  constructor(options: SqliteAppendOptions) {
     const { database } = options.store
     this.#options = options
     this.#repeated = new RepeatedRequests(options.clock)

@@ -9,9 +9,9 @@ import {
   type SqliteJournalReader,
   type SqliteStoreOptions,
 } from '@tallystick/journal-store'
-import type { Clock } from '@tallystick/service-kit'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
+import type { AppendOptions } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
 import { verifyChains } from './record-verify.ts'
 import { SqliteAppender } from './sqlite-append.ts'
@@ -22,11 +22,11 @@ import { prepareStatements, sqliteRows } from './sqlite-statements.ts'
 export type SqliteRecordStoreOptions = Pick<
   SqliteStoreOptions,
   'databasePath' | 'checkpointSeed' | 'origin' | 'keyRing' | 'onProblem'
-> & {
-  readonly clock: Clock
-  /** Pages that the database may grow to; tests of a full disk set it. */
-  readonly pagesMax?: number
-}
+> &
+  Omit<AppendOptions, 'seal'> & {
+    /** Pages that the database may grow to; tests of a full disk set it. */
+    readonly pagesMax?: number
+  }
 
 const storedIn = (database: DatabaseSync, keyRing: KeyRing | undefined) => ({
   statements: prepareStatements(database),
@@ -55,7 +55,7 @@ const sourceOf = (
  * keep it from opening: it is reported as BROKEN.
  */
 export function openSqliteRecordStore(options: SqliteRecordStoreOptions): RecordStore {
-  const { clock, keyRing, pagesMax } = options
+  const { clock, keyRing, pagesMax, random } = options
   const store = openSqliteJournalStore<Audience>(RECORDS, {
     ...options,
     beforeCommit: (durability) => {
@@ -64,7 +64,7 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
   })
   if (pagesMax !== undefined) store.database.exec(`PRAGMA max_page_count = ${pagesMax}`)
   const stored = storedIn(store.database, keyRing)
-  const appender = new SqliteAppender({ store, ...stored, clock })
+  const appender = new SqliteAppender({ store, ...stored, clock, random })
   const source = sourceOf(stored, store)
   return {
     append: (record, request) => appender.append(record, request),
