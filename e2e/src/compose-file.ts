@@ -7,7 +7,8 @@ import { root } from './spawned-stack.ts'
 
 const ComposeService = z.object({
   profiles: z.array(z.string()).default([]),
-  build: z.object({ args: z.object({ SERVICE: z.string() }) }),
+  image: z.string().optional(),
+  build: z.object({ args: z.object({ SERVICE: z.string() }) }).optional(),
   read_only: z.boolean().default(false),
   cap_drop: z.array(z.string()).default([]),
   security_opt: z.array(z.string()).default([]),

@@ -3,8 +3,14 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { environmentTable } from '@tallystick/service-kit'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { facilitatorConfig } from '../../packages/facilitator/src/config.ts'
+import {
+  type PostgresServer,
+  postgresMissing,
+  runSql,
+  startPostgres,
+} from '../../packages/journal-store/src/postgres-server.fixture.ts'
 import { installableServices } from '../../scripts/install/installable-services.ts'
 import { accessConfigSchema } from '../../services/access/src/config.ts'
 import { careConfigSchema } from '../../services/care/src/config.ts'
@@ -31,10 +37,12 @@ function config(...flags: readonly string[]) {
 
 describe('docker-compose.yml', () => {
   it.skipIf(!hasCompose)(
-    'is valid with the local profile and for testnet (skipped where docker-compose is absent)',
+    'is valid with the local profile, with that of PostgreSQL, and for testnet (skipped where docker-compose is absent)',
     () => {
       const { status, stderr } = config('--env-file', 'deploy/local.env', '--profile', 'local')
       expect(status, stderr).toBe(0)
+      const postgres = config('--env-file', 'deploy/postgres.env', '--profile', 'postgres')
+      expect(postgres.status, postgres.stderr).toBe(0)
       const testnet = config('--env-file', 'deploy/testnet.env.example')
       expect(testnet.status, testnet.stderr).toBe(0)
     },
@@ -49,7 +57,7 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  it('keeps the local ledger and its facilitator under a profile', () => {
+  it('keeps the local ledger, its facilitator and PostgreSQL under a profile', () => {
     const always = services.filter(([, { profiles }]) => profiles.length === 0)
     expect(always.map(([name]) => name)).toEqual(['access', 'care', 'grading'])
   })
@@ -64,7 +72,9 @@ describe('docker-compose.yml', () => {
 
   it('builds only what can be installed', () => {
     const names = installableServices.map(({ name }) => name)
-    for (const [, service] of services) expect(names).toContain(service.build.args.SERVICE)
+    for (const [name, { build, image }] of services)
+      if (build === undefined) expect([name, image]).toEqual(['postgres', 'postgres:17-bookworm'])
+      else expect(names).toContain(build.args.SERVICE)
   })
 
   it('needs exactly the variables in the testnet example', () => {
@@ -72,6 +82,63 @@ describe('docker-compose.yml', () => {
     expect(listed).toEqual([...composeVariables(['access', 'care', 'grading'])].toSorted())
   })
 })
+
+const serverMissing =
+  postgresMissing ??
+  (process.env['DATABASE_URL'] === undefined ? undefined : 'DATABASE_URL is another’s server')
+
+describe.skipIf(serverMissing !== undefined)(
+  `the postgres profile, on a server outside containers${serverMissing === undefined ? '' : ` (skipped: ${serverMissing})`}`,
+  () => {
+    const compose = composeServices({ ...envFile('local.env'), ...envFile('postgres.env') })
+    const folder = mkdtempSync(join(tmpdir(), 'tallystick-compose-'))
+    let server: PostgresServer
+    /** What a container runs, with its environment, on this machine's server. */
+    function run(name: string, [program = '', ...words]: readonly string[]) {
+      const { socketFolder = '' } = server
+      const environment = Object.entries(compose[name]?.environment ?? {}).map(([key, value]) => [
+        key,
+        value
+          .replace('@postgres/', `@${encodeURIComponent(socketFolder)}/`)
+          .replace('/data/', `${folder}/`),
+      ])
+      const env = { PATH: process.env['PATH'], ...Object.fromEntries(environment) }
+      return spawnSync(program, words, { cwd: root, encoding: 'utf8', env })
+    }
+    beforeAll(async () => {
+      server = startPostgres()
+      const database = await server.database()
+      await runSql(database.owner, 'CREATE ROLE tallystick SUPERUSER LOGIN')
+      await runSql(database.owner, 'CREATE DATABASE tallystick OWNER tallystick')
+    })
+    afterAll(() => {
+      server.end()
+      rmSync(folder, { recursive: true, force: true })
+    })
+
+    it('its roles are made with the passwords that the services come with', async () => {
+      const { environment } = compose['postgres'] ?? {}
+      expect(environment).toMatchObject({ POSTGRES_USER: 'tallystick', POSTGRES_DB: 'tallystick' })
+      const place = ['--host', server.socketFolder ?? '', '--username', 'tallystick']
+      const file = ['--set', 'ON_ERROR_STOP=1', '--file', 'deploy/postgres-roles.sql']
+      const made = run('postgres', ['psql', ...place, ...file])
+      expect(made.status, made.stderr).toBe(0)
+      for (const name of ['care', 'grading']) {
+        const url = new URL(compose[name]?.environment['DATABASE_URL'] ?? '')
+        const password = environment?.[`${name.toUpperCase()}_DATABASE_PASSWORD`]
+        expect([url.username, url.password]).toEqual([`${name}_app`, password])
+      }
+    })
+
+    it.each(['care', 'grading'])('%s’s schema is made, and the service’s store opens', (name) => {
+      const { command = [], entrypoint = [] } = compose[`migrate-${name}`] ?? {}
+      const migrated = run(`migrate-${name}`, [...entrypoint, ...command])
+      expect(migrated.stdout, migrated.stderr).toMatch(/is up to date/)
+      const exported = run(name, [...entrypoint, 'export'])
+      expect(exported.status, exported.stderr).toBe(0)
+    })
+  },
+)
 
 describe('Dockerfile', () => {
   const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')

@@ -80,7 +80,7 @@ describe('what the containers run under the local profile, run outside them', ()
       ['ledger:50211', `127.0.0.1:${ports.consensus}`],
       ['ledger:8546', `127.0.0.1:${ports.xlayer}`],
       ['facilitator:8080', `127.0.0.1:${ports.facilitator}`],
-      ['/data', installOf(compose[name]?.build.args.SERVICE ?? '').dataFolder],
+      ['/data', installOf(compose[name]?.build?.args.SERVICE ?? '').dataFolder],
     ]
     const here = (text: string) =>
       places.reduce((value, [there, place]) => value.replace(there, place), text)
