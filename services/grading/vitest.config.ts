@@ -1,1 +1,7 @@
-export { default } from '../../vitest.package.ts'
+import { defineConfig, mergeConfig } from 'vitest/config'
+import shared from '../../vitest.package.ts'
+
+export default mergeConfig(
+  shared,
+  defineConfig({ test: { globalSetup: './src/testing/postgres-run.setup.ts' } }),
+)
