@@ -7,6 +7,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { createCompactRange, type KeyRing, type TreeHead } from '@tallystick/hashchain'
 import type { StoreOwner } from './checkpoint-file.ts'
+import { type PostgresOptions } from './connect-postgres.ts'
 import {
   type FileBeside,
   fetched,
@@ -16,11 +17,7 @@ import {
   toBytes,
   toSqlite,
 } from './moved-rows.ts'
-import {
-  PostgresConnection,
-  type PostgresOptions,
-  type PostgresQuery,
-} from './postgres-connection.ts'
+import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 import { groupJournal, sendEntries } from './postgres-group.ts'
 import { readHeads } from './postgres-heads.ts'
 import { openPostgresJournalReader } from './postgres-journal-store.ts'
@@ -30,7 +27,7 @@ import { openSqliteJournalStore, type SqliteJournalStore } from './sqlite-journa
 import type { SqliteStoreKind } from './sqlite-store-kind.ts'
 import { takePlace } from './watch-postgres.ts'
 
-export type MoveOptions = {
+type MoveOptions = {
   /** Whose checkpoints; the database's lie at its path. */
   readonly owner: StoreOwner
   readonly filePath: string
@@ -38,7 +35,7 @@ export type MoveOptions = {
   readonly keyRing?: KeyRing | undefined
 }
 
-export type MovedHeads<Name extends string> = Readonly<Record<Name, TreeHead>>
+type MovedHeads<Name extends string> = Readonly<Record<Name, TreeHead>>
 
 /** The files of a store on SQLite that is moved, and how to close them. */
 function openFiles<Name extends string>(

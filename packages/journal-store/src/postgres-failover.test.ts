@@ -8,10 +8,10 @@ import { setTimeout as pauseMs } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { leafHash, rootOf } from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { connectPostgres } from './connect-postgres.ts'
 import { appendText } from './journal-store.contract.ts'
 import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
-import { connectPostgres } from './postgres-connection.ts'
 import { openPostgresJournalStore, type PostgresJournalStore } from './postgres-journal-store.ts'
 import {
   postgresMissing,

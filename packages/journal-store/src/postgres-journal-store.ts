@@ -4,14 +4,11 @@
  */
 import type { KeyRing } from '@tallystick/hashchain'
 import type { CheckpointFile, StoreOwner } from './checkpoint-file.ts'
+import { type PostgresOptions } from './connect-postgres.ts'
 import { openGroupCommit } from './group-commit.ts'
 import type { Awaitable, Durability, Journal, JournalStore } from './journal-store.ts'
 import { PostgresAppender, type PostgresHead } from './postgres-appender.ts'
-import {
-  PostgresConnection,
-  type PostgresOptions,
-  type PostgresQuery,
-} from './postgres-connection.ts'
+import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 import type { PostgresCell, PostgresTransaction } from './postgres-group.ts'
 import {
   committedJournal,

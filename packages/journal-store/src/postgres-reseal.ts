@@ -3,7 +3,8 @@
  * that does so may put another body into a row and nothing else, so that no hash changes.
  */
 import type { KeyRing } from '@tallystick/hashchain'
-import { PostgresConnection, type PostgresOptions } from './postgres-connection.ts'
+import { type PostgresOptions } from './connect-postgres.ts'
+import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresSource } from './postgres-heads.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 import { type ResealOutcome, ROWS_PER_COMMIT } from './reseal.ts'

@@ -4,8 +4,8 @@
  * tells of whoever drops the triggers. Where bodies are sealed, one more role may put another body into a row, and nothing else.
  */
 import type { CheckpointNames } from './checkpoint-file.ts'
+import { connectPostgres, type PostgresOptions } from './connect-postgres.ts'
 import { messageOf, type UnavailableError } from './journal-store.ts'
-import { connectPostgres, type PostgresOptions } from './postgres-connection.ts'
 import type { SealedColumn, SealKind } from './sealed-bodies.ts'
 
 /** A journal's table: `at bigint` from 0, `leaf_hash bytea`, and the columns of its cells. */

@@ -11,14 +11,12 @@
  *   return journals.notes.append(leafHash(Buffer.from('first')), ['first'])
  * }) // 0, on the disk
  */
-export { type MoveOptions, moveToPostgres, moveToSqlite } from './move-store.ts'
+
+export { type PostgresOptions } from './connect-postgres.ts'
+export { moveToPostgres, moveToSqlite } from './move-store.ts'
 export type { StoreMove } from './moved-rows.ts'
 export { acceptPostgresBackup } from './postgres-backup.ts'
-export {
-  PostgresConnection,
-  type PostgresOptions,
-  type PostgresQuery,
-} from './postgres-connection.ts'
+export { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 export type { PostgresTransaction } from './postgres-group.ts'
 export { readHeads } from './postgres-heads.ts'
 export {

@@ -3,11 +3,8 @@
  * connection keeps the place of a service that is one process.
  */
 import type { Client } from 'pg'
-import {
-  PostgresConnection,
-  type PostgresOptions,
-  type PostgresQuery,
-} from './postgres-connection.ts'
+import { type PostgresOptions } from './connect-postgres.ts'
+import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 
 /** A notification may be lost with its connection: one looks so often all the same, milliseconds. */
 const LOOK_MS = 250

@@ -35,8 +35,8 @@ type TrailPlace = {
   end(): Promise<void>
 }
 
-const withoutSequence = (rows: readonly KeptAuditRow[]) =>
-  rows.map(({ sequence: _, ...row }) => row)
+/** A row as it is kept, under whatever number. */
+const kept = (row: AuditRow) => ({ ...row, sequence: expect.any(Number) as number })
 
 export function describeAuditTrail(name: string, start: () => Promise<TrailPlace>): void {
   describe(`audit rows (care.md, C15): ${name}`, () => {
@@ -63,7 +63,7 @@ export function describeAuditTrail(name: string, start: () => Promise<TrailPlace
     it('an accepted row is stored when it resolves, with its URI; the newest comes first', async () => {
       await Promise.all([trail.add(accepted), trail.add({ ...accepted, uri: 'care://ann/sleep' })])
       const rows = await place.stored()
-      expect(withoutSequence(rows)).toEqual([{ ...accepted, uri: 'care://ann/sleep' }, accepted])
+      expect(rows).toEqual([kept({ ...accepted, uri: 'care://ann/sleep' }), kept(accepted)])
       expect(rows[0]?.sequence).toBeGreaterThan(rows[1]?.sequence ?? Infinity)
     })
 
@@ -71,14 +71,14 @@ export function describeAuditTrail(name: string, start: () => Promise<TrailPlace
       await trail.add(refused)
       expect(await place.stored()).toEqual([])
       clock.advanceMs(REFUSAL_FLUSH_MS)
-      await expect.poll(async () => withoutSequence(await place.stored())).toEqual([refused])
+      await expect.poll(() => place.stored()).toEqual([kept(refused)])
       expect(clock.pendingCount()).toBe(0)
     })
 
     it('refusal rows go along with the next accepted one, in order', async () => {
       await trail.add(refused)
       await trail.add(accepted)
-      expect(withoutSequence(await place.stored())).toEqual([accepted, refused])
+      expect(await place.stored()).toEqual([kept(accepted), kept(refused)])
       expect(clock.pendingCount()).toBe(0)
     })
 
@@ -88,8 +88,8 @@ export function describeAuditTrail(name: string, start: () => Promise<TrailPlace
         await trail.add({ ...refused, actor: `writer-${count}` })
       const rows = await trail.read({ limit: 1_000 })
       expect(rows.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1)
-      const kept = rows.filter(({ outcome }) => outcome === 'rejected')
-      expect(kept.map(({ actor }) => actor)).toEqual(
+      const refusals = rows.filter(({ outcome }) => outcome === 'rejected')
+      expect(refusals.map(({ actor }) => actor)).toEqual(
         Array.from({ length: 10 }, (_, back) => `writer-${599 - back}`),
       )
     })

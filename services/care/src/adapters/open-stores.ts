@@ -40,14 +40,14 @@ const ownerOf = (config: StoreConfig): StoreOwner => ({
 
 /** The engine behind a connection string: who keeps a file loads no driver. */
 const loadPostgres = async () => {
-  const [engine, { POSTGRES_RECORDS }, records, sessions, audit] = await Promise.all([
+  const [engine, schema, records, sessions, audit] = await Promise.all([
     import('@tallystick/journal-store/postgres'),
     import('./postgres-record-database.ts'),
     import('./postgres-record-store.ts'),
     import('./postgres-session-store.ts'),
     import('./postgres-audit-trail.ts'),
   ])
-  return { ...engine, ...records, ...sessions, ...audit, POSTGRES_RECORDS }
+  return { ...engine, ...schema, ...records, ...sessions, ...audit }
 }
 
 type Opening = {
@@ -141,8 +141,7 @@ export async function moveStores(
   config: StoreConfig & { readonly DATABASE_URL: Secret },
   toFile: string | undefined,
 ) {
-  const { moveToPostgres, moveToSqlite } = await loadPostgres()
-  const { RECORDS_MOVE } = await import('./move-records.ts')
+  const { moveToPostgres, moveToSqlite, RECORDS_MOVE } = await loadPostgres()
   return (toFile === undefined ? moveToPostgres : moveToSqlite)(RECORDS_MOVE, {
     owner: ownerOf(config),
     server: serverOf(config.DATABASE_URL),

@@ -1,6 +1,10 @@
 // The schema that holds the records on PostgreSQL: the journals of sqlite-record-database.ts, in the same columns. Text that is
 // hashed, and text that others send, is kept as bytes: no collation touches it, and it may hold a NUL.
-import type { PostgresJournalTable, PostgresStoreKind } from '@tallystick/journal-store/postgres'
+import type {
+  PostgresJournalTable,
+  PostgresStoreKind,
+  StoreMove,
+} from '@tallystick/journal-store/postgres'
 import type { Audience } from '../wire/records.ts'
 import { RECORDS, VERSION_TABLES } from './sqlite-record-database.ts'
 import { slotTextOfCells } from './stored-record.ts'
@@ -113,3 +117,12 @@ export const POSTGRES_RECORDS = {
   acceptCommand: RECORDS.acceptCommand,
   seal: { ...RECORDS.seal, role: 'care_reseal' },
 } as const satisfies PostgresStoreKind<Audience>
+
+/**
+ * What moves between the engines. Sessions do not, since clients open new ones; audit rows stay where they were written.
+ */
+export const RECORDS_MOVE: StoreMove<Audience> = {
+  sqlite: RECORDS,
+  postgres: POSTGRES_RECORDS,
+  tables: [{ table: 'chains' }, { table: 'requests' }],
+}
