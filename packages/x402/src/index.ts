@@ -15,7 +15,7 @@ export {
   encodePaymentResponse,
   type PaymentHeaders,
 } from './gate/payment-headers.ts'
-export { describeCall, type JsonSchema, type ResourceDiscovery } from './gate/resource-discovery.ts'
+export { describeCall, type JsonSchema } from './gate/resource-discovery.ts'
 export { fetchJson } from './http-json.ts'
 export type { PaymentRequirement, Settlement, VerifiedPayment } from './payment.ts'
 export { createReceiptIssuer, type ReceiptIssuer } from './receipts/receipt-issuer.ts'
@@ -24,7 +24,10 @@ export {
   type StatementVerdict,
   type UnprovenReason,
 } from './receipts/receipt-verifier.ts'
-export type { OfferStatement, ReceiptStatement } from './receipts/signed-statement.ts'
+export type {
+  OfferStatement,
+  ReceiptStatement,
+} from './receipts/signed-statement.ts'
 export { createMemoryReservationStore } from './reservations/memory-reservation-store.ts'
 export {
   payerKeyOf,

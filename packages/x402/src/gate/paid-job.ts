@@ -10,6 +10,10 @@ export type PaidJob<Prepared, Answer, Declined> = {
   readonly requestId?: string | undefined
   /** Who waits while this payment is unresolved. */
   readonly subject: string
+  /** Who sends the request, as far as its transport knows: an address. Wrong guesses lock out nobody else (X7). */
+  readonly sender?: string | undefined
+  /** Work that takes seconds: of one payer's, one at a time is prepared (X16). */
+  readonly isHeavy?: true | undefined
   /**
    * `true` keeps the answer for its payer (X9, G4). While the payment is unresolved, another one from that payer with the
    * same fingerprint or key is pending. Once it is answered, the next one gets that answer, unsettled: with the same key
@@ -36,6 +40,11 @@ export type PaidJob<Prepared, Answer, Declined> = {
   mayHonour(payment: VerifiedPayment): Promise<boolean>
   /** Runs once after settlement; if it throws, it is retried in the background until it succeeds. */
   fulfil(prepared: Prepared, settled: SettledPayment): Promise<Answer>
+  /**
+   * The answer as it is sent. With it, a gate that signs receipts also signs the SHA-256 of this text for the payer, beside
+   * the receipt (X18).
+   */
+  answerText?(answer: Answer): string
 }
 
 export type Preparation<Prepared, Declined> =

@@ -28,7 +28,12 @@ async function untilIdle(): Promise<void> {
 }
 
 /** A gate whose facilitator settles when the test lets it, and takes the money from the one payer. */
-function line(options: { readonly balance: bigint; readonly limits?: Partial<GateLimits> }) {
+function line(options: {
+  readonly balance: bigint
+  readonly limits?: Partial<GateLimits>
+  /** What preparing waits for. */
+  readonly working?: () => Promise<void>
+}) {
   const clock = manualClock(EVM_NOW_SECONDS * 1_000)
   const chain = new EvmStandIn()
   chain.balance = options.balance
@@ -51,7 +56,7 @@ function line(options: { readonly balance: bigint; readonly limits?: Partial<Gat
     limits: options.limits ?? {},
   })
   let under = 0
-  const buy = async (index: number) => {
+  const buy = async (index: number, isHeavy?: true) => {
     const payload = await payCent()
     const paymentSignature = encodeHeader({
       x402Version: 2,
@@ -61,7 +66,9 @@ function line(options: { readonly balance: bigint; readonly limits?: Partial<Gat
     const outcome = await gate.pay({ paymentSignature }, terms, {
       fingerprint: `call ${index}`,
       subject: `call ${index}`,
+      isHeavy,
       async prepare() {
+        await options.working?.()
         runs.prepared += 1
         under += 1
         runs.preparedAtOnce = Math.max(runs.preparedAtOnce, under)
@@ -90,7 +97,7 @@ const numbers = (count: number) => Array.from({ length: count }, (_, index) => i
 
 test('X16: at most 4 payments of one payer are in preparation at once, and all are served', async () => {
   const { buy, runs, settleAll } = line({ balance: 100n * CENT })
-  const buying = Promise.all(numbers(20).map(buy))
+  const buying = Promise.all(numbers(20).map((index) => buy(index)))
   await untilIdle()
   expect(runs).toMatchObject({ prepared: 4, settled: 0 })
   await settleAll()
@@ -100,7 +107,7 @@ test('X16: at most 4 payments of one payer are in preparation at once, and all a
 
 test('X16: work is prepared only for what the balance covers beside the payments before it', async () => {
   const { buy, runs, settleAll } = line({ balance: 2n * CENT })
-  const buying = Promise.all(numbers(50).map(buy))
+  const buying = Promise.all(numbers(50).map((index) => buy(index)))
   await untilIdle()
   expect(runs.prepared).toBe(2)
   await settleAll()
@@ -108,6 +115,29 @@ test('X16: work is prepared only for what the balance covers beside the payments
   expect(outcomes.filter((kind) => kind === 'paid')).toHaveLength(2)
   expect(outcomes.filter((kind) => kind === 'insufficient_funds')).toHaveLength(48)
   expect(runs).toMatchObject({ prepared: 2, settled: 2 })
+})
+
+test('X16: of heavy work one is prepared at a time for one payer, and light work goes past it', async () => {
+  const working: (() => void)[] = []
+  const { buy, runs, settleAll } = line({
+    balance: 100n * CENT,
+    working: () => new Promise((resolve) => void working.push(resolve)),
+  })
+  const heavy = (index: number) => buy(index, true)
+  const buying = Promise.all([heavy(0), heavy(1), buy(2), heavy(3)])
+  await untilIdle()
+  // One heavy, one light.
+  expect(working).toHaveLength(2)
+  for (const done of working.splice(0)) done()
+  await untilIdle()
+  // The first is being settled, so the next is prepared.
+  expect([runs.settled, working.length]).toEqual([0, 1])
+  for (let at = 0; at < 2; at += 1) {
+    working.shift()?.()
+    await untilIdle()
+  }
+  await settleAll()
+  expect(await buying).toEqual(['paid', 'paid', 'paid', 'paid'])
 })
 
 test('X16: a payment that waits for a balance which comes is served', async () => {
@@ -122,7 +152,7 @@ test('X16: a payment that waits for a balance which comes is served', async () =
 
 test('X16: who waits too long is refused unsettled', async () => {
   const { buy, clock, runs, settleAll } = line({ balance: 100n * CENT })
-  const buying = numbers(5).map(buy)
+  const buying = numbers(5).map((index) => buy(index))
   await untilIdle()
   await clock.advanceMsSettled(20_000)
   expect(await buying[4]).toBe('unavailable')
@@ -134,7 +164,7 @@ test('X16: who waits too long is refused unsettled', async () => {
 test('X16: a line that is full turns payments away unsettled', async () => {
   const limits = { payerWaitingMax: 6 }
   const { buy, settleAll } = line({ balance: 100n * CENT, limits })
-  const buying = Promise.all(numbers(10).map(buy))
+  const buying = Promise.all(numbers(10).map((index) => buy(index)))
   await untilIdle()
   await settleAll()
   const outcomes = await buying

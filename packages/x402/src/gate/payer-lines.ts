@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
 import type { GateLimits } from './gate-limits.ts'
 
-type Entry = { readonly payment: VerifiedPayment; isPreparing: boolean }
+type Entry = { readonly payment: VerifiedPayment; isPreparing: boolean; isHeavy: boolean }
 type Line = { readonly entries: Set<Entry>; moved: PromiseWithResolvers<true> }
 
 export type PayerLines = ReturnType<typeof createPayerLines>
@@ -19,6 +19,8 @@ export type PlaceInLine = {
   aheadAmount(): bigint
   /** Resolves when the line has moved; false if that takes too long. */
   moved(): Promise<boolean>
+  /** Its work is prepared: the payer's next heavy work may be. */
+  prepared(): void
   /** It was submitted and its outcome is open: others are prepared, and its amount still counts. */
   submitted(): void
   /** It is settled, refused or given up. */
@@ -38,12 +40,12 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
   }
 
   return {
-    /** Takes the last place; undefined if the line is full. */
-    join(payment: VerifiedPayment): PlaceInLine | undefined {
+    /** Takes the last place; undefined if the line is full. Of heavy work only one is prepared at once. */
+    join(payment: VerifiedPayment, { isHeavy }: { isHeavy: boolean }): PlaceInLine | undefined {
       const payer = `${payment.network}/${payment.payer}`
       const line = lineOf(payer)
       if (line.entries.size >= limits.payerWaitingMax) return undefined
-      const entry: Entry = { payment, isPreparing: false }
+      const entry: Entry = { payment, isPreparing: false, isHeavy }
       line.entries.add(entry)
       const timeUp = Promise.withResolvers<false>()
       let cancel: (() => void) | undefined
@@ -60,13 +62,17 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
 
       return {
         async turn() {
-          while (countPreparing(line) >= limits.payerPreparingMax)
-            if (!(await moved())) return false
+          while (mustWait(line, entry, limits)) if (!(await moved())) return false
           entry.isPreparing = true
           return true
         },
         aheadAmount: () => amountAhead(line, entry),
         moved,
+        prepared() {
+          if (!entry.isHeavy) return
+          entry.isHeavy = false
+          move()
+        },
         submitted() {
           entry.isPreparing = false
           move()
@@ -82,10 +88,14 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
   }
 }
 
-function countPreparing({ entries }: Line): number {
-  let count = 0
-  for (const { isPreparing } of entries) if (isPreparing) count += 1
-  return count
+function mustWait({ entries }: Line, { isHeavy }: Entry, limits: GateLimits): boolean {
+  let preparing = 0
+  for (const other of entries) {
+    if (!other.isPreparing) continue
+    if (isHeavy && other.isHeavy) return true
+    preparing += 1
+  }
+  return preparing >= limits.payerPreparingMax
 }
 
 function amountAhead({ entries }: Line, of: Entry): bigint {

@@ -106,7 +106,8 @@ export function createPaymentGate(options: PaymentGateOptions) {
         Declined
       >
       if (outcome.kind !== 'paid') return outcome
-      const settlement = receiptFor(receipts, outcome.settlement, { payment, terms })
+      const answerText = job.answerText?.(outcome.answer)
+      const settlement = receiptFor(receipts, outcome.settlement, { payment, terms, answerText })
       const delivery = job.keepsAnswer && { delivered: () => reservations.delivered(payment) }
       return { ...outcome, settlement, ...delivery }
     },
@@ -169,9 +170,17 @@ async function resumeEach(
 function receiptFor(
   receipts: ReceiptIssuer | undefined,
   settlement: Settlement,
-  { payment, terms }: { readonly payment: VerifiedPayment; readonly terms: PaymentTerms },
+  {
+    answerText,
+    payment,
+    terms,
+  }: {
+    readonly payment: VerifiedPayment
+    readonly terms: PaymentTerms
+    readonly answerText: string | undefined
+  },
 ): Settlement {
-  const served = { payer: payment.payer, resourceUrl: terms.resource.url }
+  const served = { payer: payment.payer, resourceUrl: terms.resource.url, answerText }
   return receipts?.withReceipt(settlement, served) ?? settlement
 }
 

@@ -24,7 +24,7 @@ type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>
 /** Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw; the payment is released first. */
 export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
   if (paid.order === undefined) return await runInLine(gate, paid)
-  const place = gate.lines.join(paid.payment)
+  const place = gate.lines.join(paid.payment, { isHeavy: paid.job.isHeavy === true })
   if (place === undefined) return { kind: 'unavailable', dependency: 'facilitator' }
   try {
     return await runInLine(gate, { ...paid, place })
@@ -63,6 +63,7 @@ async function settle(
 ): Promise<AnyOutcome> {
   const { payment } = paid
   const preparation = await prepare(gate, paid, { isOwed: false })
+  paid.place?.prepared()
   if (preparation.kind === 'declined') return preparation
   const { prepared } = preparation
   const startedSeconds = Math.floor(gate.clock.unixMs() / 1_000)

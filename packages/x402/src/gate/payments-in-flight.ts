@@ -72,15 +72,16 @@ export function createPaymentsInFlight(
     ): Promise<AnyOutcome> {
       const { job, payment } = paid
       const { id } = payment
+      const brought = { paymentId: id, sender: job.sender }
       for (let held = inFlight.get(id); held !== undefined; held = inFlight.get(id)) {
         if (isSamePurchase(held, paid)) {
-          if (job.keepsAnswer !== undefined && guesses.isSpent(id)) return ALREADY_USED
+          if (job.keepsAnswer !== undefined && guesses.isSpent(brought)) return ALREADY_USED
           held.progress.wake()
           return await waitFor(held, waits)
         }
         await held.progress.reserved
         if (inFlight.get(id) === held) {
-          guesses.note(id)
+          guesses.note(brought)
           return ALREADY_USED
         }
       }

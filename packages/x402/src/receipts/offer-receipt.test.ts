@@ -1,4 +1,5 @@
 /** X18: what a shop signs, judged by the official client and verifier, unmodified, and by our own. */
+import { hash } from 'node:crypto'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import type { PaymentRequired } from '@x402/core/types'
 import {
@@ -123,6 +124,22 @@ describe('X18: our verifier', () => {
       kind: 'proven',
       statement: { payer: PAYER, transaction },
     })
+  })
+
+  test('proves which answer was given, by the SHA-256 of its body, beside the receipt', async () => {
+    const { own, response, settlement, verifier } = await bought()
+    const answerText = await response.text()
+    expect(await verifier.answer(settlement, { ...own, answerText })).toMatchObject({
+      kind: 'proven',
+      statement: { answerSha256: hash('sha256', answerText), payer: PAYER },
+    })
+    const unproven = { kind: 'unproven', reason: 'contradicts' }
+    const other = { ...own, answerText: `${answerText} ` }
+    expect(await verifier.answer(settlement, other)).toMatchObject(unproven)
+    const stranger = { ...own, answerText, payers: ['0.0.1'] }
+    expect(await verifier.answer(settlement, stranger)).toMatchObject(unproven)
+    const without = { ...settlement, extensions: {} }
+    expect(await verifier.answer(without, { ...own, answerText })).toEqual({ kind: 'absent' })
   })
 
   test('none is absent', async () => {

@@ -2,10 +2,12 @@
  * The seller's side of x402's extension `offer-receipt` (X18): signs what a challenge offers, and a receipt for each paid
  * answer. receipt-verifier.ts is the buyer's side.
  */
+import { hash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { PaymentTerms } from '../gate/challenge.ts'
 import type { Settlement } from '../payment.ts'
 import {
+  ANSWER_STATEMENT,
   didOf,
   OFFER_RECEIPT,
   type SignedStatement,
@@ -71,10 +73,17 @@ export function createReceiptIssuer(options: {
       cache.set(terms, { offers, untilSeconds: now + Math.floor(offerSeconds / 2) })
       return offers
     },
-    /** The settlement with a receipt for its payer, issued now. */
+    /** The settlement with a receipt for its payer, issued now; with the answer's text also with a statement of its hash. */
     withReceipt(
       settlement: Settlement,
-      served: { readonly payer: string; readonly resourceUrl: string },
+      {
+        answerText,
+        ...served
+      }: {
+        readonly payer: string
+        readonly resourceUrl: string
+        readonly answerText?: string | undefined
+      },
     ): Settlement {
       const { network, transaction } = settlement
       const issued = {
@@ -85,7 +94,11 @@ export function createReceiptIssuer(options: {
         transaction,
       } as const
       const receipt = statement(signStatement(issued, { key, kid }))
-      return { ...settlement, extensions: { [OFFER_RECEIPT]: { info: { receipt } } } }
+      const extensions = { [OFFER_RECEIPT]: { info: { receipt } } }
+      if (answerText === undefined) return { ...settlement, extensions }
+      const answered = { ...issued, answerSha256: hash('sha256', answerText) }
+      const info = { statement: statement(signStatement(answered, { key, kid })) }
+      return { ...settlement, extensions: { ...extensions, [ANSWER_STATEMENT]: { info } } }
     },
   }
 }

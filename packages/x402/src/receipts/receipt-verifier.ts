@@ -2,10 +2,14 @@
  * The buyer's side of x402's extension `offer-receipt` (X18): finds what a seller signed and checks that the host which was
  * called signed exactly this. Only JWS with Ed25519 and did:web are read; other forms are `unreadable`.
  */
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { fetchJson } from '../http-json.ts'
 import {
+  ANSWER_STATEMENT,
+  type AnswerStatement,
+  answerSchema,
   didDocumentUrl,
   didOf,
   isSignedBy,
@@ -71,6 +75,11 @@ const settlementSchema = z.object({
     .object({ [OFFER_RECEIPT]: z.object({ info: z.object({ receipt: signed }) }) })
     .optional(),
 })
+const answeredSchema = z.object({
+  extensions: z
+    .object({ [ANSWER_STATEMENT]: z.object({ info: z.object({ statement: signed }) }) })
+    .optional(),
+})
 const documentSchema = z.object({
   verificationMethod: z.array(
     z.object({ id: z.string(), publicKeyJwk: statementJwk.optional().catch(undefined) }),
@@ -122,10 +131,9 @@ function judgeOffer(
     : 'contradicts'
 }
 
-function judgeReceipt(
-  statement: unknown,
-  own: OwnPayment & { readonly nowSeconds: number },
-): Judged<ReceiptStatement> {
+type JudgedPayment = OwnPayment & { readonly nowSeconds: number }
+
+function judgeReceipt(statement: unknown, own: JudgedPayment): Judged<ReceiptStatement> {
   const receipt = receiptSchema.safeParse(statement).data
   if (receipt === undefined) return 'unreadable'
   const { issuedAt, network, payer, resourceUrl, transaction } = receipt
@@ -137,6 +145,20 @@ function judgeReceipt(
     (own.transaction === undefined || transaction === own.transaction)
   const isRecent = ageSeconds > -SKEW_SECONDS && ageSeconds < RECEIPT_AGE_SECONDS_MAX
   return isOwn && isRecent ? { statement: receipt } : 'contradicts'
+}
+
+/** The statement is a receipt with one member more. */
+function judgeAnswer(
+  statement: unknown,
+  own: JudgedPayment & { readonly answerText: string },
+): Judged<AnswerStatement> {
+  const answer = answerSchema.safeParse(statement).data
+  if (answer === undefined) return 'unreadable'
+  const receipt = judgeReceipt(statement, own)
+  if (typeof receipt === 'string') return receipt
+  return answer.answerSha256 === hash('sha256', own.answerText)
+    ? { statement: answer }
+    : 'contradicts'
 }
 
 /** Checks offers and receipts; reads each host's document once an hour. */
@@ -188,6 +210,18 @@ export function createReceiptVerifier({ clock }: { readonly clock: Clock }) {
       if (jws === undefined) return { kind: 'absent' }
       return await prove(jws, own.calledUrl, (statement) =>
         judgeReceipt(statement, { ...own, nowSeconds: nowSeconds() }),
+      )
+    },
+    /** Our own statement beside a receipt: that `answerText`, the body as it came, was the answer. Never throws. */
+    async answer(
+      settlement: unknown,
+      own: OwnPayment & { readonly answerText: string },
+    ): Promise<StatementVerdict<AnswerStatement>> {
+      const { data } = answeredSchema.safeParse(settlement)
+      const jws = data?.extensions?.[ANSWER_STATEMENT].info.statement.signature
+      if (jws === undefined) return { kind: 'absent' }
+      return await prove(jws, own.calledUrl, (statement) =>
+        judgeAnswer(statement, { ...own, nowSeconds: nowSeconds() }),
       )
     },
   }

@@ -37,6 +37,15 @@ export const receiptSchema = z.object({
   transaction: z.string().optional(),
 })
 
+/** The key of our own statement beside the receipt, which x402 does not have. */
+export const ANSWER_STATEMENT = 'tallystick-answer'
+
+/** A receipt that also says which answer was given: the SHA-256, hex, of its text as UTF-8. */
+export const answerSchema = receiptSchema.extend({
+  answerSha256: z.string().regex(/^[0-9a-f]{64}$/),
+})
+
+export type AnswerStatement = Readonly<z.infer<typeof answerSchema>>
 export type OfferStatement = Readonly<z.infer<typeof offerSchema>>
 export type ReceiptStatement = Readonly<z.infer<typeof receiptSchema>>
 
@@ -69,7 +78,7 @@ const base64url = (text: string): string => Buffer.from(text, 'utf8').toString('
 
 /** A compact JWS of a statement's canonical JSON. Takes about 50 µs. */
 export function signStatement(
-  statement: OfferStatement | ReceiptStatement,
+  statement: OfferStatement | ReceiptStatement | AnswerStatement,
   { key, kid }: { readonly key: StatementKey; readonly kid: string },
 ): string {
   const header = base64url(JSON.stringify({ alg: 'EdDSA', kid }))

@@ -209,6 +209,23 @@ describe('X10: a payment found on an EVM chain', () => {
     expect(next).toMatchObject({ kind: 'paid', answer: 'A' })
   })
 
+  test('X7: a wrong body under a payment copied from the chain locks out nobody but its sender', async () => {
+    const { gate, job } = evmGateFixture({ settle: 'front_run' })
+    const bought = await header()
+    const from = (sender: string, what = 'what was bought') =>
+      gate.pay(bought, terms, { ...kept(job(what)), sender })
+    const paid = { kind: 'paid', answer: 'A' }
+    const used = { kind: 'challenged', error: 'payment_already_used' }
+    expect(await from('192.0.2.1')).toMatchObject(paid)
+    for (let guess = 0; guess < GUESSES_MAX; guess += 1)
+      expect(await from('2001:db8::1', `guess ${guess}`)).toEqual(used)
+    expect(await from('2001:db8::1')).toEqual(used)
+    // A customer has 64 bits of addresses.
+    expect(await from('2001:db8:0:0:ffff::2')).toEqual(used)
+    expect(await from('2001:db8:0:1::1')).toMatchObject(paid)
+    expect(await from('192.0.2.1')).toMatchObject(paid)
+  })
+
   test('while the chain cannot be read, nothing is reserved or settled', async () => {
     const { chain, counts, gate, job, reservations } = evmGateFixture({ settle: 'never_asked' })
     chain.isDown = true

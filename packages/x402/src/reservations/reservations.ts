@@ -224,12 +224,12 @@ function reservationFor({ identifierKey, job, order, payment }: PaymentForJob): 
 }
 
 function judgeHeld(held: Reservation, paid: PaymentForJob, guesses: GuessLimit): Claim {
-  const { paymentId } = held
+  const brought = { paymentId: held.paymentId, sender: paid.job.sender }
   if (!isSamePurchase(held, paid)) {
-    guesses.note(paymentId)
+    guesses.note(brought)
     return challenged('payment_already_used')
   }
-  if (held.keepsAnswer !== undefined && guesses.isSpent(paymentId))
+  if (held.keepsAnswer !== undefined && guesses.isSpent(brought))
     return challenged('payment_already_used')
   if (held.state !== 'answered' || held.answer === undefined)
     return { kind: 'resumed', reservation: held }

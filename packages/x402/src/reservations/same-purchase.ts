@@ -23,28 +23,48 @@ export function isSamePurchase(
 /** More mistakes than an honest payer makes, and far fewer than the requests one could guess from. */
 export const GUESSES_MAX = 8
 
-/** Payments remembered, about 200 bytes each; the one tried longest ago is forgotten first. */
+/** Guessers remembered, about 250 bytes each; the one who tried longest ago is forgotten first. */
 const REMEMBERED_MAX = 10_000
 
 export type GuessLimit = ReturnType<typeof createGuessLimit>
 
+/** A payment as somebody brings it. */
+type Brought = { readonly paymentId: string; readonly sender: string | undefined }
+
 /**
- * Bounds how often one payment may be tried on different requests. Anyone can read a settled payment from a public chain
- * and send it: without a bound they could guess what its payer bought, and a right guess would get the answer. Counted in
- * memory: every replica and every start counts from zero.
+ * Bounds how often one sender may try one payment on different requests. Anyone can read a settled payment from a public
+ * chain and send it: without a bound they could guess what its payer bought, and a right guess would get the answer.
+ * Counted by sender, so that guesses lock out nobody but who makes them; senders that a job does not name count as one.
+ * Counted in memory: every replica and every start counts from zero.
  */
 export function createGuessLimit() {
   const counts = new Map<string, number>()
   return {
     /** Counts a request other than the one that the payment bought. */
-    note(paymentId: string): void {
-      const count = (counts.get(paymentId) ?? 0) + 1
-      counts.delete(paymentId)
-      counts.set(paymentId, count)
+    note(brought: Brought): void {
+      const key = keyOf(brought)
+      const count = (counts.get(key) ?? 0) + 1
+      counts.delete(key)
+      counts.set(key, count)
       const oldest = counts.keys().next().value
       if (counts.size > REMEMBERED_MAX && oldest !== undefined) counts.delete(oldest)
     },
-    /** Whether the payment has been tried too often to be given anything. */
-    isSpent: (paymentId: string): boolean => (counts.get(paymentId) ?? 0) >= GUESSES_MAX,
+    /** Whether this sender has tried the payment too often to be given anything. */
+    isSpent: (brought: Brought): boolean => (counts.get(keyOf(brought)) ?? 0) >= GUESSES_MAX,
   }
+}
+
+const keyOf = ({ paymentId, sender = '' }: Brought): string => `${paymentId} ${networkOf(sender)}`
+
+/** Of an IPv6 address its first 64 bits, since one customer has them all; anything else as it is. */
+function networkOf(sender: string): string {
+  if (!sender.includes(':') || sender.includes('.')) return sender
+  const [head = '', tail = ''] = sender.split('::')
+  const groups = head.split(':')
+  const tailGroups = tail === '' ? [] : tail.split(':')
+  const zeros = Array.from(
+    { length: Math.max(0, 8 - groups.length - tailGroups.length) },
+    () => '0',
+  )
+  return [...groups, ...zeros, ...tailGroups].slice(0, 4).join(':')
 }

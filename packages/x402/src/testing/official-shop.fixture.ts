@@ -77,6 +77,9 @@ export async function officialShop(changes: Partial<PaymentTerms> = {}) {
   }
 }
 
+const answerText = (answer: unknown): string =>
+  typeof answer === 'string' ? answer : JSON.stringify(answer)
+
 function openShop(options: {
   readonly ledger: HederaStandIn
   readonly url: string
@@ -101,7 +104,7 @@ function openShop(options: {
       terms: () => termsOf(path),
       job: ({ body }) => {
         const fingerprint = `POST ${path} ${JSON.stringify(body)}`
-        return job({ fingerprint, subject: fingerprint })
+        return { ...job({ fingerprint, subject: fingerprint }), answerText }
       },
       decline: (reply, declined) => reply.code(409).send({ error: declined }),
     })
