@@ -109,10 +109,15 @@ export const accessConfigSchema = z
       .prefault('http://127.0.0.1:5551')
       .describe('Mirror node REST API, without /api/v1.'),
     FACILITATOR_URL: httpUrlField().prefault('http://127.0.0.1:4020').describe('x402 facilitator.'),
+    SECOND_FACILITATOR_URL: httpUrlField()
+      .optional()
+      .describe(
+        'x402 facilitator whose fee payer challenges name while the first is down; its success is read from the mirror node before it is believed.',
+      ),
     FEE_PAYERS: feePayers()
       .optional()
       .describe(
-        'Accounts that pay transaction fees; without them the facilitator’s own list is used.',
+        'Accounts that pay transaction fees at FACILITATOR_URL; without them its own list is used.',
       ),
     ACCESS_CONTRACT: address()
       .optional()

@@ -4,7 +4,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type Clock, Registry, type Service } from '@tallystick/service-kit'
-import { createFeePayerDirectory, createHttpFacilitator } from '@tallystick/x402'
+import {
+  createFacilitatorPool,
+  createFeePayerDirectory,
+  createHttpFacilitator,
+  type Facilitator,
+  type FeePayerDirectory,
+} from '@tallystick/x402'
 import {
   createExactHederaScheme,
   createMirrorAccountDirectory,
@@ -62,6 +68,25 @@ type ConnectOptions = {
 
 /** How often the facilitator is asked who pays fees, which is also how soon `/ready` says that it is down, milliseconds. */
 const FEE_PAYERS_MS = 30_000
+
+/** The facilitator and its fee payers, or two as one (X19): the mirror node confirms what the second says, which may be anyone's. */
+function connectFacilitators(
+  { FACILITATOR_URL, FEE_PAYERS, NETWORK: network, SECOND_FACILITATOR_URL }: AccessConfig,
+  clock: Clock,
+): { readonly facilitator: Facilitator; readonly feePayers: FeePayerDirectory } {
+  const facilitator = createHttpFacilitator({ url: FACILITATOR_URL, clock })
+  const configured = FEE_PAYERS && new Map([[network, FEE_PAYERS]])
+  const refreshMs = FEE_PAYERS_MS
+  if (SECOND_FACILITATOR_URL === undefined) {
+    const own = configured && { configured }
+    const feePayers = createFeePayerDirectory({ facilitator, clock, refreshMs, ...own })
+    return { facilitator, feePayers }
+  }
+  const first = { facilitator, isTrusted: true, ...(configured && { feePayers: configured }) }
+  const second = { facilitator: createHttpFacilitator({ url: SECOND_FACILITATOR_URL, clock }) }
+  const pool = createFacilitatorPool({ clock, refreshMs, members: [first, second] })
+  return { facilitator: pool, feePayers: pool.directory }
+}
 
 /** What runs after the last request gets this long: both end inside the 10 s of S6, and the next process finds the rest. */
 const CLOSE_MS = 5_400
@@ -163,19 +188,10 @@ function connectPorts(options: ConnectOptions): AccessPorts {
   const recorder = privateKeyToAddress(recorderKey)
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
   const accounts = createMirrorAccountDirectory({ mirror, clock })
-  const facilitator = createHttpFacilitator({ url: config.FACILITATOR_URL, clock })
   return {
     budget,
     contract,
-    facilitator,
-    feePayers: createFeePayerDirectory({
-      facilitator,
-      clock,
-      refreshMs: FEE_PAYERS_MS,
-      ...(config.FEE_PAYERS === undefined
-        ? {}
-        : { configured: new Map([[network, config.FEE_PAYERS]]) }),
-    }),
+    ...connectFacilitators(config, clock),
     accounts,
     log: createMirrorPaymentLog({ mirror, accounts, payTo: config.PAY_TO }),
     scheme: createExactHederaScheme({
