@@ -10,25 +10,27 @@ import {
 import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
 import { dependencyAnswer } from './errors.ts'
+import { addMcpRoute } from './mcp/mcp-route.ts'
 import { dollarText } from './pages/figures.ts'
 import { type PagesOptions, readPageFiles } from './pages/page-files.ts'
-import { addCoverageRoute, type CoverageRouteDeps } from './routes/coverage-route.ts'
+import { addCoverageRoute, createCoverageLook } from './routes/coverage-route.ts'
 import { addFreeRoutes, type FreeRouteDeps } from './routes/free-routes.ts'
 import { acceptProbes } from './routes/read-body.ts'
-import { addSaleRoutes, type SaleRouteDeps } from './routes/sale-route.ts'
+import type { SaleDoorDeps } from './routes/sale-job.ts'
+import { addSaleRoutes } from './routes/sale-route.ts'
 import { addUploadRoute, type UploadRouteDeps } from './routes/upload-route.ts'
 
 const GRADING_VERSION = '0.1.0'
 
 type GradingAppDeps = FreeRouteDeps &
-  CoverageRouteDeps &
-  SaleRouteDeps &
+  SaleDoorDeps &
   UploadRouteDeps & {
     readonly logger?: FastifyBaseLogger | undefined
     readonly registry: Registry
     readonly metricsToken: Secret | undefined
     readonly readiness: Readonly<Record<string, ReadinessCheck>>
     readonly pages: PagesOptions
+    readonly trustedProxyHops?: number | undefined
   }
 
 /** The end of `/llms.txt`: how a program checks coverage, pays, and reads the evidence. */
@@ -41,14 +43,18 @@ function llmsNotes({ baseUrl, payment }: PagesOptions): string {
 2. \`POST ${baseUrl}/api/grade\` \`{"pick":{"market":"<key>","selection":"home","odds":"2.10"}}\` costs ${grade}, \`POST ${baseUrl}/api/audit\` \`{"picks":[…]}\` with up to 1,000 picks ${audit}. Malformed input is a 400 with each field and costs nothing.
 3. Without a payment the answer is 402. The challenge (x402 version 2, scheme \`exact\`, ${name} on ${network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer (EIP-3009) of \`accepts[0].amount\` to \`payTo\` and repeat the call, body unchanged, with the payload in PAYMENT-SIGNATURE. You pay no gas.
 4. On 502 \`payment_pending\` repeat the same call and do not sign another payment. An \`Idempotency-Key\` of your own makes that safe also across signatures.
-5. \`POST ${baseUrl}/api/calibration\` gives the returns of each grade so far, \`GET ${baseUrl}/api/ledger/{seq}\` shows the close behind a card, \`GET ${baseUrl}/api/picks/{receipt}\` reads a card again. All free.
+5. The same over MCP at \`${baseUrl}/mcp\`: tools \`coverage\`, \`calibration\`, \`read_pick\` (free), \`grade_pick\`, \`audit_picks\` (the challenge is the result, the payment goes into \`_meta["x402/payment"]\` of the same call).
+6. Every paid answer comes with a signed receipt and a signed SHA-256 of its body in PAYMENT-RESPONSE; the key is in \`${baseUrl}/.well-known/did.json\`.
+7. \`POST ${baseUrl}/api/calibration\` gives the returns of each grade so far, \`GET ${baseUrl}/api/ledger/{seq}\` shows the close behind a card, \`GET ${baseUrl}/api/picks/{receipt}\` reads a card again. All free.
 
 The page at \`/\` is a complete client. Grades judge prices; they are not betting advice.`
 }
 
 /** Builds the application without listening. */
 export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
-  const { clock, logger, metricsToken, readiness, registry } = deps
+  const { clock, logger, metricsToken, readiness, registry, trustedProxyHops } = deps
+  const { baseUrl } = deps.pages
+  const coverage = createCoverageLook(deps)
   return createServiceApp({
     name: 'tallystick-grading',
     version: GRADING_VERSION,
@@ -62,11 +68,13 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
     readiness,
     llmsNotes: llmsNotes(deps.pages),
     metricsToken,
+    trustedProxyHops,
     async routes(scope) {
       acceptProbes(scope)
       addSaleRoutes(scope, deps)
       addFreeRoutes(scope, deps)
-      addCoverageRoute(scope, deps)
+      addCoverageRoute(scope, { coverage })
+      await addMcpRoute(scope, { ...deps, coverage, baseUrl, version: GRADING_VERSION })
       await addUploadRoute(scope, deps)
       addPageRoutes(scope, readPageFiles(deps.pages))
     },

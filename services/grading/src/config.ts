@@ -69,6 +69,16 @@ const names = () =>
     { expected: listText },
   )
 
+const receiptKeysText = 'Ed25519 public keys (x in base64url, 43 characters), separated by commas'
+const receiptKeys = () =>
+  withFieldMeta(
+    z
+      .string()
+      .regex(/^\s*[\w-]{43}\s*(,\s*[\w-]{43}\s*)*$/, receiptKeysText)
+      .transform((text) => text.split(',').map((key) => key.trim())),
+    { expected: receiptKeysText },
+  )
+
 const facilitatorText =
   'an http or https URL, unless OKX_API_KEY, OKX_SECRET_KEY and OKX_PASSPHRASE are set'
 const okxText = 'a secret, all three of OKX or none, and not beside FACILITATOR_URL'
@@ -91,10 +101,25 @@ const fields = z.object({
   FACILITATOR_URL: withFieldMeta(httpUrlField(), { expected: facilitatorText })
     .optional()
     .describe('x402 facilitator; or OKX’s, through the next three variables.'),
+  SECOND_FACILITATOR_URL: httpUrlField()
+    .optional()
+    .describe(
+      'x402 facilitator that settles what the first did not; its success is read from the chain before it is believed.',
+    ),
   OKX_API_KEY: okxSecret().optional().describe('API key at OKX’s facilitator.'),
   OKX_SECRET_KEY: okxSecret().optional().describe('Signs requests to OKX; never sent.'),
   OKX_PASSPHRASE: okxSecret().optional().describe('Passphrase of the API key.'),
   OKX_URL: httpUrlField().prefault('https://web3.okx.com').describe('Origin of OKX’s facilitator.'),
+  EARLIER_RECEIPT_KEYS: receiptKeys()
+    .optional()
+    .describe(
+      'Public keys of receipts that this host signed before CHECKPOINT_KEY changed, as /.well-known/did.json had them.',
+    ),
+  TRUST_PROXY_HOPS: integerField({ min: 0, max: 10 })
+    .prefault('0')
+    .describe(
+      'Proxies in front that add to X-Forwarded-For; client addresses are read behind them.',
+    ),
   TOKEN_SECRET: tokenKeys()
     .optional()
     .describe('HS256 keys for upload tokens, one per line; without them uploads are refused.'),

@@ -22,7 +22,8 @@ export const gradingErrors = {
   method_not_allowed: { status: 405, meaning: 'The path takes other methods: see `Allow`.' },
   idempotency_key_reused: {
     status: 409,
-    meaning: 'Your `Idempotency-Key` already named another request; nothing was settled.',
+    meaning:
+      'Your `Idempotency-Key`, or the identifier in your payment, already named another request; nothing was settled.',
   },
   payload_too_large: { status: 413, meaning: 'The body is over the route’s limit.' },
   unsupported_media_type: {
@@ -59,6 +60,8 @@ export const gradingErrors = {
     retryAfterSeconds: 5,
   },
 } as const
+
+export type GradingErrorCode = keyof typeof gradingErrors
 
 export const errorAnswer = errorAnswers(gradingErrors)
 

@@ -1,8 +1,11 @@
-/** Everything between a payment and its network: scheme, facilitator, gate, terms and the token check. */
+/** Everything between a payment and its network: scheme, facilitators, gate, receipts, terms and the token check. */
+import { hash, hkdfSync } from 'node:crypto'
 import type { Clock } from '@tallystick/service-kit'
 import {
+  createFacilitatorPool,
   createHttpFacilitator,
   createPaymentGate,
+  createReceiptIssuer,
   type Facilitator,
   type ReservationStore,
   timedScheme,
@@ -24,7 +27,7 @@ import { observedGate, type Telemetry } from './telemetry.ts'
 /** Payments in flight get this long after the process is told to stop; then their requests are answered as pending. */
 const STOP_MS = 4_000
 
-function connectFacilitator(config: GradingConfig, clock: Clock): Facilitator {
+function firstFacilitator(config: GradingConfig, clock: Clock): Facilitator {
   const { FACILITATOR_URL, OKX_API_KEY, OKX_PASSPHRASE, OKX_SECRET_KEY, OKX_URL } = config
   if (FACILITATOR_URL !== undefined) return createHttpFacilitator({ url: FACILITATOR_URL, clock })
   if (OKX_API_KEY === undefined || OKX_PASSPHRASE === undefined || OKX_SECRET_KEY === undefined)
@@ -35,6 +38,38 @@ function connectFacilitator(config: GradingConfig, clock: Clock): Facilitator {
     passphrase: OKX_PASSPHRASE.reveal(),
     secretKey: OKX_SECRET_KEY.reveal(),
     clock,
+  })
+}
+
+/** The facilitator, or the two as one (X19): the chain confirms what the second says, which may be anyone's. */
+function connectFacilitator(config: GradingConfig, clock: Clock) {
+  const first = firstFacilitator(config, clock)
+  const { SECOND_FACILITATOR_URL: url } = config
+  if (url === undefined) return { facilitator: first, close: () => {} }
+  const second = createHttpFacilitator({ url, clock })
+  const members = [{ facilitator: first, isTrusted: true }, { facilitator: second }]
+  const facilitator = createFacilitatorPool({ clock, members })
+  return { facilitator, close: () => facilitator.directory.close() }
+}
+
+/** Separates the receipts' key from every other use of the ledger's. */
+const RECEIPT_KEY_PURPOSE = 'tallystick grading receipts'
+
+const keyNameOf = (x: string): string => `receipts-${hash('sha256', x).slice(0, 8)}`
+
+/**
+ * Signs offers, receipts and which answer was given (X18), with a key made from the one that signs the ledger's
+ * checkpoints, so that every replica signs alike and there is no other secret to keep.
+ */
+function receiptsOf(config: GradingConfig, checkpointSeed: Uint8Array, clock: Clock) {
+  const seed = Buffer.from(hkdfSync('sha256', checkpointSeed, '', RECEIPT_KEY_PURPOSE, 32))
+  const key = { baseUrl: config.BASE_URL, privateKey: seed.toString('hex'), clock }
+  const { publicKey } = createReceiptIssuer(key)
+  const earlierKeys = (config.EARLIER_RECEIPT_KEYS ?? []).filter((x) => x !== publicKey)
+  return createReceiptIssuer({
+    ...key,
+    keyName: keyNameOf(publicKey),
+    earlierKeys: earlierKeys.map((x) => ({ keyName: keyNameOf(x), x })),
   })
 }
 
@@ -61,16 +96,19 @@ export function connectPayments(options: {
   readonly config: GradingConfig
   readonly clock: Clock
   readonly reservations: ReservationStore
+  readonly checkpointSeed: Uint8Array
   readonly telemetry: Telemetry
 }) {
-  const { config, clock, reservations, telemetry } = options
+  const { checkpointSeed, clock, config, reservations, telemetry } = options
   const asset = paymentAsset(config)
   const ledger = createJsonRpcLedger({ url: config.LEDGER_RPC_URL, clock })
-  const facilitator = connectFacilitator(config, clock)
+  const { close, facilitator } = connectFacilitator(config, clock)
+  const receipts = receiptsOf(config, checkpointSeed, clock)
   const scheme = createExactEvmScheme({ assets: [asset], ledger, clock })
   const gate = createPaymentGate({
     schemes: [timedScheme(scheme, { nowMs: () => performance.now(), hear: telemetry.verified })],
     facilitator,
+    receipts,
     reservations,
     clock,
     limits: { closeWaitMs: STOP_MS },
@@ -81,6 +119,9 @@ export function connectPayments(options: {
     token: createTokenCheck({ asset, ledger, clock, onWrong: telemetry.wrongToken }),
     terms: saleTerms({ asset, payTo: config.PAY_TO, baseUrl: config.BASE_URL }),
     isFacilitatorUp: facilitatorWatch(facilitator, clock),
+    didDocument: receipts.didDocument,
+    /** Ends what asks the facilitators in the background. */
+    close,
   }
 }
 

@@ -17,7 +17,7 @@ import { createGrader } from './domain/grader.ts'
 import { type GradingStore, GradingStoreUnavailable } from './domain/grading-store.ts'
 import { createPollRounds } from './ingest/odds-poller.ts'
 import { connectPayments, pagePayment } from './payments.ts'
-import { resumeSales } from './routes/sale-route.ts'
+import { resumeSales } from './routes/sale-job.ts'
 import { createTelemetry, registerLedgerFigures, type Telemetry } from './telemetry.ts'
 
 type GradingServiceOptions = {
@@ -108,11 +108,12 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   registerLedgerFigures(registry, () => store.counts())
-  const { reservations } = stores
-  const payments = connectPayments({ config, clock, reservations, telemetry })
+  const { checkpointSeed, reservations } = stores
+  const payments = connectPayments({ config, clock, reservations, checkpointSeed, telemetry })
   const { gate, terms, token } = payments
   const found = await token.start()
   if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain') {
+    payments.close()
     await gate.close()
     throw new WrongToken(`NETWORK, ASSET or LEDGER_RPC_URL: ${JSON.stringify(found)}`)
   }
@@ -130,7 +131,9 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
     verifyToken: tokenVerifier(config, clock),
     reportUpload: telemetry.uploaded,
     pages: { baseUrl: config.BASE_URL, payment: pagePayment(config) },
-    termsOf: (kind) => (token.maySell() ? terms[kind] : undefined),
+    termsOf: (kind, door) => (token.maySell() ? terms[door][kind] : undefined),
+    didDocument: payments.didDocument,
+    trustedProxyHops: config.TRUST_PROXY_HOPS,
     clock,
     logger,
     registry,
@@ -152,6 +155,7 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
     stopping: () => gate.close(),
     async close() {
       token.close()
+      payments.close()
       await Promise.all([rounds?.close(), gate.close()])
       await closeStores(stores)
     },

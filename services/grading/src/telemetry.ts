@@ -7,7 +7,7 @@ import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
 import type { LedgerCounts } from './domain/grading-store.ts'
 import type { PollOutcome } from './ingest/odds-poller.ts'
-import type { SoldAnswer } from './routes/sale-route.ts'
+import type { SoldAnswer } from './routes/sale-job.ts'
 import type { Card } from './wire/cards.ts'
 
 /** Seconds: a verification is 60 µs of arithmetic and one or two network reads. */

@@ -59,7 +59,8 @@ async function openReservations(config: StoreConfig, clock: Clock): Promise<Open
 export async function openStores(config: StoreConfig, opening: LedgerOpening) {
   const store = await openLedger(config, opening)
   try {
-    return { store, reservations: await openReservations(config, opening.clock) }
+    const { checkpointSeed } = ledgerOwner(config)
+    return { store, checkpointSeed, reservations: await openReservations(config, opening.clock) }
   } catch (error) {
     await store.close()
     throw error
@@ -68,7 +69,10 @@ export async function openStores(config: StoreConfig, opening: LedgerOpening) {
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
 
-export async function closeStores({ store, reservations }: Stores): Promise<void> {
+export async function closeStores({
+  store,
+  reservations,
+}: Pick<Stores, 'store' | 'reservations'>): Promise<void> {
   await reservations.close()
   await store.close()
 }

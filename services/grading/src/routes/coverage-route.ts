@@ -2,8 +2,14 @@
  * The free look before a payment: whether a close is recorded, by key or by what one knows, and what would become of each
  * pick of an audit. It tells neither a price nor a grade (G7), and is limited by address and by time, because it is free.
  */
-import { BoundedMap, type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import {
+  BoundedMap,
+  type Clock,
+  type RequestIssue,
+  type ServiceApp,
+  sendError,
+} from '@tallystick/service-kit'
+import type { FastifyReply } from 'fastify'
 import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
@@ -13,6 +19,7 @@ import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import type { Card } from '../wire/cards.ts'
 import {
+  type CoverageAnswer,
   type CoverageRequest,
   coverageAnswerSchema,
   coverageRequestSchema,
@@ -25,7 +32,7 @@ import { describedError, freeErrorRows } from './error-rows.ts'
 import { freeBody } from './read-body.ts'
 import { type ReadPicks, type ReadRow, readPicks } from './read-picks.ts'
 
-export type CoverageRouteDeps = {
+type CoverageDeps = {
   readonly grader: Pick<Grader, 'preview'>
   readonly store: GradingStore
   readonly clock: Clock
@@ -117,10 +124,7 @@ const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): num
 /** Rows read and graded between two other requests. */
 const ROWS_PER_SLICE = 25
 
-async function previewAnswer(
-  grader: CoverageRouteDeps['grader'],
-  read: Rows,
-): Promise<PreviewAnswer> {
+async function previewAnswer(grader: CoverageDeps['grader'], read: Rows): Promise<PreviewAnswer> {
   const startedMs = performance.now()
   const shown: PreviewRow[] = []
   while (shown.length < read.count) {
@@ -145,26 +149,49 @@ async function previewAnswer(
   }
 }
 
+type Look =
+  | { readonly kind: 'answered'; readonly answer: CoverageAnswer | PreviewAnswer }
+  | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
+  | { readonly kind: 'limited'; readonly retryAfterSeconds: number }
+
+export type CoverageLook = ReturnType<typeof createCoverageLook>
+
+/** The look behind both doors, the route and the tool of MCP: what an address has asked at one counts at the other. */
+export function createCoverageLook({ clock, grader, store }: CoverageDeps) {
+  const waitOf = createAddressLimit(clock)
+  return {
+    /** Counts a request; gives the seconds to wait if this address has asked too often. */
+    waitOf: (address: string): number | undefined => waitOf(address, 1),
+    async look(body: CoverageRequest, address: string): Promise<Look> {
+      if (body.picks !== undefined || body.csv !== undefined) {
+        const retryAfterSeconds = waitOf(address, PREVIEW_COST - 1)
+        if (retryAfterSeconds !== undefined) return { kind: 'limited', retryAfterSeconds }
+        const read = readPicks(body, DEFAULT_GRADE_OPTIONS)
+        if (read.kind === 'unreadable') return { kind: 'malformed', issues: read.issues }
+        return { kind: 'answered', answer: await previewAnswer(grader, read) }
+      }
+      const query = readQuery(body)
+      if ('field' in query) return { kind: 'malformed', issues: [query] }
+      return { kind: 'answered', answer: await coverageAnswer(store, query) }
+    },
+  }
+}
+
+const refuseSpent = (reply: FastifyReply, retryAfterSeconds: number): FastifyReply =>
+  sendError(reply, errorAnswer('too_many_requests', { retryAfterSeconds }))
+
 export function addCoverageRoute(
   app: ServiceApp,
-  { clock, grader, store }: CoverageRouteDeps,
+  { coverage }: { readonly coverage: CoverageLook },
 ): void {
-  const waitOf = createAddressLimit(clock)
-  const refuseSpent = (
-    { ip }: FastifyRequest,
-    reply: FastifyReply,
-    cost: number,
-  ): FastifyReply | undefined => {
-    const retryAfterSeconds = waitOf(ip, cost)
-    return retryAfterSeconds === undefined
-      ? undefined
-      : sendError(reply, errorAnswer('too_many_requests', { retryAfterSeconds }))
-  }
   app.post(
     '/api/coverage',
     {
       bodyLimit: COVERAGE_BODY_BYTES_MAX,
-      onRequest: async (request, reply) => refuseSpent(request, reply, 1),
+      onRequest: async (request, reply) => {
+        const retryAfterSeconds = coverage.waitOf(request.ip)
+        return retryAfterSeconds === undefined ? undefined : refuseSpent(reply, retryAfterSeconds)
+      },
       schema: {
         tags: ['free'],
         summary: 'Whether closes are recorded: of one market, or of all picks of an audit. Free.',
@@ -179,17 +206,17 @@ export function addCoverageRoute(
       ...freeBody(coverageRequestSchema, undefined),
     },
     async (request, reply) => {
-      const { body } = request
-      if (body.picks !== undefined || body.csv !== undefined) {
-        const refused = refuseSpent(request, reply, PREVIEW_COST - 1)
-        if (refused !== undefined) return refused
-        const read = readPicks(body, DEFAULT_GRADE_OPTIONS)
-        if (read.kind === 'unreadable') return sendError(reply, invalidRequest(read.issues))
-        return reply.send(await previewAnswer(grader, read))
+      const look = await coverage.look(request.body, request.ip)
+      switch (look.kind) {
+        case 'answered':
+          return reply.send(look.answer)
+        case 'malformed':
+          return sendError(reply, invalidRequest(look.issues))
+        case 'limited':
+          return refuseSpent(reply, look.retryAfterSeconds)
+        default:
+          return look satisfies never
       }
-      const query = readQuery(body)
-      if ('field' in query) return sendError(reply, invalidRequest([query]))
-      return reply.send(await coverageAnswer(store, query))
     },
   )
 }

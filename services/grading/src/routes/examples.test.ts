@@ -11,6 +11,7 @@ import {
   calibrationExample,
   coverageExample,
   gradeExample,
+  mcpExample,
   uploadExample,
 } from '../wire/examples.ts'
 import { publicEntrySchema } from '../wire/ledger.ts'
@@ -94,6 +95,15 @@ const EXAMPLES: readonly Example[] = [
     operation: 'get /api/methods',
     schema: methodsSchema,
     has: { self_test: { agrees: true } },
+  },
+  {
+    operation: 'post /mcp',
+    body: mcpExample,
+    has: { id: 1, result: { structuredContent: { close: 'final' } } },
+  },
+  {
+    operation: 'get /.well-known/did.json',
+    has: { id: 'did:web:grading.example' },
   },
   { operation: 'get /health', has: { status: 'ok' } },
   { operation: 'get /ready', has: { ready: true } },

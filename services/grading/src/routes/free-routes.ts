@@ -17,6 +17,8 @@ import { freeBody, neverStored } from './read-body.ts'
 export type FreeRouteDeps = {
   readonly grader: Grader
   readonly store: GradingStore
+  /** Names the keys that sign receipts. */
+  readonly didDocument: Readonly<Record<string, unknown>>
 }
 
 /** A key, a few words or three filters. */
@@ -105,7 +107,19 @@ function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): voi
 }
 
 export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
+  const { didDocument } = deps
   const methods = methodsAnswer()
+  app.get(
+    '/.well-known/did.json',
+    {
+      schema: {
+        tags: ['free'],
+        summary: 'The keys that sign offers, receipts and answers, as a did:web document.',
+        response: { 200: z.record(z.string(), z.unknown()) },
+      },
+    },
+    async () => didDocument,
+  )
   addEvidenceRoutes(app, deps)
   addLedgerRoutes(app, deps)
   app.get(

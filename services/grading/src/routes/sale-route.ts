@@ -1,38 +1,18 @@
-/**
- * The paid routes: one pick graded for $0.01, up to 1,000 audited for $0.20. The grade or audit is computed before money
- * moves, and kept and released after (G4); the same job serves a request and, at the next start, one that an earlier
- * process left.
- */
-
-import { hash } from 'node:crypto'
-import { type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
-import type { PaidJob, PaymentGate, PaymentTerms, Reservation, Resumed } from '@tallystick/x402'
+/** The paid routes: one pick graded for $0.01, up to 1,000 audited for $0.20. sale-job.ts is the work that they sell. */
+import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { type PaymentProblem, paidRoute } from '@tallystick/x402/fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { answerText } from '../domain/card-text.ts'
-import type { Grader } from '../domain/grader.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
-import { type AuditAnswer, auditAnswerSchema } from '../wire/audit.ts'
-import { type Card, cardSchema } from '../wire/cards.ts'
+import { auditAnswerSchema } from '../wire/audit.ts'
+import { cardSchema } from '../wire/cards.ts'
 import { paymentHeaders } from '../wire/errors.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
 import { paidErrorRows } from './error-rows.ts'
 import { neverStored } from './read-body.ts'
-import {
-  idempotencyKeyIssue,
-  type ReadSale,
-  readSale,
-  type SaleKind,
-  type SaleRequest,
-} from './read-sale.ts'
-
-export type SaleRouteDeps = SaleDeps & {
-  readonly gate: PaymentGate
-  /** What is on sale; undefined while the network's token is not the configured one. */
-  readonly termsOf: (kind: SaleKind) => PaymentTerms | undefined
-  readonly clock: Clock
-}
+import { idempotencyKeyIssue, type ReadSale, readSale, type SaleKind } from './read-sale.ts'
+import { type SaleDoorDeps, saleJob, salePath } from './sale-job.ts'
 
 type SaleRoute = {
   readonly summary: string
@@ -76,17 +56,17 @@ const sendProblem = (reply: FastifyReply, { error, retryAfterSeconds }: PaymentP
 type Asked = Extract<ReadSale, { kind: 'asked' }>
 
 /** Adds a paid route: 400 before 402, with or without a payment (G3); otherwise it settles once and answers. */
-function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, kind: SaleKind): void {
+function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void {
   const { answer, bodyLimitBytes, ...documentation } = ROUTES[kind]
   const paid = paidRoute({
     gate: deps.gate,
-    terms: () => deps.termsOf(kind),
+    terms: () => deps.termsOf(kind, 'http'),
     job: (request) => {
       const { request: sale, text } = request.body as Asked
       const receivedAtSeconds = deps.clock.unixMs() / 1_000
       const idempotencyKey = request.headers['idempotency-key']?.toString()
       const asked = { request: sale, text, receivedAtSeconds, idempotencyKey }
-      return saleJob(deps, { ...asked, requestId: request.id })
+      return saleJob(deps, { ...asked, requestId: request.id, sender: request.ip })
     },
     decline: (reply, declined: never) => reply.send(declined),
     sendProblem,
@@ -106,7 +86,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, kind: SaleKind): voi
       request.body = read
       return undefined
     }
-    const terms = deps.termsOf(kind)
+    const terms = deps.termsOf(kind, 'http')
     if (terms === undefined)
       return sendProblem(reply, { error: 'payment_terms_unknown', retryAfterSeconds: 5 })
     const { body, headers } = deps.gate.challenge(terms, 'payment_required')
@@ -133,145 +113,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleRouteDeps, kind: SaleKind): voi
   })
 }
 
-export function addSaleRoutes(app: ServiceApp, deps: SaleRouteDeps): void {
+export function addSaleRoutes(app: ServiceApp, deps: SaleDoorDeps): void {
   addSaleRoute(app, deps, 'grade')
   addSaleRoute(app, deps, 'audit')
-}
-
-type SaleAnswer = Card | AuditAnswer
-
-/** What is known about a sale before money moves. */
-type PreparedSale = {
-  readonly answer: SaleAnswer
-  /** When the payment's first request came, Unix seconds. */
-  readonly receivedAtSeconds: number
-}
-
-type SaleDeps = {
-  readonly grader: Pick<Grader, 'grade' | 'release' | 'audit'>
-  /** Called for each sale once its answer exists. */
-  readonly report: (sale: SoldAnswer) => void
-}
-
-/** A paid answer. */
-export type SoldAnswer =
-  | { readonly kind: 'grade'; readonly card: Card }
-  | { readonly kind: 'audit'; readonly audit: AuditAnswer }
-
-/** A request as sold. */
-type AskedSale = {
-  readonly request: SaleRequest
-  /** The canonical text of its body. */
-  readonly text: string
-  readonly receivedAtSeconds: number
-  readonly idempotencyKey?: string | undefined
-  /** The request's id, for the log; absent for a sale that an earlier process left. */
-  readonly requestId?: string | undefined
-}
-
-export const salePath = (kind: SaleKind): string => `/api/${kind}`
-
-/** Method, route and SHA-256 of the body: what a payment is tied to (X7). */
-const saleFingerprint = (kind: SaleKind, text: string): string =>
-  `POST ${salePath(kind)} ${hash('sha256', text)}`
-
-/** What is kept with a payment, so that the next process can repeat its work. */
-const keptSale = ({ request, receivedAtSeconds, text }: AskedSale): string =>
-  `${request.kind} ${receivedAtSeconds} ${text}`
-
-const KEPT_SALE = /^(grade|audit) (\d+(?:\.\d+)?) /
-
-/** When a kept sale was received, Unix seconds; undefined for any other text. */
-const receivedAtOf = (kept: string | undefined): number | undefined => {
-  const match = KEPT_SALE.exec(kept ?? '')
-  return match === null ? undefined : Number(match[2])
-}
-
-/** A kept sale as requested; undefined for any other text. */
-function readKeptSale(kept: string): AskedSale | undefined {
-  const match = KEPT_SALE.exec(kept)
-  if (match === null) return undefined
-  const read = readSale(match[1] as SaleKind, JSON.parse(kept.slice(match[0].length)))
-  if (read.kind !== 'asked') return undefined
-  return { request: read.request, text: read.text, receivedAtSeconds: Number(match[2]) }
-}
-
-/** The work of one paid request. */
-function saleJob(
-  { grader, report }: SaleDeps,
-  asked: AskedSale,
-): PaidJob<PreparedSale, SaleAnswer, never> {
-  const { idempotencyKey, receivedAtSeconds, request, requestId, text } = asked
-  const fingerprint = saleFingerprint(request.kind, text)
-  return {
-    fingerprint,
-    requestId,
-    // Payers are not serialised: a payment in flight for the same thing is found by its fingerprint.
-    subject: fingerprint,
-    keepsAnswer: true,
-    idempotencyKey,
-    request: keptSale(asked),
-    async prepare(_payment, first) {
-      const answer =
-        request.kind === 'grade'
-          ? await grader.grade(request.pick)
-          : await grader.audit(request.audit)
-      const prepared = { answer, receivedAtSeconds: receivedAtOf(first) ?? receivedAtSeconds }
-      return { kind: 'ready', prepared }
-    },
-    // The gate itself honours only what its store reserved while the nonce was unused (X10).
-    mayHonour: async () => true,
-    async fulfil(prepared, { landedAtSeconds, payment }) {
-      if (request.kind === 'audit') {
-        const audit = prepared.answer as AuditAnswer
-        report({ kind: 'audit', audit })
-        return audit
-      }
-      const card = await grader.release({
-        pick: request.pick,
-        card: prepared.answer as Card,
-        payer: payment.payer,
-        paymentId: payment.id,
-        // Received means paid: a payer must not hold a payment back and choose after the start.
-        receivedAtSeconds: Math.max(prepared.receivedAtSeconds, landedAtSeconds ?? 0),
-      })
-      report({ kind: 'grade', card })
-      return card
-    },
-  }
-}
-
-function unasked(): never {
-  throw new Error('a payment without a request is not honoured')
-}
-
-/** A payment that had expired when it was reserved was only looked up: there is nothing to release. */
-const nothingToGive = ({
-  fingerprint,
-  subject,
-}: Reservation): PaidJob<PreparedSale, SaleAnswer, never> => ({
-  fingerprint,
-  subject,
-  prepare: unasked,
-  mayHonour: async () => false,
-  fulfil: unasked,
-})
-
-/**
- * Resumes what an earlier process left open (X9): looks each sale up on the ledger, and completes it if its payment
- * landed. Resolves when each has an outcome or is pending in the background. Throws what the store's `open` throws.
- */
-export async function resumeSales(
-  deps: SaleDeps & { readonly gate: Pick<PaymentGate, 'resumeOpen'> },
-  hear: (resumed: Resumed) => void,
-): Promise<void> {
-  await deps.gate.resumeOpen((reservation) => {
-    if (reservation.request === undefined) return nothingToGive(reservation)
-    const asked = readKeptSale(reservation.request)
-    // Perhaps paid, but unreadable to this version: left open for a version that can read it.
-    if (asked === undefined) return undefined
-    // As reserved: a newer version may write the same request in another order.
-    const { fingerprint, subject } = reservation
-    return { ...saleJob(deps, asked), fingerprint, subject }
-  }, hear)
 }

@@ -1,17 +1,15 @@
 /** What is sold, its price, and what a challenge tells an agent about it; `/openapi.json` has the full bodies. */
-import {
-  describeCall,
-  type JsonSchema,
-  type PaymentTerms,
-  type ResourceDiscovery,
-} from '@tallystick/x402'
+import { describeCall, type JsonSchema, type PaymentTerms, sellerFields } from '@tallystick/x402'
 import { type EvmAsset, evmRequirement } from '@tallystick/x402/evm'
 import { auditExample, gradeExample } from '../wire/examples.ts'
 import type { SaleKind } from './read-sale.ts'
-import { salePath } from './sale-route.ts'
+import { type SaleDoor, salePath } from './sale-job.ts'
 
 /** A grade is $0.01: 1 cent, 10000 at six decimals. An audit is $0.20: 20 cents, 200000. */
-const PRICE_CENTS: Readonly<Record<SaleKind, bigint>> = { grade: 1n, audit: 20n }
+export const PRICE_CENTS: Readonly<Record<SaleKind, bigint>> = { grade: 1n, audit: 20n }
+
+/** What the sales are called as tools of MCP. */
+export const TOOL_NAMES = { grade: 'grade_pick', audit: 'audit_picks' } as const
 
 const DESCRIPTIONS: Readonly<Record<SaleKind, string>> = {
   grade: 'One pick graded against its recorded closing line, with the result beside it.',
@@ -22,23 +20,35 @@ const DESCRIPTIONS: Readonly<Record<SaleKind, string>> = {
 export const priceUnits = (kind: SaleKind, { decimals }: Pick<EvmAsset, 'decimals'>): bigint =>
   PRICE_CENTS[kind] * 10n ** BigInt(decimals - 2)
 
-/** What is on sale; built once, because a challenge's bytes are cached with it. */
+/** What catalogues show. */
+const SELLER = sellerFields({
+  serviceName: 'Tallystick Grading',
+  tags: ['betting', 'closing line'],
+})
+
+/** What is on sale at each door; built once, because a challenge's bytes are cached with it. */
 export function saleTerms(options: {
   readonly asset: EvmAsset
   readonly payTo: string
   readonly baseUrl: string
-}): Readonly<Record<SaleKind, PaymentTerms>> {
+}): Readonly<Record<SaleDoor, Readonly<Record<SaleKind, PaymentTerms>>>> {
   const { asset, baseUrl, payTo } = options
-  const termsOf = (kind: SaleKind): PaymentTerms => ({
+  const termsOf = (kind: SaleKind, door: SaleDoor): PaymentTerms => ({
     requirements: [evmRequirement({ asset, payTo, amount: priceUnits(kind, asset) })],
     resource: {
-      url: `${baseUrl}${salePath(kind)}`,
+      url: `${baseUrl}${door === 'mcp' ? '/mcp' : salePath(kind)}`,
       description: DESCRIPTIONS[kind],
       mimeType: 'application/json',
+      ...SELLER,
     },
-    discovery: saleDiscovery[kind],
+    discovery: describeCall({ input: inputOf(kind, door), output: OUTPUTS[kind] }),
+    takesIdentifier: true,
   })
-  return { grade: termsOf('grade'), audit: termsOf('audit') }
+  const doorTerms = (door: SaleDoor) => ({
+    grade: termsOf('grade', door),
+    audit: termsOf('audit', door),
+  })
+  return { http: doorTerms('http'), mcp: doorTerms('mcp') }
 }
 
 const PICK: JsonSchema = {
@@ -61,45 +71,53 @@ const PICK: JsonSchema = {
 
 const [firstPick] = auditExample.picks
 
-const saleDiscovery: Readonly<Record<SaleKind, ResourceDiscovery>> = {
-  grade: describeCall({
-    input: {
-      method: 'POST',
-      body: gradeExample,
-      schema: { type: 'object', properties: { pick: PICK }, required: ['pick'] },
-    },
-    output: {
-      example: { outcome: 'GRADED', grade: 'F', clv: { price: -0.0732, beat_close: false } },
-      schema: {
-        properties: {
-          outcome: { enum: ['GRADED', 'UNGRADED'] },
-          grade: { type: 'string', description: 'A band, or UNGRADED with its reason.' },
-          clv: { type: 'object' },
-          receipt: { type: 'string' },
-        },
-        required: ['outcome', 'grade'],
+const INPUTS: Readonly<
+  Record<SaleKind, { readonly example: object; readonly schema: JsonSchema }>
+> = {
+  grade: {
+    example: gradeExample,
+    schema: { type: 'object', properties: { pick: PICK }, required: ['pick'] },
+  },
+  audit: {
+    example: { picks: [firstPick] },
+    schema: {
+      type: 'object',
+      properties: {
+        picks: { type: 'array', minItems: 1, maxItems: 1_000, items: PICK },
+        label: { type: 'string' },
       },
+      required: ['picks'],
     },
-  }),
-  audit: describeCall({
-    input: {
-      method: 'POST',
-      body: { picks: [firstPick] },
-      schema: {
-        type: 'object',
-        properties: {
-          picks: { type: 'array', minItems: 1, maxItems: 1_000, items: PICK },
-          label: { type: 'string' },
-        },
-        required: ['picks'],
+  },
+}
+
+type Described = Parameters<typeof describeCall>[0]
+
+function inputOf(kind: SaleKind, door: SaleDoor): Described['input'] {
+  const { example, schema } = INPUTS[kind]
+  return door === 'mcp'
+    ? { toolName: TOOL_NAMES[kind], example, schema }
+    : { method: 'POST', body: example, schema }
+}
+
+const OUTPUTS: Readonly<Record<SaleKind, Described['output']>> = {
+  grade: {
+    example: { outcome: 'GRADED', grade: 'F', clv: { price: -0.0732, beat_close: false } },
+    schema: {
+      properties: {
+        outcome: { enum: ['GRADED', 'UNGRADED'] },
+        grade: { type: 'string', description: 'A band, or UNGRADED with its reason.' },
+        clv: { type: 'object' },
+        receipt: { type: 'string' },
       },
+      required: ['outcome', 'grade'],
     },
-    output: {
-      example: { coverage: { picks: 1, graded: 1, ungraded: 0 } },
-      schema: {
-        properties: { coverage: { type: 'object' }, record: { type: 'object' } },
-        required: ['coverage'],
-      },
+  },
+  audit: {
+    example: { coverage: { picks: 1, graded: 1, ungraded: 0 } },
+    schema: {
+      properties: { coverage: { type: 'object' }, record: { type: 'object' } },
+      required: ['coverage'],
     },
-  }),
+  },
 }

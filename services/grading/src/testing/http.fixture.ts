@@ -7,6 +7,7 @@ import { Registry, Secret, type ServiceApp } from '@tallystick/service-kit'
 import {
   createMemoryReservationStore,
   createPaymentGate,
+  createReceiptIssuer,
   type Facilitator,
   FacilitatorUnavailable,
   LedgerUnavailable,
@@ -24,6 +25,9 @@ const BASE_URL = 'https://grading.example'
 export const PAYER = '0x00000000000000000000000000000000000000aa'
 export const METRICS_TOKEN = 'a token of 24 characters'
 const KEYS = createTokenKeys([Buffer.from('a token secret of the tests, 32 bytes and more')])
+
+const PAY_TO = '0x00000000000000000000000000000000000000bb'
+const RECEIPT_SEED = '07'.repeat(32)
 
 const PAGES = {
   baseUrl: BASE_URL,
@@ -107,19 +111,17 @@ export async function createHttpFixture(): Promise<HttpFixture> {
   const registry = new Registry()
   const telemetry = createTelemetry(registry)
   registerLedgerFigures(registry, () => store.counts())
-  const terms = saleTerms({
-    asset: X_LAYER_USDT0,
-    payTo: '0x00000000000000000000000000000000000000bb',
-    baseUrl: BASE_URL,
-  })
+  const terms = saleTerms({ asset: X_LAYER_USDT0, payTo: PAY_TO, baseUrl: BASE_URL })
   const state = {
     settlements: 0,
     facilitator: 'up' as HttpFixture['facilitator'],
     isChainDown: false,
     isTokenWrong: false,
   }
+  const receipts = createReceiptIssuer({ baseUrl: BASE_URL, privateKey: RECEIPT_SEED, clock })
   const gate = createPaymentGate({
     schemes: [fakeScheme(state)],
+    receipts,
     facilitator: fakeFacilitator(state),
     reservations: createMemoryReservationStore({ clock }),
     clock,
@@ -129,7 +131,8 @@ export async function createHttpFixture(): Promise<HttpFixture> {
     grader,
     store,
     gate: observedGate(gate, telemetry.outcome),
-    termsOf: (kind) => (state.isTokenWrong ? undefined : terms[kind]),
+    termsOf: (kind, door) => (state.isTokenWrong ? undefined : terms[door][kind]),
+    didDocument: receipts.didDocument,
     report: telemetry.sold,
     reportUpload: telemetry.uploaded,
     verifyToken: (token) =>
@@ -144,7 +147,7 @@ export async function createHttpFixture(): Promise<HttpFixture> {
     app,
     registry,
     payment(cents: 1 | 20, number: number, payer: string = PAYER) {
-      const { requirements, resource } = terms[cents === 1 ? 'grade' : 'audit']
+      const { requirements, resource } = terms.http[cents === 1 ? 'grade' : 'audit']
       const envelope = {
         x402Version: 2,
         payload: { number, payer },

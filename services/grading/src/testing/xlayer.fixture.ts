@@ -136,7 +136,7 @@ async function startListening(environment: Environment, clock: Clock): Promise<R
   if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
   const service = await createGradingService({ config: reading.config, clock })
   service.start()
-  await service.app.listen({ host: '127.0.0.1', port: 0 })
+  await service.app.listen({ host: '127.0.0.1', port: reading.config.PORT })
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {
     await service.app.close()

@@ -64,3 +64,10 @@ export const auditExample = {
 export const calibrationExample = { filters: { population: 'mechanical' as const } }
 
 export const coverageExample = { sport: 'soccer', date: '2026-06-01', text: 'Arsenal Chelsea' }
+
+export const mcpExample = {
+  jsonrpc: '2.0' as const,
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'coverage', arguments: { market: `${EVENT}/1x2/ft` } },
+}

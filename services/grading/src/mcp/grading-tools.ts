@@ -1,0 +1,240 @@
+/**
+ * The tools of `/mcp` (G10): three free looks, and the two sales of the paid routes, paid in `_meta` (X20). Each answers
+ * what its route answers, from the same functions; mcp-route.ts speaks the protocol.
+ */
+import type { RequestIssue } from '@tallystick/service-kit'
+import { callPaidTool, listPaidTool, type ToolResult, toolCallHash } from '@tallystick/x402/mcp'
+import { z } from 'zod'
+import { calibrationAnswer } from '../domain/calibration.ts'
+import { answerText } from '../domain/card-text.ts'
+import type { Grader } from '../domain/grader.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
+import { dependencyAnswer, type GradingErrorCode } from '../errors.ts'
+import type { CoverageLook } from '../routes/coverage-route.ts'
+import { requestIssuesOf } from '../routes/read-body.ts'
+import { readSale, type SaleKind } from '../routes/read-sale.ts'
+import { type SaleAnswer, type SaleDoorDeps, saleJob } from '../routes/sale-job.ts'
+import { PRICE_CENTS, TOOL_NAMES } from '../routes/sale-terms.ts'
+import { calibrationRequestSchema } from '../wire/calibration.ts'
+import { coverageRequestSchema } from '../wire/coverage.ts'
+import { readPickSchema } from '../wire/mcp.ts'
+import { auditSchema, gradeSchema } from '../wire/requests.ts'
+
+export type GradingToolDeps = SaleDoorDeps & {
+  readonly grader: Grader
+  readonly store: GradingStore
+  readonly coverage: CoverageLook
+  /** Address of the endpoint: what a payment for a call is tied to. */
+  readonly endpoint: string
+}
+
+type ToolCall = {
+  readonly name: string
+  /** As they came, before any default. */
+  readonly arguments?: Readonly<Record<string, unknown>> | undefined
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Who calls: for limits and for the log. */
+type ToolCaller = { readonly address: string; readonly requestId: string }
+
+/** A result, and what to call once it has left. */
+type CalledTool = {
+  readonly result: ToolResult
+  readonly delivered?: () => Promise<void>
+}
+
+const inputSchemaOf = (schema: z.ZodType) => {
+  const { $schema: _draft, id: _id, ...rest } = z.toJSONSchema(schema, { io: 'input' })
+  return { ...rest, type: 'object' as const }
+}
+
+const freeTool = (name: string, schema: z.ZodType, description: string) => ({
+  name,
+  description,
+  inputSchema: inputSchemaOf(schema),
+  annotations: { readOnlyHint: true, openWorldHint: false },
+})
+
+const paidTool = (kind: SaleKind, schema: z.ZodType, description: string) =>
+  listPaidTool(
+    {
+      name: TOOL_NAMES[kind],
+      description,
+      inputSchema: inputSchemaOf(schema),
+      annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
+    },
+    Number(PRICE_CENTS[kind]) / 100,
+  )
+
+/** The entries of `tools/list`, always in this order. */
+export const GRADING_TOOLS = [
+  freeTool(
+    'coverage',
+    coverageRequestSchema,
+    'Free. Whether a closing line is recorded, by market key or by sport, date and team names; with picks or a tracker’s csv, what would become of each bet. Ask before you pay: what has no recorded close is UNGRADED.',
+  ),
+  freeTool(
+    'calibration',
+    calibrationRequestSchema,
+    'Free. The truth table: what the bets of each grade have returned, from settled results.',
+  ),
+  freeTool('read_pick', readPickSchema, 'Free. The current card of a paid pick, by its receipt.'),
+  paidTool(
+    'grade',
+    gradeSchema,
+    'Costs $0.01, paid by x402. Grades one bet against its recorded closing line and shows the result beside it. Malformed arguments cost nothing.',
+  ),
+  paidTool(
+    'audit',
+    auditSchema,
+    'Costs $0.20, paid by x402. Audits 1 to 1,000 bets: return with flat stakes beside a Sharp Score, with every card.',
+  ),
+]
+
+const saidIn = (
+  said: Readonly<Record<string, unknown>>,
+  text = JSON.stringify(said),
+): ToolResult => ({
+  content: [{ type: 'text', text }],
+  structuredContent: said,
+})
+
+/** A failed call, by the code that the route would answer. It never looks like a challenge. */
+const failure = (
+  error: GradingErrorCode,
+  details: Readonly<Record<string, unknown>> = {},
+): ToolResult => ({ ...saidIn({ error, ...details }), isError: true })
+
+/** Faults of arguments are found where a route finds those of its body. */
+const malformed = (issues: readonly RequestIssue[]): ToolResult =>
+  failure('invalid_request', {
+    issues: issues
+      .slice(0, ISSUES_MAX)
+      .map(({ expected, field }) => ({ field: field.replace(/^body/, 'arguments'), expected })),
+  })
+
+/** As many as a route names. */
+const ISSUES_MAX = 20
+
+/** A free tool: reads its arguments by their schema and answers, or says what is wrong with them. */
+async function look<Schema extends z.ZodType>(
+  schema: Schema,
+  given: unknown,
+  answer: (read: z.output<Schema>) => Promise<ToolResult>,
+): Promise<ToolResult> {
+  const parsed = schema.safeParse(given)
+  return parsed.success
+    ? await answer(parsed.data)
+    : malformed(requestIssuesOf(parsed.error.issues, 'arguments'))
+}
+
+type FreeTool = (deps: GradingToolDeps, given: unknown, caller: ToolCaller) => Promise<ToolResult>
+
+const FREE: Readonly<Record<string, FreeTool>> = {
+  async coverage({ coverage }, given, { address }) {
+    const retryAfterSeconds = coverage.waitOf(address)
+    if (retryAfterSeconds !== undefined) return failure('too_many_requests', { retryAfterSeconds })
+    return await look(coverageRequestSchema, given, async (body) => {
+      const found = await coverage.look(body, address)
+      switch (found.kind) {
+        case 'answered':
+          return saidIn(found.answer)
+        case 'malformed':
+          return malformed(found.issues)
+        case 'limited':
+          return failure('too_many_requests', { retryAfterSeconds: found.retryAfterSeconds })
+        default:
+          return found satisfies never
+      }
+    })
+  },
+  calibration: async ({ store }, given) =>
+    await look(calibrationRequestSchema, given, async ({ filters }) =>
+      saidIn(await calibrationAnswer(store, filters ?? {})),
+    ),
+  read_pick: async ({ grader }, given) =>
+    await look(readPickSchema, given, async ({ receipt }) => {
+      const card = await grader.cardOf(receipt)
+      return card === undefined ? failure('not_found') : saidIn(card)
+    }),
+}
+
+const PAID: ReadonlyMap<string, SaleKind> = new Map([
+  [TOOL_NAMES.grade, 'grade'],
+  [TOOL_NAMES.audit, 'audit'],
+])
+
+/** The text is what the receipt's statement hashes; the object is the same, read back. */
+const render = (answer: SaleAnswer): ToolResult => {
+  const text = answerText(answer)
+  return saidIn(JSON.parse(text) as Readonly<Record<string, unknown>>, text)
+}
+
+/** Arguments that canonical JSON cannot hold have no fingerprint. */
+function isHashable(call: Parameters<typeof toolCallHash>[0]): boolean {
+  try {
+    toolCallHash(call)
+    return true
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
+
+const UNREADABLE = [
+  { field: 'arguments', expected: 'text without lone surrogates, at most 64 levels deep' },
+]
+/** A payment for nothing: the payer is told what to send, and nothing is settled. */
+const NOTHING_ASKED = [{ field: 'arguments', expected: 'what the payment is for' }]
+
+async function sell(
+  deps: GradingToolDeps,
+  kind: SaleKind,
+  { call, caller }: { readonly call: ToolCall; readonly caller: ToolCaller },
+): Promise<CalledTool> {
+  const { clock, endpoint, gate, termsOf } = deps
+  const read = readSale(kind, call.arguments)
+  if (read.kind === 'malformed') return { result: malformed(read.issues) }
+  const bought = { server: endpoint, ...call }
+  const isPaid = (call._meta?.['x402/payment'] ?? undefined) !== undefined
+  if (isPaid && read.kind === 'probe') return { result: malformed(NOTHING_ASKED) }
+  if (isPaid && !isHashable(bought)) return { result: malformed(UNREADABLE) }
+  const receivedAtSeconds = clock.unixMs() / 1_000
+  return await callPaidTool({
+    gate,
+    terms: termsOf(kind, 'mcp'),
+    call: bought,
+    job(fingerprint) {
+      if (read.kind !== 'asked') throw new Error('a call without arguments asks for the price')
+      const { request, text } = read
+      const { address: sender, requestId } = caller
+      return saleJob(deps, { request, text, fingerprint, receivedAtSeconds, sender, requestId })
+    },
+    render,
+    decline: (declined: never) => declined,
+  })
+}
+
+/**
+ * Calls a tool; undefined if there is none of that name. A payment sent with a free tool is ignored. Throws bugs; a failed
+ * dependency is a result.
+ */
+export async function callGradingTool(
+  deps: GradingToolDeps,
+  call: ToolCall,
+  caller: ToolCaller,
+): Promise<CalledTool | undefined> {
+  const kind = PAID.get(call.name)
+  const free = Object.hasOwn(FREE, call.name) ? FREE[call.name] : undefined
+  try {
+    if (kind !== undefined) return await sell(deps, kind, { call, caller })
+    return free && { result: await free(deps, call.arguments ?? {}, caller) }
+  } catch (error) {
+    if (dependencyAnswer(error) === undefined) throw error
+    return { result: failure('store_unavailable', { retryAfterSeconds: STORE_RETRY_SECONDS }) }
+  }
+}
+
+/** As the routes say. */
+const STORE_RETRY_SECONDS = 5

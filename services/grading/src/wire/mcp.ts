@@ -1,0 +1,33 @@
+/** What `/mcp` takes: JSON-RPC messages of MCP 2025-11-25 and 2026-07-28, and the arguments of the tools. */
+import { z } from 'zod'
+import { mcpExample } from './examples.ts'
+
+const params = z.record(z.string(), z.unknown())
+
+/** One message; batches ended with MCP 2025-06-18. */
+export const rpcMessageSchema = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id: z.union([z.string(), z.int()]).optional(),
+    method: z.string(),
+    params: params.optional(),
+  })
+  .meta({ id: 'McpMessage', examples: [mcpExample] })
+export type RpcMessage = z.output<typeof rpcMessageSchema>
+
+/** What each request of MCP 2026-07-28 says of itself in `params._meta`. */
+export const envelopeSchema = z.object({
+  'io.modelcontextprotocol/protocolVersion': z.string(),
+  'io.modelcontextprotocol/clientCapabilities': z.record(z.string(), z.unknown()),
+})
+export const PROTOCOL_VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion'
+
+export const toolCallSchema = z.object({
+  name: z.string(),
+  arguments: params.optional(),
+  _meta: params.optional(),
+})
+
+export const readPickSchema = z
+  .strictObject({ receipt: z.string('the receipt of a paid card').max(200) }, 'an object')
+  .meta({ examples: [{ receipt: '309a0c4a…' }] })
