@@ -100,7 +100,7 @@ const settlementOf = ({ _meta }: Result) =>
     readonly extensions: Record<string, { info: Record<string, JWSSignedReceipt> }>
   }
 
-describe.each(['2025-11-25', '2026-07-28'] as const)('G10: the official client of %s', (revision) => {
+describe.each(['2025-11-25', '2026-07-28'] as const)('G10: by %s', (revision) => {
   test('asks coverage, is told the price, pays and has its grade', async () => {
     const { call, client } = await connect(revision)
     expect(client.getNegotiatedProtocolVersion()).toBe(revision)
