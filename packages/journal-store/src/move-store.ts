@@ -9,6 +9,7 @@ import { createCompactRange, type KeyRing, type TreeHead } from '@tallystick/has
 import type { StoreOwner } from './checkpoint-file.ts'
 import { type PostgresOptions } from './connect-postgres.ts'
 import {
+  type Cells,
   type FileBeside,
   fetched,
   pagesOf,
@@ -22,7 +23,7 @@ import { groupJournal, sendEntries } from './postgres-group.ts'
 import { readHeads } from './postgres-heads.ts'
 import { openPostgresJournalReader } from './postgres-journal-store.ts'
 import { bodyOfBytes } from './sealed-bodies.ts'
-import { openSqliteFile } from './sqlite-database.ts'
+import { guardsOf, openSqliteFile } from './sqlite-database.ts'
 import { openSqliteJournalStore, type SqliteJournalStore } from './sqlite-journal-store.ts'
 import type { SqliteStoreKind } from './sqlite-store-kind.ts'
 import { takePlace } from './watch-postgres.ts'
@@ -77,12 +78,14 @@ async function inMove<Name extends string, Result>(
       await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       // A file may take long.
       await query('SET LOCAL idle_in_transaction_session_timeout = 0')
-      return await run(query)
+      return await guardsOf(Unavailable).guarded(run)(query)
     })
   } finally {
     await connection.end()
   }
 }
+
+const asItIs = (row: Cells): Cells => row
 
 const namesIn = <Name extends string>({ sqlite }: StoreMove<Name>): readonly Name[] =>
   Object.keys(sqlite.journals) as Name[]
@@ -178,9 +181,9 @@ export async function moveToPostgres<Name extends string>(
       store.catchUp()
       store.database.exec('BEGIN')
       try {
-        for (const { beside, cells, from, into } of rows)
+        for (const { beside, cells = asItIs, from, into } of rows)
           for (const page of pagesOf(fileOf(beside), from)) {
-            const copied = cells === undefined ? page : page.map(cells)
+            const copied = page.map(cells)
             await query(
               into,
               (copied[0] ?? []).map((_, at) => copied.map((row) => row[at])),
@@ -249,16 +252,13 @@ async function fillFiles<Name extends string>(
 ): Promise<MovedHeads<Name>> {
   const { files, query } = of
   const { fileOf, store } = files
-  for (const { beside, from, into } of await rowsOf(move, {
-    query,
-    fileOf,
-    direction: 'toSqlite',
-  })) {
+  const rows = await rowsOf(move, { query, fileOf, direction: 'toSqlite' })
+  for (const { beside, cells = asItIs, from, into } of rows) {
     const file = fileOf(beside)
     const insert = file.prepare(into)
     for await (const page of fetched(query, from)) {
       file.exec('BEGIN IMMEDIATE')
-      for (const row of page) insert.run(...row.map(toSqlite))
+      for (const row of page) insert.run(...cells(row).map(toSqlite))
       file.exec('COMMIT')
     }
   }

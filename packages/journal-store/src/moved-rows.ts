@@ -9,7 +9,8 @@ import type { SqliteStoreKind } from './sqlite-store-kind.ts'
 /** Entries or rows in one read and one write. */
 const ROWS_PER_WRITE = 1_000
 
-type Cells = readonly PostgresCell[]
+/** A row. */
+export type Cells = readonly PostgresCell[]
 
 /** A file beside the store's, on SQLite alone. */
 export type FileBeside = { readonly ending: string; readonly kind: SqliteFileKind }
@@ -45,6 +46,8 @@ export type StoreMove<Name extends string> = {
 /** Text is bytes on PostgreSQL where no collation may touch it. */
 export const toBytes = (cell: PostgresCell): PostgresCell =>
   typeof cell === 'string' ? Buffer.from(cell) : cell
+const toText = (cell: PostgresCell): PostgresCell =>
+  cell instanceof Uint8Array ? Buffer.from(cell).toString() : cell
 export const toSqlite = (cell: unknown): SQLInputValue =>
   typeof cell === 'boolean' ? Number(cell) : (cell as SQLInputValue)
 
@@ -80,7 +83,7 @@ export async function* fetched(
   await query(`CLOSE ${cursor}`)
 }
 
-type Column = { readonly name: string; readonly type: string }
+type Column = { readonly name: string; readonly type: string; readonly isText: boolean }
 
 /** The columns of a table of SQLite, with PostgreSQL's types. */
 async function columnsOf(
@@ -88,16 +91,19 @@ async function columnsOf(
   database: DatabaseSync,
   [schema, table]: readonly [schema: string, table: string],
 ): Promise<readonly Column[]> {
-  const typed = await query<Column>(
+  const typed = await query<Pick<Column, 'name' | 'type'>>(
     `SELECT attname::text AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
       WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
     [`${schema}.${table}`],
   )
-  const names = prepareQuery<readonly [string]>(database, 'SELECT name FROM pragma_table_info(?)')
-  return names.all(table).map(([name]) => {
+  const known = prepareQuery<readonly [name: string, type: string]>(
+    database,
+    'SELECT name, type FROM pragma_table_info(?)',
+  )
+  return known.all(table).map(([name, type]) => {
     const found = typed.find((column) => column.name === name)
     if (found === undefined) throw new Error(`PostgreSQL has no ${table}.${name}`)
-    return found
+    return { ...found, isText: type === 'TEXT' }
   })
 }
 
@@ -130,6 +136,8 @@ export async function rowsOf<Name extends string>(
         : {
             from: `SELECT ${names} FROM ${schema}.${table}${order === undefined ? '' : ` ORDER BY ${order}`}`,
             into: `INSERT ${table === KEYS ? 'OR IGNORE ' : ''}INTO ${table} (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
+            cells: (row: Cells) =>
+              row.map((cell, at) => (columns[at]?.isText === true ? toText(cell) : cell)),
           }
     copied.push(beside === undefined ? rows : { ...rows, beside })
   }
