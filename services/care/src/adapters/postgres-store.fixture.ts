@@ -27,7 +27,7 @@ let server: PostgresServer | undefined
 let template: Promise<string> | undefined
 
 /** The run's server, where it has one (postgres-template.setup.ts); else that of the running file. */
-function testServer(): PostgresServer {
+export function testServer(): PostgresServer {
   if (process.env['DATABASE_URL'] !== undefined) server ??= startPostgres()
   if (server === undefined)
     throw new Error('a file that makes databases starts with useRecordServer')
@@ -71,6 +71,7 @@ export async function makeRecordDatabase() {
         readonly keyRing?: KeyRing
         readonly clock?: Clock
         readonly random?: () => string
+        readonly url?: string
       } = {},
     ) =>
       openPostgresRecordStore({

@@ -22,7 +22,7 @@ const KILLS = process.env.TALLYSTICK_LONG === '1' ? 500 : 10
 const KILLS_PER_STORE = 5
 /** At most so many acknowledged writes are waited for before a kill, at least none. */
 const ACKNOWLEDGED_BEFORE_KILL = 9
-const WRITER = fileURLToPath(new URL('./sqlite-store-process.fixture.ts', import.meta.url))
+const WRITER = fileURLToPath(new URL('./store-process.fixture.ts', import.meta.url))
 const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
 const BOTH = ['user', 'assistant'] as const
 

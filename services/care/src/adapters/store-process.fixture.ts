@@ -1,18 +1,25 @@
 // A process that writes through the store until it is killed, or a number of versions one after the other, and prints each
-// acknowledged one as a line of JSON. Pipes are written synchronously, so that what was printed was acknowledged.
+// acknowledged one as a line of JSON: on PostgreSQL where a URL is the last argument. Pipes are written synchronously, so that what was printed was acknowledged.
+import { setTimeout as pause } from 'node:timers/promises'
 import { openSqliteRecordStore } from './sqlite-record-store.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 
-const [databasePath = '', writers = '8', writesEach = 'endless'] = process.argv.slice(2)
+const [databasePath = '', writers = '8', writesEach = 'endless', url] = process.argv.slice(2)
 const most = writesEach === 'endless' ? Number.POSITIVE_INFINITY : Number(writesEach)
 
-const store = openSqliteRecordStore({
+const options = {
   databasePath,
   // Not the service kit's, whose import would double the time to start; nothing here waits.
   clock: { unixMs: () => Date.now(), after: () => () => undefined },
   checkpointSeed: TEST_SEED,
   origin: TEST_ORIGIN,
-})
+}
+const wait = (ms: number) => pause(ms, undefined, { ref: false })
+const openOn = async (server: string) => {
+  const { openPostgresRecordStore } = await import('./postgres-record-store.ts')
+  return (await openPostgresRecordStore({ ...options, url: server, pause: wait })).records
+}
+const store = url === undefined ? openSqliteRecordStore(options) : await openOn(url)
 
 const write = async (writer: number): Promise<void> => {
   const audience = writer % 3 === 0 ? 'assistant' : 'user'
