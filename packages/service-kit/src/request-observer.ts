@@ -5,6 +5,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A path parameter is secret: the log shows the route's pattern instead, whatever the method. */
     readonly hasSecretPath?: boolean
+    /** How often it is called would tell what nobody may know: no metric counts it. */
+    readonly isUncounted?: boolean
   }
 }
 
@@ -65,8 +67,10 @@ export function observeRequests(app: ServiceApp, registry: Registry): void {
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched')
     const { method } = request
-    requests.inc({ method, route, status: String(reply.statusCode) })
-    duration.observe({ method, route }, reply.elapsedTime / 1000)
+    if (request.routeOptions.config.isUncounted !== true) {
+      requests.inc({ method, route, status: String(reply.statusCode) })
+      duration.observe({ method, route }, reply.elapsedTime / 1000)
+    }
     const path = secretRoutes.has(route) ? route : loggedPath(request.url)
     const level = POLLED_ROUTES.has(route) ? 'debug' : 'info'
     request.log[level](

@@ -69,7 +69,7 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
     readiness: {
       // A full disk shows up at the next write, as 503.
       async store() {
-        await store.heads({ audiences: ['user'], limit: 1 })
+        await store.heads({ reach: [{ audience: 'user' }], limit: 1 })
         return { kind: 'ready', details: { sealed: store.sealing().isSealed } }
       },
     },

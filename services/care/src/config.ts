@@ -112,6 +112,9 @@ const fields = z.object({
   SESSION_TTL_SECONDS: integerField({ min: 300, max: 30 * SECONDS_PER_DAY })
     .prefault('86400')
     .describe('Every MCP session ends after this, seconds.'),
+  RETRACTION_DAYS: integerField({ min: 0, max: 365 })
+    .prefault('7')
+    .describe('How long after a correction a read also says it as a text of its own, days.'),
   SESSIONS_MAX: integerField({ min: 1, max: 1_000_000 })
     .prefault('20000')
     .describe('Open MCP sessions in total; the next is 429.'),

@@ -40,6 +40,8 @@ export type CareService = Required<Omit<Service, 'start'>> & {
   readonly hub: SessionHub
 }
 
+const DAY_MS = 86_400_000
+
 function openMcp(
   { config, clock, environment }: CareServiceOptions,
   parts: Pick<McpEndpointDeps, 'store' | 'sessions' | 'tokens' | 'observe'>,
@@ -59,6 +61,7 @@ function openMcp(
       absoluteMs: config.SESSION_TTL_SECONDS * 1_000,
       sessionsMax: config.SESSIONS_MAX,
       sessionsPerSubMax: config.SESSIONS_PER_SUB_MAX,
+      retractionMs: config.RETRACTION_DAYS * DAY_MS,
     },
   })
 }
@@ -81,10 +84,11 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
     const mcp = await openMcp(options, { store, sessions, tokens, observe })
     const { hub } = mcp
     const isoNow = () => new Date(clock.unixMs()).toISOString()
-    const verifier = createChainVerifier({ store, isoNow })
+    const verifier = createChainVerifier({ store, clock, isoNow })
     const { startCommit } = telemetry
     const publisher = createPublisher({ store, hub, audit, isoNow, startCommit })
-    const publish: PublishRecord = (write) => publisher(write).finally(() => verifier.noteWrite())
+    const publish: PublishRecord = (write) =>
+      publisher(write).finally(() => verifier.noteWrite(write.record.audience))
     registerFigures(registry, { mcp: () => mcp.figures(), replays: () => verifier.runs() })
     const parts = { config, clock, logger, registry, store, audit, tokens }
     const app = await buildCareApp({ ...parts, publish, verifier, mcp })

@@ -1,8 +1,10 @@
 // What the operator sees of the service besides one log line per request. No label and no line holds a URI, a name, an
-// author or a value (S4, C9).
+// author or a value (S4, C9), and no metric moves on a write of an internal record (C30): anyone may read them.
 import { Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import type { McpEndpoint, McpEvent } from './mcp/mcp-endpoint.ts'
+import { parseRecordUri } from './wire/record-uri.ts'
+import type { Audience } from './wire/records.ts'
 import type { AuditRow } from './wire/write.ts'
 
 /** Seconds: a commit is one write to disk shared by all concurrent writers; a fan-out takes microseconds per session. */
@@ -18,7 +20,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
     'care_store_commit_seconds',
     'From a record handed to the store to its being durable.',
   )
-  const judged = 'Writes judged, by outcome, reason and path.'
+  const judged = 'Writes judged, by outcome, reason and path, without those of internal records.'
   const writes = counter('care_writes_total', judged, 'outcome', 'reason', 'via')
   const fanOut = timing(
     'care_fan_out_seconds',
@@ -33,15 +35,18 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
   const troubles = counter('care_troubles_total', somebody, 'kind')
   return {
     /** A record is handed to the store; call the returned function once it is durable. */
-    startCommit: (): (() => void) => commit.startTimer(),
+    startCommit: (audience: Audience): (() => void) =>
+      audience === 'user' ? commit.startTimer() : () => undefined,
     /** Every write, accepted or refused. */
-    onWrite: ({ outcome, reason, via }: AuditRow): void => {
-      writes.inc({ outcome, reason, via })
+    onWrite: ({ outcome, reason, via, uri }: AuditRow): void => {
+      const isInternal = uri !== undefined && parseRecordUri(uri)?.slot.audience !== 'user'
+      if (!isInternal) writes.inc({ outcome, reason, via })
       if (outcome === 'accepted') logger?.info({ via }, 'record published')
       else logger?.warn({ reason, via }, 'write refused')
     },
     onMcp: (event: McpEvent): void => {
-      if (event.kind === 'fanned-out') return fanOut.observe(event.seconds)
+      if (event.kind === 'fanned-out')
+        return event.audience === 'user' ? fanOut.observe(event.seconds) : undefined
       if (event.kind === 'session-ended' || event.kind === 'stream-ended') {
         ended[event.kind].inc({ reason: event.reason })
         return logger?.debug({ reason: event.reason }, event.kind)
@@ -70,11 +75,15 @@ export function registerFigures(
     const made: Counter = new Counter({ name, help, registers, collect })
   }
   const { mcp, replays } = read
-  const held = 'Distinct frames that some session may still request.'
+  const held = 'Distinct frames about speakable records that some session may still request.'
   gauge('care_sessions', 'Open MCP sessions.', () => mcp().sessions)
   gauge('care_streams', 'Open event streams.', () => mcp().streams)
   gauge('care_subscriptions', 'Subscriptions of open sessions.', () => mcp().subscriptions)
   gauge('care_frames_held', held, () => mcp().framesHeld)
-  total('care_frames_sent_total', 'Frames written to streams.', () => mcp().framesSent)
+  total(
+    'care_frames_sent_total',
+    'Frames about speakable records written to streams.',
+    () => mcp().framesSent,
+  )
   total('care_replays_total', 'Replays of chains begun.', replays)
 }

@@ -2,8 +2,8 @@
 // domain, stored-record.ts says.
 import type { BodySeal } from '@tallystick/journal-store'
 import type { PostgresQuery } from '@tallystick/journal-store/postgres'
-import type { CareRecord } from '../domain/care-record.ts'
-import type { ChainHead, RecordStore } from '../domain/record-store.ts'
+import type { Reach } from '../domain/care-record.ts'
+import type { ChainHead, NamesQuery, RecordStore } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import {
@@ -20,16 +20,18 @@ import {
   wholeChainOf,
 } from './postgres-rows.ts'
 import {
-  byTime,
-  type FoundVersion,
   headOf,
+  inByteOrder,
   latestOf,
   recordOfRow,
   slotOfChain,
   versionOf,
 } from './stored-record.ts'
 
-type Reads = Pick<RecordStore, 'latest' | 'version' | 'head' | 'heads' | 'changesSince'>
+type Reads = Pick<
+  RecordStore,
+  'latest' | 'version' | 'versions' | 'head' | 'heads' | 'names' | 'changedChains'
+>
 
 const HEADS = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c ${JOIN_NEWEST}`
 
@@ -37,7 +39,7 @@ const HEADS = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c ${
 const versionsSql = (audience: Audience, where: string): string =>
   `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c LEFT JOIN LATERAL (
      SELECT * FROM ${tableOf(audience)} WHERE chain = c.id ${where} ORDER BY version DESC LIMIT 2
-   ) v ON true WHERE c.patient = $1 AND c.domain = $2 ORDER BY v.version DESC`
+   ) v ON true WHERE c.audience = '${audience}' AND c.patient = $1 AND c.domain = $2 ORDER BY v.version DESC`
 
 /** The reading half of the store. */
 export function createPostgresReads(read: PostgresQuery, seal: BodySeal): Reads {
@@ -79,49 +81,89 @@ export function createPostgresReads(read: PostgresQuery, seal: BodySeal): Reads 
       const [row] = await read<JoinedColumns>(sql, [patient, domain, audience])
       return row === undefined ? undefined : headOfRow(row)
     },
-    heads: async ({ audiences, after = 0, limit, patient }) => {
-      const sql = `${HEADS} WHERE c.audience = ANY ($1) AND c.id > $2
-        AND ($3::text IS NULL OR c.patient = $3) ORDER BY c.id LIMIT $4`
-      const values = [audiences, after, patient ?? null, limit]
-      return (await read<JoinedColumns>(sql, values)).map(headOfRow)
+    versions: async ({ slot, after, limit }) => {
+      const { audience, domain, patient } = slot
+      const sql = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c
+        JOIN ${tableOf(audience)} v ON v.chain = c.id
+        WHERE c.audience = $1 AND c.patient = $2 AND c.domain = $3 AND v.version > $4
+        ORDER BY v.version LIMIT $5`
+      const values = [audience, patient, domain, after, limit]
+      const rows = await read<ChainColumns & VersionColumns>(sql, values)
+      return rows.flatMap((row) => recordOfRow(foundVersion(row).row, { slot, seal }) ?? [])
     },
-    changesSince: async (query) => {
-      const changes = await Promise.all(
-        [...new Set(query.audiences)].map((audience) =>
-          changesOf(read, { ...query, audience, seal }),
-        ),
-      )
-      return changes
-        .flat()
-        .toSorted(byTime)
-        .slice(0, query.limit)
-        .map(({ record }) => record)
-    },
+    ...createPostgresLists(read, headOfRow),
   }
 }
 
-type Change = FoundVersion & { readonly record: CareRecord }
-
-/** A patient's first versions of one audience since a time that hold; for those that do not, more rows are read. */
-async function changesOf(
+/** The lists of the store. */
+const createPostgresLists = (
   read: PostgresQuery,
-  query: Omit<Parameters<RecordStore['changesSince']>[0], 'audiences'> & {
-    readonly audience: Audience
-    readonly seal: BodySeal
+  headOfRow: (row: JoinedColumns) => ChainHead,
+): Pick<Reads, 'heads' | 'names' | 'changedChains'> => ({
+  heads: async ({ reach, after = 0, limit }) =>
+    (
+      await read<JoinedColumns>(
+        `${HEADS} WHERE c.id IN (SELECT c.id FROM ${CHAINS_WITHIN} ORDER BY c.id LIMIT $4) ORDER BY c.id`,
+        [...withinValues(reach), after, limit],
+      )
+    ).map(headOfRow),
+  names: async (query) => namesOf(read, query),
+  changedChains: async ({ reach, sinceIso, after = 0, limit }) => {
+    const values = [...withinValues(reach), after, null, sinceIso, limit]
+    type Row = ChainColumns & { readonly first_since: number }
+    return (await read<Row>(CHANGED_CHAINS, values)).map((row) => ({
+      ...slotOfChain(wholeChainOf(row)),
+      sequence: row.id,
+      latestVersion: row.latest_version,
+      firstSince: row.first_since,
+    }))
   },
-): Promise<readonly Change[]> {
-  const { audience, limit, patient, seal, sinceIso } = query
-  const sql = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c
-    JOIN ${tableOf(audience)} v ON v.chain = c.id
-    WHERE c.patient = $1 AND c.audience = $2 AND v.written_at >= $3
-    ORDER BY v.written_at, v.chain, v.version LIMIT $4`
-  for (let rowsMax = limit; ; rowsMax *= 2) {
-    const values = [patient, audience, sinceIso, rowsMax]
-    const rows = await read<ChainColumns & VersionColumns>(sql, values)
-    const changes = rows.map(foundVersion).flatMap((found) => {
-      const record = recordOfRow(found.row, { slot: slotOfChain(found.chain), seal })
-      return record === undefined ? [] : [{ ...found, record }]
-    })
-    if (changes.length >= limit || rows.length < rowsMax) return changes
+})
+
+/** A reach as two columns. */
+const withinValues = (reach: readonly Reach[]) => [
+  reach.map(({ audience }) => audience),
+  reach.map(({ patient }) => patient ?? null),
+]
+
+/** The chains after one, of each part of a reach, in its index's order: $1 and $2 are the reach, $3 the chain, $4 how many. */
+const CHAINS_WITHIN = `unnest($1::text[], $2::text[]) AS part (audience, patient), LATERAL (
+    (SELECT * FROM care.chains o WHERE part.patient IS NULL AND o.audience = part.audience
+      AND o.id > $3 ORDER BY o.id LIMIT $4)
+    UNION ALL
+    (SELECT * FROM care.chains o WHERE o.audience = part.audience AND o.patient = part.patient
+      AND o.id > $3 ORDER BY o.id LIMIT $4)
+  ) c`
+
+const firstSince = (audience: Audience): string =>
+  `(SELECT min(version) FROM ${tableOf(audience)} WHERE chain = c.id AND written_at >= $5)`
+
+const CHANGED_CHAINS = `SELECT * FROM (
+    SELECT ${CHAIN_COLUMNS},
+      CASE c.audience WHEN 'user' THEN ${firstSince('user')} ELSE ${firstSince('assistant')} END AS first_since
+    FROM ${CHAINS_WITHIN}
+  ) changed WHERE first_since IS NOT NULL ORDER BY id LIMIT $6`
+
+/** The least name from a text on, then the least after each: as many steps in an index as there are names to give. */
+const namesSql = (name: string, where: string): string => `WITH RECURSIVE step (name) AS (
+    (SELECT min(${name}) FROM care.chains WHERE ${where} AND ${name} >= $1)
+    UNION ALL
+    SELECT (SELECT min(${name}) FROM care.chains WHERE ${where} AND ${name} > step.name)
+    FROM step WHERE step.name IS NOT NULL AND starts_with(step.name, $1)
+  ) SELECT name FROM step WHERE starts_with(name, $1) LIMIT $2`
+
+async function namesOf(read: PostgresQuery, query: NamesQuery): Promise<readonly string[]> {
+  const { limit, of, prefix, reach } = query
+  const namesIn = async ({ audience, patient }: Reach): Promise<readonly string[]> => {
+    if (patient !== undefined && of === 'patient' && !patient.startsWith(prefix)) return []
+    const isOfPatient = patient !== undefined
+    const where = `audience = $3${isOfPatient ? ' AND patient = $4' : ''}`
+    const values = [isOfPatient && of === 'patient' ? patient : prefix, limit, audience]
+    const rows = await read<{ readonly name: string }>(namesSql(of, where), [
+      ...values,
+      ...(isOfPatient ? [patient] : []),
+    ])
+    return rows.map(({ name }) => name)
   }
+  return inByteOrder((await Promise.all(reach.map(namesIn))).flat()).slice(0, limit)
 }

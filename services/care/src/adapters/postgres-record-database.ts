@@ -104,6 +104,13 @@ GRANT INSERT, UPDATE (latest_version, head_hash) ON care.chains TO care_app;
 GRANT INSERT, UPDATE (subscribers), DELETE ON care.requests TO care_app;
 GRANT INSERT, DELETE ON care.audit_rows TO care_app;
 GRANT INSERT, UPDATE, DELETE ON care.mcp_sessions, care.mcp_subscriptions, care.mcp_frames, care.mcp_published TO care_app;`,
+  // What a person waits for goes by an index, and never past chains of the other audience.
+  `
+CREATE INDEX chains_by_slot ON care.chains (audience, patient, domain);
+CREATE INDEX chains_by_patient ON care.chains (audience, patient, id);
+CREATE INDEX chains_by_domain ON care.chains (audience, domain);
+CREATE INDEX user_versions_by_time ON care.user_versions (chain, written_at, version);
+CREATE INDEX assistant_versions_by_time ON care.assistant_versions (chain, written_at, version);`,
 ]
 
 /** The store of processes on one database (C14, C16, C17). */

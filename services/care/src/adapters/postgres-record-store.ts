@@ -16,7 +16,7 @@ import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import { postgresRows } from './postgres-rows.ts'
 import type { AppendOptions } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
-import { verifyChains } from './record-verify.ts'
+import { verifyAdded, verifyChains } from './record-verify.ts'
 
 /** Where verification and export read. */
 const sourceOf = (
@@ -55,6 +55,10 @@ export async function openPostgresRecordStore(
       appender.noteSubscribers(store, request, subscribers),
     ...createPostgresReads(store.read, seal),
     verify: (query) => verifyChains(source, query),
+    verifyAdded: (query) => verifyAdded(source, query),
+    journalSize: source.journalSize,
+    // Others write beside this process, and the server does not say who.
+    outsideMark: () => undefined,
     exportLines: (query) => exportRecordLines(source, query),
     checkpoint: async (audience) => store.checkpoint(audience),
     verifierKey: source.verifierKey,

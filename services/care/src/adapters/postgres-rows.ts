@@ -122,8 +122,9 @@ export function postgresRows(read: PostgresQuery): RecordRows {
     },
     chains: async (ids) =>
       new Map((await chains('c.id = ANY ($1)', [ids])).map((chain) => [chain[0], chain])),
-    chainOf: async ({ patient, domain }) => {
-      const [chain] = await chains('c.patient = $1 AND c.domain = $2', [patient, domain])
+    chainOf: async ({ audience, domain, patient }) => {
+      const where = 'c.audience = $1 AND c.patient = $2 AND c.domain = $3'
+      const [chain] = await chains(where, [audience, patient, domain])
       return chain === undefined ? undefined : [chain[0], chain[3], chain[4], chain[5]]
     },
     chainsAfter: (audience, { after, limit }) =>

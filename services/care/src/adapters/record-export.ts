@@ -1,6 +1,7 @@
 // What an auditor gets: a journal's leaf hashes and entries up to one moment, and the checkpoint of that moment.
 
 import { versionPreimage } from '@tallystick/hashchain'
+import { isWithin, type Reach } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { type ChainSlot, chainUri, versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
@@ -38,13 +39,20 @@ async function* exportLines(
   source: ExportSource,
   query: Parameters<RecordStore['exportLines']>[0],
 ): AsyncGenerator<ExportLine> {
-  const { slot } = query
+  const { slot, within } = query
   // An export of one chain holds that chain's journal alone.
   const audiences = [...new Set(query.audiences)].filter(
     (audience) => slot === undefined || slot.audience === audience,
   )
   const uri = slot === undefined ? undefined : chainUri(slot)
-  yield { kind: 'export', format: EXPORT_FORMAT, audiences, uri }
+  const isPartOf = within?.some(({ patient }) => patient !== undefined) === true
+  yield {
+    kind: 'export',
+    format: EXPORT_FORMAT,
+    audiences,
+    uri,
+    ...(isPartOf ? { within: [...within] } : {}),
+  }
   for (const journal of audiences) {
     // Size and note are of one moment; what is appended later is behind it.
     const size = source.journalSize(journal)
@@ -53,7 +61,7 @@ async function* exportLines(
     for (let from = 0; from < size; from += LEAVES_PER_LINE) {
       const range = { audience: journal, from, to: Math.min(from + LEAVES_PER_LINE, size) }
       yield { kind: 'leaves', journal, from, hashes: [...(await source.rows.leafHashes(range))] }
-      if (slot === undefined) yield* journalLines(source, range)
+      if (slot === undefined) yield* journalLines(source, range, within)
       else if (chainRows !== undefined)
         yield* chainLines(source, { slot, rows: chainRows, to: range.to })
       await nextTurn()
@@ -62,7 +70,11 @@ async function* exportLines(
   }
 }
 
-async function* journalLines(source: VerifySource, range: LeafRange): AsyncGenerator<ExportLine> {
+async function* journalLines(
+  source: VerifySource,
+  range: LeafRange,
+  within: readonly Reach[] | undefined,
+): AsyncGenerator<ExportLine> {
   const { audience, to } = range
   for (let { from } = range; from < to; ) {
     const end = await sliceEnd(source.rows, { audience, from, to })
@@ -70,7 +82,9 @@ async function* journalLines(source: VerifySource, range: LeafRange): AsyncGener
     const chains = await source.rows.chains([...new Set(slice.map(([, chain]) => chain))])
     for (const row of slice) {
       const chain = chains.get(row[1])
-      if (chain?.[3] === audience) yield lineOf({ source, row, slot: slotOfChain(chain) })
+      const slot = chain?.[3] === audience ? slotOfChain(chain) : undefined
+      if (slot !== undefined && (within === undefined || isWithin(slot, within)))
+        yield lineOf({ source, row, slot })
     }
     from = end
     await nextTurn()

@@ -4,7 +4,11 @@
 
 import { type BodySeal, sealReceipt } from '@tallystick/journal-store'
 import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
-import { createStoredChainReplay, type StoredChainReplay } from '../domain/verify-chain.ts'
+import {
+  createStoredChainReplay,
+  type KnownPart,
+  type StoredChainReplay,
+} from '../domain/verify-chain.ts'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import {
@@ -14,7 +18,13 @@ import {
   sliceEnd,
   type VerifySource,
 } from './record-rows.ts'
-import { slotOfChain, slotTextOf, type VersionRow, type WholeChainRow } from './stored-record.ts'
+import {
+  recordOfRow,
+  slotOfChain,
+  slotTextOf,
+  type VersionRow,
+  type WholeChainRow,
+} from './stored-record.ts'
 
 /** Chains judged in a slice; each takes one look at its row and its newest version. */
 const SLICE_CHAINS = 256
@@ -27,10 +37,10 @@ type ChainState = {
   lastVersion: number
 }
 
-const stateOf = (slot: ChainSlot): ChainState => ({
-  replay: createStoredChainReplay(slot),
+const stateOf = (slot: ChainSlot, known?: KnownPart): ChainState => ({
+  replay: createStoredChainReplay(slot, known),
   slotText: slotTextOf(slot),
-  lastVersion: 0,
+  lastVersion: known?.versions ?? 0,
 })
 
 function take(state: ChainState, row: VersionRow, seal: BodySeal): void {
@@ -106,16 +116,56 @@ async function addStates(
     if (chain[3] === audience) states.set(id, stateOf(slotOfChain(chain)))
 }
 
+/** Verdicts on the chains that gained versions with some leaves, replayed from what is known of them on. */
+export async function* verifyAdded(
+  source: VerifySource,
+  { audience, from, to, known }: Parameters<RecordStore['verifyAdded']>[0],
+): AsyncGenerator<ChainVerification> {
+  const { rows } = source
+  for (let at = from; at < to; ) {
+    const end = await sliceEnd(rows, { audience, from: at, to })
+    const slice = await rows.leaves({ audience, from: at, to: end })
+    const chains = await rows.chains([...new Set(slice.map(([, chain]) => chain))])
+    for (const chain of chains.values()) {
+      const slot = slotOfChain(chain)
+      if (slot.audience === audience) yield* verifyOne(source, slot, known(slot))
+    }
+    at = end
+    await nextTurn()
+  }
+}
+
+/** What is known of a chain, if the last version of it still holds by itself. */
+async function knownPart(
+  { rows, seal }: VerifySource,
+  of: { readonly id: number; readonly slot: ChainSlot; readonly known: ChainVerification },
+): Promise<KnownPart | undefined> {
+  const { id, slot, known } = of
+  const { intact, versions } = known
+  if (!intact) return undefined
+  const range = {
+    audience: slot.audience,
+    chain: id,
+    after: versions - 1,
+    upTo: versions,
+    limit: 1,
+  }
+  const [row] = await rows.versions(range)
+  const record = recordOfRow(row, { slot, seal })
+  return record === undefined ? undefined : { versions, headHash: record.versionHash }
+}
+
 async function* verifyOne(
   source: VerifySource,
   slot: ChainSlot,
+  known?: ChainVerification,
 ): AsyncGenerator<ChainVerification> {
   const { rows, seal } = source
   const { audience } = slot
   const named = await rows.chainOf(slot)
   if (named?.[1] !== audience) return
   const [id] = named
-  const state = stateOf(slot)
+  const state = stateOf(slot, known && (await knownPart(source, { id, slot, known })))
   let limit = SLICE_LARGE
   for (let isMore = true; isMore; ) {
     const range = { after: state.lastVersion, upTo: Number.MAX_SAFE_INTEGER, limit }

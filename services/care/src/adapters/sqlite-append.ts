@@ -22,6 +22,8 @@ import type { ChainRow } from './stored-record.ts'
 type SqliteAppendOptions = AppendOptions & {
   readonly store: SqliteJournalStore<Audience>
   readonly statements: RecordStatements
+  /** Called after each commit, before the next one begins. */
+  readonly onCommitted?: () => void
 }
 
 /** [audience, leaf_index, subscribers] */
@@ -63,6 +65,7 @@ export class SqliteAppender {
   async append(record: NewRecord, request: RequestKey | undefined): Promise<AppendOutcome> {
     requireStorable(record)
     const result = await this.#options.store.write(() => this.#write(record, request))
+    this.#options.onCommitted?.()
     return this.#repeated.answer(
       result,
       request,
@@ -75,6 +78,7 @@ export class SqliteAppender {
     const macHash = macHashOf(request)
     const { store } = this.#options
     await store.write(() => void this.#run.note.run(subscribers, macHash), 'relaxed')
+    this.#options.onCommitted?.()
     this.#repeated.settle(request)
   }
 

@@ -1,16 +1,15 @@
 // Reads of single versions and of lists, on SQLite. What rows are to the domain, stored-record.ts says.
 import type { BodySeal } from '@tallystick/journal-store'
 import type { CareRecord } from '../domain/care-record.ts'
-import type { RecordStore } from '../domain/record-store.ts'
+import type { ChangedChain, NamesQuery, RecordStore } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { guarded } from './sqlite-record-database.ts'
 import type { RecordStatements } from './sqlite-statements.ts'
 import {
-  byTime,
   type ChainRow,
-  type FoundVersion,
   headOf,
+  inByteOrder,
   latestOf,
   recordOfRow,
   slotOfChain,
@@ -21,15 +20,18 @@ import {
   type WholeChainRow,
 } from './stored-record.ts'
 
-type Reads = Pick<RecordStore, 'latest' | 'version' | 'head' | 'heads' | 'changesSince'>
+type Reads = Pick<
+  RecordStore,
+  'latest' | 'version' | 'versions' | 'head' | 'heads' | 'names' | 'changedChains'
+>
 
 type Stored = { readonly statements: RecordStatements; readonly seal: BodySeal }
 
 /** The reading half of the store. */
 export function createSqliteReads(stored: Stored): Reads {
   const { seal, statements } = stored
-  const chainOf = ({ patient, domain }: ChainSlot): ChainRow | undefined =>
-    statements.chainByName.get(patient, domain)
+  const chainOf = ({ audience, domain, patient }: ChainSlot): ChainRow | undefined =>
+    statements.chainBySlot.get(audience, patient, domain)
   const versionsOf = ({ audience }: ChainSlot, chain: ChainRow | undefined) => {
     const id = chain?.[0] ?? 0
     return (version: number): VersionRow | undefined =>
@@ -47,40 +49,90 @@ export function createSqliteReads(stored: Stored): Reads {
       const chain = chainOf(slot)
       return versionOf(chain, { number, version: versionsOf(slot, chain) }, { slot, seal })
     }),
+    versions: guarded(async ({ slot, after, limit }) => {
+      const id = chainOf(slot)?.[0] ?? 0
+      return statements.versions[slot.audience].chainAfter
+        .all(id, after, Number.MAX_SAFE_INTEGER, limit)
+        .flatMap((row) => recordOfRow(row, { slot, seal }) ?? [])
+    }),
     head: guarded(async (slot) => {
       const chain = chainOf(slot)
-      if (chain?.[1] !== slot.audience) return undefined
-      const whole = statements.chainById.get(chain[0])
+      const whole = chain === undefined ? undefined : statements.chainById.get(chain[0])
       return whole === undefined ? undefined : headOfChain(whole)
     }),
     heads: guarded(async (query) => chainsOf(statements, query).map(headOfChain)),
-    changesSince: guarded(async ({ patient, audiences, sinceIso, limit }) =>
-      chainsOf(statements, { audiences, patient, limit: Number.MAX_SAFE_INTEGER })
-        .flatMap((chain) => changesOfChain(stored, chain, { sinceIso, limit }))
-        .toSorted(byTime)
-        .slice(0, limit)
-        .map(({ record }) => record),
-    ),
+    names: guarded(async (query) => namesOf(statements, query)),
+    changedChains: guarded(async (query) => changedChainsOf(statements, query)),
   }
 }
 
-type Change = FoundVersion & { readonly record: CareRecord }
+type ChainQuery = Parameters<RecordStore['heads']>[0]
 
-/** The first versions of a chain since a time that hold. Those that do not take no place: more rows are read for them. */
-function changesOfChain(
-  { statements, seal }: Stored,
-  chain: WholeChainRow,
-  { sinceIso, limit }: { readonly sinceIso: string; readonly limit: number },
-): readonly Change[] {
-  const slot = slotOfChain(chain)
-  for (let rowsMax = limit; ; rowsMax *= 2) {
-    const rows = statements.versions[slot.audience].since.all(chain[0], sinceIso, rowsMax)
-    const changes = rows.flatMap((row) => {
-      const record = recordOfRow(row, { slot, seal })
-      return record === undefined ? [] : [{ chain, row, record }]
-    })
-    if (changes.length >= limit || rows.length < rowsMax) return changes
+/** Chains in order of creation: each part of a reach gives its first ones, and the first of those are taken. */
+function chainsOf(
+  { chainsAfter, chainsOfPatient }: RecordStatements,
+  { reach, after = 0, limit }: ChainQuery,
+): readonly WholeChainRow[] {
+  return reach
+    .flatMap(({ audience, patient }) =>
+      patient === undefined
+        ? chainsAfter.all(audience, after, limit)
+        : chainsOfPatient.all(audience, patient, after, limit),
+    )
+    .toSorted(([left], [right]) => left - right)
+    .slice(0, limit)
+}
+
+/** Names by steps in an index, each to the next name. */
+function namesOf(statements: RecordStatements, query: NamesQuery): readonly string[] {
+  const { limit, of, prefix, reach } = query
+  const { domain, domainOfPatient, patient } = statements.names
+  const found = reach.flatMap((one) => {
+    if (one.patient === undefined)
+      return walkNames(of === 'patient' ? patient : domain, [one.audience], query)
+    if (of === 'domain') return walkNames(domainOfPatient, [one.audience, one.patient], query)
+    const isThere =
+      one.patient.startsWith(prefix) &&
+      statements.hasPatient.get(one.audience, one.patient) !== undefined
+    return isThere ? [one.patient] : []
+  })
+  return inByteOrder(found).slice(0, limit)
+}
+
+function walkNames(
+  { after, from }: RecordStatements['names']['patient'],
+  values: readonly string[],
+  { limit, prefix }: NamesQuery,
+): readonly string[] {
+  const found: string[] = []
+  let name = from.get(...values, prefix)?.[0]
+  // Names that start with a text stand next to each other.
+  while (name != null && name.startsWith(prefix) && found.length < limit) {
+    found.push(name)
+    name = after.get(...values, name)?.[0]
   }
+  return found
+}
+
+/** Chains looked at in one go, for those that changed. */
+const CHAINS_PER_LOOK = 256
+
+function changedChainsOf(
+  statements: RecordStatements,
+  { reach, sinceIso, after = 0, limit }: Parameters<RecordStore['changedChains']>[0],
+): readonly ChangedChain[] {
+  const changed: ChangedChain[] = []
+  for (let last: number | undefined = after; last !== undefined && changed.length < limit; ) {
+    const chains = chainsOf(statements, { reach, after: last, limit: CHAINS_PER_LOOK })
+    for (const chain of chains) {
+      const [sequence, , , audience, latestVersion] = chain
+      const firstSince = statements.versions[audience].firstSince.get(sequence, sinceIso)?.[0]
+      if (firstSince != null)
+        changed.push({ ...slotOfChain(chain), sequence, latestVersion, firstSince })
+    }
+    last = chains.at(-1)?.[0]
+  }
+  return changed.slice(0, limit)
 }
 
 /** The record at a leaf, where it holds. */
@@ -102,25 +154,4 @@ export function readTail(
   const newest =
     chain === undefined ? undefined : statements.versions[slot.audience].newest.get(chain[0])
   return tailOf(chain, newest, { slot, seal })
-}
-
-function chainsOf(
-  statements: RecordStatements,
-  query: {
-    readonly audiences: readonly Audience[]
-    readonly patient?: string | undefined
-    readonly after?: number | undefined
-    readonly limit: number
-  },
-): readonly WholeChainRow[] {
-  const { audiences, patient, after = 0, limit } = query
-  if (patient !== undefined)
-    return statements.chainsOfPatient
-      .all(patient)
-      .filter(([id, , , audience]) => id > after && audiences.includes(audience))
-      .slice(0, limit)
-  return [...new Set(audiences)]
-    .flatMap((audience) => statements.chainsAfter.all(audience, after, limit))
-    .toSorted(([left], [right]) => left - right)
-    .slice(0, limit)
 }

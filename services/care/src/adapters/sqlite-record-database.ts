@@ -61,6 +61,13 @@ CREATE TABLE seal_keys (
   key_id TEXT PRIMARY KEY, -- every key that some body may be sealed under
   proof BLOB NOT NULL -- a known text sealed under it: tells a wrong key at once
 ) STRICT;`,
+  // What a person waits for goes by an index, and never past chains of the other audience.
+  `
+CREATE INDEX chains_by_slot ON chains (audience, patient, domain);
+CREATE INDEX chains_by_patient ON chains (audience, patient, id);
+CREATE INDEX chains_by_domain ON chains (audience, domain);
+CREATE INDEX user_versions_by_time ON user_versions (chain, written_at, version);
+CREATE INDEX assistant_versions_by_time ON assistant_versions (chain, written_at, version);`,
 ]
 
 const journalOf = (audience: Audience): SqliteJournalTable => ({
@@ -96,4 +103,4 @@ export const RECORDS = {
   acceptCommand: 'care accept-backup',
 } as const satisfies SqliteStoreKind<Audience>
 
-export const { guarded, guardedStream } = guardsOf(RecordStoreUnavailable)
+export const { guarded, guardedNow, guardedStream } = guardsOf(RecordStoreUnavailable)

@@ -44,14 +44,15 @@ async function answers(store: RecordStore) {
       reads.push([`${domain}/${version}`, await store.version(slot, version)])
   }
   const verdicts = await collect(store.verify({ audiences: BOTH }))
+  const reach = BOTH.map((audience) => ({ audience, patient: 'ann' }))
+  const sinceIso = '2000-01-01T00:00:00.000Z'
   const lists = {
-    heads: await store.heads({ audiences: BOTH, limit: 10 }),
-    changes: await store.changesSince({
-      patient: 'ann',
-      audiences: BOTH,
-      sinceIso: '2000-01-01T00:00:00.000Z',
-      limit: 10,
-    }),
+    heads: await store.heads({ reach, limit: 10 }),
+    names: await store.names({ of: 'domain', prefix: '', reach, limit: 10 }),
+    changes: await store.changedChains({ reach, sinceIso, limit: 10 }),
+    versions: await Promise.all(
+      DOMAINS.map((domain) => store.versions({ slot: slotOf(domain), after: 0, limit: 10 })),
+    ),
     verdicts,
   }
   return { reads, lists, isIntact: verdicts.every(({ intact }) => intact) }

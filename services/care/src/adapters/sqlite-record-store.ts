@@ -13,11 +13,12 @@ import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AppendOptions } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
-import { verifyChains } from './record-verify.ts'
+import { verifyAdded, verifyChains } from './record-verify.ts'
 import { SqliteAppender } from './sqlite-append.ts'
 import { createSqliteReads } from './sqlite-reads.ts'
-import { guardedStream, RECORDS } from './sqlite-record-database.ts'
+import { guardedNow, guardedStream, RECORDS } from './sqlite-record-database.ts'
 import { prepareStatements, sqliteRows } from './sqlite-statements.ts'
+import { watchSqliteFile } from './watch-sqlite-file.ts'
 
 export type SqliteRecordStoreOptions = Pick<
   SqliteStoreOptions,
@@ -60,17 +61,28 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
     ...options,
     beforeCommit: (durability) => {
       if (durability === 'synced') appender.forgetRequests()
+      watch.beforeOwnCommit()
     },
   })
+  const watch = watchSqliteFile(store.database, options.databasePath)
   if (pagesMax !== undefined) store.database.exec(`PRAGMA max_page_count = ${pagesMax}`)
   const stored = storedIn(store.database, keyRing)
-  const appender = new SqliteAppender({ store, ...stored, clock, random })
+  const appender = new SqliteAppender({
+    store,
+    ...stored,
+    clock,
+    random,
+    onCommitted: watch.afterOwnCommit,
+  })
   const source = sourceOf(stored, store)
   return {
     append: (record, request) => appender.append(record, request),
     noteSubscribers: (request, subscribers) => appender.noteSubscribers(request, subscribers),
     ...createSqliteReads(stored),
     verify: guardedStream((query) => verifyChains(source, query)),
+    verifyAdded: guardedStream((query) => verifyAdded(source, query)),
+    journalSize: source.journalSize,
+    outsideMark: () => guardedNow(watch.mark),
     exportLines: guardedStream((query) => exportRecordLines(source, query)),
     checkpoint: async (audience) => store.checkpoint(audience),
     verifierKey: source.verifierKey,

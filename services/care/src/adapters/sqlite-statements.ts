@@ -28,7 +28,7 @@ function prepareVersionQueries(database: DatabaseSync, audience: Audience) {
       'leaf_hash',
     ),
     chainAfter: query('chain = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?'),
-    since: query('chain = ? AND written_at >= ? ORDER BY written_at, version LIMIT ?'),
+    firstSince: query<readonly [number | null]>('chain = ? AND written_at >= ?', 'min(version)'),
   }
 }
 
@@ -41,18 +41,42 @@ export function prepareStatements(database: DatabaseSync) {
       database,
       `SELECT id, patient, domain, audience, latest_version, head_hash FROM chains WHERE ${where}`,
     )
+  // The least name from one on, and the least after one: each is a step in an index, however many chains share a name.
+  const names = (where: string, name: string) => {
+    const least = (from: '>=' | '>') =>
+      prepareQuery<readonly [string | null]>(
+        database,
+        `SELECT min(${name}) FROM chains WHERE ${where} AND ${name} ${from} ?`,
+      )
+    return { from: least('>='), after: least('>') }
+  }
   return {
     versions: {
       user: prepareVersionQueries(database, 'user'),
       assistant: prepareVersionQueries(database, 'assistant'),
     },
+    /** Whatever its audience: for a write, which a chain of the other audience refuses. */
     chainByName: prepareQuery<ChainRow>(
       database,
       'SELECT id, audience, latest_version, head_hash FROM chains WHERE patient = ? AND domain = ?',
     ),
+    /** Finds no trace of a chain of the other audience, and takes no longer over it than over none (C30). */
+    chainBySlot: prepareQuery<ChainRow>(
+      database,
+      'SELECT id, audience, latest_version, head_hash FROM chains INDEXED BY chains_by_slot WHERE audience = ? AND patient = ? AND domain = ?',
+    ),
     chainById: whole('id = ?'),
     chainsAfter: whole('audience = ? AND id > ? ORDER BY id LIMIT ?'),
-    chainsOfPatient: whole('patient = ? ORDER BY id'),
+    chainsOfPatient: whole('audience = ? AND patient = ? AND id > ? ORDER BY id LIMIT ?'),
+    names: {
+      patient: names('audience = ?', 'patient'),
+      domain: names('audience = ?', 'domain'),
+      domainOfPatient: names('audience = ? AND patient = ?', 'domain'),
+    },
+    hasPatient: prepareQuery<readonly [number]>(
+      database,
+      'SELECT 1 FROM chains WHERE audience = ? AND patient = ? LIMIT 1',
+    ),
   }
 }
 
@@ -71,7 +95,7 @@ function foundOf<Key, Row>(
 
 /** What verification and export read. */
 export function sqliteRows(statements: RecordStatements): RecordRows {
-  const { chainById, chainByName, chainsAfter, versions } = statements
+  const { chainById, chainBySlot, chainsAfter, versions } = statements
   return {
     leaves: ({ audience, from, to }) => versions[audience].leafRange.all(from, to),
     leafBytes: ({ audience, from, to }) =>
@@ -82,7 +106,7 @@ export function sqliteRows(statements: RecordStatements): RecordRows {
       versions[audience].chainAfter.all(chain, after, upTo, limit),
     newest: (audience, chains) => foundOf(chains, (id) => versions[audience].newest.get(id)),
     chains: (ids) => foundOf(ids, (id) => chainById.get(id)),
-    chainOf: ({ patient, domain }) => chainByName.get(patient, domain),
+    chainOf: ({ audience, domain, patient }) => chainBySlot.get(audience, patient, domain),
     chainsAfter: (audience, { after, limit }) => chainsAfter.all(audience, after, limit),
   }
 }

@@ -161,11 +161,9 @@ export function headOf(
 /** A version of a chain, and the chain. */
 export type FoundVersion = { readonly chain: WholeChainRow; readonly row: VersionRow }
 
-const compare = (left: string | number, right: string | number): number =>
-  Number(left > right) - Number(left < right)
-
-/** In the order in which changes are told: by time, then by chain, then by version. */
-export const byTime = (left: FoundVersion, right: FoundVersion): number =>
-  compare(left.row[3], right.row[3]) ||
-  compare(left.chain[0], right.chain[0]) ||
-  compare(left.row[2], right.row[2])
+/** Names, each once, in the order of their UTF-8 bytes: that of both engines' indexes. */
+export const inByteOrder = (names: readonly string[]): readonly string[] =>
+  [...new Set(names)]
+    .map((name) => Buffer.from(name))
+    .toSorted((left, right) => Buffer.compare(left, right))
+    .map(String)

@@ -1,4 +1,4 @@
-import type { ChainSlot } from '../wire/record-uri.ts'
+import { type ChainSlot, decodeName } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 
 /** One stored version of a record, with its value in the clear. */
@@ -29,14 +29,80 @@ const SCOPE_BY_AUDIENCE: Readonly<Record<Audience, string>> = {
   assistant: 'care.read.assistant',
 }
 
-/** Whether these scopes may read an audience's records; neither scope includes the other. */
-export function mayRead(scopes: readonly string[], audience: Audience): boolean {
-  return scopes.includes(SCOPE_BY_AUDIENCE[audience])
+/** Permits writes on the bearer path (care.md, Authentication 4). */
+const WRITE_SCOPE = 'care.write'
+
+/** Chains of one audience: all of them, or those of one patient. */
+export type Reach = Pick<ChainSlot, 'audience'> & Partial<Pick<ChainSlot, 'patient'>>
+
+/** The patient that a scope `<scope>:<patient>` names, percent-encoded there (C24). */
+const patientOf = (granted: string, scope: string): string | undefined =>
+  granted.startsWith(`${scope}:`) ? decodeName(granted.slice(scope.length + 1)) : undefined
+
+const covers = (scopes: readonly string[], scope: string, patient: string): boolean =>
+  scopes.some((granted) => granted === scope || patientOf(granted, scope) === patient)
+
+/**
+ * Whether these scopes may read the chains of a slot; neither audience's scope includes the other's. It is decided from the
+ * names alone: whoever asks it before a look-up takes the same time over what is hidden and what is not there (C30).
+ */
+export function mayRead(
+  scopes: readonly string[],
+  { audience, patient }: Pick<ChainSlot, 'audience' | 'patient'>,
+): boolean {
+  return covers(scopes, SCOPE_BY_AUDIENCE[audience], patient)
 }
 
-/** The audiences whose records these scopes read. */
-export function readableAudiences(scopes: readonly string[]): readonly Audience[] {
-  return AUDIENCES.filter((audience) => mayRead(scopes, audience))
+/** Whether these scopes may write a patient's records. */
+export function mayWrite(scopes: readonly string[], patient: string): boolean {
+  return covers(scopes, WRITE_SCOPE, patient)
+}
+
+/** Whether these scopes may write anybody's records. */
+export function isWriter(scopes: readonly string[]): boolean {
+  return scopes.some((granted) => granted === WRITE_SCOPE || namesPatient(granted, WRITE_SCOPE))
+}
+
+const namesPatient = (granted: string, scope: string): boolean =>
+  patientOf(granted, scope) !== undefined
+
+/** Everything that these scopes read. A scope without a patient covers all (C24). */
+export function reachOf(scopes: readonly string[]): readonly Reach[] {
+  return AUDIENCES.flatMap((audience): readonly Reach[] => {
+    const scope = SCOPE_BY_AUDIENCE[audience]
+    if (scopes.includes(scope)) return [{ audience }]
+    const patients = scopes.map((granted) => patientOf(granted, scope))
+    return [...new Set(patients)]
+      .filter((patient) => patient !== undefined)
+      .map((patient) => ({ audience, patient }))
+  })
+}
+
+/** Whether a scope that names a patient is among these, and none of ours that covers all. */
+export function isOfHousehold(scopes: readonly string[]): boolean {
+  return (
+    CARE_SCOPES.every((scope) => !scopes.includes(scope)) &&
+    CARE_SCOPES.some((scope) => scopes.some((granted) => namesPatient(granted, scope)))
+  )
+}
+
+/** Whether a reach covers a slot. */
+export function isWithin(
+  { audience, patient }: Pick<ChainSlot, 'audience' | 'patient'>,
+  reach: readonly Reach[],
+): boolean {
+  return reach.some((one) => one.audience === audience && (one.patient ?? patient) === patient)
+}
+
+/** What of a reach is one patient's; all of it without one. */
+export function reachWithin(
+  reach: readonly Reach[],
+  patient: string | undefined,
+): readonly Reach[] {
+  if (patient === undefined) return reach
+  return reach
+    .filter((one) => (one.patient ?? patient) === patient)
+    .map(({ audience }) => ({ audience, patient }))
 }
 
 /** Whether a URI names a card, which holds no record and is open to every principal. */

@@ -3,6 +3,7 @@
  * chain, sessions hear of versions in order. routes/judge-write.ts has already decided who may write.
  */
 import { chainUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import type { AuditRow, KeptAuditRow, WriteAnswer } from '../wire/write.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 import type { RecordStore, RequestKey } from './record-store.ts'
@@ -55,7 +56,7 @@ export function createPublisher(deps: {
   /** The current time in ISO 8601. */
   readonly isoNow: () => string
   /** Called when a record goes to the store; the returned function is called once that has ended. */
-  readonly startCommit: () => () => void
+  readonly startCommit: (audience: Audience) => () => void
 }): PublishRecord {
   const { store, hub, audit, isoNow, startCommit } = deps
   const lastOfChain = new Map<string, Promise<unknown>>()
@@ -102,7 +103,7 @@ export function createPublisher(deps: {
   }
 
   return async (write) => {
-    const endCommit = startCommit()
+    const endCommit = startCommit(write.record.audience)
     const outcome = await store.append(write.record, write.request).finally(endCommit)
     if (outcome.kind === 'audience-conflict') {
       await addRow(write)

@@ -51,12 +51,7 @@ export function describeProofs(suite: RecordStoreFixture): void {
       expect(await suite.store.version(TEA, 2)).toEqual({ kind: 'broken', version: 2 })
       expect(await suite.store.version(TEA, 1)).toMatchObject({ kind: 'found' })
       expect(await suite.store.latest(TEA)).toMatchObject({ record: { value: 'three' } })
-      const changed = await suite.store.changesSince({
-        patient: 'ann',
-        audiences: ['user'],
-        sinceIso: '2026-01-01T00:00:00.000Z',
-        limit: 10,
-      })
+      const changed = await suite.store.versions({ slot: TEA, after: 0, limit: 10 })
       expect(changed.map(({ value }) => value)).toEqual(['one', 'three'])
       expect(await write({ value: 'four' })).toMatchObject({ version: 4 })
       expect(verdictOf(await verify(), TEA)).toMatchObject({ versions: 4, brokenAt: 2 })

@@ -12,6 +12,7 @@ import {
   useRecordStore,
 } from './record-store.fixture.ts'
 import { REPEAT_WAIT_MS } from './record-store.ts'
+import { describeLists } from './record-store-lists.contract.ts'
 import { describeProofs } from './record-store-proofs.contract.ts'
 
 export function describeRecordStore(
@@ -113,68 +114,7 @@ export function describeRecordStore(
       })
     })
 
-    describe('lists', () => {
-      it('heads are in order of creation, after a sequence, for the requested audiences', async () => {
-        await write({ domain: 'a' })
-        await write({ domain: 'b', audience: 'assistant' })
-        await write({ domain: 'c', patient: 'bob', priority: 1 })
-        await write({ domain: 'a', value: 'again' })
-        const all = await suite.store.heads({ audiences: ['user', 'assistant'], limit: 10 })
-        expect(all.map(({ domain, latestVersion }) => [domain, latestVersion])).toEqual([
-          ['a', 2],
-          ['b', 1],
-          ['c', 1],
-        ])
-        const after = all[0]?.sequence ?? 0
-        const rest = await suite.store.heads({ audiences: ['user'], after, limit: 10 })
-        expect(rest.map(({ domain, priority }) => [domain, priority])).toEqual([['c', 1]])
-        expect(await suite.store.heads({ audiences: ['user'], limit: 1 })).toHaveLength(1)
-        const bobs = await suite.store.heads({
-          audiences: ['user', 'assistant'],
-          limit: 9,
-          patient: 'bob',
-        })
-        expect(bobs.map(({ domain }) => domain)).toEqual(['c'])
-        expect(await suite.store.head({ ...TEA, domain: 'a' })).toEqual(all[0])
-      })
-
-      it('changes since a time are oldest first, for one patient and the requested audiences', async () => {
-        await write({ value: 'old' })
-        suite.clock.advanceMs(1_000)
-        const sinceIso = '2026-06-01T08:00:01.000Z'
-        await write({ value: 'at the time' })
-        suite.clock.advanceMs(1_000)
-        await write({ ...PLAN, value: 'internal' })
-        await write({ patient: 'bob', value: 'another patient' })
-        suite.clock.advanceMs(1_000)
-        await write({ domain: 'sleep', value: 'new' })
-        const query = { patient: 'ann', sinceIso, limit: 10 }
-        const user = await suite.store.changesSince({ ...query, audiences: ['user'] })
-        expect(user.map(({ value }) => value)).toEqual(['at the time', 'new'])
-        const both = await suite.store.changesSince({ ...query, audiences: ['user', 'assistant'] })
-        expect(both.map(({ value }) => value)).toEqual(['at the time', 'internal', 'new'])
-        const one = await suite.store.changesSince({ ...query, audiences: ['user'], limit: 1 })
-        expect(one.map(({ value }) => value)).toEqual(['at the time'])
-      })
-    })
-
-    it('changes that do not hold take no slots: a list shorter than its limit is complete', async () => {
-      for (const value of ['one', 'two', 'three', 'four']) await write({ value })
-      for (const [version, value] of [
-        [1, 'one'],
-        [3, 'three'],
-      ] as const)
-        await tamper(TEA, version, (entry) => entry.replace(value, 'x'))
-      const query = {
-        patient: 'ann',
-        audiences: ['user'],
-        sinceIso: '2026-01-01T00:00:00.000Z',
-      } as const
-      const two = await suite.store.changesSince({ ...query, limit: 2 })
-      expect(two.map(({ value }) => value)).toEqual(['two', 'four'])
-      const one = await suite.store.changesSince({ ...query, limit: 1 })
-      expect(one.map(({ value }) => value)).toEqual(['two'])
-    })
+    describeLists(suite)
 
     describe('C14: a signed write that is re-sent inside its window', () => {
       const request = { mac: 'ab'.repeat(32), expiresAtMs: START_MS + 300_000 }

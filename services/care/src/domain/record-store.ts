@@ -3,7 +3,7 @@
 
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import type { CareRecord, NewRecord } from './care-record.ts'
+import type { CareRecord, NewRecord, Reach } from './care-record.ts'
 
 export type AppendOutcome =
   | { readonly kind: 'appended'; readonly record: CareRecord }
@@ -31,6 +31,24 @@ export type ChainHead = ChainSlot & {
   readonly priority?: number | undefined
   /** Creation order, for paging. */
   readonly sequence: number
+}
+
+/** A chain that changed. */
+export type ChangedChain = ChainSlot & {
+  /** Creation order, for paging. */
+  readonly sequence: number
+  readonly latestVersion: number
+  /** The lowest version that was written since, whatever times those after it have: a clock may be set back. */
+  readonly firstSince: number
+}
+
+/** Which names of chains. */
+export type NamesQuery = {
+  readonly of: 'patient' | 'domain'
+  readonly reach: readonly Reach[]
+  /** A record name, or nothing. */
+  readonly prefix: string
+  readonly limit: number
 }
 
 /** How a chain's newest version is stored, read from its bytes. */
@@ -67,22 +85,29 @@ export type RecordStore = {
   version(slot: ChainSlot, version: number): Promise<ReadOutcome>
   /** The chain of that patient and domain in that audience, undefined if there is none. */
   head(slot: ChainSlot): Promise<ChainHead | undefined>
-  /** Chains of the given audiences in order of creation, after a sequence number. */
+  /** Chains within a reach in order of creation, after a sequence number. The time that it takes does not grow with the store. */
   heads(query: {
-    readonly audiences: readonly Audience[]
+    readonly reach: readonly Reach[]
     readonly after?: number | undefined
     readonly limit: number
-    readonly patient?: string | undefined
   }): Promise<readonly ChainHead[]>
   /**
-   * Versions of one patient written at or after a time, oldest first. Those that do not hold are left out and do not
-   * count: fewer than `limit` means that there are no more.
+   * Names of patients or domains that chains within a reach have and that start with a text, each once, in the order of
+   * their UTF-8 bytes. The time that it takes does not grow with the store.
    */
-  changesSince(query: {
-    readonly patient: string
-    readonly audiences: readonly Audience[]
+  names(query: NamesQuery): Promise<readonly string[]>
+  /** Chains within a reach that have a version written at or after a time, in order of creation, after a sequence number. */
+  changedChains(query: {
+    readonly reach: readonly Reach[]
     /** As `Date.prototype.toISOString` writes it, since times are compared as texts. */
     readonly sinceIso: string
+    readonly after?: number | undefined
+    readonly limit: number
+  }): Promise<readonly ChangedChain[]>
+  /** Versions of a chain in order, after one, that many at most. Those that do not hold are left out, though they count. */
+  versions(query: {
+    readonly slot: ChainSlot
+    readonly after: number
     readonly limit: number
   }): Promise<readonly CareRecord[]>
   /** Replays chains from stored bytes, in slices that yield to the event loop. */
@@ -90,6 +115,23 @@ export type RecordStore = {
     readonly audiences: readonly Audience[]
     readonly slot?: ChainSlot | undefined
   }): AsyncIterable<ChainVerification>
+  /**
+   * Verdicts on the chains that gained versions with the leaves from `from` to `to`, by the stored bytes of those versions.
+   * What holds of a chain before them is told by `known`; of one that it does not know, every version is replayed.
+   */
+  verifyAdded(query: {
+    readonly audience: Audience
+    readonly from: number
+    readonly to: number
+    readonly known: (slot: ChainSlot) => ChainVerification | undefined
+  }): AsyncIterable<ChainVerification>
+  /** Entries committed to a journal. */
+  journalSize(audience: Audience): number
+  /**
+   * Another text once anything but this process has changed the stored bytes, as far as file and database tell; undefined
+   * where the engine cannot tell.
+   */
+  outsideMark(): string | undefined
   /** Signed checkpoint of an audience's journal as it is now, as a C2SP note. */
   checkpoint(audience: Audience): Promise<string>
   /** The public key that checks those notes, `name+id+base64`. */
@@ -101,6 +143,8 @@ export type RecordStore = {
   exportLines(query: {
     readonly audiences: readonly Audience[]
     readonly slot?: ChainSlot | undefined
+    /** Versions of no other chains. */
+    readonly within?: readonly Reach[] | undefined
   }): AsyncIterable<string>
   /** Whether values are sealed, and under which key; the source of the at-rest status line. */
   sealing(): { readonly isSealed: boolean; readonly keyId?: string | undefined }

@@ -1,6 +1,11 @@
-/** Two consecutive versions of a record, as a retraction names them. */
+/** What no longer holds, and what holds instead. */
 type Correction = {
+  /** The value that the listener holds. */
   readonly previousValue: string
+  /** Other values that may have been heard since and do not hold any more either. */
+  readonly withdrawn?: readonly string[]
+  /** How often the value changed meanwhile. */
+  readonly corrections?: number
   readonly value: string
   /** Who wrote the new version. */
   readonly authorLabel: string
@@ -12,9 +17,20 @@ const quotedAtEnd = (value: string): string => {
   return /[.!?…]$/.test(text) ? `“${text}”` : `“${text}”.`
 }
 
-/** The sentences that take back what was said and say what holds now; undefined if the value did not change (C10). */
+/**
+ * The sentences that take back every value that no longer holds, and say what holds now; undefined if nothing was said that
+ * is not so (C10, C29).
+ */
 export function retractionSentence(correction: Correction): string | undefined {
-  const { previousValue, value, authorLabel } = correction
-  if (previousValue === value) return undefined
-  return `Correction from ${authorLabel}. Please disregard ${quotedAtEnd(previousValue)} It is now ${quotedAtEnd(value)}`
+  const { previousValue, withdrawn = [], corrections = 1, value, authorLabel } = correction
+  const past = [...new Set([previousValue, ...withdrawn])].filter((one) => one !== value)
+  const [first, ...more] = past
+  if (first === undefined) return undefined
+  return [
+    `Correction from ${authorLabel}.`,
+    `Please disregard ${quotedAtEnd(first)}`,
+    ...more.map((one) => `Also disregard ${quotedAtEnd(one)}`),
+    ...(corrections > 1 ? [`It was corrected ${corrections} times.`] : []),
+    `It is now ${quotedAtEnd(value)}`,
+  ].join(' ')
 }

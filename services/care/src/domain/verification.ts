@@ -1,126 +1,217 @@
 /**
- * Replays of chains on request (C18), and the two forms of their answer. One replay runs at a time; requests that would
- * see the same result share it. A run is never older than the last write that this process accepted before the request.
+ * Replays of chains on request (C18, C32), and the two forms of their answer. One replay runs at a time; requests that would
+ * see the same result share it. A report is never older than the last write that this process accepted before the request.
+ * What visitors without a token ask for takes a bounded share of the time, so that none of them holds up a write.
  */
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
-import { chainUri } from '../wire/record-uri.ts'
-import type { ChainPayload, ChainVerdict, PublicReceipt, VerifyPayload } from '../wire/verify.ts'
+import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
+import type { ChainPayload } from '../wire/verify.ts'
+import type { Reach } from './care-record.ts'
+import {
+  chainVerdict,
+  joinReports,
+  KeptVerdict,
+  publicReceipt,
+  REPLAY_INTERVAL_MS,
+  reportOf,
+  type VerifyReport,
+} from './kept-verdict.ts'
 import type { ChainVerification, RecordStore } from './record-store.ts'
 
-export type VerifyRun = {
-  /** ISO 8601 time at which it began. */
-  readonly checkedAt: string
-  readonly chains: readonly ChainVerification[]
-  /** Versions replayed. */
-  readonly versions: number
-  readonly intact: boolean
-}
+/** Work that others may join until a write follows its start. */
+type SharedRun<Result> = { readonly run: Promise<Result>; hasBegun: boolean }
 
-type VerifyQuery = Parameters<RecordStore['verify']>[0]
-
-/** A run that others may join until a write follows its start. */
-type SharedRun = { readonly run: Promise<VerifyRun>; hasBegun: boolean }
+/** The part of `Clock` that pacing needs. */
+type PaceClock = { unixMs(): number; after(ms: number, run: () => void): () => void }
 
 type VerifierDeps = {
-  readonly store: Pick<RecordStore, 'verify'>
+  readonly store: Pick<RecordStore, 'verify' | 'verifyAdded' | 'journalSize' | 'outsideMark'>
+  readonly clock: PaceClock
+  /** The current time in ISO 8601. */
   readonly isoNow: () => string
 }
 
 /** A run takes microseconds to seconds; queueing more than this only makes others wait. */
 const WAITING_RUNS_MAX = 64
+/** What a report to a visitor costs others at most, milliseconds between two of them: a tenth of a millisecond to make, and to send. */
+const REPORT_MS = 10
+/** Of the time that a report took, how much passes before the next begins: so that visitors take a sixth of it. */
+const PAUSE_FACTOR = 5
+/** Reports that visitors may have at once before they are paced, in milliseconds. */
+const BURST_MS = 320
 
-async function replay({ store, isoNow }: VerifierDeps, query: VerifyQuery): Promise<VerifyRun> {
-  const checkedAt = isoNow()
-  const chains: ChainVerification[] = []
-  let versions = 0
-  for await (const chain of store.verify(query)) {
-    chains.push(chain)
-    versions += chain.versions
+/** Spreads what visitors ask for over time. */
+function createPace(clock: PaceClock) {
+  let freeAtMs = 0
+  return {
+    /** Resolves when the next may begin. */
+    turn: async (): Promise<void> => {
+      for (let waitMs = freeAtMs - clock.unixMs(); waitMs > 0; waitMs = freeAtMs - clock.unixMs()) {
+        const ms = waitMs
+        await new Promise<void>((resolve) => void clock.after(ms, resolve))
+      }
+    },
+    /** Something was made that took so long. */
+    spend: (tookMs: number, leastMs: number): void => {
+      const from = Math.max(freeAtMs, clock.unixMs() - BURST_MS)
+      freeAtMs = from + Math.max(tookMs * PAUSE_FACTOR, leastMs)
+    },
   }
-  return { checkedAt, chains, versions, intact: chains.every(({ intact }) => intact) }
+}
+
+/** Runs work one after the other. */
+function createRunQueue() {
+  const shared = new Map<string, SharedRun<unknown> & { readonly audience: Audience }>()
+  let last: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+  return {
+    waiting: () => waiting,
+    /** Runs work once all before it has ended, or joins the same work that is to come. */
+    share: async <Result>(
+      of: { readonly key: string; readonly audience: Audience },
+      work: () => Promise<Result>,
+    ): Promise<Result> => {
+      const { audience, key } = of
+      const known = shared.get(key)
+      if (known !== undefined) return (await known.run) as Result
+      waiting += 1
+      const run = last.then(() => {
+        waiting -= 1
+        mine.hasBegun = true
+        return work()
+      })
+      const mine = { run, hasBegun: false, audience }
+      last = run.catch(() => undefined)
+      shared.set(key, mine)
+      try {
+        return await run
+      } finally {
+        if (shared.get(key) === mine) shared.delete(key)
+      }
+    },
+    /** Work for an audience that is under way is not joined any more. */
+    outdate: (audience: Audience): void => {
+      for (const [key, one] of shared)
+        if (one.hasBegun && one.audience === audience) shared.delete(key)
+    },
+  }
+}
+
+/** What to verify: one chain, or everything within a reach. */
+type VerifyQuery = {
+  readonly slot?: ChainSlot | undefined
+  readonly reach: readonly Reach[]
+  /** Whether it is paced. */
+  readonly isAnonymous: boolean
+}
+
+type VerifyRun = {
+  readonly report: VerifyReport
+  /** The one chain that was asked for, if there is one. */
+  readonly chain?: ChainVerification | undefined
 }
 
 export type ChainVerifier = ReturnType<typeof createChainVerifier>
 
 export function createChainVerifier(deps: VerifierDeps) {
-  const shared = new Map<string, SharedRun>()
-  let last: Promise<unknown> = Promise.resolve()
-  let waiting = 0
-  let runs = 0
-
-  const begin = (query: VerifyQuery): SharedRun => {
-    waiting += 1
-    const run = last.then(() => {
-      waiting -= 1
-      runs += 1
-      begun.hasBegun = true
-      return replay(deps, query)
+  const { clock, isoNow, store } = deps
+  const pace = createPace(clock)
+  const queue = createRunQueue()
+  let [paced, runs] = [0, 0]
+  const onReplay = (): void => {
+    runs += 1
+  }
+  const kept = {
+    user: new KeptVerdict('user', { ...deps, onReplay }),
+    assistant: new KeptVerdict('assistant', { ...deps, onReplay }),
+  }
+  const replayOne = (slot: ChainSlot): Promise<VerifyRun> =>
+    queue.share({ key: chainUri(slot), audience: slot.audience }, async () => {
+      onReplay()
+      const checkedAt = isoNow()
+      const chains: ChainVerification[] = []
+      for await (const chain of store.verify({ audiences: [slot.audience], slot }))
+        chains.push(chain)
+      return { report: reportOf(checkedAt, chains), chain: chains[0] }
     })
-    const begun: SharedRun = { run, hasBegun: false }
-    last = run.catch(() => undefined)
-    return begun
+  const refreshed = (audience: Audience, reach: readonly Reach[]): Promise<VerifyReport> => {
+    const within = reach.filter((one) => one.audience === audience)
+    const isWhole = within.some(({ patient }) => patient === undefined)
+    const part = isWhole ? undefined : within
+    return queue.share({ key: `${audience} ${JSON.stringify(part)}`, audience }, async () => {
+      await kept[audience].refresh()
+      return kept[audience].report(part)
+    })
+  }
+  const run = async ({ reach, slot }: VerifyQuery): Promise<VerifyRun> => {
+    if (slot !== undefined) return replayOne(slot)
+    const audiences = AUDIENCES.filter((one) => reach.some(({ audience }) => audience === one))
+    const reports = await Promise.all(audiences.map((audience) => refreshed(audience, reach)))
+    return { report: joinReports(reports) }
   }
   return {
     /** Rejects with `RecordStoreUnavailable`; resolves to undefined when too many runs are waiting. */
     async verify(query: VerifyQuery): Promise<VerifyRun | undefined> {
-      const key = `${query.audiences.join()} ${query.slot === undefined ? '' : chainUri(query.slot)}`
-      const known = shared.get(key)
-      if (known !== undefined) return await known.run
-      if (waiting >= WAITING_RUNS_MAX) return undefined
-      const mine = begin(query)
-      shared.set(key, mine)
-      try {
-        return await mine.run
-      } finally {
-        if (shared.get(key) === mine) shared.delete(key)
-      }
+      if (queue.waiting() + paced >= WAITING_RUNS_MAX) return undefined
+      if (!query.isAnonymous) return run(query)
+      paced += 1
+      await pace.turn()
+      paced -= 1
+      const fromMs = clock.unixMs()
+      const found = await run(query)
+      pace.spend(clock.unixMs() - fromMs, query.slot === undefined ? REPORT_MS : 0)
+      return found
     },
-    /** A write was accepted; runs already under way do not include it. */
-    noteWrite: (): void => {
-      for (const [key, { hasBegun }] of shared) if (hasBegun) shared.delete(key)
-    },
+    /** A write of that audience was accepted; runs already under way do not include it. */
+    noteWrite: (audience: Audience): void => queue.outdate(audience),
     /** Replays begun since start. */
     runs: () => runs,
   }
 }
 
 /** What a report contains besides the chains. */
-export type ReportPlace = {
+type ReportPlace = {
   /** The MCP endpoint's URL. */
   readonly resource: string
   /** The at-rest status line. */
   readonly atRest: string
+  /** How old what it rests on may be, where the store cannot say whether others have changed it. */
+  readonly replayIntervalSeconds?: number | undefined
+}
+
+/** Where a report is made. */
+export function reportPlace(
+  resource: string,
+  store: Pick<RecordStore, 'sealing' | 'outsideMark'>,
+): ReportPlace {
+  const atRest = atRestLine(store.sealing())
+  if (store.outsideMark() !== undefined) return { resource, atRest }
+  return { resource, atRest, replayIntervalSeconds: REPLAY_INTERVAL_MS / 1_000 }
 }
 
 /** The at-rest status line (care.md), without a label; it says plaintext if nothing is sealed. */
-export function atRestLine(sealing: ReturnType<RecordStore['sealing']>): string {
+function atRestLine(sealing: ReturnType<RecordStore['sealing']>): string {
   return sealing.isSealed
     ? `sealed at rest with ${SEAL_ALGORITHM} under key ${sealing.keyId ?? '(unnamed)'}, each value bound to patient|domain|version|audience`
     : 'plaintext at rest: no sealing is configured'
 }
 
-function chainVerdict({ slot, versions, intact, brokenAt }: ChainVerification): ChainVerdict {
-  return { uri: chainUri(slot), versions, intact, brokenAt }
+/** Blocks of a list in JSON. */
+function* listed(blocks: readonly string[]): Generator<string> {
+  for (const [at, block] of blocks.entries()) yield at === 0 ? block : `,${block}`
 }
 
-/** Without the length of the stored bytes, which would identify one of a few known sentences. */
-function publicReceipt({ receipt }: ChainVerification): PublicReceipt {
-  const { storedBytes: _, ...known } = receipt
-  return known
-}
-
-/** The JSON of a full run. */
-export function verifyPayload(run: VerifyRun, place: ReportPlace): VerifyPayload {
-  const { checkedAt, versions, intact } = run
-  return {
-    resource: place.resource,
-    checkedAt,
-    atRest: place.atRest,
-    chains: run.chains.map(chainVerdict),
-    receipts: run.chains.map(publicReceipt),
-    versions,
-    intact,
-  }
+/** The JSON of a full run (`VerifyPayload`), in pieces. */
+export function* verifyJson(report: VerifyReport, place: ReportPlace): Generator<string> {
+  const { blocks, checkedAt, intact, versions } = report
+  const { resource, atRest, replayIntervalSeconds } = place
+  const head = JSON.stringify({ resource, checkedAt, replayIntervalSeconds, atRest })
+  yield `${head.slice(0, -1)},"chains":[`
+  yield* listed(blocks.map(({ chains }) => chains))
+  yield '],"receipts":['
+  yield* listed(blocks.map(({ receipts }) => receipts))
+  yield `],${JSON.stringify({ versions, intact }).slice(1)}`
 }
 
 /** The JSON with a `uri` filter: the verdict on one chain, and the receipt of its stored bytes. */
@@ -128,23 +219,14 @@ export function chainPayload(chain: ChainVerification): ChainPayload {
   return { ...chainVerdict(chain), atRest: publicReceipt(chain) }
 }
 
-function chainLine(chain: ChainVerification): string {
-  const { uri, versions, intact, brokenAt } = chainVerdict(chain)
-  const end = brokenAt === undefined ? '' : `, broken at version ${brokenAt}`
-  return `${intact ? 'INTACT' : 'BROKEN'} ${uri} ${versions} version(s)${end}`
-}
-
-/** The plain-text report. */
-export function verifyText(run: VerifyRun, place: ReportPlace): string {
-  const sealed = run.chains.filter(({ receipt }) => receipt.encrypted).length
-  return [
-    'Tallystick care: hash chains replayed from stored bytes',
-    `resource : ${place.resource}`,
-    `checked : ${run.checkedAt}`,
-    place.atRest,
-    ...run.chains.map(chainLine),
-    run.intact ? `all chains intact, ${run.versions} version(s)` : 'CHAIN BROKEN',
-    `${sealed}/${run.chains.length} latest version(s) sealed at rest`,
-    '',
-  ].join('\n')
+/** The plain-text report, in pieces. */
+export function* verifyText(report: VerifyReport, place: ReportPlace): Generator<string> {
+  const { blocks, chains, checkedAt, intact, sealed, versions } = report
+  const { resource, atRest, replayIntervalSeconds: interval } = place
+  const rests = interval === undefined ? '' : ` (replayed at least every ${interval} s)`
+  yield 'Tallystick care: hash chains replayed from stored bytes\n'
+  yield `resource : ${resource}\nchecked : ${checkedAt}${rests}\n${atRest}\n`
+  yield* blocks.map(({ lines }) => lines)
+  yield `${intact ? `all chains intact, ${versions} version(s)` : 'CHAIN BROKEN'}\n`
+  yield `${sealed}/${chains} latest version(s) sealed at rest\n`
 }

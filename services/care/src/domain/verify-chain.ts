@@ -51,11 +51,15 @@ export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => 
   }
 }
 
-/** Starts the replay of the chain in `slot`. After a break, further versions are only counted. */
-export function createStoredChainReplay(slot: ChainSlot): StoredChainReplay {
+/** How far a chain is known to hold. */
+export type KnownPart = { readonly versions: number; readonly headHash: string }
+
+const NOTHING_KNOWN: KnownPart = { versions: 0, headHash: GENESIS_PREV_HASH }
+
+/** Starts the replay of the chain in `slot`, behind what is known of it. After a break, further versions are only counted. */
+export function createStoredChainReplay(slot: ChainSlot, known = NOTHING_KNOWN): StoredChainReplay {
   const check = createVersionCheck(slot)
-  let versions = 0
-  let headHash = GENESIS_PREV_HASH
+  let { headHash, versions } = known
   let broken: ReplayVerdict['broken']
 
   return {

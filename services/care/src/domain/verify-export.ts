@@ -165,7 +165,9 @@ class ExportCheck {
   /** In an export of everything, each leaf has its entry, in order. */
   #requireEntries(journal: Audience, upTo: number): void {
     const state = this.#journal(journal)
-    if (this.#header?.uri === undefined && state.nextEntry < upTo)
+    const { uri, within } = this.#header ?? {}
+    const isPart = within?.some((one) => one.audience === journal && one.patient !== undefined)
+    if (uri === undefined && isPart !== true && state.nextEntry < upTo)
       this.#problems.push(`the ${journal} journal lacks the entry of leaf ${state.nextEntry}`)
     state.nextEntry = Math.max(state.nextEntry, upTo)
   }

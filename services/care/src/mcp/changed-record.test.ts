@@ -15,34 +15,68 @@ const version = (number: number, value: string): CareRecord => ({
   prevHash: '',
 })
 
-describe('what changed in a record', () => {
-  it('counts the revisions and gives the previous value, so that it can be retracted', () => {
-    const changed = changedRecord({
-      before: version(1, 'one'),
-      since: [version(2, 'two'), version(3, 'three')],
-    })
-    expect(changed).toMatchObject({
+describe('C29: what changed in a record', () => {
+  const [one, two, three] = [version(1, 'ten'), version(2, 'twenty'), version(3, 'thirty')]
+
+  it('a person who was told ten is told to disregard ten, and every other sentence withdrawn since', () => {
+    expect(
+      changedRecord({ held: one, told: one, since: [two, three], newest: three }),
+    ).toMatchObject({
       uri: 'care://ann/tea',
       revisions: 2,
-      previousValue: 'two',
-      withdrawn: ['one', 'two'],
-      retraction: expect.stringContaining('two'),
+      corrections: 2,
+      value: 'thirty',
+      previousValue: 'ten',
+      withdrawn: ['ten', 'twenty'],
+      retraction:
+        'Correction from Dr Osei. Please disregard “ten”. Also disregard “twenty”. It was corrected 2 times. It is now “thirty”.',
     })
+  })
+
+  it('one correction is said as one', () => {
+    const changed = changedRecord({ held: one, told: one, since: [two], newest: two })
+    expect(changed.retraction).toBe(
+      'Correction from Dr Osei. Please disregard “ten”. It is now “twenty”.',
+    )
+  })
+
+  it('of a record that is newer than that time, the value before the newest is taken back', () => {
+    const since = [one, two, three]
+    expect(changedRecord({ held: undefined, told: undefined, since, newest: three })).toMatchObject(
+      {
+        revisions: 3,
+        previousValue: 'twenty',
+        withdrawn: ['ten', 'twenty'],
+      },
+    )
   })
 
   it('a first version has nothing to take back', () => {
-    expect(changedRecord({ before: undefined, since: [version(1, 'one')] })).toMatchObject({
-      revisions: 1,
-      previousValue: null,
-      withdrawn: [],
-      retraction: undefined,
+    expect(
+      changedRecord({ held: undefined, told: undefined, since: [one], newest: one }),
+    ).toMatchObject({ revisions: 1, previousValue: null, withdrawn: [], retraction: undefined })
+  })
+
+  it('a value that holds again is not withdrawn, and what was said in between is', () => {
+    const again = version(3, 'ten')
+    expect(
+      changedRecord({ held: one, told: one, since: [two, again], newest: again }),
+    ).toMatchObject({
+      previousValue: 'ten',
+      withdrawn: ['twenty'],
+      corrections: 2,
+      retraction:
+        'Correction from Dr Osei. Please disregard “twenty”. It was corrected 2 times. It is now “ten”.',
     })
   })
 
-  it('a value that holds again is not withdrawn', () => {
-    const since = [version(1, 'one'), version(2, 'two'), version(3, 'one')] as const
-    expect(changedRecord({ before: undefined, since: [...since] })).toMatchObject({
-      withdrawn: ['two'],
+  it('a confirmed value takes nothing back, and counts as a revision', () => {
+    const same = version(2, 'ten')
+    expect(changedRecord({ held: one, told: one, since: [same], newest: same })).toMatchObject({
+      revisions: 1,
+      corrections: 0,
+      withdrawn: [],
+      retraction: undefined,
     })
   })
 })

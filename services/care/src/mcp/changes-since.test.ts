@@ -25,6 +25,23 @@ const callWhatsChanged = (since?: number) =>
   })
 const whatsChanged = async (since?: number) =>
   (await callWhatsChanged(since)).result?.['structuredContent']
+type Page = {
+  readonly revisions: number
+  readonly changed: readonly { readonly uri: string; readonly withdrawn: readonly string[] }[]
+  readonly nextCursor?: string
+}
+const allPages = async (query: object): Promise<readonly Page[]> => {
+  const pages: Page[] = []
+  let cursor: string | undefined
+  do {
+    const given = { ...query, ...(cursor === undefined ? {} : { cursor }) }
+    const result = await session.result('tools/call', { name: 'whats_changed', arguments: given })
+    const page = result['structuredContent'] as Page
+    pages.push(page)
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return pages
+}
 /** Sets the service's clock, backwards too. */
 const setClock = (unixMs: number): void => {
   Object.assign(fixture.clock, { unixMs: () => unixMs })
@@ -44,8 +61,9 @@ describe('the newest value is what holds', () => {
         {
           version: 4,
           value: 'four',
-          previousValue: 'three',
+          previousValue: 'one',
           revisions: 3,
+          corrections: 3,
           withdrawn: ['one', 'two', 'three'],
           retraction: expect.stringContaining('It is now “four”'),
         },
@@ -53,12 +71,14 @@ describe('the newest value is what holds', () => {
     })
   })
 
-  it('even if more versions share one moment than a page holds', async () => {
+  it('on every page of an answer that does not fit, even if more versions share one moment than a page holds', async () => {
     for (let count = 1; count <= 1_100; count += 1) await write(`value ${count}`)
-    expect(await whatsChanged()).toMatchObject({
-      revisions: 1_100,
-      changed: [{ version: 1_100, value: 'value 1100', previousValue: 'value 1099' }],
-    })
+    const pages = await allPages({ patient: 'ann' })
+    expect(pages.map(({ revisions }) => revisions)).toEqual([500, 500, 100])
+    for (const { changed } of pages)
+      expect(changed).toMatchObject([{ version: 1_100, value: 'value 1100' }])
+    const withdrawn = pages.flatMap(({ changed }) => changed.flatMap((one) => one.withdrawn))
+    expect(new Set(withdrawn).size).toBe(1_099)
   })
 
   it('even if versions on the way to it do not hold: those are left out', async () => {
@@ -67,24 +87,59 @@ describe('the newest value is what holds', () => {
       await write(`value ${count}`)
     }
     await fixture.tamper(TEA, 300, (entry) => entry.replace('value 300', 'value 003'))
-    const found = await whatsChanged()
-    expect(found).toMatchObject({ changed: [{ version: 600, revisions: 599 }], failed: [] })
+    const found = await allPages({ patient: 'ann' })
+    expect(found).toMatchObject([
+      { changed: [{ version: 600, revisions: 499 }], failed: [] },
+      { changed: [{ version: 600, revisions: 100 }], failed: [] },
+    ])
     expect(JSON.stringify(found)).not.toMatch(/value 003|value 300/)
   })
 })
 
-it('more revisions than one answer covers are refused: a truncated answer would present old values as the newest', async () => {
-  const { record } = await write('one')
-  let version = 0
-  // A store that never runs out.
-  fixture.store.changesSince = async ({ limit }) =>
-    Array.from({ length: limit }, () => {
-      version += 1
-      return { ...record, version, writtenAt: new Date(START_MS + version).toISOString() }
-    })
-  expect((await callWhatsChanged()).result).toMatchObject({
-    isError: true,
-    content: [{ text: 'arguments.since: too many revisions since then' }],
+describe('C29: pages', () => {
+  it('go from record to record; what held at that time is taken back on each', async () => {
+    for (const domain of ['a', 'b', 'c'])
+      for (const value of ['ten', 'twenty']) await fixture.write({ ...TEA, domain, value })
+    fixture.clock.advanceMs(1_000)
+    const since = new Date(fixture.clock.unixMs()).toISOString()
+    for (const domain of ['a', 'b', 'c'])
+      for (let count = 0; count < 300; count += 1)
+        await fixture.write({ ...TEA, domain, value: `${domain} ${count}` })
+    const pages = await allPages({ patient: 'ann', since })
+    expect(pages.map(({ revisions }) => revisions)).toEqual([500, 400])
+    const told = pages.flatMap(({ changed }) => changed)
+    expect(told.map(({ uri }) => uri.at(-1))).toEqual(['a', 'b', 'b', 'c'])
+    for (const one of told)
+      expect(one).toMatchObject({
+        previousValue: 'twenty',
+        value: expect.stringContaining('299'),
+        retraction: expect.stringContaining('Please disregard “twenty”.'),
+      })
   })
-  expect(version).toBe(10_000)
+
+  it('a brief goes on where it stopped, and leaves nothing out', async () => {
+    for (let count = 0; count < 230; count += 1)
+      await fixture.write({ ...TEA, domain: `d-${count}` })
+    const said: string[] = []
+    let cursor: string | undefined
+    do {
+      const given = { patient: 'ann', ...(cursor === undefined ? {} : { cursor }) }
+      const result = await session.result('prompts/get', { name: 'brief_carer', arguments: given })
+      const text = JSON.stringify(result)
+      said.push(...(text.match(/d-\d+(?=: )/g) ?? []))
+      cursor = /with cursor \\"([\w-]+)\\"/.exec(text)?.[1]
+    } while (cursor !== undefined)
+    expect(said).toEqual(Array.from({ length: 230 }, (_, count) => `d-${count}`))
+  })
+
+  it('a cursor of somebody else’s record is unknown', async () => {
+    await fixture.write({ ...TEA, patient: 'wren' })
+    const heron = await fixture.open('care.read.user:ann', { sub: 'heron-host' })
+    const cursor = Buffer.from('care://wren/tea').toString('base64url')
+    const answer = await heron.call('tools/call', {
+      name: 'whats_changed',
+      arguments: { patient: 'ann', cursor },
+    })
+    expect(answer.result).toMatchObject({ isError: true })
+  })
 })

@@ -1,69 +1,24 @@
-/** What changed in a patient's records since a time, for the prompt and the tool of that name. */
+/**
+ * What changed in a patient's records since a time, for the prompt and the tool of that name: for each record the value that
+ * held then, every value that was withdrawn since, and the one that holds now. An answer that does not hold everything names
+ * the cursor behind which the next goes on; whatever page it is, the newest value is what holds.
+ */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
-import type { CareRecord } from '../domain/care-record.ts'
+import { type CareRecord, reachWithin } from '../domain/care-record.ts'
+import type { ChangedChain } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import type { ChangesQuery, ToolOutput } from '../wire/mcp.ts'
-import { chainUri, versionUri } from '../wire/record-uri.ts'
-import { RPC_CODES, RpcFailure } from './json-rpc.ts'
-import { type CallContext, versionBefore, visibleAudiences } from './visible-records.ts'
+import { chainUri } from '../wire/record-uri.ts'
+import {
+  type CallContext,
+  cursorBehind,
+  readCursor,
+  versionBefore,
+  visibleReach,
+} from './visible-records.ts'
 
-/** Versions fetched by one store call. */
-const PAGE_VERSIONS = 500
-/** Most versions that one answer covers: far more than a host can read out. */
-const VERSIONS_MAX = 10_000
 /** Without a time, everything counts. */
 const BEGINNING = '0000-01-01T00:00:00.000Z'
-
-// The oldest come first, so an answer that stopped at a limit would present old values as the newest.
-const tooMany = (): RpcFailure =>
-  new RpcFailure(RPC_CODES.invalidParams, 'params.since: too many revisions since then')
-
-async function versionsSince(
-  context: CallContext,
-  query: { readonly patient: string; readonly sinceIso: string },
-): Promise<ReadonlyMap<string, CareRecord>> {
-  const found = new Map<string, CareRecord>()
-  let { sinceIso } = query
-  let limit = PAGE_VERSIONS
-  while (found.size < VERSIONS_MAX) {
-    const page = await context.store.changesSince({
-      patient: query.patient,
-      audiences: visibleAudiences(context),
-      sinceIso,
-      limit,
-    })
-    const sizeBefore = found.size
-    for (const record of page) found.set(versionUri(record, record.version), record)
-    const last = page.at(-1)
-    if (last === undefined || page.length < limit) return found
-    // A page that brings nothing new lies within one moment; a larger page gets past it.
-    if (found.size === sizeBefore) limit *= 2
-    sinceIso = last.writtenAt
-  }
-  throw tooMany()
-}
-
-/**
- * The versions of a chain from the first one written since, to the newest. Versions in between that were not found by
- * time are looked up, since a clock that was set back gives a later version an earlier time. Broken ones are left out.
- */
-async function versionsTo(
-  newest: CareRecord,
-  found: readonly [CareRecord, ...CareRecord[]],
-  { store }: CallContext,
-): Promise<readonly [CareRecord, ...CareRecord[]]> {
-  const known = new Map(found.map((record) => [record.version, record]))
-  const first = found.reduce((left, right) => (left.version < right.version ? left : right))
-  if (newest.version - first.version > VERSIONS_MAX) throw tooMany()
-  const all: [CareRecord, ...CareRecord[]] = [first]
-  for (let version = first.version + 1; version < newest.version; version += 1) {
-    const read = known.has(version) ? undefined : await store.version(newest, version)
-    const record = read?.kind === 'found' ? read.record : known.get(version)
-    if (record !== undefined) all.push(record)
-  }
-  if (newest.version > first.version) all.push(newest)
-  return all
-}
 
 /** What changed in one record, as the tool answers it but without its age. */
 type ChangedRecord = Omit<ToolOutput<'whats_changed'>['changed'][number], 'age'> & {
@@ -73,10 +28,45 @@ type ChangedRecord = Omit<ToolOutput<'whats_changed'>['changed'][number], 'age'>
 
 export type PatientChanges = {
   readonly changed: readonly ChangedRecord[]
-  /** Versions written since, across all records. */
+  /** Versions written since, across all records of this page. */
   readonly revisions: number
   /** URIs of records whose newest version does not hold: nothing is said about them, least of all an older value. */
   readonly failed: readonly string[]
+  /** Where the next page begins, if there is one. */
+  readonly nextCursor: string | undefined
+}
+
+/** A page's chains in order of creation, and the version of each up to which pages before have told. */
+async function chainsOfPage(context: CallContext, { patient, since, cursor }: ChangesQuery) {
+  const sinceMs = since === undefined ? undefined : parseIsoTime(since)
+  const sinceIso = sinceMs === undefined ? BEGINNING : new Date(sinceMs).toISOString()
+  const reach = reachWithin(visibleReach(context), patient)
+  const begin = cursor === undefined ? undefined : await readCursor(context, cursor)
+  const sequence = begin?.head.sequence ?? 0
+  const toldTo = begin?.version
+  const after = toldTo === undefined ? sequence : sequence - 1
+  const limit = context.limits.pageChains + 1
+  const chains =
+    reach.length === 0 ? [] : await context.store.changedChains({ reach, sinceIso, after, limit })
+  const toldOf = (chain: ChangedChain) => (chain.sequence === sequence ? (toldTo ?? 0) : 0)
+  return { chains, toldOf }
+}
+
+/** What changed in a chain behind the version that pages before have told, `room` versions of it at most. */
+async function changeOfChain(
+  context: CallContext,
+  chain: ChangedChain,
+  of: { readonly toldTo: number; readonly room: number },
+): Promise<ChangedRecord | undefined> {
+  const latest = await context.store.latest(chain)
+  if (latest.kind !== 'found') return undefined
+  const { firstSince } = chain
+  const after = Math.max(of.toldTo, firstSince - 1)
+  const since = await context.store.versions({ slot: chain, after, limit: of.room })
+  const held = await versionBefore(context, { ...chain, version: firstSince })
+  const told =
+    after < firstSince ? held : await versionBefore(context, { ...chain, version: after + 1 })
+  return changedRecord({ newest: latest.record, held, told, since })
 }
 
 /** What changed for a patient since a time, record by record, as far as the caller may see. */
@@ -84,56 +74,69 @@ export async function changesSince(
   context: CallContext,
   query: ChangesQuery,
 ): Promise<PatientChanges> {
-  const sinceMs = query.since === undefined ? undefined : parseIsoTime(query.since)
-  const sinceIso = sinceMs === undefined ? BEGINNING : new Date(sinceMs).toISOString()
-  const versions = await versionsSince(context, { patient: query.patient, sinceIso })
-  const byChain = new Map<string, [CareRecord, ...CareRecord[]]>()
-  for (const record of versions.values()) {
-    const uri = chainUri(record)
-    const known = byChain.get(uri)
-    if (known === undefined) byChain.set(uri, [record])
-    else known.push(record)
-  }
+  const { pageChains, pageVersions } = context.limits
+  const { chains, toldOf } = await chainsOfPage(context, query)
   const changed: ChangedRecord[] = []
   const failed: string[] = []
-  for (const [uri, [first, ...rest]] of byChain) {
-    const latest = await context.store.latest(first)
-    if (latest.kind !== 'found') {
-      failed.push(uri)
+  let room = pageVersions
+  let nextCursor: string | undefined
+  for (const [at, chain] of chains.entries()) {
+    const previous = chains[at - 1]
+    if (previous !== undefined && (at === pageChains || room <= 0)) {
+      nextCursor = cursorBehind(previous)
+      break
+    }
+    const toldTo = toldOf(chain)
+    const change = await changeOfChain(context, chain, { toldTo, room })
+    if (change === undefined) {
+      failed.push(chainUri(chain))
       continue
     }
-    const since = await versionsTo(latest.record, [first, ...rest], context)
-    const before = await versionBefore(context, since[0])
-    changed.push(changedRecord({ before, since }))
+    changed.push(change)
+    const after = Math.max(toldTo, chain.firstSince - 1)
+    if (after + room < chain.latestVersion) {
+      nextCursor = cursorBehind(chain, after + room)
+      break
+    }
+    room -= chain.latestVersion - after
   }
-  return { changed, revisions: changed.reduce((sum, one) => sum + one.revisions, 0), failed }
+  const revisions = changed.reduce((sum, one) => sum + one.revisions, 0)
+  return { changed, revisions, failed, nextCursor }
 }
 
-/** Sums up one chain: the versions written since, in ascending order, and the one before them, if any. */
-export function changedRecord({
-  before,
-  since,
-}: {
-  readonly before: CareRecord | undefined
-  readonly since: readonly [CareRecord, ...CareRecord[]]
+/** Sums up one chain. */
+export function changedRecord(of: {
+  readonly newest: CareRecord
+  /** The version that held at that time. */
+  readonly held: CareRecord | undefined
+  /** The version before the first of `since`. */
+  readonly told: CareRecord | undefined
+  /** Versions written since, in ascending order, all or a part of them. */
+  readonly since: readonly CareRecord[]
 }): ChangedRecord {
-  const versions = before === undefined ? since : [before, ...since]
-  const record = versions.at(-1) ?? since[0]
-  const previousValue = versions.at(-2)?.value
-  const past = versions.slice(0, -1).map(({ value }) => value)
+  const { held, newest, since, told } = of
+  const values = [...(told === undefined ? [] : [told]), ...since].map(({ value }) => value)
+  // Of a record that is newer than that time, the listener holds what came before the newest, if anything.
+  const previousValue = held === undefined ? values.at(-2) : held.value
+  const past = held === undefined ? values : [held.value, ...values]
+  const withdrawn = [...new Set(past)].filter((value) => value !== newest.value)
+  const corrections = values.filter((value, at) => at > 0 && value !== values[at - 1]).length
   return {
-    record,
-    uri: chainUri(record),
-    domain: record.domain,
-    audience: record.audience,
-    version: record.version,
+    record: newest,
+    uri: chainUri(newest),
+    domain: newest.domain,
+    audience: newest.audience,
+    version: newest.version,
     revisions: since.length,
-    value: record.value,
+    corrections,
+    value: newest.value,
     previousValue: previousValue ?? null,
-    withdrawn: [...new Set(past)].filter((value) => value !== record.value),
-    authorLabel: record.authorLabel,
-    writtenAt: record.writtenAt,
+    withdrawn,
+    authorLabel: newest.authorLabel,
+    writtenAt: newest.writtenAt,
     retraction:
-      previousValue === undefined ? undefined : retractionSentence({ ...record, previousValue }),
+      previousValue === undefined
+        ? undefined
+        : retractionSentence({ ...newest, previousValue, withdrawn, corrections }),
   }
 }

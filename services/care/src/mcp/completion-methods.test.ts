@@ -47,8 +47,10 @@ describe('completion', () => {
     ])
   })
 
-  it('of patients and domains', async () => {
+  it('of patients and domains, each once, in order', async () => {
     expect(await complete(care, { name: 'patient', value: '' })).toEqual(['Bo Ö.', 'ann'])
+    for (const value of ['a/b', '\u0000', '\ud800', '|'])
+      expect(await complete(care, { name: 'patient', value })).toEqual([])
     expect(
       await complete(care, { name: 'domain', value: 'w' }, { arguments: { patient: 'ann' } }),
     ).toEqual(['weight'])

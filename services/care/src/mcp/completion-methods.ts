@@ -1,14 +1,13 @@
 /** `completion/complete`: versions, domains and patients of records that the caller may see (C7). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import { reachWithin } from '../domain/care-record.ts'
+import type { NamesQuery } from '../domain/record-store.ts'
 import { completeParams } from '../wire/mcp.ts'
 import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
 import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
 import { PROMPTS } from './prompt-methods.ts'
-import { type CallContext, canSee, visibleAudiences } from './visible-records.ts'
+import { type CallContext, canSee, visibleReach } from './visible-records.ts'
 
-/** Chains that one completion searches. */
-const CHAINS_MAX = 5_000
 const NOTHING: Completion = { values: [], total: 0, hasMore: false }
 
 const TEMPLATE = /^(care|care-internal):\/\/\{patient\}\/\{domain\}(?:\/\{version\}(?:\/audio)?)?$/
@@ -24,8 +23,12 @@ export async function complete(context: CallContext, raw: unknown): Promise<Resu
     if (prompt?.arguments.some(({ name }) => name === argument.name) !== true)
       throw unknown('ref: unknown prompt or argument')
     if (argument.name !== 'patient') return { completion: NOTHING }
-    const query = { audiences: visibleAudiences(context) }
-    return { completion: await completeMember(context, { ...argument, name: 'patient' }, query) }
+    // A brief is only of what may be spoken.
+    const reach = visibleReach(context).filter(
+      ({ audience }) => ref.name !== 'brief_carer' || audience === 'user',
+    )
+    const asked = { of: 'patient' as const, prefix: argument.value, reach }
+    return { completion: await completeName(context, asked) }
   }
   const scheme = TEMPLATE.exec(ref.uri)?.[1]
   if (scheme === undefined) throw unknown('ref: unknown resource template')
@@ -43,63 +46,64 @@ async function completeTemplate(
 ): Promise<Completion> {
   const { patient, domain, audience } = slot
   if (name === 'version') {
-    if (!isRecordName(patient) || !isRecordName(domain)) return NOTHING
-    const head = await context.store.head(slot)
-    if (head === undefined || !canSee(context, audience)) return NOTHING
-    return completeVersions(head.latestVersion, value)
+    const isNamed = isRecordName(patient) && isRecordName(domain)
+    const head = isNamed && canSee(context, slot) ? await context.store.head(slot) : undefined
+    return head === undefined ? NOTHING : completeVersions(head.latestVersion, value)
   }
   if (name !== 'domain' && name !== 'patient') throw unknown('argument: unknown argument')
+  const seen = visibleReach(context).filter((one) => one.audience === audience)
   const within = name === 'patient' || patient === '' ? undefined : patient
-  return completeMember(context, { name, value }, { audiences: [audience], patient: within })
+  return completeName(context, { of: name, prefix: value, reach: reachWithin(seen, within) })
 }
 
-/** Names of chains; the store is asked whether or not the caller may see them. */
-async function completeMember(
+/**
+ * Names of chains that start with the typed text. How many there are in all is told only where they all fit: counting the
+ * rest would take longer the more the store holds.
+ */
+async function completeName(
   context: CallContext,
-  { name, value }: Argument<'patient' | 'domain'>,
-  query: { readonly audiences: readonly Audience[]; readonly patient?: string | undefined },
+  query: Omit<NamesQuery, 'limit'>,
 ): Promise<Completion> {
-  const heads = await context.store.heads({ ...query, limit: CHAINS_MAX })
-  const seen = heads.filter(({ audience }) => canSee(context, audience))
-  return completeNames(
-    seen.map((head) => head[name]),
-    value,
-  )
+  const { prefix, reach } = query
+  if (reach.length === 0 || (prefix !== '' && !isRecordName(prefix))) return NOTHING
+  const found = await context.store.names({ ...query, limit: COMPLETION_VALUES_MAX + 1 })
+  const values = found.slice(0, COMPLETION_VALUES_MAX)
+  return values.length === found.length
+    ? { values, total: values.length, hasMore: false }
+    : { values, hasMore: true }
 }
 
 /** A completion's answer in MCP's shape: at most 100 values, the total, and whether some were left out. */
 type Completion = {
-  readonly values: string[]
-  readonly total: number
+  readonly values: readonly string[]
+  readonly total?: number
   readonly hasMore: boolean
 }
 
 /** MCP 2025-11-25 allows no more values in a completion. */
 export const COMPLETION_VALUES_MAX = 100
 
-const shaped = (matches: readonly string[]): Completion => ({
-  values: matches.slice(0, COMPLETION_VALUES_MAX),
-  total: matches.length,
-  hasMore: matches.length > COMPLETION_VALUES_MAX,
-})
-
 /** The versions of a chain, newest first, that start with the typed text; written `v<n>` only if that starts with `v` (C7). */
 export function completeVersions(latestVersion: number, typed: string): Completion {
   const prefix = typed.startsWith('v') ? 'v' : ''
   const digits = typed.slice(prefix.length)
-  if (!/^\d*$/.test(digits)) return shaped([])
   const values: string[] = []
   let total = 0
-  for (let version = latestVersion; version >= 1; version -= 1) {
-    if (!String(version).startsWith(digits)) continue
-    total += 1
-    if (values.length < COMPLETION_VALUES_MAX) values.push(`${prefix}${version}`)
+  for (const [least, most] of rangesOf(digits, latestVersion)) {
+    total += most - least + 1
+    const fitting = Math.max(least, most - (COMPLETION_VALUES_MAX - values.length) + 1)
+    for (let version = most; version >= fitting; version -= 1) values.push(`${prefix}${version}`)
   }
   return { values, total, hasMore: total > values.length }
 }
 
-/** The names that start with the typed text, each once, in alphabetical order. */
-export function completeNames(names: Iterable<string>, typed: string): Completion {
-  const matches = [...new Set(names)].filter((name) => name.startsWith(typed))
-  return shaped(matches.toSorted())
+/** The numbers up to `latest` that begin with some digits, as ranges, the highest first: 1 gives 100–199, 10–19 and 1. */
+function rangesOf(digits: string, latest: number): readonly (readonly [number, number])[] {
+  if (digits === '') return latest < 1 ? [] : [[1, latest]]
+  if (!/^[1-9]\d{0,14}$/.test(digits)) return []
+  const ranges: (readonly [number, number])[] = []
+  const first = Number(digits)
+  for (let width = 1; first * width <= latest; width *= 10)
+    ranges.unshift([first * width, Math.min(first * width + width - 1, latest)])
+  return ranges
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { COMPLETION_VALUES_MAX, completeNames, completeVersions } from './completion-methods.ts'
+import { COMPLETION_VALUES_MAX, completeVersions } from './completion-methods.ts'
 
 describe('completion of {version}', () => {
   it('returns the available versions (newest first)', () => {
@@ -27,19 +27,19 @@ describe('completion of {version}', () => {
   })
 })
 
-describe('completion of names', () => {
-  it('gives each name that starts with the typed text once, in order', () => {
-    expect(completeNames(['bo', 'ann', 'anna', 'ann'], 'an').values).toEqual(['ann', 'anna'])
-  })
-
-  it('never gives a name that does not start with the typed text', () => {
+describe('completion of versions at any size', () => {
+  it('gives what a search of every version would', () => {
     fc.assert(
-      fc.property(fc.array(fc.string()), fc.string(), (names, typed) => {
-        const { values, total, hasMore } = completeNames(names, typed)
-        for (const value of values)
-          expect(value.startsWith(typed) && names.includes(value)).toBe(true)
-        expect(hasMore).toBe(total > values.length)
-      }),
+      fc.property(
+        fc.integer({ min: 0, max: 3_000 }),
+        fc.integer({ min: 0, max: 4_000 }),
+        (latest, typed) => {
+          const all = Array.from({ length: latest }, (_, at) => String(latest - at))
+          const fitting = all.filter((version) => version.startsWith(String(typed)))
+          const { values, total } = completeVersions(latest, String(typed))
+          expect([values, total]).toEqual([fitting.slice(0, COMPLETION_VALUES_MAX), fitting.length])
+        },
+      ),
     )
   })
 })

@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '@tallystick/service-kit'
 import type { McpLimits } from './limits.ts'
-import { mayReceive } from './replay-buffer.ts'
+import { isPublic, mayReceive } from './replay-buffer.ts'
 import type { McpSession } from './session-registry.ts'
 
 /** How soon a client reconnects after a drop: immediate to people, without a storm. */
@@ -46,7 +46,7 @@ export class EventStream {
   /** When, and at which of the session's frames, the reader stopped accepting data. */
   #stalled: { readonly sinceMs: number; readonly atSequence: number } | undefined
   #hasEnded = false
-  /** Frames written so far. */
+  /** Frames about speakable records written so far. */
   framesSent = 0
 
   constructor(options: EventStreamOptions) {
@@ -115,9 +115,9 @@ export class EventStream {
     while (this.#cursor < ring.lastSequence && text.length < WRITE_CHARS) {
       this.#cursor += 1
       const frame = ring.at(this.#cursor)
-      if (frame === undefined || !mayReceive(scopes, frame.audiences)) continue
+      if (frame === undefined || !mayReceive(scopes, frame.names)) continue
       text += `id: ${formatEventId(this.session, this.#cursor)}\nevent: message\ndata: ${frame.text}\n\n`
-      this.framesSent += 1
+      if (isPublic(frame)) this.framesSent += 1
     }
     return text
   }

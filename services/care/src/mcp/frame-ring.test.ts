@@ -8,7 +8,7 @@ const frame = (number: number): Frame => ({
   text: '',
   bytes: 0,
   about: '',
-  audiences: [],
+  names: [],
   holders: 0,
 })
 

@@ -24,6 +24,10 @@ export const DEFAULT_MCP_LIMITS = {
   keepAliveMs: 10_000,
   /** Chains per page of a list. */
   pageChains: 100,
+  /** Versions that one answer about changes covers: some 100 KB of sentences; the next page goes on behind them. */
+  pageVersions: 500,
+  /** How long after a correction a read says it as a text of its own. */
+  retractionMs: 7 * 86_400_000,
 }
 
 export type McpLimits = Readonly<typeof DEFAULT_MCP_LIMITS>

@@ -7,6 +7,7 @@ import { type SessionStore, SessionStoreUnavailable } from '../domain/session-st
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
 import { METADATA_PATH } from '../routes/service-routes.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import { createDispatch } from './dispatch.ts'
 import { createStreamKeeper, type StreamEnd } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
@@ -23,7 +24,7 @@ export type McpEvent =
   | { readonly kind: 'session-ended'; readonly reason: SessionEnd }
   | { readonly kind: 'stream-ended'; readonly reason: StreamEnd }
   /** How long after it was durable a record's frames were written to every open stream entitled to them. */
-  | { readonly kind: 'fanned-out'; readonly seconds: number }
+  | { readonly kind: 'fanned-out'; readonly audience: Audience; readonly seconds: number }
   /** Someone must look: a dependency failed, or there is a bug; the caller got -32603. */
   | { readonly kind: 'request-failed'; readonly error: unknown }
   /** The session store lags behind. Sessions go on in memory, but a restart would lose what is not stored. */
@@ -98,7 +99,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     store: kept,
     flush,
     clock,
-    onFannedOut: (seconds) => observe({ kind: 'fanned-out', seconds }),
+    onFannedOut: (audience, seconds) => observe({ kind: 'fanned-out', audience, seconds }),
   })
   const restored = await kept.restore()
   registry.restore(restored)

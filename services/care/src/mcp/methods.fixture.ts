@@ -43,12 +43,12 @@ type Content = {
 export const contentsOf = async (by: ClientSession, uri: string): Promise<readonly Content[]> =>
   (await by.result('resources/read', { uri }))['contents'] as Content[]
 
-/** The only content of a record's read, and the `_meta` of its result. */
+/** What a record's read says, the retraction as a text of its own, and the `_meta` of its result. */
 export async function readRecord(by: ClientSession, uri: string) {
   const result = await by.result('resources/read', { uri })
-  const [content, ...more] = result['contents'] as Content[]
-  if (content === undefined || more.length > 0) throw new Error('a read has one content')
-  return { content, meta: result['_meta'] as Record<string, unknown> }
+  const [content, spoken, ...more] = result['contents'] as Content[]
+  if (content === undefined || more.length > 0) throw new Error('a read has one content, or two')
+  return { content, spoken, meta: result['_meta'] as Record<string, unknown> }
 }
 
 type Listed = { readonly uri: string; readonly mimeType: string; readonly annotations?: object }

@@ -1,8 +1,8 @@
-// The partition: a user-scope principal finds no trace of an internal record anywhere. One fixture has internal records,
-// its twin has none. Whatever a user-scope principal asks, both give the same answer, and the store gets the same calls
-// for a hidden and an absent record.
+// The partition: a principal finds no trace of a record that its scopes do not cover, anywhere. One fixture has such records,
+// its twin has none. Whatever the principal asks, both give the same answer, and the store is not asked for what the URI
+// forbids.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { RecordStore } from '../domain/record-store.ts'
+import type { NewRecord } from '../domain/care-record.ts'
 import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
 
 const SECRET = /plan|falls|internal-author|care-internal:\/\/ann/i
@@ -12,13 +12,12 @@ const HIDDEN = 'care-internal://ann/plan'
 function watch(fixture: McpFixture): { readonly asked: string[] } {
   const asked: string[] = []
   const { store } = fixture
-  for (const name of ['latest', 'version', 'head', 'heads', 'changesSince'] as const) {
-    const ask = store[name].bind(store) as (...given: unknown[]) => Promise<unknown>
-    const watched = (...given: unknown[]): Promise<unknown> => {
-      asked.push(name)
-      return ask(...given)
+  for (const [name, ask] of Object.entries(store)) {
+    const watched = (...given: unknown[]): unknown => {
+      asked.push(`${name} ${JSON.stringify(given)}`)
+      return (ask as (...values: unknown[]) => unknown).apply(store, given)
     }
-    Object.assign(store, { [name]: watched as RecordStore[typeof name] })
+    Object.assign(store, { [name]: watched })
   }
   return { asked }
 }
@@ -36,13 +35,14 @@ afterEach(async () => {
   await without.close()
 })
 
-/** The same user records in both stores; in one, internal ones among them. */
-async function fill(): Promise<void> {
-  const internal = { audience: 'assistant', value: 'Watch for falls.' } as const
+/** The same user records in both stores; in one, others among them that the principal may know nothing of. */
+async function fill(
+  hidden: Partial<NewRecord> = { audience: 'assistant', value: 'Watch for falls.' },
+): Promise<void> {
   for (let count = 0; count < 9; count += 1) {
     const domain = `tea-${count}`
-    await withSecrets.write({ ...internal, domain: count === 0 ? 'plan' : `plan-${count}` })
-    await withSecrets.write({ ...internal, domain: 'plan', authorId: 'internal-author' })
+    await withSecrets.write({ ...hidden, domain: count === 0 ? 'plan' : `plan-${count}` })
+    await withSecrets.write({ ...hidden, domain: 'plan', authorId: 'internal-author' })
     await withSecrets.write({ domain })
     await without.write({ domain })
   }
@@ -96,6 +96,45 @@ async function askEverything(session: ClientSession): Promise<unknown[]> {
   return answers
 }
 
+/** Every request that names a record of a chain which the principal may not know of, whether it exists or not. */
+function forbiddenTo(place: string, domain: string): readonly (readonly [string, object])[] {
+  const [scheme, patient] = place.split('://')
+  const at = (path: string) => ({ uri: `${place}/${path}` })
+  const cursor = (path: string) => Buffer.from(at(path).uri).toString('base64url')
+  const template = { type: 'ref/resource', uri: `${scheme}://{patient}/{domain}/{version}` }
+  const complete = (name: string, given: object) =>
+    [
+      'completion/complete',
+      { ref: template, argument: { name, value: '' }, context: { arguments: given } },
+    ] as const
+  return [domain, 'nothing'].flatMap((path) => [
+    ...['', '/1', '/v2', '/99'].flatMap(
+      (version) =>
+        [
+          ['resources/read', at(path + version)],
+          ['resources/subscribe', at(path + version)],
+          ['resources/unsubscribe', at(path + version)],
+          ['tools/call', { name: 'read_record', arguments: at(path + version) }],
+          ['resources/list', { cursor: cursor(path + version) }],
+          ['tools/call', { name: 'list_records', arguments: { cursor: cursor(path + version) } }],
+        ] as const,
+    ),
+    complete('version', { patient, domain: path }),
+    complete('domain', { patient }),
+  ])
+}
+
+/** What a request asked of the store. */
+async function storeCalls(
+  session: ClientSession,
+  asked: string[],
+  [method, params]: readonly [string, object],
+): Promise<readonly string[]> {
+  asked.length = 0
+  await session.call(method, params)
+  return [...asked]
+}
+
 describe('a user-scope principal finds no trace of an internal record', () => {
   it('in lists on any page, reads, completions, prompts, tools and error texts', async () => {
     await fill()
@@ -127,43 +166,16 @@ describe('a user-scope principal finds no trace of an internal record', () => {
     for (const reader of [replayed, other]) reader.drop()
   })
 
-  it('in the way of refusals: hidden and absent take the same path, with the same store calls', async () => {
+  it('C30: in the store: it is not asked at all for what the URI forbids, by any operation', async () => {
     await fill()
     const session = await withSecrets.open(USER)
     const { asked } = watch(withSecrets)
-    const callsFor = async (method: string, params: object): Promise<unknown> => {
-      asked.length = 0
-      const { error, result } = await session.call(method, params)
-      return { asked: [...asked], code: error?.code, message: error?.message, result }
-    }
-    const ref = { type: 'ref/resource', uri: 'care-internal://{patient}/{domain}/{version}' }
-    const requests = (domain: string): readonly (readonly [string, object])[] => [
-      ['resources/read', { uri: `care-internal://ann/${domain}` }],
-      ['resources/read', { uri: `care-internal://ann/${domain}/1` }],
-      ['resources/read', { uri: `care-internal://ann/${domain}/2` }],
-      ['resources/subscribe', { uri: `care-internal://ann/${domain}` }],
-      ['resources/subscribe', { uri: `care-internal://ann/${domain}/2` }],
-      ['resources/unsubscribe', { uri: `care-internal://ann/${domain}` }],
-      ['tools/call', { name: 'read_record', arguments: { uri: `care-internal://ann/${domain}` } }],
-      [
-        'resources/list',
-        { cursor: Buffer.from(`care-internal://ann/${domain}`).toString('base64url') },
-      ],
-      [
-        'completion/complete',
-        {
-          ref,
-          argument: { name: 'version', value: '' },
-          context: { arguments: { patient: 'ann', domain } },
-        },
-      ],
-    ]
-    const absent = requests('nothing')
-    for (const [index, [method, params]] of requests('plan').entries()) {
-      const [, absentParams = {}] = absent[index] ?? []
-      const hidden = await callsFor(method, params)
-      expect([method, hidden]).toEqual([method, await callsFor(method, absentParams)])
-    }
+    for (const [name, params] of forbiddenTo('care-internal://ann', 'plan'))
+      expect([name, params, await storeCalls(session, asked, [name, params])]).toEqual([
+        name,
+        params,
+        [],
+      ])
   })
 
   it('a hidden record is absent even if it is broken', async () => {
@@ -192,6 +204,66 @@ describe('a user-scope principal finds no trace of an internal record', () => {
     await withSecrets.write({ domain: 'tea-1' })
     await expect.poll(() => stream.messages).toHaveLength(1)
     expect(JSON.stringify(stream.messages)).not.toMatch(SECRET)
+    stream.drop()
+  })
+})
+
+describe('C24: a household’s token finds no trace of another household', () => {
+  const HERON = 'care.read.user:ann care.read.assistant:ann'
+  const WREN = { patient: 'wren', value: 'Watch for falls.' } as const
+
+  it('in lists on any page, reads, completions, prompts, tools and error texts', async () => {
+    await fill(WREN)
+    const secret = await askEverything(await withSecrets.open(HERON))
+    expect(await askEverything(await without.open(HERON))).toEqual(secret)
+    expect(JSON.stringify(secret)).not.toMatch(/wren|falls|internal-author/)
+    expect(JSON.stringify(secret)).toContain('care://ann/tea-8')
+  })
+
+  it('in notifications, log notices, lists that changed, replays and event ids', async () => {
+    const [mine, twin] = [await withSecrets.open(HERON), await without.open(HERON)]
+    const [stream, other] = [await mine.stream(), await twin.stream()]
+    await mine.subscribe('care://wren/plan')
+    await fill(WREN)
+    await mine.subscribe('care://wren/plan')
+    await withSecrets.write({ ...WREN, domain: 'plan' })
+    for (const reader of [stream, other]) await expect.poll(() => reader.messages).toHaveLength(18)
+    expect(JSON.stringify(stream.messages)).not.toMatch(/wren|falls/)
+    const replayed = await mine.stream(stream.events[0]?.id)
+    await expect.poll(() => replayed.messages).toHaveLength(18)
+    expect(replayed.messages).toEqual(stream.messages)
+    for (const reader of [replayed, other]) reader.drop()
+  })
+
+  it('in the store: it is not asked at all for what the URI forbids, by any operation', async () => {
+    await fill(WREN)
+    const session = await withSecrets.open(HERON)
+    const { asked } = watch(withSecrets)
+    for (const place of ['care://wren', 'care-internal://wren'])
+      for (const [name, params] of forbiddenTo(place, 'plan'))
+        expect([params, await storeCalls(session, asked, [name, params])]).toEqual([params, []])
+    for (const name of ['brief_carer', 'whats_changed'])
+      expect(
+        await storeCalls(session, asked, ['prompts/get', { name, arguments: { patient: 'wren' } }]),
+      ).toEqual([])
+    for (const name of ['list_records', 'whats_changed'])
+      expect(
+        await storeCalls(session, asked, ['tools/call', { name, arguments: { patient: 'wren' } }]),
+      ).toEqual([])
+  })
+
+  it('after its session was refreshed with a token that names another patient', async () => {
+    await fill(WREN)
+    const session = await withSecrets.open(USER)
+    for (const uri of ['care://wren/plan', 'care://ann/tea-1']) await session.subscribe(uri)
+    const stream = await session.stream()
+    await expect.poll(() => stream.lastEventId).toBeDefined()
+    session.token = withSecrets.token(HERON)
+    await session.result('ping')
+    expect((await withSecrets.write({ ...WREN, domain: 'plan' })).subscribers).toBe(0)
+    await withSecrets.write({ domain: 'tea-1' })
+    await expect.poll(() => stream.messages).toHaveLength(2)
+    expect(JSON.stringify(stream.messages)).not.toMatch(/wren/)
     stream.drop()
   })
 })

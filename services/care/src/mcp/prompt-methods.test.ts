@@ -17,13 +17,16 @@ const textOf = async (name: string, given: object, by = session): Promise<string
 }
 
 describe('prompts', () => {
-  it('prompts/list has brief_carer(patient) and whats_changed(patient, since?), with descriptions', async () => {
+  it('prompts/list has brief_carer(patient, cursor?) and whats_changed(patient, since?, cursor?), with descriptions', async () => {
     const { prompts } = await session.result('prompts/list')
     expect(prompts).toMatchObject([
       {
         name: 'brief_carer',
         description: expect.any(String),
-        arguments: [{ name: 'patient', required: true }],
+        arguments: [
+          { name: 'patient', required: true },
+          { name: 'cursor', required: false },
+        ],
       },
       {
         name: 'whats_changed',
@@ -31,6 +34,7 @@ describe('prompts', () => {
         arguments: [
           { name: 'patient', required: true },
           { name: 'since', required: false },
+          { name: 'cursor', required: false },
         ],
       },
     ])

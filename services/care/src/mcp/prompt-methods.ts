@@ -1,5 +1,6 @@
 /** `prompts/list` and `prompts/get`: `brief_carer` and `whats_changed` (C12). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import { reachWithin } from '../domain/care-record.ts'
 import {
   briefCarerParams,
   type ChangesQuery,
@@ -11,11 +12,17 @@ import { changesSince, type PatientChanges } from './changes-since.ts'
 import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
 import {
   type CallContext,
-  canSee,
   readChainPage,
   readVisible,
   recordText,
+  visibleReach,
 } from './visible-records.ts'
+
+const CURSOR = {
+  name: 'cursor',
+  description: 'Where to go on, from the end of the page before',
+  required: false,
+} as const
 
 /** The prompts as shown by `prompts/list`. */
 export const PROMPTS = [
@@ -23,7 +30,7 @@ export const PROMPTS = [
     name: 'brief_carer',
     title: 'Brief a carer',
     description: 'Everything about a patient that may be spoken, each with its age.',
-    arguments: [{ name: 'patient', description: 'Whose records', required: true }],
+    arguments: [{ name: 'patient', description: 'Whose records', required: true }, CURSOR],
   },
   {
     name: 'whats_changed',
@@ -33,12 +40,10 @@ export const PROMPTS = [
     arguments: [
       { name: 'patient', description: 'Whose records', required: true },
       { name: 'since', description: 'ISO 8601 time; everything without it', required: false },
+      CURSOR,
     ],
   },
 ] as const
-
-/** Pages of chains read for one brief: more domains than any patient has. */
-const BRIEF_PAGES_MAX = 10
 
 /** The two prompts, in one page. */
 export async function listPrompts(_context: CallContext, params: unknown): Promise<Result> {
@@ -50,8 +55,8 @@ export async function listPrompts(_context: CallContext, params: unknown): Promi
 export async function getPrompt(context: CallContext, params: unknown): Promise<Result> {
   const { name } = parseParams(promptParams, params)
   if (name === 'brief_carer') {
-    const { patient } = parseParams(briefCarerParams, params).arguments
-    return promptResult('What may be said', await briefText(context, patient))
+    const query = parseParams(briefCarerParams, params).arguments
+    return promptResult('What may be said', await briefText(context, query))
   }
   if (name === 'whats_changed') {
     const query = parseParams(whatsChangedParams, params).arguments
@@ -65,22 +70,28 @@ function promptResult(description: string, text: string): Result {
 }
 
 /** Only speakable records, whatever the caller's scopes, since anything in a brief may be said aloud. */
-async function briefText(context: CallContext, patient: string): Promise<string> {
+async function briefText(
+  context: CallContext,
+  { patient, cursor }: { readonly patient: string; readonly cursor?: string | undefined },
+): Promise<string> {
+  const speakable = visibleReach(context).filter(({ audience }) => audience === 'user')
+  const reach = reachWithin(speakable, patient)
+  const { heads, nextCursor } = await readChainPage(context, { reach, cursor })
   const lines: string[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < BRIEF_PAGES_MAX; page += 1) {
-    const found = await readChainPage(context, { audiences: ['user'], cursor, patient })
-    if (!canSee(context, 'user')) break
-    for (const head of found.heads) lines.push(await briefLine(context, head))
-    cursor = found.nextCursor
-    if (cursor === undefined) break
-  }
+  for (const head of heads) lines.push(await briefLine(context, head))
   const records = lines.length === 0 ? ['Nothing is recorded that may be said.'] : lines
   return [
     `Brief a carer about ${patient}, in plain words. All of this may be spoken; if a line says that it is stale, say its age aloud.`,
     ...records,
+    ...more(nextCursor),
   ].join('\n\n')
 }
+
+/** How to get the next page, for whom the prompt is read to. */
+const more = (nextCursor: string | undefined): readonly string[] =>
+  nextCursor === undefined
+    ? []
+    : [`There is more, not to be spoken yet: get this prompt again with cursor "${nextCursor}".`]
 
 async function briefLine(
   context: CallContext,
@@ -93,12 +104,14 @@ async function briefLine(
     : `${slot.domain}: this record failed verification and is left out.`
 }
 
-function changedText(query: ChangesQuery, { changed, revisions, failed }: PatientChanges): string {
+function changedText(query: ChangesQuery, changes: PatientChanges): string {
+  const { changed, failed, nextCursor, revisions } = changes
   const when = query.since === undefined ? '' : ` since ${query.since}`
   const facts = changed.map(({ record: _record, ...shown }) => shown)
   return [
     `${revisions} ${revisions === 1 ? 'revision' : 'revisions'} of the records of ${query.patient}${when}.`,
     'Say each retraction first, then what holds now. Records of audience "assistant" are never spoken. Records under "failed" did not pass verification: say nothing of them.',
     JSON.stringify({ count: revisions, changed: facts, failed }, undefined, 1),
+    ...more(nextCursor),
   ].join('\n\n')
 }

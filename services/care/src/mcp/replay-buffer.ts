@@ -9,9 +9,11 @@ import type {
   SessionStore,
   StoredFrame,
 } from '../domain/session-store.ts'
-import { parseRecordUri } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
+import { type ChainSlot, parseRecordUri } from '../wire/record-uri.ts'
 import type { McpSession } from './session-registry.ts'
+
+/** Whose chain a frame names. */
+type NamedChain = Pick<ChainSlot, 'audience' | 'patient'>
 
 /** One message to clients. */
 export type Frame = {
@@ -22,8 +24,8 @@ export type Frame = {
   readonly bytes: number
   /** The URI whose scope the frame requires. */
   readonly about: string
-  /** Audiences whose scopes a reader needs; undefined means that nobody may have it. */
-  readonly audiences: readonly Audience[] | undefined
+  /** What a reader's scopes must cover; undefined means that nobody may have it. */
+  readonly names: readonly NamedChain[] | undefined
   /** Rings that hold it; at 0 it is forgotten. */
   holders: number
 }
@@ -130,41 +132,46 @@ export function frameUris(frame: unknown): readonly (string | undefined)[] {
 }
 
 /**
- * The audiences whose scopes a frame requires; undefined if a URI in it cannot be parsed, in which case nobody may
+ * What a frame names, and a reader's scopes must cover; undefined if a URI in it cannot be parsed, in which case nobody may
  * receive it. `about` is the URI of a frame whose message names none (`list_changed`).
  */
-export function frameAudiences({
+export function frameNames({
   message,
   about,
 }: {
   readonly message: unknown
   readonly about?: string | undefined
-}): readonly Audience[] | undefined {
+}): readonly NamedChain[] | undefined {
   const uris = about === undefined ? frameUris(message) : [...frameUris(message), about]
-  const audiences = new Set<Audience>()
-  for (const uri of uris) {
+  const names: NamedChain[] = []
+  for (const uri of new Set(uris)) {
     if (uri === undefined) return undefined
     if (isCardUri(uri)) continue
     const parsed = parseRecordUri(uri)
     if (parsed === undefined) return undefined
-    audiences.add(parsed.slot.audience)
+    const { audience, patient } = parsed.slot
+    names.push({ audience, patient })
   }
-  return [...audiences]
+  return names
 }
 
 /** Whether a principal with these scopes may receive a frame. A frame that names no record may go to everyone. */
 export function mayReceive(
   scopes: readonly string[],
-  audiences: readonly Audience[] | undefined,
+  names: readonly NamedChain[] | undefined,
 ): boolean {
-  return audiences?.every((audience) => mayRead(scopes, audience)) ?? false
+  return names?.every((named) => mayRead(scopes, named)) ?? false
 }
+
+/** Whether a frame is about a chain that everyone may know of: figures that everyone may read count no other (C30). */
+export const isPublic = ({ names }: Pick<Frame, 'names'>): boolean =>
+  names?.every(({ audience }) => audience === 'user') ?? false
 
 /** A frame that nobody holds yet; `message` is its text as parsed JSON. */
 const newFrame = (frame: Pick<Frame, 'number' | 'text' | 'about'>, message: unknown): Frame => ({
   ...frame,
   bytes: Buffer.byteLength(frame.text),
-  audiences: frameAudiences({ message, about: frame.about }),
+  names: frameNames({ message, about: frame.about }),
   holders: 0,
 })
 
@@ -180,14 +187,15 @@ export function createReplayBuffer(store: SessionStore, framesMax: number) {
     for (const frame of frames) {
       if (frame === undefined) continue
       frame.holders -= 1
-      if (frame.holders === 0) dropped.push(frame.number)
+      if (frame.holders > 0) continue
+      dropped.push(frame.number)
+      held -= Number(isPublic(frame))
     }
-    held -= dropped.length
     return dropped.length === 0 ? [] : [{ kind: 'frames-dropped', numbers: dropped }]
   }
   const give = (frame: Frame, session: McpSession): Frame | undefined => {
     frame.holders += 1
-    if (frame.holders === 1) held += 1
+    if (frame.holders === 1) held += Number(isPublic(frame))
     return session.ring.push(frame, framesMax)
   }
 
@@ -239,7 +247,7 @@ export function createReplayBuffer(store: SessionStore, framesMax: number) {
         store.save(changes)
       }
     },
-    /** Frames held. */
+    /** Frames about speakable records held. */
     count: () => held,
   }
 }

@@ -136,6 +136,23 @@ describe('C10: reads', () => {
     )
   })
 
+  it('C29: the retraction is a text of its own as well, for as long as the old value may be held', async () => {
+    const { content, spoken, meta } = await readRecord(session, 'care://ann/tea/2')
+    expect(content.text).toMatch(/^No sugar\.\n/)
+    expect(spoken).toEqual({
+      uri: content.uri,
+      mimeType: 'text/plain',
+      text: meta['care/retraction'],
+      _meta: { 'care/kind': 'retraction', version: 2 },
+    })
+    expect((await readRecord(session, 'care://ann/tea/3')).spoken).toBeUndefined()
+    const past = await startMethods({ limits: { retractionMs: -1 } })
+    const read = await readRecord(past.session, 'care://ann/tea/2')
+    await past.fixture.close()
+    expect(read.spoken).toBeUndefined()
+    expect(read.meta['care/retraction']).toBe(meta['care/retraction'])
+  })
+
   it('a read of an older version carries _meta.supersededBy', async () => {
     expect((await readRecord(session, 'care://ann/tea/1')).meta['supersededBy']).toBe(3)
     expect((await readRecord(session, 'care://ann/tea/3')).meta).not.toHaveProperty('supersededBy')

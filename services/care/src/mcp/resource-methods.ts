@@ -17,7 +17,8 @@ import {
   recordAnnotations,
   recordMeta,
   recordText,
-  visibleAudiences,
+  type VisibleRecord,
+  visibleReach,
 } from './visible-records.ts'
 
 const TEXT = 'text/plain'
@@ -76,8 +77,8 @@ function listedChain(context: CallContext, head: ChainHead): object[] {
 /** One page of what the caller may read, in order of creation; the cards come first. */
 export async function listResources(context: CallContext, params: unknown): Promise<Result> {
   const { cursor } = parseParams(cursorParams, params)
-  const audiences = visibleAudiences(context)
-  const { heads, nextCursor } = await readChainPage(context, { audiences, cursor })
+  const reach = visibleReach(context)
+  const { heads, nextCursor } = await readChainPage(context, { reach, cursor })
   const title = 'Card with what holds now and what it corrects'
   const first =
     cursor === undefined ? cards(context.serviceName).map((card) => ({ ...card, title })) : []
@@ -138,7 +139,23 @@ export async function readResource(context: CallContext, params: unknown): Promi
   const _meta = recordMeta(context, outcome)
   if (parsed.isAudio) return audioResult(context, { parsed, record, uri, _meta })
   const text = recordText(context, record)
-  return { contents: [{ uri: canonicalUri(parsed), mimeType: TEXT, text, _meta }], _meta }
+  const spoken = { uri: canonicalUri(parsed), mimeType: TEXT, text, _meta }
+  return { contents: [spoken, ...spokenRetraction(context, outcome, spoken.uri)], _meta }
+}
+
+/**
+ * The retraction again, as a text of its own, for hosts that drop `_meta`; while a listener may still hold the old value
+ * (C29).
+ */
+function spokenRetraction(
+  { clock, limits, serviceName }: CallContext,
+  { record, retraction }: VisibleRecord,
+  uri: string,
+): readonly object[] {
+  const ageMs = clock.unixMs() - Date.parse(record.writtenAt)
+  if (retraction === undefined || ageMs > limits.retractionMs) return []
+  const _meta = { [`${serviceName}/kind`]: 'retraction', version: record.version }
+  return [{ uri, mimeType: TEXT, text: retraction, _meta }]
 }
 
 async function audioResult(
@@ -161,13 +178,13 @@ async function audioResult(
 /** A subscription as stored: one URI for all its spellings, and where its chain stands. */
 type Subscribable = { readonly uri: string; readonly latestVersion?: number }
 
-/** What a subscription would be; undefined if it may not be made. Hidden and absent chains are looked up in the same way. */
+/** What a subscription would be; undefined if it may not be made. */
 async function subscribable(context: CallContext, uri: string): Promise<Subscribable | undefined> {
   if (cards(context.serviceName).some((card) => card.uri === uri)) return { uri }
   const parsed = parseRecordUri(uri)
-  if (parsed === undefined) return undefined
+  if (parsed === undefined || !canSee(context, parsed.slot)) return undefined
   const head = await context.store.head(parsed.slot)
-  if (head === undefined || !canSee(context, parsed.slot.audience)) return undefined
+  if (head === undefined) return undefined
   if (parsed.isAudio && context.audio === undefined) return undefined
   if ((parsed.version ?? 1) > head.latestVersion) return undefined
   return { uri: canonicalUri(parsed), latestVersion: head.latestVersion }

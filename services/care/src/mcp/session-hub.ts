@@ -5,7 +5,7 @@ import type { SessionHub } from '../domain/publish-record.ts'
 import type { SessionStore } from '../domain/session-store.ts'
 import { LOG_LEVELS, type LogLevel } from '../wire/mcp.ts'
 import { chainUri } from '../wire/record-uri.ts'
-import type { RevisionNotice } from '../wire/records.ts'
+import type { Audience, RevisionNotice } from '../wire/records.ts'
 import type { ReplayBuffer } from './replay-buffer.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
 
@@ -88,7 +88,7 @@ export function createSessionHub(deps: {
   readonly flush: () => Promise<void>
   readonly clock: Clock
   /** Called when a record's frames have been written to every open stream entitled to them, with how long that took. */
-  readonly onFannedOut: (seconds: number) => void
+  readonly onFannedOut: (audience: Audience, seconds: number) => void
 }): SessionHub {
   const { clock, serviceName, registry, replay, store, flush, onFannedOut } = deps
   return {
@@ -96,7 +96,7 @@ export function createSessionHub(deps: {
       const startedMs = clock.unixMs()
       const about = chainUri(record)
       const subscribed = [...registry.subscriptions.of(about)]
-      const knowing = [...registry.all()].filter(({ scopes }) => mayRead(scopes, record.audience))
+      const knowing = [...registry.all()].filter(({ scopes }) => mayRead(scopes, record))
       replay.add({ message: updatedMessage(record), about, recipients: subscribed })
       const heeding = knowing.filter(({ logLevel }) => letsNoticeThrough(logLevel))
       const notice = noticeMessage({ serviceName, record, previous })
@@ -107,7 +107,7 @@ export function createSessionHub(deps: {
       // Every subscriber is among the sessions that may know: a subscription is lost with its scope.
       void pumpAll(subscribed)
         .then(() => pumpAll(knowing))
-        .then(() => onFannedOut((clock.unixMs() - startedMs) / 1_000))
+        .then(() => onFannedOut(record.audience, (clock.unixMs() - startedMs) / 1_000))
       return subscribed.length
     },
     sessions: () => registry.count,

@@ -192,8 +192,8 @@ export class SessionRegistry {
     session.scopes = scopes
     if (before.length === scopes.length && scopes.every((scope) => before.includes(scope))) return
     for (const uri of session.subscriptions ?? []) {
-      const audience = parseRecordUri(uri)?.slot.audience
-      if (audience !== undefined && !mayRead(scopes, audience)) this.unsubscribe(session, uri)
+      const slot = parseRecordUri(uri)?.slot
+      if (slot !== undefined && !mayRead(scopes, slot)) this.unsubscribe(session, uri)
     }
     this.keep(session)
   }

@@ -1,6 +1,7 @@
 /** `tools/list` and `tools/call`: the same reads for hosts that know only tools, read-only and under the same scopes (C12). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
+import { reachWithin } from '../domain/care-record.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
 import {
   cursorParams,
@@ -23,7 +24,7 @@ import {
   recordAnnotations,
   recordMeta,
   recordText,
-  visibleAudiences,
+  visibleReach,
 } from './visible-records.ts'
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): object =>
@@ -121,8 +122,8 @@ async function listRecords(
   context: CallContext,
   query: ToolInput<'list_records'>,
 ): Promise<Result> {
-  const audiences = visibleAudiences(context)
-  const { heads, nextCursor } = await readChainPage(context, { ...query, audiences })
+  const reach = reachWithin(visibleReach(context), query.patient)
+  const { heads, nextCursor } = await readChainPage(context, { reach, cursor: query.cursor })
   const records = heads.map((head) => ({
     uri: chainUri(head),
     patient: head.patient,
@@ -177,7 +178,7 @@ async function whatsChanged(
   context: CallContext,
   query: ToolInput<'whats_changed'>,
 ): Promise<Result> {
-  const { changed, failed, revisions } = await changesSince(context, query)
+  const { changed, failed, nextCursor, revisions } = await changesSince(context, query)
   const structuredContent: ToolOutput<'whats_changed'> = {
     patient: query.patient,
     asOf: new Date(context.clock.unixMs()).toISOString(),
@@ -187,11 +188,13 @@ async function whatsChanged(
       age: ageLine(recordAge(context, record)),
     })),
     failed: [...failed],
+    nextCursor,
   }
   const text = [
     `${revisions} revision(s).`,
     ...changed.map(({ uri, retraction, value }) => `${uri}: ${retraction ?? `now ${value}`}`),
     ...failed.map((uri) => `${uri}: failed verification, say nothing of it`),
+    ...(nextCursor === undefined ? [] : [`There is more: ask again with cursor ${nextCursor}`]),
   ].join('\n')
   return { content: [{ type: 'text', text }], structuredContent }
 }

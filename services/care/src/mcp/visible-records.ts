@@ -5,7 +5,7 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
-import { type CareRecord, mayRead, readableAudiences } from '../domain/care-record.ts'
+import { type CareRecord, mayRead, type Reach, reachOf } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import { ageLine, isStale, type RecordAge } from '../domain/staleness.ts'
@@ -17,7 +17,7 @@ import {
   type RecordUri,
   versionUri,
 } from '../wire/record-uri.ts'
-import type { Audience, RecordMeta } from '../wire/records.ts'
+import type { RecordMeta } from '../wire/records.ts'
 import { RPC_CODES, RpcFailure } from './json-rpc.ts'
 import type { McpLimits } from './limits.ts'
 import type { RecordAudio } from './record-audio.ts'
@@ -40,27 +40,31 @@ export type McpServices = {
 /** A request in its session, whose current scopes decide what it may see. */
 export type CallContext = McpServices & { readonly session: McpSession }
 
-export function canSee({ session }: CallContext, audience: Audience): boolean {
-  return mayRead(session.scopes, audience)
+/** Decided from the names alone. What it refuses never reaches the store: no time tells whether it is there (C30). */
+export function canSee(
+  { session }: CallContext,
+  slot: Pick<ChainSlot, 'audience' | 'patient'>,
+): boolean {
+  return mayRead(session.scopes, slot)
 }
 
-export function visibleAudiences({ session }: CallContext): readonly Audience[] {
-  return readableAudiences(session.scopes)
+export function visibleReach({ session }: CallContext): readonly Reach[] {
+  return reachOf(session.scopes)
 }
 
 /** A version that the caller may see. */
-type VisibleRecord = Extract<Awaited<ReturnType<typeof readVisible>>, { kind: 'found' }>
+export type VisibleRecord = Extract<Awaited<ReturnType<typeof readVisible>>, { kind: 'found' }>
 
 /**
  * The outcome of a read as far as the caller may know it, with the sentence to say first if the value changed. `absent`
- * means missing or not for this caller: neither the answer nor the look-ups tell which.
+ * means missing or not for this caller.
  */
 export async function readVisible(context: CallContext, uri: RecordUri) {
   const { store } = context
   const { slot, version } = uri
+  if (!canSee(context, slot)) return { kind: 'absent' as const }
   const outcome = await (version === undefined ? store.latest(slot) : store.version(slot, version))
-  if (!canSee(context, slot.audience) || outcome.kind === 'absent')
-    return { kind: 'absent' as const }
+  if (outcome.kind === 'absent') return { kind: 'absent' as const }
   if (outcome.kind === 'broken') return { kind: 'broken' as const }
   const { record, latestVersion } = outcome
   const previousValue = (await versionBefore(context, record))?.value
@@ -72,7 +76,7 @@ export async function readVisible(context: CallContext, uri: RecordUri) {
 /** The previous version, if it holds: a retraction does not serve a broken one either. */
 export async function versionBefore(
   { store }: CallContext,
-  record: CareRecord,
+  record: ChainSlot & Pick<CareRecord, 'version'>,
 ): Promise<CareRecord | undefined> {
   if (record.version < 2) return undefined
   const before = await store.version(record, record.version - 1)
@@ -137,35 +141,39 @@ export function canonicalUri({ slot, version, isAudio }: RecordUri): string {
 }
 
 /**
- * The sequence after which a cursor continues. A cursor names the last chain of its page, which its reader has seen, and
+ * Where a cursor continues. It names the last chain of its page, which its reader has seen, and
  * not its number, since gaps between numbers would reveal how many hidden chains lie between. A hidden and an unknown
- * chain in it are the same bad cursor, after the same look-up.
+ * chain in it are the same bad cursor.
  */
-async function sequenceAfter(context: CallContext, cursor: string): Promise<number> {
+export async function readCursor(context: CallContext, cursor: string) {
   const parsed = parseRecordUri(Buffer.from(cursor, 'base64url').toString('utf8'))
-  const head = parsed === undefined ? undefined : await context.store.head(parsed.slot)
-  if (head === undefined || !canSee(context, head.audience))
+  const isSeen = parsed !== undefined && canSee(context, parsed.slot)
+  const head = isSeen ? await context.store.head(parsed.slot) : undefined
+  if (head === undefined)
     throw new RpcFailure(RPC_CODES.invalidParams, 'params.cursor: unknown cursor')
-  return head.sequence
+  return { head, version: parsed?.version }
 }
+
+/** The cursor behind a chain, or behind one of its versions. */
+export const cursorBehind = (slot: ChainSlot, version?: number): string =>
+  Buffer.from(version === undefined ? chainUri(slot) : versionUri(slot, version)).toString(
+    'base64url',
+  )
 
 /** Reads the page after a cursor, or the first page, in order of creation. */
 export async function readChainPage(
   context: CallContext,
-  query: {
-    readonly audiences: readonly Audience[]
-    readonly cursor?: string | undefined
-    readonly patient?: ChainSlot['patient'] | undefined
-  },
+  query: { readonly reach: readonly Reach[]; readonly cursor?: string | undefined },
 ) {
   const { pageChains } = context.limits
-  const { audiences, cursor, patient } = query
-  const after = cursor === undefined ? undefined : await sequenceAfter(context, cursor)
+  const { cursor, reach } = query
+  const after = cursor === undefined ? undefined : (await readCursor(context, cursor)).head.sequence
   // One more than the page, to find out whether there is another.
-  const found = await context.store.heads({ audiences, limit: pageChains + 1, after, patient })
+  const found =
+    reach.length === 0 ? [] : await context.store.heads({ reach, limit: pageChains + 1, after })
   const heads = found.slice(0, pageChains)
   const last = heads.at(-1)
   const isLast = found.length === heads.length || last === undefined
-  const nextCursor = isLast ? undefined : Buffer.from(chainUri(last), 'utf8').toString('base64url')
+  const nextCursor = isLast ? undefined : cursorBehind(last)
   return { heads, nextCursor }
 }

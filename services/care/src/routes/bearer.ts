@@ -2,9 +2,8 @@
 import type { TokenClaims, TokenVerifier } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, presentedToken, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readableAudiences } from '../domain/care-record.ts'
+import { isOfHousehold, type Reach, reachOf } from '../domain/care-record.ts'
 import { invalidToken } from '../errors.ts'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
 
 type BearerCheck =
   | { readonly kind: 'valid'; readonly claims: TokenClaims }
@@ -32,12 +31,17 @@ export function checkBearer(authorization: string | undefined, deps: BearerCheck
     : { kind: 'refused', answer: invalidToken(verdict.failure, deps) }
 }
 
+const EVERY_SPEAKABLE: Reach = { audience: 'user' }
+
 /** Who is asking on a public route. */
 type Reader = {
-  /** Audiences whose chains the reader may know to exist: always `user`, and `assistant` with its scope. */
-  readonly visible: readonly Audience[]
-  /** Audiences whose records the reader may read; none without a token. */
-  readonly readable: readonly Audience[]
+  /**
+   * Chains that the reader may know to exist: those that it may read, and every speakable one, unless its token names whose
+   * it is for (C24).
+   */
+  readonly visible: readonly Reach[]
+  /** Chains that the reader may read; none without a token. */
+  readonly readable: readonly Reach[]
   readonly isAnonymous: boolean
 }
 
@@ -47,16 +51,16 @@ export function readerOf(
   deps: BearerCheckDeps,
 ): Reader | undefined {
   const { authorization } = exchange.request.headers
-  if (authorization === undefined) return { visible: ['user'], readable: [], isAnonymous: true }
+  if (authorization === undefined)
+    return { visible: [EVERY_SPEAKABLE], readable: [], isAnonymous: true }
   const check = checkBearer(authorization, deps)
   if (check.kind === 'refused') {
     sendError(exchange.reply, check.answer)
     return undefined
   }
-  const readable = readableAudiences(check.claims.scopes)
-  return {
-    visible: readable.includes('assistant') ? AUDIENCES : ['user'],
-    readable,
-    isAnonymous: false,
-  }
+  const { scopes } = check.claims
+  const readable = reachOf(scopes)
+  const internal = readable.filter(({ audience }) => audience === 'assistant')
+  const visible = isOfHousehold(scopes) ? readable : [EVERY_SPEAKABLE, ...internal]
+  return { visible, readable, isAnonymous: false }
 }

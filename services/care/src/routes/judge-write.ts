@@ -5,13 +5,12 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { TokenVerifier } from '@tallystick/jwt-lite'
 import { parseIsoTime, presentedToken } from '@tallystick/service-kit'
+import { isWriter, mayWrite } from '../domain/care-record.ts'
 import type { VerifiedWrite } from '../domain/publish-record.ts'
 import { readWriteFields } from '../domain/write-fields.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
 
-/** Permits writes on the bearer path (care.md, Authentication 4). */
-const WRITE_SCOPE = 'care.write'
 const TIMESTAMP_SKEW_MS = WRITE_SKEW_SECONDS_MAX * 1_000
 
 const refuse = (reason: AuditRow['reason']) => ({ kind: 'refused' as const, reason })
@@ -116,8 +115,10 @@ function judgeBearer(token: string, body: Uint8Array, deps: JudgeWriteDeps): Wri
   const verdict = deps.tokens.verify(token)
   if (verdict.kind === 'invalid') return refused({ reason, via, actor: null })
   const { sub, scopes } = verdict.claims
-  if (!scopes.includes(WRITE_SCOPE)) return refused({ reason, via, actor: sub })
-  return judgeBody(body, { via, sub })
+  if (!isWriter(scopes)) return refused({ reason, via, actor: sub })
+  const judged = judgeBody(body, { via, sub })
+  const isCovered = judged.kind !== 'verified' || mayWrite(scopes, judged.write.record.patient)
+  return isCovered ? judged : refused({ reason, via, actor: sub })
 }
 
 /** Judges a write: by its signature if the header is present, otherwise by its bearer token. Never throws. */

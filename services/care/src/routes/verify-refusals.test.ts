@@ -62,7 +62,7 @@ describe('404 not_found', () => {
     expect(answer.json()).toEqual({ error: 'not_found', uri: 'care://ann/diet' })
   })
 
-  test('C18: a hidden and an unknown URI give the same 404, with the same calls to the store', async () => {
+  test('C18: a hidden and an unknown URI give the same 404; for an internal one the store is not asked', async () => {
     const calls: unknown[] = []
     const { store } = suite.fixture
     const verify = store.verify.bind(store)
@@ -75,15 +75,16 @@ describe('404 not_found', () => {
       calls.push('head')
       return head(slot)
     }
-    const paths = ['care-internal://ann/plan', 'care-internal://ann/none', 'care://ann/none']
+    const internal = ['care-internal://ann/plan', 'care-internal://ann/none']
     for (const route of ['/verify', '/verify/export']) {
       const seen = new Set<string>()
-      for (const uri of paths) {
-        calls.length = 0
+      for (const uri of [...internal, 'care://ann/none']) {
         const answer = await suite.fixture.get(`${route}?uri=${uri}`, withToken('care.read.user'))
         const { 'x-request-id': _, date: __, 'content-length': ___, ...headers } = answer.headers
-        seen.add(JSON.stringify([answer.statusCode, answer.body.replace(uri, ''), headers, calls]))
+        seen.add(JSON.stringify([answer.statusCode, answer.body.replace(uri, ''), headers]))
+        if (internal.includes(uri)) expect(calls).toEqual([])
       }
+      calls.length = 0
       expect(seen.size).toBe(1)
     }
   })

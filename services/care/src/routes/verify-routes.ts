@@ -3,18 +3,18 @@ import { Readable } from 'node:stream'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
+import { isWithin, type Reach } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import {
-  atRestLine,
   type ChainVerifier,
   chainPayload,
-  type ReportPlace,
-  type VerifyRun,
-  verifyPayload,
+  reportPlace,
+  verifyJson,
   verifyText,
 } from '../domain/verification.ts'
 import { errorAnswer, invalidToken } from '../errors.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import { journalQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
 import { type BearerCheckDeps, readerOf } from './bearer.ts'
 
@@ -25,12 +25,18 @@ export function isJsonAccepted(accept: string | undefined): boolean {
   return types.trim() === '' || types.includes('application/json') || types.includes('*/*')
 }
 
-const sendText = (reply: FastifyReply, text: string): FastifyReply =>
-  reply.type('text/plain; charset=utf-8').send(text)
+/** Characters of a report that are sent in one go; a longer one goes out in pieces, and the event loop is others' between them. */
+const SENT_AT_ONCE_CHARS = 1_000_000
 
 /** Sends text that was serialised here: a schema would walk every chain of a large answer again. */
-const sendJson = (reply: FastifyReply, json: string): FastifyReply =>
-  reply.type('application/json; charset=utf-8').send(json)
+function sendPieces(reply: FastifyReply, pieces: Iterable<string>): FastifyReply {
+  const all = [...pieces]
+  const chars = all.reduce((sum, piece) => sum + piece.length, 0)
+  return reply.send(chars <= SENT_AT_ONCE_CHARS ? all.join('') : Readable.from(all))
+}
+
+const asText = (reply: FastifyReply): FastifyReply => reply.type('text/plain; charset=utf-8')
+const asJson = (reply: FastifyReply): FastifyReply => reply.type('application/json; charset=utf-8')
 
 const ERRORS = { 401: errorBody, 403: errorBody, 503: errorBody }
 
@@ -59,34 +65,33 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
     querystring: uriQuery,
     response: { 200: verifyAnswer, 401: errorBody, 404: errorBody, 503: errorBody },
   }
-  const serialised = new WeakMap<VerifyRun, string>()
-  /** Requests that share a run share its text. */
-  const payloadOf = (run: VerifyRun, place: ReportPlace): string => {
-    const json = serialised.get(run) ?? JSON.stringify(verifyPayload(run, place))
-    serialised.set(run, json)
-    return json
-  }
   app.get('/verify', { schema }, async (request, reply) => {
     const reader = readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
     void reply.header('cache-control', 'no-store')
-    const place: ReportPlace = { resource: deps.resource, atRest: atRestLine(deps.store.sealing()) }
+    const place = reportPlace(deps.resource, deps.store)
     const isJson = isJsonAccepted(request.headers.accept)
     const { uri } = request.query
     const target = typeof uri === 'string' ? parseRecordUri(uri) : undefined
-    if (uri !== undefined && target === undefined) return sendError(reply, unknownUri(uri))
-    // A hidden chain takes the same path as an unknown one: the store gets the same query, and finds nothing.
-    const run = await deps.verifier.verify({ audiences: reader.visible, slot: target?.slot })
+    const isForbidden = target !== undefined && !isWithin(target.slot, reader.visible)
+    if (uri !== undefined && (target === undefined || isForbidden))
+      return sendError(reply, unknownUri(uri))
+    const { visible: reach, isAnonymous } = reader
+    const run = await deps.verifier.verify({ reach, isAnonymous, slot: target?.slot })
     if (run === undefined) return sendError(reply, errorAnswer('busy'))
-    const [chain] = run.chains
+    const { chain, report } = run
     if (target !== undefined && (chain === undefined || (target.version ?? 1) > chain.versions))
       return sendError(reply, unknownUri(uri))
-    if (!isJson) return sendText(reply, verifyText(run, place))
-    return target === undefined || chain === undefined
-      ? sendJson(reply, payloadOf(run, place))
-      : sendJson(reply, JSON.stringify(chainPayload(chain)))
+    if (!isJson) return sendPieces(asText(reply), verifyText(report, place))
+    return chain === undefined
+      ? sendPieces(asJson(reply), verifyJson(report, place))
+      : asJson(reply).send(JSON.stringify(chainPayload(chain)))
   })
 }
+
+const audiencesOf = (reach: readonly Reach[]): readonly Audience[] => [
+  ...new Set(reach.map(({ audience }) => audience)),
+]
 
 async function* lines(texts: AsyncIterable<string>): AsyncIterable<string> {
   for await (const text of texts) yield `${text}\n`
@@ -113,16 +118,16 @@ function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
     const { uri } = request.query
     const slot = typeof uri === 'string' ? parseRecordUri(uri)?.slot : undefined
     if (uri !== undefined) {
-      // The store is asked in either case: hidden and absent take the same path.
-      const head = slot === undefined ? undefined : await deps.store.head(slot)
-      if (head === undefined || !reader.readable.includes(head.audience))
+      const isReadable = slot !== undefined && isWithin(slot, reader.readable)
+      if (!isReadable || (await deps.store.head(slot)) === undefined)
         return sendError(reply, unknownUri(uri))
     }
-    const audiences = slot === undefined ? reader.readable : [slot.audience]
+    const { readable: within } = reader
+    const audiences = slot === undefined ? audiencesOf(within) : [slot.audience]
     return reply
       .header('cache-control', 'no-store')
       .type('application/x-ndjson; charset=utf-8')
-      .send(Readable.from(lines(deps.store.exportLines({ audiences, slot }))))
+      .send(Readable.from(lines(deps.store.exportLines({ audiences, slot, within }))))
   })
 }
 
@@ -142,7 +147,7 @@ function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
     const reader = readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
     const { journal } = request.query
-    if (!reader.visible.includes(journal))
+    if (!audiencesOf(reader.visible).includes(journal))
       return sendError(
         reply,
         reader.isAnonymous ? invalidToken(undefined, deps) : errorAnswer('insufficient_scope'),

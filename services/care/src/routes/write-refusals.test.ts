@@ -197,6 +197,13 @@ const refusals: readonly Refused[] = [
     actor: 'clinician-1',
   },
   {
+    name: 'C24: Bearer with care.write for another patient',
+    send: () => bearer('care.write:wren care.read.user'),
+    reason: 'insufficient_scope',
+    via: 'bearer',
+    actor: 'clinician-1',
+  },
+  {
     name: 'bad Bearer: not three segments',
     send: () => post({ authorization: 'Bearer nonsense' }),
     reason: 'insufficient_scope',
@@ -257,7 +264,12 @@ describe('401 unauthorized: uniform, names no cause; every refusal adds an audit
       const { reason, via, actor } = refused
       expect(fixture.audit.rows).toEqual([{ at: NOW, outcome: 'rejected', reason, via, actor }])
       expect(fixture.hub.published).toEqual([])
-      expect(await fixture.store.heads({ audiences: ['user', 'assistant'], limit: 9 })).toEqual([])
+      expect(
+        await fixture.store.heads({
+          reach: [{ audience: 'user' }, { audience: 'assistant' }],
+          limit: 9,
+        }),
+      ).toEqual([])
     },
   )
 

@@ -87,6 +87,11 @@ describe('200', () => {
     ])
   })
 
+  test('C24: bearer with care.write for that patient', async () => {
+    const answer = await bearer(`care.write:${encodeURIComponent(body.patient)}`)
+    expect(answer.statusCode).toBe(200)
+  })
+
   test('if the signature header is present the HMAC path is used, whatever else came', async () => {
     await fixture.write(body, { authorization: 'Bearer nonsense' })
     expect(fixture.audit.rows).toMatchObject([{ via: 'hmac', reason: 'ok' }])

@@ -97,7 +97,8 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
   app.route({
     method: 'POST',
     url: '/write',
-    config: { takesOverBody: true },
+    // `care_writes_total` counts writes of what is public already.
+    config: { takesOverBody: true, isUncounted: true },
     schema: {
       tags: ['write'],
       summary: 'Publishes a version of a record.',

@@ -67,9 +67,10 @@ export const promptParams = z.object({
   name: z.string(),
   arguments: z.record(z.string(), z.string()).optional(),
 })
-export const briefCarerParams = z.object({ arguments: z.object({ patient }) })
+const cursor = z.string().optional().describe('nextCursor of the page before')
+export const briefCarerParams = z.object({ arguments: z.object({ patient, cursor }) })
 export const whatsChangedParams = z.object({
-  arguments: z.object({ patient, since: since.optional() }),
+  arguments: z.object({ patient, since: since.optional(), cursor }),
 })
 
 /** Arguments of a query for changes, whoever asks. */
@@ -84,7 +85,7 @@ export const toolParams = z.object({
 export const TOOL_INPUTS = {
   list_records: z.strictObject({
     patient: patient.optional().describe('Only this patient’s records'),
-    cursor: z.string().optional().describe('nextCursor of the page before'),
+    cursor,
   }),
   read_record: z.strictObject({
     uri: z
@@ -94,6 +95,7 @@ export const TOOL_INPUTS = {
   whats_changed: z.strictObject({
     patient: patient.describe('Whose records'),
     since: since.optional().describe('ISO 8601 time; everything without it'),
+    cursor,
   }),
 } as const
 
@@ -105,10 +107,14 @@ const changedRecord = z.object({
   domain: z.string(),
   audience: spokenAudience,
   version: z.int(),
-  revisions: z.int().describe('Versions written since'),
-  value: z.string(),
-  previousValue: z.string().nullable(),
-  withdrawn: z.array(z.string()).describe('Earlier values that no longer hold'),
+  revisions: z.int().describe('Versions written since, in this answer'),
+  corrections: z.int().describe('How often the value changed since, in this answer'),
+  value: z.string().describe('What holds now'),
+  previousValue: z
+    .string()
+    .nullable()
+    .describe('What held at that time; of a record that is newer, the value before this one'),
+  withdrawn: z.array(z.string()).describe('Every earlier value that no longer holds'),
   age: z.string(),
   authorLabel: z.string(),
   writtenAt: z.string(),
@@ -151,6 +157,7 @@ export const TOOL_OUTPUTS = {
     revisions: z.int(),
     changed: z.array(changedRecord),
     failed: z.array(z.string()).describe('Records that failed verification: say nothing of them'),
+    nextCursor: z.string().optional(),
   }),
 } as const
 

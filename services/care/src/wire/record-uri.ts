@@ -31,7 +31,8 @@ export const WRITE_BODY_BYTES_MAX = 262_144
 export const WRITE_SKEW_SECONDS_MAX = 300
 const VERSION_MAX = 999_999_999_999_999
 
-function decodeName(text: string): string | undefined {
+/** The name that a percent-encoded text spells; undefined if it can be none. */
+export function decodeName(text: string): string | undefined {
   try {
     const name = decodeURIComponent(text)
     return isRecordName(name) ? name : undefined

@@ -40,7 +40,11 @@ const chainVerdict = z.object({
 
 const allChains = z.object({
   resource: z.string(),
-  checkedAt: z.string(),
+  checkedAt: z.string().describe('The oldest replay that the report rests on.'),
+  replayIntervalSeconds: z
+    .int()
+    .optional()
+    .describe('How old that may be, where the store cannot say whether others have changed it.'),
   atRest: z.string(),
   chains: z.array(chainVerdict),
   receipts: z.array(receipt),
@@ -81,6 +85,8 @@ export const exportLine = z.discriminatedUnion('kind', [
     audiences: z.array(audience),
     /** The one chain that the versions belong to; absent if all chains are included. */
     uri: z.string().optional(),
+    /** What the versions are within, where their reader may see only some patients' chains. */
+    within: z.array(z.object({ audience, patient: z.string().optional() })).optional(),
   }),
   /** Leaf hashes of a journal from index `from`. */
   z.object({ kind: z.literal('leaves'), journal: audience, from: index, hashes: z.array(hex) }),

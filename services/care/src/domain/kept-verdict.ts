@@ -1,0 +1,196 @@
+/**
+ * The verdict on every chain of an audience, kept and brought up to date (C32). It rests on one replay of all stored bytes,
+ * and on a replay of each version that this process has added since. Once anything else has changed the store, everything is
+ * replayed again. Its text is kept in blocks, so that a report costs what has changed, however many chains there are.
+ */
+import { chainUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import type { ChainVerdict, PublicReceipt } from '../wire/verify.ts'
+import { isWithin, type Reach } from './care-record.ts'
+import type { ChainVerification, RecordStore } from './record-store.ts'
+
+/** Chains in a block: a third of a millisecond to write. */
+const BLOCK_CHAINS = 256
+/** How long a verdict is kept where the store cannot say whether others have changed it. */
+export const REPLAY_INTERVAL_MS = 60_000
+
+/** Chains as they stand in a report: items of JSON, and lines of text. */
+type ReportBlock = {
+  readonly chains: string
+  readonly receipts: string
+  readonly lines: string
+}
+
+/** What a report says; it does not change any more. */
+export type VerifyReport = {
+  /** ISO 8601 time of the oldest replay that it rests on. */
+  readonly checkedAt: string
+  readonly blocks: readonly ReportBlock[]
+  readonly chains: number
+  /** Chains whose newest version is sealed. */
+  readonly sealed: number
+  readonly versions: number
+  readonly intact: boolean
+}
+
+export const chainVerdict = (found: ChainVerification): ChainVerdict => {
+  const { slot, versions, intact, brokenAt } = found
+  return { uri: chainUri(slot), versions, intact, brokenAt }
+}
+
+/** Without the length of the stored bytes, which would identify one of a few known sentences. */
+export const publicReceipt = ({ receipt }: ChainVerification): PublicReceipt => {
+  const { storedBytes: _, ...known } = receipt
+  return known
+}
+
+function lineOf(found: ChainVerification): string {
+  const { uri, versions, intact, brokenAt } = chainVerdict(found)
+  const end = brokenAt === undefined ? '' : `, broken at version ${brokenAt}`
+  return `${intact ? 'INTACT' : 'BROKEN'} ${uri} ${versions} version(s)${end}`
+}
+
+const blockOf = (chains: readonly ChainVerification[]): ReportBlock => ({
+  chains: chains.map((chain) => JSON.stringify(chainVerdict(chain))).join(),
+  receipts: chains.map((chain) => JSON.stringify(publicReceipt(chain))).join(),
+  lines: chains.map((chain) => `${lineOf(chain)}\n`).join(''),
+})
+
+/** A report on some chains. */
+export function reportOf(checkedAt: string, chains: readonly ChainVerification[]): VerifyReport {
+  return {
+    checkedAt,
+    blocks: chains.length === 0 ? [] : [blockOf(chains)],
+    chains: chains.length,
+    sealed: chains.filter(({ receipt }) => receipt.encrypted).length,
+    versions: chains.reduce((sum, { versions }) => sum + versions, 0),
+    intact: chains.every(({ intact }) => intact),
+  }
+}
+
+/** Several reports as one. */
+export function joinReports(reports: readonly VerifyReport[]): VerifyReport {
+  const sum = (of: (report: VerifyReport) => number) =>
+    reports.reduce((total, report) => total + of(report), 0)
+  return {
+    checkedAt: reports.map(({ checkedAt }) => checkedAt).toSorted()[0] ?? '',
+    blocks: reports.flatMap(({ blocks }) => blocks),
+    chains: sum(({ chains }) => chains),
+    sealed: sum(({ sealed }) => sealed),
+    versions: sum(({ versions }) => versions),
+    intact: reports.every(({ intact }) => intact),
+  }
+}
+
+type KeptVerdictDeps = {
+  readonly store: Pick<RecordStore, 'verify' | 'verifyAdded' | 'journalSize' | 'outsideMark'>
+  readonly clock: { unixMs(): number }
+  /** The current time in ISO 8601. */
+  readonly isoNow: () => string
+  /** Called when a replay of everything begins. */
+  readonly onReplay: () => void
+}
+
+export class KeptVerdict {
+  readonly #deps: KeptVerdictDeps
+  readonly #audience: Audience
+  #chains: ChainVerification[] = []
+  #blocks: ReportBlock[] = []
+  readonly #places = new Map<string, number>()
+  readonly #changed = new Set<number>()
+  /** What it rests on; undefined until a replay has ended. */
+  #basis:
+    | { readonly atMs: number; readonly checkedAt: string; readonly mark: string | undefined }
+    | undefined
+  /** Leaves of the journal that it covers. */
+  #leaves = 0
+  #versions = 0
+  #broken = 0
+  #sealed = 0
+
+  constructor(audience: Audience, deps: KeptVerdictDeps) {
+    this.#audience = audience
+    this.#deps = deps
+  }
+
+  /** Brings it up to date. Calls do not overlap. Rejects with `RecordStoreUnavailable`. */
+  async refresh(): Promise<void> {
+    const { clock, isoNow, store } = this.#deps
+    const audience = this.#audience
+    const mark = store.outsideMark()
+    const to = store.journalSize(audience)
+    const atMs = clock.unixMs()
+    const checkedAt = isoNow()
+    if (!this.#isKept(mark, atMs)) {
+      this.#forget()
+      this.#deps.onReplay()
+      for await (const chain of store.verify({ audiences: [audience] })) this.#put(chain)
+      this.#basis = { atMs, checkedAt, mark }
+    } else {
+      const query = { audience, from: this.#leaves, to }
+      const known = (slot: ChainVerification['slot']) =>
+        this.#chains[this.#places.get(chainUri(slot)) ?? -1]
+      if (to > this.#leaves)
+        for await (const chain of store.verifyAdded({ ...query, known })) this.#put(chain)
+    }
+    this.#leaves = to
+    for (const block of this.#changed) this.#write(block)
+  }
+
+  /** As it was brought up to date last, or what of it is within a reach. */
+  report(reach?: readonly Reach[]): VerifyReport {
+    const checkedAt = this.#basis?.checkedAt ?? ''
+    if (reach !== undefined)
+      return reportOf(
+        checkedAt,
+        this.#chains.filter(({ slot }) => isWithin(slot, reach)),
+      )
+    return {
+      checkedAt,
+      blocks: [...this.#blocks],
+      chains: this.#chains.length,
+      sealed: this.#sealed,
+      versions: this.#versions,
+      intact: this.#broken === 0,
+    }
+  }
+
+  #isKept(mark: string | undefined, atMs: number): boolean {
+    if (this.#basis === undefined) return false
+    return mark === undefined
+      ? atMs - this.#basis.atMs < REPLAY_INTERVAL_MS
+      : mark === this.#basis.mark
+  }
+
+  #forget(): void {
+    this.#basis = undefined
+    this.#chains = []
+    this.#blocks = []
+    this.#places.clear()
+    this.#changed.clear()
+    this.#versions = 0
+    this.#broken = 0
+    this.#sealed = 0
+  }
+
+  #put(chain: ChainVerification): void {
+    const uri = chainUri(chain.slot)
+    const place = this.#places.get(uri) ?? this.#chains.length
+    const before = this.#chains[place]
+    this.#places.set(uri, place)
+    this.#chains[place] = chain
+    this.#versions += chain.versions - (before?.versions ?? 0)
+    this.#broken += Number(!chain.intact) - Number(before?.intact === false)
+    this.#sealed += Number(chain.receipt.encrypted) - Number(before?.receipt.encrypted ?? false)
+    const block = Math.floor(place / BLOCK_CHAINS)
+    this.#changed.add(block)
+    // Written as they fill, between the slices of a replay and not all at its end.
+    if (before === undefined && (place + 1) % BLOCK_CHAINS === 0) this.#write(block)
+  }
+
+  #write(block: number): void {
+    const from = block * BLOCK_CHAINS
+    this.#blocks[block] = blockOf(this.#chains.slice(from, from + BLOCK_CHAINS))
+    this.#changed.delete(block)
+  }
+}
