@@ -12,6 +12,8 @@ const EVERYONE = [{ audience: 'user' }] as const
 
 export function describeLists(suite: RecordStoreFixture): void {
   const { tamper, write } = suite
+  const valuesOf = async (after: number, limit: number) =>
+    (await suite.store.versions({ slot: TEA, after, limit })).map(({ value }) => value)
 
   describe('lists', () => {
     it('heads are in order of creation, after a sequence, within a reach', async () => {
@@ -152,8 +154,6 @@ export function describeLists(suite: RecordStoreFixture): void {
   it('versions of a chain come in order, a page at a time; those that do not hold are left out', async () => {
     for (const value of ['one', 'two', 'three', 'four']) await write({ value })
     await tamper(TEA, 3, (entry) => entry.replace('three', 'x'))
-    const valuesOf = async (after: number, limit: number) =>
-      (await suite.store.versions({ slot: TEA, after, limit })).map(({ value }) => value)
     expect(await valuesOf(0, 2)).toEqual(['one', 'two'])
     expect(await valuesOf(2, 2)).toEqual(['four'])
     expect(await valuesOf(4, 2)).toEqual([])

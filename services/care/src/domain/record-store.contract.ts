@@ -21,7 +21,7 @@ export function describeRecordStore(
 ): void {
   describe(`C17: record store: ${name}`, () => {
     const suite = useRecordStore(start)
-    const { tamper, write, verify, checkExport } = suite
+    const { write, verify, checkExport } = suite
 
     describe('chains', () => {
       it('an accepted write makes version 1, the next one version 2 with prevHash set to the hash of version 1', async () => {
