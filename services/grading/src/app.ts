@@ -13,6 +13,7 @@ import { dependencyAnswer } from './errors.ts'
 import { addMcpRoute } from './mcp/mcp-route.ts'
 import { dollarText } from './pages/figures.ts'
 import { type PagesOptions, readPageFiles } from './pages/page-files.ts'
+import { addAuditRoutes } from './routes/audit-routes.ts'
 import { addCoverageRoute, createCoverageLook } from './routes/coverage-route.ts'
 import { addFreeRoutes, type FreeRouteDeps } from './routes/free-routes.ts'
 import { acceptProbes } from './routes/read-body.ts'
@@ -74,6 +75,7 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
       addSaleRoutes(scope, deps)
       addFreeRoutes(scope, deps)
       addCoverageRoute(scope, { coverage })
+      addAuditRoutes(scope, deps)
       await addMcpRoute(scope, { ...deps, coverage, baseUrl, version: GRADING_VERSION })
       await addUploadRoute(scope, deps)
       addPageRoutes(scope, readPageFiles(deps.pages))

@@ -16,6 +16,7 @@ import {
   type IngestBatch,
   type StoredPick,
 } from '../domain/grading-store.ts'
+import { AUDIT_TEXT } from '../domain/kept-pick.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import { ingestSlice, keepPick } from './ledger-writes.ts'
 import {
@@ -100,7 +101,7 @@ async function search(parts: Parts, asked: Parameters<GradingStore['searchEvents
 
 async function counts({ store }: Parts) {
   const [row] = await store.read<{ events: number; picks: number }>(
-    `SELECT (SELECT count(*) FROM grading.events) AS events, (SELECT count(*) FROM grading.picks) AS picks`,
+    `SELECT (SELECT count(*) FROM grading.events) AS events, (SELECT count(*) FROM grading.picks WHERE event_path <> '${AUDIT_TEXT}') AS picks`,
   )
   return { entries: store.journals.ledger.size, events: row?.events ?? 0, picks: row?.picks ?? 0 }
 }

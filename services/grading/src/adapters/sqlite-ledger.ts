@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { prepareQuery } from '@tallystick/journal-store'
 import type { StoredEntry, StoredPick } from '../domain/grading-store.ts'
+import { AUDIT_TEXT } from '../domain/kept-pick.ts'
 import { emptyTruth, readCell, writeCell } from '../domain/truth-table.ts'
 import { reading } from './sqlite-database.ts'
 import {
@@ -50,7 +51,10 @@ export function openPickTable(database: DatabaseSync) {
   const insert = database.prepare(
     `INSERT INTO picks (event_path, ${PICK_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
-  const counted = prepareQuery<readonly [number]>(database, 'SELECT count(*) FROM picks')
+  const counted = prepareQuery<readonly [number]>(
+    database,
+    `SELECT count(*) FROM picks WHERE event_path <> '${AUDIT_TEXT}'`,
+  )
   return {
     byReceipt: (receipt: string) => one(byReceipt.get(receipt)),
     byPayment: (paymentId: string) => one(byPayment.get(paymentId)),

@@ -213,12 +213,16 @@ function isNewGroup({ prices, known }: CloseGroup, observation: Observation): bo
 
 const sameOutcome = (known: OutcomeRecord | undefined, seen: ObservedOutcome): boolean => {
   if (known === undefined) return seen.status === 'withdrawn'
-  return (
+  const isSameScore =
     known.status === seen.status &&
     known.score?.home === seen.score?.home &&
-    known.score?.away === seen.score?.away &&
-    // Canonical: reordered members are not a correction.
-    canonicalJson(known.results ?? {}) === canonicalJson(seen.results ?? {})
+    known.score?.away === seen.score?.away
+  // Declared results of other markets stay beside these.
+  const others = seen.score === undefined && seen.status === 'final' ? known.results : undefined
+  // Canonical: reordered members are not a correction.
+  return (
+    isSameScore &&
+    canonicalJson(known.results ?? {}) === canonicalJson({ ...others, ...seen.results })
   )
 }
 

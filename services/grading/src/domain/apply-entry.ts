@@ -113,7 +113,12 @@ function applyOutcome(
 ): readonly OutcomeRecord[] {
   const others = outcomes.filter(({ period }) => period !== entry.period)
   if (entry.status === 'withdrawn') return others
-  const { period, status, score, results, settledAtSeconds } = entry
+  const { period, status, score, settledAtSeconds } = entry
+  const known = outcomes.find((one) => one.period === period)
+  // A file of winners and one of places each declare their own markets; a score decides all of them.
+  const isDeclared = status === 'final' && score === undefined && known?.score === undefined
+  const results =
+    isDeclared && known !== undefined ? { ...known.results, ...entry.results } : entry.results
   return [...others, { period, status, score, results, settledAtSeconds, record }]
 }
 

@@ -5,7 +5,7 @@
  */
 import type { MarginMethod } from '@tallystick/odds'
 import type { CardPick, GradedCard, GradeFlag, UngradedCode } from '../wire/cards.ts'
-import { isoText } from '../wire/times.ts'
+import { isoDay, isoText } from '../wire/times.ts'
 import type { SelectionResult } from '../wire/upload.ts'
 import { sharedPart } from './card-text.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
@@ -66,11 +66,15 @@ type PreparedSelection = GradableSelection | UngradableSelection
 const kept = new WeakMap<EventState, Map<string, Map<string, PreparedSelection>>>()
 const events = new WeakMap<EventInfo, NonNullable<CardPick['event']>>()
 
+/** Nobody knows the time of an event that is filed by its day: then the day is all that is said. */
+const startText = ({ startAtSeconds, startPrecision }: EventInfo): string =>
+  startPrecision === 'day' ? isoDay(startAtSeconds) : isoText(startAtSeconds)
+
 /** The event as cards name it; one object per event, so that it is serialised once. */
 function eventOnCard(info: EventInfo): NonNullable<CardPick['event']> {
   let event = events.get(info)
   if (event === undefined) {
-    event = { home: info.home, away: info.away, starts_at: isoText(info.startAtSeconds) }
+    event = { home: info.home, away: info.away, starts_at: startText(info) }
     events.set(info, event)
   }
   return event

@@ -52,7 +52,7 @@ function gradedText(card: GradedCard): string {
 }
 
 export function cardText(card: Card): string {
-  const isOurs = card.outcome === 'GRADED' && texts.has(card.close)
+  const isOurs = card.outcome === 'GRADED' && texts.has(card.close) && card.taken.pays === undefined
   return isOurs ? gradedText(card) : JSON.stringify(card)
 }
 

@@ -8,7 +8,7 @@ import { isoDay } from '../wire/times.ts'
 import type { EventInfo } from './event-state.ts'
 import type { EventSearch, GradingStore } from './grading-store.ts'
 import { formatMarketKey } from './markets.ts'
-import type { AskedPick, PickRequest } from './pick-request.ts'
+import type { PickRequest, SinglePick } from './pick-request.ts'
 import { teamKeys } from './team-names.ts'
 
 /** Most candidates named when names fit several events. */
@@ -26,7 +26,7 @@ type Pair = { readonly home: string; readonly away: string }
 type Window = Pick<EventSearch, 'from' | 'to'>
 
 /** Team names contain spaces. Ids, which nearly all picks use, do not, and are never guessed at. */
-const needsLookup = (pick: AskedPick): pick is PickRequest =>
+const needsLookup = (pick: SinglePick): pick is PickRequest =>
   pick.kind === 'pick' && pick.key.event.includes(' ')
 
 /** Two teams, `home v away` or `away at home`; without a separator, every way to cut the words in two. */
@@ -117,7 +117,7 @@ function ofTheDay(matches: readonly EventInfo[], { daySeconds }: PickRequest) {
   return exact.length > 0 ? exact : matches
 }
 
-function resolved(pick: PickRequest, { matches, candidates }: Found): AskedPick {
+function resolved(pick: PickRequest, { matches, candidates }: Found): SinglePick {
   const { key, selection, ref } = pick
   const keyOf = ({ path }: EventInfo) => ({ ...key, event: path.slice(key.sport.length + 1) })
   const [match, ...others] = ofTheDay(matches, pick)
@@ -141,11 +141,11 @@ function resolved(pick: PickRequest, { matches, candidates }: Found): AskedPick 
  */
 export async function resolveEvents(
   store: Store,
-  picks: readonly AskedPick[],
+  picks: readonly SinglePick[],
   known: FoundNames = new Map(),
-): Promise<readonly AskedPick[]> {
+): Promise<readonly SinglePick[]> {
   if (!picks.some(needsLookup)) return picks
-  const answers: AskedPick[] = []
+  const answers: SinglePick[] = []
   for (const pick of picks) {
     if (!needsLookup(pick)) {
       answers.push(pick)

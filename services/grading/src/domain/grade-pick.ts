@@ -52,6 +52,17 @@ function takenOf({ key, odds: { decimal, text } }: PickRequest): TakenPrice {
   return key.line === undefined ? { odds: decimal, text } : { odds: decimal, text, line: key.line }
 }
 
+/** The lowest price of an exchange: no reduction goes below it. */
+const PRICE_MIN = 1.01
+
+/** The price as it pays after the deductions for withdrawn runners: what is graded and settled (G18). */
+function payingOdds({ deductions, odds: { decimal } }: PickRequest): number {
+  if (deductions === undefined) return decimal
+  const { ofPrice, ofProfit } = deductions
+  const price = ofPrice === 0 ? decimal : Math.max(PRICE_MIN, decimal * (1 - ofPrice))
+  return 1 + (price - 1) * (1 - ofProfit)
+}
+
 function scoreboardOf(result: PreparedResult, odds: number): Scoreboard {
   if (result === undefined) return PENDING
   const { settled, score } = result
@@ -61,7 +72,8 @@ function scoreboardOf(result: PreparedResult, odds: number): Scoreboard {
     : { status, return_units: units, score }
 }
 
-function ungraded(options: {
+/** An ungraded card. */
+export function ungraded(options: {
   readonly pick: CardPick
   readonly taken?: TakenPrice
   readonly code: UngradedCode
@@ -97,10 +109,11 @@ export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
 function flagsOf(
   prepared: GradableSelection,
   grade: PriceGrade,
-  isLate: boolean,
+  { isLate, isReduced }: { readonly isLate: boolean; readonly isReduced: boolean },
 ): readonly GradeFlag[] {
   const isHeld = grade.isCapped && prepared.booksum !== undefined && prepared.booksum < 1
-  const flags = isLate ? prepared.lateFlags : prepared.flags
+  const closeFlags = isLate ? prepared.lateFlags : prepared.flags
+  const flags = isReduced ? [...closeFlags, 'price_reduced' as const] : closeFlags
   return isHeld ? ['booksum_below_one', ...flags] : flags
 }
 
@@ -115,14 +128,15 @@ function gradedCard(
   prepared: GradableSelection,
   context: GradeContext,
 ): GradedCard {
-  const { odds } = pick
+  const { deductions, odds } = pick
   const { closing, probability, isSynthetic, spread } = prepared
+  const paid = payingOdds(pick)
   const grade = gradePrice(
     probability === undefined
-      ? { taken: odds.decimal, close: closing }
-      : { taken: odds.decimal, close: closing, fairProbability: probability },
+      ? { taken: paid, close: closing }
+      : { taken: paid, close: closing, fairProbability: probability },
   )
-  const scoreboard = scoreboardOf(prepared.result, odds.decimal)
+  const scoreboard = scoreboardOf(prepared.result, paid)
   const { band, basis } = grade
   const card = {
     outcome: 'GRADED' as const,
@@ -130,14 +144,17 @@ function gradedCard(
     basis,
     pick: pickOnCard(pick, prepared),
     clv: clvOf(grade),
-    taken: takenOf(pick),
+    taken: deductions === undefined ? takenOf(pick) : { ...takenOf(pick), pays: paid },
     close: prepared.close,
     scoreboard,
     calibration: context.calibration({ band, basis, isSynthetic }),
     // Fair CLV is linear in the probability, so its spread over methods is theirs times the price.
-    method_spread: (spread ?? 0) * odds.decimal,
+    method_spread: (spread ?? 0) * paid,
     grade_margin: grade.gradeMargin,
-    flags: flagsOf(prepared, grade, context.isLate === true),
+    flags: flagsOf(prepared, grade, {
+      isLate: context.isLate === true,
+      isReduced: deductions !== undefined,
+    }),
     summary: gradedSummary({ scoreboard, grade, taken: odds.text, close: closing, isSynthetic }),
     counted: NOT_KEPT,
   }
@@ -158,8 +175,12 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
   const prepared = prepareSelection(state, pick)
   const { placedAtSeconds: placed, fieldSize } = pick
   const isPlacedLate = placed !== undefined && hasStarted(state.info, placed)
+  // A stated deduction is what the change of the field cost.
   const isFieldChanged =
-    prepared.kind === 'gradable' && fieldSize !== undefined && fieldSize !== prepared.fieldSize
+    prepared.kind === 'gradable' &&
+    fieldSize !== undefined &&
+    fieldSize !== prepared.fieldSize &&
+    pick.deductions === undefined
   if (prepared.kind === 'gradable' && !isPlacedLate && !isFieldChanged)
     return gradedCard(pick, prepared, context)
   const refused = prepared.kind === 'ungradable' ? prepared : undefined
@@ -168,7 +189,7 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
     taken: takenOf(pick),
     code: isPlacedLate ? 'placed_after_start' : (refused?.code ?? 'field_changed'),
     nearest: isPlacedLate ? undefined : refused?.nearest,
-    scoreboard: scoreboardOf(prepared.result, pick.odds.decimal),
+    scoreboard: scoreboardOf(prepared.result, payingOdds(pick)),
   })
 }
 
@@ -223,4 +244,7 @@ const UNGRADED_MESSAGES: Readonly<Record<UngradedCode, string>> = {
   ambiguous_market: 'The market may be one of several; name one by its key.',
   field_changed: 'The field at the close is not the one that the bet was placed on.',
   placed_after_start: 'The bet was placed after the start, so no close can grade it.',
+  leg_ungraded: 'A leg has no grade, so the parlay has none.',
+  legs_of_one_event:
+    'Two legs are on one event: they depend on each other, and no product of closes prices them.',
 }

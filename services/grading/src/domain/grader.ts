@@ -1,18 +1,28 @@
 /** The grader: cards, audits, receipts and public entries over one store. Its only state is a memo. */
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card, CardCounting, GradedCard } from '../wire/cards.ts'
-import type { PublicEntry } from '../wire/ledger.ts'
+import type { LedgerPage, PublicEntry } from '../wire/ledger.ts'
 import { auditCards } from './audit-picks.ts'
 import { createCardFigures } from './calibration.ts'
-import { countedPicks, type PickOpening, refusalOf, takenOdds } from './committed-pick.ts'
+import { gradeEachWay, gradeParlay } from './combined-bets.ts'
+import { countedPicks, type PickOpening, refusalOf } from './committed-pick.ts'
 import { type EventState, hasStarted } from './event-state.ts'
 import { type FoundNames, resolveEvents } from './find-events.ts'
 import { ambiguousCard, gradePick } from './grade-pick.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
-import { hexOf, publicView } from './ledger-entry.ts'
+import {
+  AUDIT_TEXT,
+  isCombined,
+  keepAudit,
+  type PaidAudit,
+  pickOfStored,
+  RECEIPT_BYTES,
+  SALT_BYTES,
+  textsOfPick,
+} from './kept-pick.ts'
 import { eventPath, eventPathOf, formatMarketKey, marketPath } from './markets.ts'
-import { parseMarket } from './parse-market.ts'
-import type { AskedPick, GradeOptions, PickRequest } from './pick-request.ts'
+import type { AskedPick, PickRequest, SinglePick } from './pick-request.ts'
+import { publicEntries, publicEntry } from './public-entries.ts'
 import { bestRecorded } from './reference-close.ts'
 
 export type AuditRequest = {
@@ -58,9 +68,9 @@ const openRequest = async ({ store, figuresOf }: Parts): Promise<Request> => ({
   figures: figuresOf(await store.truth()),
 })
 
-async function cardsOf(
+async function singleCards(
   { store }: Parts,
-  asked: readonly AskedPick[],
+  asked: readonly SinglePick[],
   { figures, names, nowSeconds }: Request & { readonly nowSeconds?: number | undefined },
 ): Promise<readonly Card[]> {
   const picks = await resolveEvents(store, asked, names)
@@ -71,7 +81,33 @@ async function cardsOf(
     const state = states[index]
     const isLate =
       state !== undefined && nowSeconds !== undefined && hasStarted(state.info, nowSeconds)
-    return gradePick(pick, { state, calibration: figures, isLate })
+    const context = { state, calibration: figures, isLate }
+    const { eachWay } = pick
+    return eachWay === undefined
+      ? gradePick(pick, context)
+      : gradeEachWay({ ...pick, eachWay }, context)
+  })
+}
+
+const legsOf = (pick: AskedPick): readonly SinglePick[] =>
+  pick.kind === 'parlay' ? pick.legs : [pick]
+
+/** Cards of picks in order; a parlay's is made of its legs'. */
+async function cardsOf(
+  parts: Parts,
+  asked: readonly AskedPick[],
+  request: Request & { readonly nowSeconds?: number | undefined },
+): Promise<readonly Card[]> {
+  const singles = await singleCards(parts, asked.flatMap(legsOf), request)
+  if (singles.length === asked.length) return singles
+  let from = 0
+  return asked.map((pick) => {
+    const cards = singles.slice(from, from + legsOf(pick).length)
+    from += cards.length
+    const [card] = cards
+    if (pick.kind === 'parlay') return gradeParlay(pick, cards, request.figures)
+    if (card === undefined) throw new Error('a pick gave no card')
+    return card
   })
 }
 
@@ -88,24 +124,27 @@ const PICKS_PER_SLICE = 25
 async function slicedCards(parts: Parts, picks: readonly AskedPick[]): Promise<readonly Card[]> {
   const request = await openRequest(parts)
   const cards: Card[] = []
-  for (let from = 0; from < picks.length; from += PICKS_PER_SLICE) {
-    cards.push(...(await cardsOf(parts, picks.slice(from, from + PICKS_PER_SLICE), request)))
+  for (const slice of slicesOf(picks)) {
+    cards.push(...(await cardsOf(parts, slice, request)))
     await parts.breathe?.()
   }
   return cards
 }
 
-/** A receipt opens a card: 128 bits cannot be guessed. */
-const RECEIPT_BYTES = 16
-const SALT_BYTES = 32
-
-const optionTexts = (pick: PickRequest): Readonly<Record<string, string>> => ({
-  method: pick.options.method,
-  basis: pick.options.basis,
-  ...(pick.options.reference === undefined ? {} : { reference: pick.options.reference }),
-  ...(pick.ref === undefined ? {} : { ref: pick.ref }),
-  ...(pick.fieldSize === undefined ? {} : { field_size: String(pick.fieldSize) }),
-})
+/** Picks in slices of so many legs; a parlay has up to twenty. */
+function* slicesOf(picks: readonly AskedPick[]): Generator<readonly AskedPick[]> {
+  let slice: AskedPick[] = []
+  let legs = 0
+  for (const pick of picks) {
+    slice.push(pick)
+    legs += legsOf(pick).length
+    if (legs < PICKS_PER_SLICE) continue
+    yield slice
+    slice = []
+    legs = 0
+  }
+  if (slice.length > 0) yield slice
+}
 
 async function openingOf(
   { store, random }: Parts,
@@ -135,46 +174,24 @@ async function openingOf(
 async function keepPaidPick(
   parts: Parts,
   paid: GradeRelease,
-  pick: PickRequest,
+  { pick, legs }: { readonly pick: PickRequest; readonly legs?: readonly PickRequest[] },
 ): Promise<StoredPick> {
   const { store, random } = parts
   const known = await store.pickByPayment(paid.paymentId)
   if (known !== undefined) return known
   const { opening, isBeforeStart } = await openingOf(parts, paid, pick)
+  const options = textsOfPick(pick, legs)
   const kept = await store.keepPick(
     {
       receipt: random(RECEIPT_BYTES),
       payer: paid.payer,
       paymentId: paid.paymentId,
       opening,
-      options: optionTexts(pick),
+      options,
     },
-    isBeforeStart,
+    isBeforeStart && !isCombined(options),
   )
   return kept.pick
-}
-
-/** The pick as requested. Throws if the store holds a pick that was never kept. */
-function pickOfStored({ opening, options }: StoredPick): PickRequest {
-  const parsed = parseMarket({ market: opening.market, selection: opening.selection })
-  const odds = takenOdds(opening)
-  if (parsed.kind !== 'market' || odds.kind !== 'odds')
-    throw new Error('a kept pick has no market or no price')
-  const { reference, ref, field_size: fieldSize } = options
-  return {
-    kind: 'pick',
-    key: parsed.key,
-    selection: parsed.selection,
-    odds,
-    placedAtSeconds: opening.placedAtSeconds,
-    ref,
-    fieldSize: fieldSize === undefined ? undefined : Number(fieldSize),
-    options: {
-      method: (options['method'] ?? 'power') as GradeOptions['method'],
-      basis: (options['basis'] ?? 'auto') as GradeOptions['basis'],
-      reference,
-    },
-  }
 }
 
 const withFlag = (card: GradedCard): GradedCard =>
@@ -188,7 +205,8 @@ async function countingOf(
   pick: StoredPick,
   state: EventState | undefined,
 ): Promise<CardCounting> {
-  const { seq, opening } = pick
+  const { seq, opening, options } = pick
+  if (isCombined(options)) return { population: null, why: 'combined_bet' }
   if (seq === undefined) return { population: null, why: 'received_after_start' }
   if (state === undefined) return { population: null, why: 'no_recorded_price', seq }
   const why = refusalOf(state.info, pick)
@@ -209,32 +227,28 @@ async function finished(parts: Parts, card: Card, pick: StoredPick): Promise<Car
 }
 
 async function release(parts: Parts, paid: GradeRelease): Promise<Card> {
-  const [pick] = await resolveEvents(parts.store, [paid.pick])
+  const picks = await resolveEvents(parts.store, legsOf(paid.pick))
+  const known = picks.filter((pick): pick is PickRequest => pick.kind === 'pick')
+  const [pick] = known
   // An ambiguous market names no event: there is nothing to commit to, and nothing can change later.
-  if (pick === undefined || pick.kind === 'ambiguous') return paid.card
-  const kept = await keepPaidPick(parts, paid, pick)
+  if (pick === undefined || known.length < picks.length) return paid.card
+  const kept =
+    paid.pick.kind === 'parlay'
+      ? // It is filed under its first leg, with its own price.
+        await keepPaidPick(parts, paid, {
+          pick: { ...pick, odds: paid.pick.odds, ref: paid.pick.ref },
+          legs: known,
+        })
+      : await keepPaidPick(parts, paid, { pick })
   return finished(parts, paid.card, kept)
 }
 
 async function cardOf(parts: Parts, receipt: string): Promise<Card | undefined> {
   const stored = await parts.store.pickByReceipt(receipt)
-  if (stored === undefined) return undefined
-  return finished(parts, await cardOfOne(parts, pickOfStored(stored)), stored)
-}
-
-async function publicEntry(parts: Parts, seq: number): Promise<PublicEntry | undefined> {
-  const { store, nowSeconds } = parts
-  const stored = await store.entry(seq)
-  if (stored === undefined) return undefined
-  const head = await store.head()
-  const pick = stored.entry.type === 'pick' ? await store.pickBySeq(seq) : undefined
-  const [state] =
-    pick === undefined ? [undefined] : await store.events([eventPathOf(pick.opening.market)])
-  const proof = await store.inclusionProof(seq, head.size)
-  return {
-    ...publicView(stored, { pick, info: state?.info, nowSeconds: nowSeconds() }),
-    inclusion: { size: head.size, root: hexOf(head.rootHash), proof },
-  }
+  if (stored === undefined || stored.options[AUDIT_TEXT] !== undefined) return undefined
+  // What counts nowhere has no entry that says when it came.
+  const at = isCombined(stored.options) ? stored.opening.receivedAtSeconds : undefined
+  return finished(parts, await cardOfOne(parts, pickOfStored(stored), at), stored)
 }
 
 export type Grader = ReturnType<typeof createGrader>
@@ -250,11 +264,20 @@ export function createGrader(dependencies: Dependencies) {
     /** Grades up to 1,000 picks. Changes nothing: audits never commit. */
     audit: async ({ picks, label }: AuditRequest): Promise<AuditAnswer> =>
       auditCards(await slicedCards(parts, picks), label),
-    /** The cards that an audit would have: for saying what becomes of each pick, never for its grade. */
-    preview: (picks: readonly AskedPick[]): Promise<readonly Card[]> => slicedCards(parts, picks),
+    /** The cards that an audit of a few picks would have: for saying what becomes of each pick, never for its grade. */
+    preview: async (picks: readonly AskedPick[]): Promise<readonly Card[]> =>
+      cardsOf(parts, picks, await openRequest(parts)),
     /** The current card of a receipt. */
     cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),
     /** A ledger entry with its inclusion proof; prices only of redistributable sources. */
     publicEntry: (seq: number): Promise<PublicEntry | undefined> => publicEntry(parts, seq),
+    /** Entries before one, or the newest, newest first, without their proofs. */
+    publicEntries: (before: number | undefined): Promise<LedgerPage> =>
+      publicEntries(parts, before),
+    /** Keeps a paid audit's request, once per payment; gives the receipt that reads it again. */
+    keepAudit: (audit: PaidAudit): Promise<string> => keepAudit(parts, audit),
+    /** The request of a kept audit, as it was sold. */
+    auditText: async (receipt: string): Promise<string | undefined> =>
+      (await parts.store.pickByReceipt(receipt))?.options[AUDIT_TEXT],
   }
 }

@@ -17,9 +17,10 @@ export const MARKET_TYPES = [
   'btts',
   'cs',
   'outright',
+  'place',
 ] as const
 
-/** What the bet is on: `ah` is an Asian handicap, `ml` a two-way winner, `cs` a correct score. */
+/** What the bet is on: `ah` is an Asian handicap, `ml` a two-way winner, `cs` a correct score, `place` a finish among so many (its line). */
 export type MarketType = (typeof MARKET_TYPES)[number] | `prop:${string}`
 
 /** One market, its parts in canonical form. */
@@ -100,6 +101,7 @@ const SHAPES: Readonly<Record<(typeof MARKET_TYPES)[number] | 'prop', MarketShap
   btts: shape(['yes', 'no']),
   cs: shape(undefined),
   outright: shape(undefined),
+  place: shape(undefined, { hasLine: 'always' }),
   prop: shape(undefined, { hasLine: 'maybe', hasParticipant: true }),
 }
 

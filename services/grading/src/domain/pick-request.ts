@@ -20,6 +20,10 @@ export type PickRequest = {
   readonly placedAtSeconds?: number | undefined
   /** Midnight UTC of the event's day, Unix seconds; it narrows team names. */
   readonly daySeconds?: number | undefined
+  /** An each-way bet: half of the stake to win, half on one of so many places at this share of the odds. */
+  readonly eachWay?: { readonly places: number; readonly fraction: number } | undefined
+  /** Shares that a withdrawal takes: of the profit (Rule 4), or of the whole price (an exchange's win markets). */
+  readonly deductions?: { readonly ofProfit: number; readonly ofPrice: number } | undefined
   /** Runners in the field when the bet was placed; if the close has another number, the pick is `field_changed`. */
   readonly fieldSize?: number | undefined
   /** The payer's own mark, echoed on the card. */
@@ -37,5 +41,18 @@ export type AmbiguousPick = {
   readonly ref?: string | undefined
 }
 
+/** One pick of one event. */
+export type SinglePick = PickRequest | AmbiguousPick
+
+/** Picks that must all win (G18). */
+export type Parlay = {
+  readonly kind: 'parlay'
+  readonly legs: readonly SinglePick[]
+  /** The price of the whole. */
+  readonly odds: Odds
+  readonly ref?: string | undefined
+  readonly options: GradeOptions
+}
+
 /** A pick that may be charged for: anything else wrong with it makes it UNGRADED. */
-export type AskedPick = PickRequest | AmbiguousPick
+export type AskedPick = SinglePick | Parlay

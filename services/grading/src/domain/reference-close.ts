@@ -114,11 +114,43 @@ export function fairClose(close: CloseRecord, method: MarginMethod): FairClose |
 
 function removed(close: CloseRecord, method: MarginMethod): FairClose | undefined {
   const selections = selectionsOf(close)
+  const { type } = readMarketPath(close.market)
+  if (type === 'place') return placeClose(close, selections, method)
   const removal = removeMargin(
     selections.map((selection) => close.odds[selection] ?? Number.NaN),
     method,
   )
   return removal.kind === 'refused' ? undefined : { ...removal, selections }
+}
+
+/** Steps of the bisection: the exponent is exact to 1e-15 after fifty. */
+const PLACE_STEPS = 60
+
+/**
+ * A place market pays so many runners, and its probabilities sum to their number: the power method with that sum. The other
+ * methods are defined for one winner.
+ */
+function placeClose(
+  close: CloseRecord,
+  selections: readonly string[],
+  method: MarginMethod,
+): FairClose | undefined {
+  const places = close.line ?? 0
+  const prices = selections.map((selection) => close.odds[selection] ?? Number.NaN)
+  const isRead = prices.every((price) => price > 1) && Number.isInteger(places)
+  if (method !== 'power' || !isRead || places < 1 || places >= prices.length) return undefined
+  const sumAt = (exponent: number): number =>
+    prices.reduce((sum, price) => sum + price ** -exponent, 0)
+  // At 0 every runner is certain, far up none is.
+  let [low, high] = [0, 64]
+  for (let step = 0; step < PLACE_STEPS; step += 1) {
+    const middle = (low + high) / 2
+    if (sumAt(middle) > places) low = middle
+    else high = middle
+  }
+  const parameter = (low + high) / 2
+  const probabilities = prices.map((price) => price ** -parameter)
+  return { kind: 'fair', method, probabilities, parameter, booksum: sumAt(1) / places, selections }
 }
 
 /** A selection's probability at a close without its margin. */

@@ -62,6 +62,7 @@ function resultByScore(
         ? wonIf(selection === `${score.home}-${score.away}`)
         : undefined
     case 'outright':
+    case 'place':
       return undefined
     default:
       return undefined

@@ -2,6 +2,7 @@
 import { BOOKSUM_MAX, BOOKSUM_MIN, parseDecimalOdds } from '@tallystick/odds'
 import { isCompleteBook } from '../domain/apply-entry.ts'
 import type { Refusal } from '../domain/observation.ts'
+import { readMarketPath } from '../domain/parse-market.ts'
 
 /** JSON in UTF-8 bytes; undefined for anything else. */
 export function parseJson(raw: Uint8Array): unknown {
@@ -42,6 +43,8 @@ export function refuseBook(book: {
     prices[selection] = price
     sum += 1 / price
   }
+  // A place market pays several runners.
+  if (market.startsWith('place/')) sum /= readMarketPath(market).line ?? 1
   if (sum <= BOOKSUM_MAX && sum >= BOOKSUM_MIN) return undefined
   const isWhole = book.isWhole === true
   if (!isCompleteBook(prices, { market, isWhole })) return undefined

@@ -19,7 +19,11 @@ const FILE = [
   '2,GB / Testford 31st May,6f Mdn,31-05-2026 17:30,22,Other,1,3,,,,,,,,,',
   '2,GB / Testford 31st May,6f Mdn,31-05-2026 17:30,23,Third,0,5.5,,,,,,,,,',
   '3,Testford 31st May,To Be Placed,31-05-2026 17:30,21,One,1,1.2,,,,,,,,,',
+  '3,Testford 31st May,To Be Placed,31-05-2026 17:30,22,Other,1,1.5,,,,,,,,,',
+  '3,Testford 31st May,To Be Placed,31-05-2026 17:30,23,Third,0,2,,,,,,,,,',
   '4,Testford 31st May,5f,sometime,41,A,1,2,,,,,,,,,',
+  '5,Testford 31st May,To Be Placed,31-05-2026 16:55,11,Sharp Test,1,1.6,,,,,,,,,',
+  '5,Testford 31st May,To Be Placed,31-05-2026 16:55,12,Plain Bob,0,1.14,,,,,,,,,',
 ].join('\n')
 
 const raw = Buffer.from(FILE)
@@ -50,8 +54,8 @@ describe('G8: Betfair’s starting prices', () => {
     ])
     expect(read?.missingPrices).toBe(1)
     expect(read?.refusals.map(({ place, reason }) => `${place} ${reason}`)).toEqual([
-      'line 9 unknown_market',
-      'line 10 malformed_row',
+      'line 12 malformed_row',
+      'line 13 unknown_market',
     ])
   })
 
@@ -84,6 +88,26 @@ describe('G8: Betfair’s starting prices', () => {
     )
   })
 
+  test('a place market: as many places as its prices sum to, beside the winners of the same race', async () => {
+    const grader = await graderOf()
+    const market = 'horse_racing/testford.20260531.1730/place/ft/2'
+    const card = await grader.grade(samplePick({ market, selection: 'other', odds: '1.6' }))
+    expect(card).toMatchObject({ outcome: 'GRADED', basis: 'fair', scoreboard: { status: 'won' } })
+    const chances = await Promise.all(
+      ['one', 'other', 'third'].map(async (selection) => {
+        const one = await grader.grade(samplePick({ market, selection, odds: '2' }))
+        return one.outcome === 'GRADED' ? (one.close.fair_prob ?? 0) : 0
+      }),
+    )
+    expect(chances.reduce((sum, one) => sum + one, 0)).toBeCloseTo(2, 12)
+    const win = samplePick({
+      market: 'horse_racing/testford.20260531.1730/outright/ft',
+      selection: 'third',
+      odds: '4',
+    })
+    expect(await grader.grade(win)).toMatchObject({ scoreboard: { status: 'lost' } })
+  })
+
   test('a bet taken in another field is not graded', async () => {
     const grader = await graderOf()
     const pick = samplePick({ market: key, selection: 'sharp-test-ire', odds: '2.75' })
@@ -91,6 +115,13 @@ describe('G8: Betfair’s starting prices', () => {
       reason: { code: 'field_changed' },
     })
     expect(await grader.grade({ ...pick, fieldSize: 3 })).toMatchObject({ outcome: 'GRADED' })
+    // Where the reduction is stated, the price is graded as it pays in the smaller field.
+    const reduced = { ...pick, fieldSize: 4, deductions: { ofProfit: 0.2, ofPrice: 0 } }
+    expect(await grader.grade(reduced)).toMatchObject({
+      outcome: 'GRADED',
+      taken: { odds: 2.75, pays: expect.closeTo(2.4, 12) },
+      scoreboard: { return_units: expect.closeTo(1.4, 12) },
+    })
   })
 
   test('other files are none of these', () => {

@@ -1,6 +1,6 @@
 /**
- * Betfair's files of starting prices (BSP) of win markets into observations: the close of every runner, and who won. Pure.
- * BSP is the price at which the exchange matched all bets at the off, so it is a close by itself; a runner that was
+ * Betfair's files of starting prices (BSP) into observations: the close of every runner to win and to be placed, and who
+ * did. Pure. BSP is the price at which the exchange matched all bets at the off, so it is a close by itself; a runner that was
  * withdrawn has none, and is not in the field.
  */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
@@ -29,8 +29,11 @@ const MARKET = 'outright/ft'
 /** `31-05-2026 16:55`, by London's clock. */
 const MOMENT = /^(\d{2})-(\d{2})-(\d{4}) (\d{2}:\d{2})$/
 
-/** A place market pays several runners, which is no field of one winner. */
+/** A place market pays several runners: each-way bets are graded against it. */
 const PLACE_MARKET = /to be placed|\btbp\b|place market|top \d finish/i
+
+/** How far the starting prices of a place market may sum from a whole number of places. */
+const PLACES_OFF_MAX = 0.25
 
 type Runner = { readonly name: string; readonly bsp: string; readonly hasWon: boolean | undefined }
 
@@ -61,7 +64,7 @@ export function isBetfairBsp(raw: Uint8Array): boolean {
   return isBspHeader(headerOf((head.split(/\r?\n/, 1)[0] ?? '').split(',')))
 }
 
-function eventOf({ course, moment, name }: Race): EventInfo | undefined {
+function eventOf({ course, moment }: Race): EventInfo | undefined {
   const [, date = '', month = '', year = '', time = ''] = MOMENT.exec(moment) ?? []
   const startAtSeconds = londonSeconds(`${year}-${month}-${date}`, time)
   const place = nameSlug(course.replace(/\s+\d{1,2}(?:st|nd|rd|th) [A-Z][a-z]{2}$/, ''))
@@ -70,22 +73,29 @@ function eventOf({ course, moment, name }: Race): EventInfo | undefined {
     path: `horse_racing/${place}.${year}${month}${date}.${time.replace(':', '')}`,
     sport: 'horse_racing',
     league: course,
-    // A race has no two sides: its course and its name tell it.
+    // A race has no two sides: its course and its time tell it, alike in the files of winners and of places.
     home: course,
-    away: name,
+    away: time,
     startAtSeconds,
     startPrecision: 'second',
   }
 }
 
-/** Results of the field: the one winner, or the winners of a dead heat; none before the file knows them. */
+/**
+ * Results of the field: the winners of its places, or of a dead heat for the one; none before the file knows them, nor where
+ * several tied for the last place, since it does not say who.
+ */
 function resultsOf(
   runners: readonly Runner[],
+  places: number | undefined,
 ): Readonly<Record<string, SelectionResult>> | undefined {
   const winners = runners.filter(({ hasWon }) => hasWon === true).length
   if (winners === 0 || runners.some(({ hasWon }) => hasWon === undefined)) return undefined
+  if (places !== undefined && winners !== places) return undefined
   const won: SelectionResult =
-    winners === 1 ? { result: 'won' } : { result: 'dead_heat', places: 1, tied: winners }
+    winners === (places ?? 1)
+      ? { result: 'won' }
+      : { result: 'dead_heat', places: 1, tied: winners }
   return Object.fromEntries(
     runners.map(({ name, hasWon, bsp }): [string, SelectionResult] => {
       if (hasWon === true) return [nameSlug(name), won]
@@ -93,6 +103,13 @@ function resultsOf(
       return [nameSlug(name), { result: bsp === '' ? 'void' : 'lost' }]
     }),
   )
+}
+
+/** The places that a market pays: what its starting prices, which have hardly a margin, sum to; 0 if they do not say. */
+function placesOf(prices: readonly string[]): number {
+  const sum = prices.reduce((all, price) => all + 1 / Number(price), 0)
+  const places = Math.round(sum)
+  return Math.abs(sum - places) <= PLACES_OFF_MAX && places < prices.length ? places : 0
 }
 
 type Reading = { observations: Observation[]; refusals: Refusal[]; missingPrices: number }
@@ -105,8 +122,6 @@ function readRace(reading: Reading, race: Race): void {
   const event = eventOf(race)
   if (event === undefined)
     return refuse('malformed_row', 'a course and a time such as 31-05-2026 16:55 were expected')
-  if (PLACE_MARKET.test(race.name))
-    return refuse('unknown_market', `${race.name}: only win markets are read`)
   const odds: Record<string, string> = {}
   for (const { name, bsp } of race.runners) {
     const price = readPrice(bsp)
@@ -114,19 +129,23 @@ function readRace(reading: Reading, race: Race): void {
     else odds[nameSlug(name)] = price
   }
   if (Object.keys(odds).length < 2) return refuse('no_price', 'fewer than two starting prices')
-  const wrong = refuseBook({ market: MARKET, odds, isWhole: true, place })
+  const places = PLACE_MARKET.test(race.name) ? placesOf(Object.values(odds)) : undefined
+  if (places === 0)
+    return refuse('unknown_market', `${race.name}: its prices do not say how many places it pays`)
+  const market = places === undefined ? MARKET : `place/ft/${places}`
+  const wrong = refuseBook({ market, odds, isWhole: true, place })
   if (wrong !== undefined) return void reading.refusals.push(wrong)
-  const results = resultsOf(race.runners)
+  const results = resultsOf(race.runners, places)
   reading.observations.push({
     event,
     rule: 'source_declared',
     snapshots: [],
-    closes: [{ market: MARKET, book: 'betfair_sp', odds, isWhole: true }],
+    closes: [{ market, book: 'betfair_sp', odds, isWhole: true }],
     closeStatus: 'final',
     outcomes:
       results === undefined
         ? []
-        : [{ period: 'ft', status: 'final', results: { [MARKET]: results } }],
+        : [{ period: 'ft', status: 'final', results: { [market]: results } }],
   })
   return undefined
 }

@@ -12,9 +12,10 @@ import type { GradingStore } from '../domain/grading-store.ts'
 import { dependencyAnswer, type GradingErrorCode } from '../errors.ts'
 import type { CoverageLook } from '../routes/coverage-route.ts'
 import { requestIssuesOf } from '../routes/read-body.ts'
-import { readSale, type SaleKind } from '../routes/read-sale.ts'
+import { type SaleKind, saleSteps } from '../routes/read-sale.ts'
 import { type SaleAnswer, type SaleDoorDeps, saleJob } from '../routes/sale-job.ts'
 import { PRICE_CENTS, TOOL_NAMES } from '../routes/sale-terms.ts'
+import { inSteps, nextIteration } from '../tracker/steps.ts'
 import { calibrationRequestSchema } from '../wire/calibration.ts'
 import { coverageRequestSchema } from '../wire/coverage.ts'
 import { readPickSchema } from '../wire/mcp.ts'
@@ -194,7 +195,7 @@ async function sell(
   { call, caller }: { readonly call: ToolCall; readonly caller: ToolCaller },
 ): Promise<CalledTool> {
   const { clock, endpoint, gate, termsOf } = deps
-  const read = readSale(kind, call.arguments)
+  const read = await inSteps(saleSteps(kind, call.arguments), nextIteration)
   if (read.kind === 'malformed') return { result: malformed(read.issues) }
   const bought = { server: endpoint, ...call }
   const isPaid = (call._meta?.['x402/payment'] ?? undefined) !== undefined

@@ -2,13 +2,7 @@
  * The free look before a payment: whether a close is recorded, by key or by what one knows, and what would become of each
  * pick of an audit. It tells neither a price nor a grade (G7), and is limited by address and by time, because it is free.
  */
-import {
-  BoundedMap,
-  type Clock,
-  type RequestIssue,
-  type ServiceApp,
-  sendError,
-} from '@tallystick/service-kit'
+import { type Clock, type RequestIssue, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply } from 'fastify'
 import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
 import type { Grader } from '../domain/grader.ts'
@@ -17,6 +11,7 @@ import { formatMarketKey } from '../domain/markets.ts'
 import { parseWholeMarket } from '../domain/parse-market.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
+import { inSteps, nextIteration, type Steps } from '../tracker/steps.ts'
 import type { Card } from '../wire/cards.ts'
 import {
   type CoverageAnswer,
@@ -28,6 +23,7 @@ import {
 } from '../wire/coverage.ts'
 import type { WirePick } from '../wire/requests.ts'
 import { isoSeconds } from '../wire/times.ts'
+import { createAddressLimit } from './address-limit.ts'
 import { describedError, freeErrorRows } from './error-rows.ts'
 import { freeBody } from './read-body.ts'
 import { type ReadPicks, type ReadRow, readPicks } from './read-picks.ts'
@@ -49,25 +45,6 @@ const PREVIEWS_PER_MINUTE = 60
 const LOOKUPS_PER_MINUTE = 1_200
 /** What a look at picks counts as, in look-ups. */
 const PREVIEW_COST = LOOKUPS_PER_MINUTE / PREVIEWS_PER_MINUTE
-const MINUTE_MS = 60_000
-/** Addresses remembered; beyond, the oldest are forgotten. */
-const ADDRESSES_MAX = 10_000
-
-/** Counts what each address has asked for; gives the seconds to wait once it has spent its minute. */
-function createAddressLimit(clock: Clock): (address: string, cost: number) => number | undefined {
-  const spent = new BoundedMap<string, { readonly sinceMs: number; lookups: number }>(ADDRESSES_MAX)
-  return (address, cost) => {
-    const now = clock.unixMs()
-    const known = spent.get(address)
-    if (known === undefined || now - known.sinceMs >= MINUTE_MS) {
-      spent.set(address, { sinceMs: now, lookups: cost })
-      return undefined
-    }
-    known.lookups += cost
-    if (known.lookups <= LOOKUPS_PER_MINUTE) return undefined
-    return Math.max(1, Math.ceil((known.sinceMs + MINUTE_MS - now) / 1_000))
-  }
-}
 
 /** The canonical key of the input, or what is wrong with it. */
 function readKey(market: string): string | { readonly field: string; readonly expected: string } {
@@ -91,8 +68,9 @@ function readQuery(
   return { kind: 'search', sport, daySeconds, text: text ?? '' }
 }
 
-/** A resolved pick by its key, so that nothing has to be looked up again. */
+/** A resolved pick by its key, so that nothing has to be looked up again; a parlay as it came. */
 function byKey(wire: WirePick, { market, selection }: Card['pick']): Record<string, unknown> {
+  if ('legs' in wire) return wire
   const { line: _line, date: _date, ...rest } = wire
   return { ...rest, market, selection }
 }
@@ -124,18 +102,51 @@ const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): num
 /** Rows read and graded between two other requests. */
 const ROWS_PER_SLICE = 25
 
-async function previewAnswer(grader: CoverageDeps['grader'], read: Rows): Promise<PreviewAnswer> {
-  const startedMs = performance.now()
+/** Counts the time that a request has worked, ms, without what others did in between. */
+type Meter = { spentMs: number; readonly run: <Result>(work: () => Result) => Result }
+
+const createMeter = (): Meter => ({
+  spentMs: 0,
+  run(work) {
+    const beganMs = performance.now()
+    try {
+      return work()
+    } finally {
+      this.spentMs += performance.now() - beganMs
+    }
+  },
+})
+
+/** The same steps, on the meter. */
+function* metered<Result>(steps: Steps<Result>, meter: Meter): Steps<Result> {
+  for (;;) {
+    const step = meter.run(() => steps.next())
+    if (step.done === true) return step.value
+    yield
+  }
+}
+
+async function previewAnswer(
+  grader: CoverageDeps['grader'],
+  read: Rows,
+  meter: Meter,
+): Promise<PreviewAnswer> {
   const shown: PreviewRow[] = []
   while (shown.length < read.count) {
-    if (shown.length > 0 && performance.now() - startedMs >= PREVIEW_MS_MAX) break
-    const rows: ReadRow[] = []
+    if (shown.length > 0 && meter.spentMs >= PREVIEW_MS_MAX) break
     const end = Math.min(read.count, shown.length + ROWS_PER_SLICE)
-    for (let index = shown.length; index < end; index += 1) rows.push(read.row(index))
+    const rows = meter.run(() => {
+      const some: ReadRow[] = []
+      for (let index = shown.length; index < end; index += 1) some.push(read.row(index))
+      return some
+    })
     const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
+    const beganMs = performance.now()
     const cards = await grader.preview(asked.map(({ pick }) => pick))
+    meter.spentMs += performance.now() - beganMs
     const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
     shown.push(...rows.map((row) => previewRow(row, byIndex.get(row.index))))
+    await nextIteration()
   }
   for (let index = shown.length; index < read.count; index += 1)
     shown.push({ ...placeOf(read.placeOf(index)), status: 'not_looked_at' })
@@ -158,7 +169,7 @@ export type CoverageLook = ReturnType<typeof createCoverageLook>
 
 /** The look behind both doors, the route and the tool of MCP: what an address has asked at one counts at the other. */
 export function createCoverageLook({ clock, grader, store }: CoverageDeps) {
-  const waitOf = createAddressLimit(clock)
+  const waitOf = createAddressLimit(clock, LOOKUPS_PER_MINUTE)
   return {
     /** Counts a request; gives the seconds to wait if this address has asked too often. */
     waitOf: (address: string): number | undefined => waitOf(address, 1),
@@ -166,9 +177,13 @@ export function createCoverageLook({ clock, grader, store }: CoverageDeps) {
       if (body.picks !== undefined || body.csv !== undefined) {
         const retryAfterSeconds = waitOf(address, PREVIEW_COST - 1)
         if (retryAfterSeconds !== undefined) return { kind: 'limited', retryAfterSeconds }
-        const read = readPicks(body, DEFAULT_GRADE_OPTIONS)
+        const meter = createMeter()
+        const read = await inSteps(
+          metered(readPicks(body, DEFAULT_GRADE_OPTIONS), meter),
+          nextIteration,
+        )
         if (read.kind === 'unreadable') return { kind: 'malformed', issues: read.issues }
-        return { kind: 'answered', answer: await previewAnswer(grader, read) }
+        return { kind: 'answered', answer: await previewAnswer(grader, read, meter) }
       }
       const query = readQuery(body)
       if ('field' in query) return { kind: 'malformed', issues: [query] }

@@ -14,12 +14,13 @@ import {
   mcpExample,
   uploadExample,
 } from '../wire/examples.ts'
-import { publicEntrySchema } from '../wire/ledger.ts'
+import { ledgerPageSchema, publicEntrySchema } from '../wire/ledger.ts'
 import { methodsSchema } from '../wire/methods.ts'
 import { uploadAnswerSchema } from '../wire/upload.ts'
 
 let fixture: HttpFixture
 let receipt: string
+let auditReceipt: string
 
 beforeAll(async () => {
   fixture = await createHttpFixture()
@@ -92,6 +93,17 @@ const EXAMPLES: readonly Example[] = [
     has: { outcome: 'GRADED', grade: 'F', counted: { why: 'received_after_start' } },
   },
   {
+    operation: 'get /api/audits/{receipt}',
+    url: () => `/api/audits/${auditReceipt}`,
+    schema: auditAnswerSchema,
+    has: { label: 'May tips', coverage: { picks: 5, graded: 4 } },
+  },
+  {
+    operation: 'get /api/ledger',
+    schema: ledgerPageSchema,
+    has: { size: 3, entries: [{ seq: 2 }, { seq: 1 }, { seq: 0 }] },
+  },
+  {
     operation: 'get /api/methods',
     schema: methodsSchema,
     has: { self_test: { agrees: true } },
@@ -151,6 +163,7 @@ describe('every operation has an example, answered as documented', () => {
     expect(schema === undefined ? found : schema.parse(found)).toEqual(found)
     if (operation === 'post /api/grade' && typeof found !== 'string')
       receipt = String(found.receipt)
+    if (operation === 'post /api/audit') auditReceipt = String(found.receipt)
     const documented = await documentedExamples(path, method)
     expect(documented).toEqual(body === undefined ? undefined : [body])
   })

@@ -9,7 +9,7 @@ import { errorAnswer, invalidRequest } from '../errors.ts'
 import { calibrationAnswerSchema, calibrationRequestSchema } from '../wire/calibration.ts'
 import { cardSchema } from '../wire/cards.ts'
 import { issuesBody } from '../wire/errors.ts'
-import { publicEntrySchema } from '../wire/ledger.ts'
+import { ledgerPageSchema, publicEntrySchema } from '../wire/ledger.ts'
 import { methodsSchema } from '../wire/methods.ts'
 import { freeErrorRows, notFoundRow, storeErrorRow } from './error-rows.ts'
 import { freeBody, neverStored } from './read-body.ts'
@@ -42,6 +42,27 @@ function addEvidenceRoutes(app: ServiceApp, { store }: FreeRouteDeps): void {
 }
 
 const seqText = 'the number of an entry, from 0'
+
+function addLedgerPages(app: ServiceApp, { grader }: FreeRouteDeps): void {
+  app.get(
+    '/api/ledger',
+    {
+      schema: {
+        tags: ['free'],
+        summary: 'Twenty entries of the ledger, newest first; before= turns the pages.',
+        querystring: z.object({ before: z.string().optional().describe(seqText) }),
+        response: { 200: ledgerPageSchema, 400: issuesBody, ...storeErrorRow },
+      },
+    },
+    async (request, reply) => {
+      const { before } = request.query
+      if (before !== undefined && !/^\d{1,15}$/.test(before))
+        return sendError(reply, invalidRequest([{ field: 'query.before', expected: seqText }]))
+      const page = await grader.publicEntries(before === undefined ? undefined : Number(before))
+      return reply.header('cache-control', 'no-store').send(page)
+    },
+  )
+}
 
 function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): void {
   app.get(
@@ -121,6 +142,7 @@ export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
     async () => didDocument,
   )
   addEvidenceRoutes(app, deps)
+  addLedgerPages(app, deps)
   addLedgerRoutes(app, deps)
   app.get(
     '/api/methods',

@@ -33,11 +33,19 @@ const fieldOf = (start: string, path: readonly PropertyKey[]): string =>
     start,
   )
 
-/** The union branch that got furthest: its issues say more than "one of". */
-function closestBranch(branches: readonly (readonly z.core.$ZodIssue[])[]) {
-  return branches.find((branch) =>
-    branch.every(({ code, path }) => code === 'unrecognized_keys' || path.length > 0),
+const unknownIn = (branch: readonly z.core.$ZodIssue[]): number =>
+  branch.reduce(
+    (sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0),
+    0,
   )
+
+/** Of the union branches that its faults are inside of, the one that knows most of the members: it was meant. */
+function closestBranch(branches: readonly (readonly z.core.$ZodIssue[])[]) {
+  return branches
+    .filter((branch) =>
+      branch.every(({ code, path }) => code === 'unrecognized_keys' || path.length > 0),
+    )
+    .toSorted((one, other) => unknownIn(one) - unknownIn(other))[0]
 }
 
 /** A schema's findings: each field at fault, and each unknown field by its own name. */

@@ -3,9 +3,22 @@ import { type OddsRefusal, parseOdds } from '@tallystick/odds'
 import type { RequestIssue } from '@tallystick/service-kit'
 import { formatMarketKey } from '../domain/markets.ts'
 import { knownMarket } from '../domain/parse-market.ts'
-import { type AskedPick, DEFAULT_GRADE_OPTIONS, type GradeOptions } from '../domain/pick-request.ts'
-import { readTracker, type TrackerRow } from '../tracker/read-tracker.ts'
-import type { WireOptions, WirePick, WireTracker } from '../wire/requests.ts'
+import {
+  type AskedPick,
+  DEFAULT_GRADE_OPTIONS,
+  type GradeOptions,
+  type SinglePick,
+} from '../domain/pick-request.ts'
+import { type TrackerRow, trackerSteps } from '../tracker/read-tracker.ts'
+import type { Steps } from '../tracker/steps.ts'
+import {
+  placeFraction,
+  type WireOptions,
+  type WireParlay,
+  type WirePick,
+  type WireSingle,
+  type WireTracker,
+} from '../wire/requests.ts'
 import { isoSeconds } from '../wire/times.ts'
 
 const EXPECTED_ODDS: Readonly<Record<OddsRefusal, string>> = {
@@ -28,11 +41,46 @@ export const gradeOptionsOf = (options: WireOptions | undefined): GradeOptions =
         reference: options.reference,
       }
 
+type Faults = { readonly issues: readonly RequestIssue[] }
+type Where = { readonly field: string; readonly options: GradeOptions }
+
+/** Each-way terms and deductions, if any. */
+function termsOf(
+  pick: WireSingle,
+): Pick<Extract<SinglePick, { kind: 'pick' }>, 'eachWay' | 'deductions'> {
+  const { each_way: eachWay, reduction_factor: ofPrice = 0, rule4_deduction: ofProfit = 0 } = pick
+  const fraction = eachWay === undefined ? undefined : placeFraction(eachWay.fraction)
+  return {
+    ...(eachWay === undefined || fraction === undefined
+      ? {}
+      : { eachWay: { places: eachWay.places, fraction } }),
+    ...(ofPrice === 0 && ofProfit === 0 ? {} : { deductions: { ofPrice, ofProfit } }),
+  }
+}
+
+/** A parlay with every fault of its legs, by leg. */
+function readParlay(parlay: WireParlay, { field, options }: Where): AskedPick | Faults {
+  const issues: RequestIssue[] = []
+  const { legs, placed_at, ref } = parlay
+  const odds = parseOdds(parlay.odds)
+  if (odds.kind === 'refused')
+    issues.push({ field: `${field}.odds`, expected: EXPECTED_ODDS[odds.reason] })
+  const read = legs.flatMap((leg, index) => {
+    const wire = placed_at === undefined ? leg : { ...leg, placed_at }
+    const pick = readSingle(wire, { field: `${field}.legs[${index}]`, options })
+    if (!('issues' in pick)) return [pick]
+    issues.push(...pick.issues)
+    return []
+  })
+  if (odds.kind === 'refused' || issues.length > 0) return { issues }
+  return { kind: 'parlay', legs: read, odds, options, ref }
+}
+
 /** Reads a pick of the right shape into the domain's pick, or says what is malformed, whatever the ledger knows (G3). */
-export function readPick(
-  pick: WirePick,
-  { field, options }: { readonly field: string; readonly options: GradeOptions },
-): AskedPick | { readonly issues: readonly RequestIssue[] } {
+export const readPick = (pick: WirePick, where: Where): AskedPick | Faults =>
+  'legs' in pick ? readParlay(pick, where) : readSingle(pick, where)
+
+function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | Faults {
   const issues: RequestIssue[] = []
   const odds = parseOdds(pick.odds)
   if (odds.kind === 'refused')
@@ -46,6 +94,11 @@ export function readPick(
   const market = knownMarket(pick)
   if (market.kind === 'malformed')
     issues.push({ field: `${field}.${market.path}`, expected: market.expected })
+  if (pick.each_way !== undefined && market.kind === 'market' && market.key.type !== 'outright')
+    issues.push({
+      field: `${field}.each_way`,
+      expected: 'none: only winners of a field have places',
+    })
   if (odds.kind === 'refused' || market.kind === 'malformed' || issues.length > 0) return { issues }
   if (market.kind === 'ambiguous')
     return {
@@ -59,12 +112,20 @@ export function readPick(
   const { field_size: fieldSize, ref } = pick
   const daySeconds = pick.date === undefined ? undefined : isoSeconds(pick.date)
   const when = { placedAtSeconds: placed, daySeconds }
-  return { kind: 'pick', key, selection, odds, options, ...when, fieldSize, ref }
+  const read = { kind: 'pick' as const, key, selection, odds, options, ...when, fieldSize, ref }
+  return isPlain(pick) ? read : { ...read, ...termsOf(pick) }
 }
+
+const isPlain = (pick: WireSingle): boolean =>
+  pick.each_way === undefined &&
+  pick.rule4_deduction === undefined &&
+  pick.reduction_factor === undefined
 
 /** What makes two picks of a slate duplicates: a pick counted twice would pass for twice the evidence. */
 function duplicateKey(pick: AskedPick): string {
   if (pick.kind === 'ambiguous') return `${pick.market} ${pick.selection}`
+  if (pick.kind === 'parlay')
+    return `${pick.odds.text} ${pick.legs.map(duplicateKey).toSorted().join()}`
   const { daySeconds = '', key, odds, placedAtSeconds = '', selection } = pick
   return `${formatMarketKey(key)} ${selection} ${odds.text} ${placedAtSeconds} ${daySeconds}`
 }
@@ -99,7 +160,9 @@ const fieldOfRow = ({ index, line }: Place): string =>
   line === undefined ? `body.picks[${index}]` : `body.csv.line_${line}`
 
 /** A pick in a few words, to recognise it by. */
-function writtenIn({ market, odds, selection }: WirePick): string {
+function writtenIn(pick: WirePick): string {
+  if ('legs' in pick) return `${pick.legs.length} legs · ${pick.odds}`
+  const { market, odds, selection } = pick
   const name = typeof market === 'string' ? market : `${market.event} ${market.type}`
   return `${name} · ${selection} · ${odds}`
 }
@@ -147,11 +210,11 @@ const unreadable = (expected: string): ReadPicks => ({
   issues: [{ field: 'body.csv', expected }],
 })
 
-/** Reads the picks of a request. */
-export function readPicks(
+/** Reads the picks of a request, in steps. */
+export function* readPicks(
   body: { readonly picks?: readonly WirePick[] | undefined } & WireTracker,
   options: GradeOptions,
-): ReadPicks {
+): Steps<ReadPicks> {
   const { csv, date_order: order, odds_notation: notation, picks = [] } = body
   const checked = createRepeatCheck()
   if (csv === undefined)
@@ -165,7 +228,7 @@ export function readPicks(
         return checked(readWire({ index }, wire, options))
       },
     }
-  const tracker = readTracker(csv, { notation, order })
+  const tracker = yield* trackerSteps(csv, { notation, order })
   if (tracker.kind === 'unreadable') return unreadable(tracker.problem)
   if (tracker.count === 0) return unreadable('at least one bet below the header')
   return {
@@ -176,6 +239,15 @@ export function readPicks(
   }
 }
 
-/** All rows at once. */
-export const allRows = (read: Extract<ReadPicks, { kind: 'rows' }>): readonly ReadRow[] =>
-  Array.from({ length: read.count }, (_none, index) => read.row(index))
+/** Rows read in one step: about a millisecond. */
+export const ROWS_PER_STEP = 50
+
+/** All rows, in steps. */
+export function* allRows(read: Extract<ReadPicks, { kind: 'rows' }>): Steps<readonly ReadRow[]> {
+  const rows: ReadRow[] = []
+  for (let index = 0; index < read.count; index += 1) {
+    if (index > 0 && index % ROWS_PER_STEP === 0) yield
+    rows.push(read.row(index))
+  }
+  return rows
+}

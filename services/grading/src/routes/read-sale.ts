@@ -6,6 +6,7 @@
 import type { RequestIssue } from '@tallystick/service-kit'
 import type { AuditRequest } from '../domain/grader.ts'
 import type { AskedPick } from '../domain/pick-request.ts'
+import { allAtOnce, type Steps } from '../tracker/steps.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
 import { requestIssuesOf } from './read-body.ts'
 import { allRows, gradeOptionsOf, readPick, readPicks } from './read-picks.ts'
@@ -47,24 +48,29 @@ function readGrade(body: unknown): ReadSale {
   return 'issues' in pick ? malformed(pick.issues) : asked({ kind: 'grade', pick }, parsed.data)
 }
 
-function readAudit(body: unknown): ReadSale {
+function* readAudit(body: unknown): Steps<ReadSale> {
   const parsed = auditSchema.safeParse(body)
   if (!parsed.success) return malformed(requestIssuesOf(parsed.error.issues, 'body'))
   const { label } = parsed.data
-  const read = readPicks(parsed.data, gradeOptionsOf(parsed.data.options))
+  yield
+  const read = yield* readPicks(parsed.data, gradeOptionsOf(parsed.data.options))
   if (read.kind === 'unreadable') return malformed(read.issues)
-  const rows = allRows(read)
+  const rows = yield* allRows(read)
   const issues = rows.flatMap((row) => (row.kind === 'faulty' ? row.issues : []))
   if (issues.length > 0) return malformed(issues)
   const picks = rows.flatMap((row) => (row.kind === 'asked' ? [row.pick] : []))
   return asked({ kind: 'audit', audit: { picks, label } }, parsed.data)
 }
 
-/** Reads a body, parsed from JSON. Never throws. */
-export function readSale(kind: SaleKind, body: unknown): ReadSale {
+/** Reads a body, parsed from JSON, in steps of some milliseconds. Never throws. */
+export function* saleSteps(kind: SaleKind, body: unknown): Steps<ReadSale> {
   if (isEmpty(body)) return { kind: 'probe' }
-  return kind === 'grade' ? readGrade(body) : readAudit(body)
+  return kind === 'grade' ? readGrade(body) : yield* readAudit(body)
 }
+
+/** Reads a body at once. Never throws. */
+export const readSale = (kind: SaleKind, body: unknown): ReadSale =>
+  allAtOnce(saleSteps(kind, body))
 
 /** 1 to 255 visible ASCII characters: long enough for any UUID or hash. */
 const KEY = /^[\x21-\x7e]{1,255}$/

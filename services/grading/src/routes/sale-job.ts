@@ -21,7 +21,7 @@ type PreparedSale = {
 }
 
 type SaleDeps = {
-  readonly grader: Pick<Grader, 'grade' | 'release' | 'audit'>
+  readonly grader: Pick<Grader, 'grade' | 'release' | 'audit' | 'keepAudit'>
   /** Called for each sale once its answer exists. */
   readonly report: (sale: SoldAnswer) => void
 }
@@ -114,7 +114,15 @@ export function saleJob(
     mayHonour: async () => true,
     async fulfil(prepared, { landedAtSeconds, payment }) {
       if (request.kind === 'audit') {
-        const audit = prepared.answer as AuditAnswer
+        const { picks, ...sums } = prepared.answer as AuditAnswer
+        const receipt = await grader.keepAudit({
+          text,
+          picks: picks.length,
+          payer: payment.payer,
+          paymentId: payment.id,
+          receivedAtSeconds: prepared.receivedAtSeconds,
+        })
+        const audit = { ...sums, receipt, picks }
         report({ kind: 'audit', audit })
         return audit
       }

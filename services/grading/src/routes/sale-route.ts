@@ -5,13 +5,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { answerText } from '../domain/card-text.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
+import { inSteps, nextIteration } from '../tracker/steps.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
 import { cardSchema } from '../wire/cards.ts'
 import { paymentHeaders } from '../wire/errors.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
 import { paidErrorRows } from './error-rows.ts'
 import { neverStored } from './read-body.ts'
-import { idempotencyKeyIssue, type ReadSale, readSale, type SaleKind } from './read-sale.ts'
+import { idempotencyKeyIssue, type ReadSale, type SaleKind, saleSteps } from './read-sale.ts'
 import { type SaleDoorDeps, saleJob, salePath } from './sale-job.ts'
 
 type SaleRoute = {
@@ -75,7 +76,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
   /** Answers requests whose payment does not matter; the others go on to the gate with their body read. */
   async function judge(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const keyIssue = idempotencyKeyIssue(request.headers['idempotency-key'])
-    const read = readSale(kind, request.body)
+    const read = await inSteps(saleSteps(kind, request.body), nextIteration)
     const issues = [
       ...(keyIssue === undefined ? [] : [keyIssue]),
       ...(read.kind === 'malformed' ? read.issues : []),

@@ -4,7 +4,7 @@ import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
 import { createGrader, type Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
-import type { PickRequest } from '../domain/pick-request.ts'
+import type { AskedPick } from '../domain/pick-request.ts'
 import type { Card } from '../wire/cards.ts'
 import type { PostgresLedger } from './postgres-ledger.fixture.ts'
 import { START_SECONDS, sampleBatch, sampleObservation } from './samples.fixture.ts'
@@ -98,7 +98,7 @@ export type GraderFixture = {
   readonly clock: ManualClock
   /** Grades and releases a pick for a payer, as a paid request does; each call is a new payment unless one is named. */
   readonly pay: (
-    pick: PickRequest,
+    pick: AskedPick,
     by?: { readonly payer?: string; readonly paymentId?: string },
   ) => Promise<Card>
 }

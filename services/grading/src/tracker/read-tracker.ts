@@ -2,19 +2,14 @@
  * A tracker's CSV export as picks of the API: one row, one pick, or what is missing in it. Pure: whether a match and its
  * close are recorded is the ledger's matter.
  */
-import { CsvError, parse } from 'csv-parse/sync'
 import { isKnownTeam, sportNamed } from '../domain/team-names.ts'
-import type { WirePick } from '../wire/requests.ts'
+import type { WireSingle } from '../wire/requests.ts'
+import { allAtOnce, type Steps } from './steps.ts'
 import { findTrackerColumns, type TrackerColumns, type TrackerField } from './tracker-columns.ts'
 import { type DayOrder, orderOf, readDate } from './tracker-dates.ts'
 import { eventIn, type Teams, teamsOf } from './tracker-events.ts'
 import { readBet } from './tracker-market.ts'
-
-/** Rows read of one file; an audit takes no more picks. */
-const TRACKER_ROWS_MAX = 1_000
-
-/** Lines above the header that some sheets have: a title, totals. */
-const HEADER_LINES_MAX = 10
+import { HEADER_LINES_MAX, recordsOf, separatorOf, TRACKER_ROWS_MAX } from './tracker-records.ts'
 
 type TrackerProblem = { readonly field: string; readonly expected: string }
 
@@ -24,7 +19,7 @@ export type TrackerRow = {
   /** The bet as the file has it, to recognise it by. */
   readonly written: string
 } & (
-  | { readonly kind: 'pick'; readonly pick: WirePick }
+  | { readonly kind: 'pick'; readonly pick: WireSingle }
   | { readonly kind: 'problem'; readonly problem: TrackerProblem }
 )
 
@@ -55,36 +50,7 @@ type Sheet = {
 
 type Cells = (field: TrackerField) => string
 
-type Record = { readonly record: readonly string[]; readonly info: { readonly lines: number } }
-
 const unreadable = (problem: string): ReadTracker => ({ kind: 'unreadable', problem })
-
-/** The separator that occurs most in the first lines. */
-function separatorOf(text: string): string {
-  const head = text.split('\n', HEADER_LINES_MAX).join('\n')
-  const [best] = [',', ';', '\t', '|'].toSorted(
-    (one, other) => head.split(other).length - head.split(one).length,
-  )
-  return best ?? ','
-}
-
-function recordsOf(text: string, separator: string): readonly Record[] | string {
-  try {
-    return parse(text, {
-      bom: true,
-      delimiter: separator,
-      info: true,
-      relax_column_count: true,
-      relax_quotes: true,
-      skip_empty_lines: true,
-      to: TRACKER_ROWS_MAX + HEADER_LINES_MAX + 1,
-      trim: true,
-    }) as unknown as readonly Record[]
-  } catch (error) {
-    if (error instanceof CsvError) return `a quote that ends on its line: ${error.message}`
-    throw error
-  }
-}
 
 /** The odds as the column means them: its header or the reader says what a bare `110` is. */
 function oddsText(text: string, { notation, separator }: Sheet): string {
@@ -142,7 +108,7 @@ const MULTIPLE =
   /parlay|multi|acca|accumulator|combo|combin|double|treble|teaser|system|sgp|same game/i
 
 /** Members that say more of a pick, and never spoil it. */
-function extrasOf(cell: Cells): Pick<WirePick, 'stake' | 'book' | 'ref'> {
+function extrasOf(cell: Cells): Pick<WireSingle, 'stake' | 'book' | 'ref'> {
   const stake = Number(
     cell('stake')
       .replace(/[^\d.,]/g, '')
@@ -233,10 +199,14 @@ const IDENTIFYING = [
   'odds',
 ] as const
 
-/** Reads a tracker's file. Never throws. */
-export function readTracker(text: string, choices: TrackerChoices = {}): ReadTracker {
+/** Reads a tracker's file at once. Never throws. */
+export const readTracker = (text: string, choices?: TrackerChoices): ReadTracker =>
+  allAtOnce(trackerSteps(text, choices))
+
+/** Reads a tracker's file in steps of some milliseconds. Never throws. */
+export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps<ReadTracker> {
   const separator = separatorOf(text)
-  const records = recordsOf(text, separator)
+  const records = yield* recordsOf(text, separator)
   if (typeof records === 'string') return unreadable(records)
   const top = records
     .slice(0, HEADER_LINES_MAX)

@@ -69,6 +69,12 @@ export const auditAnswerSchema = z
     }),
     verdict: z.string(),
     needs: z.object({ picks_for_95: z.number().nullable() }),
+    receipt: z
+      .string()
+      .exactOptional()
+      .describe(
+        'Audits the same again, free, at /api/audits/{receipt} and on the page /audit/{receipt}.',
+      ),
     picks: z.array(cardSchema).readonly(),
   })
   .meta({ id: 'Audit' })

@@ -38,6 +38,9 @@ export const UNGRADED_MEANINGS = {
   field_changed:
     'The field at the close had a different number of runners than when the bet was placed.',
   placed_after_start: 'The bet was placed after the start: there was no close left to beat.',
+  leg_ungraded: 'A leg of the parlay has no grade; `nearest` says which and why.',
+  legs_of_one_event:
+    'Two legs are on one event: they depend on each other, so their product is not their price.',
 } as const
 
 export const ungradedCodeSchema = codesOf(UNGRADED_MEANINGS)
@@ -54,6 +57,7 @@ export const FLAG_MEANINGS = {
   received_after_start: 'Received after the start: graded, but never counted.',
   line_from_halves:
     'The close has both halves of this quarter line; it was graded from the two, by identity.',
+  price_reduced: 'Withdrawn runners reduced the price: it was graded as it pays.',
   synthetic: 'The close is synthetic, for trying the service out.',
 } as const
 
@@ -75,10 +79,17 @@ const scoreboardSchema = z
   .meta({ id: 'Scoreboard' })
 export type Scoreboard = z.output<typeof scoreboardSchema>
 
+/** Who plays and when: a time, or the day alone where no more is known. */
+export const cardEventSchema = z.object({
+  home: z.string(),
+  away: z.string(),
+  starts_at: z.string().describe('A time in ISO 8601, or a day where no time is known.'),
+})
+
 const cardPickSchema = z.object({
-  market: z.string(),
+  market: z.string().describe('Its key; `parlay` for one, whose legs are in close.'),
   selection: z.string(),
-  event: z.object({ home: z.string(), away: z.string(), starts_at: z.string() }).exactOptional(),
+  event: cardEventSchema.exactOptional(),
   ref: z.string().exactOptional(),
 })
 export type CardPick = z.output<typeof cardPickSchema>
@@ -90,6 +101,7 @@ const notCounted = z.enum([
   'above_recorded_price',
   'no_recorded_price',
   'repeated_selection',
+  'combined_bet',
 ])
 export type NotCountedReason = z.output<typeof notCounted>
 
@@ -97,6 +109,11 @@ const takenSchema = z.object({
   odds: z.number(),
   text: z.string(),
   line: z.number().exactOptional(),
+  pays: z
+    .number()
+    .exactOptional()
+    .describe('The price after deductions for withdrawn runners: what is graded.'),
+  each_way: z.object({ places: z.int(), fraction: z.number() }).exactOptional(),
 })
 export type TakenPrice = z.output<typeof takenSchema>
 
@@ -128,6 +145,18 @@ const calibrationSchema = z.object({
 /** A band's record so far, by the entries below `as_of_seq`. */
 export type CardCalibration = z.output<typeof calibrationSchema>
 
+const legSchema = z.object({
+  market: z.string(),
+  selection: z.string(),
+  event: cardEventSchema.exactOptional(),
+  taken: z.number().describe('Its price.'),
+  odds: z.number().describe('Its closing price.'),
+  fair_prob: z.number().exactOptional(),
+  scoreboard: scoreboardSchema,
+  record: z.object({ seq: z.int(), hash: z.string() }),
+})
+export type CardLeg = z.output<typeof legSchema>
+
 const closeSchema = z.object({
   odds: z.number(),
   line: z.number().exactOptional(),
@@ -150,6 +179,13 @@ const closeSchema = z.object({
     .readonly()
     .exactOptional()
     .describe('Of a quarter line graded from its two recorded halves: the prices it comes from.'),
+  legs: z
+    .array(legSchema)
+    .readonly()
+    .exactOptional()
+    .describe(
+      'Of a parlay its legs, whose prices and probabilities are multiplied; of an each-way bet its two halves, whose values are averaged.',
+    ),
   status: z.literal('final'),
   record: z
     .object({ seq: z.int(), hash: z.string() })

@@ -1,6 +1,6 @@
 /** What `/api/coverage` takes and answers: whether a close is recorded, never a price. */
 import { z } from 'zod'
-import { ungradedCodeSchema } from './cards.ts'
+import { cardEventSchema, ungradedCodeSchema } from './cards.ts'
 import { coverageExample } from './examples.ts'
 import {
   dayText,
@@ -63,7 +63,7 @@ const previewRowSchema = z.object({
   status: z.enum(['gradable', 'ungraded', 'unreadable', 'not_looked_at']),
   market: z.string().exactOptional(),
   selection: z.string().exactOptional(),
-  event: z.object({ home: z.string(), away: z.string(), starts_at: z.string() }).exactOptional(),
+  event: cardEventSchema.exactOptional(),
   reason: z
     .object({
       code: ungradedCodeSchema,

@@ -11,6 +11,13 @@ const REF_CHARACTERS_MAX = 80
 /** Longer than `1.0000000000000001` and any other price with spaces around it; parseOdds reads no more. */
 const ODDS_CHARACTERS_MAX = 40
 const FIELD_SIZE_MAX = 1_000
+/** A winner keeps at least a twentieth of its profit under every table of deductions. */
+const FRACTION_MAX = 0.95
+/** Big handicaps pay six places, promotions up to ten. */
+const PLACES_MAX = 10
+const PLACE_FRACTION_MIN = 1 / 20
+/** Bookmakers take up to some twenty legs. */
+const LEGS_MAX = 20
 
 /** Text that a person wrote and a page will show: no control characters, no lone surrogates. */
 export const shownText = (charactersMax: number) =>
@@ -51,6 +58,37 @@ export const dayText = () =>
   z
     .string(dateText)
     .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && isoSeconds(text) !== undefined, dateText)
+
+const fractionText = 'a fraction from 0 to 0.95'
+const fraction = () =>
+  z.number(fractionText).min(0, fractionText).max(FRACTION_MAX, fractionText).optional()
+
+const placesText = `a whole number from 1 to ${PLACES_MAX}`
+const shareText = 'the place fraction as 1/5 or 0.2, from 1/20 to 1'
+
+const eachWaySchema = z
+  .strictObject(
+    {
+      places: z
+        .int(placesText)
+        .min(1, placesText)
+        .max(PLACES_MAX, placesText)
+        .describe('Places that the bet pays.'),
+      fraction: z
+        .union([z.string(shareText).max(8, shareText), z.number(shareText)], shareText)
+        .refine((share) => placeFraction(share) !== undefined, shareText)
+        .describe('Share of the odds that a place pays, "1/5" or 0.2.'),
+    },
+    'an object with places and fraction',
+  )
+  .meta({ id: 'EachWay' })
+
+/** A place fraction as a number: `1/5` is 0.2; undefined if it is not one from 1/20 to 1. */
+export function placeFraction(share: string | number): number | undefined {
+  const [, one = '', other = ''] = /^(\d{1,2})\/(\d{1,2})$/.exec(String(share)) ?? []
+  const value = one === '' ? Number(share) : Number(one) / Number(other)
+  return value >= PLACE_FRACTION_MIN && value <= 1 ? value : undefined
+}
 
 const pickSchema = z
   .strictObject(
@@ -97,11 +135,47 @@ const pickSchema = z
         .describe(
           'Runners when the bet was placed; if the close has another number, the pick is UNGRADED.',
         ),
+      each_way: eachWaySchema
+        .optional()
+        .describe('Half of the stake to win and half to be placed, at these terms.'),
+      rule4_deduction: fraction().describe(
+        'Taken off the profit because of withdrawn runners, 0.2 for 20p in the pound.',
+      ),
+      reduction_factor: fraction().describe(
+        'Taken off the whole price, as an exchange does in win markets after a withdrawal.',
+      ),
       ref: shownText(REF_CHARACTERS_MAX).optional().describe('Your own mark, echoed on the card.'),
     },
     'an object with market, selection and odds',
   )
   .meta({ id: 'Pick' })
+
+const legsText = `a list of 2 to ${LEGS_MAX} legs, each with market, selection and odds`
+
+/** Several picks that must all win (G18); each leg has its own price, since a void leg leaves the others. */
+const parlaySchema = z
+  .strictObject(
+    {
+      legs: z
+        .array(
+          pickSchema.pick({ market: true, selection: true, line: true, odds: true, date: true }),
+          legsText,
+        )
+        .min(2, legsText)
+        .max(LEGS_MAX, legsText)
+        .describe('Picks of different events that must all win; each with its own price.'),
+      odds: pickSchema.shape.odds.describe('The price of the whole parlay.'),
+      placed_at: pickSchema.shape.placed_at,
+      stake: pickSchema.shape.stake,
+      book: pickSchema.shape.book,
+      ref: pickSchema.shape.ref,
+    },
+    'an object with legs and odds',
+  )
+  .meta({ id: 'Parlay' })
+
+/** A single pick or a parlay. */
+const askedSchema = z.union([pickSchema, parlaySchema], 'an object with market, selection and odds')
 
 const methods = methodSchema.options
 const bases = ['auto', 'fair', 'price'] as const
@@ -139,7 +213,7 @@ const CSV_CHARACTERS_MAX = 400_000
 const AUDIT_PICKS_MAX = 1_000
 
 export const gradeSchema = z
-  .strictObject({ pick: pickSchema, options: optionsSchema.optional() }, 'a JSON object with pick')
+  .strictObject({ pick: askedSchema, options: optionsSchema.optional() }, 'a JSON object with pick')
   .meta({ id: 'GradeRequest', examples: [gradeExample] })
 
 const csvText = `a tracker's CSV file as text, up to ${CSV_CHARACTERS_MAX} characters`
@@ -172,9 +246,15 @@ const picksText = `a list of 1 to ${AUDIT_PICKS_MAX} picks`
 
 /** The picks of an audit, or of a look before it. */
 export const picksSchema = z
-  .array(pickSchema, picksText)
+  .array(askedSchema, picksText)
   .min(1, picksText)
   .max(AUDIT_PICKS_MAX, picksText)
+  .refine(
+    (picks) => picks.reduce((sum, pick) => sum + legsIn(pick), 0) <= AUDIT_PICKS_MAX,
+    `at most ${AUDIT_PICKS_MAX} picks, where each leg of a parlay is one`,
+  )
+
+const legsIn = (pick: WirePick): number => ('legs' in pick ? pick.legs.length : 1)
 
 export const auditSchema = z
   .strictObject(
@@ -199,5 +279,7 @@ export const auditSchema = z
 
 /** A tracker's file in a request. */
 export type WireTracker = Pick<z.output<typeof auditSchema>, keyof typeof trackerMembers>
-export type WirePick = z.output<typeof pickSchema>
+export type WireSingle = z.output<typeof pickSchema>
+export type WireParlay = z.output<typeof parlaySchema>
+export type WirePick = WireSingle | WireParlay
 export type WireOptions = z.output<typeof optionsSchema>

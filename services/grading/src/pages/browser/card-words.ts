@@ -12,6 +12,7 @@ export const FLAG_WORDS: Readonly<Record<GradeFlag, string>> = {
   stale_anchor: 'The start moved by more than a minute after the close was taken.',
   closes_disagree: 'Another recorded close of this market differs by more than 3 %.',
   received_after_start: 'It came after the start: graded, but never counted in the truth table.',
+  price_reduced: 'Withdrawn runners reduced the price: the grade is of what it pays.',
   synthetic: 'The close is synthetic, for trying the service out. It is not a real market.',
 }
 
@@ -21,6 +22,8 @@ export const NOT_COUNTED_WORDS: Readonly<Record<NotCountedReason, string>> = {
   above_recorded_price:
     'The price is more than 1 % above the best recorded one, so it counts in no truth table.',
   no_recorded_price: 'No price was recorded when it came, so it counts in no truth table.',
+  combined_bet:
+    'A parlay, an each-way bet or one with a deduction is graded and kept, and counts in no truth table.',
   repeated_selection: 'This payer’s earlier pick of this selection counts instead.',
 }
 
@@ -33,6 +36,8 @@ export const UNGRADED_WORDS: Readonly<Record<UngradedCode, string>> = {
   ambiguous_market: 'It may be one of several markets',
   field_changed: 'The field has changed',
   placed_after_start: 'It was placed after the start',
+  leg_ungraded: 'A leg of it has no grade',
+  legs_of_one_event: 'Two of its legs are on one event',
 }
 
 export const RESULT_WORDS: Readonly<Record<Scoreboard['status'], string>> = {

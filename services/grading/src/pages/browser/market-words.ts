@@ -15,6 +15,7 @@ const TYPES: Readonly<Record<NamedMarketType, string>> = {
   btts: 'Both teams to score',
   cs: 'Correct score',
   outright: 'Outright',
+  place: 'Placed among',
 }
 
 const PERIODS: Readonly<Record<string, string>> = {
@@ -40,7 +41,7 @@ const words = (name: string): string => name.replaceAll(/[-_.]+/g, ' ')
 /** What a market is, without its event. */
 export function marketWords(key: string): string {
   const parts = keyParts(key)
-  if (parts === undefined) return key
+  if (parts === undefined) return eventWords(key)
   const { type, period, line, participant } = parts
   const named = namedType(type)
   const name = named === undefined ? words(type.replace(/^prop:/, '')) : TYPES[named]
@@ -50,6 +51,9 @@ export function marketWords(key: string): string {
     .filter(Boolean)
     .join(' ')
 }
+
+/** What a pick without a known event is called: a parlay, or its key as written. */
+export const eventWords = (market: string): string => (market === 'parlay' ? 'Parlay' : market)
 
 /** The selections of a key's type; none if every market has its own. */
 export function selectionsOf(key: string): readonly string[] {

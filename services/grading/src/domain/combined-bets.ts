@@ -1,0 +1,225 @@
+/**
+ * Bets made of several (G18): a parlay is the product of its legs, an each-way bet the mean of its half to win and its half
+ * to be placed. Both are put together from the cards of their parts, so that every figure can be recomputed from them.
+ */
+import { gradePrice, type PriceGrade } from '@tallystick/odds'
+import type {
+  Card,
+  CardLeg,
+  CardPick,
+  GradedCard,
+  GradeFlag,
+  Scoreboard,
+  TakenPrice,
+  UngradedCard,
+} from '../wire/cards.ts'
+import { type GradeContext, gradedSummary, gradePick, ungraded } from './grade-pick.ts'
+import { eventPathOf } from './markets.ts'
+import type { Parlay, PickRequest } from './pick-request.ts'
+
+/** What `market` says on a parlay's card: its legs have the keys. */
+const PARLAY_MARKET = 'parlay'
+
+type Bet = {
+  readonly pick: CardPick
+  readonly taken: TakenPrice
+  /** Closing price and probability of the whole. */
+  readonly odds: number
+  readonly probability: number | undefined
+  readonly rule: 'product_of_legs' | 'win_and_place'
+  readonly scoreboard: Scoreboard
+}
+
+const product = (values: readonly number[]): number => values.reduce((all, one) => all * one, 1)
+
+/** The value that all share, otherwise `several`. */
+const shared = (values: readonly string[]): string =>
+  new Set(values).size === 1 ? (values[0] ?? 'several') : 'several'
+
+const legOf = ({ pick, taken, close, scoreboard }: GradedCard): CardLeg => ({
+  market: pick.market,
+  selection: pick.selection,
+  ...(pick.event === undefined ? {} : { event: pick.event }),
+  taken: taken.odds,
+  odds: close.odds,
+  ...(close.fair_prob === undefined ? {} : { fair_prob: close.fair_prob }),
+  scoreboard,
+  record: close.record,
+})
+
+function closeOf(parts: readonly GradedCard[], bet: Bet): GradedCard['close'] {
+  const { odds, probability, rule } = bet
+  const [first] = parts
+  if (first === undefined) throw new RangeError('a bet has parts')
+  const { method } = first.close
+  const sources = parts.map(({ close }) => close.source)
+  return {
+    odds,
+    ...(probability === undefined
+      ? {}
+      : { fair_odds: 1 / probability, fair_prob: probability, ...(method && { method }) }),
+    source: {
+      feed: shared(sources.map(({ feed }) => feed)),
+      book: shared(sources.map(({ book }) => book)),
+      synthetic: sources.some(({ synthetic }) => synthetic),
+    },
+    captured_at: null,
+    seconds_before_start: null,
+    rule,
+    legs: parts.map(legOf),
+    status: 'final',
+    record: first.close.record,
+  }
+}
+
+const clvOf = (grade: PriceGrade): GradedCard['clv'] => {
+  if (grade.basis === 'price') return { price: grade.price, beat_close: grade.beatClose }
+  const { price, fair, log, points } = grade
+  return { price, fair, log, points, beat_close: grade.beatClose }
+}
+
+function cardOf(
+  parts: readonly GradedCard[],
+  bet: Bet,
+  calibration: GradeContext['calibration'],
+): GradedCard {
+  const { odds, pick, probability, scoreboard, taken } = bet
+  const price = taken.pays ?? taken.odds
+  const grade = gradePrice(
+    probability === undefined
+      ? { taken: price, close: odds }
+      : { taken: price, close: odds, fairProbability: probability },
+  )
+  const close = closeOf(parts, bet)
+  const { band, basis } = grade
+  const isSynthetic = close.source.synthetic
+  return {
+    outcome: 'GRADED',
+    grade: band,
+    basis,
+    pick,
+    clv: clvOf(grade),
+    taken,
+    close,
+    scoreboard,
+    calibration: calibration({ band, basis, isSynthetic }),
+    grade_margin: grade.gradeMargin,
+    flags: [...new Set(parts.flatMap(({ flags }): readonly GradeFlag[] => flags))],
+    summary: gradedSummary({ scoreboard, grade, taken: taken.text, close: odds, isSynthetic }),
+    counted: { population: null, why: 'not_kept' },
+  }
+}
+
+const returnUnits = (scoreboard: Scoreboard): number =>
+  scoreboard.status === 'pending' ? 0 : scoreboard.return_units
+
+/** A void or pushed leg leaves the others; a lost one ends it at once. What stays is what the legs' own prices pay. */
+function parlayResult(parts: readonly GradedCard[], odds: number): Scoreboard {
+  const boards = parts.map(({ scoreboard }) => scoreboard)
+  if (boards.some(({ status }) => status === 'lost')) return { status: 'lost', return_units: -1 }
+  if (boards.some(({ status }) => status === 'pending')) return { status: 'pending' }
+  if (boards.every(({ status }) => status === 'void')) return { status: 'void', return_units: 0 }
+  if (boards.every(({ status }) => status === 'won'))
+    return { status: 'won', return_units: odds - 1 }
+  const paid = product(parts.map(({ scoreboard }) => 1 + returnUnits(scoreboard)))
+  const units = (odds * paid) / product(parts.map(({ taken }) => taken.odds)) - 1
+  if (boards.some(({ status }) => status === 'dead_heat'))
+    return { status: 'dead_heat', return_units: units }
+  const isLevel = boards.every(({ status }) => status === 'push' || status === 'void')
+  return { status: isLevel ? 'push' : units > 0 ? 'half_won' : 'half_lost', return_units: units }
+}
+
+const isGraded = (card: Card): card is GradedCard => card.outcome === 'GRADED'
+
+/** Which legs have no grade, and why. */
+const ungradedLegs = (cards: readonly Card[]): readonly string[] =>
+  cards.flatMap((card, index) =>
+    isGraded(card) ? [] : [`leg ${index + 1}, ${card.pick.market}: ${card.reason.code}`],
+  )
+
+/**
+ * A parlay by the cards of its legs: their closing prices and fair probabilities multiplied. Legs on one event depend on each
+ * other, so that no product is their price.
+ */
+export function gradeParlay(
+  parlay: Parlay,
+  cards: readonly Card[],
+  calibration: GradeContext['calibration'],
+): Card {
+  const { odds, ref } = parlay
+  const selection = `${cards.length} legs`
+  const pick = { market: PARLAY_MARKET, selection, ...(ref === undefined ? {} : { ref }) }
+  const taken = { odds: odds.decimal, text: odds.text }
+  const paths = new Set(cards.map((card) => eventPathOf(card.pick.market)))
+  if (paths.size < cards.length) return ungraded({ pick, taken, code: 'legs_of_one_event' })
+  const parts = cards.filter(isGraded)
+  if (parts.length < cards.length)
+    return ungraded({ pick, taken, code: 'leg_ungraded', nearest: ungradedLegs(cards) })
+  const chances = parts.flatMap(({ close }) => close.fair_prob ?? [])
+  const bet: Bet = {
+    pick,
+    taken,
+    odds: product(parts.map(({ close }) => close.odds)),
+    probability: chances.length === parts.length ? product(chances) : undefined,
+    rule: 'product_of_legs',
+    scoreboard: parlayResult(parts, odds.decimal),
+  }
+  return cardOf(parts, bet, calibration)
+}
+
+/** Half of the stake on each: one half is won where it was placed and did not win. */
+function eachWayResult(win: GradedCard, place: GradedCard): Scoreboard {
+  const [one, other] = [win.scoreboard, place.scoreboard]
+  if (one.status === 'pending' || other.status === 'pending') return { status: 'pending' }
+  const units = (one.return_units + other.return_units) / 2
+  if (one.status === 'void' && other.status === 'void') return { status: 'void', return_units: 0 }
+  if (one.status === 'dead_heat' || other.status === 'dead_heat')
+    return { status: 'dead_heat', return_units: units }
+  if (one.status === 'lost' && other.status === 'won')
+    return { status: 'half_won', return_units: units }
+  return { status: one.status, return_units: units }
+}
+
+/**
+ * An each-way bet by its two halves (G18): the place half at its fraction of the odds, against the recorded close of exactly
+ * so many places. The value is the mean of both; the closing price and the probability on the card are those that the
+ * win price would have at that mean.
+ */
+export function gradeEachWay(
+  pick: PickRequest & Required<Pick<PickRequest, 'eachWay'>>,
+  context: GradeContext,
+): Card {
+  const { eachWay: terms, ...win } = pick
+  if (terms === undefined) return gradePick(pick, context)
+  const { key, odds } = pick
+  const at = 1 + (odds.decimal - 1) * terms.fraction
+  const place: PickRequest = {
+    ...win,
+    key: { ...key, type: 'place', line: terms.places },
+    odds: { ...odds, decimal: at, text: String(Number(at.toFixed(6))) },
+  }
+  const [winCard, placeCard] = [gradePick(win, context), gradePick(place, context)]
+  const eachWay = { places: terms.places, fraction: terms.fraction }
+  const failed = [winCard, placeCard].find((card): card is UngradedCard => !isGraded(card))
+  if (failed !== undefined) {
+    const { code, nearest } = failed.reason
+    const taken = { odds: odds.decimal, text: odds.text, each_way: eachWay }
+    return ungraded({ pick: winCard.pick, taken, code, nearest })
+  }
+  const parts = [winCard, placeCard].filter(isGraded)
+  const [one, other] = parts
+  if (one === undefined || other === undefined) throw new Error('two halves gave no two cards')
+  const paid = one.taken.pays ?? odds.decimal
+  const mean = (valueOf: (card: GradedCard) => number): number =>
+    (valueOf(one) + valueOf(other)) / 2
+  const hasFair = one.clv.fair !== undefined && other.clv.fair !== undefined
+  const bet: Bet = {
+    pick: one.pick,
+    taken: { ...one.taken, each_way: eachWay },
+    odds: paid / (1 + mean(({ clv }) => clv.price)),
+    probability: hasFair ? (1 + mean(({ clv }) => clv.fair ?? 0)) / paid : undefined,
+    rule: 'win_and_place',
+    scoreboard: eachWayResult(one, other),
+  }
+  return cardOf(parts, bet, context.calibration)
+}

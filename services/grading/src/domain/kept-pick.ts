@@ -1,0 +1,129 @@
+/**
+ * A paid pick as it is kept, and read again: what its opening does not have is text by name, so that a store needs no column
+ * for a new kind of bet.
+ */
+import { takenOdds } from './committed-pick.ts'
+import type { GradingStore, StoredPick } from './grading-store.ts'
+import { formatMarketKey } from './markets.ts'
+import { parseMarket } from './parse-market.ts'
+import type { GradeOptions, Parlay, PickRequest } from './pick-request.ts'
+
+/** A receipt opens a card: 128 bits cannot be guessed. */
+export const RECEIPT_BYTES = 16
+export const SALT_BYTES = 32
+
+type Texts = StoredPick['options']
+
+/** Under it a kept audit has its request's text. */
+export const AUDIT_TEXT = 'audit'
+
+export type PaidAudit = {
+  /** The canonical text of the request, which says all of its picks. */
+  readonly text: string
+  readonly picks: number
+  readonly payer: string
+  readonly paymentId: string
+  /** Unix seconds. */
+  readonly receivedAtSeconds: number
+}
+
+/**
+ * Keeps what an audit was asked about, so that its receipt audits it again with what the ledger knows by then. It is on no
+ * event and commits nothing.
+ */
+export async function keepAudit(
+  { store, random }: { readonly store: GradingStore; readonly random: (bytes: number) => string },
+  { paymentId, payer, picks, receivedAtSeconds, text }: PaidAudit,
+): Promise<string> {
+  const { pick } = await store.keepPick(
+    {
+      receipt: random(RECEIPT_BYTES),
+      payer,
+      paymentId,
+      opening: {
+        market: AUDIT_TEXT,
+        selection: `${picks} picks`,
+        odds: '1',
+        receivedAtSeconds: Math.floor(receivedAtSeconds),
+        payerTag: await store.payerTag(payer.toLowerCase()),
+        salt: random(SALT_BYTES),
+      },
+      options: { [AUDIT_TEXT]: text },
+    },
+    false,
+  )
+  return pick.receipt
+}
+
+const optionTexts = (pick: PickRequest): Texts => ({
+  method: pick.options.method,
+  basis: pick.options.basis,
+  ...(pick.options.reference === undefined ? {} : { reference: pick.options.reference }),
+  ...(pick.ref === undefined ? {} : { ref: pick.ref }),
+  ...(pick.fieldSize === undefined ? {} : { field_size: String(pick.fieldSize) }),
+})
+
+/** The members of a pick that its opening does not have, as kept. */
+const termTexts = ({ deductions, eachWay }: PickRequest): Texts => ({
+  ...(eachWay === undefined ? {} : { each_way: JSON.stringify(eachWay) }),
+  ...(deductions === undefined ? {} : { deductions: JSON.stringify(deductions) }),
+})
+
+/** The legs of a parlay as kept. */
+const legTexts = (legs: readonly PickRequest[]): Texts => ({
+  legs: JSON.stringify(
+    legs.map(({ key, odds, selection }) => [formatMarketKey(key), selection, odds.text]),
+  ),
+})
+
+/** Everything of a pick, or of a parlay filed under its first leg, that its opening does not have. */
+export const textsOfPick = (pick: PickRequest, legs?: readonly PickRequest[]): Texts => ({
+  ...optionTexts(pick),
+  ...termTexts(pick),
+  ...(legs === undefined ? {} : legTexts(legs)),
+})
+
+/** Whether more than one price decides the bet, or a deduction changes it. */
+export const isCombined = (options: Texts): boolean =>
+  ['legs', 'each_way', 'deductions'].some((name) => options[name] !== undefined)
+
+function readKept(
+  { market, selection, odds }: Record<'market' | 'selection' | 'odds', string>,
+  rest: Omit<PickRequest, 'kind' | 'key' | 'selection' | 'odds'>,
+): PickRequest {
+  const parsed = parseMarket({ market, selection })
+  const read = takenOdds({ odds })
+  if (parsed.kind !== 'market' || read.kind !== 'odds')
+    throw new Error('a kept pick has no market or no price')
+  return { ...rest, kind: 'pick', key: parsed.key, selection: parsed.selection, odds: read }
+}
+
+/** The pick as requested. Throws if the store holds a pick that was never kept. */
+export function pickOfStored({ opening, options: texts }: StoredPick): PickRequest | Parlay {
+  const { deductions, each_way: eachWay, field_size: fieldSize, legs, reference, ref } = texts
+  const options = {
+    method: (texts['method'] ?? 'power') as GradeOptions['method'],
+    basis: (texts['basis'] ?? 'auto') as GradeOptions['basis'],
+    reference,
+  }
+  const { placedAtSeconds } = opening
+  const pick = readKept(opening, {
+    placedAtSeconds,
+    ref,
+    fieldSize: fieldSize === undefined ? undefined : Number(fieldSize),
+    ...(eachWay === undefined ? {} : { eachWay: JSON.parse(eachWay) }),
+    ...(deductions === undefined ? {} : { deductions: JSON.parse(deductions) }),
+    options,
+  })
+  if (legs === undefined) return pick
+  const kept = JSON.parse(legs) as readonly (readonly [string, string, string])[]
+  return {
+    kind: 'parlay',
+    odds: pick.odds,
+    ref,
+    options,
+    legs: kept.map(([market, selection, odds]) =>
+      readKept({ market, selection, odds }, { placedAtSeconds, options }),
+    ),
+  }
+}

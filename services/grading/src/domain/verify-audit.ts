@@ -1,0 +1,124 @@
+/**
+ * Checks an audit by what it shows: its figures by adding its cards up again, and each card's closing price by the ledger's
+ * entry that it names. The page of an audit runs this module in the reader's browser.
+ */
+import type { AuditAnswer } from '../wire/audit.ts'
+import type { Card, GradedCard } from '../wire/cards.ts'
+import type { PublicEntry } from '../wire/ledger.ts'
+import type { EntryCheck } from './verify-entry.ts'
+
+/** A price on a card, and the entry that it was read from. */
+type ShownClose = {
+  readonly market: string
+  readonly selection: string
+  readonly book: string | undefined
+  readonly odds: number
+  readonly record: { readonly seq: number; readonly hash: string }
+}
+
+const isGraded = (card: Card): card is GradedCard => card.outcome === 'GRADED'
+
+/** A market within its event, and the same with another line. */
+const pathOf = (market: string): string => market.split('/').slice(2).join('/')
+
+function atLine(market: string, line: number): string {
+  const [type = '', period = '', rest = ''] = pathOf(market).split('/')
+  const participant = rest.includes('@') ? `@${rest.split('@')[1]}` : ''
+  return `x/x/${type}/${period}/${line}${participant}`
+}
+
+/** The recorded prices of a card: one, or those of its legs or halves. */
+function shownCloses({ close, pick }: GradedCard): readonly ShownClose[] {
+  const { legs, halves, record, source } = close
+  const { selection } = pick
+  if (legs !== undefined) return legs.map((leg) => ({ ...leg, book: undefined }))
+  const { book } = source
+  if (halves !== undefined)
+    return halves.map((half) => ({
+      market: atLine(pick.market, half.line),
+      selection,
+      book,
+      odds: half.odds,
+      record: half.record,
+    }))
+  return [{ market: pick.market, selection, book, odds: close.odds, record }]
+}
+
+/** Every entry that an audit's cards name, once each, with what they say of it. */
+export function closesOf({ picks }: Pick<AuditAnswer, 'picks'>) {
+  const bySeq = new Map<number, ShownClose[]>()
+  for (const close of picks.filter(isGraded).flatMap(shownCloses)) {
+    const known = bySeq.get(close.record.seq)
+    if (known === undefined) bySeq.set(close.record.seq, [close])
+    else known.push(close)
+  }
+  return [...bySeq].map(([seq, cards]) => ({ seq, cards }))
+}
+
+type EntryPrices = {
+  readonly market: string
+  readonly book: string
+  readonly odds?: Readonly<Record<string, string>>
+}
+
+/** Whether a card has the price that its entry records; `hidden` where that may not be public. */
+export function checkClose(close: ShownClose, { entry, hash }: PublicEntry): EntryCheck['outcome'] {
+  if (hash !== close.record.hash) return 'fails'
+  if (entry === undefined) return 'hidden'
+  const prices = (entry['prices'] ?? []) as readonly EntryPrices[]
+  const isRecorded = prices.some(
+    ({ book, market, odds }) =>
+      market === pathOf(close.market) &&
+      (close.book === undefined || book === close.book) &&
+      Number(odds?.[close.selection]) === close.odds,
+  )
+  return isRecorded ? 'holds' : 'fails'
+}
+
+/** Figures are sums of doubles: their order may move the last digits. */
+const NEAR = 1e-9
+
+const isNear = (one: number | null, other: number | null): boolean =>
+  one === null || other === null
+    ? one === other
+    : Math.abs(one - other) <= NEAR * Math.max(1, Math.abs(one))
+
+const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0)
+const mean = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : sum(values) / values.length
+
+/** The figures that the cards add up to, each with whether the audit says the same. */
+export function sumsOf(
+  audit: AuditAnswer,
+): readonly { readonly name: string; readonly holds: boolean }[] {
+  const { coverage, picks, raw_roi: roi, summary } = audit
+  const graded = picks.filter(isGraded)
+  const returns = picks.flatMap(({ scoreboard }) =>
+    scoreboard === undefined || scoreboard.status === 'pending' || scoreboard.status === 'void'
+      ? []
+      : [scoreboard.return_units],
+  )
+  const values = graded.map(({ clv }) => clv.fair ?? clv.price)
+  return [
+    {
+      name: 'The cards add up to the coverage',
+      holds: coverage.picks === picks.length && coverage.graded === graded.length,
+    },
+    {
+      name: 'The cards’ returns add up to the raw return',
+      holds: isNear(roi.profit, sum(returns)) && isNear(roi.pct, mean(returns)),
+    },
+    {
+      name: 'The cards’ values have that mean',
+      holds: isNear(summary.mean_clv, mean(values)),
+    },
+    {
+      name: 'Each card’s value follows from its price and its probability',
+      holds: graded.every(
+        ({ clv, close, taken }) =>
+          clv.fair === undefined ||
+          isNear(clv.fair, (taken.pays ?? taken.odds) * (close.fair_prob ?? Number.NaN) - 1),
+      ),
+    },
+  ]
+}

@@ -1,0 +1,27 @@
+/** How much free work one address may ask for in a minute. */
+import { BoundedMap, type Clock } from '@tallystick/service-kit'
+
+const MINUTE_MS = 60_000
+/** Addresses remembered; beyond, the oldest are forgotten. */
+const ADDRESSES_MAX = 10_000
+
+/** Counts what each address has asked for; gives the seconds to wait once it has spent its minute. */
+export function createAddressLimit(
+  clock: Clock,
+  mostPerMinute: number,
+): (address: string, cost: number) => number | undefined {
+  const addresses = new BoundedMap<string, { readonly sinceMs: number; spent: number }>(
+    ADDRESSES_MAX,
+  )
+  return (address, cost) => {
+    const now = clock.unixMs()
+    const known = addresses.get(address)
+    if (known === undefined || now - known.sinceMs >= MINUTE_MS) {
+      addresses.set(address, { sinceMs: now, spent: cost })
+      return undefined
+    }
+    known.spent += cost
+    if (known.spent <= mostPerMinute) return undefined
+    return Math.max(1, Math.ceil((known.sinceMs + MINUTE_MS - now) / 1_000))
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * A paid audit by its receipt: audited again with what the ledger knows now, free. It is as much work as the paid one, so it
+ * is limited by address, and done once for as long as the ledger stands.
+ */
+import { BoundedMap, type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
+import { z } from 'zod'
+import { answerText } from '../domain/card-text.ts'
+import type { Grader } from '../domain/grader.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
+import { errorAnswer } from '../errors.ts'
+import { inSteps, nextIteration } from '../tracker/steps.ts'
+import { auditAnswerSchema } from '../wire/audit.ts'
+import { createAddressLimit } from './address-limit.ts'
+import { describedError, notFoundRow, storeErrorRow } from './error-rows.ts'
+import { neverStored } from './read-body.ts'
+import { saleSteps } from './read-sale.ts'
+
+type AuditRouteDeps = {
+  readonly grader: Pick<Grader, 'audit' | 'auditText'>
+  readonly store: Pick<GradingStore, 'head'>
+  readonly clock: Clock
+}
+
+/** Reads of audits that one address has in a minute: people open a few links. */
+const READS_PER_MINUTE = 30
+/** Audits kept as text, up to a megabyte each. */
+const KEPT_MAX = 16
+
+export function addAuditRoutes(app: ServiceApp, { clock, grader, store }: AuditRouteDeps): void {
+  const waitOf = createAddressLimit(clock, READS_PER_MINUTE)
+  const kept = new BoundedMap<string, { readonly size: number; readonly text: string }>(KEPT_MAX)
+
+  /** The answer's text; undefined for an unknown receipt. */
+  async function readAudit(receipt: string): Promise<string | undefined> {
+    const { size } = await store.head()
+    const known = kept.get(receipt)
+    if (known?.size === size) return known.text
+    const asked = await grader.auditText(receipt)
+    if (asked === undefined) return undefined
+    const read = await inSteps(saleSteps('audit', JSON.parse(asked)), nextIteration)
+    if (read.kind !== 'asked' || read.request.kind !== 'audit') return undefined
+    const text = answerText({ ...(await grader.audit(read.request.audit)), receipt })
+    kept.set(receipt, { size, text })
+    return text
+  }
+
+  app.get(
+    '/api/audits/:receipt',
+    {
+      onRequest: neverStored,
+      // Anyone with the receipt can read the audit.
+      config: { hasSecretPath: true },
+      schema: {
+        tags: ['free'],
+        summary: 'A paid audit again, by its receipt, with what the ledger knows now. Free.',
+        params: z.object({ receipt: z.string().describe('From the paid audit.') }),
+        response: {
+          200: auditAnswerSchema,
+          ...notFoundRow,
+          ...storeErrorRow,
+          429: describedError('This address has asked too often; Retry-After says when to go on.'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const retryAfterSeconds = waitOf(request.ip, 1)
+      if (retryAfterSeconds !== undefined)
+        return sendError(reply, errorAnswer('too_many_requests', { retryAfterSeconds }))
+      const text = await readAudit(request.params.receipt)
+      return text === undefined
+        ? sendError(reply, errorAnswer('not_found'))
+        : reply
+            .serializer(String)
+            .type('application/json; charset=utf-8')
+            .send(text as never)
+    },
+  )
+}

@@ -1,0 +1,68 @@
+/** The records of a tracker's file, whatever separates their cells: slice by slice, since a whole file holds others up. */
+import { CsvError, parse } from 'csv-parse/sync'
+import { csvSlices } from '../ingest/csv-rows.ts'
+import type { Steps } from './steps.ts'
+
+/** Rows read of one file; an audit takes no more picks. */
+export const TRACKER_ROWS_MAX = 1_000
+
+/** Lines above the header that some sheets have: a title, totals. */
+export const HEADER_LINES_MAX = 10
+
+/** One record, and the line of the file that it ends on. */
+type TrackerRecord = {
+  readonly record: readonly string[]
+  readonly info: { readonly lines: number }
+}
+
+/** The separator that occurs most in the first lines. */
+export function separatorOf(text: string): string {
+  const head = text.split('\n', HEADER_LINES_MAX).join('\n')
+  const [best] = [',', ';', '\t', '|'].toSorted(
+    (one, other) => head.split(other).length - head.split(one).length,
+  )
+  return best ?? ','
+}
+
+/** Bytes read between two other requests: a few milliseconds. */
+const SLICE_BYTES = 16_384
+
+const CSV = {
+  info: true,
+  relax_column_count: true,
+  relax_quotes: true,
+  skip_empty_lines: true,
+  trim: true,
+} as const
+
+const linesIn = (slice: Buffer): number =>
+  slice.reduce((sum, byte) => sum + (byte === 0x0a ? 1 : 0), 0)
+
+/** The file's records, slice by slice; what is wrong with its quotes otherwise. */
+export function* recordsOf(
+  text: string,
+  separator: string,
+): Steps<readonly TrackerRecord[] | string> {
+  const most = TRACKER_ROWS_MAX + HEADER_LINES_MAX + 1
+  const records: TrackerRecord[] = []
+  let before = 0
+  for (const slice of csvSlices(Buffer.from(text), SLICE_BYTES)) {
+    try {
+      const read = parse(slice, {
+        ...CSV,
+        bom: before === 0,
+        delimiter: separator,
+        to: most - records.length,
+      }) as unknown as readonly TrackerRecord[]
+      for (const { record, info } of read)
+        records.push({ record, info: { lines: before + info.lines } })
+    } catch (error) {
+      if (error instanceof CsvError) return `a quote that ends on its line: ${error.message}`
+      throw error
+    }
+    if (records.length >= most) break
+    before += linesIn(slice)
+    yield
+  }
+  return records
+}
