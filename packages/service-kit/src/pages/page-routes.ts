@@ -15,6 +15,8 @@ export type PageFile = {
   readonly body: string
   /** Strong validator of the body, including quotes. */
   readonly etag: string
+  /** Whether its path carries a secret, which no log may name. */
+  readonly hasSecretPath?: boolean
 }
 
 /** Content types of the files that make up pages. */
@@ -57,6 +59,7 @@ export function pagePolicy(...more: readonly string[]): string {
 
 const PLAIN_POLICY = pagePolicy()
 const SCHEMA = { exposeHeadRoute: true, schema: { hide: true } }
+const SECRET = { ...SCHEMA, config: { hasSecretPath: true } }
 
 function sendFile(
   request: FastifyRequest,
@@ -82,7 +85,9 @@ export function addPageRoutes(
 ): void {
   for (const file of files)
     for (const url of file.paths)
-      app.get(url, SCHEMA, (request, reply) => sendFile(request, reply, { file, policy }))
+      app.get(url, file.hasSecretPath === true ? SECRET : SCHEMA, (request, reply) =>
+        sendFile(request, reply, { file, policy }),
+      )
 }
 
 /** Serves a page with live figures, never cached. */

@@ -30,14 +30,23 @@ export const grouped = (count: number): string => new Intl.NumberFormat('en-GB')
 export const counted = (count: number, one: string): string =>
   `${grouped(count)} ${count === 1 ? one : `${one}s`}`
 
+/** A day alone has no time. */
+const isDay = (iso: string): boolean => iso.length === '2026-05-26'.length
+
 /** A time in UTC, `26 May 2026, 15:00 UTC`; the day alone if no more is known. */
-export function timeText(iso: string, precision: 'second' | 'day' = 'second'): string {
+export function timeText(
+  iso: string,
+  precision: 'second' | 'day' = isDay(iso) ? 'day' : 'second',
+): string {
   const day = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const
   const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
   const options = precision === 'day' ? day : { ...day, ...clock }
   const text = new Intl.DateTimeFormat('en-GB', options).format(new Date(iso))
   return precision === 'day' ? text : `${text} UTC`
 }
+
+/** A sentence of the service with the minus sign of these pages; a score such as 2-1 keeps its dash. */
+export const withMinus = (text: string): string => text.replaceAll(/(^|[\s(])-(?=\d)/g, '$1−')
 
 /** Base units of a dollar token as dollars: `$0.01`. */
 export function dollarText(amount: bigint, decimals: number): string {

@@ -34,6 +34,8 @@ describe('what is served', () => {
     const others = [...bodies.keys()].filter((path) => path.startsWith('/pages/@'))
     expect(others.filter((path) => !path.startsWith('/pages/@noble/')).toSorted()).toEqual([
       '/pages/@tallystick/grading/src/domain/markets.js',
+      '/pages/@tallystick/grading/src/domain/verify-audit.js',
+      '/pages/@tallystick/grading/src/domain/verify-entry.js',
       '/pages/@tallystick/grading/src/pages/figures.js',
       '/pages/@tallystick/odds/src/grade-price.js',
       '/pages/@tallystick/service-kit/src/pages/browser/page-parts.js',
@@ -50,7 +52,7 @@ describe('what is served', () => {
   })
 
   it('fills every placeholder of a page, and escapes the values', () => {
-    expect(pages).toHaveLength(4)
+    expect(pages).toHaveLength(6)
     expect(pages.filter(({ body }) => body.includes('{{'))).toEqual([])
     const odd = readPageFiles({ ...options, baseUrl: 'https://a.test/"><b>$&' })
     const home = odd.find(({ paths }) => paths.includes('/'))

@@ -10,6 +10,7 @@ import {
   type Page,
   type PageFile,
 } from '@tallystick/service-kit/pages'
+import { exampleCard } from './example-card.ts'
 import { dollarText } from './figures.ts'
 import { firstRequestCode } from './first-request.ts'
 import { methodPage } from './method-page.ts'
@@ -42,6 +43,7 @@ const FRAME: Pick<Page, 'brand' | 'isWide' | 'nav' | 'notice'> = {
     { href: '/', label: 'Overview' },
     { href: '/calibration', label: 'Calibration' },
     { href: '/try', label: 'Try it' },
+    { href: '/ledger', label: 'Ledger' },
     { href: '/method', label: 'Method' },
   ],
   notice:
@@ -83,6 +85,7 @@ function tryFacts({ payment }: PagesOptions): Readonly<Record<string, string>> {
 /** Reads everything; `{{…}}` in a page becomes the value of that name. */
 export function readPageFiles(options: PagesOptions): readonly PageFile[] {
   const values = placeValues(options)
+  const example = { 'example-card': JSON.stringify(exampleCard()) }
   const body = (name: string): Html =>
     filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), values)
   return [
@@ -94,6 +97,7 @@ export function readPageFiles(options: PagesOptions): readonly PageFile[] {
       lead: `A bet can win at a bad price and lose at a good one. This service grades the price: what you took, against the last price before the start with the bookmaker’s margin taken out. A grade costs ${values.gradePrice}, an audit of a whole record ${values.auditPrice}; the evidence that grades mean something is public and free.`,
       body: body('home.html'),
       script: '/pages/home.js',
+      facts: example,
     }),
     framedPage(['/calibration'], {
       ...FRAME,
@@ -112,12 +116,33 @@ export function readPageFiles(options: PagesOptions): readonly PageFile[] {
       lead: 'Look up a market, enter the price you took, and see both results on one card: the scoreboard’s and the closing line’s.',
       body: body('try.html'),
       script: '/pages/try.js',
-      facts: tryFacts(options),
+      facts: { ...tryFacts(options), ...example },
     }),
+    framedPage(['/ledger'], {
+      ...FRAME,
+      title: 'Ledger – Tallystick grading',
+      description: 'Every close, result and committed pick, checked in your browser.',
+      heading: 'What every grade rests on',
+      lead: 'Closes, results and committed picks are entries of a ledger that only grows. Open one, and check in your own browser that it is part of what the checkpoint signs.',
+      body: body('ledger.html'),
+      script: '/pages/ledger.js',
+    }),
+    {
+      ...framedPage(['/audit/:receipt'], {
+        ...FRAME,
+        title: 'Audit – Tallystick grading',
+        description: 'A record against the closing line: every card, and the evidence for it.',
+        heading: 'A record, audited',
+        lead: 'Raw return beside the Sharp Score, with every card they are made of. Whoever has this address can read it and check it.',
+        body: body('audit.html'),
+        script: '/pages/audit.js',
+      }),
+      hasSecretPath: true,
+    },
     framedPage(['/method'], { ...FRAME, ...methodPage() }),
     ...browserModules({
       root: new URL('browser/', import.meta.url),
-      entries: ['home.ts', 'calibration.ts', 'try.ts'],
+      entries: ['home.ts', 'calibration.ts', 'try.ts', 'ledger.ts', 'audit.ts'],
     }),
   ]
 }

@@ -24,7 +24,7 @@ const grouped = (count: number): string => new Intl.NumberFormat('en-GB').format
 
 const isOnPage = (link: string): boolean => new URL(link).hash !== ''
 
-const PATHS = ['/', '/calibration', '/try', '/method'] as const
+const PATHS = ['/', '/calibration', '/try', '/ledger', '/method'] as const
 
 describe.skipIf(cannotRunReason !== undefined)(
   `pages in a browser ${cannotRunReason ?? ''}`,
@@ -153,6 +153,91 @@ describe.skipIf(cannotRunReason !== undefined)(
       })
     })
 
+    describe('the overview and the forms', () => {
+      it.each(['/', '/try'])('%s begins with an example card, marked as made up', async (path) => {
+        const page = await site.visit(path)
+        await page.waitForSelector('[data-outcome="GRADED"]', WAIT)
+        expect(await text(page, '[data-outcome="GRADED"] .sides')).toContain('Won')
+        expect(await text(page, 'main')).toMatch(/made[- ]up/)
+        expect(await page.locator('[data-outcome="GRADED"] a').count()).toBe(0)
+      })
+    })
+
+    describe('the ledger', () => {
+      it('G7: an entry is read in words, turned to by its address, and checked in the browser by the code that is shown', async () => {
+        const page = await site.visit('/ledger')
+        await page.waitForSelector('#rows tr', WAIT)
+        expect(await page.locator('#rows tr').count()).toBe(20)
+        await page.click('#rows tr:nth-child(3) a')
+        await page.waitForSelector('#entry article', WAIT)
+        await page.click('#check')
+        await page.waitForSelector('#checks li', WAIT)
+        const outcomes = await page.evaluate<string[]>(
+          '[...document.querySelectorAll("#checks li")].map((item) => item.dataset.outcome)',
+        )
+        expect(outcomes).toEqual(['holds', 'holds', 'holds', 'holds'])
+        await page.click('#code-details summary')
+        await expect.poll(() => text(page, '#code'), WAIT).toContain('function checkEntry')
+        const served = await fetch(
+          `${site.service().baseUrl}/pages/@tallystick/grading/src/domain/verify-entry.js`,
+        )
+        expect(await text(page, '#code')).toBe(await served.text())
+      })
+
+      it('an attack: an answer with another price fails its check, and says where', async () => {
+        const page = await site.visit('/ledger?entry=0')
+        await page.waitForSelector('#entry article', WAIT)
+        await page.route('**/api/ledger/0', async (route) => {
+          const answer = await route.fetch()
+          await route.fulfill({
+            response: answer,
+            json: { ...(await answer.json()), hash: '0'.repeat(64) },
+          })
+        })
+        await page.click('#check')
+        await page.waitForSelector('#checks [data-outcome="fails"]', WAIT)
+        expect(await text(page, '#checks')).toContain('Its proof leads from the leaf to the root')
+      })
+
+      it('pages turn, and a number that is none is asked about', async () => {
+        const page = await site.visit('/ledger')
+        await page.waitForSelector('#rows tr', WAIT)
+        const newest = await text(page, '#rows tr:first-child td')
+        await page.click('#pages a')
+        await page.waitForSelector('#rows tr', WAIT)
+        expect(await text(page, '#rows tr:first-child td')).not.toBe(newest)
+        await page.fill('#number', 'x')
+        await page.click('#go button')
+        expect(await text(page, '#number-problem')).toContain('number of an entry')
+      })
+    })
+
+    describe('an audit’s own page', () => {
+      it('G5: is shared by its link, shows the cards, and checks them in the browser', async () => {
+        const payer = await site.visitWithKey('agent-2')
+        await payer.check('input[value="audit"]')
+        await payer.fill('#picks', `${MARKET}, home, 1.95\n${MARKET}, draw, 3.60`)
+        await payFor(payer, 'AUDIT')
+        const link = await payer.getAttribute('#outcome a[href^="/audit/"]', 'href')
+        const page = await site.visit(link ?? '')
+        await page.waitForSelector('#audit [data-outcome="AUDIT"]', WAIT)
+        expect(await page.locator('#audit tbody tr').count()).toBe(2)
+        await page.click('#check')
+        await expect.poll(() => text(page, '#progress'), WAIT).toContain('Everything')
+        expect(await page.locator('#checks [data-outcome="fails"]').count()).toBe(0)
+        expect(await axeFindings(page)).toEqual([])
+        await page.setViewportSize({ width: 390, height: 800 })
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+        expect(width).toBeLessThanOrEqual(390)
+      })
+
+      it('an address without an audit says so', async () => {
+        const page = await site.visit('/audit/none')
+        await expect.poll(() => text(page, '#state'), WAIT).toContain('There is no audit')
+        site.forgive()
+      })
+    })
+
     describe('the method', () => {
       it('works the case: won, price worse than the close, a poor grade', async () => {
         const page = await site.visit('/method')
@@ -224,10 +309,11 @@ describe.skipIf(cannotRunReason !== undefined)(
       it.each(['light', 'dark'] as const)(
         'axe finds nothing on any page, %s',
         async (colorScheme) => {
-          for (const path of ['/', '/calibration', '/method']) {
+          for (const path of ['/', '/calibration', '/method', '/ledger', '/ledger?entry=0']) {
             const page = await site.visit(path, { colorScheme, reducedMotion: 'reduce' })
             if (path === '/calibration') await page.waitForSelector('#plot .mark', WAIT)
             if (path === '/') await page.waitForSelector('#synthetic:visible', WAIT)
+            if (path.startsWith('/ledger')) await page.waitForSelector('#rows tr', WAIT)
             expect(await axeFindings(page), path).toEqual([])
           }
           const page = await site.visitWithKey('agent-2', { colorScheme, reducedMotion: 'reduce' })

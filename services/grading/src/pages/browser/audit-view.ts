@@ -5,7 +5,7 @@ import type { Card, Scoreboard, UngradedCode } from '../../wire/cards.ts'
 import { counted, number, percent, percentInterval, signed, signedPercent } from '../figures.ts'
 import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
 import { RESULT_TONES, RESULT_WORDS, UNGRADED_WORDS } from './card-words.ts'
-import { marketWords, selectionWords } from './market-words.ts'
+import { eventWords, marketWords, selectionWords } from './market-words.ts'
 
 /** Rows shown at first; a button loads the rest, so that a phone does not get a thousand at once. */
 const ROWS_FIRST = 50
@@ -156,18 +156,22 @@ function gradeCells(card: Card): readonly [grade: HTMLElement, value: string, pr
 function cardRow(card: Card, index: number): HTMLElement {
   const { event, market, ref, selection } = card.pick
   const status = card.scoreboard?.status ?? 'pending'
-  const title = event === undefined ? market : `${event.home} v ${event.away}`
+  const title = event === undefined ? eventWords(market) : `${event.home} v ${event.away}`
   const what = `${marketWords(market)}: ${selectionWords(selection, event)}${ref === undefined ? '' : ` · ${ref}`}`
   const [grade, value, prices] = gradeCells(card)
   return element(
     'tr',
     {},
-    element('td', { class: 'number' }, String(index + 1)),
-    element('td', {}, grade),
+    element('td', { class: 'number', 'data-label': 'Pick' }, String(index + 1)),
+    element('td', { 'data-label': 'Grade' }, grade),
     element('th', { scope: 'row' }, title, element('small', {}, what)),
-    element('td', {}, element('span', { class: RESULT_TONES[status] }, RESULT_WORDS[status])),
-    element('td', { class: 'number' }, value),
-    element('td', { class: 'number' }, prices),
+    element(
+      'td',
+      { 'data-label': 'Result' },
+      element('span', { class: RESULT_TONES[status] }, RESULT_WORDS[status]),
+    ),
+    element('td', { class: 'number', 'data-label': 'Value' }, value),
+    element('td', { class: 'number', 'data-label': 'Taken → close' }, prices),
   )
 }
 
@@ -186,7 +190,7 @@ function cardTable(cards: readonly Card[]): readonly HTMLElement[] {
   const table = element(
     'div',
     { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The cards' },
-    element('table', {}, element('thead', {}, element('tr', {}, ...head)), body),
+    element('table', { class: 'rows' }, element('thead', {}, element('tr', {}, ...head)), body),
   )
   if (cards.length <= ROWS_FIRST) return [table]
   const more = element('button', { type: 'button' }, `Show all ${cards.length}`)
@@ -216,5 +220,13 @@ export function auditView(
     element('h3', {}, 'The cards'),
     ...cardTable(audit.picks),
     ...(transaction === undefined ? [] : [hint('Paid in ', mono(transaction))]),
+    ...(transaction === undefined || audit.receipt === undefined
+      ? []
+      : [
+          hint(
+            element('a', { href: `/audit/${audit.receipt}` }, 'A page of its own'),
+            ', to check and to share: whoever has its address can read it.',
+          ),
+        ]),
   )
 }

@@ -1,5 +1,6 @@
 /** The parts of cards and audits: named facts, two results side by side, notes, letters. */
 import { element } from '@tallystick/service-kit/browser'
+import { withMinus } from '../figures.ts'
 
 /** Named facts; those without a value are left out. */
 export function facts(
@@ -39,7 +40,8 @@ export function sides(label: string, ...both: readonly [HTMLElement, HTMLElement
 export const letter = (band: string, size: '' | 'small' = ''): HTMLElement =>
   element('span', { class: `letter ${size}`.trim(), 'data-band': band }, band)
 
-export const said = (words: string): HTMLElement => element('p', { class: 'said' }, words)
+export const said = (words: string): HTMLElement =>
+  element('p', { class: 'verdict-words' }, withMinus(words))
 export const hint = (...words: readonly (Node | string)[]): HTMLElement =>
   element('p', { class: 'hint' }, ...words)
 export const mono = (text: string): HTMLElement => element('span', { class: 'mono' }, text)

@@ -3,6 +3,7 @@ import { element } from '@tallystick/service-kit/browser'
 import type { Card, CardCalibration, GradedCard, UngradedCard } from '../../wire/cards.ts'
 import {
   counted,
+  grouped,
   number,
   percent,
   percentInterval,
@@ -19,13 +20,15 @@ import {
   RESULT_WORDS,
   UNGRADED_WORDS,
 } from './card-words.ts'
-import { marketWords, selectionWords } from './market-words.ts'
+import { eventWords, marketWords, selectionWords } from './market-words.ts'
 
 type CardOptions = {
   /** Of the payment. */
   readonly transaction?: string | undefined
   /** Receives the market key that the reader chose from an ungraded card. */
   readonly onNearest?: ((key: string) => void) | undefined
+  /** Made up: it has no entry, receipt or record to show. */
+  readonly isExample?: boolean
 }
 
 function scoreboardSide(scoreboard: Card['scoreboard']): HTMLElement {
@@ -47,7 +50,7 @@ function gradeSide(card: GradedCard): HTMLElement {
 }
 
 function pickHeading({ market, selection, event, ref }: Card['pick']): HTMLElement {
-  const teams = event === undefined ? market : `${event.home} v ${event.away}`
+  const teams = event === undefined ? eventWords(market) : `${event.home} v ${event.away}`
   return element(
     'header',
     { class: 'pick' },
@@ -68,10 +71,16 @@ function closeWords(close: GradedCard['close']): string {
   return `${source.book} by ${source.feed}, ${when}${before}`
 }
 
-/** The price as written, and as decimal odds if those differ. */
-function takenWords({ odds, text }: GradedCard['taken']): string {
+/** The price as written, as decimal odds if those differ, and what is left of it after deductions. */
+function takenWords({ each_way: eachWay, odds, pays, text }: GradedCard['taken']): string {
   const decimal = number(odds, Number(odds.toFixed(2)) === odds ? 2 : 3)
-  return Number(text) === odds ? decimal : `${text} (${decimal})`
+  const price = Number(text) === odds ? decimal : `${text} (${decimal})`
+  const reduced = pays === undefined ? '' : `, which pays ${number(pays, 3)} after deductions`
+  const terms =
+    eachWay === undefined
+      ? ''
+      : `, each way: ${number(eachWay.fraction)} of the odds for ${counted(eachWay.places, 'place')}`
+  return `${price}${reduced}${terms}`
 }
 
 function beatWords({ beat_close: isBeaten, price }: GradedCard['clv']): string {
@@ -79,10 +88,10 @@ function beatWords({ beat_close: isBeaten, price }: GradedCard['clv']): string {
   return price === 0 ? 'the close itself' : 'worse than the close'
 }
 
-function priceFacts(card: GradedCard): HTMLElement {
+function priceFacts(card: GradedCard, { isExample }: CardOptions): HTMLElement {
   const { clv, close, taken, method_spread: spread, grade_margin: margin } = card
   const { booksum, fair_odds: fair, method = 'power', record } = close
-  const entry = { href: `/api/ledger/${record.seq}` }
+  const entry = { href: `/ledger?entry=${record.seq}` }
   return facts([
     ['You took', takenWords(taken)],
     [
@@ -104,8 +113,11 @@ function priceFacts(card: GradedCard): HTMLElement {
         ? undefined
         : `up to ${number(spread * 100, 2)} points apart; the next band is ${number(margin * 100, 2)} points off`,
     ],
-    ['Close from', closeWords(close)],
-    ['Recorded as', element('a', entry, `ledger entry ${record.seq}`)],
+    ['Close from', close.legs === undefined ? closeWords(close) : undefined],
+    [
+      'Recorded as',
+      isExample === true ? undefined : element('a', entry, `ledger entry ${grouped(record.seq)}`),
+    ],
   ])
 }
 
@@ -129,7 +141,7 @@ function bandRecord(record: CardCalibration): HTMLElement {
 
 function countedWords({ counted: state }: Card): string {
   return state.population === 'committed'
-    ? `Committed as ledger entry ${state.seq}, before the start: it counts in the truth table.`
+    ? `Committed as ledger entry ${grouped(state.seq)}, before the start: it counts in the truth table.`
     : NOT_COUNTED_WORDS[state.why]
 }
 
@@ -164,10 +176,27 @@ function gradedView(card: GradedCard, options: CardOptions): HTMLElement {
     bandScale(gradedValue(card), card.grade),
     said(card.summary),
     ...flagNotes(card.flags),
-    priceFacts(card),
-    bandRecord(card.calibration),
-    cardFoot(card, options),
+    ...legList(card),
+    priceFacts(card, options),
+    ...(options.isExample === true ? [] : [bandRecord(card.calibration), cardFoot(card, options)]),
   )
+}
+
+/** The parts of a parlay or of an each-way bet: what was taken, and what each closed at. */
+function legList({ close }: GradedCard): readonly HTMLElement[] {
+  const { legs, rule } = close
+  if (legs === undefined) return []
+  const items = legs.map(({ event, market, odds, record, scoreboard, selection, taken }) =>
+    element(
+      'li',
+      {},
+      `${event === undefined ? '' : `${event.home} v ${event.away}, `}${marketWords(market)}: ${selectionWords(selection, event)}, ${number(taken)} against `,
+      element('a', { href: `/ledger?entry=${record.seq}` }, number(odds)),
+      `. ${RESULT_WORDS[scoreboard.status]}.`,
+    ),
+  )
+  const title = rule === 'win_and_place' ? 'Half to win, half to be placed' : 'Its legs, multiplied'
+  return [element('h3', {}, title), element('ul', { class: 'plain-list' }, ...items)]
 }
 
 /** What the ledger does have, offered in place of what it lacks. */

@@ -1,7 +1,8 @@
 /** The overview: live figures from the public API, refreshed while the page is visible. */
-import { offerCopies, pageElement, put } from '@tallystick/service-kit/browser'
+import { offerCopies, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
 import type { CalibrationRow } from '../../wire/calibration.ts'
 import { counted, grouped, number, percentInterval, signedPercent } from '../figures.ts'
+import { cardView } from './card-view.ts'
 import { readCalibration, readCheckpoint } from './page-api.ts'
 
 const REFRESH_MS = 10_000
@@ -52,5 +53,6 @@ async function refresh(): Promise<void> {
   setTimeout(() => void refresh(), REFRESH_MS)
 }
 
+pageElement('example').append(cardView(JSON.parse(pageFact('example-card')), { isExample: true }))
 offerCopies()
 void refresh()

@@ -1,9 +1,10 @@
 /** The free look at a record before its audit: what became of each bet, what is left out and why. */
 import { element, pageElement } from '@tallystick/service-kit/browser'
 import type { PreviewAnswer, PreviewRow } from '../../wire/coverage.ts'
-import { counted } from '../figures.ts'
+import { counted, grouped } from '../figures.ts'
 import { marketWords, selectionWords } from './market-words.ts'
 import { post } from './page-api.ts'
+import { byCause, whyWords } from './preview-causes.ts'
 import { readPicks } from './read-picks.ts'
 import type { Issue } from './show-issues.ts'
 
@@ -80,34 +81,6 @@ function betWords(row: PreviewRow): string {
   return `${event.home} v ${event.away}, ${event.starts_at.slice(0, 10)}: ${marketWords(market)}, ${selectionWords(selection, event)}`
 }
 
-/** Where in the row the fault is: `body.csv.line_7.odds` is the odds. */
-const memberOf = (field: string): string =>
-  field.replace(/^body\.(?:csv\.line_\d+|picks\[\d+\])\.?/, '')
-
-/** A fault that names another row names it by its line. */
-const expectedWords = (expected: string, lines: readonly number[]): string =>
-  expected
-    .replace(/body\.csv\.line_(\d+)/g, 'line $1')
-    .replace(/body\.picks\[(\d+)\]/g, (_whole, index) => {
-      const line = lines[Number(index)]
-      return line === undefined ? `pick ${Number(index) + 1}` : `line ${line}`
-    })
-
-function whyWords(row: PreviewRow, lines: readonly number[]): string {
-  if (row.status === 'not_looked_at')
-    return 'Not looked at yet: the free look takes a part at a time.'
-  if (row.reason !== undefined) {
-    const { message, nearest = [] } = row.reason
-    return nearest.length === 0 ? message : `${message} The ledger has: ${nearest.join(', ')}.`
-  }
-  return (row.issues ?? [])
-    .map(({ field, expected }) => {
-      const member = memberOf(field)
-      return `${member === '' ? 'Expected' : `${member}: expected`} ${expectedWords(expected, lines)}.`
-    })
-    .join(' ')
-}
-
 const TONES: Readonly<Record<PreviewRow['status'], readonly [tone: string, words: string]>> = {
   gradable: ['good', 'graded'],
   ungraded: ['warn', 'UNGRADED'],
@@ -138,16 +111,27 @@ function rowList(rows: readonly PreviewRow[], lines: readonly number[]): HTMLEle
   return element('ul', { class: 'found whole' }, ...items)
 }
 
-/** One line a cause: a file with one wrong column has one cause and a thousand rows. */
-function causes(rows: readonly PreviewRow[]): string {
-  const counts = new Map<string, number>()
-  for (const { reason, issues, status } of rows) {
-    const cause =
-      reason?.code.replaceAll('_', ' ') ?? (memberOf(issues?.[0]?.field ?? '') || status)
-    counts.set(cause, (counts.get(cause) ?? 0) + 1)
-  }
-  return [...counts].map(([cause, count]) => `${count} × ${cause}`).join(', ')
+/** A cause with its rows, which are open where there is little to read. */
+function causeItem(
+  [cause, rows]: ReturnType<typeof byCause>[number],
+  lines: readonly number[],
+): HTMLElement {
+  const [tone] = TONES[rows[0]?.status ?? 'unreadable']
+  return element(
+    'details',
+    { class: 'cause', ...(rows.length <= CAUSE_OPEN_MAX ? { open: '' } : {}) },
+    element(
+      'summary',
+      {},
+      element('span', { class: `badge ${tone}` }, grouped(rows.length)),
+      ` ${cause}`,
+    ),
+    rowList(rows, lines),
+  )
 }
+
+/** Up to so many rows of a cause are shown without a click. */
+const CAUSE_OPEN_MAX = 3
 
 /** The preview for people; nothing of it is a price or a grade. */
 export function previewView(preview: PreviewAnswer, lines: readonly number[]): HTMLElement[] {
@@ -160,10 +144,10 @@ export function previewView(preview: PreviewAnswer, lines: readonly number[]): H
       'p',
       { class: `note ${tone}` },
       element('strong', {}, summary),
-      others.length === 0 ? '' : ` The others: ${causes(others)}.`,
+      others.length === 0 ? '' : ` ${counted(others.length, 'other')}, by cause:`,
     ),
   ]
-  if (others.length > 0) parts.push(rowList(others, lines))
+  for (const group of byCause(others, lines)) parts.push(causeItem(group, lines))
   if (preview.ungraded > 0)
     parts.push(
       element(

@@ -1,6 +1,7 @@
 /** The forms page: look up, check, pay, and read the card. */
-import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { element, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
 import { counted } from '../figures.ts'
+import { cardView } from './card-view.ts'
 import { type Candidate, coverKey, findMarkets } from './find-market.ts'
 import { selectionsOf, selectionWords } from './market-words.ts'
 import { readCalibration, readCoverage } from './page-api.ts'
@@ -264,6 +265,7 @@ onSubmit(
 )
 onSubmit('grade', sendGrade)
 onSubmit('audit', () => void sendAudit())
+pageElement('outcome').append(cardView(JSON.parse(pageFact('example-card')), { isExample: true }))
 showChoice()
 watchPayer(nameButtons)
 void markSynthetic()

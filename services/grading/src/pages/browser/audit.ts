@@ -1,0 +1,94 @@
+/** An audit by its receipt: the figures with every card, checked here entry by entry, and a link to share. */
+import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { checkClose, closesOf, sumsOf } from '../../domain/verify-audit.ts'
+import type { EntryCheck } from '../../domain/verify-entry.ts'
+import type { AuditAnswer } from '../../wire/audit.ts'
+import { counted, grouped } from '../figures.ts'
+import { auditView } from './audit-view.ts'
+import { CHECK_WORDS, checkedEntry, checkItem, showCode } from './checks.ts'
+
+/** Entries read at once: a thousand cards have some hundreds of closes. */
+const AT_ONCE = 4
+
+const receipt = location.pathname.split('/').at(-1) ?? ''
+const path = `/api/audits/${encodeURIComponent(receipt)}`
+
+type Tally = Map<string, { holds: number; fails: number; hidden: number }>
+
+function count(tally: Tally, words: string, outcome: EntryCheck['outcome']): void {
+  const counts = tally.get(words) ?? { holds: 0, fails: 0, hidden: 0 }
+  counts[outcome] += 1
+  tally.set(words, counts)
+}
+
+function showTally(tally: Tally): void {
+  const items = [...tally].flatMap(([words, counts]) =>
+    (['fails', 'holds', 'hidden'] as const).flatMap((outcome) =>
+      counts[outcome] === 0 ? [] : [checkItem(`${words}: ${grouped(counts[outcome])}`, outcome)],
+    ),
+  )
+  pageElement('checks').replaceChildren(...items)
+}
+
+async function check(audit: AuditAnswer): Promise<void> {
+  const button = pageElement('check', HTMLButtonElement)
+  button.disabled = true
+  const tally: Tally = new Map()
+  for (const { holds, name } of sumsOf(audit)) count(tally, name, holds ? 'holds' : 'fails')
+  const closes = closesOf(audit)
+  let done = 0
+  const work = async (): Promise<void> => {
+    for (let next = closes.shift(); next !== undefined; next = closes.shift()) {
+      const { seq } = next
+      try {
+        const { entry, checks } = await checkedEntry(seq)
+        for (const { name, outcome } of checks) count(tally, CHECK_WORDS[name], outcome)
+        for (const close of next.cards)
+          count(tally, 'The card has the price of its entry', checkClose(close, entry))
+      } catch {
+        count(tally, `Entry ${grouped(seq)} was not answered`, 'fails')
+      }
+      done += 1
+      put('progress', `${counted(done, 'close')} checked…`)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  showTally(tally)
+  const isWhole = [...tally.values()].every(({ fails }) => fails === 0)
+  put(
+    'progress',
+    isWhole
+      ? `Everything that can be checked holds: ${counted(done, 'close')}.`
+      : 'Something does not hold: see the lines marked so.',
+  )
+  button.disabled = false
+}
+
+async function show(): Promise<void> {
+  const answer = await fetch(path, { cache: 'no-store' })
+  if (answer.status === 404) return put('state', 'There is no audit under this address.')
+  if (!answer.ok) throw new Error(`the audit answered ${answer.status}`)
+  const audit = (await answer.json()) as AuditAnswer
+  put('state', 'As the ledger knows it now: results that come in later change the figures.')
+  pageElement('audit').replaceChildren(auditView(audit))
+  pageElement('audit-section').hidden = false
+  pageElement('check-section').hidden = false
+  pageElement('raw').setAttribute('href', path)
+  pageElement('check').addEventListener('click', () => void check(audit))
+}
+
+pageElement('share').addEventListener('click', () => {
+  navigator.clipboard?.writeText(location.href).then(
+    () => put('progress', 'The link is copied. Whoever has it can read this audit.'),
+    () => put('progress', 'This browser does not let pages copy: take the address above.'),
+  )
+})
+const details = document.querySelector('#check-section details')
+details?.addEventListener('toggle', () => {
+  if (pageElement('code').textContent === '') void showCode('verify-entry.js', 'verify-audit.js')
+})
+show().catch(() => {
+  const state = pageElement('state')
+  state.className = 'note warn'
+  state.replaceChildren(element('span', {}, 'The audit cannot be read right now.'))
+})

@@ -1,0 +1,65 @@
+/** Checks of the ledger, run here and shown: entries against the signed checkpoint, by code that the page shows as well. */
+import { element, pageElement } from '@tallystick/service-kit/browser'
+import { checkEntry, type EntryCheck } from '../../domain/verify-entry.ts'
+import type { PublicEntry } from '../../wire/ledger.ts'
+
+/** Where this page's modules are served from, of the code that checks. */
+const CODE = '/pages/@tallystick/grading/src/domain/'
+/** The ledger may grow between two reads: so often the pair is read again. */
+const TRIES_MAX = 5
+
+export const CHECK_WORDS: Readonly<Record<EntryCheck['name'], string>> = {
+  text: 'Its text hashes to its leaf',
+  opening: 'The opened pick is the one that was committed to',
+  proof: 'Its proof leads from the leaf to the root',
+  root: 'The checkpoint has that root and size',
+  signature: 'The ledger’s key signed the checkpoint',
+}
+
+const OUTCOMES: Readonly<Record<EntryCheck['outcome'], readonly [tone: string, words: string]>> = {
+  holds: ['good', 'holds'],
+  fails: ['bad', 'fails'],
+  hidden: ['warn', 'not public'],
+}
+
+/** One line of a list of checks. */
+export function checkItem(words: string, outcome: EntryCheck['outcome']): HTMLElement {
+  const [tone, name] = OUTCOMES[outcome]
+  return element(
+    'li',
+    { 'data-outcome': outcome },
+    element('span', { class: `badge ${tone}` }, name),
+    ` ${words}`,
+  )
+}
+
+/** An answer of the ledger. Throws if the service does not give one. */
+async function answerOf(path: string): Promise<Response> {
+  const answer = await fetch(path, { cache: 'no-store' })
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`)
+  return answer
+}
+
+async function readHead() {
+  const answer = await answerOf('/api/ledger/checkpoint')
+  return { note: await answer.text(), verifierKey: answer.headers.get('x-verifier-key') ?? '' }
+}
+
+/** An entry and a checkpoint of the same size, and what they say. Throws if the service does not answer. */
+export async function checkedEntry(
+  seq: number,
+): Promise<{ readonly entry: PublicEntry; readonly checks: readonly EntryCheck[] }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const head = await readHead()
+    const entry = (await (await answerOf(`/api/ledger/${seq}`)).json()) as PublicEntry
+    const checks = checkEntry(entry, head)
+    const isOtherSize = Number(head.note.split('\n')[1]) !== entry.inclusion.size
+    if (!isOtherSize || attempt === TRIES_MAX) return { entry, checks }
+  }
+}
+
+/** Shows modules as they were loaded. */
+export async function showCode(...names: readonly string[]): Promise<void> {
+  const texts = names.map(async (name) => (await answerOf(`${CODE}${name}`)).text())
+  pageElement('code').textContent = (await Promise.all(texts)).join('\n\n')
+}

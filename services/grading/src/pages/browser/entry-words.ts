@@ -1,0 +1,134 @@
+/** Entries of the ledger in words: what each records, of which event, and when. */
+import { element } from '@tallystick/service-kit/browser'
+import type { EntryView } from '../../wire/ledger.ts'
+import { counted, timeText } from '../figures.ts'
+import { facts, hint, mono } from './card-parts.ts'
+import { marketWords, selectionWords } from './market-words.ts'
+
+type Teams = { readonly home: string; readonly away: string }
+
+/** The members of an entry that the page reads; each kind has some of them. */
+type Members = {
+  readonly type?: 'close' | 'snapshot' | 'outcome' | 'pick'
+  readonly event?: Teams & {
+    readonly path: string
+    readonly league: string
+    readonly startAtSeconds: number
+    readonly startPrecision: 'second' | 'day'
+  }
+  readonly feed?: string
+  readonly isSynthetic?: boolean
+  readonly receivedAtSeconds?: number
+  readonly status?: string
+  readonly period?: string
+  readonly score?: { readonly home: number; readonly away: number }
+  readonly prices?: readonly {
+    readonly market: string
+    readonly book: string
+    readonly odds?: Readonly<Record<string, string>>
+    readonly selections?: readonly string[]
+  }[]
+  readonly supersedes?: readonly number[]
+  readonly commitment?: string
+}
+
+type Opening = {
+  readonly market: string
+  readonly selection: string
+  readonly odds: string
+}
+
+const membersOf = ({ entry, redacted }: EntryView): Members => entry ?? redacted ?? {}
+
+const TYPES: Readonly<Record<NonNullable<Members['type']>, string>> = {
+  close: 'Close',
+  snapshot: 'Early prices',
+  outcome: 'Result',
+  pick: 'Committed pick',
+}
+
+/** What an entry is: `Close, provisional`. */
+export function kindWords(view: EntryView): string {
+  const { status, type } = membersOf(view)
+  if (type === undefined) return 'Entry'
+  return status === undefined || status === 'final' ? TYPES[type] : `${TYPES[type]}, ${status}`
+}
+
+const at = (seconds: number | undefined, precision: 'second' | 'day' = 'second'): string =>
+  seconds === undefined ? '–' : timeText(new Date(seconds * 1_000).toISOString(), precision)
+
+/** The event it is about. */
+export function aboutWords(view: EntryView): string {
+  const { event } = membersOf(view)
+  if (event !== undefined) return `${event.home} v ${event.away}`
+  const opening = view.opened as Opening | undefined
+  return opening === undefined ? 'open once its event has started' : opening.market
+}
+
+export const recordedWords = (view: EntryView): string => at(membersOf(view).receivedAtSeconds)
+
+function priceRows(members: Members): readonly HTMLElement[] {
+  const { event, prices = [] } = members
+  if (prices.length === 0) return []
+  const rows = prices.map(({ book, market, odds, selections = [] }) =>
+    element(
+      'tr',
+      {},
+      element('th', { scope: 'row' }, marketWords(`x/x/${market}`), element('small', {}, book)),
+      element(
+        'td',
+        {},
+        odds === undefined
+          ? `hidden: ${selections.map((one) => selectionWords(one, event)).join(', ')}`
+          : Object.entries(odds)
+              .map(([one, price]) => `${selectionWords(one, event)} ${price}`)
+              .join(' · '),
+      ),
+    ),
+  )
+  return [element('table', { class: 'narrow prices' }, element('tbody', {}, ...rows))]
+}
+
+/** An entry for people. */
+export function entryView(view: EntryView): HTMLElement {
+  const members = membersOf(view)
+  const { commitment, event, feed, isSynthetic, period, score, supersedes = [] } = members
+  const opening = view.opened as Opening | undefined
+  return element(
+    'article',
+    { class: 'grade-card', 'data-entry': String(view.seq) },
+    element('p', { class: 'teams' }, `${kindWords(view)}: ${aboutWords(view)}`),
+    facts([
+      ['Recorded', recordedWords(view)],
+      ['League', event?.league],
+      ['Start', event && at(event.startAtSeconds, event.startPrecision)],
+      [
+        'Source',
+        feed && `${feed}${isSynthetic === true && feed !== 'synthetic' ? ', synthetic' : ''}`,
+      ],
+      ['Period', period === 'ft' ? undefined : period],
+      ['Score', score && `${score.home}–${score.away}`],
+      [
+        'Pick',
+        opening &&
+          `${marketWords(opening.market)}: ${selectionWords(opening.selection, undefined)} at ${opening.odds}`,
+      ],
+      ['Commitment', commitment && mono(commitment)],
+      [
+        'Replaces',
+        supersedes.length === 0
+          ? undefined
+          : counted(supersedes.length, 'entry').replace('entrys', 'entries'),
+      ],
+      ['Hash', mono(view.hash)],
+    ]),
+    ...priceRows(members),
+    ...(view.redacted === undefined
+      ? []
+      : [
+          hint(
+            'Its source does not allow its prices to be public. The hash commits to them, salted.',
+          ),
+        ]),
+  )
+}

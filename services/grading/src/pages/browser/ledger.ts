@@ -1,0 +1,102 @@
+/** The ledger's page: its entries, one by one in words, each checked here against the signed checkpoint. */
+import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import type { EntryView, LedgerPage } from '../../wire/ledger.ts'
+import { grouped } from '../figures.ts'
+import { CHECK_WORDS, checkedEntry, checkItem, showCode } from './checks.ts'
+import { aboutWords, entryView, kindWords, recordedWords } from './entry-words.ts'
+import { readCheckpoint } from './page-api.ts'
+
+const asked = new URLSearchParams(location.search)
+let shown: number | undefined
+
+const entryLink = (seq: number): string => `/ledger?entry=${seq}`
+
+function rowOf(view: EntryView): HTMLElement {
+  return element(
+    'tr',
+    {},
+    element(
+      'td',
+      { class: 'number' },
+      element('a', { href: entryLink(view.seq) }, grouped(view.seq)),
+    ),
+    element('td', { 'data-label': 'What' }, kindWords(view)),
+    element('th', { scope: 'row' }, aboutWords(view)),
+    element('td', { 'data-label': 'Recorded' }, recordedWords(view)),
+  )
+}
+
+function pageLinks({ entries, size }: LedgerPage): readonly HTMLElement[] {
+  const [newest, oldest] = [entries[0]?.seq, entries.at(-1)?.seq]
+  const newer = (newest ?? size) + entries.length + 1
+  return [
+    ...(newest !== undefined && newest < size - 1
+      ? [element('a', { href: newer >= size ? '/ledger' : `/ledger?before=${newer}` }, 'Newer')]
+      : []),
+    ...(oldest === undefined || oldest === 0
+      ? []
+      : [element('a', { href: `/ledger?before=${oldest}` }, 'Older')]),
+  ]
+}
+
+async function showList(): Promise<void> {
+  const before = asked.get('before')
+  const query = before === null ? '' : `?before=${encodeURIComponent(before)}`
+  const answer = await fetch(`/api/ledger${query}`, { cache: 'no-store' })
+  if (!answer.ok) throw new Error(`the ledger answered ${answer.status}`)
+  const page = (await answer.json()) as LedgerPage
+  put('size', grouped(page.size))
+  put('root', page.root)
+  pageElement('rows').replaceChildren(...page.entries.map(rowOf))
+  pageElement('pages').replaceChildren(...pageLinks(page))
+  put('state', page.size === 0 ? 'The ledger is empty.' : '')
+  put('signer', (await readCheckpoint())?.signer ?? '–')
+}
+
+async function showEntry(seq: number): Promise<void> {
+  const answer = await fetch(`/api/ledger/${seq}`, { cache: 'no-store' })
+  if (!answer.ok) return showFault(`There is no entry ${grouped(seq)} yet.`)
+  shown = seq
+  put('entry-title', `Entry ${grouped(seq)}`)
+  pageElement('entry').replaceChildren(entryView((await answer.json()) as EntryView))
+  pageElement('raw').setAttribute('href', `/api/ledger/${seq}`)
+  pageElement('entry-section').hidden = false
+}
+
+function showFault(words: string): void {
+  const input = pageElement('number', HTMLInputElement)
+  put('number-problem', words)
+  input.setAttribute('aria-invalid', 'true')
+  input.focus()
+}
+
+async function check(): Promise<void> {
+  if (shown === undefined) return
+  const list = pageElement('checks')
+  try {
+    const { checks } = await checkedEntry(shown)
+    list.replaceChildren(
+      ...checks.map(({ name, outcome }) => checkItem(CHECK_WORDS[name], outcome)),
+    )
+  } catch {
+    list.replaceChildren(checkItem('The service answered with what is no entry', 'fails'))
+  }
+}
+
+pageElement('go', HTMLFormElement).addEventListener('submit', (event) => {
+  event.preventDefault()
+  const text = pageElement('number', HTMLInputElement).value.replaceAll(/[\s,.]/g, '')
+  if (!/^\d{1,15}$/.test(text)) return showFault('Expected the number of an entry, from 0.')
+  location.assign(entryLink(Number(text)))
+})
+pageElement('check').addEventListener('click', () => void check())
+pageElement('code-details').addEventListener('toggle', () => {
+  if (pageElement('code').textContent === '') void showCode('verify-entry.js')
+})
+
+const wanted = asked.get('entry') ?? ''
+if (/^\d{1,15}$/.test(wanted)) void showEntry(Number(wanted))
+showList().catch(() => {
+  pageElement('state').className = 'note warn'
+  put('state', 'The ledger cannot be read right now.')
+})

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import type { PreviewRow } from '../../wire/coverage.ts'
+import { byCause } from './preview-causes.ts'
+
+const unread = (line: number, member: string, expected: string): PreviewRow => ({
+  line,
+  status: 'unreadable',
+  issues: [{ field: `body.csv.line_${line}.${member}`, expected }],
+})
+
+test('a file’s problems are grouped by cause, the commonest first, each with its rows', () => {
+  const clear = 'a clear notation: "+110" is American, "110.0" decimal'
+  const message = 'The ledger has no closing price of this market.'
+  const rows: readonly PreviewRow[] = [
+    { line: 2, status: 'ungraded', reason: { code: 'no_close_recorded', message } },
+    unread(3, 'odds', clear),
+    unread(4, 'odds', clear),
+    {
+      line: 5,
+      status: 'unreadable',
+      issues: [{ field: 'body.csv.line_5', expected: 'another pick than body.csv.line_4' }],
+    },
+    {
+      line: 6,
+      status: 'unreadable',
+      issues: [{ field: 'body.csv.line_6', expected: 'another pick than body.csv.line_3' }],
+    },
+    unread(7, 'odds', clear),
+    { line: 8, status: 'not_looked_at' },
+  ]
+  expect(byCause(rows, []).map(([cause, group]) => [cause, group.map(({ line }) => line)])).toEqual(
+    [
+      [`odds: expected ${clear}.`, [3, 4, 7]],
+      ['The row: expected another pick than another row.', [5, 6]],
+      [`UNGRADED: ${message}`, [2]],
+      ['Not looked at yet: the free look takes a part at a time.', [8]],
+    ],
+  )
+})
