@@ -79,7 +79,7 @@ test('a request abandoned after it was sent may have been acted on', async () =>
   await heard.promise
   await clock.advanceMsSettled(TIMEOUT_MS)
   const cause = new Error('no answer within 1000 ms')
-  expect(await answer).toEqual({ kind: 'unreachable', nothingSent: false, cause })
+  expect(await answer).toEqual({ kind: 'unreachable', nothingSent: false, isTimeout: true, cause })
   expect(clock.pendingCount()).toBe(0)
 })
 

@@ -19,8 +19,13 @@ export type JsonAnswer =
       /** What time it is by the server's clock, Unix seconds; absent if it does not say. */
       readonly serverSeconds?: number | undefined
     }
-  /** No answer, or a truncated one. `nothingSent` says that no connection was open yet. */
-  | { readonly kind: 'unreachable'; readonly nothingSent: boolean; readonly cause: unknown }
+  /** No answer, in time or whole. `nothingSent` says that no connection was open yet. */
+  | {
+      readonly kind: 'unreachable'
+      readonly nothingSent: boolean
+      readonly isTimeout: boolean
+      readonly cause: unknown
+    }
   /** Too large, redirected or not JSON. */
   | { readonly kind: 'nonsense'; readonly status: number; readonly cause: unknown }
 
@@ -42,8 +47,9 @@ export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
   const { body, bytesMax, clock, timeoutMs } = call
   const answered = Promise.withResolvers<JsonAnswer>()
   let hasConnected = false
+  let isTimeout = false
   const fail = (cause: unknown): void =>
-    answered.resolve({ kind: 'unreachable', nothingSent: !hasConnected, cause })
+    answered.resolve({ kind: 'unreachable', nothingSent: !hasConnected, isTimeout, cause })
   try {
     const { send, ...target } = targetOf(call)
     const sent = send({
@@ -65,15 +71,16 @@ export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
       readAnswer(response, bytesMax).then(answered.resolve, fail)
     })
     sent.end(body)
-    const cancel = clock.after(timeoutMs, () =>
+    const cancel = clock.after(timeoutMs, () => {
+      isTimeout = true
       // Made only now: an error records the stack, on every call.
-      sent.destroy(new Error(`no answer within ${timeoutMs} ms`)),
-    )
+      sent.destroy(new Error(`no answer within ${timeoutMs} ms`))
+    })
     const answer = await answered.promise
     cancel()
     return answer
   } catch (cause) {
-    return { kind: 'unreachable', nothingSent: true, cause }
+    return { kind: 'unreachable', nothingSent: true, isTimeout: false, cause }
   }
 }
 

@@ -9,7 +9,12 @@ export type { NothingSubmitted } from './facilitators/refusals.ts'
 export type { Challenge, ChallengeError, PaymentTerms } from './gate/challenge.ts'
 export type { GateEvent } from './gate/gate-event.ts'
 export type { PaidJob, PaymentOutcome } from './gate/paid-job.ts'
-export { createPaymentGate, type PaymentGate, type Resumed } from './gate/payment-gate.ts'
+export {
+  type Admission,
+  createPaymentGate,
+  type PaymentGate,
+  type Resumed,
+} from './gate/payment-gate.ts'
 export {
   acceptsRequirement,
   encodePaymentResponse,
@@ -17,6 +22,7 @@ export {
 } from './gate/payment-headers.ts'
 export { describeCall, type JsonSchema } from './gate/resource-discovery.ts'
 export { fetchJson } from './http-json.ts'
+export { callJsonRpcOnce, createJsonRpc, type JsonRpcOutcome } from './json-rpc.ts'
 export type { PaymentRequirement, Settlement, VerifiedPayment } from './payment.ts'
 export { createReceiptIssuer, type ReceiptIssuer } from './receipts/receipt-issuer.ts'
 export {

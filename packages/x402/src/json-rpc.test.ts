@@ -1,10 +1,8 @@
 /** Calls to a node, together where they are made together. */
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type ScriptedServer, scriptedServer } from '../../testing/scripted-server.fixture.ts'
-import { LedgerUnavailable } from '../payment-scheme.ts'
-import { hexSchema } from './evm-words.ts'
-import { CallReverted, createJsonRpc } from './json-rpc.ts'
+import { callJsonRpcOnce, createJsonRpc, type JsonRpcOutcome } from './json-rpc.ts'
+import { type ScriptedServer, scriptedServer } from './testing/scripted-server.fixture.ts'
 
 let server: ScriptedServer
 beforeEach(async () => {
@@ -15,32 +13,50 @@ afterEach(async () => {
 })
 
 type Message = { readonly id: number; readonly method: string }
-const rpc = () => createJsonRpc({ url: server.url, clock: manualClock(0) })
+const rpc = (changes: { readonly requestsMax?: number } = {}) =>
+  createJsonRpc({
+    url: server.url,
+    clock: manualClock(0),
+    timeoutMs: 5_000,
+    bytesMax: 10_000,
+    callsMax: 20,
+    gatherMs: 2,
+    requestsMax: Number.POSITIVE_INFINITY,
+    ...changes,
+  })
 const result = ({ id, method }: Message) => ({ jsonrpc: '2.0', id, result: `0x${method}` })
 const ok = (json: unknown) => ({ status: 200, body: JSON.stringify(json) })
 /** A node that answers batches in reverse. */
 const batching = (body: unknown) =>
   ok(Array.isArray(body) ? body.map(result).toReversed() : result(body as Message))
+const told = (value: string): JsonRpcOutcome => ({ kind: 'result', result: value })
 
-describe('calls of one turn', () => {
+describe('calls of one moment', () => {
   test('are one request, and each gets its own answer', async () => {
     server.answer = batching
     const call = rpc()
-    const answers = await Promise.all(['aa', 'bb', 'cc'].map((one) => call(hexSchema, one, [])))
-    expect(answers).toEqual(['0xaa', '0xbb', '0xcc'])
+    const answers = await Promise.all(['aa', 'bb', 'cc'].map((one) => call(one, [])))
+    expect(answers).toEqual(['0xaa', '0xbb', '0xcc'].map(told))
     expect(server.requests).toHaveLength(1)
   })
 
   test('one call alone is no batch', async () => {
     server.answer = batching
-    expect(await rpc()(hexSchema, 'aa', [])).toBe('0xaa')
+    expect(await rpc()('aa', [])).toEqual(told('0xaa'))
     expect(server.requests[0]?.body).toEqual({ jsonrpc: '2.0', id: 0, method: 'aa', params: [] })
   })
 
   test('at most 20 go in one request', async () => {
     server.answer = batching
     const call = rpc()
-    await Promise.all(Array.from({ length: 45 }, () => call(hexSchema, 'aa', [])))
+    await Promise.all(Array.from({ length: 45 }, () => call('aa', [])))
+    expect(server.requests.map(({ body }) => (body as object[]).length)).toEqual([20, 20, 5])
+  })
+
+  test('those beyond the requests that may be under way gather until one has its answer', async () => {
+    server.answer = batching
+    const call = rpc({ requestsMax: 1 })
+    await Promise.all(Array.from({ length: 45 }, () => call('aa', [])))
     expect(server.requests.map(({ body }) => (body as object[]).length)).toEqual([20, 20, 5])
   })
 
@@ -48,35 +64,58 @@ describe('calls of one turn', () => {
     server.answer = (body) =>
       Array.isArray(body) ? ok({ error: { code: -32_600, message: 'batch' } }) : batching(body)
     const call = rpc()
-    const answers = await Promise.all(['aa', 'bb'].map((one) => call(hexSchema, one, [])))
-    expect(answers).toEqual(['0xaa', '0xbb'])
+    expect(await Promise.all(['aa', 'bb'].map((one) => call(one, [])))).toEqual(
+      ['0xaa', '0xbb'].map(told),
+    )
     expect(server.requests).toHaveLength(3)
   })
 
-  test('one that reverts, or is left out, fails alone', async () => {
+  test('one refusal for the whole request, such as 429, refuses each of them and is not asked again', async () => {
+    const error = { code: -32_605, message: 'IP Rate limit exceeded' }
+    server.answer = { status: 429, body: JSON.stringify({ error }) }
+    const call = rpc()
+    const refused = { kind: 'refused', ...error, data: undefined }
+    expect(await Promise.all(['aa', 'bb'].map((one) => call(one, [])))).toEqual([refused, refused])
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('one that is refused, or is left out, fails alone', async () => {
     server.answer = (body) => {
       const [first, , third] = body as Message[]
-      const error = { code: 3, message: 'execution reverted' }
+      const error = { code: 3, message: 'execution reverted', data: '0x01' }
       return ok([{ id: first?.id, error }, third && result(third)])
     }
     const call = rpc()
-    const [reverted, missing, third] = await Promise.allSettled(
-      ['aa', 'bb', 'cc'].map((one) => call(hexSchema, one, [])),
-    )
-    expect(reverted).toMatchObject({ status: 'rejected', reason: expect.any(CallReverted) })
-    expect(missing).toMatchObject({ status: 'rejected', reason: expect.any(LedgerUnavailable) })
-    expect(third).toMatchObject({ value: '0xcc' })
+    const outcomes = await Promise.all(['aa', 'bb', 'cc'].map((one) => call(one, [])))
+    expect(outcomes).toMatchObject([
+      { kind: 'refused', code: 3, message: 'execution reverted', data: '0x01' },
+      { kind: 'failed' },
+      told('0xcc'),
+    ])
   })
 
-  test.for(['drop', { status: 429, body: '{}' }, { status: 200, body: '<html>' }] as const)(
-    'a node that fails fails them all: %j',
-    async (answer) => {
-      server.answer = answer
-      const call = rpc()
-      const failed = await Promise.allSettled(['aa', 'bb'].map((one) => call(hexSchema, one, [])))
-      for (const one of failed)
-        expect(one).toMatchObject({ status: 'rejected', reason: expect.any(LedgerUnavailable) })
-      expect(server.requests).toHaveLength(1)
-    },
-  )
+  test.for([
+    { status: 429, body: '{}' },
+    { status: 200, body: '<html>' },
+  ] as const)('a node that fails fails them all: %j', async (answer) => {
+    server.answer = answer
+    const call = rpc()
+    const outcomes = await Promise.all(['aa', 'bb'].map((one) => call(one, [])))
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['failed', 'failed'])
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('a connection that breaks costs one more try, and no more', async () => {
+    server.answer = 'drop'
+    expect((await rpc()('aa', [])).kind).toBe('failed')
+    expect(server.requests).toHaveLength(2)
+  })
+
+  test('a call that may not be repeated is made once', async () => {
+    server.answer = 'drop'
+    const node = { url: server.url, clock: manualClock(0), timeoutMs: 5_000, bytesMax: 10_000 }
+    const outcome = await callJsonRpcOnce(node, 'send', ['0x01'])
+    expect(outcome).toMatchObject({ kind: 'failed', answer: { nothingSent: false } })
+    expect(server.requests).toHaveLength(1)
+  })
 })

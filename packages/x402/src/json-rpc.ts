@@ -1,129 +1,168 @@
 /**
- * JSON-RPC calls to a node: those made in one turn of the event loop go out together, and while a request is under way the
- * next ones wait for its answer or 2 ms. So a payment's nonce and balance, and those of payments beside it, cost one request.
+ * JSON-RPC calls to one node: those made at one moment are one request, and while a request is under way the next ones
+ * gather. What a call means and what its failures are called is up to the caller.
  */
-import { z } from 'zod'
-import type { Clock } from '../../clock.ts'
-import { fetchJson } from '../../http-json.ts'
-import { LedgerUnavailable } from '../payment-scheme.ts'
+import type { Clock } from './clock.ts'
+import { fetchJson, type JsonAnswer } from './http-json.ts'
 
-/** A public node answers in 0.1 to 1 s. */
-const TIMEOUT_MS = 5_000
+/** One more try bridges a kept connection that the node has closed. More would hide an outage behind waiting. */
+const TRIES = 2
 
-/** A receipt of a batch with hundreds of logs is about 100 kB. */
-const ANSWER_BYTES_MAX = 1_048_576
+/** What a node said to one call. */
+export type JsonRpcOutcome =
+  | { readonly kind: 'result'; readonly result: unknown }
+  /** Its error, in its own words. */
+  | {
+      readonly kind: 'refused'
+      readonly code: number
+      readonly message: string
+      readonly data: string | undefined
+    }
+  /** No answer, or none in JSON-RPC. */
+  | { readonly kind: 'failed'; readonly answer: Exclude<JsonAnswer, { kind: 'answered' }> }
 
-/** Calls in one request; public nodes refuse longer ones. */
-const BATCH_MAX = 20
-
-/** Longest wait behind another request: a settlement takes a thousand times as long. */
-const LINGER_MS = 2
-
-/** The contract reverted the call; every other error answer is the node's own failure. */
-export class CallReverted extends LedgerUnavailable {}
-
-type Answer = {
-  readonly result?: unknown
-  readonly error?: { readonly code: number; readonly message: string } | undefined
+type Node = {
+  readonly url: string
+  readonly clock: Clock
+  readonly timeoutMs: number
+  /** Longest answer that is read. */
+  readonly bytesMax: number
 }
 
-const answerSchema = z.object({
-  result: z.unknown().optional(),
-  error: z.object({ code: z.number(), message: z.string() }).optional(),
-})
-const batchSchema = z.array(z.looseObject({ id: z.number() }))
+type JsonRpcOptions = Node & {
+  /** Calls in one request at most. */
+  readonly callsMax: number
+  /** Longest wait behind a request that is under way, milliseconds. */
+  readonly gatherMs: number
+  /** Requests under way at once; calls that come meanwhile gather. */
+  readonly requestsMax: number
+  /** Receives the methods of every request that leaves. */
+  readonly onCalls?: ((methods: readonly string[]) => void) | undefined
+}
 
 type Call = {
   readonly method: string
   readonly params: readonly unknown[]
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (cause: LedgerUnavailable) => void
+  readonly resolve: (outcome: JsonRpcOutcome) => void
 }
 
-/** Calls a node. Throws LedgerUnavailable, and CallReverted if a contract says no. */
-export function createJsonRpc(options: { readonly url: string; readonly clock: Clock }) {
-  const { clock } = options
-  let waiting: Call[] = []
-  let underWay = 0
+/** Calls of a node that may be repeated, such as reads. Never throws. */
+export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<JsonRpcOutcome>
 
-  async function sendCounted(calls: readonly Call[]): Promise<void> {
-    underWay += 1
+/** Calls a node whose calls share requests. It connects to nothing yet. */
+export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
+  const { callsMax, clock, gatherMs, onCalls, requestsMax } = options
+  const gathered: Call[] = []
+  let requests = 0
+  let cancelGathering: (() => void) | undefined
+  let isFlushing = false
+
+  async function ask(calls: readonly Call[]): Promise<void> {
+    requests += 1
+    onCalls?.(calls.map(({ method }) => method))
     await send(calls, options)
-    underWay -= 1
-    flush()
+    requests -= 1
+    if (gathered.length > 0) flushSoon()
   }
 
   function flush(): void {
-    for (; waiting.length > 0; waiting = waiting.slice(BATCH_MAX))
-      void sendCounted(waiting.slice(0, BATCH_MAX))
+    isFlushing = false
+    cancelGathering?.()
+    cancelGathering = undefined
+    while (gathered.length > 0 && requests < requestsMax) void ask(gathered.splice(0, callsMax))
   }
 
-  function schedule(): void {
-    if (underWay === 0) setImmediate(flush)
-    else clock.after(LINGER_MS, flush)
+  /** After whatever else runs at this moment has asked, too. */
+  function flushSoon(): void {
+    if (isFlushing) return
+    isFlushing = true
+    setImmediate(flush)
   }
 
-  return async <Schema extends z.ZodType>(
-    schema: Schema,
-    method: string,
-    params: readonly unknown[],
-  ): Promise<z.output<Schema>> => {
-    const { promise, reject, resolve } = Promise.withResolvers<Answer>()
-    if (waiting.length === 0) schedule()
-    waiting.push({ method, params, reject, resolve })
-    const answer = await promise
-    if (answer.error !== undefined) {
-      if (isRevert(answer.error)) throw new CallReverted(answer.error.message)
-      throw new LedgerUnavailable(`the node refused ${method}`, { cause: answer.error })
-    }
-    const parsed = schema.safeParse(answer.result)
-    if (parsed.success) return parsed.data
-    const { error: cause } = parsed
-    throw new LedgerUnavailable(`the node's answer to ${method} is unreadable`, { cause })
-  }
+  return (method, params) =>
+    new Promise((resolve) => {
+      gathered.push({ method, params, resolve })
+      if (requests === 0) flushSoon()
+      else cancelGathering ??= clock.after(gatherMs, flushSoon)
+    })
 }
+
+/** Makes one call in a request of its own, and makes it once, whatever becomes of it. Never throws. */
+export async function callJsonRpcOnce(
+  node: Node,
+  method: string,
+  params: readonly unknown[],
+): Promise<JsonRpcOutcome> {
+  const answer = await fetchJson({
+    ...node,
+    body: JSON.stringify(messageOf({ method, params }, 0)),
+  })
+  return answer.kind === 'answered'
+    ? outcomeOf(answer.json, answer.status)
+    : { kind: 'failed', answer }
+}
+
+const messageOf = ({ method, params }: Pick<Call, 'method' | 'params'>, id: number) => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+})
 
 /** Sends one call as it is, several as a batch; a node that takes no batches gets them one by one. */
-async function send(
-  calls: readonly Call[],
-  options: Parameters<typeof createJsonRpc>[0],
-): Promise<void> {
-  const [first] = calls
-  if (first === undefined) return
-  const messages = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
-  const answered = await fetchJson({
-    ...options,
-    timeoutMs: TIMEOUT_MS,
-    bytesMax: ANSWER_BYTES_MAX,
-    body: JSON.stringify(calls.length === 1 ? messages[0] : messages),
-  })
-  if (answered.kind !== 'answered') {
-    const { cause } = answered
-    for (const { method, reject } of calls)
-      reject(new LedgerUnavailable(`the node did not answer ${method}`, { cause }))
+async function send(calls: readonly Call[], node: Node): Promise<void> {
+  const [only, ...others] = calls.map(messageOf)
+  const body = JSON.stringify(others.length === 0 ? only : [only, ...others])
+  const answer = await post(node, body)
+  if (answer.kind !== 'answered') {
+    for (const { resolve } of calls) resolve({ kind: 'failed', answer })
     return
   }
-  const { json, status } = answered
-  if (calls.length === 1) return settle(first, json, status)
-  const batch = batchSchema.safeParse(json).data
-  if (batch === undefined && status === 200) {
-    for (const call of calls) void send([call], options)
+  const { json, status } = answer
+  if (calls.length > 1 && takesNoBatches(json)) {
+    for (const call of calls) void send([call], node)
     return
   }
-  const byId = new Map(batch?.map((one) => [one.id, one]))
-  for (const [id, call] of calls.entries()) settle(call, byId.get(id), status)
+  // One answer to several calls is meant for all of them, such as that there were too many.
+  const byId = Array.isArray(json)
+    ? new Map(json.filter(isObject).map((one) => [one.id, one]))
+    : json
+  for (const [id, { resolve }] of calls.entries())
+    resolve(outcomeOf(byId instanceof Map ? byId.get(id) : byId, status))
 }
 
-function settle({ method, reject, resolve }: Call, json: unknown, status: number): void {
-  const { data, error: cause } = answerSchema.safeParse(json)
-  if (data !== undefined) return resolve(data)
-  reject(new LedgerUnavailable(`the node answered ${status} to ${method}`, { cause }))
+async function post(node: Node, body: string): Promise<JsonAnswer> {
+  for (let left = TRIES; ; left -= 1) {
+    const answer = await fetchJson({ ...node, body })
+    const isBroken = answer.kind === 'unreachable' && !answer.isTimeout
+    if (!isBroken || left <= 1) return answer
+  }
 }
 
-/** Code 3 is Geth's; others put it in words. */
-function isRevert({ code, message }: { code: number; message: string }): boolean {
-  return (
-    code === 3 ||
-    /revert|invalid opcode|stack underflow|out ?of ?gas|gas required exceeds/i.test(message)
-  )
+type Message = {
+  readonly id?: unknown
+  readonly result?: unknown
+  readonly error?: unknown
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly data?: unknown
+}
+
+const isObject = (json: unknown): json is Message => typeof json === 'object' && json !== null
+
+/** JSON-RPC's own codes for text that is no request. */
+function takesNoBatches(json: unknown): boolean {
+  if (!isObject(json) || !isObject(json.error)) return false
+  return json.error.code === -32_600 || json.error.code === -32_700
+}
+
+function outcomeOf(json: unknown, status: number): JsonRpcOutcome {
+  if (isObject(json) && isObject(json.error)) {
+    const { code, data, message } = json.error
+    const text = typeof data === 'string' ? data : undefined
+    return { kind: 'refused', code: Number(code), message: String(message), data: text }
+  }
+  if (isObject(json) && 'result' in json) return { kind: 'result', result: json.result }
+  const cause = new Error(`the node answered ${status} and no JSON-RPC`)
+  return { kind: 'failed', answer: { kind: 'nonsense', status, cause } }
 }

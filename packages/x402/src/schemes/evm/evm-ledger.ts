@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
+import { createJsonRpc } from '../../json-rpc.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import { domainOf, domainSeparator } from './authorization.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
@@ -20,7 +21,6 @@ import {
   uintWord,
   wordSchema,
 } from './evm-words.ts'
-import { CallReverted, createJsonRpc } from './json-rpc.ts'
 
 /** What makes an authorization unique: token, signer and nonce, all in lower case. */
 export type AuthorizationKey = { readonly asset: Hex; readonly payer: Hex; readonly nonce: Hex }
@@ -83,12 +83,62 @@ const SELECTORS = {
   isValidSignature: selectorOf('isValidSignature(bytes32,bytes)'),
 }
 
+/** A public node answers in 0.1 to 1 s. */
+const TIMEOUT_MS = 5_000
+
+/** A receipt of a batch with hundreds of logs is about 100 kB. */
+const ANSWER_BYTES_MAX = 1_048_576
+
+/** Calls in one request; public nodes refuse longer ones. */
+const CALLS_MAX = 20
+
+/** Longest wait behind another request: a settlement takes a thousand times as long. */
+const GATHER_MS = 2
+
+/** The contract reverted the call; every other error answer is the node's own failure. */
+class CallReverted extends LedgerUnavailable {}
+
+/** Code 3 is Geth's; others put it in words. */
+const isRevert = (code: number, message: string): boolean =>
+  code === 3 ||
+  /revert|invalid opcode|stack underflow|out ?of ?gas|gas required exceeds/i.test(message)
+
+/** Parsed calls of a node. Throws LedgerUnavailable, and CallReverted if a contract says no. */
+function createReader(options: { readonly url: string; readonly clock: Clock }) {
+  const call = createJsonRpc({
+    ...options,
+    timeoutMs: TIMEOUT_MS,
+    bytesMax: ANSWER_BYTES_MAX,
+    callsMax: CALLS_MAX,
+    gatherMs: GATHER_MS,
+    requestsMax: Number.POSITIVE_INFINITY,
+  })
+  return async <Schema extends z.ZodType>(
+    schema: Schema,
+    method: string,
+    params: readonly unknown[],
+  ): Promise<z.output<Schema>> => {
+    const outcome = await call(method, params)
+    if (outcome.kind === 'refused') {
+      const { code, message } = outcome
+      if (isRevert(code, message)) throw new CallReverted(message)
+      throw new LedgerUnavailable(`the node refused ${method}`, { cause: outcome })
+    }
+    if (outcome.kind === 'failed')
+      throw new LedgerUnavailable(`the node did not answer ${method}`, outcome.answer)
+    const parsed = schema.safeParse(outcome.result)
+    if (parsed.success) return parsed.data
+    const { error: cause } = parsed
+    throw new LedgerUnavailable(`the node's answer to ${method} is unreadable`, { cause })
+  }
+}
+
 /** What payments read from an EVM chain. Every method throws LedgerUnavailable. */
 export type EvmLedger = ReturnType<typeof createJsonRpcLedger>
 
 /** The chain behind a JSON-RPC URL. */
 export function createJsonRpcLedger(options: { readonly url: string; readonly clock: Clock }) {
-  const call = createJsonRpc(options)
+  const call = createReader(options)
   /** The one word that a view function returns at a block. */
   const view = async (to: Hex, parts: readonly Uint8Array[], atBlock?: bigint): Promise<Hex> => {
     try {
