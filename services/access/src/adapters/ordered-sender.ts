@@ -1,7 +1,8 @@
 /**
  * Legacy transactions from one key, signed and sent one after the other with a nonce counted here: a mirror-backed nonce
  * lags by seconds, and a gap is lost without a receipt. Another process may use the same key (A14): a nonce that it took
- * is asked for anew. What a transaction means is the caller's business.
+ * is asked for anew. Hedera charges for a used nonce, so that none is asked for while one of ours may still be under way.
+ * What a transaction means is the caller's business.
  */
 import { type Clock, pause } from '@tallystick/service-kit'
 import type { Hex } from '../domain/access-window.ts'
@@ -11,13 +12,16 @@ import type { LedgerLog } from './contract-calls.ts'
 import { type LedgerFacts, quantity, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { transactionSigner } from './legacy-transaction.ts'
 import type { Relay } from './relay.ts'
-import { expectedNonce, sendRefusal } from './send-refusal.ts'
+import { expectedNonce, type SendRefusal, sendRefusal } from './send-refusal.ts'
 
 /** Tries for one transaction, each with a nonce read anew: two replicas that race collide a few times at most. */
 const SEND_TRIES = 8
 
 /** Pause before the nonce is read again, milliseconds: a few blocks of a local ledger, a tenth of the mirror's lag. */
 const NONCE_PAUSE_MS = 500
+
+/** Pause where the ledger shows a nonce as unused that it has just refused, milliseconds: its read lags by up to 10 s. */
+const LAG_PAUSE_MS = 2_000
 
 /** A nonce that was read ahead serves so long, milliseconds: a settlement's time. One that is past is asked for anew. */
 const NONCE_MS = 10_000
@@ -28,6 +32,13 @@ const RECEIPT_LIMIT_MS = 25_000
 /** First pause between two looks at a receipt, doubled up to the next constant: the relay answers a send once it has it. */
 const RECEIPT_POLL_MS = 500
 const RECEIPT_POLL_MS_MAX = 2_000
+
+/** Refusals that come before the nonce counts: the next try has the same one. */
+const NONCE_LEFT: ReadonlySet<SendRefusal> = new Set([
+  'not-taken',
+  'gas-price-too-low',
+  'insufficient-funds',
+])
 
 type OutgoingCall = {
   readonly to: Hex
@@ -98,45 +109,84 @@ async function awaitReceipt(
   }
 }
 
+/** The nonces of one key: counted here after the first, and asked for anew where one was lost or taken by another process. */
+function createNonces(clock: Clock, readNow: () => Promise<number>) {
+  let next: number | undefined
+  const ledgers = keptRead({ clock, keptMs: NONCE_MS, read: readNow })
+  /** Transactions without a receipt: each may still use its nonce, which the ledger's own does not show yet. */
+  const underWay = new Set<Promise<unknown>>()
+  return {
+    /** Reads ahead. Never rejects. */
+    async warm(): Promise<void> {
+      if (next === undefined) await ledgers().catch(() => undefined)
+    },
+    async take(): Promise<number> {
+      if (next !== undefined) return next
+      if (underWay.size > 0) {
+        await Promise.allSettled(underWay)
+        ledgers.forget()
+      }
+      return await ledgers()
+    },
+    /** The next one, where it is known. */
+    follow(nonce: number | undefined): void {
+      next = nonce
+      if (nonce === undefined) ledgers.forget()
+    },
+    /** Resolves as the receipt does. */
+    async untilReceipted(receipt: Promise<LedgerReceipt | undefined>) {
+      underWay.add(receipt)
+      try {
+        return await receipt
+      } finally {
+        underWay.delete(receipt)
+      }
+    },
+  }
+}
+
 export function createOrderedSender(options: OrderedSenderOptions) {
   const { relay, facts, chainId, clock } = options
   const signer = transactionSigner(options.privateKey)
-  let nextNonce: number | undefined
-  const ledgerNonce = keptRead({
-    clock,
-    keptMs: NONCE_MS,
-    read: () => readNonce(relay, signer.address),
-  })
+  const nonces = createNonces(clock, () => readNonce(relay, signer.address))
   let queue: Promise<unknown> = Promise.resolve()
 
+  const sign = (call: OutgoingCall, nonce: number, quotedWeibar: bigint) =>
+    signer.sign({
+      chainId,
+      nonce,
+      to: call.to,
+      data: call.data,
+      valueWeibar: call.valueTinybar * WEIBAR_PER_TINYBAR,
+      gas: call.gas,
+      gasPriceWeibar: offeredGasPrice(quotedWeibar),
+    })
+
   const submit = async (call: OutgoingCall): Promise<Hex> => {
+    let refused: { readonly nonce: number; readonly error: unknown } | undefined
     for (let attempt = 1; ; attempt += 1) {
-      const [nonce, gasPrice] = await Promise.all([
-        nextNonce ?? ledgerNonce(),
-        facts.gasPriceWeibar(),
-      ])
-      const { rawTransaction, hash } = signer.sign({
-        chainId,
-        nonce,
-        to: call.to,
-        data: call.data,
-        valueWeibar: call.valueTinybar * WEIBAR_PER_TINYBAR,
-        gas: call.gas,
-        gasPriceWeibar: offeredGasPrice(gasPrice),
-      })
+      const [nonce, gasPrice] = await Promise.all([nonces.take(), facts.gasPriceWeibar()])
+      if (nonce === refused?.nonce) {
+        if (attempt >= SEND_TRIES) throw refused.error
+        nonces.follow(undefined)
+        await pause(clock, LAG_PAUSE_MS)
+        continue
+      }
+      const { rawTransaction, hash } = sign(call, nonce, gasPrice)
       try {
         await relay.send(rawTransaction)
-        nextNonce = nonce + 1
+        nonces.follow(nonce + 1)
         return hash
       } catch (error) {
         const refusal = sendRefusal(error)
-        nextNonce = expectedNonce(error)
-        ledgerNonce.forget()
+        const next = NONCE_LEFT.has(refusal) ? nonce : expectedNonce(error)
+        nonces.follow(next)
         // Bytes that may have been taken are waited for like those that were.
         if (refusal === 'already-known' || refusal === 'unclear') return hash
         if (refusal === 'insufficient-funds' || attempt >= SEND_TRIES) throw error
         if (refusal === 'gas-price-too-low') facts.gasPriceWeibar.forget()
-        if (nextNonce === undefined) await pause(clock, NONCE_PAUSE_MS)
+        if (refusal === 'wrong-nonce') refused = { nonce, error }
+        if (next === undefined || refusal === 'not-taken') await pause(clock, NONCE_PAUSE_MS)
       }
     }
   }
@@ -144,25 +194,23 @@ export function createOrderedSender(options: OrderedSenderOptions) {
   return {
     address: signer.address,
     /** Reads ahead what the next transaction needs. Never rejects. */
-    async warm(): Promise<void> {
-      if (nextNonce === undefined) await ledgerNonce().catch(() => undefined)
-    },
+    warm: () => nonces.warm(),
     /** Sends and waits. `undefined`: no receipt in time, the caller looks what became of it. Throws ChainUnavailable. */
     async send(call: OutgoingCall): Promise<LedgerReceipt | undefined> {
-      const submitted = queue.then(() => submit(call))
+      const submitted = queue.then(async () => {
+        const hash = await submit(call)
+        return { receipted: nonces.untilReceipted(awaitReceipt(options, hash)) }
+      })
       queue = submitted.catch(() => undefined)
       let receipt: LedgerReceipt | undefined
       try {
-        receipt = await awaitReceipt(options, await submitted)
+        receipt = await (await submitted).receipted
         return receipt
       } catch (error) {
         throw new ChainUnavailable('the transaction could not be sent', { cause: error })
       } finally {
         // Without a receipt its nonce may be lost in a gap.
-        if (receipt === undefined) {
-          nextNonce = undefined
-          ledgerNonce.forget()
-        }
+        if (receipt === undefined) nonces.follow(undefined)
       }
     },
     /** Returns when nothing is being sent. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { RelayUnavailable } from './relay.ts'
 import { expectedNonce, sendRefusal } from './send-refusal.ts'
 
 /** As viem tells it: the ledger's words in `details` of a cause, and the request in every message. */
@@ -19,6 +20,7 @@ describe('what a ledger says to a transaction', () => {
     ['transaction underpriced', 'gas-price-too-low'],
     ['Insufficient funds for transfer', 'insufficient-funds'],
     ['INSUFFICIENT_PAYER_BALANCE', 'insufficient-funds'],
+    ['IP Rate limit exceeded on eth_sendRawTransaction', 'not-taken'],
     ['Internal error', 'unclear'],
     ['<script nonce="r4nd0m">', 'unclear'],
   ])('%s', (details, refusal) => {
@@ -28,6 +30,11 @@ describe('what a ledger says to a transaction', () => {
   test('words of the client alone leave it open: the bytes may have arrived', () => {
     expect(sendRefusal(new Error('nonce too low'))).toBe('unclear')
     expect(sendRefusal(undefined)).toBe('unclear')
+  })
+
+  test('a relay that was not reached has not looked at it', () => {
+    expect(sendRefusal(new RelayUnavailable('refused', { nothingSent: true }))).toBe('not-taken')
+    expect(sendRefusal(new RelayUnavailable('broken off'))).toBe('unclear')
   })
 
   test('the nonce that it wants is read where it says one', () => {

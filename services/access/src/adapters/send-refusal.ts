@@ -2,17 +2,18 @@
  * What a ledger said to `eth_sendRawTransaction`, read in one place for both keys that send: payTo's (ordered-sender.ts)
  * and the recorder's (viem-usage-ledger.ts).
  */
+import { RelayUnavailable } from './relay.ts'
 
 /** How a transaction was refused; `wrong-nonce` leaves open which way, `unclear` whether it was refused at all. */
-type SendRefusal =
+export type SendRefusal =
   | 'already-known'
   | 'nonce-too-low'
   | 'nonce-too-high'
   | 'wrong-nonce'
   | 'gas-price-too-low'
   | 'insufficient-funds'
-  /** Not looked at. */
-  | 'rate-limited'
+  /** Not looked at: no connection came about, or there were too many requests. */
+  | 'not-taken'
   | 'unclear'
 
 /**
@@ -26,11 +27,12 @@ const REFUSALS: readonly (readonly [RegExp, SendRefusal])[] = [
   [/WRONG_NONCE/, 'wrong-nonce'],
   [/below configured minimum gas price|INSUFFICIENT_TX_FEE|underpriced/i, 'gas-price-too-low'],
   [/insufficient funds|INSUFFICIENT_PAYER_BALANCE/i, 'insufficient-funds'],
-  [/rate limit/i, 'rate-limited'],
+  [/rate limit/i, 'not-taken'],
 ]
 
 /** Reads a failed send. Only what the ledger itself said counts, not what a client makes of it. */
 export function sendRefusal(error: unknown): SendRefusal {
+  if (error instanceof RelayUnavailable && error.nothingSent) return 'not-taken'
   const said = saidByLedger(error)
   for (const [words, refusal] of REFUSALS) if (words.test(said)) return refusal
   return 'unclear'

@@ -78,7 +78,10 @@ export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLed
     async send({ rawTransaction, nonce }) {
       const refusal = await sendUsage(relay, rawTransaction)
       if (refusal !== 'wrong-nonce') return { kind: refusal }
-      return { kind: (await readOwnNonce()) > nonce ? 'nonce-too-low' : 'nonce-too-high' }
+      const ledgerNonce = await readOwnNonce()
+      // The read lags: these very bytes may have used it, sent by the relay twice.
+      if (ledgerNonce === nonce) throw new UsageLedgerUnavailable('the next nonce was refused')
+      return { kind: ledgerNonce > nonce ? 'nonce-too-low' : 'nonce-too-high' }
     },
     readReceipt: (hash) =>
       answered('the receipt could not be read', async (): Promise<UsageReceipt> => {
@@ -164,7 +167,7 @@ async function sendUsage(
     return 'accepted'
   } catch (error) {
     const refusal = sendRefusal(error)
-    if (refusal === 'unclear' || refusal === 'rate-limited')
+    if (refusal === 'unclear')
       throw new UsageLedgerUnavailable('the transaction may not have arrived', { cause: error })
     return refusal === 'already-known' ? 'accepted' : refusal
   }

@@ -41,7 +41,7 @@ export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('send-fault' as const),
-      fault: fc.constantFrom<SendFault>('dropped', 'lost', 'unanswered'),
+      fault: fc.constantFrom<SendFault>('dropped', 'lost', 'unanswered', 'late', 'not-taken'),
     }),
   },
   fc.record({ kind: fc.constant('send-takes' as const), ms: fc.constantFrom(0, 10, 400, 4_000) }),

@@ -114,7 +114,7 @@ export class SealedBatch {
   isDelivered = false
   isAccepted = false
   isReceipted = false
-  /** When the ledger last took it, Unix milliseconds. */
+  /** When the ledger last took it, or it last left without an answer, Unix milliseconds; 0 while it never did. */
   sentAtMs = 0
   /** Since when its nonce is known to be consumed though it has no receipt, Unix milliseconds. */
   consumedSinceMs: number | null = null
@@ -151,6 +151,7 @@ export class SealedBatch {
     if (!isSameNonce) {
       this.isDelivered = false
       this.isAccepted = false
+      this.sentAtMs = 0
     }
   }
 

@@ -100,6 +100,13 @@ export type SendFault =
   | 'lost'
   /** No answer, and yet it arrived. */
   | 'unanswered'
+  /** The connection breaks at once, and the relay submits the bytes all the same, LATE_MS later. */
+  | 'late'
+  /** The ledger never looked at it, and says so. */
+  | 'not-taken'
+
+/** The slowest that Hedera's relay submits what it was sent. */
+export const LATE_MS = 8_000
 
 /** One key's view of the chain. */
 export class FakeUsageLedger implements UsageLedger {
@@ -110,6 +117,8 @@ export class FakeUsageLedger implements UsageLedger {
   readonly sendFaults: (SendFault | null)[] = []
   /** Every raw transaction that reached `send`, in order. */
   readonly sent: string[] = []
+  /** Transactions that consensus was reached on although their nonce was not the next: Hedera charges for each. */
+  wrongNonces = 0
   sendMs = 0
   /** How long after its block a receipt shows. */
   receiptLagMs = 0
@@ -180,7 +189,12 @@ export class FakeUsageLedger implements UsageLedger {
     this.#reach()
     const fault = this.sendFaults.shift() ?? null
     if (fault === 'lost') throw new Error('no answer')
+    if (fault === 'not-taken') return { kind: 'not-taken' }
     this.sent.push(rawTransaction)
+    if (fault === 'late') {
+      this.#clock.after(LATE_MS, () => void this.#take(rawTransaction, false))
+      throw new Error('no answer')
+    }
     const result = this.#take(rawTransaction, fault === 'dropped')
     if (fault === 'unanswered') throw new Error('no answer')
     return result
@@ -214,8 +228,10 @@ export class FakeUsageLedger implements UsageLedger {
     if (BigInt(transaction.gasPriceWeibar) < this.gasPriceWeibar)
       return { kind: 'gas-price-too-low' }
     if (!this.hasFunds) return { kind: 'insufficient-funds' }
-    if (transaction.nonce < this.nonce) return { kind: 'nonce-too-low' }
-    if (transaction.nonce > this.nonce) return { kind: 'nonce-too-high' }
+    if (transaction.nonce !== this.nonce) {
+      this.wrongNonces += 1
+      return { kind: transaction.nonce < this.nonce ? 'nonce-too-low' : 'nonce-too-high' }
+    }
     if (isDropped) return { kind: 'accepted' }
     const hash = hashOf(rawTransaction)
     this.chain.mine(hash, transaction)

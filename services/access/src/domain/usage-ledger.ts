@@ -35,6 +35,8 @@ export type UsageSendResult =
   | { readonly kind: 'gas-price-too-low' }
   /** The account cannot hold gas limit × offered price. */
   | { readonly kind: 'insufficient-funds' }
+  /** Not looked at: no connection came about, or there were too many requests. */
+  | { readonly kind: 'not-taken' }
 
 /** What one transaction did for one agent and window. */
 export type UsageCount = WindowId &

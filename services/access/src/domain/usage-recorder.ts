@@ -2,8 +2,8 @@
  * Metering (A9 to A11, A18). A call that a lease covers is answered with the lease's transaction. Any other is checked against the quota and accepted in one tick, merged with others into the open
  * batch, and answered with the hash of the transaction that records it as soon as that is signed: it waits neither for
  * the sending nor for the receipt. The batch is sealed at once when the sender is free, so that at low load each call
- * is one transaction; under load calls gather for 100 ms or 50 agents, and while four sealed batches wait, until one
- * has gone. A call that is not sealed within 10 s is taken out and unavailable.
+ * is one transaction; under load calls gather for 40 ms or 50 agents, and while 64 sealed batches wait, until one has gone.
+ * A call that is not sealed within 10 s is taken out and unavailable.
  *
  * Parts: usage-admission (may this call?), usage-window (one counter), usage-lease (the next calls, in advance),
  * usage-batcher (when to seal), usage-queue (nonces, prices, repairs), usage-sender (order, resending, signing anew),
@@ -12,6 +12,7 @@
  *
  * What goes wrong, and what follows:
  * - ledger unreachable, no gas money: the same bytes are sent again, up to every 4 s; open calls run into their 10 s;
+ * - a send without an answer: the same bytes are sent again after 20 s, if the ledger still shows their nonce unused;
  * - dropped transaction: after 15 s without a receipt the ledger's nonce shows it, and all from there are resent;
  * - nonce consumed by something else (a lagging read after a restart, too), gas price refused: signed anew, counted,
  *   reported with both hashes. After a send that may have arrived this needs the proof of a later receipt;

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { LATE_MS } from './usage-ledger-fake.fixture.ts'
+import { RESEND_AFTER_MS } from './usage-limits.ts'
 import { agentOf, type RecorderBench, startRecorderBench } from './usage-recorder.fixture.ts'
 import { createUsageRecorder } from './usage-recorder.ts'
 
@@ -10,13 +12,79 @@ function start(options: Parameters<typeof startRecorderBench>[0] = {}): void {
 
 beforeEach(() => start())
 
+describe('A10: bytes that may be under way are not sent again', () => {
+  test('A10: a connection that breaks while the relay submits: one transaction, and no nonce is charged twice', async () => {
+    bench.ledger.sendFaults.push('late')
+    const hash = await bench.recordedHash(bench.recorder.record(bench.call()))
+    await bench.clock.advanceMsSettled(LATE_MS + 5_000)
+    expect(bench.chain.counted.has(hash)).toBe(true)
+    expect(bench.ledger.sent).toHaveLength(1)
+    expect(bench.ledger.wrongNonces).toBe(0)
+    expect(bench.recorder.figures()).toMatchObject({ resendsTotal: 0, unreceiptedCalls: 0 })
+  })
+
+  test('A10: a lost answer to bytes that arrived is seen by the nonce, and nothing is sent again', async () => {
+    bench.ledger.sendFaults.push('unanswered')
+    await bench.recordedHash(bench.recorder.record(bench.call()))
+    const behind = bench.recorder.record(bench.call())
+    await bench.clock.advanceMsSettled(5_000)
+    await bench.recordedHash(behind)
+    expect(bench.ledger.sent).toHaveLength(2)
+    expect(bench.ledger.wrongNonces).toBe(0)
+    expect(bench.recorder.figures()).toMatchObject({ recordedCallsTotal: 2, unreceiptedCalls: 0 })
+  })
+
+  test('A10: they go again 20 s after they left, the same bytes, while the ledger shows their nonce unused', async () => {
+    bench.ledger.sendFaults.push('lost')
+    const hash = await bench.recordedHash(bench.recorder.record(bench.call()))
+    await bench.clock.advanceMsSettled(RESEND_AFTER_MS - 1)
+    expect(bench.recorder.figures().resendsTotal).toBe(0)
+    await bench.clock.advanceMsSettled(5_000)
+    expect(bench.recorder.figures()).toMatchObject({ resendsTotal: 1, unreceiptedCalls: 0 })
+    expect(bench.chain.counted.has(hash)).toBe(true)
+  })
+
+  test('A10: while the ledger’s nonce cannot be read they do not go again', async () => {
+    bench.ledger.sendFaults.push('lost')
+    await bench.recordedHash(bench.recorder.record(bench.call()))
+    bench.ledger.isUnreachable = true
+    await bench.clock.advanceMsSettled(60_000)
+    expect(bench.recorder.figures().resendsTotal).toBe(0)
+    bench.ledger.isUnreachable = false
+    await bench.clock.advanceMsSettled(5_000)
+    expect(bench.recorder.figures()).toMatchObject({ resendsTotal: 1, unreceiptedCalls: 0 })
+  })
+
+  test('A10: none of those behind them leaves before their fate is known', async () => {
+    bench.ledger.sendFaults.push('late')
+    const calls = Array.from({ length: 3 }, async (_, at) => {
+      await bench.clock.advanceMsSettled(at * 100)
+      return await bench.recorder.record(bench.call())
+    })
+    await bench.clock.advanceMsSettled(LATE_MS - 1_000)
+    expect(bench.ledger.sent).toHaveLength(1)
+    await bench.clock.advanceMsSettled(10_000)
+    await Promise.all(calls)
+    expect(bench.ledger.wrongNonces).toBe(0)
+    expect(bench.chain.usedOf(bench.call())).toBe(3)
+  })
+
+  test('A10: what the ledger never looked at goes again after the pause of any failure', async () => {
+    bench.ledger.sendFaults.push('not-taken')
+    const hash = await bench.recordedHash(bench.recorder.record(bench.call()))
+    await bench.clock.advanceMsSettled(1_000)
+    expect(bench.chain.counted.has(hash)).toBe(true)
+    expect(bench.recorder.figures().resendsTotal).toBe(0)
+  })
+})
+
 describe('A10: sending again and signing anew', () => {
   test.each(['lost', 'unanswered'] as const)(
     'A10: after a request that was %s the same bytes are sent again, and the call counts once',
     async (fault) => {
       bench.ledger.sendFaults.push(fault)
       const hash = await bench.recordedHash(bench.recorder.record(bench.call()))
-      await bench.clock.advanceMsSettled(5_000)
+      await bench.clock.advanceMsSettled(40_000)
       expect(new Set(bench.ledger.sent).size).toBe(1)
       expect(bench.chain.counted.has(hash)).toBe(true)
       expect(bench.chain.usedOf(bench.call())).toBe(1)

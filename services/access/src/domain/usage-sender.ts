@@ -2,6 +2,8 @@
  * The one ordered sender of a recorder key (A10). Batches leave in order of their nonces, one request at a time, and
  * every change to that order is made by its single loop. Signed bytes are resent unchanged until a receipt settles
  * them; a new signature is made only where the nonce was consumed by something else or the gas price is refused.
+ * Hedera charges for every transaction that reaches consensus with a nonce already used, so that bytes which may be under
+ * way are not sent again before the ledger has shown for long enough that it does not have them.
  * Receipts are read elsewhere (usage-receipts.ts), which asks this loop for what must follow.
  */
 
@@ -9,7 +11,7 @@ import type { Clock } from '@tallystick/service-kit'
 import type { UsageEventListener, UsageTotals } from './events.ts'
 import { SealedBatch, type SealedEntry } from './usage-batch.ts'
 import type { SignedUsage, UsageLedger, UsageSendResult } from './usage-ledger.ts'
-import { RETRY_MS, RETRY_MS_MAX, SENT_BATCHES_MAX } from './usage-limits.ts'
+import { RESEND_AFTER_MS, RETRY_MS, RETRY_MS_MAX, SENT_BATCHES_MAX } from './usage-limits.ts'
 import { UsageQueue, UsageRepair, type UsageSigner } from './usage-queue.ts'
 
 type SenderOptions = {
@@ -181,23 +183,26 @@ export class UsageSender {
 
   async #deliver(batch: SealedBatch): Promise<boolean> {
     const wasDelivered = batch.isDelivered
+    const hold = wasDelivered ? await this.#whyNotAgain(batch) : undefined
+    if (hold === 'nonce-consumed') return this.#wasConsumed(batch)
+    if (hold !== undefined) {
+      this.#queue.wait(batch)
+      return this.#pause(hold)
+    }
     const result = await this.#send(batch)
     switch (result.kind) {
       case 'accepted':
         return this.#wasSent(batch)
       case 'nonce-too-low':
-        if (!wasDelivered) {
-          this.#queue.consume(batch)
-          return true
-        }
-        // Perhaps these very bytes consumed it: the receipt will tell.
-        batch.consumedSinceMs ??= this.#options.clock.unixMs()
-        return this.#wasSent(batch)
+        if (wasDelivered) return this.#wasConsumed(batch)
+        this.#queue.consume(batch)
+        return true
       case 'gas-price-too-low':
         batch.isDelivered = wasDelivered
         this.#queue.wait(batch)
         return this.#reprice(batch)
       case 'insufficient-funds':
+      case 'not-taken':
         batch.isDelivered = wasDelivered
         this.#queue.wait(batch)
         return this.#pause({ step: 'send', reason: result.kind })
@@ -208,15 +213,37 @@ export class UsageSender {
       case 'unreachable':
         break
     }
-    // The bytes may have arrived: they stay as they are and are sent again.
+    // The bytes may have arrived: they stay as they are, and the ledger tells whether they are sent again.
+    batch.sentAtMs = result.leftAtMs
     this.#queue.wait(batch)
     return this.#pause({ step: 'send', reason: result.kind, error: result.error })
   }
 
+  /**
+   * Why bytes that the ledger may have are not sent again now: their nonce is used, or is not the next one, or they may
+   * still be under way.
+   */
+  async #whyNotAgain(batch: SealedBatch): Promise<Failure | 'nonce-consumed' | undefined> {
+    let ledgerNonce: number
+    try {
+      ledgerNonce = await this.#options.ledger.readNonce()
+    } catch (error) {
+      return { step: 'nonce', reason: 'unreachable', error }
+    }
+    if (ledgerNonce > batch.nonce) return 'nonce-consumed'
+    if (ledgerNonce < batch.nonce) {
+      this.#isResyncWanted = true
+      return { step: 'nonce', reason: 'nonce-too-high' }
+    }
+    const isUnderWay = this.#options.clock.unixMs() - batch.sentAtMs < RESEND_AFTER_MS
+    return isUnderWay ? { step: 'nonce', reason: 'under-way' } : undefined
+  }
+
   async #send(
     batch: SealedBatch,
-  ): Promise<UsageSendResult | { kind: 'unreachable'; error: unknown }> {
-    const { ledger, totals, onEvent } = this.#options
+  ): Promise<UsageSendResult | { kind: 'unreachable'; error: unknown; leftAtMs: number }> {
+    const { clock, ledger, totals, onEvent } = this.#options
+    const leftAtMs = clock.unixMs()
     if (batch.isDelivered) {
       totals.resendsTotal += 1
       onEvent({ kind: 'resent', hash: batch.current.hash, nonce: batch.nonce })
@@ -225,8 +252,14 @@ export class UsageSender {
     try {
       return await ledger.send(batch.current)
     } catch (error) {
-      return { kind: 'unreachable', error }
+      return { kind: 'unreachable', error, leftAtMs }
     }
+  }
+
+  /** Perhaps these very bytes used their nonce: the receipt will tell. */
+  #wasConsumed(batch: SealedBatch): true {
+    batch.consumedSinceMs ??= this.#options.clock.unixMs()
+    return this.#wasSent(batch)
   }
 
   #wasSent(batch: SealedBatch): true {
