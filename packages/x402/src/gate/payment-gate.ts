@@ -82,34 +82,39 @@ export function createPaymentGate(options: PaymentGateOptions) {
   const parts = { clock, facilitator, limits, lines, observe, reservations }
   const inFlight = createPaymentsInFlight(parts, { guesses, limits })
 
+  async function payAdmitted<Prepared, Answer, Declined>(
+    admission: Admission,
+    terms: PaymentTerms,
+    job: PaidJob<Prepared, Answer, Declined>,
+  ): Promise<PaymentOutcome<Answer, Declined>> {
+    if (admission.kind !== 'admitted') return admission
+    const { payment } = admission
+    // Each payment's outcome comes from its own job, so its types are this call's.
+    const outcome = (await inFlight.joinOrRun({ ...admission, job })) as PaymentOutcome<
+      Answer,
+      Declined
+    >
+    if (outcome.kind !== 'paid') return outcome
+    const answerText = job.answerText?.(outcome.answer)
+    const settlement = receiptFor(receipts, outcome.settlement, { payment, terms, answerText })
+    const delivery = job.keepsAnswer && { delivered: () => reservations.delivered(payment) }
+    return { ...outcome, settlement, ...delivery }
+  }
+
   return {
     challenge: (terms: PaymentTerms, error: ChallengeError): Challenge =>
       buildChallenge(terms, error, receipts?.offersFor(terms)),
-    /**
-     * Whose account would pay with these headers for those terms, by the checks that `pay` makes first, or why they hold
-     * no payment. No payer where the ledger did not answer.
-     */
-    async payerOf(headers: PaymentHeaders, terms: PaymentTerms) {
-      return payerIn(await admit(schemes, headers, terms))
-    },
+    /** The checks that `pay` makes first: the verified payment, or why the headers hold none. Reserves nothing. */
+    admit: (headers: PaymentHeaders, terms: PaymentTerms): Promise<Admission> =>
+      admit(schemes, headers, terms),
+    /** Pays with what was admitted at this moment for the same terms, as `pay` does. */
+    payAdmitted,
     async pay<Prepared, Answer, Declined>(
       headers: PaymentHeaders,
       terms: PaymentTerms,
       job: PaidJob<Prepared, Answer, Declined>,
     ): Promise<PaymentOutcome<Answer, Declined>> {
-      const admission = await admit(schemes, headers, terms)
-      if (admission.kind !== 'admitted') return admission
-      const { payment } = admission
-      // Each payment's outcome comes from its own job, so its types are this call's.
-      const outcome = (await inFlight.joinOrRun({ ...admission, job })) as PaymentOutcome<
-        Answer,
-        Declined
-      >
-      if (outcome.kind !== 'paid') return outcome
-      const answerText = job.answerText?.(outcome.answer)
-      const settlement = receiptFor(receipts, outcome.settlement, { payment, terms, answerText })
-      const delivery = job.keepsAnswer && { delivered: () => reservations.delivered(payment) }
-      return { ...outcome, settlement, ...delivery }
+      return await payAdmitted(await admit(schemes, headers, terms), terms, job)
     },
     /**
      * Resumes every reservation that an earlier process left open (X9), using the job that `jobOf` makes from its
@@ -126,12 +131,8 @@ export function createPaymentGate(options: PaymentGateOptions) {
           const { payment } = reservation
           const job = jobOf(reservation)
           if (job === undefined) return { reservation, end: 'left_open' }
-          const paid = {
-            payment,
-            scheme: schemeOf(schemes, payment.network),
-            job,
-            order: undefined,
-          }
+          const scheme = schemeOf(schemes, payment.network)
+          const paid = { payment, scheme, job, order: undefined }
           const outcome = await inFlight.joinOrRun(paid, { isResumed: true })
           return { reservation, end: outcome.kind }
         } catch (cause) {
@@ -184,17 +185,11 @@ function receiptFor(
   return receipts?.withReceipt(settlement, served) ?? settlement
 }
 
-type Admission =
+/** What a request brings, before anything is reserved. */
+export type Admission =
   | ({ readonly kind: 'admitted' } & Omit<PaymentForJob, 'job'>)
   | { readonly kind: 'challenged'; readonly error: ChallengeError }
   | { readonly kind: 'unavailable'; readonly dependency: 'ledger' }
-
-type Payer = { readonly payerEvmAddress?: string; readonly error?: ChallengeError }
-
-function payerIn(admission: Admission): Payer {
-  if (admission.kind === 'admitted') return { payerEvmAddress: admission.payment.payerEvmAddress }
-  return admission.kind === 'challenged' ? { error: admission.error } : {}
-}
 
 const NOT_NAMED = { kind: 'absent' } as const
 

@@ -174,10 +174,12 @@ async function complete(
   const { settlement } = settled
   progress.markPossiblySettled()
   paid.place?.leave()
-  await gate.reservations.settled(payment)
+  // Written while the work is done: until then the reservation alone keeps the payment, and a later process looks it up.
+  const marked = gate.reservations.settled(payment)
   const { answer } = await retried(gate, paid, async () => ({
     answer: await job.fulfil(prepared, { payment, ...settled }),
   }))
+  await marked
   await gate.reservations.answered(reservation, { answer, settlement })
   gate.observe({ kind: 'fulfilled', payment })
   return { kind: 'paid', answer, settlement }

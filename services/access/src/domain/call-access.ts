@@ -3,6 +3,7 @@
  * Dependencies that fail throw their named errors, which errors.ts maps; everything expected is an outcome.
  */
 import type {
+  Admission,
   Challenge,
   ChallengeError,
   PaymentHeaders,
@@ -103,16 +104,18 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     const terms = await deps.terms.accepted()
     if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
     // Before the lock, so that whoever sends what is no payment cannot keep the agent's own payment waiting.
-    const { error, payerEvmAddress } = await deps.gate.payerOf(headers, terms)
-    if (error !== undefined) {
+    const admission = await deps.gate.admit(headers, terms)
+    if (admission.kind === 'challenged') {
+      const { error } = admission
       deps.report({ kind: 'payment-refused', reason: error })
       return challenge(deps, agent, { error })
     }
-    const isOwn = payerEvmAddress === agent
+    const isOwn = admission.kind === 'admitted' && admission.payment.payerEvmAddress === agent
     return lockAgent({ agent, isOwn, payment }, async (hasWaited) => {
-      const current = hasWaited ? await windows.readWindow(agent, payment) : window
+      if (!hasWaited) return sell(deps, call, { terms, admission })
+      const current = await windows.readWindow(agent, payment)
       if (current.isOpen) return serveFromWindow(deps, call, current)
-      return sell(deps, call, terms)
+      return sell(deps, call, { terms, admission: await deps.gate.admit(headers, terms) })
     })
   }
 }
@@ -215,10 +218,10 @@ async function refuse(
 async function sell(
   deps: CallAccessDeps,
   call: AccessCall,
-  terms: PaymentTerms,
+  { admission, terms }: { readonly admission: Admission; readonly terms: PaymentTerms },
 ): Promise<AccessOutcome> {
-  const outcome = await deps.gate.pay<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>(
-    call.headers,
+  const outcome = await deps.gate.payAdmitted<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>(
+    admission,
     terms,
     purchaseJob(deps, call),
   )
