@@ -47,7 +47,7 @@ type Call = {
 }
 
 /** Calls of a node that may be repeated, such as reads. Never throws. */
-export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<JsonRpcOutcome>
+type JsonRpc = (method: string, params: readonly unknown[]) => Promise<JsonRpcOutcome>
 
 /** Calls a node whose calls share requests. It connects to nothing yet. */
 export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
