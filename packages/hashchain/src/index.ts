@@ -1,5 +1,6 @@
 export { canonicalJson } from './canonical-json.ts'
 export { formatCheckpoint, parseCheckpoint } from './checkpoint.ts'
+export { createCosigner, openCosignature } from './cosignature.ts'
 export {
   createKeyRing,
   type KeyRing,
@@ -35,3 +36,4 @@ export {
   versionHash,
   versionPreimage,
 } from './version-chain.ts'
+export { formatWitnessRequest, judgeWitnessRequest, readCosignatures } from './witness.ts'

@@ -57,11 +57,26 @@ type OpenedNote =
  * A signer from an Ed25519 seed of 32 bytes. The seed stays inside node:crypto. Throws a RangeError for a seed of
  * another length and for a name with white space or a plus sign.
  */
-export function createNoteSigner(options: {
-  readonly keyName: string
-  readonly seed: Uint8Array
-}): NoteSigner {
-  const { keyName, seed } = options
+export function createNoteSigner(options: NoteKeyOptions): NoteSigner {
+  const { signatureLine, ...key } = createNoteKey({ ...options, algorithm: ALGORITHM_ED25519 })
+  return {
+    ...key,
+    sign: (text) => {
+      if (!isNoteText(text))
+        throw new RangeError('a note ends in a newline and holds no other control character')
+      return `${text}\n${signatureLine((sign) => sign(text))}`
+    },
+  }
+}
+
+export type NoteKeyOptions = { readonly keyName: string; readonly seed: Uint8Array }
+
+/** A key that signs notes with one type of signature. Throws as `createNoteSigner` does. */
+export function createNoteKey({
+  keyName,
+  seed,
+  algorithm,
+}: NoteKeyOptions & { readonly algorithm: number }) {
   if (seed.length !== KEY_BYTES) throw new RangeError(`an Ed25519 seed has ${KEY_BYTES} bytes`)
   if (!isKeyName(keyName)) throw new RangeError('a key name has no white space and no plus sign')
   const privateKey = createPrivateKey({
@@ -74,22 +89,16 @@ export function createNoteSigner(options: {
     format: 'der',
     type: 'spki',
   })
-  const typedKey = Buffer.concat([
-    Buffer.of(ALGORITHM_ED25519),
-    publicKey.subarray(SPKI_PREFIX.length),
-  ])
+  const typedKey = Buffer.concat([Buffer.of(algorithm), publicKey.subarray(SPKI_PREFIX.length)])
   const keyId = keyIdOf(keyName, typedKey)
+  const sign = (message: string): Buffer => signEd25519(null, Buffer.from(message), privateKey)
   return {
     keyName,
     verifierKey: `${keyName}+${keyId.toString('hex')}+${encodeBase64(typedKey)}`,
     keyId: keyId.toString('hex'),
-    sign: (text) => {
-      if (!isNoteText(text))
-        throw new RangeError('a note ends in a newline and holds no other control character')
-      const signature = signEd25519(null, Buffer.from(text), privateKey)
-      const blob = encodeBase64(Buffer.concat([keyId, signature]))
-      return `${text}\n${SIGNATURE_LINE_START}${keyName} ${blob}\n`
-    },
+    /** The line, newline included, whose signature `make` gives. */
+    signatureLine: (make: (sign: (message: string) => Buffer) => Uint8Array): string =>
+      `${SIGNATURE_LINE_START}${keyName} ${encodeBase64(Buffer.concat([keyId, make(sign)]))}\n`,
   }
 }
 
@@ -97,11 +106,29 @@ export function createNoteSigner(options: {
  * Checks a note against one verifier key. Lines by other keys are ignored, as the format requires; one failing signature
  * by this key refuses the note even if another of its lines holds.
  */
-export function openNote(options: {
-  readonly note: string
-  readonly verifierKey: string
-}): OpenedNote {
-  const verifier = readVerifierKey(options.verifierKey)
+export function openNote(options: NoteAndKey): OpenedNote {
+  const own = signaturesBy({ ...options, algorithm: ALGORITHM_ED25519 })
+  if (own.kind === 'refused') return own
+  return own.signatures.every((signature) => own.verifies(own.text, signature))
+    ? { kind: 'opened', text: own.text }
+    : { kind: 'refused', reason: 'bad_signature' }
+}
+
+export type NoteAndKey = { readonly note: string; readonly verifierKey: string }
+
+/** What the lines of one key hold, one at least, and how each is verified. */
+type OwnSignatures = {
+  readonly kind: 'signatures'
+  readonly text: string
+  readonly signatures: readonly Buffer[]
+  verifies(message: string, signature: Uint8Array): boolean
+}
+
+/** The signatures of a note by one key of that type, not verified yet. */
+export function signaturesBy(
+  options: NoteAndKey & { readonly algorithm: number },
+): OwnSignatures | Extract<OpenedNote, { kind: 'refused' }> {
+  const verifier = readVerifierKey(options.verifierKey, options.algorithm)
   if (verifier === undefined) return { kind: 'refused', reason: 'malformed_key' }
   const parts = splitNote(options.note)
   if (parts === undefined) return { kind: 'refused', reason: 'malformed_note' }
@@ -109,10 +136,13 @@ export function openNote(options: {
     (line) => line.keyName === verifier.keyName && line.keyId.equals(verifier.keyId),
   )
   if (own.length === 0) return { kind: 'refused', reason: 'unknown_key' }
-  const text = Buffer.from(parts.text)
-  return own.every((line) => verifyEd25519(null, text, verifier.publicKey, line.signature))
-    ? { kind: 'opened', text: parts.text }
-    : { kind: 'refused', reason: 'bad_signature' }
+  return {
+    kind: 'signatures',
+    text: parts.text,
+    signatures: own.map(({ signature }) => signature),
+    verifies: (message, signature) =>
+      verifyEd25519(null, Buffer.from(message), verifier.publicKey, signature),
+  }
 }
 
 type Verifier = {
@@ -121,12 +151,12 @@ type Verifier = {
   readonly publicKey: KeyObject
 }
 
-function readVerifierKey(text: string): Verifier | undefined {
+function readVerifierKey(text: string, algorithm: number): Verifier | undefined {
   const [keyName = '', idText = '', ...rest] = text.split('+')
   // Base64 may itself contain plus signs.
   const typedKey = decodeStrictBase64(rest.join('+'))
   if (!isKeyName(keyName) || typedKey?.length !== KEY_BYTES + 1) return undefined
-  if (typedKey[0] !== ALGORITHM_ED25519) return undefined
+  if (typedKey[0] !== algorithm) return undefined
   const keyId = keyIdOf(keyName, typedKey)
   if (keyId.toString('hex') !== idText) return undefined
   const der = Buffer.concat([SPKI_PREFIX, typedKey.subarray(1)])
