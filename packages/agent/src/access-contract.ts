@@ -11,13 +11,17 @@ import {
   decodeErrorResult,
   encodeFunctionData,
   type Hex,
+  HttpRequestError,
   http,
   isHex,
+  keccak256,
   type LocalAccount,
   type PublicClient,
   parseEventLogs,
+  TimeoutError,
   type TransactionReceipt,
   type TransactionRequest,
+  withRetry,
 } from 'viem'
 
 /** As viem takes any contract: the exact types of this one would cost the compiler seconds. */
@@ -28,6 +32,8 @@ const WEIBAR_PER_TINYBAR = 10_000_000_000n
 /** Hedera answers a receipt in 3 to 8 s; a minute tells a slow relay from a lost transaction. */
 const RECEIPT_MS_MAX = 60_000
 const RECEIPT_POLL_MS = 250
+/** Hedera's relay answers a send only after consensus, 3 to 8 s. */
+const SEND_MS_MAX = 15_000
 
 /** Errors of the contract that say that there is nothing to do. */
 const NOTHING_TO_CANCEL = 'AccessWindow_NothingToCancel'
@@ -165,9 +171,10 @@ export function createTransact(options: {
   readonly account: LocalAccount
 }): Transact {
   const { account, chainId, contract: to, rpcUrl } = options
-  const reader: PublicClient = createPublicClient({
-    transport: http(rpcUrl, { retryCount: 0 }), // sent again, one that landed is refused for its nonce
-    pollingInterval: RECEIPT_POLL_MS,
+  const reader = createPublicClient({ transport: http(rpcUrl) })
+  // Sent again, one that landed is refused for its nonce.
+  const sender = createPublicClient({
+    transport: http(rpcUrl, { retryCount: 0, timeout: SEND_MS_MAX }),
   })
   const { address } = account
   const where = ledgerName({ rpcUrl, chainId })
@@ -203,8 +210,9 @@ export function createTransact(options: {
       const gasPrice = ((await reader.getGasPrice()) * 11n) / 10n // outlives a rising quote; the network charges its own price
       const transaction = { type: 'legacy', chainId, nonce, gasPrice, ...call } as const
       const serializedTransaction = await account.signTransaction(transaction)
-      const hash = await reader.sendRawTransaction({ serializedTransaction })
-      const receipt = await reader.waitForTransactionReceipt({ hash, timeout: RECEIPT_MS_MAX })
+      const hash = keccak256(serializedTransaction)
+      await sender.sendRawTransaction({ serializedTransaction }).catch(throwUnlessSilence)
+      const receipt = await receiptOf(sender, hash)
       nextNonce = nonce + 1
       if (receipt.status !== 'success') throw new Error(`the ledger reverted ${hash}`)
       return receipt
@@ -229,6 +237,26 @@ export function createTransact(options: {
     const told = event?.args as Readonly<Record<string, bigint>> | undefined
     return { kind: 'done', transaction, tinybar: (amount && told?.[amount]) ?? 0n }
   }
+}
+
+/** A receipt that is late and an answer that is lost are the same. Throws viem's errors. */
+function receiptOf(client: PublicClient, hash: Hex): Promise<TransactionReceipt> {
+  const endsAtMs = performance.now() + RECEIPT_MS_MAX
+  return withRetry(() => client.getTransactionReceipt({ hash }), {
+    delay: RECEIPT_POLL_MS,
+    retryCount: RECEIPT_MS_MAX / RECEIPT_POLL_MS,
+    shouldRetry: () => performance.now() < endsAtMs,
+  })
+}
+
+/** A relay that says nothing may have taken what it was sent: the receipt tells. */
+function throwUnlessSilence(error: unknown): void {
+  const failure =
+    error instanceof BaseError
+      ? error.walk((one) => one instanceof HttpRequestError || one instanceof TimeoutError)
+      : null
+  const isSilence = failure instanceof HttpRequestError && failure.status === undefined
+  if (!isSilence && !(failure instanceof TimeoutError)) throw error
 }
 
 function argumentsOf({ functionName, agent, isGuarded }: ContractCall): readonly unknown[] {

@@ -185,6 +185,21 @@ test('A16: what one agent of the library signs at once is sent one after the oth
   expect(await noncesOf(outcomes)).toEqual([0, 1, 2])
 })
 
+test.each(['eth_sendRawTransaction', 'eth_getTransactionReceipt', 'eth_call', 'eth_gasPrice'])(
+  'A16: a lost answer to %s neither fails a top-up nor doubles it',
+  async (method) => {
+    const account = await stack.newAgent(`unheard ${method}`)
+    expect(await stack.agent(account.privateKey, PAY_ALONE)).toMatchObject({ code: 0 })
+    const agent = libraryAgent(account)
+    const more = 300_000_000n
+    const before = await agent.topUp(more)
+    stack.devnet.controls.loseNextAnswers('rpc', 1, method)
+    const after = await agent.topUp(more)
+    if (before.kind !== 'topped-up' || after.kind !== 'topped-up') throw new Error(after.kind)
+    expect(after.balanceTinybar).toBe(before.balanceTinybar + more)
+  },
+)
+
 test('A16: a key whose address has no account yet is told so', async () => {
   const { code, err } = await stack.agent('1'.repeat(64), ['pay', '--max-hbar', '12'])
   expect(code).toBe(1)

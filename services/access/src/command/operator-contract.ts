@@ -10,11 +10,20 @@ import {
   type ContractFunctionArgs,
   type ContractFunctionName,
   type Hex,
+  HttpRequestError,
+  keccak256,
   type PublicClient,
+  TimeoutError,
   type TransactionReceipt,
+  withRetry,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { contractTransaction, createSendingClient, revertOf } from '../adapters/ledger-client.ts'
+import {
+  contractTransaction,
+  createReadingClient,
+  createSendingClient,
+  revertOf,
+} from '../adapters/ledger-client.ts'
 import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import { offeredGasPrice } from '../adapters/ordered-sender.ts'
 import { keyHex } from '../config.ts'
@@ -50,6 +59,35 @@ async function answered<Result>(failure: string, ask: () => Promise<Result>): Pr
   }
 }
 
+/** Whether the relay said nothing, so that it may have taken what it was sent. */
+function isSilence(error: unknown): boolean {
+  const cause =
+    error instanceof BaseError
+      ? error.walk((one) => one instanceof HttpRequestError || one instanceof TimeoutError)
+      : null
+  return (
+    cause instanceof TimeoutError ||
+    (cause instanceof HttpRequestError && cause.status === undefined)
+  )
+}
+
+/** Nonces lag by up to 10 s, so that the one that is read may be that of a verb which ran just before. */
+const NONCE_TRIES = 12
+const NONCE_RETRY_MS = 1_000
+
+const isNonceTooLow = (error: Error): boolean =>
+  error instanceof BaseError && /nonce too low/i.test(error.details)
+
+/** Looks until the receipt is there: one that is late and an answer that is lost are the same. Throws viem's errors. */
+function untilReceipt(reader: PublicClient, hash: Hex): Promise<TransactionReceipt> {
+  const endsAtMs = performance.now() + RECEIPT_MS_MAX
+  return withRetry(() => reader.getTransactionReceipt({ hash }), {
+    delay: RECEIPT_POLL_MS,
+    retryCount: RECEIPT_MS_MAX / RECEIPT_POLL_MS,
+    shouldRetry: () => performance.now() < endsAtMs,
+  })
+}
+
 /** Opens the ledger for one key. Throws OperatorRefusal if the relay is silent or serves another chain. */
 export async function openOperatorLedger(options: {
   readonly rpcUrl: string
@@ -57,7 +95,8 @@ export async function openOperatorLedger(options: {
   readonly key: Hex
 }) {
   const account = privateKeyToAccount(options.key)
-  const reader = createSendingClient(options.rpcUrl)
+  const reader = createReadingClient(options.rpcUrl)
+  const sender = createSendingClient(options.rpcUrl)
   const chainId = await answered(`No ledger answers at ${options.rpcUrl}`, () =>
     reader.getChainId(),
   )
@@ -69,18 +108,25 @@ export async function openOperatorLedger(options: {
 
   const submit = async ({ valueTinybar, ...call }: OutgoingTransaction): Promise<Hex> => {
     const gasPrice = offeredGasPrice(await reader.getGasPrice())
-    nextNonce ??= await reader.getTransactionCount({ address: account.address, blockTag: 'latest' })
+    const nonce =
+      nextNonce ??
+      (await reader.getTransactionCount({ address: account.address, blockTag: 'latest' }))
     const serializedTransaction = await account.signTransaction({
       ...call,
       type: 'legacy',
       chainId,
-      nonce: nextNonce,
+      nonce,
       gasPrice,
       value: valueTinybar * WEIBAR_PER_TINYBAR,
     })
-    const hash = await reader.sendRawTransaction({ serializedTransaction })
-    nextNonce += 1
-    return hash
+    try {
+      await sender.sendRawTransaction({ serializedTransaction })
+    } catch (error) {
+      // Its receipt will tell.
+      if (!isSilence(error)) throw error
+    }
+    nextNonce = nonce + 1
+    return keccak256(serializedTransaction)
   }
 
   return {
@@ -89,15 +135,13 @@ export async function openOperatorLedger(options: {
     /** Signs, sends, and waits for the receipt. Throws OperatorRefusal if the relay does not take it, or if it reverted. */
     async send(transaction: OutgoingTransaction): Promise<TransactionReceipt> {
       const hash = await answered('The ledger did not take the transaction', () =>
-        submit(transaction),
-      )
-      const receipt = await answered(`No receipt for ${hash}`, () =>
-        reader.waitForTransactionReceipt({
-          hash,
-          timeout: RECEIPT_MS_MAX,
-          pollingInterval: RECEIPT_POLL_MS,
+        withRetry(() => submit(transaction), {
+          delay: NONCE_RETRY_MS,
+          retryCount: NONCE_TRIES,
+          shouldRetry: ({ error }) => nextNonce === undefined && isNonceTooLow(error),
         }),
       )
+      const receipt = await answered(`No receipt for ${hash}`, () => untilReceipt(reader, hash))
       if (receipt.status !== 'success')
         throw new OperatorRefusal(`The ledger reverted the transaction ${hash}.`)
       return receipt
@@ -123,7 +167,7 @@ export async function lookAtContract<Result>(
   look: (view: ContractView) => Promise<Result>,
 ): Promise<Result> {
   const view = {
-    reader: createSendingClient(config.LEDGER_RPC_URL),
+    reader: createReadingClient(config.LEDGER_RPC_URL),
     address: needed(config, 'ACCESS_CONTRACT'),
   }
   await ensureContract(view)

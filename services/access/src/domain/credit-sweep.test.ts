@@ -267,6 +267,14 @@ describe('A4: when a dependency fails', () => {
   })
 })
 
+test('A4: the offers are read once for all credits of a sweep', async () => {
+  fakes.log.credits.push(...threeForAgent(), creditFor(OTHER_AGENT, 4), creditFor(OTHER_AGENT, 5))
+  fakes.contract.reads.length = 0
+  await service.sweep.sweep()
+  expect(fakes.sender.opened).toHaveLength(5)
+  expect(fakes.contract.reads.filter((read) => read === 'offers')).toHaveLength(1)
+})
+
 test('nothing is left running after close', async () => {
   service.start()
   await fakes.clock.advanceMsSettled(500)

@@ -209,6 +209,17 @@ describe('a hostile or broken node is LedgerUnavailable, never a wrong answer', 
   })
 })
 
+test('X14: a wallet is asked with the gas of a transfer, 250,000, so that one which loops costs nothing', async () => {
+  const scripted = await scriptedServer()
+  scripted.answer = { status: 200, body: '{"jsonrpc":"2.0","id":1,"result":"0x60"}' }
+  const ledger = createJsonRpcLedger({ url: scripted.url, clock: manualClock(0) })
+  const [digest, signature] = [Buffer.alloc(32), Buffer.alloc(65)]
+  await ledger.isValidSignature({ wallet: EVM_PAY_TO, digest, signature })
+  const call = JSON.stringify(scripted.requests.at(-1)?.body)
+  expect(call).toContain(`"gas":"0x${(250_000).toString(16)}"`)
+  await scripted.close()
+})
+
 async function ledgerThatAnswers(body: string): Promise<EvmLedger> {
   node.answer = { status: 200, body }
   return createJsonRpcLedger({ url: node.url, clock: manualClock(0) })
