@@ -1,0 +1,338 @@
+// Every command of docs/how-to/run-on-testnet.md, as a person types it, on a ledger that is as slow, late, limited and lossy as
+// the public one: its shell blocks in order, and then each command of its last table. The page's addresses, accounts and keys are
+// replaced by the ledger's.
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freePort } from '../../scripts/stack/ports.ts'
+import { eventually } from './eventually.ts'
+import type { LedgerAccount } from './killable-stack.ts'
+import { ended, root } from './spawned-stack.ts'
+
+const PAGE = readFileSync(join(root, 'docs/how-to/run-on-testnet.md'), 'utf8')
+/** The first start compiles; a purchase whose answers are lost is looked up for up to four minutes. */
+const STEP = { timeoutMs: 300_000 }
+const PERIOD_SECONDS = 3_600
+const OVERDUE_SECONDS = 31
+/** Ledger seconds that pass while a command waits, for each real one. */
+const LEAP = { everyMs: 250, seconds: 2 }
+const PURCHASE_TINYBAR = 1_200_000_000n
+/** Buys nothing. */
+const ODD_TINYBAR = 150_000_000n
+
+const folder = mkdtempSync(join(tmpdir(), 'run-on-testnet-'))
+const running: ChildProcess[] = []
+let rpcUrl: string
+let accounts: readonly LedgerAccount[]
+/** What the page has, and what stands here for it. */
+let places: readonly (readonly [string, string])[]
+/** What the page's facilitator finds on the public network. */
+let facilitatorPlace: Readonly<Record<'CONSENSUS_NODES' | 'HOST' | 'PORT', string>>
+
+type Shell = { readonly child: ChildProcess; output(): string }
+
+/** Runs a command in the reader's clone, without npm's look at the registry before it. */
+function shell(script: string, environment: Readonly<Record<string, string>> = {}): Shell {
+  const child = spawn('bash', ['-c', `set -euo pipefail\n${script}`], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      npm_config_ignore_scripts: 'true',
+      npm_config_update_notifier: 'false',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  running.push(child)
+  let text = ''
+  const gather = (chunk: Buffer) => {
+    text += chunk.toString('utf8')
+  }
+  child.stdout.on('data', gather)
+  child.stderr.on('data', gather)
+  return { child, output: () => text }
+}
+
+/** Waits until a program that stays says this. */
+async function untilSaid({ child, output }: Shell, text: RegExp): Promise<RegExpExecArray> {
+  await eventually(() => {
+    if (child.exitCode !== null) throw new Error(`it ended:\n${output()}`)
+    return text.test(output())
+  }, STEP)
+  return text.exec(output()) as RegExpExecArray
+}
+
+async function end({ child }: Shell, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid ?? 0), signal)
+  await ended(child)
+}
+
+/** The page's blocks of commands, with this ledger's places. */
+const blocks = (): readonly string[] =>
+  [...PAGE.matchAll(/^```sh\n([^`]*)^```$/gm)].map(([, script = '']) =>
+    places.reduce((text, [there, here]) => text.replaceAll(there, here), script),
+  )
+
+/** The commands of the table at the end, each once. */
+const operatorVerbs = (): readonly string[] => {
+  const [, section = ''] = PAGE.split('\n## 6. Afterwards\n')
+  const named = [...section.matchAll(/`((?:access-operator|payments) [a-zA-Z -]+)`/g)]
+  return [...new Set(named.map(([, words = '']) => words.replace('access-operator ', '')))]
+}
+
+async function ledger<Result>(method: string, ...params: readonly unknown[]): Promise<Result> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const answer = await fetch(rpcUrl, { method: 'POST', body })
+  const { result, error } = (await answer.json()) as { result: Result; error?: object }
+  if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`)
+  return result
+}
+
+const account = (name: string): LedgerAccount => {
+  const found = accounts.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`the ledger has no account ${name}`)
+  return found
+}
+
+const inlineCommand = (start: string): string => {
+  const command = new RegExp(`\`(${start}[^\`]*)\``).exec(PAGE)?.[1]
+  if (command === undefined) throw new Error(`the page has no ${start}`)
+  return command
+}
+
+const FREE_PORTS = '--rpc-port 0 --mirror-port 0 --consensus-port 0'
+
+beforeAll(async () => {
+  for (const name of readdirSync(root).filter((one) => !one.startsWith('.')))
+    symlinkSync(join(root, name), join(folder, name))
+  const devnet = shell(`${inlineCommand('npm run devnet')} ${FREE_PORTS}`)
+  await untilSaid(devnet, /Like testnet/)
+  const printed = (form: RegExp): string => form.exec(devnet.output())?.[1] ?? ''
+  rpcUrl = printed(/JSON-RPC +(http\S+)/)
+  const mirrorUrl = printed(/Mirror REST +(http\S+)\/api\/v1/)
+  accounts = await ledger<LedgerAccount[]>('devnet_accounts')
+  mkdirSync(join(folder, 'keys'))
+  const keys = {
+    owner: 'owner',
+    'pay-to': 'operator',
+    recorder: 'recorder',
+    'fee-payer': 'facilitator',
+    agent: 'agent-1',
+  }
+  for (const [file, name] of Object.entries(keys))
+    writeFileSync(join(folder, 'keys', file), account(name).privateKey, { mode: 0o600 })
+  places = [
+    ['https://testnet.hashio.io/api', rpcUrl],
+    ['https://testnet.mirrornode.hedera.com', mirrorUrl],
+    ['https://access.example', `http://127.0.0.1:${await freePort()}`],
+    ['0.0.1234', account('operator').accountId],
+    ['0.0.5678', account('facilitator').accountId],
+  ]
+  const consensus = printed(/Consensus gRPC +(\S+)/)
+  facilitatorPlace = {
+    CONSENSUS_NODES: `${consensus}=0.0.3`,
+    HOST: '127.0.0.1',
+    PORT: String(await freePort()),
+  }
+  // The ledger is seconds old, and reads lag by more.
+  const newest = `${mirrorUrl}/api/v1/accounts/${account('agent-3').accountId}`
+  await eventually(
+    () =>
+      fetch(newest).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    STEP,
+  )
+}, STEP.timeoutMs)
+
+afterAll(async () => {
+  for (const child of running.toReversed()) await end({ child, output: () => '' })
+  rmSync(folder, { recursive: true, force: true })
+}, 60_000)
+
+/** Runs a command to its end and returns what it prints. */
+async function run(
+  script: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const { child, output } = shell(script, environment)
+  expect(await ended(child), `${script}\n${output()}`).toBe(0)
+  return output()
+}
+
+/** Lets ledger time run ahead while commands wait for it. */
+async function leaping<Result>(work: Promise<Result>): Promise<Result> {
+  let isOver = false
+  const over = work.finally(() => {
+    isOver = true
+  })
+  over.catch(() => undefined)
+  while (!isOver) {
+    await ledger('devnet_advanceSeconds', LEAP.seconds)
+    await Promise.race([over.catch(() => undefined), pause(LEAP.everyMs)])
+  }
+  return await over
+}
+
+/** Pays payTo through the facilitator, past the service. Returns the transaction's id. */
+async function payDirectly(
+  from: LedgerAccount,
+  amountTinybar: bigint,
+  memo?: string,
+): Promise<string> {
+  const scheme = new ExactHederaClient({
+    signer: hederaSigner(from),
+    ...(memo !== undefined && { memo }),
+  })
+  const accepted = {
+    scheme: 'exact',
+    network: 'hedera:testnet' as const,
+    asset: '0.0.0',
+    amount: String(amountTinybar),
+    payTo: account('operator').accountId,
+    maxTimeoutSeconds: 180,
+    extra: { feePayer: account('facilitator').accountId },
+  }
+  const { payload } = await scheme.createPaymentPayload(2, accepted)
+  const paymentPayload = { x402Version: 2, accepted, payload }
+  const answer = await fetch(`http://127.0.0.1:${facilitatorPlace.PORT}/settle`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements: accepted }),
+  })
+  return ((await answer.json()) as { transaction: string }).transaction
+}
+
+it('every command of run-on-testnet.md does what the page says, on a network like testnet', async () => {
+  const [deploy = '', facilitate = '', serve = '', sell = '', ...others] = blocks()
+  expect(others).toEqual([])
+  const facilitatorUrl = `http://127.0.0.1:${facilitatorPlace.PORT}`
+  const facilitator = shell(facilitate, facilitatorPlace)
+  const deployed = await run(deploy, { FACILITATOR_URL: facilitatorUrl })
+  expect(deployed).toContain('one payment buys 4 periods, 12 HBAR')
+
+  // "Set the variables that `deploy` printed."
+  const exported = deploy.split('\n').filter((line) => line.startsWith('export '))
+  const printed = [...deployed.matchAll(/^ {2}([A-Z_]+)=(\S+)$/gm)].map(
+    ([, name = '', value = '']) => [name, value],
+  )
+  const baseUrl = places[2]?.[1] ?? ''
+  const secret = (await run(inlineCommand('openssl'))).trim()
+  expect(secret).toMatch(/^[0-9a-f]{64}$/)
+  const settings = Object.fromEntries([
+    ...printed,
+    ['SESSION_SECRET', secret],
+    ['BASE_URL', baseUrl],
+    ['PORT', new URL(baseUrl).port],
+    ['HOST', '127.0.0.1'],
+  ])
+  const service = shell(`${exported.join('\n')}\n${serve}`, settings)
+  await eventually(async () => {
+    if (service.child.exitCode !== null) throw new Error(service.output())
+    return await fetch(`${baseUrl}/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  }, STEP)
+
+  const selling = sell
+    .split('\n')
+    .filter((line) => !line.includes('-- watch'))
+    .join('\n')
+  const watching = sell
+    .split('\n')
+    .filter((line) => !line.includes('-- pay'))
+    .join('\n')
+  const sold = await run(selling)
+  expect(sold).toContain('12 HBAR')
+  expect(sold).toContain('The window is guarded')
+  const watch = shell(watching)
+  await untilSaid(watch, /renews|renewal/)
+  await end(watch, 'SIGINT')
+  await end(service)
+
+  // "Credits of another contract's sales …": what payTo gets while no service runs waits for the operator.
+  const [odd, pending] = await Promise.all([
+    payDirectly(account('agent-2'), ODD_TINYBAR),
+    payDirectly(account('agent-3'), PURCHASE_TINYBAR, `x402:${account('agent-3').evmAddress}`),
+  ])
+  const operator = async (words: string): Promise<string> =>
+    await run(`${exported.join('\n')}\nnpm run --silent access-operator -- ${words}`, settings)
+  await eventually(async () => {
+    const listed = await operator('payments')
+    return listed.includes('1 pending, 1 refused')
+  }, STEP)
+  const [opened, refunded] = await Promise.all([
+    operator(`payments open ${pending}`),
+    operator(`payments refund ${odd}`),
+  ])
+  const agent = account('agent-1').evmAddress
+  const said = new Map([
+    ['payments open ID', [opened, `The window of ${account('agent-3').evmAddress} is open.`]],
+    ['payments refund ID', [refunded, `1.5 HBAR went back to ${account('agent-2').accountId}`]],
+  ])
+  const lines: Readonly<Record<string, readonly [words: string, says: string]>> = {
+    payments: ['payments', '2 opened, 0 pending, 0 refused, 1 refunded'],
+    status: ['status', 'Earned'],
+    withdraw: ['withdraw earnings', 'of the earnings went to'],
+    fund: ['fund --hbar 5', 'The reserve has 5 HBAR more.'],
+    'set-arming': ['set-arming --schedule-cents 12 --floor-percent 100', 'reckoned at 12 US cents'],
+    'set-offer': [
+      'set-offer --price-hbar 3 --period-seconds 3600 --calls 500 --slot-seconds 900',
+      'with 500 calls costs 3 HBAR',
+    ],
+    pause: ['pause', 'Sales are paused.'],
+    reap: [`reap ${agent}`, `The overdue schedule of ${agent} is given up`],
+    poke: [`poke ${agent}`, `The slot of ${agent} is brought up to date`],
+  }
+  for (const verb of operatorVerbs()) {
+    const known = said.get(verb)
+    if (known === undefined) {
+      const [words, says] = lines[verb] ?? []
+      if (words === undefined || says === undefined)
+        throw new Error(`the page has a command ${verb}`)
+      if (verb === 'reap') await loseRenewals(settings['ACCESS_CONTRACT'] ?? '')
+      said.set(verb, [await leaping(operator(words)), says])
+    }
+    const [text = '', says = ''] = said.get(verb) ?? []
+    expect(text, verb).toContain(says)
+  }
+  expect([...said.keys()].toSorted()).toEqual([...operatorVerbs()].toSorted())
+  await end(facilitator)
+}, 600_000)
+
+/** The network finds the contract unable to hold the gas of its calls: they are over, and nothing tells the contract. */
+async function loseRenewals(contract: string): Promise<void> {
+  const weibar = BigInt(await ledger<string>('eth_getBalance', contract, 'latest'))
+  await ledger('devnet_setBalanceTinybar', contract, '1')
+  await ledger('devnet_advanceSeconds', 2 * PERIOD_SECONDS)
+  await ledger('devnet_setBalanceTinybar', contract, String(weibar / 10_000_000_000n))
+  await ledger('devnet_advanceSeconds', OVERDUE_SECONDS)
+}
+
+it('--server-clock-off makes this machine’s clock wrong by as much', async () => {
+  const devnet = shell(`npm run devnet -- ${inlineCommand('--server-clock-off')} ${FREE_PORTS}`)
+  const [, url = ''] = await untilSaid(devnet, /JSON-RPC +(http\S+)[^]*client\.close/)
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'devnet_nowSeconds', params: [] })
+  const { result } = (await (await fetch(url, { method: 'POST', body })).json()) as {
+    result: number
+  }
+  const offSeconds = Math.round(Date.now() / 1_000) - result
+  expect(Math.abs(offSeconds - 30)).toBeLessThanOrEqual(2)
+  await end(devnet, 'SIGINT')
+}, 120_000)
