@@ -1,7 +1,7 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import packageConfig from '../vitest.package.ts'
 
-/** Tests that share one unchanged running stack, one file after another. */
+/** Tests that share one unchanged running stack, one file after another: together they take less than its start. */
 const SHARED = [
   'care',
   'discovery',
@@ -13,6 +13,9 @@ const SHARED = [
   'watch-it-run',
 ].map((name) => `src/${name}.test.ts`)
 
+/** Files at once, whatever the cores: most of them wait, for slow networks, windows, installs and processes that start or end. */
+const OWN_STACKS = 4
+
 export default mergeConfig(
   packageConfig,
   defineConfig({
@@ -21,13 +24,23 @@ export default mergeConfig(
         {
           extends: true,
           test: {
+            name: 'own',
+            include: ['src/**/*.test.ts'],
+            exclude: SHARED,
+            maxWorkers: OWN_STACKS,
+            sequence: { groupOrder: 0 },
+          },
+        },
+        {
+          extends: true,
+          test: {
             name: 'shared',
             include: SHARED,
             globalSetup: ['src/shared-stack.ts'],
             fileParallelism: false,
+            sequence: { groupOrder: 1 },
           },
         },
-        { extends: true, test: { name: 'own', include: ['src/**/*.test.ts'], exclude: SHARED } },
       ],
     },
   }),
