@@ -11,7 +11,7 @@ import { eventually } from './eventually.ts'
 /** Root of the checkout. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-const START_MS_MAX = 60_000
+const START_MS_MAX = 120_000
 
 export type SpawnedStack = {
   readonly description: StackDescription
@@ -45,11 +45,11 @@ export function spawnScript(script: string, flags: readonly string[]) {
 }
 
 /** Starts `scripts/start.ts` and waits until it has described itself. If it does not, it is stopped and leaves nothing. */
-export async function spawnStack(): Promise<SpawnedStack> {
+export async function spawnStack(more: readonly string[] = []): Promise<SpawnedStack> {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-'))
   const stackFile = join(folder, 'stack.json')
   const places = ['--log-folder', join(folder, 'logs'), '--data-folder', join(folder, 'data')]
-  const flags = ['--free-ports', '--stack-file', stackFile, ...places]
+  const flags = ['--free-ports', '--stack-file', stackFile, ...places, ...more]
   const { child, output } = spawnScript('scripts/start.ts', flags)
   try {
     await eventually(
