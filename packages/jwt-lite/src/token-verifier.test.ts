@@ -77,6 +77,21 @@ describe('the cache of verified tokens', () => {
     expect(calls.count).toBe(5)
   })
 
+  test('attack: a revoked token is presented again; other tokens of the same principal hold', () => {
+    const revoked = new Set<string>()
+    const verifier = createTokenVerifier({
+      keys: createTokenKeys([secret]),
+      audience,
+      clock: settableClock(),
+      isRevoked: (jti) => revoked.has(jti),
+    })
+    expect(verifier.verify(tokenOf('1')).kind).toBe('valid')
+    revoked.add('1')
+    for (let times = 0; times < 2; times += 1)
+      expect(verifier.verify(tokenOf('1'))).toEqual({ kind: 'invalid', failure: 'revoked' })
+    expect(verifier.verify(tokenOf('2')).kind).toBe('valid')
+  })
+
   test('refused tokens are not remembered', () => {
     const { keys, calls } = countingKeys()
     const verifier = createTokenVerifier({ keys, audience, clock: settableClock() })

@@ -37,6 +37,14 @@ const signedText = (headerText: string, claimsText: string) => {
 
 const at = (seconds: number) => verifyToken(token, { ...expected, nowSeconds: seconds }).kind
 
+const isRevoked = (jti: string) => jti === 'lost'
+
+/** The verdict on a signed token whose `exp` is that text. */
+const verdictOfExpiry = (exp: string) => {
+  const claims = `{"sub":"a","scope":"s","aud":${JSON.stringify(audience)},"exp":${exp}}`
+  return verifyToken(signedText(base64url('{"alg":"HS256"}'), base64url(claims)), expected)
+}
+
 const padded = (length: number) => mintToken({ ...request, jti: 'x'.repeat(length) })
 
 const lifetimeOf = (text: string) => {
@@ -56,6 +64,8 @@ describe('Authentication 3: verification order and failure names', () => {
     const flaws = [
       ['no_scopes', { scope: '' }],
       ['wrong_audience', { aud: 'elsewhere' }],
+      ['revoked', { jti: 'lost' }],
+      ['not_yet_valid', { nbf: nowSeconds + 1 }],
       ['expired', { exp: nowSeconds }],
     ] as const
     let claims: Record<string, unknown> = {
@@ -67,10 +77,8 @@ describe('Authentication 3: verification order and failure names', () => {
     expect(verifyToken(signed({ alg: 'HS256' }, claims), expected).kind).toBe('valid')
     for (const [failure, flaw] of flaws) {
       claims = { ...claims, ...flaw }
-      expect(verifyToken(signed({ alg: 'HS256' }, claims), expected)).toEqual({
-        kind: 'invalid',
-        failure,
-      })
+      const found = verifyToken(signed({ alg: 'HS256' }, claims), { ...expected, isRevoked })
+      expect(found).toEqual({ kind: 'invalid', failure })
     }
     const badSignature = signed({ alg: 'HS256' }, claims).slice(0, -1)
     expect(verifyToken(badSignature, expected)).toMatchObject({ failure: 'bad_signature' })
@@ -86,8 +94,31 @@ describe('Authentication 3: verification order and failure names', () => {
         sub: 'nurse-ada',
         scopes: ['care.read.user', 'care.write'],
         expiresAtSeconds: nowSeconds + 3600,
+        jti: '5b0c0c0e',
       },
     })
+  })
+
+  test('exp is any number, with a fraction or however large; nothing else is one', () => {
+    expect(verdictOfExpiry(`${nowSeconds}.5`)).toMatchObject({
+      claims: { expiresAtSeconds: nowSeconds + 0.5 },
+    })
+    for (const late of ['9007199254740993', '1e300'])
+      expect(verdictOfExpiry(late)).toMatchObject({
+        claims: { expiresAtSeconds: 8_640_000_000_000 },
+      })
+    for (const no of [`"${nowSeconds + 9}"`, 'null', '[]', `${nowSeconds - 0.5}`, '1e999'])
+      expect(verdictOfExpiry(no)).toMatchObject({ failure: 'expired' })
+  })
+
+  test('attack: a token is used before its nbf', () => {
+    const verdictOf = (nbf: unknown) => {
+      const claims = { sub: 'a', scope: 's', aud: audience, exp: nowSeconds + 9, nbf }
+      return verifyToken(signed({ alg: 'HS256' }, claims), expected)
+    }
+    expect(verdictOf(nowSeconds)).toMatchObject({ claims: { notBeforeSeconds: nowSeconds } })
+    for (const no of [nowSeconds + 0.001, nowSeconds + 60, '0', null, {}])
+      expect(verdictOf(no)).toEqual({ kind: 'invalid', failure: 'not_yet_valid' })
   })
 
   test('exp must be in the future: valid until just before it, expired at it', () => {
@@ -208,7 +239,7 @@ describe('a token cannot be changed', () => {
         const { sub, scope, aud, exp } = claims
         const isGood =
           typeof exp === 'number' &&
-          Number.isSafeInteger(exp) &&
+          Number.isFinite(exp) &&
           exp > nowSeconds &&
           aud === audience &&
           typeof scope === 'string' &&

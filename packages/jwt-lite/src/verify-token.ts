@@ -8,6 +8,9 @@ import type { TokenKeys } from './token-keys.ts'
 /** Bounds the parsing; most proxies refuse longer header lines. */
 const TOKEN_CHARACTERS_MAX = 8192
 
+/** The end of ECMAScript's time: a later `exp` means the same. */
+const EXPIRY_SECONDS_MAX = 8_640_000_000_000
+
 /** One more than a token has: a fourth segment shows that there are too many. */
 const SEGMENTS_READ = 4
 
@@ -17,6 +20,8 @@ export type TokenFailure =
   | 'bad_alg'
   | 'bad_signature'
   | 'expired'
+  | 'not_yet_valid'
+  | 'revoked'
   | 'wrong_audience'
   | 'no_scopes'
 
@@ -26,9 +31,16 @@ export type TokenClaims = {
   readonly sub: string
   /** Scopes in the token's order, without repeats, at least one. */
   readonly scopes: readonly string[]
-  /** Unix time; the token is valid strictly before it. */
+  /** Unix time, possibly with a fraction; the token is valid strictly before it. */
   readonly expiresAtSeconds: number
+  /** Unix time from which the token is valid, where it says so. */
+  readonly notBeforeSeconds?: number
+  /** The id under which this one token can be revoked, where it has one. */
+  readonly jti?: string
 }
+
+/** Whether the token with a `jti` was revoked; asked at each use, so that a revocation holds at once. */
+type IsRevoked = (jti: string) => boolean
 
 export type TokenVerdict =
   | { readonly kind: 'valid'; readonly claims: TokenClaims }
@@ -42,11 +54,12 @@ export type TokenVerdict =
  * 2. `bad_alg`: `alg` is not `HS256`.
  * 3. `bad_signature`: by none of the keys, or any other spelling of a right one. Claims are not read before this; signed
  *    claims that are not a JSON object are `malformed`.
- * 4. `expired`: `exp` is not in the future, or not a whole number.
+ * 4. `expired`: `exp` is not in the future, or not a number (RFC 7519 §2: it may have a fraction). `not_yet_valid`: there is
+ *    an `nbf`, and it is in the future or not a number. `revoked`: `isRevoked` says so of its `jti`.
  * 5. `wrong_audience`: `aud` is not that one string; a list is refused even if it contains it.
  * 6. `no_scopes`: no scope, or a `sub` that is empty or not a string.
  *
- * `typ`, `iat`, `nbf` and `jti` are not checked.
+ * `typ` and `iat` are not checked.
  */
 export function verifyToken(
   token: string,
@@ -55,6 +68,8 @@ export function verifyToken(
     readonly audience: string
     /** Unix time in seconds. */
     readonly nowSeconds: number
+    /** Whether the token with that `jti` was revoked. */
+    readonly isRevoked?: IsRevoked | undefined
   },
 ): TokenVerdict {
   if (token.length > TOKEN_CHARACTERS_MAX) return invalid('malformed')
@@ -72,17 +87,33 @@ export function verifyToken(
 
 function judgeClaims(
   claims: JsonObject,
-  expected: { readonly audience: string; readonly nowSeconds: number },
+  expected: {
+    readonly audience: string
+    readonly nowSeconds: number
+    readonly isRevoked?: IsRevoked | undefined
+  },
 ): TokenVerdict {
-  const exp = claims['exp']
-  if (typeof exp !== 'number' || !Number.isSafeInteger(exp) || !(exp > expected.nowSeconds))
+  const { exp, nbf, jti } = claims
+  if (typeof exp !== 'number' || !Number.isFinite(exp) || exp <= expected.nowSeconds)
     return invalid('expired')
+  if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= expected.nowSeconds))
+    return invalid('not_yet_valid')
+  if (typeof jti === 'string' && expected.isRevoked?.(jti) === true) return invalid('revoked')
   if (claims['aud'] !== expected.audience) return invalid('wrong_audience')
   const sub = claims['sub']
   const scope = claims['scope']
   const scopes = typeof scope === 'string' ? scope.split(' ').filter((name) => name !== '') : []
   if (scopes.length === 0 || typeof sub !== 'string' || sub === '') return invalid('no_scopes')
-  return { kind: 'valid', claims: { sub, scopes: [...new Set(scopes)], expiresAtSeconds: exp } }
+  return {
+    kind: 'valid',
+    claims: {
+      sub,
+      scopes: [...new Set(scopes)],
+      expiresAtSeconds: Math.min(exp, EXPIRY_SECONDS_MAX),
+      ...(typeof nbf === 'number' ? { notBeforeSeconds: nbf } : {}),
+      ...(typeof jti === 'string' ? { jti } : {}),
+    },
+  }
 }
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -125,8 +156,9 @@ export function createTokenVerifier(options: {
   readonly audience: string
   readonly clock: { unixMs(): number }
   readonly cacheSize?: number
+  readonly isRevoked?: IsRevoked | undefined
 }): TokenVerifier {
-  const { keys, audience, clock, cacheSize = DEFAULT_CACHE_SIZE } = options
+  const { keys, audience, clock, cacheSize = DEFAULT_CACHE_SIZE, isRevoked } = options
   const claimsByDigest = new Map<string, TokenClaims>()
 
   const remember = (digest: string, claims: TokenClaims): void => {
@@ -141,12 +173,16 @@ export function createTokenVerifier(options: {
       const digest = hash('sha256', token)
       const known = claimsByDigest.get(digest)
       if (known === undefined) {
-        const verdict = verifyToken(token, { keys, audience, nowSeconds })
+        const verdict = verifyToken(token, { keys, audience, nowSeconds, isRevoked })
         if (verdict.kind === 'valid') remember(digest, verdict.claims)
         return verdict
       }
       claimsByDigest.delete(digest)
       if (known.expiresAtSeconds <= nowSeconds) return { kind: 'invalid', failure: 'expired' }
+      if ((known.notBeforeSeconds ?? 0) > nowSeconds)
+        return { kind: 'invalid', failure: 'not_yet_valid' }
+      if (known.jti !== undefined && isRevoked?.(known.jti) === true)
+        return { kind: 'invalid', failure: 'revoked' }
       // Reinserted at the end: the map's order is the order of use.
       claimsByDigest.set(digest, known)
       return { kind: 'valid', claims: known }
