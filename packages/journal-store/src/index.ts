@@ -7,7 +7,13 @@ export {
 export { messageOf } from './journal-store.ts'
 export { besideDatabase, makePrivateFile, PRIVATE_FILE_MODE } from './private-file.ts'
 export { resealSqliteStore } from './reseal.ts'
-export { type BodySeal, bodyOfBytes, createBodySeal, sealReceipt } from './sealed-bodies.ts'
+export {
+  type BodySeal,
+  bodyOfBytes,
+  createBodySeal,
+  type SealPlan,
+  sealReceipt,
+} from './sealed-bodies.ts'
 export {
   acceptSqliteBackup,
   backupSqliteFile,

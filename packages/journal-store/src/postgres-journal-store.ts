@@ -21,12 +21,15 @@ import {
 } from './postgres-heads.ts'
 import { registerPostgresKey, requirePostgresKeys } from './postgres-reseal.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
+import { ringsToRegister } from './sealed-bodies.ts'
 import { watchPostgres } from './watch-postgres.ts'
 
 export type PostgresStoreOptions = Omit<PostgresOptions, 'Unavailable' | 'timeline'> &
   StoreOwner & {
     /** Seals new bodies under its active key; absent, they are kept in the clear. */
     readonly keyRing?: KeyRing | undefined
+    /** Keys of the ring that the store must find again, besides the active one. */
+    readonly neededKeys?: readonly string[] | undefined
     /** Told of what goes wrong in the background: a checkpoint file that cannot be written, heads that cannot be read. */
     readonly onProblem?: ((error: unknown) => void) | undefined
     /** `unchecked` opens also what its last checkpoint refuses: for verifying it. */
@@ -162,7 +165,8 @@ export async function openPostgresJournalStore<Name extends string>(
   const opened = await openReader(kind, options)
   try {
     if (kind.seal !== undefined && options.keyRing !== undefined)
-      await registerPostgresKey(opened.source, options.keyRing)
+      for (const ring of ringsToRegister(options.keyRing, options.neededKeys))
+        await registerPostgresKey(opened.source, ring)
     return await writerOf(opened, { kind, options })
   } catch (error) {
     await opened.end()

@@ -9,12 +9,12 @@ import type { PostgresSource } from './postgres-heads.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 import { type ResealOutcome, ROWS_PER_COMMIT } from './reseal.ts'
 import {
-  type BodySeal,
   bodyOfBytes,
   checkSealKeys,
-  createBodySeal,
   keyIdOfHead,
+  ringPlan,
   type SealedColumn,
+  type SealPlan,
   sealKeyProof,
   sealReceipt,
 } from './sealed-bodies.ts'
@@ -62,21 +62,24 @@ const sealedTables = (kind: SealedKind): readonly SealedTable[] =>
 type Reseal = PostgresSource & {
   readonly kind: SealedKind
   readonly ring: KeyRing
-  readonly seal: BodySeal
+  readonly plan: SealPlan
 }
 
 /**
- * Seals everything under the ring's active key, as the role of `kind.seal`. Rejects with the service's error, before anything
+ * Seals everything as the plan says, else under the ring's active key, as the role of `kind.seal`. Rejects with the service's error, before anything
  * is changed, where a key is missing or running services do not know the active key yet: they could not read what is sealed
  * here. Dead rows and backups hold the old bodies until they are vacuumed and expire.
  */
 export async function resealPostgresStore<Name extends string>(
   kind: PostgresStoreKind<Name> & Required<Pick<PostgresStoreKind<Name>, 'seal'>>,
-  options: Omit<PostgresOptions, 'Unavailable'> & { readonly keyRing: KeyRing },
+  options: Omit<PostgresOptions, 'Unavailable'> & {
+    readonly keyRing: KeyRing
+    readonly plan?: SealPlan | undefined
+  },
 ): Promise<ResealOutcome> {
   const connection = new PostgresConnection({ ...options, Unavailable: kind.Unavailable })
-  const { keyRing: ring, pause } = options
-  const reseal: Reseal = { kind, read: connection.read, ring, seal: createBodySeal(ring) }
+  const { keyRing: ring, pause, plan = ringPlan(ring) } = options
+  const reseal: Reseal = { kind, read: connection.read, ring, plan }
   try {
     await requirePostgresKeys(reseal, ring)
     await requireKnownToServices(reseal)
@@ -95,7 +98,7 @@ export async function resealPostgresStore<Name extends string>(
     const keys = await connection.transaction(async (query) => {
       // Nothing is sealed meanwhile.
       await query(`SELECT name FROM ${schema}.take_heads()`)
-      const inUse = new Set([ring.activeId])
+      const inUse = new Set([ring.activeId, ...plan.finish()])
       for (const table of tables)
         for (const keyId of await keysIn({ kind, read: query }, table)) inUse.add(keyId)
       const listed = await query<{ readonly key_id: string }>(
@@ -132,7 +135,7 @@ async function requireKnownToServices(reseal: Reseal): Promise<void> {
 }
 
 async function resealRows(
-  { kind, read, ring, seal }: Reseal,
+  { kind, plan, read }: Reseal,
   { sealed, table }: SealedTable,
   from: number,
 ): Promise<{ readonly resealed: number; readonly broken: number } | undefined> {
@@ -145,13 +148,13 @@ async function resealRows(
   )
   if (rows.length === 0) return undefined
   const moved = rows.flatMap(({ at, cells, stored }) => {
-    if (sealReceipt(stored).keyId === ring.activeId) return []
     const slot = slotText(cells)
-    const entry = slot === undefined ? undefined : seal.open(bodyOfBytes(stored), slot)
-    return [
-      { at, body: slot === undefined || entry === undefined ? undefined : seal.close(entry, slot) },
-    ]
+    if (slot !== undefined && plan.isCurrent(sealReceipt(stored).keyId, slot)) return []
+    const entry = slot === undefined ? undefined : plan.seal.open(bodyOfBytes(stored), slot)
+    const isSound = slot !== undefined && entry !== undefined
+    return [{ at, body: isSound ? plan.seal.close(entry, slot) : undefined }]
   })
+  plan.commit()
   const sound = moved.filter((row) => row.body !== undefined)
   // One statement: rows of a journal change in nothing but this.
   if (sound.length > 0)

@@ -6,13 +6,13 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { KeyRing } from '@tallystick/hashchain'
 import type { UnavailableError } from './journal-store.ts'
 import {
-  type BodySeal,
-  createBodySeal,
   keyIdOfHead,
   registerActiveKey,
   requireSealKeys,
+  ringPlan,
   type SealedColumn,
   type SealKind,
+  type SealPlan,
   sealReceipt,
 } from './sealed-bodies.ts'
 import { openSqliteFile, prepareQuery, type SqliteLock } from './sqlite-database.ts'
@@ -35,13 +35,12 @@ export type ResealOutcome = {
 
 type Reseal = {
   readonly database: DatabaseSync
-  readonly ring: KeyRing
-  readonly seal: BodySeal
+  readonly plan: SealPlan
   readonly Unavailable: UnavailableError
 }
 
 /**
- * Seals everything under the ring's active key. Throws the service's error, before anything is changed, where a key is missing
+ * Seals everything as the plan says, else under the ring's active key. Throws the service's error, before anything is changed, where a key is missing
  * or a running service does not know the active key yet: it could not read what is sealed here.
  */
 export async function resealSqliteStore<Name extends string>(
@@ -49,11 +48,12 @@ export async function resealSqliteStore<Name extends string>(
   options: {
     readonly databasePath: string
     readonly keyRing: KeyRing
+    readonly plan?: SealPlan | undefined
     /** Lets others run between transactions. */
     readonly pause: () => Promise<void>
   },
 ): Promise<ResealOutcome> {
-  const { databasePath, keyRing: ring, pause } = options
+  const { databasePath, keyRing: ring, pause, plan = ringPlan(ring) } = options
   const { Unavailable, seal } = kind
   const lock = takeFreeLock(kind, databasePath)
   const database = openSqliteFile(databasePath, kind, 'exist')
@@ -62,7 +62,7 @@ export async function resealSqliteStore<Name extends string>(
     requireSealKeys(database, ring, { seal, Unavailable })
     if (lock !== undefined) registerActiveKey(database, ring, seal)
     else requireKnownToService(database, ring, { seal, Unavailable })
-    const reseal: Reseal = { database, ring, seal: createBodySeal(ring), Unavailable }
+    const reseal: Reseal = { database, plan, Unavailable }
     const counts = { resealed: 0, broken: 0 }
     const tables = sealedTables(kind)
     for (const of of tables) {
@@ -74,7 +74,7 @@ export async function resealSqliteStore<Name extends string>(
         await pause()
       }
     }
-    const keys = retireKeys(database, ring.activeId, tables)
+    const keys = retireKeys(database, [ring.activeId, ...plan.finish()], tables)
     // What was replaced shall not stay readable in the write-ahead log.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     return { activeKeyId: ring.activeId, ...counts, ...keys }
@@ -118,7 +118,7 @@ function requireKnownToService(
 }
 
 function resealRows(
-  { database, ring, seal, Unavailable }: Reseal,
+  { database, plan, Unavailable }: Reseal,
   of: SealedTable,
   from: number,
 ): { readonly resealed: number; readonly broken: number } | undefined {
@@ -133,15 +133,16 @@ function resealRows(
     ).all(from, from + ROWS_PER_COMMIT)
     const update = database.prepare(`UPDATE ${table} SET ${body} = ? WHERE ${index} = ?`)
     for (const [at, stored, ...cells] of rows) {
-      if (sealReceipt(stored).keyId === ring.activeId) continue
       const slot = slotText(cells)
-      const entry = slot === undefined ? undefined : seal.open(stored, slot)
+      if (slot !== undefined && plan.isCurrent(sealReceipt(stored).keyId, slot)) continue
+      const entry = slot === undefined ? undefined : plan.seal.open(stored, slot)
       if (slot === undefined || entry === undefined) counts.broken += 1
       else {
-        update.run(seal.close(entry, slot), at)
+        update.run(plan.seal.close(entry, slot), at)
         counts.resealed += 1
       }
     }
+    plan.commit()
     database.exec('COMMIT')
     return rows.length === 0 ? undefined : counts
   } catch (error) {
@@ -153,12 +154,12 @@ function resealRows(
 /** Takes keys off the list of needed ones that no stored body names, in one look at all of them. */
 function retireKeys(
   database: DatabaseSync,
-  activeId: string,
+  [activeId, ...needed]: readonly [string, ...string[]],
   tables: readonly SealedTable[],
 ): Pick<ResealOutcome, 'retired' | 'needed'> {
   database.exec('BEGIN IMMEDIATE')
   try {
-    const inUse = new Set([activeId])
+    const inUse = new Set([activeId, ...needed])
     for (const { sealed, table } of tables) {
       const { body } = sealed
       // The header of a sealed value fits in 66 bytes; rows in the clear name no key.

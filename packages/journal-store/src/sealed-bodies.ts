@@ -24,6 +24,25 @@ export type BodySeal = {
   open(body: unknown, slot: string): string | undefined
 }
 
+/** What resealing brings bodies under, where that is not simply the ring's active key. */
+export type SealPlan = {
+  readonly seal: BodySeal
+  /** Whether a body under that key, undefined for one in the clear, may stay as it is in that slot. */
+  isCurrent(keyId: string | undefined, slot: string): boolean
+  /** Makes the keys durable that were made for bodies, which follow. */
+  commit(): void
+  /** Called once every body is current: the keys that stay needed beside the active one, whatever bodies name. */
+  finish(): readonly string[]
+}
+
+/** Everything under the ring's active key. */
+export const ringPlan = (ring: KeyRing): SealPlan => ({
+  seal: createBodySeal(ring),
+  isCurrent: (keyId) => keyId === ring.activeId,
+  commit: () => undefined,
+  finish: () => [],
+})
+
 /** Seals under the ring's active key; without a ring entries stay in the clear. */
 export function createBodySeal(ring: KeyRing | undefined): BodySeal {
   return {
@@ -65,6 +84,8 @@ export type SealKind = {
   readonly proofText: string
   /** What the operator calls the key ring, such as `SEAL_KEYS`. */
   readonly ringName: string
+  /** Keys that are themselves kept under the ring's: by their ids, and where the operator finds them. */
+  readonly kept?: { readonly ids: RegExp; readonly name: string }
 }
 
 const proofSlot = (keyId: string): string => `seal-key|${keyId}`
@@ -78,11 +99,14 @@ export function checkSealKeys(
   ring: KeyRing | undefined,
   kind: { readonly seal: SealKind; readonly Unavailable: UnavailableError },
 ): void {
-  const { proofText, ringName } = kind.seal
-  for (const { keyId, proof } of used) {
+  const { kept, proofText, ringName } = kind.seal
+  const isKept = ({ keyId }: UsedKey): boolean => kept?.ids.test(keyId) === true
+  // Those under others' come last: a key that is missing is named by itself.
+  for (const one of used.toSorted((left, right) => Number(isKept(left)) - Number(isKept(right)))) {
+    const { keyId, proof } = one
     if (ring?.key(keyId) === undefined)
       throw new kind.Unavailable(
-        `the store holds values sealed under the key "${keyId}", which ${ringName} does not have`,
+        `the store holds values sealed under the key "${keyId}", which ${isKept(one) ? kept?.name : ringName} does not have`,
       )
     const sealed = proof instanceof Uint8Array ? proof : new Uint8Array()
     const opened = openValue({ ring, sealed, slot: proofSlot(keyId) })
@@ -92,6 +116,12 @@ export function checkSealKeys(
       )
   }
 }
+
+/** The rings under whose active keys proofs are kept: the store's own, and one for each other key that must be there. */
+export const ringsToRegister = (
+  ring: KeyRing,
+  neededKeys: readonly string[] = [],
+): readonly KeyRing[] => [ring, ...neededKeys.map((activeId) => ({ ...ring, activeId }))]
 
 /** The known text, sealed under the ring's active key. */
 export const sealKeyProof = (ring: KeyRing, { proofText }: SealKind): Uint8Array =>

@@ -9,7 +9,7 @@ import type { CompactRange, KeyRing } from '@tallystick/hashchain'
 import type { CheckpointFile, CheckpointReading, StoreOwner } from './checkpoint-file.ts'
 import { type GroupTransaction, inOneTransaction, openGroupCommit } from './group-commit.ts'
 import type { Durability, JournalStore } from './journal-store.ts'
-import { registerActiveKey, requireSealKeys } from './sealed-bodies.ts'
+import { registerActiveKey, requireSealKeys, ringsToRegister } from './sealed-bodies.ts'
 import {
   guardsOf,
   isOfSqlite,
@@ -29,6 +29,8 @@ import {
 export type SqliteStoreOptions = StoreOwner & {
   /** Seals new bodies under its active key; absent, they are kept in the clear. */
   readonly keyRing?: KeyRing | undefined
+  /** Keys of the ring that the store must find again, besides the active one. */
+  readonly neededKeys?: readonly string[] | undefined
   /** `unchecked` opens also what its last checkpoint refuses: for verifying it. Stored heads only. */
   readonly checkpoint?: 'checked' | 'unchecked' | undefined
   /** Told of what goes wrong in the background: a checkpoint file that cannot be written. */
@@ -88,7 +90,9 @@ function openOn<Name extends string>(
   const { keyRing, onProblem = () => undefined } = options
   if (kind.seal !== undefined) {
     requireSealKeys(database, keyRing, { seal: kind.seal, Unavailable: kind.Unavailable })
-    if (keyRing !== undefined) registerActiveKey(database, keyRing, kind.seal)
+    if (keyRing !== undefined)
+      for (const ring of ringsToRegister(keyRing, options.neededKeys))
+        registerActiveKey(database, ring, kind.seal)
   }
   const files = checkpointFilesOf(kind, options)
   const readings = eachJournal(kind, (_, name) => files[name].read())

@@ -12,7 +12,7 @@ import {
 } from '@tallystick/service-kit'
 import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
-import type { CareConfig } from './config.ts'
+import { type CareConfig, writeSecretsOf } from './config.ts'
 import type { AuditTrail, PublishRecord } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
 import type { ChainVerifier } from './domain/verification.ts'
@@ -51,7 +51,10 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const resource = `${baseUrl}/mcp`
   const metadataUrl = `${baseUrl}${METADATA_PATH}`
   const isoNow = () => new Date(clock.unixMs()).toISOString()
-  const verifySignature = createSignatureCheck({ secret: config.WRITE_SECRET.bytes(), clock })
+  const verifySignature = createSignatureCheck({
+    secrets: writeSecretsOf(config.WRITE_SECRET),
+    clock,
+  })
   const bearer = { tokens, metadataUrl, serviceName }
   const cors = corsHook(serviceName)
   const app = await createServiceApp({
@@ -79,7 +82,15 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
     routes(scope) {
       scope.addHook('onRequest', cors)
       mcp.addRoutes(scope)
-      addWriteRoute(scope, { serviceName, verifySignature, tokens, publish, audit, isoNow })
+      addWriteRoute(scope, {
+        serviceName,
+        verifySignature,
+        tokens,
+        isAuthorSub: config.BEARER_AUTHOR === 'sub',
+        publish,
+        audit,
+        isoNow,
+      })
       addVerifyRoutes(scope, { ...bearer, verifier, resource, store })
       addMetadataRoutes(scope, {
         resource,

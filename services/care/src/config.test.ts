@@ -20,7 +20,7 @@ describe('S3: the environment', () => {
         SERVICE_NAME: 'care',
         BASE_URL: 'http://localhost:3002',
         AUTHORIZATION_SERVERS: [],
-        DATABASE_PATH: 'care.db',
+        DATABASE_PATH: '.local/care.db',
         SESSIONS_MAX: 20_000,
       },
     })

@@ -2,11 +2,12 @@ import { type KeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
 import {
   integerField,
-  secretField,
+  Secret,
   serviceNameField,
   sharedConfigFields,
   storeConfigFault,
   storeConfigFields,
+  textField,
   withFieldMeta,
 } from '@tallystick/service-kit'
 import { z } from 'zod'
@@ -14,6 +15,8 @@ import { z } from 'zod'
 /** An HMAC key shorter than its hash is weaker than the hash (RFC 2104 §3). */
 const WRITE_SECRET_BYTES_MIN = 32
 const SECONDS_PER_DAY = 86_400
+/** Beside the code, but never among it. */
+export const DEFAULT_DATABASE_PATH = '.local/care.db'
 
 /** A field read by `parse`; undefined is a problem, reported by what was expected. */
 const parsedField = <Value>(
@@ -39,6 +42,28 @@ const tokenKeys = () =>
     },
     {
       expected: `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one per line`,
+      isSecret: true,
+    },
+  )
+
+/** The secrets in a text, one per line. */
+export const writeSecretsOf = (secret: Secret): readonly Uint8Array[] =>
+  secret
+    .reveal()
+    .split(/\r?\n/)
+    .filter((line) => line !== '')
+    .map((line) => Buffer.from(line, 'utf8'))
+
+const writeSecrets = () =>
+  parsedField(
+    (text): Secret | undefined => {
+      const secret = new Secret(text)
+      const secrets = writeSecretsOf(secret)
+      const isLong = secrets.every(({ length }) => length >= WRITE_SECRET_BYTES_MIN)
+      return secrets.length > 0 && isLong ? secret : undefined
+    },
+    {
+      expected: `one or more secrets of at least ${WRITE_SECRET_BYTES_MIN} bytes, one per line`,
       isSecret: true,
     },
   )
@@ -86,9 +111,15 @@ const fields = z.object({
   SERVICE_NAME: serviceNameField('care').describe(
     'Name in headers (x-<name>-signature), `_meta` keys, token types and card URIs.',
   ),
-  WRITE_SECRET: secretField({ minBytes: WRITE_SECRET_BYTES_MIN }).describe(
-    'Key of signed writes; its UTF-8 bytes are used unchanged.',
+  WRITE_SECRET: writeSecrets().describe(
+    'Keys of signed writes, one per line: all are accepted, so that one can replace another. Their UTF-8 bytes are used unchanged.',
   ),
+  BEARER_AUTHOR: z
+    .enum(['any', 'sub'], { error: 'any or sub' })
+    .prefault('any')
+    .describe(
+      '`sub`: a write with a token names no other author than the token’s `sub`; `any`: it may.',
+    ),
   TOKEN_SECRET: tokenKeys().describe(
     'Keys of HS256 tokens, one per line: all are trusted, the first signs development tokens.',
   ),
@@ -99,13 +130,20 @@ const fields = z.object({
     .optional()
     .describe('Further host names under which /mcp is reached, besides BASE_URL’s and loopback.'),
   ...storeConfigFields({
-    databasePath: 'care.db',
+    databasePath: DEFAULT_DATABASE_PATH,
     description:
       'File of the record store; sessions, audit rows and checkpoints are kept beside it.',
   }),
   SEAL_KEYS: sealKeys()
     .optional()
-    .describe('Keys that seal values at rest; without them values are stored in plaintext.'),
+    .describe(
+      'Keys that seal the key of each chain, and so its values, at rest; without them values are stored in plaintext and nothing can be erased.',
+    ),
+  CHAIN_KEYS_PATH: textField('a path')
+    .optional()
+    .describe(
+      'File of the chains’ own keys, outside every backup of the records. If unset, it is DATABASE_PATH with .chain-keys.',
+    ),
   SESSION_IDLE_SECONDS: integerField({ min: 60, max: 7 * SECONDS_PER_DAY })
     .prefault('1800')
     .describe('An MCP session without a request or stream ends after this, seconds.'),

@@ -26,6 +26,12 @@ export const careErrors = {
   },
   method_not_allowed: { status: 405, meaning: 'The path supports other methods: see `Allow`.' },
   conflict: { status: 409, meaning: 'The chain belongs to the other audience.' },
+  version_conflict: {
+    status: 409,
+    meaning:
+      'Somebody was faster: the record is at `version`, not at the `expectedVersion`. Nothing was written; read it again.',
+  },
+  erased: { status: 409, meaning: 'The record was erased, and takes no further version.' },
   internal_error: {
     status: 500,
     meaning: 'A fault in the service; the request id leads to its log.',

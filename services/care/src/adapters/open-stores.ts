@@ -1,21 +1,28 @@
 // Which engine keeps records, sessions and audit rows: PostgreSQL where a connection string names one, else SQLite's files. Also
 // what an operator does to a store, on either.
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { KeyRing } from '@tallystick/hashchain'
-import { checkpointOrigin, type StoreOwner } from '@tallystick/journal-store'
+import { checkpointOrigin, resealSqliteStore, type StoreOwner } from '@tallystick/journal-store'
+import type { resealPostgresStore } from '@tallystick/journal-store/postgres'
 import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
+import { DEFAULT_DATABASE_PATH } from '../config.ts'
 import type { AuditTrail } from '../domain/publish-record.ts'
-import { type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
+import {
+  type KeptErasure,
+  type RecordStore,
+  RecordStoreUnavailable,
+} from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
 import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
 import type { AuditQuery } from './batched-audit-trail.ts'
-import {
-  acceptedOf,
-  acceptBackup as acceptFiles,
-  loadCheckpointSeed,
-  resealRecords as resealFiles,
-} from './record-upkeep.ts'
+import { type ErasedBy, type ErasedChain, eraseSqliteChain } from './chain-erasure.ts'
+import { type ChainKeys, openChainKeys } from './chain-keys.ts'
+import { backupChainKeys } from './chain-keys-file.ts'
+import { acceptedOf, acceptBackup as acceptFiles, loadCheckpointSeed } from './record-upkeep.ts'
 import { openSqliteAuditTrail, readSqliteAuditRows } from './sqlite-audit-trail.ts'
-import { sessionsPath } from './sqlite-record-database.ts'
+import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import { openSqliteRecordReader, openSqliteRecordStore } from './sqlite-record-store.ts'
 import { openSqliteSessionStore } from './sqlite-session-store.ts'
 
@@ -25,11 +32,19 @@ export type StoreConfig = {
   readonly DATABASE_URL?: Secret | undefined
   readonly CHECKPOINT_KEY?: Secret | undefined
   readonly SEAL_KEYS?: KeyRing | undefined
+  readonly CHAIN_KEYS_PATH?: string | undefined
   readonly BASE_URL: string
   readonly SERVICE_NAME: string
 }
 
-type Place = Pick<StoreConfig, 'DATABASE_PATH' | 'DATABASE_URL'>
+type Place = Pick<StoreConfig, 'DATABASE_PATH' | 'DATABASE_URL' | 'CHAIN_KEYS_PATH'>
+
+/** What opening a store takes of the configuration. */
+const recordsOf = (config: StoreConfig) => ({
+  ...ownerOf(config),
+  keyRing: config.SEAL_KEYS,
+  chainKeysPath: config.CHAIN_KEYS_PATH,
+})
 
 /** Whose checkpoints: a key is made beside the file if there is none. Throws RecordStoreUnavailable. */
 const ownerOf = (config: StoreConfig): StoreOwner => ({
@@ -40,14 +55,15 @@ const ownerOf = (config: StoreConfig): StoreOwner => ({
 
 /** The engine behind a connection string: who keeps a file loads no driver. */
 const loadPostgres = async () => {
-  const [engine, schema, records, sessions, audit] = await Promise.all([
+  const [engine, schema, records, erasure, sessions, audit] = await Promise.all([
     import('@tallystick/journal-store/postgres'),
     import('./postgres-record-database.ts'),
     import('./postgres-record-store.ts'),
+    import('./postgres-erasure.ts'),
     import('./postgres-session-store.ts'),
     import('./postgres-audit-trail.ts'),
   ])
-  return { ...engine, ...schema, ...records, ...sessions, ...audit }
+  return { ...engine, ...schema, ...records, ...erasure, ...sessions, ...audit }
 }
 
 type Opening = {
@@ -65,10 +81,27 @@ export type Stores = {
   close(): Promise<void>
 }
 
+/**
+ * Makes the folder of the default place, for its owner alone. Throws RecordStoreUnavailable where records of an earlier release
+ * lie where its default was: an empty store beside them would look like lost records.
+ */
+function prepareDefaultPlace({ DATABASE_PATH, DATABASE_URL }: StoreConfig): void {
+  if (DATABASE_PATH !== DEFAULT_DATABASE_PATH) return
+  if (DATABASE_URL === undefined && existsSync(FORMER_PATH) && !existsSync(DATABASE_PATH))
+    throw new RecordStoreUnavailable(
+      `there are records in ./${FORMER_PATH}, the default of an earlier release: move ${FORMER_PATH}* to ${dirname(DATABASE_PATH)}/, or set DATABASE_PATH=${FORMER_PATH}`,
+    )
+  mkdirSync(dirname(DATABASE_PATH), { recursive: true, mode: 0o700 })
+}
+
+/** Where the records were before they had a folder of their own. */
+const FORMER_PATH = 'care.db'
+
 /** Opens all three, or none. Rejects with RecordStoreUnavailable and its like; their messages are for the operator. */
 export async function openStores(config: StoreConfig, opening: Opening): Promise<Stores> {
-  const { DATABASE_URL, SEAL_KEYS: keyRing } = config
-  const options = { ...ownerOf(config), ...opening, keyRing }
+  const { DATABASE_URL } = config
+  prepareDefaultPlace(config)
+  const options = { ...recordsOf(config), ...opening }
   if (DATABASE_URL === undefined) return openFiles(options)
   const postgres = await loadPostgres()
   const { records, store } = await postgres.openPostgresRecordStore({
@@ -80,9 +113,7 @@ export async function openStores(config: StoreConfig, opening: Opening): Promise
   return joined({ records, sessions, audit })
 }
 
-async function openFiles(
-  options: StoreOwner & Opening & { readonly keyRing: KeyRing | undefined },
-): Promise<Stores> {
+async function openFiles(options: ReturnType<typeof recordsOf> & Opening): Promise<Stores> {
   const path = sessionsPath(options.databasePath)
   const opened: { close(): Promise<void> }[] = []
   const keep = <Store extends { close(): Promise<void> }>(store: Store): Store => {
@@ -110,8 +141,8 @@ const joined = (stores: Omit<Stores, 'close'>): Stores => ({
 export async function openRecordReader(
   config: StoreConfig,
 ): Promise<Pick<RecordStore, 'verify' | 'exportLines' | 'close'>> {
-  const { DATABASE_URL, SEAL_KEYS: keyRing } = config
-  const options = { ...ownerOf(config), keyRing }
+  const { DATABASE_URL } = config
+  const options = recordsOf(config)
   if (DATABASE_URL === undefined) return openSqliteRecordReader(options)
   const { openPostgresRecordReader } = await loadPostgres()
   return openPostgresRecordReader({ ...options, ...serverOf(DATABASE_URL) })
@@ -142,12 +173,22 @@ export async function moveStores(
   toFile: string | undefined,
 ) {
   const { moveToPostgres, moveToSqlite, RECORDS_MOVE } = await loadPostgres()
-  return (toFile === undefined ? moveToPostgres : moveToSqlite)(RECORDS_MOVE, {
-    owner: ownerOf(config),
-    server: serverOf(config.DATABASE_URL),
-    filePath: toFile ?? config.DATABASE_PATH,
-    keyRing: config.SEAL_KEYS,
-  })
+  const move = (keyRing: KeyRing | undefined) =>
+    (toFile === undefined ? moveToPostgres : moveToSqlite)(RECORDS_MOVE, {
+      owner: ownerOf(config),
+      server: serverOf(config.DATABASE_URL),
+      filePath: toFile ?? config.DATABASE_PATH,
+      keyRing,
+    })
+  if (config.SEAL_KEYS === undefined) return move(undefined)
+  const heads = await withChainKeys(config, config.SEAL_KEYS, (keys) => move(keys.ring))
+  // The new file finds its keys beside it.
+  if (toFile !== undefined && config.CHAIN_KEYS_PATH === undefined)
+    await backupChainKeys({
+      databasePath: chainKeysPath(config.DATABASE_PATH),
+      targetPath: chainKeysPath(toFile),
+    })
+  return heads
 }
 
 /** Makes the schema in a database, or brings it up to date; its owner's URL. Rejects with RecordStoreUnavailable. */
@@ -166,19 +207,69 @@ export async function acceptStore(config: StoreConfig) {
   return acceptedOf(await acceptPostgresBackup(POSTGRES_RECORDS, { ...owner, ...server }))
 }
 
-/** Seals every version under the ring's active key, while the service may be running (C16). On PostgreSQL as `care_reseal`. */
-export async function resealStore(
-  { DATABASE_PATH: databasePath, DATABASE_URL }: Place,
-  options: {
-    readonly keyRing: KeyRing
-    /** Lets others run between transactions. */
-    readonly pause: () => Promise<void>
-  },
-) {
-  if (DATABASE_URL === undefined) return resealFiles({ databasePath, ...options })
-  const { POSTGRES_RECORDS, resealPostgresStore } = await loadPostgres()
-  return resealPostgresStore(POSTGRES_RECORDS, {
-    ...serverOf(DATABASE_URL),
-    keyRing: options.keyRing,
+type Upkeep = {
+  readonly keyRing: KeyRing
+  /** Lets others run between transactions. */
+  readonly pause: () => Promise<void>
+}
+
+/** Opens the keys of a store's chains for as long as something is done with them. */
+async function withChainKeys<Result>(
+  { CHAIN_KEYS_PATH, DATABASE_PATH }: Place,
+  keyRing: KeyRing,
+  run: (keys: ChainKeys) => Promise<Result>,
+): Promise<Result> {
+  const keys = openChainKeys(CHAIN_KEYS_PATH ?? chainKeysPath(DATABASE_PATH), keyRing)
+  try {
+    return await run(keys)
+  } finally {
+    keys.close()
+  }
+}
+
+/**
+ * Seals every version under its chain's key, and those under the ring's active one, while the service may be running (C16). On
+ * PostgreSQL as `care_reseal`.
+ */
+export async function resealStore(place: Place, { keyRing, pause: rest }: Upkeep) {
+  const { DATABASE_PATH: databasePath, DATABASE_URL } = place
+  return withChainKeys(place, keyRing, async (keys) => {
+    const plan = keys.plan()
+    const sealing = { keyRing: keys.ring, plan }
+    const outcome =
+      DATABASE_URL === undefined
+        ? await resealSqliteStore(RECORDS, { databasePath, ...sealing, pause: rest })
+        : await resealServer({ ...serverOf(DATABASE_URL), ...sealing })
+    const { needed, ...counts } = outcome
+    return {
+      ...counts,
+      rewrapped: plan.rewrapped(),
+      needed: needed.filter((keyId) => keyId !== keys.fileKeyId),
+    }
   })
 }
+
+async function resealServer(options: Parameters<typeof resealPostgresStore>[1]) {
+  const { POSTGRES_RECORDS, resealPostgresStore: reseal } = await loadPostgres()
+  return reseal(POSTGRES_RECORDS, options)
+}
+
+/** Erases a chain for good (C31), while the service may be running. On PostgreSQL as `care_reseal`. */
+export async function eraseChain(
+  place: Place,
+  erased: { readonly slot: ChainSlot; readonly by: ErasedBy },
+  { keyRing, pause: rest }: Upkeep,
+): Promise<ErasedChain> {
+  const { DATABASE_PATH: databasePath, DATABASE_URL } = place
+  const { by, slot } = erased
+  return withChainKeys(place, keyRing, async (keys) => {
+    if (DATABASE_URL === undefined)
+      return eraseSqliteChain(slot, by, { databasePath, keys, pause: rest })
+    const { erasePostgresChain } = await loadPostgres()
+    return erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), keys })
+  })
+}
+
+/** Everything that was erased, with who did it, when and why. */
+export const listErasures = (place: Place, keyRing: KeyRing): Promise<readonly KeptErasure[]> =>
+  withChainKeys(place, keyRing, async (keys) => keys.erasures())

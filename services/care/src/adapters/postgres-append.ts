@@ -1,10 +1,11 @@
 // The writing half of the store on PostgreSQL. What the writes of a group need is read in one go by the first of them, under
 // the lock of the journals' heads; each is then decided in memory, and what they changed is sent in one go (C14).
 import type { PostgresJournalStore, PostgresTransaction } from '@tallystick/journal-store/postgres'
-import type { CareRecord, NewRecord } from '../domain/care-record.ts'
+import type { CareRecord } from '../domain/care-record.ts'
 import { requireStorable } from '../domain/journal-entry.ts'
 import type { AppendOutcome, RequestKey } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
+import { chainName } from './chain-keys-file.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import {
   CHAIN_COLUMNS,
@@ -20,17 +21,18 @@ import {
 } from './postgres-rows.ts'
 import {
   type AppendOptions,
+  type AskedWrite,
   FORGOTTEN_PER_COMMIT,
   macHashOf,
   makeVersion,
   REQUEST_KEPT_MS,
   RepeatedRequests,
+  refusedBehind,
   type WriteResult,
 } from './record-append.ts'
 import { recordOfRow, slotOfChain, type Tail, tailOf } from './stored-record.ts'
 
 type Transaction = PostgresTransaction<Audience>
-type Waiting = { readonly record: NewRecord; readonly request: RequestKey | undefined }
 
 /** A chain as a group finds and leaves it. */
 type HeldChain = {
@@ -53,6 +55,7 @@ type KnownRequest = {
 type Group = {
   readonly chains: Map<string, HeldChain>
   readonly requests: Map<string, KnownRequest & { readonly record?: CareRecord; isNew?: boolean }>
+  readonly erased: ReadonlySet<string>
   lastChain: number
 }
 
@@ -61,6 +64,7 @@ const TAILS = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS}
   JOIN care.chains c ON c.patient = named.patient AND c.domain = named.domain ${JOIN_NEWEST}`
 const KNOWN =
   'SELECT mac_hash, expires_at_ms, audience, leaf_index FROM care.requests WHERE mac_hash = ANY ($1)'
+const ERASED = 'SELECT chain FROM care.erasures WHERE chain = ANY ($1)'
 const KEEP_CHAINS = `INSERT INTO care.chains (id, patient, domain, audience, latest_version, head_hash)
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
   ON CONFLICT (id) DO UPDATE SET latest_version = excluded.latest_version, head_hash = excluded.head_hash`
@@ -69,24 +73,26 @@ const KEEP_REQUESTS = `INSERT INTO care.requests (mac_hash, expires_at_ms, audie
 const FORGET = `DELETE FROM care.requests WHERE mac_hash IN
   (SELECT mac_hash FROM care.requests WHERE expires_at_ms < $1 LIMIT ${FORGOTTEN_PER_COMMIT})`
 
-const nameOf = ({ patient, domain }: Pick<NewRecord, 'patient' | 'domain'>): string =>
-  `${patient}|${domain}`
+type PostgresAppendOptions = AppendOptions & {
+  /** Makes the keys durable that a group made: a version is never without its key. */
+  readonly keepKeys: () => void
+}
 
 /** Writes records, and remembers the signed requests that made them. */
 export class PostgresAppender {
-  readonly #options: AppendOptions
+  readonly #options: PostgresAppendOptions
   readonly #repeated: RepeatedRequests
   /** In the order of their writes: the first ones are those of the running group. */
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Set<AskedWrite>()
   readonly #groups = new WeakMap<Transaction, Promise<Group>>()
 
-  constructor(options: AppendOptions) {
+  constructor(options: PostgresAppendOptions) {
     this.#options = options
     this.#repeated = new RepeatedRequests(options.clock)
   }
 
   /** Queues a write; resolves when it is durable. A repeated request waits until the first one's subscribers are counted. */
-  async append(store: PostgresJournalStore<Audience>, waiting: Waiting): Promise<AppendOutcome> {
+  async append(store: PostgresJournalStore<Audience>, waiting: AskedWrite): Promise<AppendOutcome> {
     requireStorable(waiting.record)
     this.#waiting.add(waiting)
     try {
@@ -124,6 +130,7 @@ export class PostgresAppender {
   async finish(transaction: Transaction): Promise<void> {
     const group = await this.#groups.get(transaction)
     if (group === undefined) return
+    this.#options.keepKeys()
     const chains = [...group.chains.values()].filter(({ isChanged }) => isChanged)
     if (chains.length > 0)
       transaction.send(KEEP_CHAINS, [
@@ -154,20 +161,22 @@ export class PostgresAppender {
     return loading
   }
 
-  async #load({ query }: Transaction, waiting: readonly Waiting[]): Promise<Group> {
-    const names = [...new Map(waiting.map(({ record }) => [nameOf(record), record])).values()]
+  async #load({ query }: Transaction, waiting: readonly AskedWrite[]): Promise<Group> {
+    const names = [...new Map(waiting.map(({ record }) => [chainName(record), record])).values()]
     const macs = waiting.flatMap(({ request }) => (request === undefined ? [] : macHashOf(request)))
-    const [tails, requests, last] = await Promise.all([
+    const [tails, requests, erased, last] = await Promise.all([
       query<JoinedColumns>(TAILS, [
         names.map(({ patient }) => patient),
         names.map(({ domain }) => domain),
       ]),
       macs.length === 0 ? [] : query<KnownRequest>(KNOWN, [macs]),
+      query<{ readonly chain: string }>(ERASED, [names.map(chainName)]),
       query<{ readonly last: number }>('SELECT coalesce(max(id), 0) AS last FROM care.chains'),
     ])
     return {
-      chains: new Map(tails.map((row) => [nameOf(row), this.#heldChain(row)])),
+      chains: new Map(tails.map((row) => [chainName(row), this.#heldChain(row)])),
       requests: new Map(requests.map((row) => [row.mac_hash, row])),
+      erased: new Set(erased.map(({ chain }) => chain)),
       lastChain: last[0]?.last ?? 0,
     }
   }
@@ -179,7 +188,10 @@ export class PostgresAppender {
     return { id, ...slot, tail, isChanged: false }
   }
 
-  async #write(transaction: Transaction, { record, request }: Waiting): Promise<WriteResult> {
+  async #write(
+    transaction: Transaction,
+    { record, request, expectedVersion }: AskedWrite,
+  ): Promise<WriteResult> {
     const group = await this.#groupOf(transaction)
     const macHash = request === undefined ? undefined : macHashOf(request)
     const known = macHash === undefined ? undefined : group.requests.get(macHash)
@@ -188,7 +200,7 @@ export class PostgresAppender {
       return first === undefined ? { kind: 'known-broken' } : { kind: 'known', record: first }
     }
     const { patient, domain, audience } = record
-    const chain = group.chains.get(nameOf(record)) ?? {
+    const chain = group.chains.get(chainName(record)) ?? {
       id: group.lastChain + 1,
       patient,
       domain,
@@ -197,6 +209,9 @@ export class PostgresAppender {
       tail: tailOf(undefined, undefined, { slot: record, seal: this.#options.seal }),
     }
     if (chain.audience !== audience) return { kind: 'audience-conflict' }
+    if (group.erased.has(chainName(record))) return { kind: 'erased' }
+    const refused = refusedBehind(chain.tail, expectedVersion)
+    if (refused !== undefined) return refused
     const made = makeVersion(record, { ...this.#options, tail: chain.tail })
     const { version, versionHash, writtenAt } = made.record
     const leafIndex = transaction.journals[audience].append(made.leafHash, [
@@ -207,7 +222,7 @@ export class PostgresAppender {
     ])
     chain.tail = { version, versionHash }
     chain.isChanged = true
-    group.chains.set(nameOf(record), chain)
+    group.chains.set(chainName(record), chain)
     group.lastChain = Math.max(group.lastChain, chain.id)
     if (request !== undefined && macHash !== undefined)
       group.requests.set(macHash, {

@@ -33,13 +33,16 @@ type Reads = Pick<
   'latest' | 'version' | 'versions' | 'head' | 'heads' | 'names' | 'changedChains'
 >
 
-const HEADS = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c ${JOIN_NEWEST}`
+/** To readers an erased chain is not there. */
+const HEADS = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c ${JOIN_NEWEST}
+  WHERE c.erased_leaves IS NULL`
 
 /** A chain with its two versions up to a number; without a number, its two newest ones. */
 const versionsSql = (audience: Audience, where: string): string =>
   `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c LEFT JOIN LATERAL (
      SELECT * FROM ${tableOf(audience)} WHERE chain = c.id ${where} ORDER BY version DESC LIMIT 2
-   ) v ON true WHERE c.audience = '${audience}' AND c.patient = $1 AND c.domain = $2 ORDER BY v.version DESC`
+   ) v ON true WHERE c.audience = '${audience}' AND c.patient = $1 AND c.domain = $2 AND c.erased_leaves IS NULL
+   ORDER BY v.version DESC`
 
 /** The reading half of the store. */
 export function createPostgresReads(read: PostgresQuery, seal: BodySeal): Reads {
@@ -77,7 +80,7 @@ export function createPostgresReads(read: PostgresQuery, seal: BodySeal): Reads 
       return versionOf(chain, { number, version }, { slot, seal })
     },
     head: async ({ audience, domain, patient }) => {
-      const sql = `${HEADS} WHERE c.patient = $1 AND c.domain = $2 AND c.audience = $3`
+      const sql = `${HEADS} AND c.patient = $1 AND c.domain = $2 AND c.audience = $3`
       const [row] = await read<JoinedColumns>(sql, [patient, domain, audience])
       return row === undefined ? undefined : headOfRow(row)
     },
@@ -85,7 +88,8 @@ export function createPostgresReads(read: PostgresQuery, seal: BodySeal): Reads 
       const { audience, domain, patient } = slot
       const sql = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c
         JOIN ${tableOf(audience)} v ON v.chain = c.id
-        WHERE c.audience = $1 AND c.patient = $2 AND c.domain = $3 AND v.version > $4
+        WHERE c.audience = $1 AND c.patient = $2 AND c.domain = $3 AND c.erased_leaves IS NULL
+          AND v.version > $4
         ORDER BY v.version LIMIT $5`
       const values = [audience, patient, domain, after, limit]
       const rows = await read<ChainColumns & VersionColumns>(sql, values)
@@ -103,7 +107,7 @@ const createPostgresLists = (
   heads: async ({ reach, after = 0, limit }) =>
     (
       await read<JoinedColumns>(
-        `${HEADS} WHERE c.id IN (SELECT c.id FROM ${CHAINS_WITHIN} ORDER BY c.id LIMIT $4) ORDER BY c.id`,
+        `${HEADS} AND c.id IN (SELECT c.id FROM ${CHAINS_WITHIN} ORDER BY c.id LIMIT $4) ORDER BY c.id`,
         [...withinValues(reach), after, limit],
       )
     ).map(headOfRow),
@@ -129,10 +133,10 @@ const withinValues = (reach: readonly Reach[]) => [
 /** The chains after one, of each part of a reach, in its index's order: $1 and $2 are the reach, $3 the chain, $4 how many. */
 const CHAINS_WITHIN = `unnest($1::text[], $2::text[]) AS part (audience, patient), LATERAL (
     (SELECT * FROM care.chains o WHERE part.patient IS NULL AND o.audience = part.audience
-      AND o.id > $3 ORDER BY o.id LIMIT $4)
+      AND o.id > $3 AND o.erased_leaves IS NULL ORDER BY o.id LIMIT $4)
     UNION ALL
     (SELECT * FROM care.chains o WHERE o.audience = part.audience AND o.patient = part.patient
-      AND o.id > $3 ORDER BY o.id LIMIT $4)
+      AND o.id > $3 AND o.erased_leaves IS NULL ORDER BY o.id LIMIT $4)
   ) c`
 
 const firstSince = (audience: Audience): string =>
@@ -157,7 +161,7 @@ async function namesOf(read: PostgresQuery, query: NamesQuery): Promise<readonly
   const namesIn = async ({ audience, patient }: Reach): Promise<readonly string[]> => {
     if (patient !== undefined && of === 'patient' && !patient.startsWith(prefix)) return []
     const isOfPatient = patient !== undefined
-    const where = `audience = $3${isOfPatient ? ' AND patient = $4' : ''}`
+    const where = `erased_leaves IS NULL AND audience = $3${isOfPatient ? ' AND patient = $4' : ''}`
     const values = [isOfPatient && of === 'patient' ? patient : prefix, limit, audience]
     const rows = await read<{ readonly name: string }>(namesSql(of, where), [
       ...values,

@@ -111,6 +111,20 @@ CREATE INDEX chains_by_patient ON care.chains (audience, patient, id);
 CREATE INDEX chains_by_domain ON care.chains (audience, domain);
 CREATE INDEX user_versions_by_time ON care.user_versions (chain, written_at, version);
 CREATE INDEX assistant_versions_by_time ON care.assistant_versions (chain, written_at, version);`,
+  `
+-- RFC 9162 root over the leaf hashes of a chain whose key was destroyed (C31), hex.
+ALTER TABLE care.chains ADD COLUMN erased_leaves text COLLATE "C";
+CREATE TABLE care.erasures (
+  chain text COLLATE "C" PRIMARY KEY, -- patient|domain, also where a backup does not hold that chain
+  at text COLLATE "C" NOT NULL,
+  actor text NOT NULL,
+  reason text NOT NULL
+);
+GRANT UPDATE (erased_leaves) ON care.chains TO care_app;
+GRANT INSERT ON care.erasures TO care_app;
+GRANT UPDATE (erased_leaves, head_hash) ON care.chains TO care_reseal;
+GRANT INSERT ON care.erasures TO care_reseal;
+GRANT DELETE ON care.requests TO care_reseal;`,
 ]
 
 /** The store of processes on one database (C14, C16, C17). */
@@ -131,5 +145,5 @@ export const POSTGRES_RECORDS = {
 export const RECORDS_MOVE: StoreMove<Audience> = {
   sqlite: RECORDS,
   postgres: POSTGRES_RECORDS,
-  tables: [{ table: 'chains' }, { table: 'requests' }],
+  tables: [{ table: 'chains' }, { table: 'requests' }, { table: 'erasures' }],
 }

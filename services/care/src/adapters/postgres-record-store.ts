@@ -1,6 +1,6 @@
 // The record store on PostgreSQL. This file joins its halves over the journal store: postgres-append.ts, postgres-reads.ts, and
 // what both engines share, record-verify.ts and record-export.ts.
-import { createBodySeal } from '@tallystick/journal-store'
+import { createBodySeal, sealReceipt } from '@tallystick/journal-store'
 import {
   openPostgresJournalReader,
   openPostgresJournalStore,
@@ -10,25 +10,38 @@ import {
 } from '@tallystick/journal-store/postgres'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
+import { type ChainKeys, openChainKeys } from './chain-keys.ts'
 import { PostgresAppender } from './postgres-append.ts'
+import { reconcilePostgresErasures } from './postgres-erasure.ts'
 import { createPostgresReads } from './postgres-reads.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import { postgresRows } from './postgres-rows.ts'
 import type { AppendOptions } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
 import { verifyAdded, verifyChains } from './record-verify.ts'
+import { chainKeysPath } from './sqlite-record-database.ts'
 
 /** Where verification and export read. */
-const sourceOf = (
-  reader: PostgresJournalReader<Audience>,
-  { keyRing }: Pick<PostgresStoreOptions, 'keyRing'>,
-) => ({
+const sourceOf = (reader: PostgresJournalReader<Audience>, keys: ChainKeys | undefined) => ({
   rows: postgresRows(reader.read),
-  seal: createBodySeal(keyRing),
+  seal: keys?.seal ?? createBodySeal(undefined),
+  receipt: (body: unknown) => keys?.receipt(body) ?? sealReceipt(body),
   journalSize: (audience: Audience) => reader.journals[audience].size,
   verifierKey: (audience: Audience) => reader.verifierKey(audience),
   checkpoint: (audience: Audience) => reader.checkpoint(audience),
 })
+
+type PostgresRecordOptions = PostgresStoreOptions & {
+  /** Where this machine keeps the keys of chains. */
+  readonly chainKeysPath?: string | undefined
+}
+
+/** The keys of a store's chains; undefined for one in the clear. */
+function keysOf({ chainKeysPath: path, databasePath, keyRing }: PostgresRecordOptions) {
+  return keyRing === undefined
+    ? undefined
+    : openChainKeys(path ?? chainKeysPath(databasePath), keyRing)
+}
 
 /**
  * Opens the store, whose schema `care migrate` has made. Rejects with RecordStoreUnavailable where no server takes writes, the
@@ -37,20 +50,28 @@ const sourceOf = (
  * that stand beside the records.
  */
 export async function openPostgresRecordStore(
-  options: PostgresStoreOptions & Omit<AppendOptions, 'seal'>,
+  options: PostgresRecordOptions & Omit<AppendOptions, 'seal'>,
 ): Promise<{ readonly records: RecordStore; readonly store: PostgresJournalStore<Audience> }> {
   const { clock, keyRing, random } = options
-  const seal = createBodySeal(keyRing)
-  const appender = new PostgresAppender({ seal, clock, random })
+  const keys = keysOf(options)
+  const seal = keys?.seal ?? createBodySeal(undefined)
+  const appender = new PostgresAppender({ seal, clock, random, keepKeys: () => keys?.commit() })
   const store = await openPostgresJournalStore<Audience>(POSTGRES_RECORDS, {
     ...options,
+    keyRing: keys?.ring,
+    neededKeys: keys === undefined ? [] : [keys.fileKeyId],
     // Sessions and their streams are this process's.
     isAlone: true,
     beforeCommit: (transaction) => appender.finish(transaction),
+  }).catch((error: unknown) => {
+    keys?.close()
+    throw error
   })
-  const source = sourceOf(store, options)
+  if (keys !== undefined) await reconcilePostgresErasures(store, keys)
+  const source = sourceOf(store, keys)
   const records: RecordStore = {
-    append: (record, request) => appender.append(store, { record, request }),
+    append: (record, request, expectedVersion) =>
+      appender.append(store, { record, request, expectedVersion }),
     noteSubscribers: (request, subscribers) =>
       appender.noteSubscribers(store, request, subscribers),
     ...createPostgresReads(store.read, seal),
@@ -64,20 +85,33 @@ export async function openPostgresRecordStore(
     verifierKey: source.verifierKey,
     sealing: () =>
       keyRing === undefined ? { isSealed: false } : { isSealed: true, keyId: keyRing.activeId },
-    close: () => store.close(),
+    close: async () => {
+      await store.close()
+      keys?.close()
+    },
   }
   return { records, store }
 }
 
 /** Opens a store to read, also beside running services. Rejects with RecordStoreUnavailable as opening to write does. */
 export async function openPostgresRecordReader(
-  options: PostgresStoreOptions,
+  options: PostgresRecordOptions,
 ): Promise<Pick<RecordStore, 'verify' | 'exportLines' | 'close'>> {
-  const reader = await openPostgresJournalReader<Audience>(POSTGRES_RECORDS, options)
-  const source = sourceOf(reader, options)
+  const keys = keysOf(options)
+  const reader = await openPostgresJournalReader<Audience>(POSTGRES_RECORDS, {
+    ...options,
+    keyRing: keys?.ring,
+  }).catch((error: unknown) => {
+    keys?.close()
+    throw error
+  })
+  const source = sourceOf(reader, keys)
   return {
     verify: (query) => verifyChains(source, query),
     exportLines: (query) => exportRecordLines(source, query),
-    close: () => reader.close(),
+    close: async () => {
+      await reader.close()
+      keys?.close()
+    },
   }
 }

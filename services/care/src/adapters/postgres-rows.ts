@@ -14,6 +14,7 @@ export type ChainColumns = {
   readonly audience: Audience
   readonly latest_version: number
   readonly head_hash: string
+  readonly erased_leaves: string | null
 }
 
 export type VersionColumns = {
@@ -28,7 +29,8 @@ export type VersionColumns = {
 /** A row of a join in which the version may be missing. */
 export type JoinedColumns = ChainColumns & (VersionColumns | { readonly at: null })
 
-export const CHAIN_COLUMNS = 'c.id, c.patient, c.domain, c.audience, c.latest_version, c.head_hash'
+export const CHAIN_COLUMNS =
+  'c.id, c.patient, c.domain, c.audience, c.latest_version, c.head_hash, c.erased_leaves'
 export const VERSION_COLUMNS = 'v.at, v.chain, v.version, v.written_at, v.leaf_hash, v.body'
 
 export const tableOf = (audience: Audience): string => `care.${VERSION_TABLES[audience]}`
@@ -47,6 +49,7 @@ export const wholeChainOf = (row: ChainColumns): WholeChainRow => [
   row.audience,
   row.latest_version,
   row.head_hash,
+  row.erased_leaves,
 ]
 
 export const chainOf = (row: ChainColumns): ChainRow => [
@@ -54,6 +57,7 @@ export const chainOf = (row: ChainColumns): ChainRow => [
   row.audience,
   row.latest_version,
   row.head_hash,
+  row.erased_leaves,
 ]
 
 const versionRow = (row: VersionColumns): VersionRow => [
@@ -125,7 +129,7 @@ export function postgresRows(read: PostgresQuery): RecordRows {
     chainOf: async ({ audience, domain, patient }) => {
       const where = 'c.audience = $1 AND c.patient = $2 AND c.domain = $3'
       const [chain] = await chains(where, [audience, patient, domain])
-      return chain === undefined ? undefined : [chain[0], chain[3], chain[4], chain[5]]
+      return chain === undefined ? undefined : [chain[0], chain[3], chain[4], chain[5], chain[6]]
     },
     chainsAfter: (audience, { after, limit }) =>
       chains('c.audience = $1 AND c.id > $2 ORDER BY c.id LIMIT $3', [audience, after, limit]),

@@ -15,6 +15,7 @@ import {
 import { type Clock, manualClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll } from 'vitest'
 import type { ChainSlot } from '../wire/record-uri.ts'
+import { openChainKeys } from './chain-keys.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import { openPostgresRecordStore } from './postgres-record-store.ts'
 import { TEST_START_MS } from './sqlite-store.fixture.ts'
@@ -69,6 +70,7 @@ export async function makeRecordDatabase() {
     open: (
       over: {
         readonly keyRing?: KeyRing
+        readonly chainKeysPath?: string
         readonly clock?: Clock
         readonly random?: () => string
         readonly url?: string
@@ -100,10 +102,13 @@ export async function tamperPostgresEntry(
     readonly version: number
     readonly change: (entry: string) => string
     readonly keyRing?: KeyRing | undefined
+    /** Where the keys of chains are, of a store that is sealed. */
+    readonly chainKeysPath?: string
   },
 ): Promise<void> {
-  const { change, keyRing, slot, version } = of
-  const seal = createBodySeal(keyRing)
+  const { change, chainKeysPath: path = ':memory:', keyRing, slot, version } = of
+  const keys = keyRing === undefined ? undefined : openChainKeys(path, keyRing)
+  const seal = keys?.seal ?? createBodySeal(undefined)
   const slotText = slotTextOf(slot)(version)
   const table = `care.${slot.audience}_versions`
   const where = `version = ${version} AND chain = (SELECT id FROM care.chains
@@ -116,4 +121,5 @@ export async function tamperPostgresEntry(
     owner,
     `SET session_replication_role = replica; UPDATE ${table} SET body = '\\x${body}' WHERE ${where}`,
   )
+  keys?.close()
 }

@@ -24,6 +24,14 @@ export const REQUEST_KEPT_MS = 3_600_000
 /** Remembered requests that one transaction deletes, so that none gets long. */
 export const FORGOTTEN_PER_COMMIT = 1_000
 
+/** What is asked of the store. */
+export type AskedWrite = {
+  readonly record: NewRecord
+  readonly request: RequestKey | undefined
+  /** The version that the writer has seen, 0 for none. */
+  readonly expectedVersion: number | undefined
+}
+
 /** What one write comes to inside its transaction. */
 export type WriteResult =
   | Exclude<AppendOutcome, { kind: 'repeated' }>
@@ -33,6 +41,16 @@ export type WriteResult =
 
 /** The MAC itself is not kept: whoever reads the disk could send the write again. */
 export const macHashOf = (request: RequestKey): string => hash('sha256', request.mac)
+
+/** Why a write may not follow a tail. */
+export function refusedBehind(
+  tail: Pick<Tail, 'version'>,
+  expectedVersion: number | undefined,
+): Extract<AppendOutcome, { kind: 'version-conflict' }> | undefined {
+  return expectedVersion === undefined || expectedVersion === tail.version
+    ? undefined
+    : { kind: 'version-conflict', latestVersion: tail.version }
+}
 
 /** What a record becomes behind a tail. */
 type MadeVersion = {

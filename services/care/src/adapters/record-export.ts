@@ -84,27 +84,34 @@ async function* journalLines(
       const chain = chains.get(row[1])
       const slot = chain?.[3] === audience ? slotOfChain(chain) : undefined
       if (slot !== undefined && (within === undefined || isWithin(slot, within)))
-        yield lineOf({ source, row, slot })
+        yield lineOf({ source, row, slot, isErased: chain?.[6] !== null })
     }
     from = end
     await nextTurn()
   }
 }
 
-type ChainRows = { next(): void; peek(): Promise<VersionRow | undefined> }
+type ChainRows = {
+  next(): void
+  peek(): Promise<VersionRow | undefined>
+  isErased(): boolean
+}
 
 /** The versions of a chain in order, read in small groups. */
 function rowsOfChain(rows: RecordRows, slot: ChainSlot): ChainRows {
   let read: readonly VersionRow[] | undefined
   let at = 0
   let last = 0
+  let isErased = false
   const readOn = async (): Promise<readonly VersionRow[]> => {
     const named = await rows.chainOf(slot)
     if (named?.[1] !== slot.audience) return []
+    isErased = named[4] !== null
     const range = { after: last, upTo: Number.MAX_SAFE_INTEGER, limit: CHAIN_VERSIONS_PER_READ }
     return rows.versions({ audience: slot.audience, chain: named[0], ...range })
   }
   return {
+    isErased: () => isErased,
     peek: async () => {
       if (read === undefined || at >= read.length) {
         read = await readOn()
@@ -125,7 +132,7 @@ async function* chainLines(
 ): AsyncGenerator<ExportLine> {
   for (let row = await rows.peek(); row !== undefined && row[0] < to; row = await rows.peek()) {
     rows.next()
-    yield lineOf({ source, row, slot })
+    yield lineOf({ source, row, slot, isErased: rows.isErased() })
   }
 }
 
@@ -133,10 +140,12 @@ function lineOf(options: {
   readonly source: VerifySource
   readonly row: VersionRow
   readonly slot: ChainSlot
+  readonly isErased: boolean
 }): ExportLine {
-  const { source, row, slot } = options
+  const { source, row, slot, isErased } = options
   const [leafIndex, , version] = row
   const place = { uri: versionUri(slot, version), journal: slot.audience, leafIndex, version }
+  if (isErased) return { kind: 'erased', ...place }
   const opened = openVersion(row, { slot, seal: source.seal })
   if (opened.kind === 'broken') return { kind: 'broken', ...place, fault: opened.fault }
   const { record, entry } = opened

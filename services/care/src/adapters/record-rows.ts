@@ -1,5 +1,5 @@
 // What verification and export read, whichever engine keeps it. An embedded engine answers at once.
-import type { BodySeal } from '@tallystick/journal-store'
+import type { BodySeal, sealReceipt } from '@tallystick/journal-store'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { ChainRow, VersionRow, WholeChainRow } from './stored-record.ts'
@@ -43,6 +43,8 @@ export type RecordRows = {
 export type VerifySource = {
   readonly rows: RecordRows
   readonly seal: BodySeal
+  /** What stored bytes say of their sealing. */
+  readonly receipt: typeof sealReceipt
   /** Entries committed to a journal. */
   readonly journalSize: (audience: Audience) => number
 }

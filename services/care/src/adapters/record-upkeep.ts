@@ -1,10 +1,8 @@
-// What an operator does to a store on SQLite: backups, and moving sealed versions under another key. Also the key of its checkpoints.
-import type { KeyRing } from '@tallystick/hashchain'
+// What an operator does to a store on SQLite: backups, and the key of its checkpoints.
 import {
   acceptSqliteBackup,
   backupSqliteStore,
   loadCheckpointSeed as loadKeptSeed,
-  resealSqliteStore,
   type StoreOwner,
 } from '@tallystick/journal-store'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
@@ -35,11 +33,3 @@ export const acceptedOf = (accepted: Readonly<Record<Audience, Accepted>>) =>
 /** Signs the journals as they are found, so that a restored backup opens again. */
 export const acceptBackup = (owner: StoreOwner) =>
   acceptedOf(acceptSqliteBackup<Audience>(RECORDS, owner))
-
-/** Seals every version under the ring's active key, while the service may be running (C16). */
-export const resealRecords = (options: {
-  readonly databasePath: string
-  readonly keyRing: KeyRing
-  /** Lets others run between transactions. */
-  readonly pause: () => Promise<void>
-}) => resealSqliteStore(RECORDS, options)

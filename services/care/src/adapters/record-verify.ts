@@ -2,9 +2,10 @@
 // last, which is how the bytes lie on the disk, and every chain is replayed along the way. Work is cut into slices, and the
 // event loop belongs to others between them; appends that come meanwhile are taken in when their chain is judged.
 
-import { type BodySeal, sealReceipt } from '@tallystick/journal-store'
+import type { BodySeal } from '@tallystick/journal-store'
 import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
 import {
+  createErasedChainReplay,
   createStoredChainReplay,
   type KnownPart,
   type StoredChainReplay,
@@ -33,15 +34,28 @@ const SLICE_LARGE = 8
 
 type ChainState = {
   readonly replay: StoredChainReplay
+  readonly isErased: boolean
   readonly slotText: (version: number) => string
   lastVersion: number
 }
 
 const stateOf = (slot: ChainSlot, known?: KnownPart): ChainState => ({
   replay: createStoredChainReplay(slot, known),
+  isErased: false,
   slotText: slotTextOf(slot),
   lastVersion: known?.versions ?? 0,
 })
+
+/** Of an erased chain its leaves alone are replayed. */
+const erasedStateOf = (slot: ChainSlot, erasedLeaves: string): ChainState => ({
+  replay: createErasedChainReplay(erasedLeaves),
+  isErased: true,
+  slotText: slotTextOf(slot),
+  lastVersion: 0,
+})
+
+const stateOfChain = (chain: WholeChainRow): ChainState =>
+  chain[6] === null ? stateOf(slotOfChain(chain)) : erasedStateOf(slotOfChain(chain), chain[6])
 
 function take(state: ChainState, row: VersionRow, seal: BodySeal): void {
   const [, , version, writtenAt, leafHash, body] = row
@@ -89,7 +103,7 @@ async function* verifyJournal(
       chains.map(([id]) => id),
     )
     for (const chain of chains) {
-      const state = states.get(chain[0]) ?? stateOf(slotOfChain(chain))
+      const state = states.get(chain[0]) ?? stateOfChain(chain)
       yield judge(source, { chain, state, body: newest.get(chain[0])?.[5] })
     }
     const last = chains.at(-1)
@@ -97,7 +111,7 @@ async function* verifyJournal(
     after = last[0]
     await nextTurn()
   }
-  yield* strays.map((row) => judgeStray(row, audience))
+  yield* strays.map((row) => judgeStray(source, row, audience))
 }
 
 /** Begins the replay of chains that a slice is the first to hold a version of. */
@@ -113,7 +127,7 @@ async function addStates(
   const unknown = new Set(slice.map(([, chain]) => chain).filter((chain) => !states.has(chain)))
   if (unknown.size === 0) return
   for (const [id, chain] of await rows.chains([...unknown]))
-    if (chain[3] === audience) states.set(id, stateOf(slotOfChain(chain)))
+    if (chain[3] === audience) states.set(id, stateOfChain(chain))
 }
 
 /** Verdicts on the chains that gained versions with some leaves, replayed from what is known of them on. */
@@ -164,8 +178,11 @@ async function* verifyOne(
   const { audience } = slot
   const named = await rows.chainOf(slot)
   if (named?.[1] !== audience) return
-  const [id] = named
-  const state = stateOf(slot, known && (await knownPart(source, { id, slot, known })))
+  const [id, , , , erasedLeaves] = named
+  const state =
+    erasedLeaves === null
+      ? stateOf(slot, known && (await knownPart(source, { id, slot, known })))
+      : erasedStateOf(slot, erasedLeaves)
   let limit = SLICE_LARGE
   for (let isMore = true; isMore; ) {
     const range = { after: state.lastVersion, upTo: Number.MAX_SAFE_INTEGER, limit }
@@ -186,40 +203,50 @@ const sizeOf = (body: unknown): number =>
 
 /** Ends a chain's replay by what its row says now, after the versions up to there that were appended meanwhile. */
 async function judge(
-  { rows, seal }: VerifySource,
+  source: VerifySource,
   of: { readonly chain: WholeChainRow; readonly state: ChainState; readonly body: unknown },
 ): Promise<ChainVerification> {
-  const { body, chain, state } = of
-  const [id, , , audience, latestVersion, headHash] = chain
+  const { rows, seal } = source
+  const { body, chain } = of
+  const [id, , , audience, latestVersion, headHash, erasedLeaves] = chain
+  const isErased = erasedLeaves !== null
+  // Where it was erased in the middle of its replay, that begins again.
+  const state = of.state.isErased === isErased ? of.state : stateOfChain(chain)
   if (state.lastVersion < latestVersion) {
     const after = { after: state.lastVersion, upTo: latestVersion, limit: Number.MAX_SAFE_INTEGER }
     for (const row of await rows.versions({ audience, chain: id, ...after })) take(state, row, seal)
   }
   const verdict = state.replay.end({ version: latestVersion, versionHash: headHash })
-  return verdictOf({ slot: slotOfChain(chain), body, ...verdict })
+  return verdictOf(source, { slot: slotOfChain(chain), body, isErased, ...verdict })
 }
 
-function verdictOf(found: {
-  readonly slot: ChainSlot
-  readonly body: unknown
-  readonly versions: number
-  readonly broken?: { readonly version: number }
-}): ChainVerification {
-  const { slot, body, versions, broken } = found
+function verdictOf(
+  { receipt }: VerifySource,
+  found: {
+    readonly slot: ChainSlot
+    readonly body: unknown
+    readonly isErased: boolean
+    readonly versions: number
+    readonly broken?: { readonly version: number }
+  },
+): ChainVerification {
+  const { slot, body, isErased, versions, broken } = found
   return {
     slot,
     versions,
     intact: broken === undefined,
     ...(broken === undefined ? {} : { brokenAt: broken.version }),
-    receipt: { uri: chainUri(slot), ...sealReceipt(body), storedBytes: sizeOf(body) },
+    ...(isErased ? { erased: versions } : {}),
+    receipt: { uri: chainUri(slot), ...receipt(body), storedBytes: sizeOf(body) },
   }
 }
 
 /** A version that belongs to no chain of its audience: its chain's row was taken away or turned into another's. */
 function judgeStray(
+  source: VerifySource,
   [, chain, version, , , body]: VersionRow,
   audience: Audience,
 ): ChainVerification {
   const slot: ChainSlot = { patient: 'stray', domain: `chain-${chain}`, audience }
-  return verdictOf({ slot, body, versions: 1, broken: { version } })
+  return verdictOf(source, { slot, body, isErased: false, versions: 1, broken: { version } })
 }

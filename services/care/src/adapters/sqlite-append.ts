@@ -6,13 +6,16 @@ import type { NewRecord } from '../domain/care-record.ts'
 import { requireStorable } from '../domain/journal-entry.ts'
 import type { AppendOutcome, RequestKey } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
+import { chainName } from './chain-keys-file.ts'
 import {
   type AppendOptions,
+  type AskedWrite,
   FORGOTTEN_PER_COMMIT,
   macHashOf,
   makeVersion,
   REQUEST_KEPT_MS,
   RepeatedRequests,
+  refusedBehind,
   type WriteResult,
 } from './record-append.ts'
 import { readLeaf, readTail } from './sqlite-reads.ts'
@@ -62,9 +65,10 @@ export class SqliteAppender {
   }
 
   /** Queues a write; resolves when it is durable. A repeated request waits until the first one's subscribers are counted. */
-  async append(record: NewRecord, request: RequestKey | undefined): Promise<AppendOutcome> {
+  async append(write: AskedWrite): Promise<AppendOutcome> {
+    const { record, request } = write
     requireStorable(record)
-    const result = await this.#options.store.write(() => this.#write(record, request))
+    const result = await this.#options.store.write(() => this.#write(write))
     this.#options.onCommitted?.()
     return this.#repeated.answer(
       result,
@@ -87,7 +91,7 @@ export class SqliteAppender {
     this.#run.forget.run(this.#options.clock.unixMs() - REQUEST_KEPT_MS)
   }
 
-  #write(record: NewRecord, request: RequestKey | undefined): WriteResult {
+  #write({ record, request, expectedVersion }: AskedWrite): WriteResult {
     const macHash = request === undefined ? undefined : macHashOf(request)
     const known = macHash === undefined ? undefined : this.#requestByMac.get(macHash)
     if (known !== undefined) {
@@ -98,10 +102,12 @@ export class SqliteAppender {
     const { patient, domain, audience } = record
     const chain = this.#options.statements.chainByName.get(patient, domain)
     if (chain !== undefined && chain[1] !== audience) return { kind: 'audience-conflict' }
-    const made = makeVersion(record, {
-      ...this.#options,
-      tail: readTail(this.#options, record, chain),
-    })
+    if (this.#options.statements.erasureOf.get(chainName(record)) !== undefined)
+      return { kind: 'erased' }
+    const tail = readTail(this.#options, record, chain)
+    const refused = refusedBehind(tail, expectedVersion)
+    if (refused !== undefined) return refused
+    const made = makeVersion(record, { ...this.#options, tail })
     const { version, versionHash, writtenAt } = made.record
     const leafIndex = this.#options.store.journals[audience].append(made.leafHash, [
       this.#chainId(record, chain, { version, versionHash }),

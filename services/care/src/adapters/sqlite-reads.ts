@@ -10,6 +10,7 @@ import {
   type ChainRow,
   headOf,
   inByteOrder,
+  isErased,
   latestOf,
   recordOfRow,
   slotOfChain,
@@ -30,8 +31,11 @@ type Stored = { readonly statements: RecordStatements; readonly seal: BodySeal }
 /** The reading half of the store. */
 export function createSqliteReads(stored: Stored): Reads {
   const { seal, statements } = stored
-  const chainOf = ({ audience, domain, patient }: ChainSlot): ChainRow | undefined =>
-    statements.chainBySlot.get(audience, patient, domain)
+  /** To readers an erased chain is not there. */
+  const chainOf = ({ audience, domain, patient }: ChainSlot): ChainRow | undefined => {
+    const chain = statements.chainBySlot.get(audience, patient, domain)
+    return chain === undefined || isErased(chain) ? undefined : chain
+  }
   const versionsOf = ({ audience }: ChainSlot, chain: ChainRow | undefined) => {
     const id = chain?.[0] ?? 0
     return (version: number): VersionRow | undefined =>
@@ -70,13 +74,13 @@ type ChainQuery = Parameters<RecordStore['heads']>[0]
 
 /** Chains in order of creation: each part of a reach gives its first ones, and the first of those are taken. */
 function chainsOf(
-  { chainsAfter, chainsOfPatient }: RecordStatements,
+  { chainsOfPatient, listedAfter }: RecordStatements,
   { reach, after = 0, limit }: ChainQuery,
 ): readonly WholeChainRow[] {
   return reach
     .flatMap(({ audience, patient }) =>
       patient === undefined
-        ? chainsAfter.all(audience, after, limit)
+        ? listedAfter.all(audience, after, limit)
         : chainsOfPatient.all(audience, patient, after, limit),
     )
     .toSorted(([left], [right]) => left - right)

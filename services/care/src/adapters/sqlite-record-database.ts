@@ -11,6 +11,13 @@ import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { slotTextOfCells } from './stored-record.ts'
 
+/** The id of a chain's key: random, it stands in every body that the key seals. */
+export const CHAIN_KEY_ID = /^c\.[0-9a-f]{32}$/
+
+/** Where the keys of chains are, unless CHAIN_KEYS_PATH says otherwise; in memory too. */
+export const chainKeysPath = (databasePath: string): string =>
+  besideDatabase(databasePath, '.chain-keys') ?? databasePath
+
 /** The table of an audience's versions. */
 export const VERSION_TABLES: Readonly<Record<Audience, string>> = {
   user: 'user_versions',
@@ -68,6 +75,15 @@ CREATE INDEX chains_by_patient ON chains (audience, patient, id);
 CREATE INDEX chains_by_domain ON chains (audience, domain);
 CREATE INDEX user_versions_by_time ON user_versions (chain, written_at, version);
 CREATE INDEX assistant_versions_by_time ON assistant_versions (chain, written_at, version);`,
+  `
+-- RFC 9162 root over the leaf hashes of a chain whose key was destroyed (C31), hex.
+ALTER TABLE chains ADD COLUMN erased_leaves TEXT;
+CREATE TABLE erasures (
+  chain TEXT PRIMARY KEY, -- patient|domain, also where a backup does not hold that chain
+  at TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  reason TEXT NOT NULL
+) STRICT;`,
 ]
 
 const journalOf = (audience: Audience): SqliteJournalTable => ({
@@ -99,7 +115,11 @@ export const RECORDS = {
   journals: { user: journalOf('user'), assistant: journalOf('assistant') },
   // More would hold up the event loop for more than some 20 ms.
   writesPerCommitMax: 512,
-  seal: { proofText: 'tallystick care seal key', ringName: 'SEAL_KEYS' },
+  seal: {
+    proofText: 'tallystick care seal key',
+    ringName: 'SEAL_KEYS',
+    kept: { ids: CHAIN_KEY_ID, name: 'the file of chain keys (CHAIN_KEYS_PATH)' },
+  },
   acceptCommand: 'care accept-backup',
 } as const satisfies SqliteStoreKind<Audience>
 

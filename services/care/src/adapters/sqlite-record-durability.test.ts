@@ -127,7 +127,7 @@ describe('C14: a 200 from /write means fsynced', () => {
       clock: manualClock(0),
     })
     const request = { mac: 'aa', expiresAtMs: 9e15 }
-    await appender.append(storeRecord(), request)
+    await appender.append({ record: storeRecord(), request, expectedVersion: undefined })
     await appender.noteSubscribers(request, 1)
     // Of the very connection that writes: another one has a setting of its own.
     expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })

@@ -1,22 +1,24 @@
 // The record store on SQLite. This file joins its halves over the journal store: sqlite-append.ts, sqlite-reads.ts, and what
 // both engines share, record-verify.ts and record-export.ts.
 import type { DatabaseSync } from 'node:sqlite'
-import type { KeyRing } from '@tallystick/hashchain'
 import {
   createBodySeal,
   openSqliteJournalReader,
   openSqliteJournalStore,
   type SqliteJournalReader,
   type SqliteStoreOptions,
+  sealReceipt,
 } from '@tallystick/journal-store'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
+import { reconcileSqliteErasures } from './chain-erasure.ts'
+import { type ChainKeys, openChainKeys } from './chain-keys.ts'
 import type { AppendOptions } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
 import { verifyAdded, verifyChains } from './record-verify.ts'
 import { SqliteAppender } from './sqlite-append.ts'
 import { createSqliteReads } from './sqlite-reads.ts'
-import { guardedNow, guardedStream, RECORDS } from './sqlite-record-database.ts'
+import { chainKeysPath, guardedNow, guardedStream, RECORDS } from './sqlite-record-database.ts'
 import { prepareStatements, sqliteRows } from './sqlite-statements.ts'
 import { watchSqliteFile } from './watch-sqlite-file.ts'
 
@@ -25,14 +27,28 @@ export type SqliteRecordStoreOptions = Pick<
   'databasePath' | 'checkpointSeed' | 'origin' | 'keyRing' | 'onProblem'
 > &
   Omit<AppendOptions, 'seal'> & {
+    /** Where the keys of chains are; beside the database unless it says otherwise. */
+    readonly chainKeysPath?: string | undefined
     /** Pages that the database may grow to; tests of a full disk set it. */
     readonly pagesMax?: number
   }
 
-const storedIn = (database: DatabaseSync, keyRing: KeyRing | undefined) => ({
+const storedIn = (database: DatabaseSync, keys: ChainKeys | undefined) => ({
   statements: prepareStatements(database),
-  seal: createBodySeal(keyRing),
+  seal: keys?.seal ?? createBodySeal(undefined),
+  receipt: (body: unknown) => keys?.receipt(body) ?? sealReceipt(body),
 })
+
+/** The keys of a store's chains; undefined for one in the clear. */
+function keysOf({
+  chainKeysPath: path,
+  databasePath,
+  keyRing,
+}: Pick<SqliteRecordStoreOptions, 'chainKeysPath' | 'databasePath' | 'keyRing'>) {
+  return keyRing === undefined
+    ? undefined
+    : openChainKeys(path ?? chainKeysPath(databasePath), keyRing)
+}
 
 /** Where verification and export read. */
 const sourceOf = (
@@ -45,6 +61,7 @@ const sourceOf = (
 ) => ({
   rows: sqliteRows(stored.statements),
   seal: stored.seal,
+  receipt: stored.receipt,
   journalSize: (audience: Audience) => journals[audience].size,
   verifierKey: (audience: Audience) => checkpointFiles[audience].verifierKey,
   checkpoint,
@@ -57,16 +74,24 @@ const sourceOf = (
  */
 export function openSqliteRecordStore(options: SqliteRecordStoreOptions): RecordStore {
   const { clock, keyRing, pagesMax, random } = options
-  const store = openSqliteJournalStore<Audience>(RECORDS, {
-    ...options,
-    beforeCommit: (durability) => {
-      if (durability === 'synced') appender.forgetRequests()
-      watch.beforeOwnCommit()
-    },
-  })
+  const keys = keysOf(options)
+  const store = openWith(keys, () =>
+    openSqliteJournalStore<Audience>(RECORDS, {
+      ...options,
+      keyRing: keys?.ring,
+      neededKeys: keys === undefined ? [] : [keys.fileKeyId],
+      beforeCommit: (durability) => {
+        if (durability === 'synced') appender.forgetRequests()
+        // A version is never without its key.
+        keys?.commit()
+        watch.beforeOwnCommit()
+      },
+    }),
+  )
+  if (keys !== undefined) reconcileSqliteErasures(store.database, keys)
   const watch = watchSqliteFile(store.database, options.databasePath)
   if (pagesMax !== undefined) store.database.exec(`PRAGMA max_page_count = ${pagesMax}`)
-  const stored = storedIn(store.database, keyRing)
+  const stored = storedIn(store.database, keys)
   const appender = new SqliteAppender({
     store,
     ...stored,
@@ -76,7 +101,8 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
   })
   const source = sourceOf(stored, store)
   return {
-    append: (record, request) => appender.append(record, request),
+    append: (record, request, expectedVersion) =>
+      appender.append({ record, request, expectedVersion }),
     noteSubscribers: (request, subscribers) => appender.noteSubscribers(request, subscribers),
     ...createSqliteReads(stored),
     verify: guardedStream((query) => verifyChains(source, query)),
@@ -88,7 +114,20 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
     verifierKey: source.verifierKey,
     sealing: () =>
       keyRing === undefined ? { isSealed: false } : { isSealed: true, keyId: keyRing.activeId },
-    close: () => store.close(),
+    close: async () => {
+      await store.close()
+      keys?.close()
+    },
+  }
+}
+
+/** Opens what needs the keys of chains; they are closed where that fails. */
+function openWith<Opened>(keys: ChainKeys | undefined, open: () => Opened): Opened {
+  try {
+    return open()
+  } catch (error) {
+    keys?.close()
+    throw error
   }
 }
 
@@ -100,13 +139,22 @@ type SqliteRecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'close'>
  * Throws RecordStoreUnavailable as opening to write does.
  */
 export function openSqliteRecordReader(
-  options: Pick<SqliteRecordStoreOptions, 'databasePath' | 'checkpointSeed' | 'origin' | 'keyRing'>,
+  options: Pick<
+    SqliteRecordStoreOptions,
+    'databasePath' | 'checkpointSeed' | 'origin' | 'keyRing' | 'chainKeysPath'
+  >,
 ): SqliteRecordReader {
-  const reader = openSqliteJournalReader<Audience>(RECORDS, options)
-  const source = sourceOf(storedIn(reader.database, options.keyRing), reader)
+  const keys = keysOf(options)
+  const reader = openWith(keys, () =>
+    openSqliteJournalReader<Audience>(RECORDS, { ...options, keyRing: keys?.ring }),
+  )
+  const source = sourceOf(storedIn(reader.database, keys), reader)
   return {
     verify: guardedStream((query) => verifyChains(source, query)),
     exportLines: guardedStream((query) => exportRecordLines(source, query)),
-    close: async () => reader.close(),
+    close: async () => {
+      reader.close()
+      keys?.close()
+    },
   }
 }

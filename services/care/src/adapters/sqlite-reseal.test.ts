@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { sealValue } from '@tallystick/hashchain'
 import { describe, expect, it } from 'vitest'
 import { collect } from '../domain/record-store.fixture.ts'
-import { resealRecords } from './record-upkeep.ts'
+import { resealStore } from './open-stores.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
 import { BOTH, isIntact, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
@@ -11,7 +12,7 @@ const suite = useStoreFolder()
 const pause = async (): Promise<void> => undefined
 
 const reseal = (keyRing: ReturnType<typeof testKeyRing>) =>
-  resealRecords({ databasePath: suite.folder.databasePath, keyRing, pause })
+  resealStore({ DATABASE_PATH: suite.folder.databasePath }, { keyRing, pause })
 
 describe('C16: reseal', () => {
   it('moves everything under the new key and leaves every hash unchanged; the old key can go', async () => {
@@ -22,7 +23,8 @@ describe('C16: reseal', () => {
     await first.close()
     expect(await reseal(testKeyRing('key-2', 'key-1'))).toEqual({
       activeKeyId: 'key-2',
-      resealed: 3,
+      resealed: 1,
+      rewrapped: 2,
       broken: 0,
       retired: ['key-1'],
       needed: [],
@@ -48,17 +50,19 @@ describe('C16: reseal', () => {
     const writing = (async () => {
       while (!progress.isDone) await store.append(storeRecord({ value: 'meanwhile' }))
     })()
-    const outcome = await resealRecords({
-      databasePath: suite.folder.databasePath,
-      keyRing: testKeyRing('key-2', 'key-1'),
-      pause: () =>
-        new Promise((resolve) => {
-          setImmediate(resolve)
-        }),
-    })
+    const outcome = await resealStore(
+      { DATABASE_PATH: suite.folder.databasePath },
+      {
+        keyRing: testKeyRing('key-2', 'key-1'),
+        pause: () =>
+          new Promise((resolve) => {
+            setImmediate(resolve)
+          }),
+      },
+    )
     progress.isDone = true
     await writing
-    expect(outcome).toMatchObject({ resealed: 200, retired: ['key-1'] })
+    expect(outcome).toMatchObject({ resealed: 0, rewrapped: 2, retired: ['key-1'] })
     expect(await isIntact(store)).toBe(true)
     await store.close()
   })
@@ -76,14 +80,15 @@ describe('C16: reseal', () => {
     const store = suite.folder.open({ keyRing: ring })
     await writeValues(store, 'one', 'two')
     await store.close()
+    // Sealed under the configured key itself, as an earlier release did, and in another's place.
+    const body = sealValue({ ring, value: 'two', slot: 'ann|tea|7|user' })
     suite.folder.tinker((database) =>
-      database.exec(
-        'UPDATE user_versions SET body = (SELECT body FROM user_versions WHERE leaf_index = 0) WHERE leaf_index = 1',
-      ),
+      database.prepare('UPDATE user_versions SET body = ? WHERE leaf_index = 1').run(body),
     )
     expect(await reseal(testKeyRing('key-2', 'key-1'))).toEqual({
       activeKeyId: 'key-2',
-      resealed: 1,
+      resealed: 0,
+      rewrapped: 2,
       broken: 1,
       retired: [],
       needed: ['key-1'],

@@ -39,14 +39,14 @@ export function prepareStatements(database: DatabaseSync) {
   const whole = (where: string) =>
     prepareQuery<WholeChainRow>(
       database,
-      `SELECT id, patient, domain, audience, latest_version, head_hash FROM chains WHERE ${where}`,
+      `SELECT id, patient, domain, audience, latest_version, head_hash, erased_leaves FROM chains WHERE ${where}`,
     )
   // The least name from one on, and the least after one: each is a step in an index, however many chains share a name.
   const names = (where: string, name: string) => {
     const least = (from: '>=' | '>') =>
       prepareQuery<readonly [string | null]>(
         database,
-        `SELECT min(${name}) FROM chains WHERE ${where} AND ${name} ${from} ?`,
+        `SELECT min(${name}) FROM chains WHERE ${where} AND ${name} ${from} ? AND erased_leaves IS NULL`,
       )
     return { from: least('>='), after: least('>') }
   }
@@ -58,16 +58,20 @@ export function prepareStatements(database: DatabaseSync) {
     /** Whatever its audience: for a write, which a chain of the other audience refuses. */
     chainByName: prepareQuery<ChainRow>(
       database,
-      'SELECT id, audience, latest_version, head_hash FROM chains WHERE patient = ? AND domain = ?',
+      'SELECT id, audience, latest_version, head_hash, erased_leaves FROM chains WHERE patient = ? AND domain = ?',
     ),
     /** Finds no trace of a chain of the other audience, and takes no longer over it than over none (C30). */
     chainBySlot: prepareQuery<ChainRow>(
       database,
-      'SELECT id, audience, latest_version, head_hash FROM chains INDEXED BY chains_by_slot WHERE audience = ? AND patient = ? AND domain = ?',
+      'SELECT id, audience, latest_version, head_hash, erased_leaves FROM chains INDEXED BY chains_by_slot WHERE audience = ? AND patient = ? AND domain = ?',
     ),
     chainById: whole('id = ?'),
     chainsAfter: whole('audience = ? AND id > ? ORDER BY id LIMIT ?'),
-    chainsOfPatient: whole('audience = ? AND patient = ? AND id > ? ORDER BY id LIMIT ?'),
+    /** As lists show them: without those that were erased. */
+    listedAfter: whole('audience = ? AND id > ? AND erased_leaves IS NULL ORDER BY id LIMIT ?'),
+    chainsOfPatient: whole(
+      'audience = ? AND patient = ? AND id > ? AND erased_leaves IS NULL ORDER BY id LIMIT ?',
+    ),
     names: {
       patient: names('audience = ?', 'patient'),
       domain: names('audience = ?', 'domain'),
@@ -75,7 +79,11 @@ export function prepareStatements(database: DatabaseSync) {
     },
     hasPatient: prepareQuery<readonly [number]>(
       database,
-      'SELECT 1 FROM chains WHERE audience = ? AND patient = ? LIMIT 1',
+      'SELECT 1 FROM chains WHERE audience = ? AND patient = ? AND erased_leaves IS NULL LIMIT 1',
+    ),
+    erasureOf: prepareQuery<readonly [string]>(
+      database,
+      'SELECT chain FROM erasures WHERE chain = ?',
     ),
   }
 }

@@ -9,6 +9,8 @@ import { createBodySeal } from '@tallystick/journal-store'
 import { type Clock, manualClock } from '@tallystick/service-kit'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
+import { openChainKeys } from './chain-keys.ts'
+import { chainKeysPath } from './sqlite-record-database.ts'
 import { openSqliteRecordStore, type SqliteRecordStoreOptions } from './sqlite-record-store.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 import { slotTextOf } from './stored-record.ts'
@@ -77,7 +79,9 @@ export function tamperEntry(options: {
   readonly keyRing?: KeyRing | undefined
 }): void {
   const { folder, slot, version, change, keyRing } = options
-  const seal = createBodySeal(keyRing)
+  const keys =
+    keyRing === undefined ? undefined : openChainKeys(chainKeysPath(folder.databasePath), keyRing)
+  const seal = keys?.seal ?? createBodySeal(undefined)
   const slotText = slotTextOf(slot)(version)
   const table = `${slot.audience}_versions`
   folder.tinker((database) => {
@@ -91,4 +95,5 @@ export function tamperEntry(options: {
       .prepare(`UPDATE ${table} SET body = ? WHERE leaf_index = ?`)
       .run(body, Number(row?.leaf_index))
   })
+  keys?.close()
 }

@@ -10,12 +10,20 @@ import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { VersionFault } from '../wire/verify.ts'
 
-/** [id, audience, latest_version, head_hash] */
-export type ChainRow = readonly [number, Audience, number, string]
+/** [id, audience, latest_version, head_hash, erased_leaves] */
+export type ChainRow = readonly [number, Audience, number, string, string | null]
 /** [leaf_index, chain, version, written_at, leaf_hash, body] */
 export type VersionRow = readonly [number, number, number, string, string, unknown]
-/** [id, patient, domain, audience, latest_version, head_hash] */
-export type WholeChainRow = readonly [number, string, string, Audience, number, string]
+/** [id, patient, domain, audience, latest_version, head_hash, erased_leaves] */
+export type WholeChainRow = readonly [
+  number,
+  string,
+  string,
+  Audience,
+  number,
+  string,
+  string | null,
+]
 
 /** A stored version, opened and checked by itself. */
 type OpenedVersion =
@@ -65,6 +73,9 @@ export const slotOfChain = ([, patient, domain, audience]: WholeChainRow): Chain
   audience,
 })
 
+/** Whether a chain's key was destroyed: to readers it is not there. */
+export const isErased = (chain: ChainRow): boolean => chain[4] !== null
+
 /** Rows of one chain by version number; absent where there is none. */
 type VersionOf = (version: number) => VersionRow | undefined
 
@@ -74,7 +85,7 @@ export function latestOf(
   rows: { readonly newest: VersionRow | undefined; readonly version: VersionOf },
   at: InSlot,
 ): ReadOutcome {
-  if (chain?.[1] !== at.slot.audience) return { kind: 'absent' }
+  if (chain?.[1] !== at.slot.audience || isErased(chain)) return { kind: 'absent' }
   const [, , latestVersion, headHash] = chain
   const { newest } = rows
   if (newest === undefined || newest[2] !== latestVersion)
@@ -91,7 +102,7 @@ export function versionOf(
   at: InSlot,
 ): ReadOutcome {
   const { number, version } = of
-  if (chain?.[1] !== at.slot.audience || number < 1) return { kind: 'absent' }
+  if (chain?.[1] !== at.slot.audience || isErased(chain) || number < 1) return { kind: 'absent' }
   const [, , latestVersion] = chain
   const row = version(number)
   if (row === undefined)

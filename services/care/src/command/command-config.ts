@@ -21,6 +21,7 @@ export function storeConfig(terminal: CommandTerminal): StoreConfig {
     'DATABASE_PATH',
     'DATABASE_URL',
     'SEAL_KEYS',
+    'CHAIN_KEYS_PATH',
     'CHECKPOINT_KEY',
     'BASE_URL',
     'SERVICE_NAME',

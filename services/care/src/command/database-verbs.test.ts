@@ -5,6 +5,7 @@ import { systemClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeRecordDatabase, useRecordServer } from '../adapters/postgres-store.fixture.ts'
+import { chainKeysPath } from '../adapters/sqlite-record-database.ts'
 import {
   makeStoreFolder,
   type StoreFolder,
@@ -96,6 +97,9 @@ describe.skipIf(postgresMissing !== undefined)(
     it('C17: a store moves to PostgreSQL and back, sealed: equal exports and checkpoints, and each goes on from there', async () => {
       const keyRing = testKeyRing('key-1')
       common['SEAL_KEYS'] = SEAL_KEYS
+      // The keys stay where they are; without this variable they are looked for beside DATABASE_PATH.
+      const keysPath = chainKeysPath(folder.databasePath)
+      common['CHAIN_KEYS_PATH'] = keysPath
       const file = folder.open({ keyRing })
       const request = { mac: 'ab'.repeat(32), expiresAtMs: TEST_START_MS + 300_000 }
       await file.append(storeRecord({ value: 'first' }), request)
@@ -118,7 +122,7 @@ describe.skipIf(postgresMissing !== undefined)(
         errors: 'the database is not empty',
       })
 
-      const { records } = await database.open({ keyRing })
+      const { records } = await database.open({ keyRing, chainKeysPath: keysPath })
       expect(await records.append(storeRecord({ value: 'other' }), request)).toMatchObject({
         kind: 'repeated',
         record: { value: 'first', version: 1 },

@@ -7,6 +7,7 @@ import {
 import { AuditTrailUnavailable } from '../adapters/batched-audit-trail.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { auditVerb, tokenVerb } from './access-verbs.ts'
+import { backupKeysVerb, eraseVerb, erasuresVerb } from './erasure-verbs.ts'
 import { exportVerb, verifyVerb } from './export-verbs.ts'
 import { acceptBackupVerb, backupVerb, recordVerbs, resealVerb } from './store-verbs.ts'
 
@@ -19,12 +20,15 @@ const verbs: readonly CommandVerb[] = [
   backupVerb,
   acceptBackupVerb,
   resealVerb,
+  eraseVerb,
+  erasuresVerb,
+  backupKeysVerb,
   ...recordVerbs,
 ]
 
 const NOTES = [
-  'Everything but verify reads the service’s environment: DATABASE_PATH, DATABASE_URL, SEAL_KEYS, CHECKPOINT_KEY, TOKEN_SECRET',
-  '(or SEAL_KEYS_FILE, …), BASE_URL, SERVICE_NAME.',
+  'Everything but verify reads the service’s environment: DATABASE_PATH, DATABASE_URL, SEAL_KEYS, CHAIN_KEYS_PATH, CHECKPOINT_KEY,',
+  'TOKEN_SECRET (or SEAL_KEYS_FILE, …), BASE_URL, SERVICE_NAME.',
   'Exit codes: 0 done or intact; 1 broken, refused or out of reach; 2 bad argument, variable or input.',
 ]
 

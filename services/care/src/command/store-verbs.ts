@@ -33,7 +33,9 @@ export const backupVerb: CommandVerb = {
     terminal.print(
       `${targetPath}: ${entries.user} user and ${entries.assistant} assistant versions, checked.`,
     )
-    terminal.print('It holds no keys or checkpoints: keep SEAL_KEYS and CHECKPOINT_KEY separately.')
+    terminal.print(
+      'It holds no keys or checkpoints: keep SEAL_KEYS, CHECKPOINT_KEY and a copy of the chain keys (care backup-keys) separately.',
+    )
     return EXIT.done
   },
 }
@@ -57,8 +59,16 @@ export const acceptBackupVerb: CommandVerb = {
   },
 }
 
+/** What it takes to work with sealed records. */
+export const KEY_VARIABLES = [
+  'DATABASE_PATH',
+  'DATABASE_URL',
+  'SEAL_KEYS',
+  'CHAIN_KEYS_PATH',
+] as const
+
 /** Pause between transactions, in milliseconds, so that a running service can write in between. */
-const PAUSE_MS = 1
+export const PAUSE_MS = 1
 
 /** `care reseal`: reseals everything under the first key of SEAL_KEYS. */
 export const resealVerb: CommandVerb = {
@@ -69,15 +79,17 @@ export const resealVerb: CommandVerb = {
   options: {},
   wordsMax: 0,
   run: async ({ terminal }) => {
-    const config = commandConfig(terminal, ['DATABASE_PATH', 'DATABASE_URL', 'SEAL_KEYS'])
+    const config = commandConfig(terminal, KEY_VARIABLES)
     if (config.SEAL_KEYS === undefined)
       throw new BadUsage('SEAL_KEYS is not set, so there is no key to seal under.')
     const outcome = await resealStore(config, {
       keyRing: config.SEAL_KEYS,
       pause: () => pause(terminal.clock, PAUSE_MS),
     })
-    const { activeKeyId, resealed, broken, retired, needed } = outcome
+    const { activeKeyId, resealed, rewrapped, broken, retired, needed } = outcome
     terminal.print(`Resealed ${resealed} versions under key ${activeKeyId}.`)
+    if (rewrapped > 0)
+      terminal.print(`Brought the keys of ${rewrapped} chains under key ${activeKeyId}.`)
     if (broken > 0)
       terminal.print(`${broken} versions do not open and were left as they are: see /verify.`)
     for (const keyId of retired) terminal.print(`Key ${keyId} is no longer needed.`)

@@ -29,13 +29,20 @@ export type VerifyReport = {
   readonly chains: number
   /** Chains whose newest version is sealed. */
   readonly sealed: number
+  /** Versions replayed. */
   readonly versions: number
+  /** Versions whose values were erased, which nothing can replay (C31). */
+  readonly erased: number
   readonly intact: boolean
 }
 
+const erasedIn = (chain: ChainVerification | undefined): number => chain?.erased ?? 0
+const replayedIn = (chain: ChainVerification | undefined): number =>
+  (chain?.versions ?? 0) - erasedIn(chain)
+
 export const chainVerdict = (found: ChainVerification): ChainVerdict => {
-  const { slot, versions, intact, brokenAt } = found
-  return { uri: chainUri(slot), versions, intact, brokenAt }
+  const { slot, versions, intact, brokenAt, erased } = found
+  return { uri: chainUri(slot), versions, intact, brokenAt, erased }
 }
 
 /** Without the length of the stored bytes, which would identify one of a few known sentences. */
@@ -45,8 +52,9 @@ export const publicReceipt = ({ receipt }: ChainVerification): PublicReceipt => 
 }
 
 function lineOf(found: ChainVerification): string {
-  const { uri, versions, intact, brokenAt } = chainVerdict(found)
-  const end = brokenAt === undefined ? '' : `, broken at version ${brokenAt}`
+  const { uri, versions, intact, brokenAt, erased } = chainVerdict(found)
+  const gone = erased === undefined ? '' : `, ${erased} erased: values gone, leaves hold`
+  const end = brokenAt === undefined ? gone : `, broken at version ${brokenAt}`
   return `${intact ? 'INTACT' : 'BROKEN'} ${uri} ${versions} version(s)${end}`
 }
 
@@ -63,7 +71,8 @@ export function reportOf(checkedAt: string, chains: readonly ChainVerification[]
     blocks: chains.length === 0 ? [] : [blockOf(chains)],
     chains: chains.length,
     sealed: chains.filter(({ receipt }) => receipt.encrypted).length,
-    versions: chains.reduce((sum, { versions }) => sum + versions, 0),
+    versions: chains.reduce((sum, chain) => sum + replayedIn(chain), 0),
+    erased: chains.reduce((sum, chain) => sum + erasedIn(chain), 0),
     intact: chains.every(({ intact }) => intact),
   }
 }
@@ -78,6 +87,7 @@ export function joinReports(reports: readonly VerifyReport[]): VerifyReport {
     chains: sum(({ chains }) => chains),
     sealed: sum(({ sealed }) => sealed),
     versions: sum(({ versions }) => versions),
+    erased: sum(({ erased }) => erased),
     intact: reports.every(({ intact }) => intact),
   }
 }
@@ -105,6 +115,7 @@ export class KeptVerdict {
   /** Leaves of the journal that it covers. */
   #leaves = 0
   #versions = 0
+  #erased = 0
   #broken = 0
   #sealed = 0
 
@@ -151,6 +162,7 @@ export class KeptVerdict {
       chains: this.#chains.length,
       sealed: this.#sealed,
       versions: this.#versions,
+      erased: this.#erased,
       intact: this.#broken === 0,
     }
   }
@@ -169,6 +181,7 @@ export class KeptVerdict {
     this.#places.clear()
     this.#changed.clear()
     this.#versions = 0
+    this.#erased = 0
     this.#broken = 0
     this.#sealed = 0
   }
@@ -179,7 +192,8 @@ export class KeptVerdict {
     const before = this.#chains[place]
     this.#places.set(uri, place)
     this.#chains[place] = chain
-    this.#versions += chain.versions - (before?.versions ?? 0)
+    this.#versions += replayedIn(chain) - replayedIn(before)
+    this.#erased += erasedIn(chain) - erasedIn(before)
     this.#broken += Number(!chain.intact) - Number(before?.intact === false)
     this.#sealed += Number(chain.receipt.encrypted) - Number(before?.receipt.encrypted ?? false)
     const block = Math.floor(place / BLOCK_CHAINS)

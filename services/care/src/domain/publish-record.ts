@@ -6,7 +6,7 @@ import { chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AuditRow, KeptAuditRow, WriteAnswer } from '../wire/write.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
-import type { RecordStore, RequestKey } from './record-store.ts'
+import type { AppendOutcome, RecordStore, RequestKey } from './record-store.ts'
 
 /** The port of the audit trail. */
 export type AuditTrail = {
@@ -39,12 +39,16 @@ export type VerifiedWrite = {
   readonly actor: string
   /** For a signed write. */
   readonly request?: RequestKey | undefined
+  /** The version that the writer has seen, 0 for none; absent, any. */
+  readonly expectedVersion?: number | undefined
 }
+
+export type WriteConflict = Exclude<AppendOutcome, { kind: 'appended' } | { kind: 'repeated' }>
 
 type PublishOutcome =
   | { readonly kind: 'published'; readonly answer: WriteAnswer }
-  /** The chain belongs to the other audience. */
-  | { readonly kind: 'conflict' }
+  /** The store refuses: the chain is the other audience's, is erased, or is at another version than was expected. */
+  | { readonly kind: 'conflict'; readonly conflict: WriteConflict }
 
 /** Rejects with `RecordStoreUnavailable`, or with what the hub or the audit trail throw; the record may be durable by then. */
 export type PublishRecord = (write: VerifiedWrite) => Promise<PublishOutcome>
@@ -78,15 +82,12 @@ export function createPublisher(deps: {
         record.version === 1 ? undefined : await store.version(record, record.version - 1)
       return await hub.publish(record, previous?.kind === 'found' ? previous.record : undefined)
     })
-  const addRow = ({ via, actor }: VerifiedWrite, uri?: string): Promise<void> =>
-    audit.add({
-      at: isoNow(),
-      ...(uri === undefined
-        ? ({ outcome: 'rejected', reason: 'store_rejected' } as const)
-        : ({ outcome: 'accepted', reason: 'ok', uri } as const)),
-      via,
-      actor,
-    })
+  const addRow = (
+    { via, actor }: VerifiedWrite,
+    row:
+      | { readonly outcome: 'accepted'; readonly reason: 'ok' | 'repeated'; readonly uri: string }
+      | { readonly outcome: 'rejected'; readonly reason: 'store_rejected' },
+  ): Promise<void> => audit.add({ at: isoNow(), ...row, via, actor })
   /** Sessions come first: they wait neither for the row nor for what a repeated request needs. */
   const tellAndKeep = async (record: CareRecord, write: VerifiedWrite): Promise<number> => {
     let subscribers = 0
@@ -95,7 +96,7 @@ export function createPublisher(deps: {
     } finally {
       const { request } = write
       await Promise.all([
-        addRow(write, chainUri(record)),
+        addRow(write, { outcome: 'accepted', reason: 'ok', uri: chainUri(record) }),
         request === undefined ? undefined : store.noteSubscribers(request, subscribers),
       ])
     }
@@ -104,14 +105,16 @@ export function createPublisher(deps: {
 
   return async (write) => {
     const endCommit = startCommit(write.record.audience)
-    const outcome = await store.append(write.record, write.request).finally(endCommit)
-    if (outcome.kind === 'audience-conflict') {
-      await addRow(write)
-      return { kind: 'conflict' }
+    const { record, request, expectedVersion } = write
+    const outcome = await store.append(record, request, expectedVersion).finally(endCommit)
+    if (outcome.kind !== 'appended' && outcome.kind !== 'repeated') {
+      await addRow(write, { outcome: 'rejected', reason: 'store_rejected' })
+      return { kind: 'conflict', conflict: outcome }
     }
     const { version, versionHash, writtenAt } = outcome.record
     const uri = chainUri(outcome.record)
-    if (outcome.kind === 'repeated') await addRow(write, uri)
+    if (outcome.kind === 'repeated')
+      await addRow(write, { outcome: 'accepted', reason: 'repeated', uri })
     const subscribers =
       outcome.kind === 'appended' ? await tellAndKeep(outcome.record, write) : outcome.subscribers
     const notified = subscribers > 0

@@ -11,6 +11,10 @@ export type AppendOutcome =
   | { readonly kind: 'repeated'; readonly record: CareRecord; readonly subscribers: number }
   /** The chain of that patient and domain belongs to the other audience. */
   | { readonly kind: 'audience-conflict' }
+  /** Somebody was faster: the chain is not at the version that the writer expects. */
+  | { readonly kind: 'version-conflict'; readonly latestVersion: number }
+  /** The chain was erased, and takes nothing more (C31). */
+  | { readonly kind: 'erased' }
 
 /** Longest time that a repeated request waits for the first one's subscriber count; notifying sessions takes milliseconds. */
 export const REPEAT_WAIT_MS = 2_000
@@ -23,6 +27,14 @@ export type ReadOutcome =
   | { readonly kind: 'absent' }
   /** The stored version does not hold: hash, leaf, link, seal or slot. Its text is never given out. */
   | { readonly kind: 'broken'; readonly version: number }
+
+/** Whose sentence was erased, who did it, when and why (C31). */
+export type KeptErasure = Pick<ChainSlot, 'patient' | 'domain'> & {
+  /** ISO 8601. */
+  readonly at: string
+  readonly actor: string
+  readonly reason: string
+}
 
 /** A chain as shown in lists. */
 export type ChainHead = ChainSlot & {
@@ -67,6 +79,8 @@ export type ChainVerification = {
   readonly intact: boolean
   /** First version that does not hold. */
   readonly brokenAt?: number | undefined
+  /** Versions whose values were erased: their leaves hold, their values cannot be replayed any more (C31). */
+  readonly erased?: number | undefined
   readonly receipt: AtRestReceipt
 }
 
@@ -76,9 +90,9 @@ export type RecordStore = {
    * while sessions are still being told of its first write, it waits for `noteSubscribers`, at most `REPEAT_WAIT_MS`, so
    * that both answers are the same. So call that after every write with a request, even with 0. Rejects with
    * RecordStoreUnavailable; throws a TypeError for names or texts that no version may hold (a lone surrogate, a `/` in a
-   * name).
+   * name). With `expectedVersion` it appends only behind that version, 0 for a chain that is not there.
    */
-  append(record: NewRecord, request?: RequestKey): Promise<AppendOutcome>
+  append(record: NewRecord, request?: RequestKey, expectedVersion?: number): Promise<AppendOutcome>
   /** Notes how many sessions heard of a write, for the answer to a repeated request. */
   noteSubscribers(request: RequestKey, subscribers: number): Promise<void>
   latest(slot: ChainSlot): Promise<ReadOutcome>

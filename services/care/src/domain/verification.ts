@@ -205,13 +205,14 @@ function* listed(blocks: readonly string[]): Generator<string> {
 /** The JSON of a full run (`VerifyPayload`), in pieces. */
 export function* verifyJson(report: VerifyReport, place: ReportPlace): Generator<string> {
   const { blocks, checkedAt, intact, versions } = report
+  const erased = report.erased === 0 ? undefined : report.erased
   const { resource, atRest, replayIntervalSeconds } = place
   const head = JSON.stringify({ resource, checkedAt, replayIntervalSeconds, atRest })
   yield `${head.slice(0, -1)},"chains":[`
   yield* listed(blocks.map(({ chains }) => chains))
   yield '],"receipts":['
   yield* listed(blocks.map(({ receipts }) => receipts))
-  yield `],${JSON.stringify({ versions, intact }).slice(1)}`
+  yield `],${JSON.stringify({ versions, erased, intact }).slice(1)}`
 }
 
 /** The JSON with a `uri` filter: the verdict on one chain, and the receipt of its stored bytes. */
@@ -221,12 +222,13 @@ export function chainPayload(chain: ChainVerification): ChainPayload {
 
 /** The plain-text report, in pieces. */
 export function* verifyText(report: VerifyReport, place: ReportPlace): Generator<string> {
-  const { blocks, chains, checkedAt, intact, sealed, versions } = report
+  const { blocks, chains, checkedAt, erased, intact, sealed, versions } = report
+  const gone = erased === 0 ? '' : `, ${erased} erased`
   const { resource, atRest, replayIntervalSeconds: interval } = place
   const rests = interval === undefined ? '' : ` (replayed at least every ${interval} s)`
   yield 'Tallystick care: hash chains replayed from stored bytes\n'
   yield `resource : ${resource}\nchecked : ${checkedAt}${rests}\n${atRest}\n`
   yield* blocks.map(({ lines }) => lines)
-  yield `${intact ? `all chains intact, ${versions} version(s)` : 'CHAIN BROKEN'}\n`
+  yield `${intact ? `all chains intact, ${versions} version(s)${gone}` : 'CHAIN BROKEN'}\n`
   yield `${sealed}/${chains} latest version(s) sealed at rest\n`
 }

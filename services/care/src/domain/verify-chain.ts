@@ -1,6 +1,6 @@
 // The replay of one stored chain: every version is checked against its slot, its number, the journal's leaf, the previous
 // version and its own hash. Adapters supply the bytes and open sealed ones.
-import { GENESIS_PREV_HASH, preimageHash } from '@tallystick/hashchain'
+import { createCompactRange, GENESIS_PREV_HASH, preimageHash } from '@tallystick/hashchain'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { VersionFault } from '../wire/verify.ts'
 import { createEntryCutter, entryLeafHash } from './journal-entry.ts'
@@ -48,6 +48,33 @@ export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => 
       return { kind: 'broken', fault: 'leaf' }
     if (preimageHash(parts.preimage) !== parts.versionHash) return { kind: 'broken', fault: 'hash' }
     return { kind: 'holds', prevHash: parts.prevHash, versionHash: parts.versionHash }
+  }
+}
+
+/**
+ * The replay of an erased chain (C31): nothing opens any more, so its versions are there without a gap, and their leaves
+ * are the ones whose root was kept when the key was destroyed.
+ */
+export function createErasedChainReplay(erasedLeaves: string): StoredChainReplay {
+  const leaves = createCompactRange()
+  let versions = 0
+  let broken: ReplayVerdict['broken']
+  return {
+    get versions() {
+      return versions
+    },
+    add: ({ leafHash, version }) => {
+      versions += 1
+      if (version !== versions) broken ??= { version: versions, fault: 'missing' }
+      leaves.append(Buffer.from(leafHash, 'hex'))
+    },
+    end: (head) => {
+      if (broken !== undefined) return { versions, broken }
+      if (versions < head.version)
+        return { versions, broken: { version: versions + 1, fault: 'missing' } }
+      const isSame = Buffer.from(leaves.rootHash()).toString('hex') === erasedLeaves
+      return isSame ? { versions } : { versions, broken: { version: 1, fault: 'leaf' } }
+    },
   }
 }
 

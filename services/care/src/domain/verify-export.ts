@@ -19,6 +19,8 @@ type Line<Kind extends ExportLine['kind']> = Extract<ExportLine, { kind: Kind }>
 export type ExportedChain = {
   readonly uri: string
   readonly versions: number
+  /** All of them, where the chain was erased: their leaves are there, their values are not. */
+  readonly erased?: number
 } & Partial<Break>
 
 type Break = { readonly brokenAt: number; readonly fault: VersionFault }
@@ -93,6 +95,7 @@ class ExportCheck {
   readonly #faults = new Map<string, Break>()
   readonly #journals = new Map<Audience, JournalState>()
   readonly #problems: string[] = []
+  readonly #erased = new Map<string, number>()
   #versions = 0
   #header: Line<'export'> | undefined
 
@@ -115,6 +118,9 @@ class ExportCheck {
       case 'broken':
         this.#takeVersion(line)
         return
+      case 'erased':
+        this.#takeErased(line)
+        return
       case 'checkpoint':
         this.#takeCheckpoint(line)
     }
@@ -126,7 +132,10 @@ class ExportCheck {
     for (const journal of header.audiences)
       if (this.#journal(journal).found === undefined)
         this.#problems.push(`the ${journal} journal has no checkpoint that holds`)
-    const chains = [...this.#replays].map(([uri, replay]) => this.#chainReport(uri, replay))
+    const chains: readonly ExportedChain[] = [
+      ...[...this.#replays].map(([uri, replay]) => this.#chainReport(uri, replay)),
+      ...[...this.#erased].map(([uri, erased]) => ({ uri, versions: erased, erased })),
+    ]
     const journals = [...this.#journals.values()].flatMap(({ found }) => found ?? [])
     const isIntact =
       this.#problems.length === 0 && chains.every(({ brokenAt }) => brokenAt === undefined)
@@ -172,11 +181,12 @@ class ExportCheck {
     state.nextEntry = Math.max(state.nextEntry, upTo)
   }
 
-  #takeVersion(line: Line<'version' | 'broken'>): void {
+  /** The slot of a version's line, its chain, and its leaf; undefined where it names another place. */
+  #place(line: Line<'version' | 'broken' | 'erased'>) {
     const named = parseRecordUri(line.uri)
     if (named?.version !== line.version || named.slot.audience !== line.journal) {
       this.#problems.push(`the line of ${line.uri} names another version or journal`)
-      return
+      return undefined
     }
     const uri = chainUri(named.slot)
     if (this.#header?.uri !== undefined && this.#header.uri !== uri)
@@ -184,12 +194,31 @@ class ExportCheck {
     const state = this.#journal(line.journal)
     this.#requireEntries(line.journal, line.leafIndex)
     state.nextEntry = Math.max(state.nextEntry, line.leafIndex + 1)
+    // A missing leaf equals no hash, so the version does not hold.
+    return { slot: named.slot, uri, leafHash: state.chunk[line.leafIndex - state.chunkFrom] ?? '' }
+  }
+
+  /** Its value is gone; that its leaf is in its place is what can still be said. */
+  #takeErased(line: Line<'erased'>): void {
+    const found = this.#place(line)
+    if (found === undefined) return
+    const { leafHash, uri } = found
+    const before = this.#erased.get(uri) ?? 0
+    if (leafHash === '' || line.version !== before + 1 || this.#replays.has(uri))
+      this.#problems.push(`${line.uri} is said to be erased, and does not fit its chain or leaf`)
+    this.#erased.set(uri, before + 1)
+  }
+
+  #takeVersion(line: Line<'version' | 'broken'>): void {
+    const found = this.#place(line)
+    if (found === undefined) return
+    const { leafHash, slot, uri } = found
+    if (this.#erased.has(uri))
+      this.#problems.push(`${line.uri} is there, and versions before it are said to be erased`)
     this.#versions += 1
-    const replay = this.#replays.get(uri) ?? createStoredChainReplay(named.slot)
+    const replay = this.#replays.get(uri) ?? createStoredChainReplay(slot)
     this.#replays.set(uri, replay)
     const version = line.version
-    // A missing leaf equals no hash, so the version does not hold.
-    const leafHash = state.chunk[line.leafIndex - state.chunkFrom] ?? ''
     replay.add({ version, leafHash, entry: line.kind === 'version' ? line.entry : undefined })
     if (line.kind === 'broken') this.#state(uri, version, line.fault)
     else {

@@ -4,6 +4,7 @@ import { chainUri, isRecordName, parseRecordUri, versionUri } from '../wire/reco
 import { readWriteFields } from './write-fields.ts'
 
 const body = { patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' }
+const CLINICIAN = { sub: 'clinician-1', isHeldToSub: false }
 const LONE = 'a\ud800b'
 
 const audienceOf = (audience: unknown) => {
@@ -45,11 +46,11 @@ describe('POST /write fields', () => {
     const { authorId: _, ...without } = body
     expect(readWriteFields(without).kind).toBe('invalid')
     expect(readWriteFields({ ...body, authorId: '' }).kind).toBe('invalid')
-    expect(readWriteFields(without, 'clinician-1')).toMatchObject({
+    expect(readWriteFields(without, CLINICIAN)).toMatchObject({
       record: { authorId: 'clinician-1', authorLabel: 'clinician-1' },
     })
-    expect(readWriteFields(body, 'clinician-1')).toMatchObject({ record: { authorId: 'dr-osei' } })
-    expect(readWriteFields({ ...body, authorId: 7 }, 'clinician-1').kind).toBe('invalid')
+    expect(readWriteFields(body, CLINICIAN)).toMatchObject({ record: { authorId: 'dr-osei' } })
+    expect(readWriteFields({ ...body, authorId: 7 }, CLINICIAN).kind).toBe('invalid')
   })
 
   test('authorLabel: defaults to authorId', () => {
@@ -87,7 +88,7 @@ describe('POST /write fields', () => {
     'staleAfter',
     'note',
   ])('C8: a lone surrogate in %s is invalid_fields', (field) => {
-    expect(readWriteFields({ ...body, [field]: LONE }, 'clinician-1').kind).toBe('invalid')
+    expect(readWriteFields({ ...body, [field]: LONE }, CLINICIAN).kind).toBe('invalid')
     expect(readWriteFields({ ...body, value: 'a 💊 b' }).kind).toBe('valid')
   })
 
@@ -105,10 +106,15 @@ describe('POST /write fields', () => {
       expect(readWriteFields({ authorId })).toEqual({ kind: 'invalid', authorId: null })
   })
 
-  test('a chain whose URIs could not be read later is not started', () => {
-    expect(readWriteFields({ ...body, patient: 'x'.repeat(4_000) }).kind).toBe('valid')
-    expect(readWriteFields({ ...body, patient: 'x'.repeat(4_096) }).kind).toBe('invalid')
-    expect(readWriteFields({ ...body, patient: 'ö'.repeat(800) }).kind).toBe('invalid')
+  test('attack: names, ids and labels of more than 256 bytes are invalid_fields', () => {
+    for (const field of ['patient', 'domain', 'authorId', 'authorLabel']) {
+      expect(readWriteFields({ ...body, [field]: 'x'.repeat(256) }).kind).toBe('valid')
+      expect(readWriteFields({ ...body, [field]: 'x'.repeat(257) }).kind).toBe('invalid')
+      expect(readWriteFields({ ...body, [field]: 'ö'.repeat(129) }).kind).toBe('invalid')
+    }
+    const { authorId: _, ...without } = body
+    const longSub = { sub: 'x'.repeat(257), isHeldToSub: false }
+    expect(readWriteFields(without, longSub).kind).toBe('invalid')
   })
 
   test('any JSON is judged without a throw; whatever is valid can be read by its URI', () => {

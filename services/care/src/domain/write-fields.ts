@@ -5,11 +5,16 @@
 import { hasLoneSurrogate } from '@tallystick/hashchain'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { fitsRecordUri, isRecordName } from '../wire/record-uri.ts'
-import { writeBody } from '../wire/write.ts'
+import { TEXT_BYTES_MAX, writeBody } from '../wire/write.ts'
 import type { NewRecord } from './care-record.ts'
 
 type WriteFields =
-  | { readonly kind: 'valid'; readonly record: NewRecord }
+  | {
+      readonly kind: 'valid'
+      readonly record: NewRecord
+      /** The version that the writer has seen. */
+      readonly expectedVersion: number | undefined
+    }
   /** `authorId` if the body has one that could stand in a record. */
   | { readonly kind: 'invalid'; readonly authorId: string | null }
 
@@ -24,21 +29,34 @@ function readableAuthor(body: unknown): string | null {
     : null
 }
 
-/** Judges a parsed body. `defaultAuthorId` is the token's `sub` on the bearer path, absent on the signed path. */
-export function readWriteFields(body: unknown, defaultAuthorId?: string): WriteFields {
+/** Whose write it is, on the bearer path. */
+type Bearer = {
+  /** The token's `sub`, which is the author unless the body names one. */
+  readonly sub: string
+  /** Whether the body may name nobody else (C33). */
+  readonly isHeldToSub: boolean
+}
+
+const isShort = (text: string): boolean => Buffer.byteLength(text) <= TEXT_BYTES_MAX
+
+/** Judges a parsed body; there is no `bearer` on the signed path. */
+export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
   const invalid: WriteFields = { kind: 'invalid', authorId: readableAuthor(body) }
   const parsed = writeBody.safeParse(body)
   if (!parsed.success || holdsLoneSurrogate(parsed.data)) return invalid
   const { patient, domain, value, authorLabel, staleAfter, priority } = parsed.data
   if (!isRecordName(patient) || !isRecordName(domain)) return invalid
   if (typeof staleAfter === 'string' && parseIsoTime(staleAfter) === undefined) return invalid
-  const authorId = parsed.data.authorId || defaultAuthorId
+  const authorId = parsed.data.authorId || bearer?.sub
   if (authorId === undefined || hasLoneSurrogate(authorId)) return invalid
+  if (bearer?.isHeldToSub === true && authorId !== bearer.sub) return invalid
+  if (![patient, domain, authorId, authorLabel ?? ''].every(isShort)) return invalid
   const audience = parsed.data.audience === 'assistant' ? 'assistant' : 'user'
   const slot = { patient, domain, audience } as const
   if (!fitsRecordUri(slot)) return invalid
   return {
     kind: 'valid',
+    expectedVersion: parsed.data.expectedVersion ?? undefined,
     record: {
       ...slot,
       value,

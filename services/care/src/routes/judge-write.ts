@@ -17,13 +17,14 @@ const refuse = (reason: AuditRow['reason']) => ({ kind: 'refused' as const, reas
 
 /**
  * Returns a check of HMAC-SHA256 over the bytes `<timestamp>.<raw body>` in lower-case hex under the write secret, in the
- * order of C15. It never throws, and its timing does not reveal how close a signature is.
+ * order of C15. It never throws, and its timing reveals neither how close a signature is nor which secret made it: to rotate,
+ * the new secret is added, writers change over, and the old one is dropped.
  */
 export function createSignatureCheck(options: {
-  readonly secret: Uint8Array
+  readonly secrets: readonly Uint8Array[]
   readonly clock: { unixMs(): number }
 }) {
-  const key = createSecretKey(options.secret)
+  const keys = options.secrets.map((secret) => createSecretKey(secret))
   return (request: {
     /** The header as received, with or without a leading `sha256=`. */
     readonly signature: string
@@ -37,11 +38,16 @@ export function createSignatureCheck(options: {
     const sentMs = parseIsoTime(timestamp)
     if (sentMs === undefined || Math.abs(sentMs - options.clock.unixMs()) > TIMESTAMP_SKEW_MS)
       return refuse('stale_timestamp')
-    const mac = createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('hex')
     const presented = Buffer.from(signature.replace(/^sha256=/, ''), 'utf8')
-    const expected = Buffer.from(mac, 'utf8')
-    if (presented.length !== expected.length || !timingSafeEqual(presented, expected))
-      return refuse('bad_signature')
+    let mac: string | undefined
+    for (const key of keys) {
+      const expected = createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('hex')
+      const isSame =
+        presented.length === expected.length &&
+        timingSafeEqual(presented, Buffer.from(expected, 'utf8'))
+      if (isSame) mac = expected
+    }
+    if (mac === undefined) return refuse('bad_signature')
     // The MAC identifies the request until its timestamp leaves the window.
     return { kind: 'signed' as const, mac, expiresAtMs: sentMs + TIMESTAMP_SKEW_MS }
   }
@@ -66,6 +72,8 @@ type WriteJudgement =
 export type JudgeWriteDeps = {
   readonly verifySignature: ReturnType<typeof createSignatureCheck>
   readonly tokens: Pick<TokenVerifier, 'verify'>
+  /** Whether a bearer writer may name no other author than himself (C33). */
+  readonly isAuthorSub: boolean
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -85,16 +93,21 @@ const refused = (refusal: WriteRefusal): WriteJudgement => ({ kind: 'refused', r
 /** What the body of a known sender says; on the bearer path `sub` is the token's. */
 function judgeBody(
   body: Uint8Array,
-  sender: Pick<VerifiedWrite, 'via' | 'request'> & { readonly sub?: string },
+  sender: Pick<VerifiedWrite, 'via' | 'request'> & {
+    readonly sub?: string
+    readonly isHeldToSub?: boolean
+  },
 ): WriteJudgement {
-  const { via, request, sub } = sender
+  const { via, request, sub, isHeldToSub = false } = sender
   const json = parseJson(body)
   if (json === undefined) return refused({ reason: 'malformed_body', via, actor: sub ?? null })
-  const fields = readWriteFields(json.value, sub)
+  const bearer = sub === undefined ? undefined : { sub, isHeldToSub }
+  const fields = readWriteFields(json.value, bearer)
   if (fields.kind === 'invalid')
     return refused({ reason: 'invalid_fields', via, actor: sub ?? fields.authorId })
-  const { record } = fields
-  return { kind: 'verified', write: { record, via, actor: sub ?? record.authorId, request } }
+  const { record, expectedVersion } = fields
+  const actor = sub ?? record.authorId
+  return { kind: 'verified', write: { record, via, actor, request, expectedVersion } }
 }
 
 function judgeSigned(
@@ -116,7 +129,7 @@ function judgeBearer(token: string, body: Uint8Array, deps: JudgeWriteDeps): Wri
   if (verdict.kind === 'invalid') return refused({ reason, via, actor: null })
   const { sub, scopes } = verdict.claims
   if (!isWriter(scopes)) return refused({ reason, via, actor: sub })
-  const judged = judgeBody(body, { via, sub })
+  const judged = judgeBody(body, { via, sub, isHeldToSub: deps.isAuthorSub })
   const isCovered = judged.kind !== 'verified' || mayWrite(scopes, judged.write.record.patient)
   return isCovered ? judged : refused({ reason, via, actor: sub })
 }

@@ -247,7 +247,7 @@ describe('5xx', () => {
     fixture.audit.add = add
     const again = await fixture.write(body)
     expect(again.json()).toMatchObject({ version: 1 })
-    expect(fixture.audit.rows).toMatchObject([{ reason: 'ok', uri: 'care://ann/medication' }])
+    expect(fixture.audit.rows).toMatchObject([{ reason: 'repeated', uri: 'care://ann/medication' }])
     expect(fixture.hub.published).toHaveLength(1)
   })
 

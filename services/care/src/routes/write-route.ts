@@ -1,8 +1,8 @@
 /** `POST /write`: reads the bytes, has them judged, and publishes or refuses. */
 import type { IncomingMessage } from 'node:http'
-import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
+import { type ErrorAnswer, errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AuditTrail, PublishRecord } from '../domain/publish-record.ts'
+import type { AuditTrail, PublishRecord, WriteConflict } from '../domain/publish-record.ts'
 import { errorAnswer } from '../errors.ts'
 import { writeExample } from '../wire/examples.ts'
 import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
@@ -58,6 +58,20 @@ function readRequestBody(
   })
 }
 
+/** The 409 that says why the store refuses. */
+function conflictAnswer(conflict: WriteConflict): ErrorAnswer {
+  switch (conflict.kind) {
+    case 'audience-conflict':
+      return errorAnswer('conflict')
+    case 'version-conflict':
+      return errorAnswer('version_conflict', { details: { version: conflict.latestVersion } })
+    case 'erased':
+      return errorAnswer('erased')
+    default:
+      return conflict satisfies never
+  }
+}
+
 /** A header that was sent once; a repeated header becomes a value that equals nothing. */
 const headerText = (value: string | readonly string[] | undefined): string | undefined =>
   value === undefined || typeof value === 'string' ? value : value.join()
@@ -91,7 +105,7 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
     const judgement = judgeWrite({ signature, timestamp, authorization, body }, deps)
     if (judgement.kind === 'refused') return refuse({ request, reply }, judgement.refusal)
     const outcome = await deps.publish(judgement.write)
-    if (outcome.kind === 'conflict') return sendError(reply, errorAnswer('conflict'))
+    if (outcome.kind === 'conflict') return sendError(reply, conflictAnswer(outcome.conflict))
     return reply.code(200).header('cache-control', 'no-store').send(outcome.answer)
   }
   app.route({

@@ -36,6 +36,10 @@ const chainVerdict = z.object({
   versions: z.int(),
   intact: z.boolean(),
   brokenAt: z.int().optional().describe('First version that does not hold.'),
+  erased: z
+    .int()
+    .optional()
+    .describe('Versions whose values were erased: their leaves hold, their values are gone.'),
 })
 
 const allChains = z.object({
@@ -48,7 +52,8 @@ const allChains = z.object({
   atRest: z.string(),
   chains: z.array(chainVerdict),
   receipts: z.array(receipt),
-  versions: z.int(),
+  versions: z.int().describe('Versions replayed; erased ones are not among them.'),
+  erased: z.int().optional().describe('Versions that can no longer be replayed.'),
   intact: z.boolean(),
 })
 
@@ -100,6 +105,8 @@ export const exportLine = z.discriminatedUnion('kind', [
   }),
   /** A version that does not hold; its text is never given out. */
   z.object({ kind: z.literal('broken'), ...place, fault: versionFault }),
+  /** A version whose value was erased: its leaf stays (C31). */
+  z.object({ kind: z.literal('erased'), ...place }),
   z.object({
     kind: z.literal('checkpoint'),
     journal: audience,

@@ -1,6 +1,9 @@
 /** `POST /write`, and the row that each write leaves in the audit trail. */
 import { z } from 'zod'
 
+/** Longest name, id or label of a record, bytes of UTF-8: a line that a person reads. */
+export const TEXT_BYTES_MAX = 256
+
 const filled = () => z.string().min(1)
 
 /** The body of a write; other members are ignored. domain/write-fields.ts has the rules that a schema cannot express. */
@@ -24,6 +27,13 @@ export const writeBody = z.looseObject({
     .nullish()
     .describe('ISO 8601 date, or date and time with a zone; after it the record is stale.'),
   priority: z.unknown().optional().describe('Ignored if not a number.'),
+  expectedVersion: z
+    .int()
+    .min(0)
+    .nullish()
+    .describe(
+      'The version that the writer has seen, 0 for none; if the record is at another one, nothing is written: 409 `version_conflict`.',
+    ),
 })
 
 /** The 200. */
@@ -43,9 +53,10 @@ const auditRow = z.object({
   /** ISO 8601. */
   at: z.string(),
   outcome: z.enum(['accepted', 'rejected']),
-  /** `ok`, or why the write was refused (C15). */
+  /** `ok`, `repeated` for a signed write that was sent again (no new version), or why the write was refused (C15). */
   reason: z.enum([
     'ok',
+    'repeated',
     'body_too_large',
     'missing_timestamp',
     'stale_timestamp',

@@ -1,0 +1,232 @@
+// Erasure on files, and what somebody may do with copies of them (C31).
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import { versionHash } from '@tallystick/hashchain'
+import { postgresMissing } from '@tallystick/journal-store/postgres-server'
+import { pause, Secret, systemClock } from '@tallystick/service-kit'
+import { describe, expect, it } from 'vitest'
+import { describeErasure } from '../domain/erasure.contract.ts'
+import { collect } from '../domain/record-store.fixture.ts'
+import type { RecordStore } from '../domain/record-store.ts'
+import { backupChainKeys } from './chain-keys-file.ts'
+import { eraseChain, resealStore } from './open-stores.ts'
+import {
+  makeRecordDatabase,
+  tamperPostgresEntry,
+  useRecordServer,
+} from './postgres-store.fixture.ts'
+import { acceptBackup, backupRecords } from './record-upkeep.ts'
+import { chainKeysPath } from './sqlite-record-database.ts'
+import { makeStoreFolder, tamperEntry, testKeyRing } from './sqlite-store.fixture.ts'
+import { BOTH, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
+import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
+
+const keyRing = testKeyRing('key-1')
+const by = { at: '2026-06-02T09:00:00.000Z', actor: 'dr-osei', reason: 'asked to' }
+const upkeep = { keyRing, pause: () => pause(systemClock, 0) }
+
+/** Puts a copy in the place of a file, as an operator would. */
+const putBack = (copy: string, path: string): void => {
+  for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+  copyFileSync(copy, path)
+}
+
+const stored = (name: string): Buffer =>
+  readFileSync(fileURLToPath(new URL(`./stored/${name}`, import.meta.url)))
+
+describeErasure('SQLite', async (clock) => {
+  const folder = makeStoreFolder(clock)
+  const store = folder.open({ keyRing })
+  return {
+    store,
+    tamper: (slot, version, change) => tamperEntry({ folder, slot, version, change, keyRing }),
+    erase: (slot) => eraseChain({ DATABASE_PATH: folder.databasePath }, { slot, by }, upkeep),
+    end: async () => {
+      await store.close()
+      folder.remove()
+    },
+  }
+})
+
+describe.skipIf(postgresMissing !== undefined)(
+  `on PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    useRecordServer()
+    describeErasure('PostgreSQL', async (clock) => {
+      const database = await makeRecordDatabase()
+      const { records } = await database.open({ clock, keyRing })
+      const place = {
+        DATABASE_PATH: database.databasePath,
+        DATABASE_URL: new Secret(database.as('care_reseal')),
+      }
+      return {
+        store: records,
+        tamper: (slot, version, change) =>
+          tamperPostgresEntry(database.owner, {
+            slot,
+            version,
+            change,
+            keyRing,
+            chainKeysPath: chainKeysPath(database.databasePath),
+          }),
+        erase: (slot) => eraseChain(place, { slot, by }, upkeep),
+        end: async () => {
+          await records.close()
+          await database.end()
+        },
+      }
+    })
+  },
+)
+
+describe('C31: copies of the files of an erased record', () => {
+  const suite = useStoreFolder()
+  const open = () => suite.folder.open({ keyRing })
+  const erase = () =>
+    eraseChain({ DATABASE_PATH: suite.folder.databasePath }, { slot: TEA, by }, upkeep)
+  const owner = () => ({
+    databasePath: suite.folder.databasePath,
+    checkpointSeed: TEST_SEED,
+    origin: TEST_ORIGIN,
+  })
+  /** Every byte that lies in the store's folder. */
+  const bytesOnDisk = (): string => {
+    const folder = dirname(suite.folder.databasePath)
+    return readdirSync(folder)
+      .map((name) => readFileSync(join(folder, name)).toString('latin1'))
+      .join('\n')
+  }
+  const fill = async (...values: readonly string[]): Promise<RecordStore> => {
+    const store = open()
+    await writeValues(store, ...values)
+    return store
+  }
+
+  it('attack: the sentence is looked for in every file, or guessed from a hash that stayed', async () => {
+    const store = await fill('Take ten drops.', 'Take twelve drops.')
+    const read = [await store.version(TEA, 1), await store.version(TEA, 2)]
+    await erase()
+    await store.close()
+    const disk = bytesOnDisk()
+    for (const one of read) {
+      if (one.kind !== 'found') throw new Error('it was there')
+      expect(disk).not.toContain(one.record.value)
+      // Who guesses the sentence finds nothing to hold his guess against.
+      expect(disk).not.toContain(versionHash(one.record))
+    }
+  })
+
+  it('attack: a backup of the records from before the erasure is put back', async () => {
+    const store = await fill('Take ten drops.')
+    const targetPath = `${suite.folder.databasePath}.backup`
+    await backupRecords({ databasePath: suite.folder.databasePath, targetPath })
+    await writeValues(store, 'Take twelve drops.')
+    await erase()
+    await store.close()
+    putBack(targetPath, suite.folder.databasePath)
+    acceptBackup(owner())
+    const restored = open()
+    expect(await restored.latest(TEA)).toEqual({ kind: 'absent' })
+    expect(await restored.append(storeRecord())).toEqual({ kind: 'erased' })
+    expect(await collect(restored.verify({ audiences: BOTH }))).toMatchObject([
+      { versions: 1, erased: 1, intact: true },
+    ])
+    await restored.close()
+  })
+
+  it('attack: a backup from before the record itself is put back, and it is written anew', async () => {
+    const empty = await fill()
+    const targetPath = `${suite.folder.databasePath}.backup`
+    await backupRecords({ databasePath: suite.folder.databasePath, targetPath })
+    await writeValues(empty, 'Take ten drops.')
+    await erase()
+    await empty.close()
+    putBack(targetPath, suite.folder.databasePath)
+    acceptBackup(owner())
+    const restored = open()
+    expect(await restored.append(storeRecord())).toEqual({ kind: 'erased' })
+    await restored.close()
+  })
+
+  it('attack: a copy of the chain keys from before the erasure is put back', async () => {
+    const store = await fill('Take ten drops.')
+    const path = chainKeysPath(suite.folder.databasePath)
+    const targetPath = `${path}.copy`
+    expect(await backupChainKeys({ databasePath: path, targetPath })).toBe(1)
+    await erase()
+    await store.close()
+    putBack(targetPath, path)
+    rmSync(targetPath)
+    const reopened = open()
+    expect(await reopened.latest(TEA)).toEqual({ kind: 'absent' })
+    await reopened.close()
+    // Destroyed again: the old copy's key is in no file any more.
+    await erase()
+    const again = open()
+    expect(await collect(again.verify({ audiences: BOTH }))).toMatchObject([{ erased: 1 }])
+    await again.close()
+  })
+
+  it('attack: a leaf of an erased version is changed', async () => {
+    await (await fill('one', 'two')).close()
+    await erase()
+    const store = open()
+    suite.folder.tinker((database) =>
+      database.exec(
+        `UPDATE user_versions SET leaf_hash = '${'ab'.repeat(32)}' WHERE leaf_index = 1`,
+      ),
+    )
+    expect(await collect(store.verify({ audiences: BOTH }))).toMatchObject([
+      { intact: false, brokenAt: 1, erased: 2 },
+    ])
+    await store.close()
+  })
+
+  it('a kill between the note and the key: the next opening destroys it', async () => {
+    await (await fill('one')).close()
+    suite.folder.tinker((database) =>
+      database.exec("INSERT INTO erasures VALUES ('ann|tea', '2026', 'dr-osei', 'asked to')"),
+    )
+    const store = open()
+    await store.close()
+    const path = chainKeysPath(suite.folder.databasePath)
+    expect(await backupChainKeys({ databasePath: path, targetPath: `${path}.copy` })).toBe(0)
+  })
+
+  it('a store whose chain keys are missing does not open', async () => {
+    await (await fill('one')).close()
+    const path = chainKeysPath(suite.folder.databasePath)
+    for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+    expect(open).toThrow(/sealed under the key "c\.[0-9a-f]{32}"/)
+  })
+
+  it('records of the last release, in the clear and under a configured key, open, come under chain keys and are erased', async () => {
+    const { databasePath } = suite.folder
+    writeFileSync(databasePath, gunzipSync(stored('care.db.gz')))
+    for (const audience of BOTH)
+      writeFileSync(
+        `${databasePath}.${audience}-checkpoint`,
+        stored(`care.db.${audience}-checkpoint`),
+      )
+    const store = open()
+    const before = await collect(store.exportLines({ audiences: BOTH }))
+    expect(await resealStore({ DATABASE_PATH: databasePath }, upkeep)).toMatchObject({ broken: 0 })
+    expect(await collect(store.exportLines({ audiences: BOTH }))).toEqual(before)
+    const read = await store.latest(TEA)
+    if (read.kind !== 'found') throw new Error('it was there')
+    expect(await erase()).toMatchObject({ kind: 'erased' })
+    expect(await store.latest(TEA)).toEqual({ kind: 'absent' })
+    await store.close()
+    expect(bytesOnDisk()).not.toContain(read.record.value)
+  })
+
+  it('a store in the clear whose service has no keys is not erased beside it', async () => {
+    const store = suite.folder.open()
+    await writeValues(store, 'one')
+    await expect(erase()).rejects.toThrow(/restart it with that key/)
+    expect(await store.latest(TEA)).toMatchObject({ kind: 'found' })
+    await store.close()
+  })
+})

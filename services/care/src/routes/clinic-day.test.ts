@@ -1,0 +1,119 @@
+// A clinic's day on the write path: nobody needs a secret that all share, nobody writes in another's name, and nobody corrects
+// what somebody else has corrected meanwhile.
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  type CareFixture,
+  signatureOf,
+  startCareFixture,
+  WRITE_SECRET,
+} from '../testing/care.fixture.ts'
+
+const tea = { patient: 'ann', domain: 'tea', value: 'No sugar.' }
+const NEXT_SECRET = 'the-next-write-secret-0123456789abcdef'
+
+let fixture: CareFixture
+afterEach(() => fixture.close())
+
+const start = async (environment: Readonly<Record<string, string>> = {}): Promise<void> => {
+  fixture = await startCareFixture({ environment })
+}
+
+const writeAs = (sub: string, body: object) =>
+  fixture.app.inject({
+    method: 'POST',
+    url: '/write',
+    headers: { authorization: `Bearer ${fixture.token('care.write', { sub })}` },
+    payload: JSON.stringify(body),
+  })
+
+const signedWith = (secret: string, body: object) => {
+  const payload = JSON.stringify(body)
+  const timestamp = new Date(fixture.clock.unixMs()).toISOString()
+  const signature = signatureOf({ timestamp, body: payload, secret })
+  const headers = { 'x-care-signature': signature, 'x-care-timestamp': timestamp }
+  return fixture.app.inject({ method: 'POST', url: '/write', payload, headers })
+}
+
+describe('expectedVersion: 409 when somebody was faster', () => {
+  it('attack: two clinicians correct one version at once; one is told, and nothing of his is stored', async () => {
+    await start()
+    await writeAs('dr-osei', tea)
+    const [first, second] = await Promise.all([
+      writeAs('dr-osei', { ...tea, value: 'Ten drops.', expectedVersion: 1 }),
+      writeAs('dr-lind', { ...tea, value: 'Twelve drops.', expectedVersion: 1 }),
+    ])
+    expect(first?.json()).toMatchObject({ version: 2 })
+    expect(second?.statusCode).toBe(409)
+    expect(second?.json()).toEqual({ error: 'version_conflict', version: 2 })
+    expect(fixture.audit.rows).toContainEqual(
+      expect.objectContaining({ reason: 'store_rejected', actor: 'dr-lind' }),
+    )
+    expect((await writeAs('dr-lind', { ...tea, expectedVersion: 2 })).json()).toMatchObject({
+      version: 3,
+    })
+  })
+
+  it('0 means that there is none yet; without it any version is followed; anything but a whole number is invalid_fields', async () => {
+    await start()
+    expect((await writeAs('dr-osei', { ...tea, expectedVersion: 0 })).statusCode).toBe(200)
+    expect((await writeAs('dr-osei', { ...tea, expectedVersion: 0 })).statusCode).toBe(409)
+    expect((await writeAs('dr-osei', { ...tea, expectedVersion: null })).statusCode).toBe(200)
+    for (const expectedVersion of [-1, 1.5, '2', true, {}])
+      expect((await writeAs('dr-osei', { ...tea, expectedVersion })).statusCode).toBe(401)
+    expect(fixture.audit.rows.at(-1)).toMatchObject({ reason: 'invalid_fields' })
+  })
+})
+
+describe('C33: BEARER_AUTHOR=sub', () => {
+  it('attack: a writer with a token signs with another’s name', async () => {
+    await start({ BEARER_AUTHOR: 'sub' })
+    expect((await writeAs('dr-lind', { ...tea, authorId: 'dr-osei' })).statusCode).toBe(401)
+    expect(fixture.audit.rows).toMatchObject([{ reason: 'invalid_fields', actor: 'dr-lind' }])
+    for (const body of [tea, { ...tea, authorId: 'dr-lind', authorLabel: 'Dr Lind' }])
+      expect((await writeAs('dr-lind', body)).statusCode).toBe(200)
+  })
+
+  it('is off by default, and never holds for a signed write, whose secret names nobody', async () => {
+    await start()
+    expect((await writeAs('dr-lind', { ...tea, authorId: 'dr-osei' })).statusCode).toBe(200)
+    await fixture.close()
+    await start({ BEARER_AUTHOR: 'sub' })
+    expect((await fixture.write({ ...tea, authorId: 'dr-osei' })).statusCode).toBe(200)
+  })
+})
+
+describe('a ring of write secrets', () => {
+  const body = { ...tea, authorId: 'dr-osei' }
+
+  it('every secret of the ring signs, before and after the change, and none outside it', async () => {
+    await start({ WRITE_SECRET: `${NEXT_SECRET}\n${WRITE_SECRET}` })
+    for (const secret of [WRITE_SECRET, NEXT_SECRET])
+      expect((await signedWith(secret, body)).statusCode).toBe(200)
+    for (const secret of [`${NEXT_SECRET}\n${WRITE_SECRET}`, `${WRITE_SECRET}x`])
+      expect((await signedWith(secret, body)).statusCode).toBe(401)
+    expect(fixture.audit.rows.at(-1)).toMatchObject({ reason: 'bad_signature' })
+    await fixture.close()
+    await start({ WRITE_SECRET: NEXT_SECRET })
+    expect((await signedWith(WRITE_SECRET, body)).statusCode).toBe(401)
+  })
+
+  it('C15: a write that is sent again adds one audit row, which says so', async () => {
+    await start({ WRITE_SECRET: `${NEXT_SECRET}\n${WRITE_SECRET}` })
+    for (let times = 0; times < 3; times += 1)
+      expect((await signedWith(WRITE_SECRET, body)).json()).toMatchObject({ version: 1 })
+    expect(fixture.audit.rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+      ['accepted', 'ok'],
+      ['accepted', 'repeated'],
+      ['accepted', 'repeated'],
+    ])
+  })
+
+  it('attack: a name, an id or a label of 257 bytes is refused as invalid_fields', async () => {
+    await start()
+    for (const field of ['patient', 'domain', 'authorId', 'authorLabel']) {
+      const long = { ...body, [field]: `${'ö'.repeat(128)}x` }
+      expect((await signedWith(WRITE_SECRET, long)).statusCode).toBe(401)
+      expect(fixture.audit.rows.at(-1)).toMatchObject({ reason: 'invalid_fields' })
+    }
+  })
+})
