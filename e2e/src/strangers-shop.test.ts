@@ -1,7 +1,6 @@
 // A stranger's application: the gate from its packed tarball, outside the workspace, types and all. Its folder holds the tarball,
 // the dependencies that the tarball declares, and what the application itself asks for. They are the workspace's installed
 // copies, so that no test waits for a registry.
-import { execFileSync } from 'node:child_process'
 import {
   mkdirSync,
   mkdtempSync,
@@ -14,17 +13,12 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { OTHER_NODES, PACK_MS, packInto, run } from './packed-package.ts'
 import { root } from './spawned-stack.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'stranger-'))
 const packageFolder = join(root, 'packages/x402')
 const TSC = join(root, 'node_modules/typescript/bin/tsc')
-
-/** Compiling and packing take seconds, and several times as long beside other suites. */
-const PACK_MS = 120_000
-
-const run = (command: string, line: readonly string[], cwd: string): string =>
-  execFileSync(command, line, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 
 /** Puts an installed package of the workspace into the stranger's folder. */
 function install(name: string, from: string): void {
@@ -93,16 +87,8 @@ void result
 `
 
 beforeAll(() => {
-  run('npx', ['tsc', '-p', 'tsconfig.build.json'], packageFolder)
-  run('npx', ['--yes', 'pnpm@12.4.2', 'pack', '--pack-destination', folder], packageFolder)
-  const place = join(folder, 'node_modules/@tallystick/x402')
-  mkdirSync(place, { recursive: true })
-  const tarball = join(folder, 'tallystick-x402-0.1.0.tgz')
-  run('tar', ['-xzf', tarball, '-C', place, '--strip-components=1'], folder)
-  const packed = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8')) as {
-    readonly dependencies: Readonly<Record<string, string>>
-  }
-  for (const name of Object.keys(packed.dependencies)) install(name, packageFolder)
+  const { manifest } = packInto(folder, 'packages/x402')
+  for (const name of Object.keys(manifest.dependencies ?? {})) install(name, packageFolder)
   for (const name of ['fastify', '@x402/fetch']) install(name, packageFolder)
   for (const name of ['typescript', '@types/node']) install(name, root)
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
@@ -115,6 +101,12 @@ it('the README’s first program sells a report for a cent to the official clien
   writeFileSync(join(folder, 'pay.mjs'), PAYING)
   expect(JSON.parse(run(process.execPath, ['pay.mjs'], folder))).toEqual({ answer: 42 })
 }, 60_000)
+
+for (const variable of OTHER_NODES)
+  it(`so it does with the Node of ${variable}`, ({ skip }) => {
+    const node = process.env[variable] ?? skip(`${variable} names no other Node`)
+    expect(JSON.parse(run(node, ['pay.mjs'], folder))).toEqual({ answer: 42 })
+  })
 
 it('its types hold in a strict project, declarations checked', () => {
   writeFileSync(join(folder, 'typed.ts'), TYPED)
