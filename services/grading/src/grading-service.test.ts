@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { systemClock } from '@tallystick/service-kit'
+import { evmSigner } from '@tallystick/x402/evm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   OKX_CREDENTIALS,
@@ -169,6 +170,41 @@ describe('one payment, one effect', () => {
     expect(await balanceOf('agent-4')).toBe(before - 10_000n)
     await waiting.stop()
     await slow.stop()
+  })
+})
+
+describe('X16: what a payer can pay for', () => {
+  test('a balance counts once for all payments under way: ten audits at once for the price of one', async () => {
+    const privateKey = `0x${'5a'.repeat(32)}` as const
+    const { address } = evmSigner({ privateKey })
+    await fixture.chain.controls.mint(address, 200_000n)
+    const poor = { name: 'poor', address, privateKey }
+    const audits = Array.from({ length: 10 }, async (_none, index) => {
+      const request = posted({ ...auditExample, label: `tips ${index}` })
+      const answer = await payingFetch(fixture, poor)(`${service.baseUrl}/api/audit`, request)
+      const { error } = (await answer.json()) as { readonly error?: string }
+      return answer.status === 200 ? 'paid' : error
+    })
+    const ends = await Promise.all(audits)
+    expect(ends.filter((end) => end === 'paid')).toHaveLength(1)
+    expect(ends.filter((end) => end === 'insufficient_funds')).toHaveLength(9)
+  })
+})
+
+describe('X19: two facilitators', () => {
+  test.for(['first', 'second'] as const)('while the %s is down the other settles', async (down) => {
+    const [up, nobody] = [fixture.facilitator.url, await nowhere()]
+    const two = await startFilled(`two-${down}.db`, {
+      FACILITATOR_URL: down === 'first' ? nobody : up,
+      SECOND_FACILITATOR_URL: down === 'first' ? up : nobody,
+    })
+    const before = await balanceOf('agent-3')
+    const payer = fixture.account('agent-3')
+    const answer = await payingFetch(fixture, payer)(grade(two), posted(gradeExample))
+    expect(answer.status).toBe(200)
+    expect(await balanceOf('agent-3')).toBe(before - 10_000n)
+    expect((await fetch(`${two.baseUrl}/ready`)).status).toBe(200)
+    await two.stop()
   })
 })
 

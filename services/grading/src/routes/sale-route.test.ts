@@ -1,5 +1,5 @@
 /** A sale over HTTP: what is charged, what is answered again, and what happens to the pick. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import {
   createHttpFixture,
@@ -27,6 +27,35 @@ describe('money and grades', () => {
     expect(answer.headers['cache-control']).toBe('no-store')
     const settlement = Buffer.from(String(answer.headers['payment-response']), 'base64').toString()
     expect(JSON.parse(settlement)).toMatchObject({ success: true, transaction: '0x1' })
+  })
+
+  test('X16: of one payer one audit is prepared at a time; grades and other payers go past it', async () => {
+    await upload()
+    const { grader } = fixture
+    const audit = grader.audit.bind(grader)
+    const waiting: (() => void)[] = []
+    vi.spyOn(grader, 'audit').mockImplementation(async (request) => {
+      await new Promise<void>((resolve) => void waiting.push(resolve))
+      return await audit(request)
+    })
+    const buyAudit = (number: number, payer = PAYER) =>
+      post(
+        '/api/audit',
+        { ...auditExample, label: `tips ${number}` },
+        fixture.payment(20, number, payer),
+      )
+    const buying = [buyAudit(1), buyAudit(2), buyAudit(3)]
+    await vi.waitUntil(() => waiting.length === 1)
+    expect((await buy(4)).statusCode).toBe(200)
+    const other = buyAudit(5, `0x${'cd'.repeat(20)}`)
+    await vi.waitUntil(() => waiting.length === 2)
+    for (let left = 4; left > 0; left -= 1) {
+      await vi.waitUntil(() => waiting.length > 0)
+      expect(waiting.length).toBeLessThanOrEqual(2)
+      waiting.shift()?.()
+    }
+    const answers = await Promise.all([...buying, other])
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200])
   })
 
   test('X7: the same payment again gives the same card; for another body it is 402', async () => {
