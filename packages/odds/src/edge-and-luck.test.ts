@@ -27,6 +27,24 @@ describe('edgeAndLuck', () => {
     expect(edgeAndLuck([{ clv: 0, odds: 2, returnUnits: -1 }]).luckDeviations).toBe(-1)
   })
 
+  test('a push is neither edge nor luck, and half a result is half of both', () => {
+    const push = { clv: 0.05, odds: 2, returnUnits: 0, stood: 0 }
+    expect(edgeAndLuck([push])).toMatchObject({ profit: 0, edge: 0, luck: 0, luckDeviations: 0 })
+    const half = edgeAndLuck([{ clv: 0.1, odds: 2, returnUnits: 0.5, stood: 0.5 }])
+    const whole = edgeAndLuck([{ clv: 0.1, odds: 2, returnUnits: 1 }])
+    expect(half.edge).toBeCloseTo(whole.edge / 2, 14)
+    expect(half.luckDeviations).toBeCloseTo(whole.luckDeviations, 12)
+  })
+
+  test('both sides of a market at fair prices leave nothing to luck', () => {
+    const side = { clv: 0, odds: 2, event: 'a', market: 'm' }
+    const both = edgeAndLuck([
+      { ...side, selection: 'home', returnUnits: 1 },
+      { ...side, selection: 'away', returnUnits: -1 },
+    ])
+    expect(both).toMatchObject({ luck: 0, luckDeviations: 0, profitPValue: 0.5 })
+  })
+
   test('edge and luck sum to the profit', () => {
     const pick = fc.record({
       clv: fc.double({ min: -0.9, max: 1, noNaN: true }),

@@ -1,11 +1,10 @@
+import { profitVariance, type UncertainBet } from './outcome-variance.ts'
 import { normalCdf } from './statistics.ts'
 
 /** One settled pick with a grade. */
-export type SettledPick = {
-  /** Closing-line value on the fair basis, a fraction. */
+export type SettledPick = Omit<UncertainBet, 'probability'> & {
+  /** Closing-line value on the fair basis, a fraction of the stake that stands. */
   readonly clv: number
-  /** Decimal odds taken. */
-  readonly odds: number
   /** Return per unit of a flat stake. */
   readonly returnUnits: number
 }
@@ -13,13 +12,13 @@ export type SettledPick = {
 /** A profit and its parts, in units staked. */
 export type EdgeAndLuck = {
   readonly profit: number
-  /** What the prices were worth: the sum of the closing-line values. */
+  /** What the prices were worth: the closing-line values of the stakes that stood. */
   readonly edge: number
   /** The rest. */
   readonly luck: number
-  /** Luck in standard deviations: luck / √(Σ odds² p (1 - p)), p = (1 + clv) / odds; 0 if nothing was left to chance. */
+  /** Luck in standard deviations (profitVariance with p = (1 + clv) / odds); 0 if nothing was left to chance. */
   readonly luckDeviations: number
-  /** The profit in standard deviations, had every price been fair and without edge: profit / √(Σ (odds - 1)). */
+  /** The profit in standard deviations, had every price been fair and without edge (p = 1 / odds). */
   readonly profitDeviations: number
   /** Probability of at least this profit under that assumption, by the normal distribution. */
   readonly profitPValue: number
@@ -29,22 +28,30 @@ export type EdgeAndLuck = {
 const inDeviations = (amount: number, variance: number): number =>
   variance > 0 ? amount / Math.sqrt(variance) : 0
 
-/** Splits the flat-stake profit of settled picks into what their prices were worth, and luck. */
+/** The chance of a pick to win by its closing-line value. */
+const chanceOf = ({ clv, odds }: SettledPick): number => Math.min(1, Math.max(0, (1 + clv) / odds))
+
+/**
+ * Splits the flat-stake profit of settled picks into what their prices were worth, and luck. Picks of one event are not
+ * independent: name their events, markets and selections.
+ */
 export function edgeAndLuck(picks: readonly SettledPick[]): EdgeAndLuck {
-  let [profit, edge, luckVariance, fairVariance] = [0, 0, 0, 0]
-  for (const { clv, odds, returnUnits } of picks) {
-    const probability = Math.min(1, Math.max(0, (1 + clv) / odds))
+  let [profit, edge] = [0, 0]
+  for (const { clv, returnUnits, stood = 1 } of picks) {
     profit += returnUnits
-    edge += clv
-    luckVariance += odds * odds * probability * (1 - probability)
-    fairVariance += odds - 1
+    edge += stood * clv
   }
-  const profitDeviations = inDeviations(profit, fairVariance)
+  const withChances = (of: (pick: SettledPick) => number): number =>
+    profitVariance(picks.map((pick) => ({ ...pick, probability: of(pick) })))
+  const profitDeviations = inDeviations(
+    profit,
+    withChances(({ odds }) => 1 / odds),
+  )
   return {
     profit,
     edge,
     luck: profit - edge,
-    luckDeviations: inDeviations(profit - edge, luckVariance),
+    luckDeviations: inDeviations(profit - edge, withChances(chanceOf)),
     profitDeviations,
     profitPValue: normalCdf(-profitDeviations),
   }

@@ -16,6 +16,7 @@ export {
   gradePrice,
   type PriceGrade,
 } from './grade-price.ts'
+export { type JointTest, jointTest } from './joint-test.ts'
 export {
   type Odds,
   type OddsFormat,
@@ -24,6 +25,7 @@ export {
   parseDecimalOdds,
   parseOdds,
 } from './odds.ts'
+export { effectiveCount, profitVariance, type UncertainBet } from './outcome-variance.ts'
 export {
   BOOKSUM_MAX,
   BOOKSUM_MIN,
@@ -51,4 +53,10 @@ export {
   type SharpScore,
   sharpScore,
 } from './sharp-score.ts'
-export { DEVIATIONS_95, type Interval, picksNeeded, wilsonInterval } from './statistics.ts'
+export {
+  chiSquareTail,
+  DEVIATIONS_95,
+  type Interval,
+  picksNeeded,
+  wilsonInterval,
+} from './statistics.ts'

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import golden from '../vectors/golden.json' with { type: 'json' }
+import statistics from '../vectors/statistics.json' with { type: 'json' }
 import { type ScoredPick, sharpScore } from './sharp-score.ts'
 
 const scored = (picks: readonly ScoredPick[]) => {
@@ -35,6 +36,32 @@ describe('sharpScore', () => {
     expect(score.deviation).toBeCloseTo(Number(vector.sd), 10)
     expect(score.chanceOfEdge).toBeCloseTo(Number(vector.p_edge_positive), 8)
     expect(score.score).toBeCloseTo(Number(vector.sharp_score), 8)
+  })
+
+  test.for(statistics.sharp)('golden, clustered by event: $name', (vector) => {
+    const picks = Array.from({ length: vector.copies }, () => vector.picks as ScoredPick[]).flat()
+    const found = scored(picks)
+    for (const name of [
+      'score',
+      'edge',
+      'deviation',
+      'chanceOfEdge',
+      'observations',
+      'clvVariance',
+    ] as const)
+      expect(found[name]).toBeCloseTo(vector[name], 9)
+    expect(found.interval.low).toBeCloseTo(vector.low, 9)
+    expect(found.interval.high).toBeCloseTo(vector.high, 9)
+  })
+
+  test('G17: a pick repeated on its event scores as once, however often', () => {
+    const pick = { clv: 0.1, odds: 2, event: 'one match' }
+    const { edge, score, deviation } = scored([pick])
+    const many = scored(same(1_000, pick))
+    expect(many.score).toBeCloseTo(score, 9)
+    expect(many.edge).toBeCloseTo(edge, 12)
+    expect(many.deviation).toBeCloseTo(deviation, 12)
+    expect(scored(same(1_000, { clv: 0.1, odds: 2 })).score).toBeGreaterThan(95)
   })
 
   test('without a graded pick there is no score', () => {

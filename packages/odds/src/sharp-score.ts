@@ -1,9 +1,11 @@
+import { groupedBy, profitVariance, type UncertainBet } from './outcome-variance.ts'
 import { type Interval, normalCdf } from './statistics.ts'
 
 /**
  * The Sharp Score: how likely a tipster's prices are to make money, from the closing-line values of the picks and,
  * strongly damped, from their results. A normal prior (a typical payer of the margin, edge -3 % ± 5 %) is updated by the
- * mean closing-line value. What the results add beyond it counts little until there are thousands of picks.
+ * mean closing-line value. What the results add beyond it counts little until there are thousands of picks. Picks of one
+ * event are one observation: a thousand copies of a pick score as much as one.
  */
 
 /** The score's constants; edges, values and deviations are fractions per unit staked. */
@@ -27,12 +29,10 @@ export const SHARP_SCORE_MODEL = {
   intervalDeviations: 1.645,
 } as const
 
-/** One graded pick. */
-export type ScoredPick = {
-  /** Closing-line value on the fair basis, a fraction. */
+/** One graded pick; event, market and selection say which picks are not independent. */
+export type ScoredPick = Omit<UncertainBet, 'probability'> & {
+  /** Closing-line value on the fair basis, a fraction of the stake that stands. */
   readonly clv: number
-  /** Decimal odds taken. */
-  readonly odds: number
   /** Return per unit of a flat stake; left out while there is no result, and for a void bet. */
   readonly returnUnits?: number
 }
@@ -53,9 +53,11 @@ export type SharpScore =
       readonly chanceOfEdge: number
       /** Graded picks. */
       readonly picks: number
+      /** How many independent observations they are worth: as many as their events if all have equally many picks. */
+      readonly observations: number
       /** Picks with a result. */
       readonly settled: number
-      /** Mean of the clipped closing-line values, and the variance of one. */
+      /** Mean of the clipped closing-line values, and the variance of one event's. */
       readonly meanClv: number
       readonly clvVariance: number
       /** How much the mean value counts against the prior, and the results against the values; 0–1. */
@@ -80,9 +82,27 @@ function resultEvidence(picks: readonly ValuedPick[]) {
   const settled = picks.filter(({ pick }) => pick.returnUnits !== undefined)
   if (settled.length === 0) return { settled: 0, resultWeight: 0, residual: 0 }
   const hidden = SHARP_SCORE_MODEL.hiddenDeviation ** 2
-  const noise = meanOf(settled, ({ pick }) => pick.odds - 1) / settled.length
-  const residual = meanOf(settled, ({ pick, value }) => (pick.returnUnits ?? 0) - value)
-  return { settled: settled.length, resultWeight: hidden / (hidden + noise), residual }
+  const fair = settled.map(({ pick }) => ({ ...pick, probability: 1 / pick.odds }))
+  const noise = profitVariance(fair) / settled.length ** 2
+  const residual = meanOf(
+    settled,
+    ({ pick, value }) => (pick.returnUnits ?? 0) - (pick.stood ?? 1) * value,
+  )
+  // Nothing was left to chance, and so nothing was shown.
+  const resultWeight = noise === 0 ? 0 : hidden / (hidden + noise)
+  return { settled: settled.length, resultWeight, residual }
+}
+
+/** The spread of the events' mean values around the mean of all, and how many observations the events are worth. */
+function eventSpread(picks: readonly ValuedPick[], mean: number) {
+  let [squares, spread] = [0, 0]
+  for (const event of groupedBy(picks, ({ pick }) => pick.event)) {
+    const share = event.length / picks.length
+    squares += share * share
+    spread += share * (meanOf(event, ({ value }) => value) - mean) ** 2
+  }
+  const observations = 1 / squares
+  return { observations, spread: observations * spread }
 }
 
 /**
@@ -99,11 +119,12 @@ export function sharpScore(picks: readonly ScoredPick[]): SharpScore {
   }))
   const number = picks.length
   const meanClv = meanOf(valued, ({ value }) => value)
-  const spread = number * meanOf(valued, ({ value }) => (value - meanClv) ** 2)
+  const { observations, spread } = eventSpread(valued, meanClv)
   const clvVariance =
-    (spread + model.assumedPicks * model.assumedDeviation ** 2) / (number + model.assumedPicks - 1)
+    (spread + model.assumedPicks * model.assumedDeviation ** 2) /
+    (observations + model.assumedPicks - 1)
   const priorVariance = model.priorDeviation ** 2
-  const clvWeight = priorVariance / (priorVariance + clvVariance / number)
+  const clvWeight = priorVariance / (priorVariance + clvVariance / observations)
   const { settled, resultWeight, residual } = resultEvidence(valued)
   const edge = model.priorEdge + clvWeight * (meanClv - model.priorEdge) + resultWeight * residual
   if (!Number.isFinite(edge)) throw new RangeError('values, odds and returns must be numbers')
@@ -118,6 +139,7 @@ export function sharpScore(picks: readonly ScoredPick[]): SharpScore {
     deviation,
     chanceOfEdge: normalCdf(edge / deviation),
     picks: number,
+    observations,
     settled,
     meanClv,
     clvVariance,

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/normal.json' with { type: 'json' }
-import { normalCdf, picksNeeded, wilsonInterval } from './statistics.ts'
+import statistics from '../vectors/statistics.json' with { type: 'json' }
+import { chiSquareTail, normalCdf, picksNeeded, wilsonInterval } from './statistics.ts'
 
 describe('normalCdf', () => {
   test.for(vectors)('agrees with 60 digits at $z', ({ z, cdf }) => {
@@ -23,6 +24,29 @@ describe('normalCdf', () => {
   test('is 0 and 1 at the infinities, and NaN for NaN', () => {
     expect([normalCdf(-Infinity), normalCdf(Infinity)]).toEqual([0, 1])
     expect(normalCdf(Number.NaN)).toBeNaN()
+  })
+})
+
+describe('chiSquareTail', () => {
+  test.for(statistics.chiSquare)('golden: $value, $degrees degrees', (vector) => {
+    const found = chiSquareTail(vector.value, vector.degrees)
+    expect(Math.abs(found / vector.tail - 1)).toBeLessThan(1e-11)
+  })
+
+  test('is 1 up to 0, NaN for NaN, and refuses half a degree', () => {
+    expect([chiSquareTail(0, 3), chiSquareTail(-1, 2)]).toEqual([1, 1])
+    expect(chiSquareTail(Number.NaN, 2)).toBeNaN()
+    for (const degrees of [0, -1, 1.5]) expect(() => chiSquareTail(1, degrees)).toThrow(RangeError)
+  })
+
+  test('falls as the value grows, rises with the degrees', () => {
+    const value = fc.double({ min: 1, max: 80, noNaN: true })
+    fc.assert(
+      fc.property(value, fc.integer({ min: 1, max: 8 }), (at, degrees) => {
+        expect(chiSquareTail(at + 0.1, degrees)).toBeLessThan(chiSquareTail(at, degrees))
+        expect(chiSquareTail(at, degrees + 1)).toBeGreaterThan(chiSquareTail(at, degrees))
+      }),
+    )
   })
 })
 

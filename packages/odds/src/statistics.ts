@@ -36,6 +36,25 @@ export function normalCdf(z: number): number {
 }
 
 /**
+ * The probability that a chi-square of so many degrees of freedom (a whole number above 0) is at least `value`; 1 at 0 and
+ * below, NaN for NaN. The closed forms for even and odd degrees (Abramowitz & Stegun 26.4.4, 26.4.5), all terms positive.
+ */
+export function chiSquareTail(value: number, degrees: number): number {
+  if (!(Number.isInteger(degrees) && degrees > 0))
+    throw new RangeError('degrees of freedom are a whole number above 0')
+  if (value <= 0) return 1
+  const isEven = degrees % 2 === 0
+  const decay = Math.exp(-value / 2)
+  let tail = isEven ? decay : 2 * normalCdf(-Math.sqrt(value))
+  let term = isEven ? (decay * value) / 2 : decay * Math.sqrt((2 * value) / Math.PI)
+  for (let from = isEven ? 2 : 1; from < degrees; from += 2) {
+    tail += term
+    term *= value / (from + 2)
+  }
+  return tail
+}
+
+/**
  * Wilson's score interval (1927) of a share, within 0–1, by default 95 %: for win rates and the rate of beating the
  * close. Good for small samples and shares near 0 or 1. Without trials it is 0 to 1. Throws a RangeError unless 0 ≤
  * successes ≤ trials.

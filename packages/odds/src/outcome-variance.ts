@@ -1,0 +1,88 @@
+/**
+ * How far the profit of flat stakes may stray from its expectation: exact for each bet, pushes and half results included,
+ * and exact among selections of one market, of which one wins at most. How two markets of one event hang together is not
+ * known: they count as if they always won and lost together, which no truth exceeds.
+ */
+
+/** One bet of a flat stake. */
+export type UncertainBet = {
+  /** Decimal odds taken. */
+  readonly odds: number
+  /** Probability that the part of the stake that stands wins, 0–1. */
+  readonly probability: number
+  /** Share of the stake that was not refunded: 1 (default), 0.5 for a half result, 0 for a push. */
+  readonly stood?: number | undefined
+  /** What settles it; bets without one have an event each. */
+  readonly event?: string | undefined
+  /** One book of the event, whose selections exclude each other; without it only the event is known. */
+  readonly market?: string | undefined
+  /** What it is on in that market. */
+  readonly selection?: string | undefined
+}
+
+/** Sums over bets on one selection: what they pay, their means, and their standard deviations, which add up. */
+type SelectionSums = { mean: number; deviation: number }
+
+/** The variance of a market's bets: bets on one selection move together, two selections against each other. */
+function marketVariance(bets: readonly UncertainBet[]): number {
+  const selections = new Map<string, SelectionSums>()
+  let mean = 0
+  for (const { odds, probability, selection = '', stood = 1 } of bets) {
+    const paid = stood * odds
+    const sums = selections.get(selection) ?? { mean: 0, deviation: 0 }
+    selections.set(selection, sums)
+    sums.mean += paid * probability
+    sums.deviation += paid * Math.sqrt(Math.max(0, probability * (1 - probability)))
+    mean += paid * probability
+  }
+  let variance = -mean * mean
+  for (const sums of selections.values()) variance += sums.deviation ** 2 + sums.mean ** 2
+  // A whole book backed at its own prices is certain; rounding may leave less than nothing.
+  return Math.max(0, variance)
+}
+
+/** Groups by a name; an item without one is a group of its own. */
+export function groupedBy<Item>(
+  items: readonly Item[],
+  nameOf: (item: Item) => string | undefined,
+): readonly (readonly Item[])[] {
+  const named = new Map<string, Item[]>()
+  const groups: Item[][] = []
+  for (const item of items) {
+    const name = nameOf(item)
+    const known = name === undefined ? undefined : named.get(name)
+    if (known !== undefined) {
+      known.push(item)
+      continue
+    }
+    const group = [item]
+    groups.push(group)
+    if (name !== undefined) named.set(name, group)
+  }
+  return groups
+}
+
+/**
+ * The variance of the profit of one unit on each bet, given what was refunded: a bet that stands returns odds - 1 with its
+ * probability and -1 otherwise; of a half result half the stake stood, of a push none. Different events are independent.
+ */
+export function profitVariance(bets: readonly UncertainBet[]): number {
+  let variance = 0
+  for (const event of groupedBy(bets, (bet) => bet.event)) {
+    let deviation = 0
+    for (const market of groupedBy(event, (bet) => bet.market))
+      deviation += Math.sqrt(marketVariance(market))
+    variance += deviation * deviation
+  }
+  return variance
+}
+
+/**
+ * How many independent observations a list of events is worth (Kish 1965): n² / Σ n_g², as many as there are events if all
+ * occur equally often, 1 if there is only one. `undefined` is an event of its own.
+ */
+export function effectiveCount(events: readonly (string | undefined)[]): number {
+  let squares = 0
+  for (const { length } of groupedBy(events, (event) => event)) squares += length * length
+  return squares === 0 ? 0 : (events.length * events.length) / squares
+}
