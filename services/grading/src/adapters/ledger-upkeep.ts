@@ -11,6 +11,7 @@ import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-s
 import { ledgerOwner, type StoreConfig } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
+import { recountOutdated } from './sqlite-recount.ts'
 import { verifySqliteLedger } from './sqlite-verify.ts'
 
 /**
@@ -99,6 +100,7 @@ export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<Acc
   if (url !== undefined) return acceptDatabase(owner, url)
   const database = openGradingDatabase(owner.databasePath)
   try {
+    recountOutdated(database)
     requireIntact(await verifySqliteLedger(database, { kind: 'absent' }))
   } finally {
     database.close()

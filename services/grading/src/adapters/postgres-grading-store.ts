@@ -28,6 +28,7 @@ import {
   readPicks,
 } from './postgres-events.ts'
 import { type LedgerMemory, openLedgerMemory } from './postgres-ledger-memory.ts'
+import { recountOutdated } from './postgres-recount.ts'
 import { POSTGRES_LEDGER } from './postgres-schema.ts'
 import { verifyPostgresLedger } from './postgres-verify.ts'
 import { entriesBetween, entryOf, pickOf } from './stored-rows.ts'
@@ -112,6 +113,7 @@ async function openMemory(store: Store): Promise<LedgerMemory> {
     "SELECT value FROM grading.meta WHERE name = 'payer_secret'",
   )
   if (row === undefined) throw new GradingStoreUnavailable('the ledger has lost its secret')
+  await recountOutdated(store)
   const memory = openLedgerMemory(row.value)
   await memory.takeUp(store.read)
   store.onGrown(() => {

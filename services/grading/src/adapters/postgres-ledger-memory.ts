@@ -31,7 +31,8 @@ type Transaction = PostgresTransaction<'ledger'>
 const CHANGED_CELLS = `SELECT size, key, cell FROM grading.journals LEFT JOIN grading.truth ON as_of > $1 WHERE name = 'ledger'`
 const CHANGED_EVENTS = `SELECT DISTINCT path FROM grading.entries JOIN grading.events ON id = event WHERE at >= $1 AND at < $2`
 
-const PUT_CELLS = `INSERT INTO grading.truth (key, cell, as_of)
+/** Writes cells by key; null for one that counts nothing any more. */
+export const PUT_CELLS = `INSERT INTO grading.truth (key, cell, as_of)
   SELECT key, cell, $3 FROM unnest($1::text[], $2::text[]) AS changed (key, cell)
   ON CONFLICT (key) DO UPDATE SET cell = excluded.cell, as_of = excluded.as_of`
 const PUT_PICKS = `INSERT INTO grading.picks (event_path, ${PICK_COLUMNS})

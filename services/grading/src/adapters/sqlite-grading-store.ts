@@ -13,6 +13,7 @@ import { ingestSlice, keepPick } from './ledger-writes.ts'
 import { LEDGER, nextIteration, reading } from './sqlite-database.ts'
 import { openEventReader } from './sqlite-events.ts'
 import { openEntryReader, openPickTable, openTruthTable } from './sqlite-ledger.ts'
+import { recountOutdated } from './sqlite-recount.ts'
 import { verifySqliteLedger } from './sqlite-verify.ts'
 
 /** Observations in one write: some 50 ms, so that requests are served during an import. */
@@ -41,6 +42,7 @@ function ledgerSecret(database: DatabaseSync): string {
 
 /** What is read from the ledger's file and kept in memory. */
 function partsOf(database: DatabaseSync, size: () => number) {
+  recountOutdated(database)
   return {
     database,
     events: openEventReader(database),

@@ -1,7 +1,7 @@
 /** Takes one observation into an event: decides its entries, folds them, and updates the truth table. */
 
 import { canonicalJson } from '@tallystick/hashchain'
-import { applyEntry, closeGroup, familyOf } from './apply-entry.ts'
+import { applyEntry, closeGroup, familyOf, latestInfo } from './apply-entry.ts'
 import type { CommittedPick } from './committed-pick.ts'
 import { eventContribution } from './event-contribution.ts'
 import type {
@@ -21,7 +21,7 @@ import type {
   OutcomeEntry,
   SnapshotEntry,
 } from './ledger-entry.ts'
-import type { Observation } from './observation.ts'
+import type { Observation, Refusal } from './observation.ts'
 import { applyEvent, type MutableTruth } from './truth-table.ts'
 
 export const NOTHING_INGESTED: IngestOutcome = {
@@ -31,6 +31,7 @@ export const NOTHING_INGESTED: IngestOutcome = {
   outcomes: 0,
   superseded: 0,
   unchanged: 0,
+  declined: [],
 }
 
 export function addIngested(one: IngestOutcome, other: IngestOutcome): IngestOutcome {
@@ -41,6 +42,7 @@ export function addIngested(one: IngestOutcome, other: IngestOutcome): IngestOut
     outcomes: one.outcomes + other.outcomes,
     superseded: one.superseded + other.superseded,
     unchanged: one.unchanged + other.unchanged,
+    declined: other.declined.length === 0 ? one.declined : [...one.declined, ...other.declined],
   }
 }
 
@@ -83,9 +85,9 @@ export function advanceEvent(options: {
   readonly append: (entry: EventLedgerEntry) => RecordReference
 }): AdvancedEvent | { readonly state: undefined; readonly outcome: IngestOutcome } {
   const { state: before, observation, batch, truth, append } = options
-  const { entries, unchanged } = decideEntries(before, observation, batch)
+  const { declined, entries, unchanged } = decideEntries(before, observation, batch)
   let after = before
-  let outcome: IngestOutcome = { ...NOTHING_INGESTED, unchanged }
+  let outcome: IngestOutcome = { ...NOTHING_INGESTED, unchanged, declined }
   for (const entry of entries) {
     after = applyEntry(after, entry, append(entry))
     const superseded = entry.type === 'snapshot' ? 0 : (entry.supersedes?.length ?? 0)
@@ -110,11 +112,18 @@ export function advanceEvent(options: {
   }
 }
 
-/** `unchanged` counts the parts that were already known. */
+/** `unchanged` counts the parts that were already known; `declined` are those that come too late or too early. */
 type DecidedEntries = {
   readonly entries: readonly EventLedgerEntry[]
   readonly unchanged: number
+  readonly declined: readonly Refusal[]
 }
+
+const refusal = (reason: Refusal['reason'], { event }: Observation, detail: string): Refusal => ({
+  reason,
+  place: event.path,
+  detail,
+})
 
 const sameOdds = (known: PriceRecord, { odds }: EntryPrices): boolean => {
   const texts = Object.entries(odds)
@@ -235,7 +244,15 @@ function decideEntries(
   const { feed, receivedAtSeconds, rawSha256 } = batch
   const common = { event: observation.event, ...feed, receivedAtSeconds, rawSha256 }
   const entries: EventLedgerEntry[] = []
-  const snapshots = newSnapshots(state, observation, feed.feed)
+  const declined: Refusal[] = []
+  const early = newSnapshots(state, observation, feed.feed)
+  const known = observation.snapshots.length - early.length
+  const isTooLate = state?.hadResult === true && early.length > 0
+  if (isTooLate)
+    declined.push(
+      refusal('after_result', observation, `${early.length} prices of before the close`),
+    )
+  const snapshots = isTooLate ? [] : early
   if (snapshots.length > 0 || isNewInfo(state?.info, observation.event))
     entries.push({ ...common, type: 'snapshot', prices: snapshots } satisfies SnapshotEntry)
   const { closeStatus, rule } = observation
@@ -255,10 +272,18 @@ function decideEntries(
     } satisfies CloseEntry)
   }
   let sameOutcomes = 0
+  // Whoever gives a match a new start and its result at once is judged by the later start.
+  const { startAtSeconds } = latestInfo(state?.info, observation.event)
+  const startsIn = Math.max(startAtSeconds, state?.info.startAtSeconds ?? 0) - receivedAtSeconds
   for (const outcome of observation.outcomes) {
     const known = state?.outcomes.find(({ period }) => period === outcome.period)
     if (sameOutcome(known, outcome)) {
       sameOutcomes += 1
+      continue
+    }
+    if (outcome.status === 'final' && startsIn > 0) {
+      const detail = `${outcome.period}: ${Math.ceil(startsIn)} s before the start`
+      declined.push(refusal('result_before_start', observation, detail))
       continue
     }
     entries.push({
@@ -269,7 +294,6 @@ function decideEntries(
       ...(known === undefined ? {} : { supersedes: [known.record.seq] }),
     } satisfies OutcomeEntry)
   }
-  const unchanged =
-    observation.snapshots.length - snapshots.length + groups.length - fresh.length + sameOutcomes
-  return { entries, unchanged }
+  const unchanged = known + groups.length - fresh.length + sameOutcomes
+  return { entries, unchanged, declined }
 }

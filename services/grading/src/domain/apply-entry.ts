@@ -2,6 +2,7 @@
 import { parseDecimalOdds } from '@tallystick/odds'
 import type {
   CloseRecord,
+  EarliestStart,
   EventInfo,
   EventState,
   OutcomeRecord,
@@ -18,14 +19,37 @@ import type {
 import { marketFamily, marketShape } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
 
-/** A day never replaces a start known to the second, and an entry without a feed id keeps the known one. */
-function latestInfo(known: EventInfo | undefined, latest: EventInfo): EventInfo {
-  if (known === undefined) return latest
+/**
+ * A day never replaces a start known to the second, an entry without a feed id keeps the known one, and a feed that came
+ * second to a match only moves its start.
+ */
+export function latestInfo(known: EventInfo | undefined, entry: EventInfo): EventInfo {
+  if (known === undefined) return entry
+  const { startAtSeconds, startPrecision } = entry
+  const latest = entry.ownPath === undefined ? entry : { ...known, startAtSeconds, startPrecision }
   const { feedId } = known
   const info = feedId === undefined || latest.feedId !== undefined ? latest : { ...latest, feedId }
   if (info.startPrecision === 'second' || known.startPrecision === 'day') return info
   return { ...info, startAtSeconds: known.startAtSeconds, startPrecision: known.startPrecision }
 }
+
+function earlierStart(known: EarliestStart | undefined, entry: EventInfo): EarliestStart {
+  const { startAtSeconds, startPrecision } = entry
+  const start = { startAtSeconds, startPrecision }
+  if (known === undefined) return start
+  if (known.startPrecision !== startPrecision) return startPrecision === 'second' ? start : known
+  return startAtSeconds < known.startAtSeconds ? start : known
+}
+
+/** What a feed knows an event by. */
+export const ownName = ({ feedId, ownPath, path }: EventInfo): string => feedId ?? ownPath ?? path
+
+/** A feed's first name of an event stays. */
+const feedsWith = (
+  known: EventState['feeds'] | undefined,
+  { event, feed }: EventLedgerEntry,
+): EventState['feeds'] =>
+  known?.[feed] === undefined ? { ...known, [feed]: ownName(event) } : known
 
 function readOdds(texts: Readonly<Record<string, string>>): Record<string, number> {
   const odds: Record<string, number> = {}
@@ -123,10 +147,12 @@ function applyOutcome(
 }
 
 function applySnapshots(
-  snapshots: readonly PriceRecord[],
+  { hadResult, snapshots }: EventState,
   entry: SnapshotEntry,
   record: RecordReference,
 ): readonly PriceRecord[] {
+  // Whoever knows the result could choose the price.
+  if (hadResult) return snapshots
   const added = entry.prices.map((prices) => priceRecord({ prices, entry, record }))
   if (snapshots.length === 0) return added
   // Most prices have a time and replace nothing: a market polled for days has thousands.
@@ -146,12 +172,19 @@ export function applyEntry(
 ): EventState {
   const state: EventState = {
     info: latestInfo(known?.info, entry.event),
+    earliestStart: earlierStart(known?.earliestStart, entry.event),
+    hadResult: known?.hadResult ?? false,
+    feeds: feedsWith(known?.feeds, entry),
     closes: known?.closes ?? [],
     snapshots: known?.snapshots ?? [],
     outcomes: known?.outcomes ?? [],
   }
   if (entry.type === 'close') return { ...state, closes: applyCloses(state.closes, entry, record) }
   if (entry.type === 'outcome')
-    return { ...state, outcomes: applyOutcome(state.outcomes, entry, record) }
-  return { ...state, snapshots: applySnapshots(state.snapshots, entry, record) }
+    return {
+      ...state,
+      hadResult: state.hadResult || entry.status === 'final',
+      outcomes: applyOutcome(state.outcomes, entry, record),
+    }
+  return { ...state, snapshots: applySnapshots(state, entry, record) }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { edgeAndLuck, sharpScore } from '@tallystick/odds'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import slate from '../../vectors/slate.json' with { type: 'json' }
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   sampleBatch,
@@ -11,6 +12,7 @@ import {
   scored,
 } from '../testing/samples.fixture.ts'
 import type { Card } from '../wire/cards.ts'
+import { auditCards } from './audit-picks.ts'
 
 type Golden = {
   readonly sharp: readonly {
@@ -28,24 +30,26 @@ const golden = JSON.parse(
   readFileSync(new URL('../../vectors/golden-grades.json', import.meta.url), 'utf8'),
 ) as Golden
 
-/** A slate with the vector's price CLVs: each pick is on its own match, with only the selection’s close recorded. */
-async function slateOf(vector: Golden['sharp'][number]) {
+/** A slate with the vector's CLVs: each pick is on its own match, whose book has no margin unless only one price is recorded. */
+async function slateOf(vector: Golden['sharp'][number], basis: 'fair' | 'price' = 'fair') {
   const { store, grader } = createGraderFixture()
   const picks = []
   for (const [index, odds] of vector.odds.entries()) {
-    const event = sampleEvent({ path: `soccer/match-${index}` })
-    const close = (Number(odds) / (1 + Number(vector.clv[index]))).toFixed(14)
+    const event = sampleEvent({ path: `basketball/match-${index}`, sport: 'basketball' })
+    const home = Number(odds) / (1 + Number(vector.clv[index]))
+    const away = (1 / (1 - 1 / home)).toFixed(14)
     const isWon = Number(vector.returns[index]) > 0
+    const both = basis === 'fair' ? { home: home.toFixed(14), away } : { home: home.toFixed(14) }
     await store.ingest(
       sampleBatch([
         sampleObservation({
           event,
-          closes: [samplePrices({ odds: { home: close } })],
+          closes: [samplePrices({ market: 'ml/ft', odds: both })],
           outcomes: isWon ? scored(1, 0) : scored(0, 1),
         }),
       ]),
     )
-    picks.push(samplePick({ market: `${event.path}/1x2/ft`, odds }))
+    picks.push(samplePick({ market: `${event.path}/ml/ft`, odds }))
   }
   return grader.audit({ picks, label: vector.name })
 }
@@ -57,6 +61,52 @@ test.each(golden.sharp)('golden: $name', async (vector) => {
   expect(audit.sharp_score?.p_edge_positive).toBeCloseTo(Number(vector.p_edge_positive), 7)
 })
 
+describe('golden, from an independent implementation: a slate of 24 picks on 11 events', () => {
+  const { expected, picks } = slate
+  const cards = picks.map((pick) => ({
+    outcome: 'GRADED',
+    grade: 'B',
+    basis: 'fair',
+    pick: { market: `${pick.event}/${pick.market}`, selection: pick.selection },
+    clv: { price: 0, fair: pick.clv, beat_close: pick.beat },
+    taken: { odds: pick.odds, text: String(pick.odds) },
+    price_seen: true,
+    scoreboard: { status: pick.status, return_units: pick.returnUnits },
+  })) as unknown as readonly Card[]
+  const audit = auditCards(cards)
+
+  test('G17: the interval of the return is clustered by event', () => {
+    expect(audit.raw_roi).toMatchObject({ staked: expected.staked, events: expected.events })
+    expect(audit.raw_roi.pct).toBeCloseTo(expected.pct, 12)
+    expect(audit.raw_roi.ci95?.[0]).toBeCloseTo(expected.ci95[0] ?? 0, 10)
+    expect(audit.raw_roi.ci95?.[1]).toBeCloseTo(expected.ci95[1] ?? 0, 10)
+  })
+
+  test('G17: chance and luck use the exact variance, with pushes, half results and events', () => {
+    expect(audit.raw_roi.p_value).toBeCloseTo(expected.p_value, 12)
+    expect(audit.summary.edge_and_luck?.edge).toBeCloseTo(expected.edge, 12)
+    expect(audit.summary.edge_and_luck?.luck_z).toBeCloseTo(expected.luck_z, 10)
+  })
+
+  test('G17: the rate of beating the close, the score and picks_for_95, which is of the posterior edge', () => {
+    expect(audit.summary.beat_close.ci95?.[0]).toBeCloseTo(expected.beat_ci95[0] ?? 0, 10)
+    expect(audit.summary.beat_close.ci95?.[1]).toBeCloseTo(expected.beat_ci95[1] ?? 0, 10)
+    expect(audit.sharp_score?.value).toBeCloseTo(expected.score, 9)
+    expect(audit.sharp_score?.edge).toBeCloseTo(expected.sharp_edge, 12)
+    expect(audit.needs.picks_for_95).toBe(expected.picks_for_95)
+  })
+})
+
+test('G16: a slate without fair closes has no Sharp Score, but a second figure that says so', async () => {
+  const [vector] = golden.sharp
+  if (vector === undefined) throw new Error('no vector')
+  const audit = await slateOf(vector, 'price')
+  expect(audit.sharp_score).toBeNull()
+  expect(audit.second_score?.value).toBeCloseTo(Number(vector.sharp_score), 5)
+  expect(audit.second_score?.label).toMatch(/without a fair close/)
+  expect(audit.verdict).toMatch(/no Sharp Score/)
+})
+
 test('G5: raw ROI with flat stakes beside the Sharp Score: +12 % on the scoreboard, bad prices underneath', async () => {
   const [vector] = golden.sharp
   if (vector === undefined) throw new Error('no vector')
@@ -66,7 +116,7 @@ test('G5: raw ROI with flat stakes beside the Sharp Score: +12 % on the scoreboa
   expect(audit.raw_roi.pct).toBeCloseTo(0.12, 9)
   expect(audit.summary.edge_and_luck?.edge).toBeCloseTo(5 * -0.03862, 9)
   expect(audit.summary.edge_and_luck?.luck).toBeCloseTo(0.6 + 5 * 0.03862, 9)
-  expect(audit.coverage).toMatchObject({ graded: 5, price_basis: 5 })
+  expect(audit.coverage).toMatchObject({ graded: 5, price_basis: 0 })
 })
 
 test('G5: every number can be recomputed from the cards, ungraded ones included', async () => {
@@ -101,11 +151,15 @@ test('G5: every number can be recomputed from the cards, ungraded ones included'
     odds: taken.odds,
     ...(scoreboard.status === 'pending' ? {} : { returnUnits: scoreboard.return_units }),
   }))
-  const score = sharpScore(gradedPicks)
-  expect(audit.sharp_score).toMatchObject({
-    value: score.kind === 'scored' ? score.score : undefined,
-    inputs: { n: 4, settled: 3 },
-  })
+  const isFair = graded.map(({ basis }) => basis === 'fair')
+  for (const [figure, wanted, inputs] of [
+    [audit.sharp_score, true, { n: 3, settled: 2 }],
+    [audit.second_score, false, { n: 1, settled: 1 }],
+  ] as const) {
+    const score = sharpScore(gradedPicks.filter((_pick, place) => isFair[place] === wanted))
+    const value = score.kind === 'scored' ? score.score : undefined
+    expect(figure).toMatchObject({ value, inputs })
+  }
   const mean = gradedPicks.reduce((sum, { clv }) => sum + clv, 0) / 4
   expect(audit.summary.mean_clv).toBeCloseTo(mean, 12)
   expect(audit.coverage).toMatchObject({ graded: 4, ungraded: 1, price_basis: 1 })
@@ -130,6 +184,7 @@ test('G5: without a graded pick the score is null, and the results still count',
     ungraded: 3,
     by_reason: { no_close_recorded: 3 },
     price_basis: 0,
+    duplicates: [],
   })
 })
 

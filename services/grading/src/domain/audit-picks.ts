@@ -1,7 +1,11 @@
-/** An audit: the sum of its cards. It uses only what the cards show, so anyone can recompute it from them. */
+/**
+ * An audit: the sum of its cards. It uses only what the cards show, so anyone can recompute it from them. Cards on one event
+ * depend on each other and count as one observation; of two alike the second counts nowhere.
+ */
 import {
-  DEVIATIONS_95,
+  clusterInterval,
   edgeAndLuck,
+  effectiveCount,
   GRADE_BANDS,
   type GradeBand,
   picksNeeded,
@@ -12,32 +16,36 @@ import {
 } from '@tallystick/odds'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card, GradedCard, Scoreboard, UngradedCode } from '../wire/cards.ts'
+import type { AuditContext } from './audit-context.ts'
+import { clustered, priceOf, type SlateCard, stoodOf } from './slate-clusters.ts'
 
 type AuditScore = AuditAnswer['sharp_score']
 type RawRoi = AuditAnswer['raw_roi']
 
-const isGraded = (card: Card): card is GradedCard => card.outcome === 'GRADED'
+/** What the cards alone do not say. */
+type AuditedAs = Partial<AuditContext> & { readonly label?: string | undefined }
+
+const isGraded = (entry: SlateCard): entry is SlateCard<GradedCard> =>
+  entry.card.outcome === 'GRADED'
 
 /** The value behind a card's band. */
-const valueOf = (card: GradedCard): number => card.clv.fair ?? card.clv.price
+const valueOf = ({ clv }: GradedCard): number => clv.fair ?? clv.price
 
 const settledReturn = (scoreboard: Scoreboard | undefined): number | undefined =>
   scoreboard === undefined || scoreboard.status === 'pending' || scoreboard.status === 'void'
     ? undefined
     : scoreboard.return_units
 
-/** A flat-stake result, graded or not. */
-type FlatResult = { readonly returnUnits: number; readonly odds: number }
-
-/** The cards with a result other than void, and their returns. */
-const settledOf = <Some extends Card>(cards: readonly Some[]) =>
-  cards.flatMap((card) => {
-    const returnUnits = settledReturn(card.scoreboard)
-    const { taken } = card
-    return returnUnits === undefined || taken === undefined
-      ? []
-      : [{ card, odds: taken.odds, returnUnits }]
+/** The cards with a result other than void, and what they returned at flat stakes. */
+const settledOf = <Some extends Card>(entries: readonly SlateCard<Some>[]) =>
+  entries.flatMap((entry) => {
+    const { scoreboard, taken } = entry.card
+    const returnUnits = settledReturn(scoreboard)
+    if (returnUnits === undefined || taken === undefined || scoreboard === undefined) return []
+    return [{ ...entry, odds: priceOf(taken), returnUnits, stood: stoodOf(entry.card) }]
   })
+
+type FlatResult = ReturnType<typeof settledOf>[number]
 
 const meanOf = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
@@ -49,7 +57,7 @@ function medianOf(values: readonly number[]): number | null {
   return upper === undefined || lower === undefined ? null : (upper + lower) / 2
 }
 
-function recordOf(cards: readonly Card[]): AuditAnswer['record'] {
+function recordOf(entries: readonly SlateCard[]): AuditAnswer['record'] {
   const record = {
     won: 0,
     lost: 0,
@@ -60,30 +68,48 @@ function recordOf(cards: readonly Card[]): AuditAnswer['record'] {
     dead_heat: 0,
     pending: 0,
   }
-  for (const card of cards) record[card.scoreboard?.status ?? 'pending'] += 1
+  for (const { card } of entries) record[card.scoreboard?.status ?? 'pending'] += 1
   return record
 }
 
+/** The mean return with its interval, each event one observation. */
+function returnInterval(results: readonly FlatResult[]) {
+  const events = new Map<string, { count: number; sum: number }>()
+  for (const { event = '', returnUnits } of results) {
+    const sums = events.get(event) ?? { count: 0, sum: 0 }
+    events.set(event, sums)
+    sums.count += 1
+    sums.sum += returnUnits
+  }
+  const totals = { count: 0, sum: 0, sumSquared: 0, sumTimesCount: 0, countSquared: 0 }
+  for (const { count, sum } of events.values()) {
+    totals.count += count
+    totals.sum += sum
+    totals.sumSquared += sum * sum
+    totals.sumTimesCount += sum * count
+    totals.countSquared += count * count
+  }
+  return { events: events.size, mean: clusterInterval({ ...totals, clusters: events.size }) }
+}
+
 function rawRoi(results: readonly FlatResult[]): RawRoi {
-  const returns = results.map(({ returnUnits }) => returnUnits)
-  const staked = returns.length
-  const profit = returns.reduce((sum, value) => sum + value, 0)
-  if (staked === 0) return { pct: null, staked, profit, p_value: null, ci95: null }
-  const mean = profit / staked
-  const spread = returns.reduce((sum, value) => sum + (value - mean) ** 2, 0)
-  const error = Math.sqrt(spread / (staked - 1) / staked)
-  // With no edge at fair prices every value is 0: only profit and odds matter here.
-  const asFair = results.map(({ odds, returnUnits }) => ({ odds, returnUnits, clv: 0 }))
+  const staked = results.length
+  const profit = results.reduce((sum, { returnUnits }) => sum + returnUnits, 0)
+  if (staked === 0) return { pct: null, staked, events: 0, profit, p_value: null, ci95: null }
+  const { events, mean } = returnInterval(results)
+  // With no edge at fair prices every value is 0: only profit, odds and refunds matter here.
+  const asFair = results.map((result) => ({ ...result, clv: 0 }))
   return {
-    pct: mean,
+    pct: profit / staked,
     staked,
+    events,
     profit,
     p_value: edgeAndLuck(asFair).profitPValue,
-    ci95: staked < 2 ? null : [mean - DEVIATIONS_95 * error, mean + DEVIATIONS_95 * error],
+    ci95: mean.kind === 'mean' ? [mean.low, mean.high] : null,
   }
 }
 
-function scoreOnWire(score: SharpScore): AuditScore {
+function scoreOnWire(score: SharpScore, priceSeen: number): AuditScore {
   if (score.kind === 'insufficient') return null
   const { priorEdge, priorDeviation, hiddenDeviation, scale } = SHARP_SCORE_MODEL
   return {
@@ -91,8 +117,10 @@ function scoreOnWire(score: SharpScore): AuditScore {
     edge: score.edge,
     edge_ci90: [score.interval.low, score.interval.high],
     p_edge_positive: score.chanceOfEdge,
+    price_seen: priceSeen,
     inputs: {
       n: score.picks,
+      observations: score.observations,
       settled: score.settled,
       mean: score.meanClv,
       s2: score.clvVariance,
@@ -104,28 +132,65 @@ function scoreOnWire(score: SharpScore): AuditScore {
   }
 }
 
-function summaryOf(graded: readonly GradedCard[]): AuditAnswer['summary'] {
-  const values = graded.map(valueOf)
-  const beat = graded.filter(({ clv }) => clv.beat_close).length
-  const interval = wilsonInterval({ successes: beat, trials: graded.length })
-  const paid = graded.flatMap(({ clv }) => (clv.fair === undefined ? [] : [clv.price - clv.fair]))
+function scoreOf(entries: readonly SlateCard<GradedCard>[]): AuditScore {
+  const picks = entries.map(({ card, ...dependence }) => {
+    const returnUnits = settledReturn(card.scoreboard)
+    return {
+      ...dependence,
+      clv: valueOf(card),
+      odds: priceOf(card.taken),
+      ...(returnUnits === undefined ? {} : { returnUnits, stood: stoodOf(card) }),
+    }
+  })
+  return scoreOnWire(sharpScore(picks), entries.filter(({ card }) => card.price_seen).length)
+}
+
+/**
+ * The Sharp Score of fair values at the default reference (G16), and a second figure, which says what it is of: another
+ * choice, or cards that have only a closing price.
+ */
+function scoresOf(
+  graded: readonly SlateCard<GradedCard>[],
+  otherThanDefault: string | undefined,
+): Pick<AuditAnswer, 'sharp_score' | 'second_score'> {
+  const second = (label: string, entries: typeof graded): AuditAnswer['second_score'] => {
+    const score = scoreOf(entries)
+    return score === null ? null : { label, ...score }
+  }
+  if (otherThanDefault !== undefined)
+    return { sharp_score: null, second_score: second(otherThanDefault, graded) }
+  return {
+    sharp_score: scoreOf(graded.filter(({ card }) => card.basis === 'fair')),
+    second_score: second(
+      'closing prices with their margin, of the picks without a fair close',
+      graded.filter(({ card }) => card.basis === 'price'),
+    ),
+  }
+}
+
+/** The rate of beating the close, its interval by the observations that the events are worth. */
+function beatClose(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary']['beat_close'] {
+  const count = graded.filter(({ card }) => card.clv.beat_close).length
+  const of = graded.length
+  if (of === 0) return { count, of, rate: null, ci95: null }
+  const trials = effectiveCount(graded.map(({ event }) => event))
+  const interval = wilsonInterval({ successes: (count / of) * trials, trials })
+  return { count, of, rate: count / of, ci95: [interval.low, interval.high] }
+}
+
+function summaryOf(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary'] {
+  const cards = graded.map(({ card }) => card)
+  const values = cards.map(valueOf)
+  const paid = cards.flatMap(({ clv }) => (clv.fair === undefined ? [] : [clv.price - clv.fair]))
   const counts = Object.fromEntries(
-    GRADE_BANDS.map(({ band }) => [band, graded.filter(({ grade }) => grade === band).length]),
+    GRADE_BANDS.map(({ band }) => [band, cards.filter(({ grade }) => grade === band).length]),
   ) as Record<GradeBand, number>
-  const settled = settledOf(graded).map(({ card, ...result }) => ({
-    ...result,
-    clv: valueOf(card),
-  }))
+  const settled = settledOf(graded).map((result) => ({ ...result, clv: valueOf(result.card) }))
   const split = settled.length === 0 ? undefined : edgeAndLuck(settled)
   return {
     mean_clv: meanOf(values),
     median_clv: medianOf(values),
-    beat_close: {
-      count: beat,
-      of: graded.length,
-      rate: graded.length === 0 ? null : beat / graded.length,
-      ci95: graded.length === 0 ? null : [interval.low, interval.high],
-    },
+    beat_close: beatClose(graded),
     vig_paid: meanOf(paid),
     grade_counts: counts,
     edge_and_luck:
@@ -140,11 +205,14 @@ function summaryOf(graded: readonly GradedCard[]): AuditAnswer['summary'] {
   }
 }
 
-function coverageOf(cards: readonly Card[]): AuditAnswer['coverage'] {
+function coverageOf(
+  cards: readonly Card[],
+  duplicates: readonly number[],
+): AuditAnswer['coverage'] {
   const reasons: Partial<Record<UngradedCode, number>> = {}
   let [graded, priceBasis] = [0, 0]
   for (const card of cards) {
-    if (isGraded(card)) {
+    if (card.outcome === 'GRADED') {
       graded += 1
       if (card.basis === 'price') priceBasis += 1
     } else reasons[card.reason.code] = (reasons[card.reason.code] ?? 0) + 1
@@ -155,47 +223,54 @@ function coverageOf(cards: readonly Card[]): AuditAnswer['coverage'] {
     ungraded: cards.length - graded,
     by_reason: reasons,
     price_basis: priceBasis,
+    duplicates,
   }
 }
 
-function verdictOf(score: AuditScore, roi: RawRoi): string {
+/** Said before anything else if the ledger knows of under half of the prices that the score rests on. */
+function seenWords({ inputs: { n }, price_seen: seen }: NonNullable<AuditScore>): string {
+  if (seen * 2 >= n) return ''
+  return `The ledger has a record of only ${seen} of the ${n} prices taken: the rest is the tipster's word. `
+}
+
+function verdictOf({ second_score: second, sharp_score: first }: Scores, roi: RawRoi): string {
+  const score = first ?? second
   if (score === null) return 'No pick could be graded, so there is nothing to say about skill.'
   const [low, high] = score.edge_ci90
   const record = roi.pct === null ? 'No results yet' : `${(roi.pct * 100).toFixed(1)} % so far`
   const edge = `an edge of ${(score.edge * 100).toFixed(1)} % (90 %: ${(low * 100).toFixed(1)} to ${(high * 100).toFixed(1)})`
-  if (low > 0) return `${record}; the prices show ${edge}: sharp.`
-  if (high < 0) return `${record}; the prices show ${edge}: paying the margin.`
-  return `${record}; the prices show ${edge}: not enough to tell sharp from lucky.`
+  const words =
+    low > 0 ? 'sharp' : high < 0 ? 'paying the margin' : 'not enough to tell sharp from lucky'
+  const basis =
+    first === null && second !== null ? ` This is no Sharp Score, but of ${second.label}.` : ''
+  return `${seenWords(score)}${record}; the prices show ${edge}: ${words}.${basis}`
 }
 
-export function auditCards(cards: readonly Card[], label?: string): AuditAnswer {
-  const graded = cards.filter(isGraded)
-  const score = sharpScore(
-    graded.map((card) => {
-      const returnUnits = settledReturn(card.scoreboard)
-      return {
-        clv: valueOf(card),
-        odds: card.taken.odds,
-        ...(returnUnits === undefined ? {} : { returnUnits }),
-      }
-    }),
-  )
-  const roi = rawRoi(settledOf(cards))
-  const onWire = scoreOnWire(score)
-  const summary = summaryOf(graded)
-  const edge = summary.mean_clv
-  const deviation = onWire === null ? 0 : Math.sqrt(onWire.inputs.s2)
+type Scores = Pick<AuditAnswer, 'sharp_score' | 'second_score'>
+
+/** How many picks like these would show the edge that is left after all doubt. */
+function needsOf(score: AuditScore): AuditAnswer['needs'] {
+  if (score === null || score.edge === 0) return { picks_for_95: null }
+  const { edge, inputs } = score
+  return { picks_for_95: picksNeeded({ edge, deviation: Math.sqrt(inputs.s2) }) }
+}
+
+export function auditCards(cards: readonly Card[], context: AuditedAs = {}): AuditAnswer {
+  const { duplicates = [], label, otherThanDefault } = context
+  const repeated = new Set(duplicates)
+  const entries = clustered(cards).filter((_entry, place) => !repeated.has(place))
+  const graded = entries.filter(isGraded)
+  const roi = rawRoi(settledOf(entries))
+  const scores = scoresOf(graded, otherThanDefault)
   return {
     ...(label === undefined ? {} : { label }),
-    record: recordOf(cards),
+    record: recordOf(entries),
     raw_roi: roi,
-    sharp_score: onWire,
-    summary,
-    coverage: coverageOf(cards),
-    verdict: verdictOf(onWire, roi),
-    needs: {
-      picks_for_95: edge === null || edge === 0 ? null : picksNeeded({ edge, deviation }),
-    },
+    ...scores,
+    summary: summaryOf(graded),
+    coverage: coverageOf(cards, duplicates),
+    verdict: verdictOf(scores, roi),
+    needs: needsOf(scores.sharp_score),
     picks: cards,
   }
 }

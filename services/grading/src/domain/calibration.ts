@@ -8,13 +8,14 @@ import {
   calibrationColumn,
   calibrationRow,
   LOW_SAMPLE_BELOW,
+  LOW_SAMPLE_WIDTH,
   publishedColumn,
   publishedRow,
 } from './truth-rows.ts'
 import { bandKey, SCOPE_ALL, SCOPE_SYNTHETIC, type TruthTable } from './truth-table.ts'
 
 const METHODOLOGY =
-  'ROI of flat stakes on settled picks, by the band of their grade against the close; intervals are clustered by event. mechanical: every recorded price before the close, of every selection. committed: picks received and committed before their start. The two are never merged. Void bets are not counted. Figures are rounded to a unit of stake over their picks, so that no single price can be read from them.'
+  'ROI of flat stakes on settled picks, by the band of their grade against the close; intervals are clustered by event. mechanical: every recorded price before the close, of every selection. committed: picks received and committed before their start. The two are never merged. Void bets are not counted, nor are prices that came after a result or a recorded start. The verdict is a joint test of all six gaps and one of slope and intercept, from exact sums. Figures are rounded to a unit of stake over their picks, so that no single price can be read from them.'
 
 /** A band's figures for cards, computed once per ledger state. */
 export function createCardFigures() {
@@ -63,6 +64,7 @@ export async function calibrationAnswer(
       ),
     scopes: [...new Set([...truth.lines.keys()].map((key) => key.split(' ')[2] ?? ''))].toSorted(),
     ledger: { as_of_seq: head.size, root: hexOf(head.rootHash) },
+    low_sample_width: LOW_SAMPLE_WIDTH,
     low_sample_below: LOW_SAMPLE_BELOW,
     methodology: METHODOLOGY,
   }

@@ -12,6 +12,7 @@ import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
 import { formatMarketKey, marketPath } from './markets.ts'
 import { DEFAULT_GRADE_OPTIONS, type PickRequest } from './pick-request.ts'
 import { quarterClose } from './quarter-line.ts'
+import { priceSeenOf } from './recorded-prices.ts'
 import { chooseClose, type FairClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 import { settleSelection } from './settle-selection.ts'
 
@@ -61,7 +62,10 @@ type UngradableSelection = {
   readonly market: string
 }
 
-type PreparedSelection = GradableSelection | UngradableSelection
+type PreparedSelection = (GradableSelection | UngradableSelection) & {
+  /** Whether the ledger has a record of such a price standing at a time. */
+  readonly isSeen: ReturnType<typeof priceSeenOf>
+}
 
 const kept = new WeakMap<EventState, Map<string, Map<string, PreparedSelection>>>()
 const events = new WeakMap<EventInfo, NonNullable<CardPick['event']>>()
@@ -197,6 +201,7 @@ function prepare(state: EventState, pick: PickRequest): PreparedSelection {
     result: resultOf(state, pick),
     event: eventOnCard(state.info),
     market: formatMarketKey(key),
+    isSeen: priceSeenOf(state, { market: marketPath(key), selection }),
   }
   const chosen = chooseClose(state, { key, selection, reference: options.reference })
   if (chosen.kind === 'none') {

@@ -16,6 +16,7 @@ import type {
 import { type GradeContext, gradedSummary, gradePick, ungraded } from './grade-pick.ts'
 import { eventPathOf } from './markets.ts'
 import type { Parlay, PickRequest } from './pick-request.ts'
+import { isWithinReach } from './recorded-prices.ts'
 
 /** What `market` says on a parlay's card: its legs have the keys. */
 const PARLAY_MARKET = 'parlay'
@@ -28,6 +29,7 @@ type Bet = {
   readonly probability: number | undefined
   readonly rule: 'product_of_legs' | 'win_and_place'
   readonly scoreboard: Scoreboard
+  readonly isSeen: boolean
 }
 
 const product = (values: readonly number[]): number => values.reduce((all, one) => all * one, 1)
@@ -100,6 +102,7 @@ function cardOf(
     pick,
     clv: clvOf(grade),
     taken,
+    price_seen: bet.isSeen,
     close,
     scoreboard,
     calibration: calibration({ band, basis, isSynthetic }),
@@ -163,6 +166,10 @@ export function gradeParlay(
     probability: chances.length === parts.length ? product(chances) : undefined,
     rule: 'product_of_legs',
     scoreboard: parlayResult(parts, odds.decimal),
+    // The whole is worth no more than its legs' own prices.
+    isSeen:
+      parts.every((card) => card.price_seen) &&
+      isWithinReach(odds.decimal, product(parts.map((card) => card.taken.odds))),
   }
   return cardOf(parts, bet, calibration)
 }
@@ -220,6 +227,8 @@ export function gradeEachWay(
     probability: hasFair ? (1 + mean(({ clv }) => clv.fair ?? 0)) / paid : undefined,
     rule: 'win_and_place',
     scoreboard: eachWayResult(one, other),
+    // The place half follows from the win price by its terms.
+    isSeen: one.price_seen,
   }
   return cardOf(parts, bet, context.calibration)
 }

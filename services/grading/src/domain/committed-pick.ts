@@ -2,9 +2,10 @@
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'
 import { type ParsedOdds, parseDecimalOdds, parseOdds } from '@tallystick/odds'
 import type { NotCountedReason } from '../wire/cards.ts'
-import type { EventInfo } from './event-state.ts'
+import type { EarliestStart } from './event-state.ts'
+import { isWithinReach } from './recorded-prices.ts'
 
-/** What a committed pick says; public once its event has started. */
+/** What a committed pick says; public once its event has started, apart from the prices of sources that may not be shown. */
 export type PickOpening = {
   /** The whole market key, as text. */
   readonly market: string
@@ -17,19 +18,48 @@ export type PickOpening = {
   readonly placedAtSeconds?: number
   /** The selection's best recorded price at that moment, canonical text; absent if there was none. */
   readonly bestRecorded?: string
+  /** Whether every source that had a price then may be shown. */
+  readonly isBestOpen?: true
+  /** Otherwise 32 random bytes, hex: the opening says the hash of salt and best price instead of the price (G14). */
+  readonly bestSalt?: string
   /** One tag per payer and store: it counts repeats without naming the payer. */
   readonly payerTag: string
   /** 32 random bytes, hex: without them the commitment to a likely pick could be guessed. */
   readonly salt: string
 }
 
-/** The commitment to a pick: SHA-256 of the opening's RFC 8785 JSON, hex. */
-export const commitmentOf = (opening: PickOpening): string => preimageHash(canonicalJson(opening))
+/** The members of an opening that say the best recorded price; one that may not be shown gets a salt of its own. */
+export function bestInOpening(
+  best: { readonly odds: number; readonly isOpen: boolean } | undefined,
+  newSalt: () => string,
+): Pick<PickOpening, 'bestRecorded' | 'isBestOpen' | 'bestSalt'> {
+  if (best === undefined) return {}
+  const shown = { bestRecorded: String(best.odds) }
+  return best.isOpen ? { ...shown, isBestOpen: true } : { ...shown, bestSalt: newSalt() }
+}
 
-/** How far a pick's price may exceed the selection's best recorded price. */
-const ABOVE_RECORDED_MAX = 0.01
-/** Allowance for rounding: 2.02 / 2 exceeds 1.01 in binary. */
-const ROUNDING = 1e-9
+type CommittedForm = Omit<PickOpening, 'bestSalt'> & {
+  /** SHA-256 of the best price's salt, a space and the price, hex. */
+  readonly bestCommitment?: string
+}
+
+/** What is committed to: a best price that may not be shown stands in it as a commitment of its own. */
+function committedForm(opening: PickOpening): CommittedForm {
+  const { bestRecorded, bestSalt, ...rest } = opening
+  if (bestSalt === undefined) return opening
+  return { ...rest, bestCommitment: preimageHash(`${bestSalt} ${bestRecorded ?? ''}`) }
+}
+
+/** The commitment to a pick: SHA-256 of the RFC 8785 JSON of what may be shown of it, hex. */
+export const commitmentOf = (opening: PickOpening): string =>
+  preimageHash(canonicalJson(committedForm(opening)))
+
+/** A pick as it is shown once its event has started. An opening of an earlier version does not say whose its best price was: it stays hidden. */
+export function openedPick(opening: PickOpening): CommittedForm {
+  const { bestRecorded: _hidden, ...shown } = opening
+  if (opening.bestSalt !== undefined || opening.isBestOpen === true) return committedForm(opening)
+  return shown
+}
 
 /** The price of a kept pick. Older openings write decimal odds of 100 and more as whole numbers. */
 export function takenOdds({ odds }: Pick<PickOpening, 'odds'>): ParsedOdds {
@@ -42,15 +72,14 @@ export type CommittedPick = { readonly seq: number; readonly opening: PickOpenin
 
 /** Why a committed pick, taken alone, does not count; undefined if it does (G6). */
 export function refusalOf(
-  info: EventInfo,
+  { startAtSeconds }: EarliestStart,
   { opening }: Pick<CommittedPick, 'opening'>,
 ): Exclude<NotCountedReason, 'not_kept' | 'repeated_selection'> | undefined {
-  if (opening.receivedAtSeconds >= info.startAtSeconds) return 'received_after_start'
+  if (opening.receivedAtSeconds >= startAtSeconds) return 'received_after_start'
   const best = parseDecimalOdds(opening.bestRecorded)
   const taken = takenOdds(opening)
   if (best.kind !== 'odds' || taken.kind !== 'odds') return 'no_recorded_price'
-  const isAbove = taken.decimal / best.decimal > 1 + ABOVE_RECORDED_MAX + ROUNDING
-  return isAbove ? 'above_recorded_price' : undefined
+  return isWithinReach(taken.decimal, best.decimal) ? undefined : 'above_recorded_price'
 }
 
 /** What counts once per payer and event: a selection of a market, at any line. */
@@ -62,13 +91,13 @@ function repeatKey(opening: Pick<PickOpening, 'payerTag' | 'market' | 'selection
 
 /** The committed picks that count: per payer and selection, the first that no rule refuses. `picks` are in ledger order. */
 export function countedPicks(
-  info: EventInfo,
+  start: EarliestStart,
   picks: readonly CommittedPick[],
 ): readonly CommittedPick[] {
   const seen = new Set<string>()
   return picks.filter((pick) => {
     const key = repeatKey(pick.opening)
-    if (seen.has(key) || refusalOf(info, pick) !== undefined) return false
+    if (seen.has(key) || refusalOf(start, pick) !== undefined) return false
     seen.add(key)
     return true
   })

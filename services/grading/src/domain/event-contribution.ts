@@ -6,10 +6,10 @@ import { gradePrice } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../wire/cards.ts'
 import type { SelectionResult } from '../wire/upload.ts'
 import { type CommittedPick, countedPicks, takenOdds } from './committed-pick.ts'
-import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
+import type { CloseRecord, EarliestStart, EventState, PriceRecord } from './event-state.ts'
 import { type EventMarket, ownValue } from './markets.ts'
 import { parseMarket, readMarketPath } from './parse-market.ts'
-import { chooseClose, fairClose, fairProbabilityOf } from './reference-close.ts'
+import { chooseClose, fairClose, fairProbabilityOf, isOwnFeed } from './reference-close.ts'
 import { returnOf, settleSelection } from './settle-selection.ts'
 import { SCOPE_ALL, SCOPE_SYNTHETIC, type SettledRow, toMicro } from './truth-table.ts'
 
@@ -64,18 +64,22 @@ function settledRows(pick: PricedSelection): readonly SettledRow[] {
   return chosen.kind === 'close' ? rowsOf(pick, chosen.close, settled) : []
 }
 
-const isBeforeStart = (info: EventInfo, atSeconds: number | undefined): boolean =>
-  atSeconds === undefined || atSeconds < info.startAtSeconds
+const isBeforeStart = (start: EarliestStart, atSeconds: number | undefined): boolean =>
+  atSeconds === undefined || atSeconds < start.startAtSeconds
+
+/** The book under its name for our feeds; an upload's is another book, with its source in the name (G15). */
+const bookScope = ({ book, feed }: PriceRecord): string =>
+  isOwnFeed(feed) ? book : `${feed}:${book}`
 
 /** Rows of every recorded pre-close price of every selection. */
 function mechanicalRows(state: EventState): readonly SettledRow[] {
   if (state.outcomes.length === 0) return []
   const rows: SettledRow[] = []
   for (const snapshot of state.snapshots) {
-    if (!isBeforeStart(state.info, snapshot.capturedAtSeconds)) continue
+    if (!isBeforeStart(state.earliestStart, snapshot.capturedAtSeconds)) continue
     const market = readMarketPath(snapshot.market)
     const type = `${state.info.sport}/${market.type}`
-    const scopes = [SCOPE_ALL, type, `${type}/${snapshot.book}`]
+    const scopes = [SCOPE_ALL, type, `${type}/${bookScope(snapshot)}`]
     for (const [selection, odds] of Object.entries(snapshot.odds)) {
       const population = 'mechanical'
       rows.push(...settledRows({ state, market, selection, odds, population, scopes }))
@@ -88,7 +92,7 @@ function mechanicalRows(state: EventState): readonly SettledRow[] {
 function committedRows(state: EventState, picks: readonly CommittedPick[]): readonly SettledRow[] {
   if (state.outcomes.length === 0) return []
   const rows: SettledRow[] = []
-  for (const { opening } of countedPicks(state.info, picks)) {
+  for (const { opening } of countedPicks(state.earliestStart, picks)) {
     const parsed = parseMarket({ market: opening.market, selection: opening.selection })
     const odds = takenOdds(opening)
     if (parsed.kind !== 'market' || odds.kind !== 'odds') continue

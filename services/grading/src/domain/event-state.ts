@@ -20,7 +20,12 @@ export type EventInfo = {
   readonly startPrecision: 'second' | 'day'
   /** The feed's own id, if any: it survives a postponement. */
   readonly feedId?: string
+  /** In an entry of a feed that files the match elsewhere: the path it would have had, had another feed not been first. */
+  readonly ownPath?: string
 }
+
+/** The earliest start that any entry ever gave, to the second where one did. */
+export type EarliestStart = Pick<EventInfo, 'startAtSeconds' | 'startPrecision'>
 
 /** Where prices and results come from. */
 export type FeedInfo = {
@@ -78,8 +83,14 @@ export type OutcomeRecord = {
 /** Everything that counts of one event. */
 export type EventState = {
   readonly info: EventInfo
+  /** A later start never makes a late pick or price count. */
+  readonly earliestStart: EarliestStart
+  /** Whether a final result was ever recorded: prices of before the close that come after it count nowhere. */
+  readonly hadResult: boolean
+  /** By feed, what it knows the event by: its own id, or the path it would file it under. */
+  readonly feeds: Readonly<Record<string, string>>
   readonly closes: readonly CloseRecord[]
-  /** All pre-close prices, in ledger order. */
+  /** All pre-close prices that were recorded before a result, in ledger order. */
   readonly snapshots: readonly PriceRecord[]
   readonly outcomes: readonly OutcomeRecord[]
 }

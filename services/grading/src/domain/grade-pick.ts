@@ -76,18 +76,19 @@ function scoreboardOf(result: PreparedResult, odds: number): Scoreboard {
 export function ungraded(options: {
   readonly pick: CardPick
   readonly taken?: TakenPrice
+  readonly isSeen?: boolean
   readonly code: UngradedCode
   readonly nearest?: readonly string[] | undefined
   readonly scoreboard?: Scoreboard | undefined
 }): UngradedCard {
-  const { pick, taken, code, nearest, scoreboard } = options
+  const { pick, taken, isSeen = false, code, nearest, scoreboard } = options
   const isOfBook = code === 'no_close_recorded' && nearest !== undefined
   const message = isOfBook ? NO_CLOSE_OF_BOOK : UNGRADED_MESSAGES[code]
   return {
     outcome: 'UNGRADED',
     grade: 'UNGRADED',
     pick,
-    ...(taken === undefined ? {} : { taken }),
+    ...(taken === undefined ? {} : { taken, price_seen: isSeen }),
     reason: { code, message, ...(nearest === undefined ? {} : { nearest }) },
     ...(scoreboard === undefined ? {} : { scoreboard }),
     counted: NOT_KEPT,
@@ -125,7 +126,7 @@ function clvOf(grade: PriceGrade): GradedCard['clv'] {
 
 function gradedCard(
   pick: PickRequest,
-  prepared: GradableSelection,
+  prepared: GradableSelection & Pick<ReturnType<typeof prepareSelection>, 'isSeen'>,
   context: GradeContext,
 ): GradedCard {
   const { deductions, odds } = pick
@@ -145,6 +146,7 @@ function gradedCard(
     pick: pickOnCard(pick, prepared),
     clv: clvOf(grade),
     taken: deductions === undefined ? takenOf(pick) : { ...takenOf(pick), pays: paid },
+    price_seen: prepared.isSeen(odds.decimal, pick.placedAtSeconds),
     close: prepared.close,
     scoreboard,
     calibration: context.calibration({ band, basis, isSynthetic }),
@@ -187,6 +189,7 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
   return ungraded({
     pick: pickOnCard(pick, prepared),
     taken: takenOf(pick),
+    isSeen: prepared.isSeen(pick.odds.decimal, placed),
     code: isPlacedLate ? 'placed_after_start' : (refused?.code ?? 'field_changed'),
     nearest: isPlacedLate ? undefined : refused?.nearest,
     scoreboard: scoreboardOf(prepared.result, payingOdds(pick)),

@@ -2,10 +2,11 @@
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card, CardCounting, GradedCard } from '../wire/cards.ts'
 import type { LedgerPage, PublicEntry } from '../wire/ledger.ts'
+import { auditContext } from './audit-context.ts'
 import { auditCards } from './audit-picks.ts'
 import { createCardFigures } from './calibration.ts'
 import { gradeEachWay, gradeParlay } from './combined-bets.ts'
-import { countedPicks, type PickOpening, refusalOf } from './committed-pick.ts'
+import { bestInOpening, countedPicks, type PickOpening, refusalOf } from './committed-pick.ts'
 import { type EventState, hasStarted } from './event-state.ts'
 import { type FoundNames, resolveEvents } from './find-events.ts'
 import { ambiguousCard, gradePick } from './grade-pick.ts'
@@ -21,9 +22,9 @@ import {
   textsOfPick,
 } from './kept-pick.ts'
 import { eventPath, eventPathOf, formatMarketKey, marketPath } from './markets.ts'
-import type { AskedPick, PickRequest, SinglePick } from './pick-request.ts'
+import { type AskedPick, legsOf, type PickRequest, type SinglePick } from './pick-request.ts'
 import { publicEntries, publicEntry } from './public-entries.ts'
-import { bestRecorded } from './reference-close.ts'
+import { bestRecorded } from './recorded-prices.ts'
 
 export type AuditRequest = {
   readonly picks: readonly AskedPick[]
@@ -89,9 +90,6 @@ async function singleCards(
   })
 }
 
-const legsOf = (pick: AskedPick): readonly SinglePick[] =>
-  pick.kind === 'parlay' ? pick.legs : [pick]
-
 /** Cards of picks in order; a parlay's is made of its legs'. */
 async function cardsOf(
   parts: Parts,
@@ -121,8 +119,12 @@ async function cardOfOne(parts: Parts, pick: AskedPick, nowSeconds?: number): Pr
 const PICKS_PER_SLICE = 25
 
 /** Cards of many picks, slice by slice. */
-async function slicedCards(parts: Parts, picks: readonly AskedPick[]): Promise<readonly Card[]> {
-  const request = await openRequest(parts)
+async function slicedCards(
+  parts: Parts,
+  picks: readonly AskedPick[],
+  names: FoundNames = new Map(),
+): Promise<readonly Card[]> {
+  const request = { ...(await openRequest(parts)), names }
   const cards: Card[] = []
   for (const slice of slicesOf(picks)) {
     cards.push(...(await cardsOf(parts, slice, request)))
@@ -156,14 +158,14 @@ async function openingOf(
   const atSeconds = Math.floor(paid.receivedAtSeconds)
   const best = bestRecorded(state, { market: marketPath(key), selection, atSeconds })
   return {
-    isBeforeStart: state === undefined || atSeconds < state.info.startAtSeconds,
+    isBeforeStart: state === undefined || atSeconds < state.earliestStart.startAtSeconds,
     opening: {
       market: formatMarketKey(key),
       selection,
       odds: odds.text,
       receivedAtSeconds: atSeconds,
       ...(placedAtSeconds === undefined ? {} : { placedAtSeconds }),
-      ...(best === undefined ? {} : { bestRecorded: String(best) }),
+      ...bestInOpening(best, () => random(SALT_BYTES)),
       payerTag: await store.payerTag(paid.payer.toLowerCase()),
       salt: random(SALT_BYTES),
     },
@@ -209,10 +211,10 @@ async function countingOf(
   if (isCombined(options)) return { population: null, why: 'combined_bet' }
   if (seq === undefined) return { population: null, why: 'received_after_start' }
   if (state === undefined) return { population: null, why: 'no_recorded_price', seq }
-  const why = refusalOf(state.info, pick)
+  const why = refusalOf(state.earliestStart, pick)
   if (why !== undefined) return { population: null, why, seq }
   const committed = await store.picksOf(eventPathOf(opening.market))
-  const isCounted = countedPicks(state.info, committed).some((one) => one.seq === seq)
+  const isCounted = countedPicks(state.earliestStart, committed).some((one) => one.seq === seq)
   return isCounted
     ? { population: 'committed', seq }
     : { population: null, why: 'repeated_selection', seq }
@@ -251,6 +253,13 @@ async function cardOf(parts: Parts, receipt: string): Promise<Card | undefined> 
   return finished(parts, await cardOfOne(parts, pickOfStored(stored), at), stored)
 }
 
+async function audit(parts: Parts, { picks, label }: AuditRequest): Promise<AuditAnswer> {
+  const names: FoundNames = new Map()
+  const cards = await slicedCards(parts, picks, names)
+  const singles = await resolveEvents(parts.store, picks.flatMap(legsOf), names)
+  return auditCards(cards, { label, ...auditContext(picks, singles) })
+}
+
 export type Grader = ReturnType<typeof createGrader>
 
 /** Every method throws GradingStoreUnavailable if the store fails. */
@@ -262,8 +271,7 @@ export function createGrader(dependencies: Dependencies) {
     /** Keeps a paid pick, commits it if it came before its start, and gives the card its receipt. Durable when it resolves. */
     release: (paid: GradeRelease): Promise<Card> => release(parts, paid),
     /** Grades up to 1,000 picks. Changes nothing: audits never commit. */
-    audit: async ({ picks, label }: AuditRequest): Promise<AuditAnswer> =>
-      auditCards(await slicedCards(parts, picks), label),
+    audit: (request: AuditRequest): Promise<AuditAnswer> => audit(parts, request),
     /** The cards that an audit of a few picks would have: for saying what becomes of each pick, never for its grade. */
     preview: async (picks: readonly AskedPick[]): Promise<readonly Card[]> =>
       cardsOf(parts, picks, await openRequest(parts)),

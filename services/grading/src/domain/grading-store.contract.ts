@@ -63,6 +63,7 @@ export function describeGradingStore(
         outcomes: 1,
         superseded: 0,
         unchanged: 0,
+        declined: [],
       })
       const [state, none] = await store.events([sampleEvent().path, 'soccer/none'])
       expect(none).toBeUndefined()

@@ -6,7 +6,7 @@
 import type { CommittedPick, PickOpening } from './committed-pick.ts'
 import type { EventInfo, EventState, FeedInfo } from './event-state.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
-import type { Observation } from './observation.ts'
+import type { Observation, Refusal } from './observation.ts'
 import type { TruthTable } from './truth-table.ts'
 
 /** A payload's observations on their way into the ledger. */
@@ -28,6 +28,8 @@ export type IngestOutcome = {
   readonly superseded: number
   /** Observations that said nothing new. */
   readonly unchanged: number
+  /** Prices that came after the result, and results that came before the start: nothing of them was written. */
+  readonly declined: readonly Refusal[]
 }
 
 /** A pick under its receipt. */

@@ -5,7 +5,7 @@
 import { preimageHash } from '@tallystick/hashchain'
 import type { PublicEntry } from '../wire/ledger.ts'
 import type { SelectionResult } from '../wire/upload.ts'
-import type { PickOpening } from './committed-pick.ts'
+import { openedPick } from './committed-pick.ts'
 import { type CloseRule, type EventInfo, type FeedInfo, hasStarted } from './event-state.ts'
 import type { StoredEntry, StoredPick } from './grading-store.ts'
 
@@ -14,8 +14,10 @@ type EventEntry = FeedInfo & {
   readonly event: EventInfo
   /** When the bytes were received, Unix seconds. */
   readonly receivedAtSeconds: number
-  /** SHA-256 of the raw bytes it was read from, hex. */
-  readonly rawSha256: string
+  /** SHA-256 of the raw bytes it was read from, hex; absent from results of a source that may not be shown. */
+  readonly rawSha256?: string
+  /** Instead of it: SHA-256 of a secret salt, a space and the hash of the raw bytes (G14). */
+  readonly rawCommitment?: string
   /** 32 secret bytes, hex, if the prices may not be shown (saltEntry). */
   readonly salt?: string
 }
@@ -76,16 +78,22 @@ export type EventLedgerEntry = SnapshotEntry | CloseEntry | OutcomeEntry
 export type LedgerEntry = EventLedgerEntry | PickEntry
 
 /**
- * The entry as the ledger takes it. If its prices may not be shown, it gets a salt: everything else is public, including
- * the hash, and a price has so few digits that hashing every likely one would reveal it. The salt is a function of the
- * ledger's secret and the entry's place, so no two entries share one.
+ * The entry as the ledger takes it. If its source's prices may not be shown, those of an entry get a salt: everything else
+ * is public, including the hash, and a price has so few digits that hashing every likely one would reveal it. A result is
+ * public whole, so the hash of its bytes is a salted commitment: an upload of a match has few prices beside the result. The
+ * salt is a function of the ledger's secret and the entry's place, so no two entries share one.
  */
 export function saltEntry(
   entry: LedgerEntry,
   { secret, seq }: { readonly secret: string; readonly seq: number },
 ): LedgerEntry {
-  if (entry.type === 'pick' || entry.type === 'outcome' || entry.isRedistributable) return entry
-  return { ...entry, salt: preimageHash(`${secret} entry ${seq}`) }
+  if (entry.type === 'pick' || entry.isRedistributable) return entry
+  const salt = preimageHash(`${secret} entry ${seq}`)
+  if (entry.type !== 'outcome') return { ...entry, salt }
+  const { rawSha256, ...rest } = entry
+  return rawSha256 === undefined
+    ? entry
+    : { ...rest, rawCommitment: preimageHash(`${salt} ${rawSha256}`) }
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -96,8 +104,12 @@ function withoutOdds({ odds, ...rest }: EntryPrices): Members {
 }
 
 function redacted(entry: LedgerEntry): Members | undefined {
-  if (entry.type === 'pick' || entry.type === 'outcome') return undefined
-  if (entry.isRedistributable) return undefined
+  if (entry.type === 'pick' || entry.isRedistributable) return undefined
+  if (entry.type === 'outcome') {
+    // Earlier versions wrote the hash itself.
+    const { rawSha256, ...result } = entry
+    return rawSha256 === undefined ? undefined : result
+  }
   // Leaves out the salt, which stops guessing prices against the hash, and the hash of the raw bytes.
   const { prices, rawSha256: _raw, salt: _salt, ...rest } = entry
   return { ...rest, prices: prices.map(withoutOdds) }
@@ -107,9 +119,9 @@ function openingOf(
   pick: StoredPick | undefined,
   info: EventInfo | undefined,
   nowSeconds: number,
-): PickOpening | undefined {
+): ReturnType<typeof openedPick> | undefined {
   if (pick === undefined || info === undefined) return undefined
-  return hasStarted(info, nowSeconds) ? pick.opening : undefined
+  return hasStarted(info, nowSeconds) ? openedPick(pick.opening) : undefined
 }
 
 /** The public view of an entry, without its proof. */

@@ -26,6 +26,8 @@ type RefusalReason =
   | 'future_price'
   | 'booksum_out_of_range'
   | 'no_price'
+  | 'after_result'
+  | 'result_before_start'
 
 /** A refused part of a payload, and where it is. */
 export type Refusal = {

@@ -56,3 +56,7 @@ export type Parlay = {
 
 /** A pick that may be charged for: anything else wrong with it makes it UNGRADED. */
 export type AskedPick = SinglePick | Parlay
+
+/** The picks of single events that a pick is made of. */
+export const legsOf = (pick: AskedPick): readonly SinglePick[] =>
+  pick.kind === 'parlay' ? pick.legs : [pick]

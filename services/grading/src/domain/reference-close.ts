@@ -17,10 +17,28 @@ export const REFERENCE_ORDER: readonly string[] = [
   'market_average',
 ]
 
-const rankOf = (book: string): number => {
-  const rank = REFERENCE_ORDER.indexOf(book)
-  return rank === -1 ? REFERENCE_ORDER.length : rank
+/**
+ * Our own feeds, the better record first; any other source is an upload and comes after all of them. Under one book's name
+ * each source has a book of its own, so that nobody outbids a feed by uploading prices under its book's name (G15).
+ */
+export const SOURCE_ORDER: readonly string[] = [
+  'betfair-bsp',
+  'the-odds-api',
+  'football-data',
+  'mlb-open-close',
+  'nflverse',
+  'kalshi',
+  'polymarket',
+  'synthetic',
+]
+
+const placeIn = (order: readonly string[], name: string): number => {
+  const place = order.indexOf(name)
+  return place === -1 ? order.length : place
 }
+
+/** Whether a source is one of our feeds; what is not is an upload. */
+export const isOwnFeed = (feed: string): boolean => SOURCE_ORDER.includes(feed)
 
 /** A close to grade against, or why there is none. */
 type ChosenClose =
@@ -40,12 +58,19 @@ const none = (
   nearest: readonly string[] = [],
 ): ChosenClose => ({ kind: 'none', code, ...(nearest.length === 0 ? {} : { nearest }) })
 
-/** Whole books before single prices, then the reference order, then the name, so that the choice is always the same. */
+/**
+ * Our feeds before uploads, whole books before single prices, the books in their order, then the feeds in theirs, then the
+ * names, so that the choice is always the same. Only within one source's book does the later record win.
+ */
 function isBefore(one: CloseRecord, other: CloseRecord): boolean {
+  if (isOwnFeed(one.feed) !== isOwnFeed(other.feed)) return isOwnFeed(one.feed)
   if (one.isComplete !== other.isComplete) return one.isComplete
-  const [left, right] = [rankOf(one.book), rankOf(other.book)]
-  if (left !== right) return left < right
-  return one.book === other.book ? one.record.seq > other.record.seq : one.book < other.book
+  const books = placeIn(REFERENCE_ORDER, one.book) - placeIn(REFERENCE_ORDER, other.book)
+  if (books !== 0) return books < 0
+  if (one.book !== other.book) return one.book < other.book
+  const feeds = placeIn(SOURCE_ORDER, one.feed) - placeIn(SOURCE_ORDER, other.feed)
+  if (feeds !== 0) return feeds < 0
+  return one.feed === other.feed ? one.record.seq > other.record.seq : one.feed < other.feed
 }
 
 /** Chooses the close of a selection; `reference` names one book. */
@@ -160,35 +185,4 @@ export function fairProbabilityOf(
 ): number | undefined {
   if (fair?.kind !== 'fair') return undefined
   return fair.probabilities[fair.selections.indexOf(selection)]
-}
-
-type Standing = { readonly atSeconds: number; readonly odds: number | undefined }
-
-/**
- * The highest price of a selection that the ledger held at a time. Each book counts with its last price by then, not with
- * earlier ones. Undefined if the ledger had no price of this market.
- */
-export function bestRecorded(
-  state: EventState | undefined,
-  pick: {
-    readonly market: string
-    readonly selection: string
-    readonly atSeconds: number
-  },
-): number | undefined {
-  if (state === undefined) return undefined
-  const standing = new Map<string, Standing>()
-  for (const price of [...state.snapshots, ...state.closes]) {
-    if (price.market !== pick.market || price.recordedAtSeconds > pick.atSeconds) continue
-    const atSeconds = price.capturedAtSeconds ?? price.recordedAtSeconds
-    if (atSeconds > pick.atSeconds) continue
-    const source = `${price.feed} ${price.book}`
-    const known = standing.get(source)
-    if (known !== undefined && known.atSeconds > atSeconds) continue
-    standing.set(source, { atSeconds, odds: ownValue(price.odds, pick.selection) })
-  }
-  let best: number | undefined
-  for (const { odds } of standing.values())
-    if (odds !== undefined && (best === undefined || odds > best)) best = odds
-  return best
 }

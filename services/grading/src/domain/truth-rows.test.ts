@@ -75,10 +75,26 @@ test('with many picks rounding loses no meaningful digit, and an interval only w
   })
   const line = { slope: 0.98765, intercept: -0.0012345, slope_se: 0.0123, intercept_se: 0.00091 }
   const total = { n: 40_000, events: 20_000, roi: -0.031_234_567 }
-  const column = { population: 'mechanical', basis: 'fair', scope: 'all', bands: [row] } as const
+  const column = {
+    population: 'mechanical',
+    basis: 'fair',
+    scope: 'all',
+    bands: [row],
+    joint: {
+      gaps: { chi_square: 7.777, degrees: 6, p: 0.2551 },
+      line: { chi_square: 1.234, degrees: 2, p: 0.5396 },
+    },
+    verdict: 'came_true',
+    refunded: 0.123_456_789_012_345,
+    statement: null,
+  } as const
   expect(publishedColumn({ ...column, total, line })).toMatchObject({
     total: { roi: -0.031_225 },
     line: { slope: 0.99, intercept: -0.0012, slope_se: 0.02, intercept_se: 0.001 },
+    joint: {
+      gaps: { chi_square: 7.8, degrees: 6, p: 0.255 },
+      line: { chi_square: 1.2, degrees: 2, p: 0.54 },
+    },
   })
 })
 

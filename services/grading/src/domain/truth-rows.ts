@@ -1,6 +1,18 @@
 /** The truth table as rows for people: rates, clustered intervals, gaps and the regression. O(bands) per column. */
-import { clusterInterval, DEVIATIONS_95, GRADE_BANDS, type GradeBand } from '@tallystick/odds'
-import type { CalibrationColumn, CalibrationLine, CalibrationRow } from '../wire/calibration.ts'
+import {
+  clusterInterval,
+  DEVIATIONS_95,
+  GRADE_BANDS,
+  type GradeBand,
+  jointTest,
+} from '@tallystick/odds'
+import type {
+  CalibrationColumn,
+  CalibrationLine,
+  CalibrationRow,
+  CalibrationTest,
+} from '../wire/calibration.ts'
+import { EVENTS_MIN, refundStatement, verdictOf } from './calibration-verdict.ts'
 import {
   type BandSums,
   bandKey,
@@ -13,7 +25,9 @@ import {
   type TruthTable,
 } from './truth-table.ts'
 
-/** Below this many picks a 95 % interval is wider than about ±2 points; 17,000 settled picks bring it there. */
+/** A 95 % interval that reaches further than this to either side is a low sample: neighbouring bands are 4 points apart. */
+export const LOW_SAMPLE_WIDTH = 0.02
+/** About as many settled picks bring it there. */
 export const LOW_SAMPLE_BELOW = 17_000
 
 /** Totals of one quantity over events, in the units of the picks. */
@@ -71,7 +85,7 @@ export function calibrationRow(band: GradeBand, sums: BandSums = noBandSums()): 
     roi_ci95: mean.kind === 'mean' ? [mean.low, mean.high] : null,
     expected_roi: perPick(Number(moments.first[2] ?? 0n) / MICRO),
     gap_z: gapDeviations(sums),
-    low_sample: n < LOW_SAMPLE_BELOW,
+    low_sample: mean.kind !== 'mean' || mean.high - mean.mean > LOW_SAMPLE_WIDTH,
   }
 }
 
@@ -79,8 +93,11 @@ export function calibrationRow(band: GradeBand, sums: BandSums = noBandSums()): 
 const POWERS = [0, 1, 1, 2, 2]
 const power = (place: number): number => MICRO ** (POWERS[place] ?? 0)
 
+/** A line with the covariance of its slope and intercept. */
+type FittedLine = CalibrationLine & { readonly covariance: number }
+
 /** Least squares of return on value with clustered standard errors, from the sums alone. */
-function calibrationLine(sums: LineSums | undefined): CalibrationLine | null {
+function fittedLine(sums: LineSums | undefined): FittedLine | null {
   if (sums === undefined) return null
   const { moments } = sums
   const first = (place: number): number => Number(moments.first[place] ?? 0n) / power(place)
@@ -117,7 +134,48 @@ function calibrationLine(sums: LineSums | undefined): CalibrationLine | null {
     intercept,
     slope_se: Math.sqrt(Math.max(0, factor * centred)) / spread,
     intercept_se: Math.sqrt(Math.max(0, factor * interceptVariance)),
+    covariance: factor * (plainCentred / (n * spread) - (meanX * centred) / (spread * spread)),
   }
+}
+
+const testOnWire = (test: ReturnType<typeof jointTest>): CalibrationTest | null =>
+  test.kind === 'insufficient'
+    ? null
+    : { chi_square: test.chiSquare, degrees: test.degrees, p: test.probability }
+
+/** Whether all bands returned what they promised: their gaps at once, with the variance of events under that claim. */
+function gapsTest({ gaps }: LineSums): CalibrationTest | null {
+  const places = GRADE_BANDS.map((_band, place) => place)
+  return testOnWire(
+    jointTest({
+      estimates: places.map((i) => Number(gaps.first[i] ?? 0n) / MICRO),
+      covariance: places.map((i) =>
+        places.map((j) => secondMoment(gaps, { i, j }) / MICRO / MICRO),
+      ),
+    }),
+  )
+}
+
+/** Whether slope and intercept are 1 and 0, both at once. */
+const lineTest = ({ covariance, ...line }: FittedLine): CalibrationTest | null =>
+  testOnWire(
+    jointTest({
+      estimates: [line.slope - 1, line.intercept],
+      covariance: [
+        [line.slope_se ** 2, covariance],
+        [covariance, line.intercept_se ** 2],
+      ],
+    }),
+  )
+
+/** The share of all stakes that came back: whole in a push, half in a half result. */
+function refundedShare(bands: readonly CalibrationRow[]): number | null {
+  let [n, refunded] = [0, 0]
+  for (const row of bands) {
+    n += row.n
+    refunded += row.pushes + (row.half_wins + row.half_losses) / 2
+  }
+  return n === 0 ? null : refunded / n
 }
 
 /** One column: all bands of a population and basis within a scope. */
@@ -125,17 +183,30 @@ export function calibrationColumn(truth: TruthTable, column: Column): Calibratio
   const bands = GRADE_BANDS.map(({ band }) =>
     calibrationRow(band, truth.bands.get(bandKey({ ...column, band }))),
   )
-  const line = truth.lines.get(lineKey(column))
-  const n = Number(line?.moments.first[0] ?? 0n)
+  const sums = truth.lines.get(lineKey(column))
+  const n = Number(sums?.moments.first[0] ?? 0n)
+  const total = {
+    n,
+    events: sums?.moments.clusters ?? 0,
+    roi: n === 0 ? null : Number(sums?.moments.first[2] ?? 0n) / MICRO / n,
+  }
+  const fitted = fittedLine(sums)
+  const [gaps, along] = [
+    sums === undefined ? null : gapsTest(sums),
+    fitted === null ? null : lineTest(fitted),
+  ]
+  const joint = gaps === null || along === null ? null : { gaps, line: along }
+  const { covariance: _covariance, ...line } = fitted ?? { covariance: 0 }
+  const refunded = refundedShare(bands)
   return {
     ...column,
     bands,
-    total: {
-      n,
-      events: line?.moments.clusters ?? 0,
-      roi: n === 0 ? null : Number(line?.moments.first[2] ?? 0n) / MICRO / n,
-    },
-    line: calibrationLine(line),
+    total,
+    line: fitted === null ? null : (line as CalibrationLine),
+    joint,
+    verdict: verdictOf({ total, line: fitted, joint }),
+    refunded,
+    statement: refundStatement(refunded),
   }
 }
 
@@ -143,10 +214,9 @@ export function calibrationColumn(truth: TruthTable, column: Column): Calibratio
 const RETURN_UNITS = 1
 /** A band is 4 points of value wide, and public anyway. */
 const VALUE_UNITS = 0.25
-/** Deviations are rounded to a tenth. */
+/** Deviations and chi-squares are rounded to a tenth, chances to a thousandth. */
 const DEVIATION_STEP = 0.1
-/** Below this many events intervals, gaps and lines are noise, and their sums of squares would reveal prices. */
-const EVENTS_MIN = 30
+const CHANCE_STEP = 0.001
 /** The binary residue of rounding to a step. */
 const DIGITS = 12
 
@@ -199,13 +269,30 @@ function publishedLine(line: CalibrationLine, n: number): CalibrationLine {
   }
 }
 
-/** A column's figures as published. */
+const publishedTest = ({
+  chi_square: chiSquare,
+  degrees,
+  p,
+}: CalibrationTest): CalibrationTest => ({
+  chi_square: inSteps(chiSquare, DEVIATION_STEP),
+  degrees,
+  p: inSteps(p, CHANCE_STEP),
+})
+
+/** A column's figures as published. Its verdict is of the figures before they were rounded. */
 export function publishedColumn(column: CalibrationColumn): CalibrationColumn {
-  const { bands, line, total } = column
+  const { bands, joint, line, refunded, total } = column
+  const isFew = total.events < EVENTS_MIN
   return {
     ...column,
     bands: bands.map(publishedRow),
     total: total.n === 0 ? total : { ...total, roi: orNull(total.roi, RETURN_UNITS / total.n) },
-    line: line === null || total.events < EVENTS_MIN ? null : publishedLine(line, total.n),
+    line: line === null || isFew ? null : publishedLine(line, total.n),
+    joint:
+      joint === null || isFew
+        ? null
+        : { gaps: publishedTest(joint.gaps), line: publishedTest(joint.line) },
+    // Exact: the counts of results reveal it anyway.
+    refunded: refunded === null ? null : withoutNoise(refunded),
   }
 }

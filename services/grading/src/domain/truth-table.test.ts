@@ -1,5 +1,7 @@
+import { gradePrice } from '@tallystick/odds'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import golden from '../../vectors/truth-column.json' with { type: 'json' }
 import { clusterRegression } from '../testing/cluster-regression.fixture.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
@@ -21,6 +23,7 @@ import {
   readCell,
   type SettledRow,
   sameTruth,
+  toMicro,
   writeCell,
 } from './truth-table.ts'
 
@@ -128,18 +131,37 @@ describe('truth table', () => {
     ]
   })
 
-  test('prices, closes and results in every order of arrival, some twice: one table', async () => {
+  const isResult = ({ outcomes }: Observation): boolean => outcomes.length > 0
+  const [results, before] = [parts.filter(isResult), parts.filter((part) => !isResult(part))]
+
+  test('prices and closes in every order of arrival, then results, some twice: one table', async () => {
     const expected = await tableOf(parts)
     const orders = fc.tuple(
-      fc.shuffledSubarray(parts, { minLength: parts.length }),
+      fc.shuffledSubarray(before, { minLength: before.length }),
+      fc.shuffledSubarray(results, { minLength: results.length }),
       fc.subarray(parts),
     )
     await fc.assert(
-      fc.asyncProperty(orders, async ([arriving, again]) => {
-        expect(sameTruth(await tableOf([...arriving, ...again]), expected)).toBe(true)
+      fc.asyncProperty(orders, async ([prices, settled, again]) => {
+        const table = await tableOf([...prices, ...settled, ...again])
+        expect(sameTruth(table, expected)).toBe(true)
       }),
       { numRuns: 100 },
     )
+  })
+
+  test('G15: whatever prices come after the results, the table stays', async () => {
+    const expected = await tableOf([
+      ...results,
+      ...before.filter(({ closes }) => closes.length > 0),
+    ])
+    await fc.assert(
+      fc.asyncProperty(fc.shuffledSubarray(before, { minLength: before.length }), async (late) => {
+        expect(sameTruth(await tableOf([...results, ...late]), expected)).toBe(true)
+      }),
+      { numRuns: 50 },
+    )
+    expect(expected.bands.size).toBe(0)
   })
 
   const row: fc.Arbitrary<SettledRow> = fc.record({
@@ -216,6 +238,45 @@ describe('truth table', () => {
     expect(line.intercept).toBeCloseTo(expected.intercept, 9)
     expect(line.slope_se).toBeCloseTo(expected.slopeError, 9)
     expect(line.intercept_se).toBeCloseTo(expected.interceptError, 9)
+  })
+
+  test('G17: golden, from an independent implementation: intervals, gaps, line and both joint tests', () => {
+    const truth = emptyTruth()
+    for (const event of golden.events)
+      applyEvent(
+        truth,
+        event.map(([value = 0, returned = 0]) => ({
+          population: 'mechanical' as const,
+          basis: 'fair' as const,
+          scopes: ['all'],
+          band: gradePrice({ taken: 1 + value, close: 1, fairProbability: 1 }).band,
+          result: 'won' as const,
+          returnMicro: toMicro(returned),
+          clvMicro: toMicro(value),
+        })),
+        1,
+      )
+    const column = calibrationColumn(truth, {
+      population: 'mechanical',
+      basis: 'fair',
+      scope: 'all',
+    })
+    for (const [place, expected] of golden.bands.entries()) {
+      const row = column.bands[place]
+      expect(row).toMatchObject({ band: expected.band, n: expected.n, events: expected.events })
+      expect(row?.roi).toBeCloseTo(expected.roi, 9)
+      expect(row?.roi_ci95?.[0]).toBeCloseTo(expected.low, 9)
+      expect(row?.roi_ci95?.[1]).toBeCloseTo(expected.high, 9)
+      expect(row?.expected_roi).toBeCloseTo(expected.expected, 9)
+      expect(row?.gap_z).toBeCloseTo(expected.gap_z, 7)
+    }
+    for (const name of ['slope', 'intercept', 'slope_se', 'intercept_se'] as const)
+      expect(column.line?.[name]).toBeCloseTo(golden.line[name], 9)
+    for (const name of ['gaps', 'line'] as const) {
+      expect(column.joint?.[name].chi_square).toBeCloseTo(golden.joint[name].chi_square, 6)
+      expect(column.joint?.[name].degrees).toBe(golden.joint[name].degrees)
+      expect(column.joint?.[name].p).toBeCloseTo(golden.joint[name].p, 7)
+    }
   })
 
   test('the bands’ n sum to the column’s, and every band with few picks says so', async () => {

@@ -3,7 +3,7 @@
  * (event-contribution.ts), in whole numbers. When an event changes, its old contribution is subtracted and its new one
  * added, so the table always equals a full recomputation. Adding is O(1) per settled pick, reading O(bands).
  */
-import type { GradeBand } from '@tallystick/odds'
+import { GRADE_BANDS, type GradeBand } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../wire/cards.ts'
 
 /** The scope of every pick against a recorded close. */
@@ -27,8 +27,16 @@ export type SettledRow = {
 /** One band in the table: sums over picks, and over events the moments of (picks, return, value). */
 export type BandSums = { readonly results: ResultCounts; readonly moments: MomentSums }
 
-/** All bands together: over events the moments of (1, x, y, x², xy), for the regression. */
-export type LineSums = { readonly moments: MomentSums }
+/**
+ * All bands together: over events the moments of (1, x, y, x², xy), for the regression, and of each band's gap (return less
+ * value), for testing all of them at once.
+ */
+export type LineSums = { readonly moments: MomentSums; readonly gaps: MomentSums }
+
+/** How the table is counted; a ledger counted by other rules is counted again when it is opened. */
+export const TRUTH_RULES = '2'
+/** The key under which a store keeps the rules that its table was counted by. */
+export const TRUTH_RULES_KEY = 'rules'
 
 /** The readable table. `bandKey` and `lineKey` make its keys. */
 export type TruthTable = {
@@ -86,7 +94,25 @@ export const noBandSums = (): BandSums => ({
 })
 
 type EventBand = { readonly results: ResultCounts; readonly values: [number, number, number] }
-type EventLine = { n: number; x: number; y: number; xx: bigint; xy: bigint }
+type EventLine = {
+  n: number
+  x: number
+  y: number
+  xx: bigint
+  xy: bigint
+  /** By band, in the order of GRADE_BANDS. */
+  readonly gaps: number[]
+}
+
+/** A scope without a pick. */
+const noLineSums = (): LineSums => ({
+  moments: noMoments(LINE_QUANTITIES),
+  gaps: noMoments(GRADE_BANDS.length),
+})
+
+const BAND_PLACES = new Map(GRADE_BANDS.map(({ band }, place) => [band, place]))
+
+const noGaps = (): number[] => GRADE_BANDS.map(() => 0)
 
 /** Groups an event's rows by band and by regression. */
 function groupRows(rows: readonly SettledRow[]) {
@@ -102,13 +128,15 @@ function groupRows(rows: readonly SettledRow[]) {
       eventBand.values[0] += 1
       eventBand.values[1] += returnMicro
       eventBand.values[2] += clvMicro
-      const eventLine = lines.get(line) ?? { n: 0, x: 0, y: 0, xx: 0n, xy: 0n }
+      const eventLine = lines.get(line) ?? { n: 0, x: 0, y: 0, xx: 0n, xy: 0n, gaps: noGaps() }
       lines.set(line, eventLine)
       eventLine.n += 1
       eventLine.x += clvMicro
       eventLine.y += returnMicro
       eventLine.xx += BigInt(clvMicro) * BigInt(clvMicro)
       eventLine.xy += BigInt(clvMicro) * BigInt(returnMicro)
+      const place = BAND_PLACES.get(band) ?? 0
+      eventLine.gaps[place] = (eventLine.gaps[place] ?? 0) + returnMicro - clvMicro
     }
   return { bands, lines }
 }
@@ -127,43 +155,57 @@ export function applyEvent(
     addMoments(sums.moments, values.map(BigInt), sign)
     if (sums.moments.clusters === 0) truth.bands.delete(key)
   }
-  for (const [key, { n, x, y, xx, xy }] of grouped.lines) {
-    const sums = truth.lines.get(key) ?? { moments: noMoments(LINE_QUANTITIES) }
+  for (const [key, { n, x, y, xx, xy, gaps }] of grouped.lines) {
+    const sums = truth.lines.get(key) ?? noLineSums()
     truth.lines.set(key, sums)
     addMoments(sums.moments, [BigInt(n), BigInt(x), BigInt(y), xx, xy], sign)
+    addMoments(sums.gaps, gaps.map(BigInt), sign)
     if (sums.moments.clusters === 0) truth.lines.delete(key)
   }
   return { bands: grouped.bands.keys(), lines: grouped.lines.keys() }
 }
 
-/** A cell as text, for a store: one cell has one text. */
-export function writeCell(cell: BandSums | LineSums): string {
-  const { clusters, first, second } = cell.moments
-  return JSON.stringify({
-    ...('results' in cell ? { results: RESULTS.map((result) => cell.results[result]) } : {}),
-    clusters,
-    first: first.map(String),
-    second: second.map(String),
-  })
-}
-
-type CellText = {
-  readonly results?: readonly number[]
+type MomentsText = {
   readonly clusters: number
   readonly first: readonly string[]
   readonly second: readonly string[]
 }
 
-/** Puts a cell that `writeCell` wrote back into a table. */
+const writeMoments = ({ clusters, first, second }: MomentSums): MomentsText => ({
+  clusters,
+  first: first.map(String),
+  second: second.map(String),
+})
+
+const readMoments = ({ clusters, first, second }: MomentsText): MomentSums => ({
+  clusters,
+  first: first.map(BigInt),
+  second: second.map(BigInt),
+})
+
+/** A cell as text, for a store: one cell has one text. */
+export function writeCell(cell: BandSums | LineSums): string {
+  return JSON.stringify({
+    ...('results' in cell
+      ? { results: RESULTS.map((result) => cell.results[result]) }
+      : { gaps: writeMoments(cell.gaps) }),
+    ...writeMoments(cell.moments),
+  })
+}
+
+type CellText = MomentsText & {
+  readonly results?: readonly number[]
+  readonly gaps?: MomentsText
+}
+
+/** Puts a cell that `writeCell` wrote back into a table; what stands under TRUTH_RULES_KEY is none. */
 export function readCell(truth: MutableTruth, key: string, text: string): void {
+  if (key === TRUTH_RULES_KEY) return
   const cell = JSON.parse(text) as CellText
-  const moments = {
-    clusters: cell.clusters,
-    first: cell.first.map(BigInt),
-    second: cell.second.map(BigInt),
-  }
+  const moments = readMoments(cell)
   if (cell.results === undefined) {
-    truth.lines.set(key, { moments })
+    const gaps = cell.gaps === undefined ? noLineSums().gaps : readMoments(cell.gaps)
+    truth.lines.set(key, { moments, gaps })
     return
   }
   const results = noResults()
@@ -210,9 +252,15 @@ function addMoments(sums: MomentSums, values: readonly bigint[], sign: 1 | -1): 
   let place = 0
   for (let i = 0; i < values.length; i++) {
     const value = factor * (values[i] ?? 0n)
+    // Most events have picks in few bands.
+    if (value === 0n) {
+      place += values.length - i
+      continue
+    }
     sums.first[i] = (sums.first[i] ?? 0n) + value
     for (let j = i; j < values.length; j++) {
-      sums.second[place] = (sums.second[place] ?? 0n) + value * (values[j] ?? 0n)
+      const other = values[j] ?? 0n
+      if (other !== 0n) sums.second[place] = (sums.second[place] ?? 0n) + value * other
       place += 1
     }
   }

@@ -8,6 +8,7 @@ import { parseJson } from './accept-price.ts'
 import { isBetfairBsp, readBetfairBsp } from './betfair-bsp.ts'
 import { matchFeedEvents } from './event-ids.ts'
 import { isFootballData, readFootballData } from './football-data.ts'
+import { type AlikeEvents, joinFeeds } from './join-feeds.ts'
 import { normaliseManualUpload } from './manual-upload.ts'
 import { normalisePredictionMarkets, readPredictionFile } from './prediction-markets.ts'
 import { normaliseOddsApi, type OddsApiReading } from './the-odds-api.ts'
@@ -24,6 +25,8 @@ export type PayloadAccount = IngestOutcome & {
   readonly missingPrices: number
   readonly refused: number
   readonly refusals: readonly Refusal[]
+  /** Events that may be one match with another feed's, and were not joined with it. */
+  readonly alike: readonly AlikeEvents[]
 }
 
 /** Ingests a payload, idempotent on its bytes' hash. `onSlice` receives the account so far. */
@@ -47,21 +50,32 @@ export async function ingestPayload(options: {
     missingPrices: 0,
     refused: 0,
     refusals: [],
+    alike: [],
   }
   if (account.isRepeated) return account
+  // The first feed of a ledger finds no other's matches.
+  const isFirst = (await store.head()).size === 0
   let feedName: string | undefined
   for (const { feed, observations, refusals, missingPrices } of options.read()) {
     feedName = feed.feed
     const matched = await matchFeedEvents(store, observations)
-    const batch = { feed, observations: matched, receivedAtSeconds, rawSha256 }
+    const { observations: joined, alike } = isFirst
+      ? { observations: matched, alike: [] }
+      : await joinFeeds({ store, feed: feed.feed, observations: matched })
+    const batch = { feed, observations: joined, receivedAtSeconds, rawSha256 }
     const ingested = observations.length === 0 ? NOTHING_INGESTED : await store.ingest(batch)
     account = {
       ...account,
       ...addIngested(account, ingested),
       observations: account.observations + observations.length,
       missingPrices: account.missingPrices + missingPrices,
-      refused: account.refused + refusals.length,
-      refusals: [...account.refusals, ...refusals].slice(0, REFUSALS_KEPT_MAX),
+      refused: account.refused + refusals.length + ingested.declined.length,
+      refusals: [...account.refusals, ...refusals, ...ingested.declined].slice(
+        0,
+        REFUSALS_KEPT_MAX,
+      ),
+      declined: [],
+      alike: [...account.alike, ...alike].slice(0, REFUSALS_KEPT_MAX),
     }
     onSlice?.(account)
   }

@@ -127,7 +127,9 @@ function duplicateKey(pick: AskedPick): string {
   if (pick.kind === 'parlay')
     return `${pick.odds.text} ${pick.legs.map(duplicateKey).toSorted().join()}`
   const { daySeconds = '', key, odds, placedAtSeconds = '', selection } = pick
-  return `${formatMarketKey(key)} ${selection} ${odds.text} ${placedAtSeconds} ${daySeconds}`
+  // -110, 10/11 and 1.91 are one price.
+  const price = odds.decimal.toFixed(2)
+  return `${formatMarketKey(key)} ${selection} ${price} ${placedAtSeconds} ${daySeconds}`
 }
 
 /** Where a pick stands in its request. */

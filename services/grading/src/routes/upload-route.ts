@@ -58,6 +58,7 @@ const accountOf = (account: PayloadAccount): UploadAnswer => {
     missing_prices: account.missingPrices,
     refused,
     refusals: account.refusals.map(({ reason, place, detail }) => ({ reason, place, detail })),
+    alike: account.alike,
   }
 }
 

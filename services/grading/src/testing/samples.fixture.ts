@@ -68,7 +68,8 @@ export function sampleBatch(
 ): IngestBatch {
   return {
     feed: OPEN_FEED,
-    receivedAtSeconds: START_SECONDS - 200,
+    // After the match: a result before its start is refused.
+    receivedAtSeconds: START_SECONDS + 7_200,
     rawSha256: 'ab'.repeat(32),
     observations,
     ...over,

@@ -9,8 +9,12 @@ const scoreSchema = z.object({
   edge: z.number(),
   edge_ci90: intervalSchema,
   p_edge_positive: z.number(),
+  price_seen: z.int().describe('Of its picks, those whose price the ledger has a record of.'),
   inputs: z.object({
     n: z.number(),
+    observations: z
+      .number()
+      .describe('What the picks are worth as independent ones: those on one event are one.'),
     settled: z.number(),
     mean: z.number(),
     s2: z.number(),
@@ -37,12 +41,19 @@ export const auditAnswerSchema = z
     raw_roi: z.object({
       pct: z.number().nullable().describe('Profit over stakes; a fraction, 0.05 is 5 %.'),
       staked: z.number(),
+      events: z.int(),
       profit: z.number(),
       // The chance of at least this profit without any edge at fair prices.
       p_value: z.number().nullable(),
       ci95: interval,
     }),
-    sharp_score: scoreSchema.nullable(),
+    sharp_score: scoreSchema
+      .nullable()
+      .describe('Of fair closing-line values at the default reference and method only.'),
+    second_score: scoreSchema
+      .extend({ label: z.string() })
+      .nullable()
+      .describe('By the same formula of something else, which `label` names; no Sharp Score.'),
     summary: z.object({
       mean_clv: z.number().nullable(),
       median_clv: z.number().nullable(),
@@ -66,6 +77,10 @@ export const auditAnswerSchema = z
       ungraded: z.int(),
       by_reason: z.partialRecord(ungradedCodeSchema, z.int()),
       price_basis: z.int(),
+      duplicates: z
+        .array(z.int())
+        .readonly()
+        .describe('Places of cards that repeat an earlier one: they count in no other figure.'),
     }),
     verdict: z.string(),
     needs: z.object({ picks_for_95: z.number().nullable() }),

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { bandSchema, basisSchema, intervalSchema, populationSchema } from './cards.ts'
 import { calibrationExample } from './examples.ts'
 
-/** The longest possible scope: `synthetic`, sport, type of market and book at their own limits. */
-const SCOPE_CHARACTERS_MAX = 140
+/** The longest possible scope: `synthetic`, sport, type of market, source and book at their own limits. */
+const SCOPE_CHARACTERS_MAX = 190
 
 const scopeText = 'a scope such as all, soccer/1x2 or soccer/1x2/pinnacle'
 
@@ -48,7 +48,9 @@ const rowSchema = z.object({
   roi_ci95: intervalSchema.nullable().describe('Clustered by event.'),
   expected_roi: nullableNumber.describe('Mean closing-line value: what the grades promised.'),
   gap_z: nullableNumber,
-  low_sample: z.boolean(),
+  low_sample: z
+    .boolean()
+    .describe('The interval reaches further than low_sample_width to either side.'),
 })
 
 export type CalibrationRow = z.output<typeof rowSchema>
@@ -63,6 +65,13 @@ const lineSchema = z.object({
 /** Least squares of return on closing-line value. */
 export type CalibrationLine = z.output<typeof lineSchema>
 
+const testSchema = z.object({
+  chi_square: z.number(),
+  degrees: z.int(),
+  p: z.number().describe('Chance of at least this, if the grades are calibrated.'),
+})
+export type CalibrationTest = z.output<typeof testSchema>
+
 /** One basis of one population. */
 const columnSchema = z.object({
   population: populationSchema,
@@ -71,6 +80,15 @@ const columnSchema = z.object({
   bands: z.array(rowSchema).readonly(),
   total: z.object({ n: z.int(), events: z.int(), roi: nullableNumber }),
   line: lineSchema.nullable().describe('Return on closing-line value; calibrated is 1 and 0.'),
+  joint: z
+    .object({ gaps: testSchema, line: testSchema })
+    .nullable()
+    .describe('All gaps at once, and slope and intercept at once, clustered by event.'),
+  verdict: z
+    .enum(['none', 'too_few', 'came_true', 'promised_too_much', 'promised_too_little', 'uneven'])
+    .describe('From the two tests before any figure is rounded; uneven: only the gaps depart.'),
+  refunded: nullableNumber.describe('Share of all stakes that pushes and half results gave back.'),
+  statement: z.string().nullable().describe('What the letters of this scope overstate.'),
 })
 export type CalibrationColumn = z.output<typeof columnSchema>
 
@@ -79,7 +97,10 @@ export const calibrationAnswerSchema = z
     columns: z.array(columnSchema).readonly(),
     scopes: z.array(z.string()).readonly(),
     ledger: z.object({ as_of_seq: z.int(), root: z.string() }),
-    low_sample_below: z.int(),
+    low_sample_width: z.number(),
+    low_sample_below: z
+      .int()
+      .describe('About as many settled picks bring an interval to low_sample_width.'),
     methodology: z.string(),
   })
   .meta({ id: 'Calibration' })

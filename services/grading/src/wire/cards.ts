@@ -117,6 +117,12 @@ const takenSchema = z.object({
 })
 export type TakenPrice = z.output<typeof takenSchema>
 
+const priceSeen = z
+  .boolean()
+  .describe(
+    'Whether the ledger has a record of such a price (at most 1 % lower) standing at placed_at; without placed_at, at any time before the start.',
+  )
+
 const countingSchema = z
   .union([
     z.object({ population: z.literal('committed'), seq: z.int() }),
@@ -206,6 +212,7 @@ const gradedCardSchema = z
       beat_close: z.boolean(),
     }),
     taken: takenSchema,
+    price_seen: priceSeen,
     close: closeSchema,
     scoreboard: scoreboardSchema,
     calibration: calibrationSchema.describe('This band’s record so far, by the ledger.'),
@@ -226,6 +233,7 @@ const ungradedCardSchema = z
     pick: cardPickSchema,
     // Absent if the market is ambiguous, because then there is no result either.
     taken: takenSchema.exactOptional(),
+    price_seen: priceSeen.exactOptional(),
     reason: z.object({
       code: ungradedCodeSchema,
       message: z.string(),

@@ -109,6 +109,10 @@ export const uploadAnswerSchema = z
     missing_prices: z.int(),
     refused: z.int(),
     refusals: z.array(z.object({ reason: z.string(), place: z.string(), detail: z.string() })),
+    alike: z
+      .array(z.object({ event: z.string(), like: z.array(z.string()).readonly() }))
+      .readonly()
+      .describe('Events that may be one match with another source’s, and were not joined with it.'),
   })
   .meta({ id: 'UploadAccount' })
 export type UploadAnswer = z.output<typeof uploadAnswerSchema>

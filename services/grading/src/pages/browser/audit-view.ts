@@ -22,8 +22,20 @@ function roiSide(roi: AuditAnswer['raw_roi']): HTMLElement {
   )
 }
 
-function scoreSide(score: AuditAnswer['sharp_score']): HTMLElement {
-  if (score === null) return side('Sharp Score', big('–'), 'No pick could be graded.')
+function secondWords({ second_score: second }: AuditAnswer): readonly string[] {
+  if (second === null) return []
+  return [`${number(second.value, 1)} of 100 by another measure: ${second.label}`]
+}
+
+function scoreSide(audit: AuditAnswer): HTMLElement {
+  const { sharp_score: score } = audit
+  if (score === null)
+    return side(
+      'Sharp Score',
+      big('–'),
+      'No pick has a fair close at the default reference.',
+      ...secondWords(audit),
+    )
   const { value, edge, edge_ci90: interval, p_edge_positive: chance } = score
   const shown = big(number(value, 1))
   shown.append(element('span', { class: 'of' }, ' of 100'))
@@ -33,6 +45,7 @@ function scoreSide(score: AuditAnswer['sharp_score']): HTMLElement {
     scoreStrip(value),
     `edge ${signedPercent(edge)}, 90 %: ${percentInterval(interval)}`,
     `an edge above zero: ${percent(chance)} likely`,
+    ...secondWords(audit),
   )
 }
 
@@ -213,7 +226,7 @@ export function auditView(
     { class: 'grade-card', 'data-outcome': 'AUDIT' },
     ...syntheticNote(isSynthetic, 'Some of these closes are synthetic; they are not real markets.'),
     ...(audit.label === undefined ? [] : [element('p', { class: 'teams' }, audit.label)]),
-    sides('Two readings of one record', roiSide(audit.raw_roi), scoreSide(audit.sharp_score)),
+    sides('Two readings of one record', roiSide(audit.raw_roi), scoreSide(audit)),
     said(audit.verdict),
     ...edgeAndLuck(audit.summary),
     auditFacts(audit),

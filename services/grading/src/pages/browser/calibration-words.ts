@@ -1,8 +1,5 @@
 /** A column of the truth table in words. */
-import type {
-  CalibrationColumn as Column,
-  CalibrationLine as Line,
-} from '../../wire/calibration.ts'
+import type { CalibrationColumn as Column } from '../../wire/calibration.ts'
 import { counted, number, signedPercent } from '../figures.ts'
 
 /** Normal deviations of a 95 % interval. */
@@ -27,37 +24,33 @@ export function scopeWords(scope: string): string {
   return [sport, type, book === undefined ? undefined : `by ${book}`].filter(Boolean).join(' · ')
 }
 
-/** A slope that could be anything from a half to one and a half says nothing about calibration. */
-const SLOPE_WIDTH_MAX = 0.5
-
-const isSlopeOne = ({ slope, slope_se: error }: Line): boolean =>
-  Math.abs(slope - 1) <= DEVIATIONS_95 * error
-const isInterceptNone = ({ intercept, intercept_se: error }: Line): boolean =>
-  Math.abs(intercept) <= DEVIATIONS_95 * error
-
-/** The verdict in one sentence. */
-export function lineVerdict({ line, total }: Pick<Column, 'line' | 'total'>): string {
-  if (total.n === 0) return 'No such pick has settled yet.'
-  if (line === null || DEVIATIONS_95 * line.slope_se > SLOPE_WIDTH_MAX)
-    return 'Too few settled picks to say whether the grades come true.'
-  if (isSlopeOne(line) && isInterceptNone(line))
-    return 'The grades came true: promise and return agree within chance.'
-  if (isInterceptNone(line))
-    return line.slope > 1
-      ? 'The grades promised too little: returns moved more than promised.'
-      : 'The grades promised too much: returns moved less than promised.'
-  return line.intercept < 0
-    ? 'The grades promised too much: returns lie below what was promised.'
-    : 'The grades promised too little: returns lie above what was promised.'
+const VERDICTS: Readonly<Record<Column['verdict'], string>> = {
+  none: 'No such pick has settled yet.',
+  too_few: 'Too few settled picks to say whether the grades come true.',
+  came_true: 'The grades came true: promise and return agree within chance, over all six at once.',
+  promised_too_much: 'The grades promised too much: returns lie below what was promised.',
+  promised_too_little: 'The grades promised too little: returns moved more than was promised.',
+  uneven: 'Some grades returned other than promised, though neither all more nor all less.',
 }
 
-/** Slope and intercept in words. */
-export function lineWords({ line, total }: Pick<Column, 'line' | 'total'>): string {
-  if (line === null) return ''
+/** The verdict in one sentence, with the chances it rests on. */
+export function lineVerdict({ joint, verdict }: Pick<Column, 'joint' | 'verdict'>): string {
+  if (joint === null || verdict === 'too_few') return VERDICTS[verdict]
+  const { gaps, line } = joint
+  return `${VERDICTS[verdict]} By chance alone: all gaps ${number(gaps.p, 3)}, slope and intercept ${number(line.p, 3)}.`
+}
+
+/** Slope and intercept in words, and what the letters overstate here. */
+export function lineWords({
+  line,
+  statement,
+  total,
+}: Pick<Column, 'line' | 'statement' | 'total'>): string {
+  if (line === null) return statement ?? ''
   const { slope, intercept } = line
   const [slopeWidth, interceptWidth] = [line.slope_se, line.intercept_se].map(
     (error) => DEVIATIONS_95 * error,
   )
   const picks = `${counted(total.n, 'settled pick')} on ${counted(total.events, 'event')}`
-  return `Over ${picks}, each point of value promised came back as ${number(slope)} points (slope, ±${number(slopeWidth ?? 0)}), and a price worth exactly nothing returned ${signedPercent(intercept)} (intercept, ±${number((interceptWidth ?? 0) * 100, 1)} points). Perfect is a slope of 1 and an intercept of 0; both ranges are 95\u00a0%, with all picks of one event counted as one observation.`
+  return `Over ${picks}, each point of value promised came back as ${number(slope)} points (slope, ±${number(slopeWidth ?? 0)}), and a price worth exactly nothing returned ${signedPercent(intercept)} (intercept, ±${number((interceptWidth ?? 0) * 100, 1)} points). Perfect is a slope of 1 and an intercept of 0; both ranges are 95\u00a0%, with all picks of one event counted as one observation.${statement === null ? '' : ` ${statement}`}`
 }

@@ -120,7 +120,7 @@ function show(answer: CalibrationAnswer): void {
   put(
     'low-sample',
     isLow
-      ? `Low sample: fewer than ${grouped(answer.low_sample_below)} settled picks, so that the interval is wider than about two points either way.`
+      ? `Low sample: the interval is wider than two points either way; about ${grouped(answer.low_sample_below)} settled picks narrow it to that.`
       : '',
   )
   put('line-verdict', lineVerdict(column))

@@ -1,0 +1,87 @@
+/**
+ * What the cards of an audit do not say by themselves: which picks repeat an earlier one, in whatever notation, by key or by
+ * names, and what was asked for instead of the default reference, method and basis.
+ */
+import { formatMarketKey } from './markets.ts'
+import {
+  type AskedPick,
+  DEFAULT_GRADE_OPTIONS,
+  legsOf,
+  type PickRequest,
+  type SinglePick,
+} from './pick-request.ts'
+
+export type AuditContext = {
+  /** What was asked for instead of the defaults, in words; undefined if nothing was. */
+  readonly otherThanDefault: string | undefined
+  /** Places of picks that repeat an earlier one. */
+  readonly duplicates: readonly number[]
+}
+
+/** Prices of one bet differ by this in two notations: -110 is 10/11, 1.909 and 1.91. Odds to two decimals are equal. */
+const priceText = (odds: number): string => odds.toFixed(2)
+
+const SECONDS_PER_MINUTE = 60
+
+const minuteOf = ({ placedAtSeconds }: PickRequest): number | undefined =>
+  placedAtSeconds === undefined ? undefined : Math.floor(placedAtSeconds / SECONDS_PER_MINUTE)
+
+/** What a pick is on, and at which price; `legs` have their names resolved. Undefined if they do not say. */
+function betOf(pick: AskedPick, legs: readonly SinglePick[]): string | undefined {
+  const parts = legs.map((leg) =>
+    leg.kind === 'pick' ? `${formatMarketKey(leg.key)} ${leg.selection}` : undefined,
+  )
+  if (parts.includes(undefined) || pick.kind === 'ambiguous') return undefined
+  const terms = pick.kind === 'pick' && pick.eachWay !== undefined ? ' each way' : ''
+  return `${parts.toSorted().join(' + ')} ${priceText(pick.odds.decimal)}${terms}`
+}
+
+/** Places of the picks with the bet of an earlier one, unless both say when they were placed and it was not in one minute. */
+function repeatedPicks(
+  picks: readonly AskedPick[],
+  singles: readonly SinglePick[],
+): readonly number[] {
+  const seen = new Map<string, (number | undefined)[]>()
+  let from = 0
+  return picks.flatMap((pick, place) => {
+    const legs = singles.slice(from, from + legsOf(pick).length)
+    from += legs.length
+    const bet = betOf(pick, legs)
+    if (bet === undefined) return []
+    const [first] = legs
+    const minute = first?.kind === 'pick' ? minuteOf(first) : undefined
+    const before = seen.get(bet)
+    if (before === undefined) {
+      seen.set(bet, [minute])
+      return []
+    }
+    const isRepeated =
+      minute === undefined || before.some((one) => one === undefined || one === minute)
+    if (!isRepeated) before.push(minute)
+    return isRepeated ? [place] : []
+  })
+}
+
+/** What differs from the default choices, in words; undefined if nothing does. */
+function choiceWords(picks: readonly AskedPick[]): string | undefined {
+  for (const pick of picks) {
+    if (pick.kind === 'ambiguous') continue
+    const { basis, method, reference } = pick.options
+    const words = [
+      ...(reference === undefined ? [] : [`against the close of ${reference}`]),
+      ...(method === DEFAULT_GRADE_OPTIONS.method ? [] : [`margin removed by ${method}`]),
+      ...(basis === 'price' ? ['closing prices with their margin'] : []),
+    ]
+    return words.length === 0 ? undefined : words.join(', ')
+  }
+  return undefined
+}
+
+/** `singles` are the legs of all picks, in order, with their names resolved. */
+export const auditContext = (
+  picks: readonly AskedPick[],
+  singles: readonly SinglePick[],
+): AuditContext => ({
+  otherThanDefault: choiceWords(picks),
+  duplicates: repeatedPicks(picks, singles),
+})

@@ -1,0 +1,127 @@
+/**
+ * One match, two feeds: an observation of a match that another feed has filed goes there (G15), so that nobody gets a second
+ * event for it with a close of their own choosing. Day, both names and the league must agree; what agrees only in part is
+ * reported to the operator and filed by itself. A feed's own matches are never joined with each other.
+ */
+import { ownName } from '../domain/apply-entry.ts'
+import type { EventInfo, EventState } from '../domain/event-state.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
+import { isSameLeague } from '../domain/league-names.ts'
+import type { Observation } from '../domain/observation.ts'
+import { teamKeys } from '../domain/team-names.ts'
+import { isoDay } from '../wire/times.ts'
+
+/** Two events that may be one match. */
+export type AlikeEvents = {
+  /** Where the observation was filed. */
+  readonly event: string
+  /** What it may be as well. */
+  readonly like: readonly string[]
+}
+
+const SECONDS_PER_HOUR = 3_600
+/** How far apart two feeds' starts of one match may be, seconds: a day's name reaches further than a clock. */
+const WINDOW_SECONDS = 60 * SECONDS_PER_HOUR
+/** Two times of one match differ by less than the time between two matches on one day, seconds. */
+const SAME_MATCH_SECONDS_MAX = 4 * SECONDS_PER_HOUR
+/** Matches of a pair within the window: a series of a week. */
+const NEAR_MAX = 20
+
+/** Sports of America, whose tables name a match's day there: its evenings are the next day in UTC. */
+const AMERICAN: ReadonlySet<string> = new Set([
+  'american_football',
+  'baseball',
+  'basketball',
+  'ice_hockey',
+])
+const AMERICAN_DAY_SECONDS = -7 * SECONDS_PER_HOUR
+/** British tables name the day there: an hour ahead in summer. */
+const BRITISH_DAY_SECONDS = SECONDS_PER_HOUR
+
+/** Sports in which a pair meets on days in a row: another day is another match. */
+const IN_SERIES: ReadonlySet<string> = new Set(['baseball', 'basketball', 'ice_hockey'])
+
+type Store = Pick<GradingStore, 'events' | 'searchEvents'>
+
+/** The days by which tables may name a match. */
+function daysOf({ sport, startAtSeconds, startPrecision }: EventInfo): readonly string[] {
+  if (startPrecision === 'day') return [isoDay(startAtSeconds)]
+  if (AMERICAN.has(sport)) return [isoDay(startAtSeconds + AMERICAN_DAY_SECONDS)]
+  return [isoDay(startAtSeconds), isoDay(startAtSeconds + BRITISH_DAY_SECONDS)]
+}
+
+function isSameTime(one: EventInfo, other: EventInfo): boolean {
+  if (one.startPrecision === 'second' && other.startPrecision === 'second')
+    return Math.abs(one.startAtSeconds - other.startAtSeconds) <= SAME_MATCH_SECONDS_MAX
+  const days = daysOf(other)
+  return daysOf(one).some((day) => days.includes(day))
+}
+
+const isMadeUp = (path: string): boolean => path.includes('/synthetic')
+
+/** Events of the pair near the time, whoever filed them; of a feed with ids also those that were moved far away. */
+async function eventsNear(store: Store, event: EventInfo): Promise<readonly EventState[]> {
+  const { away, home, sport, startAtSeconds } = event
+  const teams = { home: teamKeys(sport, home), away: teamKeys(sport, away) }
+  const window = {
+    from: startAtSeconds - WINDOW_SECONDS,
+    to: startAtSeconds + WINDOW_SECONDS,
+  }
+  const search = event.feedId === undefined ? window : {}
+  const infos = await store.searchEvents({ sport, teams, ...search, words: [], limit: NEAR_MAX })
+  const states = await store.events(infos.map(({ path }) => path))
+  return states.flatMap((state) =>
+    state === undefined || isMadeUp(state.info.path) !== isMadeUp(event.path) ? [] : [state],
+  )
+}
+
+type Joined = { readonly path: string; readonly like: readonly string[] }
+
+async function joinOf(store: Store, feed: string, event: EventInfo): Promise<Joined> {
+  const alone = { path: event.path, like: [] }
+  const near = await eventsNear(store, event)
+  const name = ownName(event)
+  const known = near.find(({ feeds }) => feeds[feed] === name)
+  if (known !== undefined) return { path: known.info.path, like: [] }
+  // The feed knows the others as other matches.
+  const free = near.filter(({ feeds }) => feeds[feed] === undefined).map(({ info }) => info)
+  const then = free.filter((info) => isSameTime(info, event))
+  const same = then.filter(({ league, sport }) => isSameLeague(sport, league, event.league))
+  const [match, ...others] = same
+  if (match !== undefined && others.length === 0) return { path: match.path, like: [] }
+  if (then.length > 0) return { ...alone, like: then.map(({ path }) => path) }
+  if (IN_SERIES.has(event.sport)) return alone
+  const soon = free.filter(
+    ({ startAtSeconds }) => Math.abs(startAtSeconds - event.startAtSeconds) <= WINDOW_SECONDS,
+  )
+  return { ...alone, like: soon.map(({ path }) => path) }
+}
+
+/** The observations under the paths of the matches that other feeds have filed, and what looks alike but was not joined. */
+export async function joinFeeds(options: {
+  readonly store: Store
+  readonly feed: string
+  readonly observations: readonly Observation[]
+}): Promise<{
+  readonly observations: readonly Observation[]
+  readonly alike: readonly AlikeEvents[]
+}> {
+  const { feed, observations, store } = options
+  const states = await store.events(observations.map(({ event }) => event.path))
+  const joined: Observation[] = []
+  const alike: AlikeEvents[] = []
+  for (const [index, observation] of observations.entries()) {
+    const { event } = observation
+    const { path, like } =
+      states[index] === undefined
+        ? await joinOf(store, feed, event)
+        : { path: event.path, like: [] }
+    if (like.length > 0) alike.push({ event: path, like })
+    joined.push(
+      path === event.path
+        ? observation
+        : { ...observation, event: { ...event, path, ownPath: event.path } },
+    )
+  }
+  return { observations: joined, alike }
+}
