@@ -3,12 +3,17 @@
  * every text that leaves it is the same, byte for byte.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { calibrationAnswer } from '../domain/calibration.ts'
+import { createGrader } from '../domain/grader.ts'
 import { exportLines } from '../domain/ledger-export.ts'
+import { TRUTH_RULES, TRUTH_RULES_KEY } from '../domain/truth-table.ts'
 import { addEntry, type LedgerFolder, makeLedgerFolder } from '../testing/ledger-folder.fixture.ts'
+import { acceptBackup } from './ledger-upkeep.ts'
 import { openSqliteReservationStore } from './sqlite-reservation-store.ts'
 
 const stored = (name: string): Buffer =>
@@ -48,6 +53,47 @@ test('a ledger of an earlier version opens, holds, is exported, proved and signe
     entries: facts.entries + 1,
   })
   expect(ledger.sizeInFile()).toBe(facts.entries + 1)
+})
+
+test('its truth table, counted by the rules of then, is counted again once, and stays', async () => {
+  const table = () => {
+    const database = new DatabaseSync(ledger.path, { readOnly: true })
+    try {
+      return database.prepare('SELECT key, cell FROM truth ORDER BY key').all()
+    } finally {
+      database.close()
+    }
+  }
+  const before = table()
+  expect(before.some(({ key }) => key === TRUTH_RULES_KEY)).toBe(false)
+  expect(before.some(({ cell }) => String(cell).includes('gaps'))).toBe(false)
+  await ledger.using(async (store) => {
+    expect(await store.verify()).toMatchObject({ kind: 'intact' })
+    const { columns } = await calibrationAnswer(store, {})
+    expect(columns[0]?.total.n).toBeGreaterThan(0)
+  })
+  const after = table()
+  expect(after.find(({ key }) => key === TRUTH_RULES_KEY)?.['cell']).toBe(TRUTH_RULES)
+  expect(after.filter(({ cell }) => String(cell).includes('gaps')).length).toBeGreaterThan(0)
+  await ledger.using(async () => undefined)
+  expect(table()).toEqual(after)
+})
+
+test('a backup of it is accepted, although its table was counted by other rules', async () => {
+  expect(await acceptBackup(ledger.identity)).toMatchObject({ size: facts.entries })
+})
+
+test('what an earlier version wrote of hidden sources is shown no more', async () => {
+  await ledger.using(async (store) => {
+    const grader = createGrader({ store, nowSeconds: () => 4e9, random: () => '00' })
+    for (let seq = 0; seq < facts.entries; seq += 1) {
+      const shown = JSON.stringify(await grader.publicEntry(seq))
+      const { entry } = (await store.entry(seq)) ?? {}
+      const isHidden = entry?.type !== 'pick' && entry?.isRedistributable === false
+      if (isHidden) expect(shown).not.toContain('rawSha256')
+      expect(shown).not.toContain('bestRecorded')
+    }
+  })
 })
 
 test('its payments open too', async () => {

@@ -214,7 +214,7 @@ export function describeGradingStore(
       await store.ingest(
         sampleBatch([
           sampleObservation({ outcomes: scored(1, 0) }),
-          sampleObservation({ event: later, outcomes: scored(1, 0) }),
+          sampleObservation({ event: later, closes: [samplePrices()] }),
         ]),
       )
       const find = async (words: readonly string[], over = {}) =>

@@ -6,7 +6,7 @@ import type { EventState, PriceRecord } from './event-state.ts'
 import { ownValue } from './markets.ts'
 
 /** How far a price may exceed the best recorded one and still pass for available: books move between two records. */
-export const ABOVE_RECORDED_MAX = 0.01
+const ABOVE_RECORDED_MAX = 0.01
 /** Allowance for rounding: 2.02 / 2 exceeds 1.01 in binary. */
 const ROUNDING = 1e-9
 

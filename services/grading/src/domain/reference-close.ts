@@ -21,7 +21,7 @@ export const REFERENCE_ORDER: readonly string[] = [
  * Our own feeds, the better record first; any other source is an upload and comes after all of them. Under one book's name
  * each source has a book of its own, so that nobody outbids a feed by uploading prices under its book's name (G15).
  */
-export const SOURCE_ORDER: readonly string[] = [
+const SOURCE_ORDER: readonly string[] = [
   'betfair-bsp',
   'the-odds-api',
   'football-data',

@@ -27,14 +27,21 @@ const FILE = [
 ].join('\n')
 
 const raw = Buffer.from(FILE)
+/** After the races: a result before the start is refused. */
+const LATER_SECONDS = 1_780_272_000
 const key = 'horse_racing/testford.20260531.1655/outright/ft'
 
 async function graderOf() {
   const fixture = createGraderFixture()
-  const reading = readPayload(raw, { receivedAtSeconds: 1, stage: 'provisional' })
+  const reading = readPayload(raw, { receivedAtSeconds: LATER_SECONDS, stage: 'provisional' })
   expect(reading).toMatchObject({ kind: 'payload', form: 'betfair-bsp' })
   if (reading.kind === 'payload')
-    await ingestPayload({ store: fixture.store, raw, receivedAtSeconds: 1, read: reading.read })
+    await ingestPayload({
+      store: fixture.store,
+      raw,
+      receivedAtSeconds: LATER_SECONDS,
+      read: reading.read,
+    })
   return fixture.grader
 }
 

@@ -164,7 +164,12 @@ describe('manual upload', () => {
     for (const isWhole of [true, false]) {
       const { grader, store } = createGraderFixture(openMemoryStore())
       const { feed, observations } = outright(isWhole)
-      await store.ingest({ feed, observations, receivedAtSeconds: 1, rawSha256: '00' })
+      await store.ingest({
+        feed,
+        observations,
+        receivedAtSeconds: RECEIVED_SECONDS,
+        rawSha256: '00',
+      })
       const card = await grader.grade(
         samplePick({ market: 'golf/masters.2026/outright/ft', selection: 'ada', odds: '2.2' }),
       )
@@ -220,7 +225,12 @@ describe('manual upload', () => {
         closes: [{ ...prices, odds }],
         outcomes: [{ status: 'final', score }],
       })
-      return store.ingest({ feed, observations, receivedAtSeconds: 1, rawSha256: '00' })
+      return store.ingest({
+        feed,
+        observations,
+        receivedAtSeconds: RECEIVED_SECONDS,
+        rawSha256: '00',
+      })
     }
     await take({ home: 2.05, draw: 3.55, away: 3.9 }, { home: 2, away: 1 })
     expect(await take({ home: 2.5, draw: 3.4, away: 2.9 }, { home: 0, away: 1 })).toMatchObject({
@@ -242,7 +252,12 @@ describe('manual upload', () => {
       const { feed, observations } = normalise({
         outcomes: [{ status: 'final', results: { 'outright/ft': ended } }],
       })
-      await store.ingest({ feed, observations, receivedAtSeconds: 1, rawSha256: '00' })
+      await store.ingest({
+        feed,
+        observations,
+        receivedAtSeconds: RECEIVED_SECONDS,
+        rawSha256: '00',
+      })
     }
     expect((await store.head()).size).toBe(1)
   })

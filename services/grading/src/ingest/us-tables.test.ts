@@ -12,6 +12,9 @@ const MLB_HEADER =
 const NFL_HEADER =
   'game_id,season,gameday,away,home,away_score,home_score,away_ml,home_ml,spread_line,away_spread_odds,home_spread_odds,total_line,under_odds,over_odds'
 
+/** After the games: a result before the start is refused. */
+const LATER_SECONDS = 1_780_272_000
+
 /** Made-up games in the tables' form. */
 const MLB = [
   MLB_HEADER,
@@ -69,10 +72,15 @@ describe('G8: MLB', () => {
   test('a push: a total that is hit exactly returns the stake; a run line cannot be', async () => {
     const fixture = createGraderFixture()
     const raw = Buffer.from(MLB)
-    const reading = readPayload(raw, { receivedAtSeconds: 1, stage: 'provisional' })
+    const reading = readPayload(raw, { receivedAtSeconds: LATER_SECONDS, stage: 'provisional' })
     expect(reading).toMatchObject({ kind: 'payload', form: 'us-table' })
     if (reading.kind === 'payload')
-      await ingestPayload({ store: fixture.store, raw, receivedAtSeconds: 1, read: reading.read })
+      await ingestPayload({
+        store: fixture.store,
+        raw,
+        receivedAtSeconds: LATER_SECONDS,
+        read: reading.read,
+      })
     const key = 'baseball/mlb.20140322.arizona-diamondbacks-los-angeles-dodgers'
     const grade = (market: string, selection: string) =>
       fixture.grader.grade(samplePick({ market: `${key}/${market}`, selection, odds: '+105' }))

@@ -25,6 +25,16 @@ describe('400: an audit', () => {
     { row: 'picks that are not a list', payload: { picks: { 0: pick } }, field: 'body.picks' },
     { row: 'duplicate picks', payload: { picks: [pick, pick] }, field: 'body.picks[1]' },
     {
+      row: 'duplicate picks, their price in two notations',
+      payload: {
+        picks: [
+          { ...pick, odds: '-110' },
+          { ...pick, odds: '10/11' },
+        ],
+      },
+      field: 'body.picks[1]',
+    },
+    {
       row: 'duplicate picks, written differently',
       payload: {
         picks: [

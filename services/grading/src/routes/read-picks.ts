@@ -121,14 +121,17 @@ const isPlain = (pick: WireSingle): boolean =>
   pick.rule4_deduction === undefined &&
   pick.reduction_factor === undefined
 
+/** Two notations of one price differ by less than this many decimals show. */
+const PRICE_DECIMALS = 6
+
 /** What makes two picks of a slate duplicates: a pick counted twice would pass for twice the evidence. */
 function duplicateKey(pick: AskedPick): string {
   if (pick.kind === 'ambiguous') return `${pick.market} ${pick.selection}`
   if (pick.kind === 'parlay')
-    return `${pick.odds.text} ${pick.legs.map(duplicateKey).toSorted().join()}`
+    return `${pick.odds.decimal.toFixed(PRICE_DECIMALS)} ${pick.legs.map(duplicateKey).toSorted().join()}`
   const { daySeconds = '', key, odds, placedAtSeconds = '', selection } = pick
-  // -110, 10/11 and 1.91 are one price.
-  const price = odds.decimal.toFixed(2)
+  // -110 and 10/11 are one price; 1.91 beside them is found when the audit is made (audit-context.ts).
+  const price = odds.decimal.toFixed(PRICE_DECIMALS)
   return `${formatMarketKey(key)} ${selection} ${price} ${placedAtSeconds} ${daySeconds}`
 }
 
