@@ -71,6 +71,7 @@ describe('golden, from an independent implementation: a slate of 24 picks on 11 
     clv: { price: 0, fair: pick.clv, beat_close: pick.beat },
     taken: { odds: pick.odds, text: String(pick.odds) },
     price_seen: true,
+    close: {},
     scoreboard: { status: pick.status, return_units: pick.returnUnits },
   })) as unknown as readonly Card[]
   const audit = auditCards(cards)

@@ -1,5 +1,5 @@
 /**
- * Teams by every name that people use for them. A name's key ignores case, accents, punctuation and club forms (FC, AC);
+ * Teams by every name that people use for them, and leagues by those that feeds do. A name's key ignores case, accents, punctuation and club forms (FC, AC);
  * team-aliases.json lists other names: short ones, other languages' spellings, US cities, nicknames and abbreviations.
  * Nothing here is fuzzy: two names are one team only if the table says so.
  */
@@ -106,4 +106,29 @@ export function sportNamed(name: string): string | undefined {
     .replace(/[_\s]+/g, ' ')
     .trim()
   return SPORTS.get(plain) ?? SPORTS.get(plain.replaceAll(' ', '_'))
+}
+
+/** A league's name without case, accents and punctuation. */
+const plainLeague = (name: string): string =>
+  plainText(name)
+    .split(/[^\p{L}\p{N}]+/u)
+    .join(' ')
+    .trim()
+
+const LEAGUES = new Map(
+  Object.entries(aliases.leagues).map(([sport, groups]) => [
+    sport,
+    new Map(
+      groups.flatMap((names, group) => names.map((name) => [plainLeague(name), group] as const)),
+    ),
+  ]),
+)
+
+/** Whether two feeds' names are of one league: the table says so, or they are alike. */
+export function isSameLeague(sport: string, one: string, other: string): boolean {
+  const [left, right] = [plainLeague(one), plainLeague(other)]
+  if (left === right) return true
+  const groups = LEAGUES.get(sport)
+  const group = groups?.get(left)
+  return group !== undefined && group === groups?.get(right)
 }

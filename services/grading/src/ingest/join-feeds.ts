@@ -6,9 +6,8 @@
 import { ownName } from '../domain/apply-entry.ts'
 import type { EventInfo, EventState } from '../domain/event-state.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
-import { isSameLeague } from '../domain/league-names.ts'
 import type { Observation } from '../domain/observation.ts'
-import { teamKeys } from '../domain/team-names.ts'
+import { isSameLeague, teamKeys } from '../domain/team-names.ts'
 import { isoDay } from '../wire/times.ts'
 
 /** Two events that may be one match. */
