@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/statistics.json' with { type: 'json' }
 import { jointTest } from './joint-test.ts'
 
-const tested = (test: Parameters<typeof jointTest>[0]) => {
-  const found = jointTest(test)
+const tested = (estimated: Parameters<typeof jointTest>[0]) => {
+  const found = jointTest(estimated)
   if (found.kind !== 'tested') throw new Error('insufficient')
   return found
 }

@@ -246,7 +246,7 @@ function decideEntries(
   const entries: EventLedgerEntry[] = []
   const declined: Refusal[] = []
   const early = newSnapshots(state, observation, feed.feed)
-  const known = observation.snapshots.length - early.length
+  const sameSnapshots = observation.snapshots.length - early.length
   const isTooLate = state?.hadResult === true && early.length > 0
   if (isTooLate)
     declined.push(
@@ -294,6 +294,6 @@ function decideEntries(
       ...(known === undefined ? {} : { supersedes: [known.record.seq] }),
     } satisfies OutcomeEntry)
   }
-  const unchanged = known + groups.length - fresh.length + sameOutcomes
+  const unchanged = sameSnapshots + groups.length - fresh.length + sameOutcomes
   return { entries, unchanged, declined }
 }

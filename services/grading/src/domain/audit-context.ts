@@ -28,10 +28,10 @@ const minuteOf = ({ placedAtSeconds }: PickRequest): number | undefined =>
 
 /** What a pick is on, and at which price; `legs` have their names resolved. Undefined if they do not say. */
 function betOf(pick: AskedPick, legs: readonly SinglePick[]): string | undefined {
-  const parts = legs.map((leg) =>
-    leg.kind === 'pick' ? `${formatMarketKey(leg.key)} ${leg.selection}` : undefined,
+  const parts = legs.flatMap((leg) =>
+    leg.kind === 'pick' ? [`${formatMarketKey(leg.key)} ${leg.selection}`] : [],
   )
-  if (parts.includes(undefined) || pick.kind === 'ambiguous') return undefined
+  if (parts.length < legs.length || pick.kind === 'ambiguous') return undefined
   const terms = pick.kind === 'pick' && pick.eachWay !== undefined ? ' each way' : ''
   return `${parts.toSorted().join(' + ')} ${priceText(pick.odds.decimal)}${terms}`
 }

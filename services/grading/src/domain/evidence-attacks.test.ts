@@ -36,7 +36,7 @@ async function ledgerOf(
   const tables = async () => {
     const { bands, lines } = await fixture.store.truth()
     return JSON.stringify(
-      [...bands, ...lines].map(([key, cell]) => [key, writeCell(cell)]).toSorted(),
+      [...bands, ...lines].map(([key, cell]) => `${key} ${writeCell(cell)}`).toSorted(),
     )
   }
   const counted = async (population: 'mechanical' | 'committed') => {
@@ -278,10 +278,31 @@ describe('G15: times', () => {
   })
 })
 
-describe('G16: prices taken', () => {
-  const placed = (odds: string, placedAtSeconds?: number) =>
-    samplePick({ odds, ...(placedAtSeconds === undefined ? {} : { placedAtSeconds }) })
+const placed = (odds: string, placedAtSeconds?: number) =>
+  samplePick({ odds, ...(placedAtSeconds === undefined ? {} : { placedAtSeconds }) })
 
+/** A time so many minutes into the day before. */
+const placedAt = (minute: number) => START_SECONDS - 90_000 + minute * 60
+
+/** Ten settled matches with a recorded early price of 2.2 at home. */
+async function tenMatches() {
+  const fixture = createGraderFixture()
+  const markets = Array.from({ length: 10 }, (_none, index) => `soccer/match-${index}`)
+  for (const path of markets)
+    await fixture.store.ingest(
+      sampleBatch([
+        sampleObservation({
+          event: sampleEvent({ path }),
+          snapshots: [early],
+          closes: [samplePrices()],
+          outcomes: scored(1, 0),
+        }),
+      ]),
+    )
+  return { ...fixture, markets: markets.map((path) => `${path}/1x2/ft`) }
+}
+
+describe('G16: prices taken', () => {
   test('price_seen says whether such a price stood when the bet was placed', async () => {
     const shorter = samplePrices({
       odds: { home: '1.9', draw: '3.5', away: '3.9' },
@@ -311,24 +332,6 @@ describe('G16: prices taken', () => {
       price_seen: false,
     })
   })
-
-  /** Ten settled matches with a recorded early price of 2.2 at home. */
-  async function tenMatches() {
-    const fixture = createGraderFixture()
-    const markets = Array.from({ length: 10 }, (_none, index) => `soccer/match-${index}`)
-    for (const path of markets)
-      await fixture.store.ingest(
-        sampleBatch([
-          sampleObservation({
-            event: sampleEvent({ path }),
-            snapshots: [early],
-            closes: [samplePrices()],
-            outcomes: scored(1, 0),
-          }),
-        ]),
-      )
-    return { ...fixture, markets: markets.map((path) => `${path}/1x2/ft`) }
-  }
 
   test('attack: a tipster makes his prices up; the audit says so in its first line', async () => {
     const { grader, markets } = await tenMatches()
@@ -409,7 +412,6 @@ describe('G16: prices taken', () => {
   test('attack: a thousand picks on one match pass for a thousand observations', async () => {
     const { grader, markets } = await tenMatches()
     const [market = ''] = markets
-    const placedAt = (minute: number) => START_SECONDS - 90_000 + minute * 60
     const picks = Array.from({ length: 1_000 }, (_none, minute) =>
       samplePick({ market, odds: '2.2', placedAtSeconds: placedAt(minute) }),
     )

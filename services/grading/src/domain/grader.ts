@@ -253,7 +253,7 @@ async function cardOf(parts: Parts, receipt: string): Promise<Card | undefined> 
   return finished(parts, await cardOfOne(parts, pickOfStored(stored), at), stored)
 }
 
-async function audit(parts: Parts, { picks, label }: AuditRequest): Promise<AuditAnswer> {
+async function auditOf(parts: Parts, { picks, label }: AuditRequest): Promise<AuditAnswer> {
   const names: FoundNames = new Map()
   const cards = await slicedCards(parts, picks, names)
   const singles = await resolveEvents(parts.store, picks.flatMap(legsOf), names)
@@ -271,7 +271,7 @@ export function createGrader(dependencies: Dependencies) {
     /** Keeps a paid pick, commits it if it came before its start, and gives the card its receipt. Durable when it resolves. */
     release: (paid: GradeRelease): Promise<Card> => release(parts, paid),
     /** Grades up to 1,000 picks. Changes nothing: audits never commit. */
-    audit: (request: AuditRequest): Promise<AuditAnswer> => audit(parts, request),
+    audit: (request: AuditRequest): Promise<AuditAnswer> => auditOf(parts, request),
     /** The cards that an audit of a few picks would have: for saying what becomes of each pick, never for its grade. */
     preview: async (picks: readonly AskedPick[]): Promise<readonly Card[]> =>
       cardsOf(parts, picks, await openRequest(parts)),

@@ -44,6 +44,16 @@ const inApi = (over: Partial<EventInfo> = {}): EventInfo =>
     ...over,
   })
 
+/** A game of baseball in the table. */
+const game = (path: string) =>
+  inTable({
+    path,
+    sport: 'baseball',
+    league: 'MLB',
+    home: 'Boston Red Sox',
+    away: 'New York Yankees',
+  })
+
 /** A ledger that takes payloads of several feeds; each has its own bytes. */
 function ledger() {
   const fixture = createGraderFixture()
@@ -133,14 +143,6 @@ describe('two feeds’ events of one match', () => {
 
   test('two games of a pair on one day are never joined by guess: both are reported', async () => {
     const { take } = ledger()
-    const game = (path: string) =>
-      inTable({
-        path,
-        sport: 'baseball',
-        league: 'MLB',
-        home: 'Boston Red Sox',
-        away: 'New York Yankees',
-      })
     const closes = [samplePrices({ market: 'ml/ft', odds: { home: '1.9', away: '2' } })]
     await take(
       TABLE,
