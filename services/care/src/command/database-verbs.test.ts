@@ -4,6 +4,7 @@ import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { systemClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { RECORDS_MOVE } from '../adapters/postgres-record-database.ts'
 import { makeRecordDatabase, useRecordServer } from '../adapters/postgres-store.fixture.ts'
 import { chainKeysPath } from '../adapters/sqlite-record-database.ts'
 import {
@@ -35,6 +36,22 @@ async function care(
   })
   return { code, text: output.join('\n'), errors: errors.join('\n') }
 }
+
+it('C17: a move takes every table of the records', () => {
+  const folder = makeStoreFolder()
+  try {
+    folder.open()
+    const tables = folder.tinker((database) =>
+      database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all(),
+    )
+    const moved = RECORDS_MOVE.tables.map(({ table }) => table)
+    const journals = Object.values(RECORDS_MOVE.sqlite.journals).map(({ table }) => table)
+    const all = [...moved, ...journals, 'seal_keys'].toSorted()
+    expect(tables.map(({ name }) => name)).toEqual(all)
+  } finally {
+    folder.remove()
+  }
+})
 
 describe.skipIf(postgresMissing !== undefined)(
   `the command on PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,

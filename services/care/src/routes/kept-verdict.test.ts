@@ -1,12 +1,11 @@
 // C32: the verdict that is kept, when it is reused, and what a household's token sees of it.
 import { beforeEach, describe, expect, test } from 'vitest'
+import { isOnPostgres } from '../testing/store-place.fixture.ts'
 import { diet, medication, useVerify } from './verify.fixture.ts'
 
 const suite = useVerify()
 const { withToken } = suite
 const user = { audience: 'user' } as const
-/** PostgreSQL does not say who writes beside this process: there, a replay is due after an interval. */
-const isOnPostgres = process.env['DATABASE_URL'] !== undefined
 
 let runs: string[]
 beforeEach(() => {
@@ -40,6 +39,7 @@ describe('C32: a kept verdict', () => {
     expect(runs).toEqual(['user'])
   })
 
+  // PostgreSQL does not say who writes beside this process: there, a replay is due after an interval.
   test.skipIf(isOnPostgres)(
     'is dropped once anything else has changed the store, before or after own writes',
     async () => {

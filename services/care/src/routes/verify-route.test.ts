@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { RESOURCE } from '../testing/care.fixture.ts'
+import { isOnPostgres } from '../testing/store-place.fixture.ts'
 import { BOTH, diet, medication, useVerify } from './verify.fixture.ts'
 import { isJsonAccepted } from './verify-routes.ts'
 
@@ -19,6 +20,7 @@ describe('200 JSON', () => {
     expect(answer.json()).toEqual({
       resource: RESOURCE,
       checkedAt: '2026-11-21T12:00:00.000Z',
+      ...(isOnPostgres ? { replayIntervalSeconds: 60 } : {}),
       atRest: expect.stringContaining('plaintext'),
       chains: [
         { uri: 'care://ann/medication', versions: 2, intact: true },
@@ -120,7 +122,7 @@ describe('200 plain text', () => {
     expect(answer.body.split('\n')).toEqual([
       expect.stringMatching(/\w/),
       `resource : ${RESOURCE}`,
-      'checked : 2026-11-21T12:00:00.000Z',
+      `checked : 2026-11-21T12:00:00.000Z${isOnPostgres ? ' (replayed at least every 60 s)' : ''}`,
       expect.stringContaining('plaintext'),
       'INTACT care://ann/medication 2 version(s)',
       'INTACT care://ann/diet 1 version(s)',
@@ -193,15 +195,16 @@ describe('C18: one replay at a time', () => {
 
   test('a request never gets a run that began before a write it knows of', async () => {
     const verify = suite.fixture.store.verify.bind(suite.fixture.store)
-    const gate = Promise.withResolvers<void>()
+    const [read, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     suite.fixture.store.verify = async function* (query) {
       const chains = []
       for await (const chain of verify(query)) chains.push(chain)
+      read.resolve()
       await gate.promise
       yield* chains
     }
     const early = suite.fixture.get('/verify')
-    await new Promise((resolve) => void setImmediate(resolve))
+    await read.promise
     await suite.fixture.write({ ...diet, value: 'No juice either.' })
     const late = suite.fixture.get('/verify')
     gate.resolve()

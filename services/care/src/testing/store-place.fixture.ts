@@ -10,7 +10,7 @@ import { TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 
 /** Whether this run's services keep their records on PostgreSQL. */
-const isOnPostgres = process.env['DATABASE_URL'] !== undefined
+export const isOnPostgres = process.env['DATABASE_URL'] !== undefined
 
 type Tampering = {
   readonly slot: ChainSlot

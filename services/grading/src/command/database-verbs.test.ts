@@ -4,7 +4,9 @@ import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
 import { reservationOf } from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { LEDGER_MOVE } from '../adapters/move-ledger.ts'
 import { openPostgresReservationStore } from '../adapters/postgres-reservation-store.ts'
+import { openGradingDatabase, openReservationDatabase } from '../adapters/sqlite-database.ts'
 import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
 import { openSqliteReservationStore } from '../adapters/sqlite-reservation-store.ts'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
@@ -54,6 +56,29 @@ test('a database without its checkpoint key is refused, and migrate without a da
     code: 2,
     err: 'DATABASE_URL names no database.',
   })
+})
+
+test('a move takes every table of the ledger and of the payments', () => {
+  const { tables, toPostgres = [] } = LEDGER_MOVE
+  const read = toPostgres.map(({ from }) => from).join(' ')
+  for (const [path, open] of [
+    ['ledger', openGradingDatabase],
+    ['payments', openReservationDatabase],
+  ] as const) {
+    const database = open(':memory:')
+    const names = database
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .all()
+      .map(({ name }) => String(name))
+      // Counted anew from the entries and events.
+      .filter((name) => !/^(?:entries|tree_nodes|event_words.*)$/.test(name))
+    const left = names.filter(
+      (name) =>
+        !tables.some((moved) => moved.table === name) && !new RegExp(`\\b${name}\\b`).test(read),
+    )
+    expect([path, left]).toEqual([path, []])
+    database.close()
+  }
 })
 
 const environmentOf = (ledger: PostgresLedger) => ({
