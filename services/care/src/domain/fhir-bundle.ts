@@ -1,0 +1,190 @@
+/**
+ * An export as a FHIR R4 (4.0.1) Bundle, for systems that receive documents. A version is an authored sentence and no more, so
+ * it becomes a DocumentReference with a Provenance: neither a Communication nor a CarePlan, which would claim that
+ * somebody was told, or that something is planned. The chain's hashes travel as identifiers; they are no signatures.
+ */
+import { chainUri, versionUri } from '../wire/record-uri.ts'
+import type { ExportLine } from '../wire/verify.ts'
+import type { CareRecord } from './care-record.ts'
+import { readJournalEntry } from './journal-entry.ts'
+
+export const FHIR_BUNDLES = ['collection', 'transaction'] as const
+
+/**
+ * `collection` is a file for people and archives. `transaction` is for a server: sent twice, it changes nothing the second
+ * time, and a version that was corrected since becomes `superseded` there.
+ */
+export type FhirBundleType = (typeof FHIR_BUNDLES)[number]
+
+const DATA_OPERATIONS = 'http://terminology.hl7.org/CodeSystem/v3-DataOperation'
+const CONFIDENTIALITY = 'http://terminology.hl7.org/CodeSystem/v3-Confidentiality'
+
+/** Our own systems of identifiers, tags and extensions, under the service's base URL. */
+const systemsOf = (baseUrl: string) => ({
+  version: `${baseUrl}/fhir/version`,
+  versionHash: `${baseUrl}/fhir/version-hash`,
+  patient: `${baseUrl}/fhir/patient`,
+  author: `${baseUrl}/fhir/author`,
+  audience: `${baseUrl}/fhir/audience`,
+  staleAfter: `${baseUrl}/fhir/StructureDefinition/stale-after`,
+  priority: `${baseUrl}/fhir/StructureDefinition/priority`,
+})
+
+type Systems = ReturnType<typeof systemsOf>
+
+/**
+ * The lines of a Bundle, from those of an export. Memory holds the newest version of each chain. Versions that do not hold are left out, as
+ * they are in every answer: `care verify` on an export names them.
+ */
+export async function* fhirBundle(
+  lines: AsyncIterable<string>,
+  { baseUrl, type }: { readonly baseUrl: string; readonly type: FhirBundleType },
+): AsyncGenerator<string> {
+  const systems = systemsOf(baseUrl)
+  const newest = new Map<string, CareRecord>()
+  let separator = ''
+  const write = (record: CareRecord, status: Status): string => {
+    const entries = entriesOf(record, { status, systems, type })
+    const line = separator + entries.map((entry) => JSON.stringify(entry)).join()
+    separator = ','
+    return line
+  }
+  yield `{"resourceType":"Bundle","type":"${type}","entry":[`
+  for await (const line of lines) {
+    // Our own store's lines, just written.
+    const exported = JSON.parse(line) as ExportLine
+    const record = exported.kind === 'version' ? readJournalEntry(exported.entry) : undefined
+    if (record === undefined) continue
+    const uri = chainUri(record)
+    const older = newest.get(uri)
+    if (older !== undefined) yield write(older, 'superseded')
+    newest.set(uri, record)
+  }
+  for (const record of newest.values()) yield write(record, 'current')
+  yield ']}'
+}
+
+type Status = 'current' | 'superseded'
+
+function entriesOf(
+  record: CareRecord,
+  options: { readonly status: Status; readonly systems: Systems; readonly type: FhirBundleType },
+) {
+  const { status, systems, type } = options
+  const { versionHash } = record
+  const document = { fullUrl: urnOf(versionHash, 'document') }
+  const provenance = { fullUrl: urnOf(versionHash, 'provenance') }
+  const entries = [
+    { ...document, resource: documentOf(record, { status, systems }) },
+    { ...provenance, resource: provenanceOf(record, systems, document.fullUrl) },
+  ]
+  if (type === 'collection') return entries
+  const hash = `${systems.versionHash}|${versionHash}`
+  const requests = [
+    // What a server holds as current must become superseded; a new one must not become a second one.
+    status === 'superseded'
+      ? { method: 'PUT', url: `DocumentReference?identifier=${encodeURIComponent(hash)}` }
+      : { method: 'POST', url: 'DocumentReference', ifNoneExist: `identifier=${hash}` },
+    // A Provenance of R4 has no identifier: its tag names the version.
+    { method: 'POST', url: 'Provenance', ifNoneExist: `_tag=${hash}` },
+  ]
+  return entries.map((entry, at) => ({ ...entry, request: requests[at] }))
+}
+
+function documentOf(
+  record: CareRecord,
+  { status, systems }: { readonly status: Status; readonly systems: Systems },
+) {
+  const { audience, domain, patient, prevHash, priority, staleAfter, version } = record
+  const extension = [
+    ...(staleAfter === undefined ? [] : [{ url: systems.staleAfter, valueString: staleAfter }]),
+    ...(priority === undefined ? [] : [{ url: systems.priority, valueDecimal: priority }]),
+  ]
+  return {
+    resourceType: 'DocumentReference',
+    meta: { tag: [{ system: systems.audience, code: audience }] },
+    ...(extension.length > 0 ? { extension } : {}),
+    identifier: [
+      { system: systems.version, value: versionUri(record, version) },
+      { system: systems.versionHash, value: record.versionHash },
+    ],
+    status,
+    type: { text: domain },
+    subject: { identifier: { system: systems.patient, value: patient } },
+    date: record.writtenAt,
+    author: [authorOf(record, systems)],
+    ...(version > 1
+      ? {
+          relatesTo: [
+            {
+              code: 'replaces',
+              target: {
+                // The previous version's entry in this very bundle, and what names it anywhere.
+                reference: urnOf(prevHash, 'document'),
+                identifier: { system: systems.versionHash, value: prevHash },
+              },
+            },
+          ],
+        }
+      : {}),
+    ...(audience === 'assistant'
+      ? { securityLabel: [{ coding: [{ system: CONFIDENTIALITY, code: 'R' }] }] }
+      : {}),
+    content: [
+      {
+        attachment: {
+          contentType: 'text/plain; charset=utf-8',
+          data: Buffer.from(record.value).toString('base64'),
+        },
+      },
+    ],
+  }
+}
+
+function provenanceOf(record: CareRecord, systems: Systems, documentUrl: string) {
+  const { prevHash, version, versionHash } = record
+  return {
+    resourceType: 'Provenance',
+    meta: { tag: [{ system: systems.versionHash, code: versionHash }] },
+    target: [{ reference: documentUrl }],
+    recorded: record.writtenAt,
+    activity: {
+      coding: [{ system: DATA_OPERATIONS, code: version > 1 ? 'UPDATE' : 'CREATE' }],
+    },
+    agent: [{ who: authorOf(record, systems) }],
+    ...(version > 1
+      ? {
+          entity: [
+            {
+              role: 'revision',
+              what: { identifier: { system: systems.versionHash, value: prevHash } },
+            },
+          ],
+        }
+      : {}),
+  }
+}
+
+const authorOf = ({ authorId, authorLabel }: CareRecord, systems: Systems) => ({
+  identifier: { system: systems.author, value: authorId },
+  ...(authorLabel === '' ? {} : { display: authorLabel }),
+})
+
+/** A UUID of version 8 (RFC 9562) from a version hash: the same version has the same in every bundle. */
+function urnOf(versionHash: string, of: 'document' | 'provenance'): string {
+  const bytes = Buffer.from(versionHash, 'hex').subarray(
+    ...(of === 'document' ? [0, 16] : [16, 32]),
+  )
+  const typed = Buffer.from(bytes)
+  typed[6] = ((typed[6] ?? 0) & 0x0f) | 0x80
+  typed[8] = ((typed[8] ?? 0) & 0x3f) | 0x80
+  const hex = typed.toString('hex')
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ]
+  return `urn:uuid:${parts.join('-')}`
+}
