@@ -10,6 +10,7 @@ import { measureCareStreams } from './suites/care-streams.ts'
 import { measureCareVerify } from './suites/care-verify.ts'
 import { measureCareWrite } from './suites/care-write.ts'
 import { measureGrading } from './suites/grading.ts'
+import { measureGradingScale } from './suites/grading-scale.ts'
 import { measureJournal } from './suites/journal.ts'
 import { measureOdds } from './suites/odds.ts'
 import { measureX402Challenge } from './suites/x402-challenge.ts'
@@ -26,6 +27,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   journal: measureJournal,
   odds: measureOdds,
   grading: measureGrading,
+  'grading-scale': measureGradingScale,
   'x402-challenge': measureX402Challenge,
   'x402-gate': measureX402Gate,
   'x402-paid': measureX402Paid,

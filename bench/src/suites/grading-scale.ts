@@ -1,0 +1,363 @@
+// What grading costs at the size of years: how long it takes to start, how long one request holds the event loop, what a
+// name costs, and what one event with very many picks or prices does to a read and a round. The imports are relative
+// because the service exports none of these parts.
+import { DatabaseSync } from 'node:sqlite'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { systemClock } from '@tallystick/service-kit'
+import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
+import { coverageAnswer } from '../../../services/grading/src/domain/coverage.ts'
+import { createGrader, type Grader } from '../../../services/grading/src/domain/grader.ts'
+import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
+import { parseMarket } from '../../../services/grading/src/domain/parse-market.ts'
+import {
+  DEFAULT_GRADE_OPTIONS,
+  type PickRequest,
+} from '../../../services/grading/src/domain/pick-request.ts'
+import { readFootballData } from '../../../services/grading/src/ingest/football-data.ts'
+import { ingestPayload } from '../../../services/grading/src/ingest/ingest-payload.ts'
+import { saleSteps } from '../../../services/grading/src/routes/read-sale.ts'
+import {
+  SYNTHETIC_FEED,
+  syntheticFixtures,
+} from '../../../services/grading/src/seed/synthetic-fixtures.ts'
+import { inSteps, nextIteration } from '../../../services/grading/src/tracker/steps.ts'
+import { type Figure, judgeFigure } from '../figure.ts'
+import { median } from '../quantile.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
+
+/** Matches that are imported; the rest are copies of their rows under other names. */
+const IMPORTED_ROWS = 15_000
+const MATCHES = 500_000
+const PICKS = 1_000_000
+const NOW_SECONDS = 1_780_000_000
+const AUDIT_PICKS = 1_000
+const STARTS = 5
+const EVENT_PICKS = 30_000
+const EVENT_PRICES = 36_000
+/** A hundredth: what the large event is compared with. */
+const SMALL = 100
+const REPEATS = 20
+
+const openStore = (databasePath: string): GradingStore =>
+  openSqliteGradingStore({
+    databasePath,
+    clock: systemClock,
+    checkpointSeed: new Uint8Array(32).fill(7),
+    origin: 'bench/ledger',
+  })
+
+async function importMatches(databasePath: string): Promise<void> {
+  const store = openStore(databasePath)
+  const raw = Buffer.from(
+    syntheticFixtures({ nowSeconds: NOW_SECONDS, pastMatches: IMPORTED_ROWS, comingMatches: 0 }),
+  )
+  await ingestPayload({
+    store,
+    raw,
+    receivedAtSeconds: NOW_SECONDS,
+    read: () => readFootballData(raw, SYNTHETIC_FEED),
+  })
+  await store.close()
+}
+
+const COUNTING = `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)`
+
+/** Fills the index of events and the picks: what a start and a look-up by name read. */
+function fillTables(databasePath: string): void {
+  const database = new DatabaseSync(databasePath)
+  const { count, last } = database
+    .prepare('SELECT count(*) AS count, max(id) AS last FROM events')
+    .get() as { readonly count: number; readonly last: number }
+  const copies = Math.ceil(MATCHES / count) - 1
+  database.exec('BEGIN')
+  database
+    .prepare(
+      `${COUNTING} INSERT INTO events (id, path, sport, start_at, words)
+        SELECT id + n * ${last}, path || '.' || n, sport, start_at - n * 604800, words FROM events, n`,
+    )
+    .run(copies)
+  database
+    .prepare(
+      `${COUNTING} INSERT INTO event_teams (id, home, away, start_at)
+        SELECT id + n * ${last}, home, away, start_at - n * 604800 FROM event_teams, n`,
+    )
+    .run(copies)
+  database
+    .prepare(
+      `INSERT INTO event_words (rowid, words) SELECT id, 'sportsoccer' || words FROM events WHERE id > ?`,
+    )
+    .run(last)
+  database
+    .prepare(
+      `${COUNTING} INSERT INTO picks (receipt, payment_id, event_path, payer, opening, options)
+        SELECT 'r' || n, 'p' || n, 'soccer/bench.' || (n % 1000), '0x' || n, '{}', '{}' FROM n`,
+    )
+    .run(PICKS)
+  database.exec('COMMIT')
+  database.close()
+}
+
+async function startFigure(databasePath: string, emptyPath: string): Promise<Figure> {
+  const secondsOf = async (path: string): Promise<number> => {
+    const began = performance.now()
+    const store = openStore(path)
+    await store.counts()
+    const seconds = (performance.now() - began) / 1_000
+    await store.close()
+    return seconds
+  }
+  const [full, empty]: [number[], number[]] = [[], []]
+  for (let start = 0; start < STARTS; start += 1) {
+    full.push(await secondsOf(databasePath))
+    empty.push(await secondsOf(emptyPath))
+  }
+  return judgeFigure({
+    name: `start of the store with ${PICKS.toLocaleString('en')} picks and ${MATCHES.toLocaleString('en')} matches`,
+    value: median(full),
+    unit: 's',
+    baseline: { name: 'an empty one', value: median(empty) },
+    aim: { kind: 'at-most', value: 3 },
+  })
+}
+
+/** The longest that others waited while a request was served, ms. */
+async function longestHold(serve: () => Promise<unknown>): Promise<number> {
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  delay.reset()
+  await serve()
+  await nextIteration()
+  delay.disable()
+  return delay.max / 1e6
+}
+
+function pickOf(market: string, selection: string): PickRequest {
+  const parsed = parseMarket({ market, selection })
+  if (parsed.kind !== 'market') throw new Error('no market')
+  const odds = { kind: 'odds', format: 'decimal', decimal: 2.1, text: '2.1' } as const
+  const { key } = parsed
+  return { kind: 'pick', key, selection: parsed.selection, odds, options: DEFAULT_GRADE_OPTIONS }
+}
+
+const graderOf = (store: GradingStore): Grader =>
+  createGrader({
+    store,
+    nowSeconds: () => NOW_SECONDS,
+    random: () => '',
+    breathe: nextIteration,
+  })
+
+async function bodiesOf(databasePath: string) {
+  const store = openStore(databasePath)
+  const infos = (await store.searchEvents({ words: [], limit: 50_000 })).filter(
+    (_info, index) => index % 10 === 0,
+  )
+  await store.close()
+  const some = infos.slice(0, AUDIT_PICKS)
+  return {
+    picks: some.map(({ path }) => pickOf(`${path}/1x2/ft`, 'home')),
+    named: some.map(({ home, away, startAtSeconds }) => ({
+      ...pickOf('soccer/x/1x2/ft', 'home'),
+      key: { sport: 'soccer', event: `${home} v ${away}`.toLowerCase(), type: '1x2', period: 'ft' },
+      daySeconds: startAtSeconds - (startAtSeconds % 86_400),
+    })) as readonly PickRequest[],
+    csv: `date,home,away,market,selection,odds\n${some
+      .map(({ home, away }) => `2026-05-01,${home},${away},1X2,home,2.10\n`)
+      .join('')}`,
+  }
+}
+
+async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
+  const { csv, named, picks } = await bodiesOf(databasePath)
+  const idle = await longestHold(() => new Promise((resolve) => setTimeout(resolve, 100)))
+  const cold = async (name: string, serve: (store: GradingStore) => Promise<unknown>) => {
+    const holds: number[] = []
+    for (let round = 0; round < STARTS; round += 1) {
+      const store = openStore(databasePath)
+      holds.push(await longestHold(() => serve(store)))
+      await store.close()
+    }
+    return judgeFigure({
+      name: `longest hold of the event loop, cold: ${name}`,
+      value: median(holds),
+      unit: 'ms',
+      baseline: { name: 'an idle loop', value: idle },
+      aim: { kind: 'at-most', value: 20 },
+    })
+  }
+  return [
+    await cold('an audit of 1,000 ids', (store) => graderOf(store).audit({ picks })),
+    await cold('an audit of 1,000 team names', (store) => graderOf(store).audit({ picks: named })),
+    await cold('coverage by two words', (store) =>
+      coverageAnswer(store, {
+        kind: 'search',
+        sport: undefined,
+        daySeconds: undefined,
+        text: 'synthetic united',
+      }),
+    ),
+    await cold('reading a CSV of 1,000 bets', () =>
+      inSteps(saleSteps('audit', { csv }), nextIteration),
+    ),
+  ]
+}
+
+async function cpuMs(run: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  await run()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
+
+async function nameFigure(databasePath: string): Promise<Figure> {
+  const { named, picks } = await bodiesOf(databasePath)
+  const store = openStore(databasePath)
+  const grader = graderOf(store)
+  const [names, ids]: [number[], number[]] = [[], []]
+  for (let round = 0; round < STARTS; round += 1) {
+    names.push(await cpuMs(() => grader.audit({ picks: named })))
+    ids.push(await cpuMs(() => grader.audit({ picks })))
+  }
+  await store.close()
+  return judgeFigure({
+    name: `a pick by team names and day, among ${MATCHES.toLocaleString('en')} matches`,
+    value: median(names) / AUDIT_PICKS,
+    unit: 'ms of CPU',
+    baseline: { name: 'a pick by its id', value: median(ids) / AUDIT_PICKS },
+    aim: { kind: 'at-most', value: 0.3 },
+  })
+}
+
+const event = (name: string) => ({
+  path: `soccer/bench.${name}`,
+  sport: 'soccer',
+  league: 'Bench',
+  home: `Home ${name}`,
+  away: `Away ${name}`,
+  startAtSeconds: NOW_SECONDS + 86_400,
+  startPrecision: 'second' as const,
+})
+
+const FEED = { feed: 'bench', isRedistributable: true, isSynthetic: true }
+
+/** A round of a poller: new prices of ten books, each at its own minute. */
+async function poll(store: GradingStore, name: string, round: number): Promise<void> {
+  const at = NOW_SECONDS - 86_400 * 30 + round * 60
+  const snapshots = Array.from({ length: 10 }, (_, book) => ({
+    market: '1x2/ft',
+    book: `book_${book}`,
+    odds: { home: String(2 + (round % 100) / 100), draw: '3.5', away: '3.9' },
+    capturedAtSeconds: at,
+  }))
+  const observation = {
+    event: event(name),
+    rule: 'last_before_start' as const,
+    snapshots,
+    closes: [],
+    closeStatus: 'provisional' as const,
+    outcomes: [],
+  }
+  await store.ingest({ feed: FEED, observations: [observation], receivedAtSeconds: at, rawSha256: '' })
+}
+
+async function priceFigures(store: GradingStore): Promise<readonly Figure[]> {
+  const fill = async (name: string, prices: number): Promise<number> => {
+    for (let round = 0; round < prices / 10; round += 1) await poll(store, name, round)
+    return prices / 10
+  }
+  const sizes = {
+    large: await fill('large', EVENT_PRICES),
+    small: await fill('small', EVENT_PRICES / SMALL),
+  }
+  const roundOf = async (name: 'large' | 'small'): Promise<number> => {
+    const first = sizes[name]
+    sizes[name] += REPEATS
+    return (
+      (await cpuMs(async () => {
+        for (let round = 0; round < REPEATS; round += 1) await poll(store, name, first + round)
+      })) / REPEATS
+    )
+  }
+  const lookAt = async (name: string): Promise<number> =>
+    (await cpuMs(async () => {
+      for (let read = 0; read < REPEATS; read += 1)
+        await coverageAnswer(store, { kind: 'key', market: `soccer/bench.${name}/1x2/ft` })
+    })) / REPEATS
+  const figure = (what: string, large: number, small: number): Figure =>
+    judgeFigure({
+      name: `${what} of an event with ${EVENT_PRICES.toLocaleString('en')} prices`,
+      value: large,
+      unit: 'ms of CPU',
+      baseline: { name: 'with a hundredth of them', value: small },
+      aim: { kind: 'ratio', times: 0.5 },
+    })
+  return [
+    figure('a round of ten prices', await roundOf('large'), await roundOf('small')),
+    figure('a look', await lookAt('large'), await lookAt('small')),
+  ]
+}
+
+async function pickFigure(store: GradingStore): Promise<Figure> {
+  const grader = createGrader({
+    store,
+    nowSeconds: () => NOW_SECONDS,
+    random: (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex'),
+  })
+  const keep = async (name: string, count: number): Promise<string> => {
+    const pick = pickOf(`soccer/bench.${name}/1x2/ft`, 'home')
+    const card = await grader.grade(pick)
+    let receipt = ''
+    for (let from = 0; from < count; from += 500) {
+      const kept = await Promise.all(
+        Array.from({ length: Math.min(500, count - from) }, (_, index) =>
+          grader.release({
+            pick,
+            card,
+            payer: `0x${from + index}`,
+            paymentId: `${name} ${from + index}`,
+            receivedAtSeconds: NOW_SECONDS,
+          }),
+        ),
+      )
+      receipt = kept.at(-1)?.receipt ?? ''
+    }
+    return receipt
+  }
+  const [large, small] = [
+    await keep('large', EVENT_PICKS),
+    await keep('small', EVENT_PICKS / SMALL),
+  ]
+  const readOf = async (receipt: string): Promise<number> =>
+    (await cpuMs(async () => {
+      for (let read = 0; read < REPEATS; read += 1) await grader.cardOf(receipt)
+    })) / REPEATS
+  await readOf(large)
+  await readOf(small)
+  return judgeFigure({
+    name: `a receipt read, of an event with ${EVENT_PICKS.toLocaleString('en')} picks`,
+    value: await readOf(large),
+    unit: 'ms of CPU',
+    baseline: { name: 'with a hundredth of them', value: await readOf(small) },
+    aim: { kind: 'ratio', times: 0.5 },
+  })
+}
+
+/** Starts, holds of the loop, names, and events that are far larger than others. */
+export async function measureGradingScale(): Promise<readonly Figure[]> {
+  using folder = temporaryFolder()
+  const path = folder.file('grading.db')
+  await importMatches(path)
+  fillTables(path)
+  const figures = [
+    await startFigure(path, folder.file('empty.db')),
+    ...(await holdFigures(path)),
+    await nameFigure(path),
+  ]
+  const store = openStore(folder.file('event.db'))
+  try {
+    return [...figures, ...(await priceFigures(store)), await pickFigure(store)]
+  } finally {
+    await store.close()
+  }
+}

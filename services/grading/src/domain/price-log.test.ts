@@ -1,0 +1,91 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { PriceRecord } from './event-state.ts'
+import { PriceLog } from './price-log.ts'
+
+type Given = {
+  readonly book: string
+  readonly market: string
+  readonly seen: number | undefined
+  readonly recorded: number
+  readonly odds: number
+}
+
+const recordOf = ({ book, market, odds, recorded, seen }: Given): PriceRecord => ({
+  feed: 'feed',
+  isRedistributable: true,
+  isSynthetic: false,
+  market,
+  family: market,
+  book,
+  odds: { home: odds },
+  isComplete: false,
+  capturedAtSeconds: seen,
+  recordedAtSeconds: recorded,
+  record: { seq: 0, hash: '' },
+})
+
+const given = fc.record({
+  book: fc.constantFrom('a', 'b', 'c'),
+  market: fc.constantFrom('1x2/ft', 'ah/ft/-1'),
+  seen: fc.option(fc.integer({ min: 0, max: 400 }), { nil: undefined }),
+  recorded: fc.integer({ min: 0, max: 400 }),
+  odds: fc.integer({ min: 11, max: 90 }).map((tenths) => tenths / 10),
+})
+
+/** Long enough for an index, in rounds. */
+const rounds = fc.array(fc.array(given, { maxLength: 12 }), { minLength: 1, maxLength: 14 })
+
+const logOf = (all: readonly (readonly Given[])[]): PriceLog =>
+  all.reduce((log, round) => log.with(round.map(recordOf)), PriceLog.of([]))
+
+describe('a log of prices answers as a scan of all its prices does, whatever came in whatever order', () => {
+  test('the last of a source, those of a minute, the highest, the markets', () => {
+    fc.assert(
+      fc.property(rounds, given, (all, { book, market, recorded }) => {
+        const log = logOf(all)
+        const records = all.flat().map(recordOf)
+        const source = { feed: 'feed', market, book }
+        const ofSource = records.filter((one) => one.book === book && one.market === market)
+        expect([...log]).toEqual(records)
+        expect(log.last(source)).toEqual(ofSource.at(-1))
+        const minute = ofSource.filter(
+          ({ capturedAtSeconds: seen }) =>
+            seen !== undefined && Math.floor(seen / 60) === Math.floor(recorded / 60),
+        )
+        expect(log.ofMinute(source, recorded)).toEqual(minute)
+        const prices = records.filter((one) => one.market === market)
+        expect(log.highest(market, 'home')).toBe(Math.max(0, ...prices.map(({ odds }) => odds['home'] ?? 0)))
+        expect(new Set(log.markets)).toEqual(new Set(records.map((one) => one.market)))
+      }),
+    )
+  })
+
+  test('what stood at a moment: of each source the last by then', () => {
+    fc.assert(
+      fc.property(rounds, given, fc.boolean(), (all, { market, recorded: atSeconds }, isTimed) => {
+        const at = { atSeconds, recordedBy: atSeconds, isTimed }
+        const indexed = logOf(all).standing(market, at)
+        // Another state goes on from each round, so that no log is the newest: every answer is a scan.
+        const scanned = all.reduce((log, round) => {
+          const next = log.with(round.map(recordOf))
+          log.with([recordOf({ book: 'z', market, seen: 0, recorded: 0, odds: 2 })])
+          return next
+        }, PriceLog.of([]))
+        const names = (records: readonly PriceRecord[]) =>
+          records.map(({ book, odds }) => `${book} ${odds['home']}`).toSorted()
+        expect(names(indexed)).toEqual(names(scanned.standing(market, at)))
+      }),
+    )
+  })
+})
+
+test('a state keeps its prices although later ones share them, and a state that is gone on from twice has two futures', () => {
+  const price = (odds: number) => recordOf({ book: 'a', market: '1x2/ft', seen: odds, recorded: odds, odds })
+  const first = PriceLog.of(Array.from({ length: 60 }, (_, index) => price(2 + index)))
+  const [one, other] = [first.with([price(100)]), first.with([price(200)])]
+  const source = { feed: 'feed', market: '1x2/ft', book: 'a' }
+  expect([first.length, one.length, other.length]).toEqual([60, 61, 61])
+  expect([first, one, other].map((log) => log.last(source)?.odds['home'])).toEqual([61, 100, 200])
+  expect(first.highest('1x2/ft', 'home')).toBe(61)
+})

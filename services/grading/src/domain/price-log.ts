@@ -1,0 +1,245 @@
+/**
+ * The prices of one event before its close, in ledger order. A market that is polled for weeks has tens of thousands: the
+ * log of the next state shares those of the last, so that a round costs what is new in it, and what is asked of one source
+ * is found without looking at the others.
+ */
+import type { PriceRecord } from './event-state.ts'
+import { ownValue } from './markets.ts'
+
+/** Below this many prices a scan is as quick as an index, and most events have a few. */
+const INDEXED_FROM = 48
+const SECONDS_PER_MINUTE = 60
+
+/** One feed's prices of one market at one book. */
+export type PriceSource = { readonly feed: string; readonly market: string; readonly book: string }
+
+const sourceName = ({ book, feed, market }: PriceSource): string => `${feed}|${book}|${market}`
+
+const minuteOf = (atSeconds: number): number => Math.floor(atSeconds / SECONDS_PER_MINUTE)
+
+/** When a price stood from; one without a time of its own, from when it was recorded. */
+const stoodFrom = ({ capturedAtSeconds, recordedAtSeconds }: PriceRecord): number =>
+  capturedAtSeconds ?? recordedAtSeconds
+
+type OfSource = {
+  /** Places in the log, ascending. */
+  readonly places: number[]
+  readonly byMinute: Map<number, number[]>
+  /** Whether every price is recorded and seen no earlier than the one before it: then the last by a time is searched for. */
+  isOrdered: boolean
+}
+
+type Index = {
+  readonly sources: Map<string, OfSource>
+  /** Names of a market's sources. */
+  readonly byMarket: Map<string, Set<string>>
+  /** The highest price of a selection of a market. */
+  readonly highest: Map<string, Map<string, number>>
+}
+
+/** What several states share; it only grows. */
+type Shared = { readonly records: PriceRecord[]; index: Index | undefined; hasSynthetic: boolean }
+
+function under<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
+  let value = map.get(name)
+  if (value === undefined) {
+    value = make()
+    map.set(name, value)
+  }
+  return value
+}
+
+function addToIndex(index: Index, records: readonly PriceRecord[], place: number): void {
+  const record = records[place]
+  if (record === undefined) return
+  const { capturedAtSeconds, market, odds, recordedAtSeconds } = record
+  const name = sourceName(record)
+  const source = under(index.sources, name, () => ({
+    places: [],
+    byMinute: new Map<number, number[]>(),
+    isOrdered: true,
+  }))
+  const before = records[source.places.at(-1) ?? -1]
+  if (
+    before !== undefined &&
+    (stoodFrom(before) > stoodFrom(record) || before.recordedAtSeconds > recordedAtSeconds)
+  )
+    source.isOrdered = false
+  source.places.push(place)
+  if (capturedAtSeconds !== undefined) {
+    const minute = minuteOf(capturedAtSeconds)
+    const places = source.byMinute.get(minute)
+    if (places === undefined) source.byMinute.set(minute, [place])
+    else places.push(place)
+  }
+  under(index.byMarket, market, () => new Set<string>()).add(name)
+  const highest = under(index.highest, market, () => new Map<string, number>())
+  for (const selection in odds)
+    highest.set(selection, Math.max(highest.get(selection) ?? 0, odds[selection] ?? 0))
+}
+
+/** The last of ascending places that a test holds for; it holds for the first ones and for none after. */
+function lastWhere(places: readonly number[], holds: (place: number) => boolean): number | undefined {
+  let [low, high] = [0, places.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(places[middle] ?? 0)) low = middle + 1
+    else high = middle
+  }
+  return places[low - 1]
+}
+
+export class PriceLog implements Iterable<PriceRecord> {
+  readonly #shared: Shared
+  readonly length: number
+
+  private constructor(shared: Shared, length: number) {
+    this.#shared = shared
+    this.length = length
+  }
+
+  /** A log of these prices. */
+  static of(records: readonly PriceRecord[]): PriceLog {
+    const shared = {
+      records: [...records],
+      index: undefined,
+      hasSynthetic: records.some(({ isSynthetic }) => isSynthetic),
+    }
+    return new PriceLog(shared, records.length)
+  }
+
+  *[Symbol.iterator](): Iterator<PriceRecord> {
+    const { records } = this.#shared
+    for (let place = 0; place < this.length; place += 1) {
+      const record = records[place]
+      if (record !== undefined) yield record
+    }
+  }
+
+  /** This log and then these prices: O(new), unless another state went on from this one before. */
+  with(added: readonly PriceRecord[]): PriceLog {
+    const shared = this.#shared
+    const { index, records } = shared
+    if (records.length !== this.length) return PriceLog.of([...this, ...added])
+    for (const record of added) {
+      records.push(record)
+      if (record.isSynthetic) shared.hasSynthetic = true
+      if (index !== undefined) addToIndex(index, records, records.length - 1)
+    }
+    return new PriceLog(shared, records.length)
+  }
+
+  /** This log without the prices that a test holds for. */
+  without(isGone: (record: PriceRecord) => boolean): PriceLog {
+    const kept = [...this].filter((record) => !isGone(record))
+    return kept.length === this.length ? this : PriceLog.of(kept)
+  }
+
+  /** The index, where there are many prices and this is the newest state. */
+  get #index(): Index | undefined {
+    const { records } = this.#shared
+    if (this.length < INDEXED_FROM || records.length !== this.length) return undefined
+    if (this.#shared.index === undefined) {
+      const index: Index = { sources: new Map(), byMarket: new Map(), highest: new Map() }
+      for (let place = 0; place < records.length; place += 1) addToIndex(index, records, place)
+      this.#shared.index = index
+    }
+    return this.#shared.index
+  }
+
+  #at(place: number | undefined): PriceRecord | undefined {
+    return place === undefined ? undefined : this.#shared.records[place]
+  }
+
+  #scan(source: PriceSource): readonly PriceRecord[] {
+    const name = sourceName(source)
+    return [...this].filter((record) => sourceName(record) === name)
+  }
+
+  /** The last price of a source. */
+  last(source: PriceSource): PriceRecord | undefined {
+    const index = this.#index
+    if (index === undefined) return this.#scan(source).at(-1)
+    return this.#at(index.sources.get(sourceName(source))?.places.at(-1))
+  }
+
+  /** A source's prices of the minute that a moment is in. */
+  ofMinute(source: PriceSource, atSeconds: number): readonly PriceRecord[] {
+    const minute = minuteOf(atSeconds)
+    const index = this.#index
+    if (index === undefined)
+      return this.#scan(source).filter(
+        ({ capturedAtSeconds: seen }) => seen !== undefined && minuteOf(seen) === minute,
+      )
+    const places = index.sources.get(sourceName(source))?.byMinute.get(minute) ?? []
+    return places.flatMap((place) => this.#at(place) ?? [])
+  }
+
+  /** The markets that have a price. */
+  get markets(): Iterable<string> {
+    const index = this.#index
+    return index === undefined
+      ? new Set([...this].map(({ market }) => market))
+      : index.byMarket.keys()
+  }
+
+  get hasSynthetic(): boolean {
+    return this.#shared.hasSynthetic
+  }
+
+  /** The highest price of a selection that was ever recorded, 0 for none. */
+  highest(market: string, selection: string): number {
+    const index = this.#index
+    if (index !== undefined) return index.highest.get(market)?.get(selection) ?? 0
+    let most = 0
+    for (const record of this)
+      if (record.market === market) most = Math.max(most, ownValue(record.odds, selection) ?? 0)
+    return most
+  }
+
+  /**
+   * Of each source of a market, its last price that was recorded, and stood, by a moment. Without `recordedBy`, whenever it
+   * was recorded.
+   */
+  standing(
+    market: string,
+    { atSeconds, recordedBy = Number.POSITIVE_INFINITY }: StandingAt,
+  ): readonly PriceRecord[] {
+    const holds = (record: PriceRecord): boolean =>
+      record.recordedAtSeconds <= recordedBy && stoodFrom(record) <= atSeconds
+    const index = this.#index
+    if (index === undefined) return lastOfEach([...this], { market, holds })
+    return [...(index.byMarket.get(market) ?? [])].flatMap((name) => {
+      const source = index.sources.get(name)
+      if (source === undefined) return []
+      if (source.isOrdered)
+        return (
+          this.#at(
+            lastWhere(source.places, (place) => {
+              const record = this.#at(place)
+              return record !== undefined && holds(record)
+            }),
+          ) ?? []
+        )
+      const records = source.places.flatMap((place) => this.#at(place) ?? [])
+      return lastOfEach(records, { market, holds })
+    })
+  }
+}
+
+type StandingAt = { readonly atSeconds: number; readonly recordedBy?: number }
+
+/** Of each source, the last price that a test holds for, by the time that it stood from. */
+function lastOfEach(
+  records: readonly PriceRecord[],
+  { market, holds }: { readonly market: string; readonly holds: (record: PriceRecord) => boolean },
+): readonly PriceRecord[] {
+  const last = new Map<string, PriceRecord>()
+  for (const record of records) {
+    if (record.market !== market || !holds(record)) continue
+    const name = sourceName(record)
+    const known = last.get(name)
+    if (known === undefined || stoodFrom(known) <= stoodFrom(record)) last.set(name, record)
+  }
+  return [...last.values()]
+}
