@@ -1,8 +1,9 @@
 // What grading costs at the size of years: how long it takes to start, how long one request holds the event loop, what a
 // name costs, and what one event with very many picks or prices does to a read and a round. The imports are relative
 // because the service exports none of these parts.
-import { DatabaseSync } from 'node:sqlite'
+
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
 import { coverageAnswer } from '../../../services/grading/src/domain/coverage.ts'
@@ -37,6 +38,8 @@ const EVENT_PRICES = 36_000
 /** A hundredth: what the large event is compared with. */
 const SMALL = 100
 const REPEATS = 20
+/** Rounds in one payload while an event is filled: each waits for the disk. */
+const FILLED_ROUNDS = 36
 
 const openStore = (databasePath: string): GradingStore =>
   openSqliteGradingStore({
@@ -241,15 +244,22 @@ const event = (name: string) => ({
 
 const FEED = { feed: 'bench', isRedistributable: true, isSynthetic: true }
 
-/** A round of a poller: new prices of ten books, each at its own minute. */
-async function poll(store: GradingStore, name: string, round: number): Promise<void> {
-  const at = NOW_SECONDS - 86_400 * 30 + round * 60
-  const snapshots = Array.from({ length: 10 }, (_, book) => ({
-    market: '1x2/ft',
-    book: `book_${book}`,
-    odds: { home: String(2 + (round % 100) / 100), draw: '3.5', away: '3.9' },
-    capturedAtSeconds: at,
-  }))
+/** Rounds of a poller: new prices of ten books, each round at its own minute, in one payload. */
+async function poll(
+  store: GradingStore,
+  name: string,
+  { first, rounds }: { readonly first: number; readonly rounds: number },
+): Promise<void> {
+  const at = NOW_SECONDS - 86_400 * 30 + (first + rounds) * 60
+  const snapshots = Array.from({ length: 10 * rounds }, (_, index) => {
+    const round = first + Math.floor(index / 10)
+    return {
+      market: '1x2/ft',
+      book: `book_${index % 10}`,
+      odds: { home: String(2 + (round % 100) / 100), draw: '3.5', away: '3.9' },
+      capturedAtSeconds: NOW_SECONDS - 86_400 * 30 + round * 60,
+    }
+  })
   const observation = {
     event: event(name),
     rule: 'last_before_start' as const,
@@ -258,13 +268,20 @@ async function poll(store: GradingStore, name: string, round: number): Promise<v
     closeStatus: 'provisional' as const,
     outcomes: [],
   }
-  await store.ingest({ feed: FEED, observations: [observation], receivedAtSeconds: at, rawSha256: '' })
+  await store.ingest({
+    feed: FEED,
+    observations: [observation],
+    receivedAtSeconds: at,
+    rawSha256: '',
+  })
 }
 
 async function priceFigures(store: GradingStore): Promise<readonly Figure[]> {
   const fill = async (name: string, prices: number): Promise<number> => {
-    for (let round = 0; round < prices / 10; round += 1) await poll(store, name, round)
-    return prices / 10
+    const all = prices / 10
+    for (let first = 0; first < all; first += FILLED_ROUNDS)
+      await poll(store, name, { first, rounds: Math.min(FILLED_ROUNDS, all - first) })
+    return all
   }
   const sizes = {
     large: await fill('large', EVENT_PRICES),
@@ -275,7 +292,8 @@ async function priceFigures(store: GradingStore): Promise<readonly Figure[]> {
     sizes[name] += REPEATS
     return (
       (await cpuMs(async () => {
-        for (let round = 0; round < REPEATS; round += 1) await poll(store, name, first + round)
+        for (let round = 0; round < REPEATS; round += 1)
+          await poll(store, name, { first: first + round, rounds: 1 })
       })) / REPEATS
     )
   }

@@ -88,11 +88,12 @@ export async function readEvents(
 export async function readCommitted(
   query: PostgresQuery,
   paths: readonly string[],
+  afterSeq = -1,
 ): Promise<ReadonlyMap<string, readonly CommittedPick[]>> {
   const rows = await query<PickObject & { readonly event_path: string }>(
     `SELECT event_path, ${PICK_COLUMNS} FROM grading.picks
-      WHERE event_path = ANY($1) AND seq IS NOT NULL ORDER BY seq`,
-    [paths],
+      WHERE event_path = ANY($1) AND seq > $2 ORDER BY seq`,
+    [paths, afterSeq],
   )
   const groups = [...byKey(rows, (row) => row.event_path)]
   return new Map(groups.map(([path, own]) => [path, committedOf(own.map(pickRow))]))

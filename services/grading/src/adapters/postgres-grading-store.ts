@@ -150,7 +150,8 @@ function portOf(parts: Parts): GradingStore {
     pickByReceipt: (receipt) => pickBy('receipt', receipt),
     pickByPayment: (paymentId) => pickBy('payment_id', paymentId),
     pickBySeq: (seq) => pickBy('seq', seq),
-    picksOf: async (path) => (await readCommitted(read, [path])).get(path) ?? [],
+    picksOf: async (path, afterSeq) =>
+      (await readCommitted(read, [path], afterSeq)).get(path) ?? [],
     entry: async (seq) => {
       const [row] = await read<EntryObject>(`${ENTRIES} WHERE at = $1`, [seq])
       return row && entryOf(entryRow(row))

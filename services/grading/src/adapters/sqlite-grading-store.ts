@@ -157,7 +157,7 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     pickByReceipt: (receipt) => read(() => picks.byReceipt(receipt)),
     pickByPayment: (paymentId) => read(() => picks.byPayment(paymentId)),
     pickBySeq: (seq) => read(() => picks.bySeq(seq)),
-    picksOf: (path) => read(() => picks.committedOn(path)),
+    picksOf: (path, afterSeq) => read(() => picks.committedOn(path, afterSeq)),
     entry: (seq) => read(() => entries.one(seq)),
     entries: (range) => entries.range(range),
     head: () => read(() => ({ size: ledger.size, rootHash: ledger.rootHash() })),

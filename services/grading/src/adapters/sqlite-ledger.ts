@@ -47,7 +47,7 @@ export function openPickTable(database: DatabaseSync) {
     select('payment_id = ?'),
     select('seq = ?'),
   ]
-  const onEvent = select('event_path = ? AND seq IS NOT NULL ORDER BY seq')
+  const onEvent = select('event_path = ? AND seq > ? ORDER BY seq')
   const insert = database.prepare(
     `INSERT INTO picks (event_path, ${PICK_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
@@ -59,7 +59,7 @@ export function openPickTable(database: DatabaseSync) {
     byReceipt: (receipt: string) => one(byReceipt.get(receipt)),
     byPayment: (paymentId: string) => one(byPayment.get(paymentId)),
     bySeq: (seq: number) => one(bySeq.get(seq)),
-    committedOn: (path: string) => committedOf(onEvent.all(path)),
+    committedOn: (path: string, afterSeq = -1) => committedOf(onEvent.all(path, afterSeq)),
     insert: (pick: StoredPick): void => {
       insert.run(...pickCells(pick))
     },

@@ -139,14 +139,6 @@ const isNewInfo = (known: EventInfo | undefined, info: EventInfo): boolean =>
   (info.startPrecision === 'second' || known.startPrecision === 'day') &&
   known.startAtSeconds !== info.startAtSeconds
 
-const SECONDS_PER_MINUTE = 60
-
-const isSameMinute = (one: PriceRecord, other: EntryPrices): boolean =>
-  one.capturedAtSeconds !== undefined &&
-  other.capturedAtSeconds !== undefined &&
-  Math.floor(one.capturedAtSeconds / SECONDS_PER_MINUTE) ===
-    Math.floor(other.capturedAtSeconds / SECONDS_PER_MINUTE)
-
 function newSnapshots(
   state: EventState | undefined,
   observation: Observation,
@@ -154,16 +146,13 @@ function newSnapshots(
 ): readonly EntryPrices[] {
   if (state === undefined) return observation.snapshots
   return observation.snapshots.filter((prices) => {
-    const known = state.snapshots.filter(
-      (one) => one.market === prices.market && one.book === prices.book && one.feed === feed,
-    )
-    const last = known.at(-1)
+    const { book, capturedAtSeconds: seen, market } = prices
+    const source = { feed, book, market }
+    const last = state.snapshots.last(source)
     if (last === undefined) return true
     // A price counts once per minute, even if an older payload arrives after a newer one.
-    return (
-      !sameOdds(last, prices) &&
-      !known.some((one) => isSameMinute(one, prices) && sameOdds(one, prices))
-    )
+    const ofMinute = seen === undefined ? [] : state.snapshots.ofMinute(source, seen)
+    return !sameOdds(last, prices) && !ofMinute.some((one) => sameOdds(one, prices))
   })
 }
 

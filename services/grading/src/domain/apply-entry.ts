@@ -18,6 +18,7 @@ import type {
 } from './ledger-entry.ts'
 import { marketFamily, marketShape } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
+import { PriceLog } from './price-log.ts'
 
 /**
  * A day never replaces a start known to the second, an entry without a feed id keeps the known one, and a feed that came
@@ -150,18 +151,14 @@ function applySnapshots(
   { hadResult, snapshots }: EventState,
   entry: SnapshotEntry,
   record: RecordReference,
-): readonly PriceRecord[] {
+): PriceLog {
   // Whoever knows the result could choose the price.
   if (hadResult) return snapshots
   const added = entry.prices.map((prices) => priceRecord({ prices, entry, record }))
-  if (snapshots.length === 0) return added
   // Most prices have a time and replace nothing: a market polled for days has thousands.
   const timeless = added.filter((price) => price.capturedAtSeconds === undefined)
-  if (timeless.length === 0) return [...snapshots, ...added]
-  return [
-    ...snapshots.filter((old) => !timeless.some((price) => isReplacedBy(old, price))),
-    ...added,
-  ]
+  if (snapshots.length === 0 || timeless.length === 0) return snapshots.with(added)
+  return snapshots.without((old) => timeless.some((price) => isReplacedBy(old, price))).with(added)
 }
 
 /** The event after an entry about it; `known` is undefined before its first. */
@@ -176,7 +173,7 @@ export function applyEntry(
     hadResult: known?.hadResult ?? false,
     feeds: feedsWith(known?.feeds, entry),
     closes: known?.closes ?? [],
-    snapshots: known?.snapshots ?? [],
+    snapshots: known?.snapshots ?? PriceLog.of([]),
     outcomes: known?.outcomes ?? [],
   }
   if (entry.type === 'close') return { ...state, closes: applyCloses(state.closes, entry, record) }

@@ -83,7 +83,7 @@ export function refusalOf(
 }
 
 /** What counts once per payer and event: a selection of a market, at any line. */
-function repeatKey(opening: Pick<PickOpening, 'payerTag' | 'market' | 'selection'>): string {
+export function repeatKey(opening: Pick<PickOpening, 'payerTag' | 'market' | 'selection'>): string {
   const [, , type, period] = opening.market.split('/')
   const participant = opening.market.split('@')[1] ?? ''
   return `${opening.payerTag} ${type}/${period}@${participant} ${opening.selection}`

@@ -17,21 +17,24 @@ const bestOf = (statuses: readonly CoverageStatus[]): CoverageStatus =>
 function closeStatus(state: EventState | undefined, market: string): CoverageStatus {
   const closes = state?.closes.filter((close) => close.market === market) ?? []
   if (closes.some(({ status }) => status === 'final')) return 'final'
-  const isPriced = closes.length > 0 || state?.snapshots.some((price) => price.market === market)
+  const isPriced =
+    closes.length > 0 || (state !== undefined && new Set(state.snapshots.markets).has(market))
   return isPriced === true ? 'pending' : 'none'
 }
 
 /** An event with all its recorded markets. */
 function coveredEvent(state: EventState): CoveredEvent {
   const { info, closes, snapshots, outcomes } = state
-  const markets = [...new Set([...closes, ...snapshots].map(({ market }) => market))].toSorted()
+  const markets = [
+    ...new Set([...closes.map(({ market }) => market), ...snapshots.markets]),
+  ].toSorted()
   return {
     event: info.path,
     home: info.home,
     away: info.away,
     starts_at: isoText(info.startAtSeconds),
     start_precision: info.startPrecision,
-    synthetic: [...closes, ...snapshots].some(({ isSynthetic }) => isSynthetic),
+    synthetic: snapshots.hasSynthetic || closes.some(({ isSynthetic }) => isSynthetic),
     result: outcomes.find(({ period }) => period === 'ft')?.status ?? 'pending',
     markets: markets.slice(0, MARKETS_MAX).map((market) => ({
       market: `${info.path}/${market}`,

@@ -3,6 +3,7 @@
  * grade comes from the same entries that a reader can check.
  */
 import type { SelectionResult } from '../wire/upload.ts'
+import type { PriceLog } from './price-log.ts'
 
 /** Place of an entry in the ledger, and its RFC 9162 leaf hash in hex. */
 export type RecordReference = { readonly seq: number; readonly hash: string }
@@ -91,7 +92,7 @@ export type EventState = {
   readonly feeds: Readonly<Record<string, string>>
   readonly closes: readonly CloseRecord[]
   /** All pre-close prices that were recorded before a result, in ledger order. */
-  readonly snapshots: readonly PriceRecord[]
+  readonly snapshots: PriceLog
   readonly outcomes: readonly OutcomeRecord[]
 }
 

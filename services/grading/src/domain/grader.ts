@@ -6,7 +6,8 @@ import { auditContext } from './audit-context.ts'
 import { auditCards } from './audit-picks.ts'
 import { createCardFigures } from './calibration.ts'
 import { gradeEachWay, gradeParlay } from './combined-bets.ts'
-import { bestInOpening, countedPicks, type PickOpening, refusalOf } from './committed-pick.ts'
+import { bestInOpening, type PickOpening, refusalOf } from './committed-pick.ts'
+import { type CountedPicks, createCountedPicks } from './counted-picks.ts'
 import { type EventState, hasStarted } from './event-state.ts'
 import { type FoundNames, resolveEvents } from './find-events.ts'
 import { ambiguousCard, gradePick } from './grade-pick.ts'
@@ -56,7 +57,10 @@ type Dependencies = {
   readonly breathe?: () => Promise<void>
 }
 
-type Parts = Dependencies & { readonly figuresOf: ReturnType<typeof createCardFigures> }
+type Parts = Dependencies & {
+  readonly figuresOf: ReturnType<typeof createCardFigures>
+  readonly counted: CountedPicks
+}
 
 /** What the cards of one request share. */
 type Request = {
@@ -203,7 +207,7 @@ const withFlag = (card: GradedCard): GradedCard =>
 
 /** Whether a kept pick counts, by what the ledger knows now. */
 async function countingOf(
-  { store }: Parts,
+  { counted }: Parts,
   pick: StoredPick,
   state: EventState | undefined,
 ): Promise<CardCounting> {
@@ -213,9 +217,8 @@ async function countingOf(
   if (state === undefined) return { population: null, why: 'no_recorded_price', seq }
   const why = refusalOf(state.earliestStart, pick)
   if (why !== undefined) return { population: null, why, seq }
-  const committed = await store.picksOf(eventPathOf(opening.market))
-  const isCounted = countedPicks(state.earliestStart, committed).some((one) => one.seq === seq)
-  return isCounted
+  const path = eventPathOf(opening.market)
+  return (await counted.isCounted(path, state.earliestStart, { opening, seq }))
     ? { population: 'committed', seq }
     : { population: null, why: 'repeated_selection', seq }
 }
@@ -264,7 +267,8 @@ export type Grader = ReturnType<typeof createGrader>
 
 /** Every method throws GradingStoreUnavailable if the store fails. */
 export function createGrader(dependencies: Dependencies) {
-  const parts: Parts = { ...dependencies, figuresOf: createCardFigures() }
+  const counted = createCountedPicks(dependencies.store)
+  const parts: Parts = { ...dependencies, figuresOf: createCardFigures(), counted }
   return {
     /** A pick's card now. Changes nothing: call it before settlement (G4). */
     grade: (pick: AskedPick): Promise<Card> => cardOfOne(parts, pick, parts.nowSeconds()),

@@ -194,6 +194,9 @@ export function describeGradingStore(
       expect(await store.pickByPayment('payment a')).toEqual(kept.pick)
       expect(await store.pickBySeq(0)).toEqual(kept.pick)
       expect(await store.picksOf(sampleEvent().path)).toEqual([kept.pick])
+      const { seq = 0 } = kept.pick
+      expect(await store.picksOf(sampleEvent().path, seq - 1)).toEqual([kept.pick])
+      expect(await store.picksOf(sampleEvent().path, seq)).toEqual([])
       expect(await store.counts()).toMatchObject({ entries: 1, picks: 1 })
     })
 

@@ -113,8 +113,8 @@ export type GradingStore = {
   pickByReceipt(receipt: string): Promise<StoredPick | undefined>
   pickByPayment(paymentId: string): Promise<StoredPick | undefined>
   pickBySeq(seq: number): Promise<StoredPick | undefined>
-  /** Picks committed on an event, in ledger order. */
-  picksOf(eventPath: string): Promise<readonly CommittedPick[]>
+  /** Picks committed on an event, in ledger order; only those after an entry, where one is named. */
+  picksOf(eventPath: string, afterSeq?: number): Promise<readonly CommittedPick[]>
   entry(seq: number): Promise<StoredEntry | undefined>
   /** Entries from (inclusive) to (exclusive), in order. */
   entries(range: { readonly from: number; readonly to: number }): AsyncIterable<StoredEntry>

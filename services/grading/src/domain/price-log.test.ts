@@ -55,7 +55,12 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
         )
         expect(log.ofMinute(source, recorded)).toEqual(minute)
         const prices = records.filter((one) => one.market === market)
-        expect(log.highest(market, 'home')).toBe(Math.max(0, ...prices.map(({ odds }) => odds['home'] ?? 0)))
+        const most = (some: readonly PriceRecord[]) =>
+          Math.max(0, ...some.map(({ odds }) => odds['home'] ?? 0))
+        expect(log.highest(market, 'home')).toEqual({
+          ever: most(prices),
+          timeless: most(prices.filter(({ capturedAtSeconds: seen }) => seen === undefined)),
+        })
         expect(new Set(log.markets)).toEqual(new Set(records.map((one) => one.market)))
       }),
     )
@@ -63,8 +68,9 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
 
   test('what stood at a moment: of each source the last by then', () => {
     fc.assert(
-      fc.property(rounds, given, fc.boolean(), (all, { market, recorded: atSeconds }, isTimed) => {
-        const at = { atSeconds, recordedBy: atSeconds, isTimed }
+      fc.property(rounds, given, fc.constantFrom('record', 'source'), (all, one, by) => {
+        const { market, recorded: atSeconds } = one
+        const at = { atSeconds, by } as const
         const indexed = logOf(all).standing(market, at)
         // Another state goes on from each round, so that no log is the newest: every answer is a scan.
         const scanned = all.reduce((log, round) => {
@@ -81,11 +87,12 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
 })
 
 test('a state keeps its prices although later ones share them, and a state that is gone on from twice has two futures', () => {
-  const price = (odds: number) => recordOf({ book: 'a', market: '1x2/ft', seen: odds, recorded: odds, odds })
+  const price = (odds: number) =>
+    recordOf({ book: 'a', market: '1x2/ft', seen: odds, recorded: odds, odds })
   const first = PriceLog.of(Array.from({ length: 60 }, (_, index) => price(2 + index)))
   const [one, other] = [first.with([price(100)]), first.with([price(200)])]
   const source = { feed: 'feed', market: '1x2/ft', book: 'a' }
   expect([first.length, one.length, other.length]).toEqual([60, 61, 61])
   expect([first, one, other].map((log) => log.last(source)?.odds['home'])).toEqual([61, 100, 200])
-  expect(first.highest('1x2/ft', 'home')).toBe(61)
+  expect(first.highest('1x2/ft', 'home').ever).toBe(61)
 })

@@ -33,9 +33,17 @@ type Index = {
   readonly sources: Map<string, OfSource>
   /** Names of a market's sources. */
   readonly byMarket: Map<string, Set<string>>
-  /** The highest price of a selection of a market. */
-  readonly highest: Map<string, Map<string, number>>
+  /** The highest price of a selection of a market, of all and of those without a time. */
+  readonly highest: Map<string, Map<string, Highest>>
 }
+
+type Highest = { readonly ever: number; readonly timeless: number }
+const NONE: Highest = { ever: 0, timeless: 0 }
+
+const higher = ({ ever, timeless }: Highest, price: number, isTimed: boolean): Highest => ({
+  ever: Math.max(ever, price),
+  timeless: isTimed ? timeless : Math.max(timeless, price),
+})
 
 /** What several states share; it only grows. */
 type Shared = { readonly records: PriceRecord[]; index: Index | undefined; hasSynthetic: boolean }
@@ -60,26 +68,33 @@ function addToIndex(index: Index, records: readonly PriceRecord[], place: number
     isOrdered: true,
   }))
   const before = records[source.places.at(-1) ?? -1]
+  const isTimed = capturedAtSeconds !== undefined
   if (
     before !== undefined &&
-    (stoodFrom(before) > stoodFrom(record) || before.recordedAtSeconds > recordedAtSeconds)
+    (!isTimed ||
+      before.capturedAtSeconds === undefined ||
+      before.capturedAtSeconds > capturedAtSeconds ||
+      before.recordedAtSeconds > recordedAtSeconds)
   )
     source.isOrdered = false
   source.places.push(place)
-  if (capturedAtSeconds !== undefined) {
+  if (isTimed) {
     const minute = minuteOf(capturedAtSeconds)
     const places = source.byMinute.get(minute)
     if (places === undefined) source.byMinute.set(minute, [place])
     else places.push(place)
   }
   under(index.byMarket, market, () => new Set<string>()).add(name)
-  const highest = under(index.highest, market, () => new Map<string, number>())
+  const highest = under(index.highest, market, () => new Map<string, Highest>())
   for (const selection in odds)
-    highest.set(selection, Math.max(highest.get(selection) ?? 0, odds[selection] ?? 0))
+    highest.set(selection, higher(highest.get(selection) ?? NONE, odds[selection] ?? 0, isTimed))
 }
 
 /** The last of ascending places that a test holds for; it holds for the first ones and for none after. */
-function lastWhere(places: readonly number[], holds: (place: number) => boolean): number | undefined {
+function lastWhere(
+  places: readonly number[],
+  holds: (place: number) => boolean,
+): number | undefined {
   let [low, high] = [0, places.length]
   while (low < high) {
     const middle = (low + high) >>> 1
@@ -187,26 +202,20 @@ export class PriceLog implements Iterable<PriceRecord> {
     return this.#shared.hasSynthetic
   }
 
-  /** The highest price of a selection that was ever recorded, 0 for none. */
-  highest(market: string, selection: string): number {
+  /** The highest price of a selection that was ever recorded, and the highest without a time; 0 for none. */
+  highest(market: string, selection: string): Highest {
     const index = this.#index
-    if (index !== undefined) return index.highest.get(market)?.get(selection) ?? 0
-    let most = 0
-    for (const record of this)
-      if (record.market === market) most = Math.max(most, ownValue(record.odds, selection) ?? 0)
+    if (index !== undefined) return index.highest.get(market)?.get(selection) ?? NONE
+    let most = NONE
+    for (const { capturedAtSeconds, market: its, odds } of this)
+      if (its === market)
+        most = higher(most, ownValue(odds, selection) ?? 0, capturedAtSeconds !== undefined)
     return most
   }
 
-  /**
-   * Of each source of a market, its last price that was recorded, and stood, by a moment. Without `recordedBy`, whenever it
-   * was recorded.
-   */
-  standing(
-    market: string,
-    { atSeconds, recordedBy = Number.POSITIVE_INFINITY }: StandingAt,
-  ): readonly PriceRecord[] {
-    const holds = (record: PriceRecord): boolean =>
-      record.recordedAtSeconds <= recordedBy && stoodFrom(record) <= atSeconds
+  /** Of each source of a market, its last price that stood at a moment. */
+  standing(market: string, at: StandingAt): readonly PriceRecord[] {
+    const holds = stoodAt(at)
     const index = this.#index
     if (index === undefined) return lastOfEach([...this], { market, holds })
     return [...(index.byMarket.get(market) ?? [])].flatMap((name) => {
@@ -227,10 +236,19 @@ export class PriceLog implements Iterable<PriceRecord> {
   }
 }
 
-type StandingAt = { readonly atSeconds: number; readonly recordedBy?: number }
+/** A moment; whether only what was recorded by then counts, or whatever its source says that it stood then. */
+export type StandingAt = { readonly atSeconds: number; readonly by: 'record' | 'source' }
+
+/** Whether a price stood at a moment. */
+export const stoodAt =
+  ({ atSeconds, by }: StandingAt) =>
+  (record: PriceRecord): boolean =>
+    by === 'record'
+      ? record.recordedAtSeconds <= atSeconds && stoodFrom(record) <= atSeconds
+      : record.capturedAtSeconds !== undefined && record.capturedAtSeconds <= atSeconds
 
 /** Of each source, the last price that a test holds for, by the time that it stood from. */
-function lastOfEach(
+export function lastOfEach(
   records: readonly PriceRecord[],
   { market, holds }: { readonly market: string; readonly holds: (record: PriceRecord) => boolean },
 ): readonly PriceRecord[] {

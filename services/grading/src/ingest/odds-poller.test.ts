@@ -51,7 +51,7 @@ describe('poller', () => {
     expect(state?.closes).toMatchObject([
       { status: 'final', odds: { home: 2.05 }, capturedAtSeconds: START_SECONDS - 310 },
     ])
-    expect(state?.snapshots.map(({ odds }) => odds['home'])).toEqual([2.2, 2.05])
+    expect([...(state?.snapshots ?? [])].map(({ odds }) => odds['home'])).toEqual([2.2, 2.05])
     expect(await store.verify()).toMatchObject({ kind: 'intact' })
   })
 
