@@ -2,18 +2,13 @@
 // name costs, and what one event with very many picks or prices does to a read and a round. The imports are relative
 // because the service exports none of these parts.
 
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
 import { coverageAnswer } from '../../../services/grading/src/domain/coverage.ts'
 import { createGrader, type Grader } from '../../../services/grading/src/domain/grader.ts'
 import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
-import { parseMarket } from '../../../services/grading/src/domain/parse-market.ts'
-import {
-  DEFAULT_GRADE_OPTIONS,
-  type PickRequest,
-} from '../../../services/grading/src/domain/pick-request.ts'
+import type { PickRequest } from '../../../services/grading/src/domain/pick-request.ts'
 import { readFootballData } from '../../../services/grading/src/ingest/football-data.ts'
 import { ingestPayload } from '../../../services/grading/src/ingest/ingest-payload.ts'
 import { saleSteps } from '../../../services/grading/src/routes/read-sale.ts'
@@ -23,6 +18,7 @@ import {
 } from '../../../services/grading/src/seed/synthetic-fixtures.ts'
 import { inSteps, nextIteration } from '../../../services/grading/src/tracker/steps.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
+import { cpuMs, largeEventFigures, pickOf } from '../large-events.ts'
 import { median } from '../quantile.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
@@ -33,13 +29,6 @@ const PICKS = 1_000_000
 const NOW_SECONDS = 1_780_000_000
 const AUDIT_PICKS = 1_000
 const STARTS = 5
-const EVENT_PICKS = 30_000
-const EVENT_PRICES = 36_000
-/** A hundredth: what the large event is compared with. */
-const SMALL = 100
-const REPEATS = 20
-/** Rounds in one payload while an event is filled: each waits for the disk. */
-const FILLED_ROUNDS = 36
 
 const openStore = (databasePath: string): GradingStore =>
   openSqliteGradingStore({
@@ -61,6 +50,15 @@ async function importMatches(databasePath: string): Promise<void> {
     read: () => readFootballData(raw, SYNTHETIC_FEED),
   })
   await store.close()
+}
+
+const secondsToOpen = async (path: string): Promise<number> => {
+  const began = performance.now()
+  const store = openStore(path)
+  await store.counts()
+  const seconds = (performance.now() - began) / 1_000
+  await store.close()
+  return seconds
 }
 
 const COUNTING = `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)`
@@ -101,18 +99,10 @@ function fillTables(databasePath: string): void {
 }
 
 async function startFigure(databasePath: string, emptyPath: string): Promise<Figure> {
-  const secondsOf = async (path: string): Promise<number> => {
-    const began = performance.now()
-    const store = openStore(path)
-    await store.counts()
-    const seconds = (performance.now() - began) / 1_000
-    await store.close()
-    return seconds
-  }
   const [full, empty]: [number[], number[]] = [[], []]
   for (let start = 0; start < STARTS; start += 1) {
-    full.push(await secondsOf(databasePath))
-    empty.push(await secondsOf(emptyPath))
+    full.push(await secondsToOpen(databasePath))
+    empty.push(await secondsToOpen(emptyPath))
   }
   return judgeFigure({
     name: `start of the store with ${PICKS.toLocaleString('en')} picks and ${MATCHES.toLocaleString('en')} matches`,
@@ -123,24 +113,27 @@ async function startFigure(databasePath: string, emptyPath: string): Promise<Fig
   })
 }
 
-/** The longest that others waited while a request was served, ms. */
-async function longestHold(serve: () => Promise<unknown>): Promise<number> {
-  const delay = monitorEventLoopDelay({ resolution: 1 })
-  delay.enable()
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  delay.reset()
-  await serve()
-  await nextIteration()
-  delay.disable()
-  return delay.max / 1e6
+/** CPU of this thread, ms: a busy machine adds nothing to it. */
+function threadMs(): number {
+  const { system, user } = process.threadCpuUsage()
+  return (user + system) / 1_000
 }
 
-function pickOf(market: string, selection: string): PickRequest {
-  const parsed = parseMarket({ market, selection })
-  if (parsed.kind !== 'market') throw new Error('no market')
-  const odds = { kind: 'odds', format: 'decimal', decimal: 2.1, text: '2.1' } as const
-  const { key } = parsed
-  return { kind: 'pick', key, selection: parsed.selection, odds, options: DEFAULT_GRADE_OPTIONS }
+/** The most that one iteration of the event loop worked while a request was served, CPU ms. */
+async function longestHold(serve: () => Promise<unknown>): Promise<number> {
+  let most = 0
+  let isServing = true
+  const watch = async (): Promise<void> => {
+    const before = threadMs()
+    await nextIteration()
+    most = Math.max(most, threadMs() - before)
+    if (isServing) await watch()
+  }
+  const watching = watch()
+  await serve()
+  isServing = false
+  await watching
+  return most
 }
 
 const graderOf = (store: GradingStore): Grader =>
@@ -173,7 +166,9 @@ async function bodiesOf(databasePath: string) {
 
 async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
   const { csv, named, picks } = await bodiesOf(databasePath)
-  const idle = await longestHold(() => new Promise((resolve) => setTimeout(resolve, 100)))
+  const idle = await longestHold(async () => {
+    for (let turn = 0; turn < AUDIT_PICKS; turn += 1) await nextIteration()
+  })
   const cold = async (name: string, serve: (store: GradingStore) => Promise<unknown>) => {
     const holds: number[] = []
     for (let round = 0; round < STARTS; round += 1) {
@@ -184,7 +179,7 @@ async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
     return judgeFigure({
       name: `longest hold of the event loop, cold: ${name}`,
       value: median(holds),
-      unit: 'ms',
+      unit: 'ms of CPU',
       baseline: { name: 'an idle loop', value: idle },
       aim: { kind: 'at-most', value: 20 },
     })
@@ -206,13 +201,6 @@ async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
   ]
 }
 
-async function cpuMs(run: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage()
-  await run()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1_000
-}
-
 async function nameFigure(databasePath: string): Promise<Figure> {
   const { named, picks } = await bodiesOf(databasePath)
   const store = openStore(databasePath)
@@ -232,135 +220,6 @@ async function nameFigure(databasePath: string): Promise<Figure> {
   })
 }
 
-const event = (name: string) => ({
-  path: `soccer/bench.${name}`,
-  sport: 'soccer',
-  league: 'Bench',
-  home: `Home ${name}`,
-  away: `Away ${name}`,
-  startAtSeconds: NOW_SECONDS + 86_400,
-  startPrecision: 'second' as const,
-})
-
-const FEED = { feed: 'bench', isRedistributable: true, isSynthetic: true }
-
-/** Rounds of a poller: new prices of ten books, each round at its own minute, in one payload. */
-async function poll(
-  store: GradingStore,
-  name: string,
-  { first, rounds }: { readonly first: number; readonly rounds: number },
-): Promise<void> {
-  const at = NOW_SECONDS - 86_400 * 30 + (first + rounds) * 60
-  const snapshots = Array.from({ length: 10 * rounds }, (_, index) => {
-    const round = first + Math.floor(index / 10)
-    return {
-      market: '1x2/ft',
-      book: `book_${index % 10}`,
-      odds: { home: String(2 + (round % 100) / 100), draw: '3.5', away: '3.9' },
-      capturedAtSeconds: NOW_SECONDS - 86_400 * 30 + round * 60,
-    }
-  })
-  const observation = {
-    event: event(name),
-    rule: 'last_before_start' as const,
-    snapshots,
-    closes: [],
-    closeStatus: 'provisional' as const,
-    outcomes: [],
-  }
-  await store.ingest({
-    feed: FEED,
-    observations: [observation],
-    receivedAtSeconds: at,
-    rawSha256: '',
-  })
-}
-
-async function priceFigures(store: GradingStore): Promise<readonly Figure[]> {
-  const fill = async (name: string, prices: number): Promise<number> => {
-    const all = prices / 10
-    for (let first = 0; first < all; first += FILLED_ROUNDS)
-      await poll(store, name, { first, rounds: Math.min(FILLED_ROUNDS, all - first) })
-    return all
-  }
-  const sizes = {
-    large: await fill('large', EVENT_PRICES),
-    small: await fill('small', EVENT_PRICES / SMALL),
-  }
-  const roundOf = async (name: 'large' | 'small'): Promise<number> => {
-    const first = sizes[name]
-    sizes[name] += REPEATS
-    return (
-      (await cpuMs(async () => {
-        for (let round = 0; round < REPEATS; round += 1)
-          await poll(store, name, { first: first + round, rounds: 1 })
-      })) / REPEATS
-    )
-  }
-  const lookAt = async (name: string): Promise<number> =>
-    (await cpuMs(async () => {
-      for (let read = 0; read < REPEATS; read += 1)
-        await coverageAnswer(store, { kind: 'key', market: `soccer/bench.${name}/1x2/ft` })
-    })) / REPEATS
-  const figure = (what: string, large: number, small: number): Figure =>
-    judgeFigure({
-      name: `${what} of an event with ${EVENT_PRICES.toLocaleString('en')} prices`,
-      value: large,
-      unit: 'ms of CPU',
-      baseline: { name: 'with a hundredth of them', value: small },
-      aim: { kind: 'ratio', times: 0.5 },
-    })
-  return [
-    figure('a round of ten prices', await roundOf('large'), await roundOf('small')),
-    figure('a look', await lookAt('large'), await lookAt('small')),
-  ]
-}
-
-async function pickFigure(store: GradingStore): Promise<Figure> {
-  const grader = createGrader({
-    store,
-    nowSeconds: () => NOW_SECONDS,
-    random: (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex'),
-  })
-  const keep = async (name: string, count: number): Promise<string> => {
-    const pick = pickOf(`soccer/bench.${name}/1x2/ft`, 'home')
-    const card = await grader.grade(pick)
-    let receipt = ''
-    for (let from = 0; from < count; from += 500) {
-      const kept = await Promise.all(
-        Array.from({ length: Math.min(500, count - from) }, (_, index) =>
-          grader.release({
-            pick,
-            card,
-            payer: `0x${from + index}`,
-            paymentId: `${name} ${from + index}`,
-            receivedAtSeconds: NOW_SECONDS,
-          }),
-        ),
-      )
-      receipt = kept.at(-1)?.receipt ?? ''
-    }
-    return receipt
-  }
-  const [large, small] = [
-    await keep('large', EVENT_PICKS),
-    await keep('small', EVENT_PICKS / SMALL),
-  ]
-  const readOf = async (receipt: string): Promise<number> =>
-    (await cpuMs(async () => {
-      for (let read = 0; read < REPEATS; read += 1) await grader.cardOf(receipt)
-    })) / REPEATS
-  await readOf(large)
-  await readOf(small)
-  return judgeFigure({
-    name: `a receipt read, of an event with ${EVENT_PICKS.toLocaleString('en')} picks`,
-    value: await readOf(large),
-    unit: 'ms of CPU',
-    baseline: { name: 'with a hundredth of them', value: await readOf(small) },
-    aim: { kind: 'ratio', times: 0.5 },
-  })
-}
-
 /** Starts, holds of the loop, names, and events that are far larger than others. */
 export async function measureGradingScale(): Promise<readonly Figure[]> {
   using folder = temporaryFolder()
@@ -374,7 +233,7 @@ export async function measureGradingScale(): Promise<readonly Figure[]> {
   ]
   const store = openStore(folder.file('event.db'))
   try {
-    return [...figures, ...(await priceFigures(store)), await pickFigure(store)]
+    return [...figures, ...(await largeEventFigures(store))]
   } finally {
     await store.close()
   }

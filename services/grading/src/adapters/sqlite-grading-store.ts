@@ -18,8 +18,8 @@ import { verifySqliteLedger } from './sqlite-verify.ts'
 
 /** Observations in one write: some 50 ms, so that requests are served during an import. */
 const OBSERVATIONS_PER_WRITE = 500
-/** Searches in one iteration of the event loop, some 10 ms where their words are common: an audit may ask for a thousand names. */
-const SEARCHES_PER_ITERATION = 5
+/** Searches in one iteration of the event loop, some 5 ms where their words are common: an audit may ask for a thousand names. */
+const SEARCHES_PER_ITERATION = 3
 
 export type SqliteGradingStoreOptions = StoreOwner & {
   readonly clock: Clock

@@ -19,7 +19,7 @@ function closeStatus(state: EventState | undefined, market: string): CoverageSta
   if (closes.some(({ status }) => status === 'final')) return 'final'
   const isPriced =
     closes.length > 0 || (state !== undefined && new Set(state.snapshots.markets).has(market))
-  return isPriced === true ? 'pending' : 'none'
+  return isPriced ? 'pending' : 'none'
 }
 
 /** An event with all its recorded markets. */

@@ -119,8 +119,8 @@ async function cardOfOne(parts: Parts, pick: AskedPick, nowSeconds?: number): Pr
   return card
 }
 
-/** Picks graded between two other requests: some milliseconds, also where every event is read from the file. */
-const PICKS_PER_SLICE = 25
+/** Picks graded between two other requests: a few milliseconds, also where every event is read from the file. */
+const PICKS_PER_SLICE = 10
 
 /** Cards of many picks, slice by slice. */
 async function slicedCards(

@@ -19,18 +19,20 @@ import { emptyTruth } from './truth-table.ts'
 
 const start = { startAtSeconds: START_SECONDS, startPrecision: 'second' } as const
 
+const opening = {
+  market: 'soccer/epl.20260601.ars-che/1x2/ft',
+  selection: 'home',
+  odds: '2.1',
+  receivedAtSeconds: START_SECONDS - 60,
+  bestRecorded: '2.1',
+  payerTag: 'another',
+  salt: '',
+}
+
 /** 30,000 picks of 10,000 payers, three times the same selection each. */
 const PICKS: readonly CommittedPick[] = Array.from({ length: 30_000 }, (_, seq) => ({
   seq,
-  opening: {
-    market: 'soccer/epl.20260601.ars-che/1x2/ft',
-    selection: 'home',
-    odds: '2.1',
-    receivedAtSeconds: START_SECONDS - 60,
-    bestRecorded: '2.1',
-    payerTag: `payer ${seq % 10_000}`,
-    salt: '',
-  },
+  opening: { ...opening, payerTag: `payer ${seq % 10_000}` },
 }))
 
 test('a card of an event with 30,000 picks is read by looking at the new ones alone', async () => {
@@ -52,17 +54,12 @@ test('a card of an event with 30,000 picks is read by looking at the new ones al
   expect(looked).toBe(30_000)
   for (let seq = 0; seq < 30_000; seq += 997) expect(await isCounted(seq)).toBe(seq < 10_000)
   expect(looked).toBe(30_000)
-  const [first] = PICKS
-  if (first !== undefined)
-    picks.push({ seq: 30_000, opening: { ...first.opening, payerTag: 'another' } })
+  picks.push({ seq: 30_000, opening })
   expect(await isCounted(30_000)).toBe(true)
   expect(looked).toBe(30_001)
   // An earlier start makes every pick late.
-  const [pick] = picks
-  if (pick !== undefined)
-    expect(
-      await index.isCounted('path', { ...start, startAtSeconds: START_SECONDS - 3_600 }, pick),
-    ).toBe(false)
+  const earlier = { ...start, startAtSeconds: START_SECONDS - 3_600 }
+  expect(await index.isCounted('path', earlier, PICKS[0] ?? { seq: 0, opening })).toBe(false)
 })
 
 test('which pick counts is the same as by the rule over all of them', async () => {

@@ -39,6 +39,15 @@ const rounds = fc.array(fc.array(given, { maxLength: 12 }), { minLength: 1, maxL
 const logOf = (all: readonly (readonly Given[])[]): PriceLog =>
   all.reduce((log, round) => log.with(round.map(recordOf)), PriceLog.of([]))
 
+const most = (some: readonly PriceRecord[]): number =>
+  Math.max(0, ...some.map(({ odds }) => odds['home'] ?? 0))
+
+const names = (records: readonly PriceRecord[]): readonly string[] =>
+  records.map(({ book, odds }) => `${book} ${odds['home']}`).toSorted()
+
+const price = (odds: number): PriceRecord =>
+  recordOf({ book: 'a', market: '1x2/ft', seen: odds, recorded: odds, odds })
+
 describe('a log of prices answers as a scan of all its prices does, whatever came in whatever order', () => {
   test('the last of a source, those of a minute, the highest, the markets', () => {
     fc.assert(
@@ -55,8 +64,6 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
         )
         expect(log.ofMinute(source, recorded)).toEqual(minute)
         const prices = records.filter((one) => one.market === market)
-        const most = (some: readonly PriceRecord[]) =>
-          Math.max(0, ...some.map(({ odds }) => odds['home'] ?? 0))
         expect(log.highest(market, 'home')).toEqual({
           ever: most(prices),
           timeless: most(prices.filter(({ capturedAtSeconds: seen }) => seen === undefined)),
@@ -78,8 +85,6 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
           log.with([recordOf({ book: 'z', market, seen: 0, recorded: 0, odds: 2 })])
           return next
         }, PriceLog.of([]))
-        const names = (records: readonly PriceRecord[]) =>
-          records.map(({ book, odds }) => `${book} ${odds['home']}`).toSorted()
         expect(names(indexed)).toEqual(names(scanned.standing(market, at)))
       }),
     )
@@ -87,8 +92,6 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
 })
 
 test('a state keeps its prices although later ones share them, and a state that is gone on from twice has two futures', () => {
-  const price = (odds: number) =>
-    recordOf({ book: 'a', market: '1x2/ft', seen: odds, recorded: odds, odds })
   const first = PriceLog.of(Array.from({ length: 60 }, (_, index) => price(2 + index)))
   const [one, other] = [first.with([price(100)]), first.with([price(200)])]
   const source = { feed: 'feed', market: '1x2/ft', book: 'a' }
