@@ -85,7 +85,7 @@ describe('X7: one payment, one effect', () => {
     expect(await fixture.sentCount()).toBe(sentBefore + 1)
   })
 
-  test('50 concurrent settlements of one payment at the facilitator are one transaction', async () => {
+  test('hostile_client P1, one settlement: 50 concurrent settlements of one payment are one transaction', async () => {
     const client = new HTTPFacilitatorClient({ url: fixture.facilitator.url })
     const [payload, requirement] = await fixture.order(fixture.account('agent-4'))
     const sentBefore = await fixture.sentCount()

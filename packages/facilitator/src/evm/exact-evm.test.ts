@@ -72,7 +72,7 @@ describe('what the facilitator answers', () => {
     expect(await fixture.sentCount()).toBe(sentBefore)
   })
 
-  test('a submission that may not have arrived is reported with its cause, and its outcome is still read', async () => {
+  test('hostile_client P4, no invented refusal: a submission that may not have arrived is reported with its cause, and its outcome is still read', async () => {
     const [payload, requirement] = await fixture.order(fixture.account('agent-9'))
     const { privateKey } = fixture.account('facilitator')
     const { chainId, rpcUrl } = fixture.chain
@@ -95,7 +95,7 @@ describe('what the facilitator answers', () => {
     expect(doubts).toEqual([{ transaction: settled.transaction, cause }])
   })
 
-  test('while no block comes, the settlement is pending with its hash; when repeated, nothing is sent twice', async () => {
+  test('hostile_client P3, a hash after broadcast: while no block comes, the settlement is pending with it; when repeated, nothing is sent twice', async () => {
     const [payload, requirement] = await fixture.order(fixture.account('agent-9'))
     const client = new HTTPFacilitatorClient({ url: fixture.impatient.url })
     await fixture.chain.controls.holdBlocks(true)

@@ -200,7 +200,7 @@ describe('what the ledger decides', () => {
     expect(change).toEqual({ payer: -PRICE, seller: PRICE })
   }, 60_000)
 
-  test('a transfer that the network lost is pending, never refused', async () => {
+  test('hostile_client P2, unknown is never terminal: a transfer that the network lost is pending, never refused', async () => {
     fixture.devnet.controls.dropNextTransfers(1)
     const payload = await fixture.pay()
     expect(await fixture.impatientClient.settle(payload, payload.accepted)).toMatchObject({

@@ -53,6 +53,13 @@ function together(first: Submission, second: Submission): Submission {
 const look = ({ payment, scheme }: Sent): Promise<LedgerFinding | undefined> =>
   scheme.find(payment).catch(() => undefined)
 
+/**
+ * Whether the ledger shows that a payment was used after all, where it says so at once (EVM): a facilitator that submits and
+ * then denies it would make the buyer pay again.
+ */
+const isUsed = async ({ payment, scheme }: Sent): Promise<boolean> =>
+  (await scheme.isUsed?.(payment).catch(() => false)) ?? false
+
 async function ask(
   gate: GateParts,
   sent: Sent,
@@ -85,7 +92,7 @@ async function ask(
     return { kind: 'settled', settlement }
   }
   const verdict = classifyRefusal(settlement)
-  if (verdict === 'definite') return { kind: 'refused', settlement }
+  if (verdict === 'definite' && !(await isUsed(sent))) return { kind: 'refused', settlement }
   if (verdict === 'definite_unless_landed') {
     const finding = await look(sent)
     if (finding !== undefined && finding.kind !== 'landed') return { kind: 'refused', settlement }
