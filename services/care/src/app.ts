@@ -14,6 +14,7 @@ import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
 import { type CareConfig, writeSecretsOf } from './config.ts'
 import type { AuditTrail, PublishRecord } from './domain/publish-record.ts'
+import type { ReadRow } from './domain/read-trail.ts'
 import type { RecordStore } from './domain/record-store.ts'
 import type { ChainVerifier } from './domain/verification.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
@@ -42,6 +43,8 @@ type CareAppDeps = {
   readonly publish: PublishRecord
   readonly verifier: ChainVerifier
   readonly mcp: McpEndpoint
+  /** Told of each export: it holds records. */
+  readonly noteRead: (row: Omit<ReadRow, 'at'>) => void
 }
 
 /** Builds the application; it does not listen yet. */
@@ -91,7 +94,14 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         audit,
         isoNow,
       })
-      addVerifyRoutes(scope, { ...bearer, verifier, resource, store })
+      addVerifyRoutes(scope, {
+        ...bearer,
+        verifier,
+        resource,
+        store,
+        isPrivate: config.VERIFY_NAMES === 'private',
+        noteRead: deps.noteRead,
+      })
       addMetadataRoutes(scope, {
         resource,
         baseUrl,

@@ -102,6 +102,17 @@ const hosts = () =>
     { expected: 'host names, separated by commas; ports are ignored' },
   )
 
+const origins = () =>
+  parsedField(
+    (text) => {
+      const given = text.split(',').map((origin) => origin.trim().toLowerCase())
+      return given.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)
+        ? given
+        : undefined
+    },
+    { expected: 'origins such as https://app.example.org, separated by commas' },
+  )
+
 const shared = sharedConfigFields({ port: 3002, baseUrl: 'http://localhost:3002' })
 
 const fields = z.object({
@@ -129,6 +140,24 @@ const fields = z.object({
   ALLOWED_HOSTS: hosts()
     .optional()
     .describe('Further host names under which /mcp is reached, besides BASE_URL’s and loopback.'),
+  ALLOWED_ORIGINS: origins()
+    .optional()
+    .describe(
+      'Origins of pages that may call /mcp, besides BASE_URL’s; another one is 403. If unset, any may: a page sends only what its user gave it.',
+    ),
+  VERIFY_NAMES: z
+    .enum(['public', 'private'], { error: 'public or private' })
+    .prefault('public')
+    .describe(
+      '`private`: /verify asks for a token before it shows names of patients and topics; `public`: it does not.',
+    ),
+  READ_AUDIT: z
+    .enum(['off', 'all'], { error: 'off or all' })
+    .prefault('off')
+    .describe('`all`: keeps a row for each record that a token reads: `care reads` lists them.'),
+  READ_AUDIT_DAYS: integerField({ min: 1, max: 36_500 })
+    .prefault('365')
+    .describe('Rows of reads are kept this long, days.'),
   ...storeConfigFields({
     databasePath: DEFAULT_DATABASE_PATH,
     description:

@@ -11,6 +11,8 @@ import {
 import type { FastifyBaseLogger } from 'fastify'
 import { createEspeakSpeech } from './adapters/espeak-speech.ts'
 import { openStores } from './adapters/open-stores.ts'
+import { openReadTrail } from './adapters/read-trail.ts'
+import { watchRevokedTokens } from './adapters/revoked-tokens.ts'
 import { buildCareApp, CARE_VERSION } from './app.ts'
 import type { CareConfig } from './config.ts'
 import {
@@ -19,6 +21,7 @@ import {
   type PublishRecord,
   type SessionHub,
 } from './domain/publish-record.ts'
+import type { ReadRow } from './domain/read-trail.ts'
 import type { RecordStore } from './domain/record-store.ts'
 import { createChainVerifier } from './domain/verification.ts'
 import { createMcpEndpoint, type McpEndpoint, type McpEndpointDeps } from './mcp/mcp-endpoint.ts'
@@ -44,7 +47,10 @@ const DAY_MS = 86_400_000
 
 function openMcp(
   { config, clock, environment }: CareServiceOptions,
-  parts: Pick<McpEndpointDeps, 'store' | 'sessions' | 'tokens' | 'observe'>,
+  parts: Pick<
+    McpEndpointDeps,
+    'store' | 'sessions' | 'tokens' | 'observe' | 'isRevoked' | 'noteRead'
+  >,
 ): Promise<McpEndpoint> {
   const program = findProgram('espeak-ng', environment?.['PATH'] ?? '')
   return createMcpEndpoint({
@@ -54,6 +60,7 @@ function openMcp(
     speech: program === undefined ? undefined : createEspeakSpeech({ program, clock }),
     baseUrl: config.BASE_URL,
     allowedHosts: config.ALLOWED_HOSTS,
+    allowedOrigins: config.ALLOWED_ORIGINS,
     serviceName: config.SERVICE_NAME,
     version: CARE_VERSION,
     limits: {
@@ -76,12 +83,23 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const telemetry = createTelemetry(registry, logger)
   const onProblem = (error: unknown): void => logger?.error({ err: error }, 'store problem')
   const stores = await openStores(config, { clock, onProblem, onRow: telemetry.onWrite })
-  const { records: store, sessions, audit } = stores
+  const { records: store, sessions, audit, sides } = stores
+  const ends: (() => Promise<void> | void)[] = []
   try {
+    const revoked = await watchRevokedTokens(sides, { clock, onProblem })
+    ends.push(() => revoked.close())
+    const isRevoked = (jti: string): boolean => revoked.has(jti)
+    const reads =
+      config.READ_AUDIT === 'off'
+        ? undefined
+        : openReadTrail(sides, { clock, keptDays: config.READ_AUDIT_DAYS, onProblem })
+    if (reads !== undefined) ends.push(() => reads.close())
     const audience = `${config.BASE_URL}/mcp`
-    const tokens = createTokenVerifier({ keys: config.TOKEN_SECRET, audience, clock })
+    const tokens = createTokenVerifier({ keys: config.TOKEN_SECRET, audience, clock, isRevoked })
     const observe = telemetry.onMcp
-    const mcp = await openMcp(options, { store, sessions, tokens, observe })
+    const noteRead = (row: Omit<ReadRow, 'at'>): void =>
+      reads?.note({ at: new Date(clock.unixMs()).toISOString(), ...row })
+    const mcp = await openMcp(options, { store, sessions, tokens, observe, isRevoked, noteRead })
     const { hub } = mcp
     const isoNow = () => new Date(clock.unixMs()).toISOString()
     const verifier = createChainVerifier({ store, clock, isoNow })
@@ -91,7 +109,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
       publisher(write).finally(() => verifier.noteWrite(write.record.audience))
     registerFigures(registry, { mcp: () => mcp.figures(), replays: () => verifier.runs() })
     const parts = { config, clock, logger, registry, store, audit, tokens }
-    const app = await buildCareApp({ ...parts, publish, verifier, mcp })
+    const app = await buildCareApp({ ...parts, publish, verifier, mcp, noteRead })
     return {
       app,
       registry,
@@ -99,9 +117,14 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
       audit,
       hub,
       stopping: () => mcp.endStreams(),
-      close: () => mcp.close().then(() => stores.close()),
+      close: async () => {
+        await mcp.close()
+        for (const end of ends) await end()
+        await stores.close()
+      },
     }
   } catch (error) {
+    for (const end of ends) await end()
     await stores.close()
     throw error
   }

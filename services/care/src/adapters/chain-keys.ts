@@ -236,7 +236,7 @@ export class ChainKeys {
         throw new RecordStoreUnavailable(`the key of a chain does not open; nothing was rewrapped`)
       }
       update.run(sealValue({ ring, value: opened.value, slot }), keyId)
-      count += 1
+      if (chain !== FILE_KEY_CHAIN) count += 1
     }
     this.commit()
     this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')

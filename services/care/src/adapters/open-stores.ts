@@ -21,6 +21,7 @@ import { type ErasedBy, type ErasedChain, eraseSqliteChain } from './chain-erasu
 import { type ChainKeys, openChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { acceptedOf, acceptBackup as acceptFiles, loadCheckpointSeed } from './record-upkeep.ts'
+import { openSqliteSideTables, postgresSideTables, type SideTables } from './side-tables.ts'
 import { openSqliteAuditTrail, readSqliteAuditRows } from './sqlite-audit-trail.ts'
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import { openSqliteRecordReader, openSqliteRecordStore } from './sqlite-record-store.ts'
@@ -78,6 +79,7 @@ export type Stores = {
   readonly records: RecordStore
   readonly sessions: SessionStore
   readonly audit: AuditTrail
+  readonly sides: SideTables
   close(): Promise<void>
 }
 
@@ -110,7 +112,11 @@ export async function openStores(config: StoreConfig, opening: Opening): Promise
   })
   const sessions = postgres.openPostgresSessionStore({ ...opening, store })
   const audit = postgres.openPostgresAuditTrail({ ...opening, store })
-  return joined({ records, sessions, audit })
+  const sides = postgresSideTables({
+    read: store.read,
+    transaction: (run) => store.writeRows(run, 'relaxed'),
+  })
+  return joined({ records, sessions, audit, sides })
 }
 
 async function openFiles(options: ReturnType<typeof recordsOf> & Opening): Promise<Stores> {
@@ -123,7 +129,8 @@ async function openFiles(options: ReturnType<typeof recordsOf> & Opening): Promi
   try {
     const records = keep(openSqliteRecordStore(options))
     const sessions = keep(openSqliteSessionStore({ ...options, path }))
-    return joined({ records, sessions, audit: openSqliteAuditTrail({ ...options, path }) })
+    const audit = keep(openSqliteAuditTrail({ ...options, path }))
+    return joined({ records, sessions, audit, sides: openSqliteSideTables(path) })
   } catch (error) {
     for (const store of opened.toReversed()) await store.close()
     throw error
@@ -133,6 +140,7 @@ async function openFiles(options: ReturnType<typeof recordsOf> & Opening): Promi
 const joined = (stores: Omit<Stores, 'close'>): Stores => ({
   ...stores,
   close: async () => {
+    stores.sides.close()
     for (const store of [stores.audit, stores.sessions, stores.records]) await store.close()
   },
 })
@@ -162,6 +170,25 @@ export async function readAuditRows(
   } finally {
     await connection.end()
   }
+}
+
+/** Opens the rows beside the records, also beside a running service. Rejects with AuditTrailUnavailable. */
+export async function withSideTables<Result>(
+  { DATABASE_PATH, DATABASE_URL }: Place,
+  run: (tables: SideTables) => Promise<Result>,
+): Promise<Result> {
+  if (DATABASE_URL === undefined) {
+    const tables = openSqliteSideTables(sessionsPath(DATABASE_PATH))
+    return run(tables).finally(() => tables.close())
+  }
+  const { PostgresConnection } = await loadPostgres()
+  const server = { ...serverOf(DATABASE_URL), Unavailable: RecordStoreUnavailable }
+  const connection = new PostgresConnection(server)
+  const tables = postgresSideTables({
+    read: connection.read,
+    transaction: (work) => connection.transaction(work),
+  })
+  return run(tables).finally(() => connection.end())
 }
 
 /**
@@ -209,7 +236,6 @@ export async function acceptStore(config: StoreConfig) {
 
 type Upkeep = {
   readonly keyRing: KeyRing
-  /** Lets others run between transactions. */
   readonly pause: () => Promise<void>
 }
 
@@ -270,6 +296,5 @@ export async function eraseChain(
   })
 }
 
-/** Everything that was erased, with who did it, when and why. */
 export const listErasures = (place: Place, keyRing: KeyRing): Promise<readonly KeptErasure[]> =>
   withChainKeys(place, keyRing, async (keys) => keys.erasures())

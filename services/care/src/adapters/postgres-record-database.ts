@@ -125,6 +125,26 @@ GRANT INSERT ON care.erasures TO care_app;
 GRANT UPDATE (erased_leaves, head_hash) ON care.chains TO care_reseal;
 GRANT INSERT ON care.erasures TO care_reseal;
 GRANT DELETE ON care.requests TO care_reseal;`,
+  // Tokens that were revoked, and who read what.
+  `
+CREATE TABLE care.revoked_tokens (
+  jti text COLLATE "C" PRIMARY KEY,
+  at text COLLATE "C" NOT NULL,
+  actor text NOT NULL,
+  reason text NOT NULL
+);
+CREATE TABLE care.read_rows (
+  sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at text COLLATE "C" NOT NULL,
+  actor text COLLATE "C" NOT NULL,
+  way text NOT NULL,
+  outcome text NOT NULL,
+  uri text COLLATE "C" NOT NULL
+);
+CREATE INDEX read_rows_by_uri ON care.read_rows (uri, sequence);
+CREATE INDEX read_rows_by_time ON care.read_rows (at);
+GRANT INSERT ON care.revoked_tokens TO care_app;
+GRANT INSERT, DELETE ON care.read_rows TO care_app;`,
 ]
 
 /** The store of processes on one database (C14, C16, C17). */

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
 import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/service-kit/command'
-import { readAuditRows } from '../adapters/open-stores.ts'
+import { readAuditRows, withSideTables } from '../adapters/open-stores.ts'
+import { readReadRows } from '../adapters/read-trail.ts'
+import { addRevocation, readRevocations } from '../adapters/revoked-tokens.ts'
+import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
 import type { KeptAuditRow } from '../wire/write.ts'
-import { commandConfig } from './command-config.ts'
+import { commandConfig, lineOf } from './command-config.ts'
 
 const ROWS_DEFAULT = 50
 
@@ -21,8 +24,8 @@ export const auditVerb: CommandVerb = {
       limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
       ...(before === undefined ? {} : { before }),
     })
-    const lineOf = call.has('json') ? (row: KeptAuditRow) => JSON.stringify(row) : rowLine
-    for (const row of rows) call.terminal.print(lineOf(row))
+    const shown = call.has('json') ? (row: KeptAuditRow) => JSON.stringify(row) : rowLine
+    for (const row of rows) call.terminal.print(shown(row))
     if (rows.length === 0 && !call.has('json')) call.terminal.print('There are no audit rows.')
     return EXIT.done
   },
@@ -42,6 +45,80 @@ function wholeNumber(text: string | undefined, name: string): number | undefined
   return Number(text)
 }
 
+/** `care reads`: who read which record (READ_AUDIT), newest first. */
+export const readsVerb: CommandVerb = {
+  name: 'reads',
+  usage: '[--uri URI] [--by SUB] [--limit N] [--before SEQUENCE] [--json]',
+  summary: 'lists who read which record, newest first; READ_AUDIT=all keeps that',
+  options: { uri: 'text', by: 'text', limit: 'text', before: 'text', json: 'flag' },
+  wordsMax: 0,
+  run: async (call) => {
+    const place = commandConfig(call.terminal, ['DATABASE_PATH', 'DATABASE_URL'])
+    const uri = call.text('uri')
+    const slot = uri === undefined ? undefined : parseRecordUri(uri)?.slot
+    if (uri !== undefined && slot === undefined)
+      throw new BadUsage('--uri takes care://patient/domain or care-internal://patient/domain.')
+    const query = {
+      limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
+      before: wholeNumber(call.text('before'), '--before'),
+      chain: slot === undefined ? undefined : chainUri(slot),
+      actor: call.text('by'),
+    }
+    const rows = await withSideTables(place, (tables) => readReadRows(tables, query))
+    for (const row of rows) {
+      const { sequence, at, actor, way, outcome } = row
+      const facts = `${at}  ${outcome.padEnd(9)}  ${way.padEnd(14)}  ${printable(actor)}`
+      call.terminal.print(
+        call.has('json')
+          ? JSON.stringify(row)
+          : `${String(sequence).padStart(8)}  ${facts}  ${printable(row.uri)}`,
+      )
+    }
+    if (rows.length === 0 && !call.has('json')) call.terminal.print('There are no rows of reads.')
+    return EXIT.done
+  },
+}
+
+/** `care revoke`: a single token is refused from now on, within a second. */
+export const revokeVerb: CommandVerb = {
+  name: 'revoke',
+  usage: 'JTI --by NAME --reason TEXT',
+  summary: 'refuses the one token with that jti for good, within a second',
+  options: { by: 'text', reason: 'text' },
+  wordsMax: 1,
+  run: async (call) => {
+    const { terminal, words } = call
+    const jti = lineOf(words[0], 'JTI')
+    const revocation = {
+      jti,
+      at: new Date(terminal.clock.unixMs()).toISOString(),
+      actor: lineOf(call.text('by'), '--by'),
+      reason: lineOf(call.text('reason'), '--reason'),
+    }
+    const place = commandConfig(terminal, ['DATABASE_PATH', 'DATABASE_URL'])
+    await withSideTables(place, (tables) => addRevocation(tables, revocation))
+    terminal.print(`The token ${jti} is revoked; running services refuse it within a second.`)
+    return EXIT.done
+  },
+}
+
+/** `care revocations`: the tokens that were revoked. */
+export const revocationsVerb: CommandVerb = {
+  name: 'revocations',
+  usage: '',
+  summary: 'lists the tokens that were revoked, by whom, when and why',
+  options: {},
+  wordsMax: 0,
+  run: async ({ terminal }) => {
+    const place = commandConfig(terminal, ['DATABASE_PATH', 'DATABASE_URL'])
+    const revocations = await withSideTables(place, readRevocations)
+    for (const { actor, at, jti, reason } of revocations)
+      terminal.print(`${at}  ${jti}  by ${actor}: ${reason}`)
+    if (revocations.length === 0) terminal.print('No token was revoked.')
+    return EXIT.done
+  },
+}
+
 const SCOPES = ['care.read.user', 'care.read.assistant', 'care.write']
 
 /** `care token`: mints a development token (C20). */
@@ -56,9 +133,10 @@ export const tokenVerb: CommandVerb = {
     const sub = call.text('sub')
     if (sub === undefined || sub === '') throw new BadUsage('Say who the token is for: --sub NAME.')
     const scope = call.text('scope') ?? 'care.read.user'
-    const unknown = scope.split(' ').find((one) => !SCOPES.includes(one))
-    if (unknown !== undefined)
-      throw new BadUsage(`--scope takes scopes separated by single spaces: ${SCOPES.join(', ')}.`)
+    if (!scope.split(' ').every((one) => SCOPES.includes(one.replace(/:[^:\s]+$/, ''))))
+      throw new BadUsage(
+        `--scope takes scopes separated by single spaces: ${SCOPES.join(', ')}, each for all patients or, with :<patient> behind it, for one.`,
+      )
     const token = mintToken({
       sub,
       scope,

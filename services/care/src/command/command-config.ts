@@ -1,4 +1,4 @@
-import { type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
+import { BadUsage, type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { requireStoreConfig } from '@tallystick/service-kit/database-verbs'
 import { z } from 'zod'
 import type { StoreConfig } from '../adapters/open-stores.ts'
@@ -27,4 +27,15 @@ export function storeConfig(terminal: CommandTerminal): StoreConfig {
     'SERVICE_NAME',
   ])
   return requireStoreConfig(config)
+}
+
+/** Bytes of who does something and why: a line, not a document. */
+const LINE_BYTES_MAX = 1_024
+
+/** A line that an operator has to give. Throws BadUsage. */
+export function lineOf(given: string | undefined, name: string): string {
+  const text = given?.trim() ?? ''
+  if (text === '' || Buffer.byteLength(text) > LINE_BYTES_MAX || /\p{Cc}/u.test(text))
+    throw new BadUsage(`${name} takes a line of at most ${LINE_BYTES_MAX} bytes.`)
+  return text
 }

@@ -4,18 +4,8 @@ import { backupChainKeys } from '../adapters/chain-keys-file.ts'
 import { eraseChain, listErasures } from '../adapters/open-stores.ts'
 import { chainKeysPath } from '../adapters/sqlite-record-database.ts'
 import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
-import { commandConfig } from './command-config.ts'
+import { commandConfig, lineOf } from './command-config.ts'
 import { KEY_VARIABLES, PAUSE_MS } from './store-verbs.ts'
-
-/** Bytes of who erases and why: a line, not a document. */
-const TEXT_BYTES_MAX = 1_024
-
-function requiredText(given: string | undefined, name: string): string {
-  const text = given?.trim() ?? ''
-  if (text === '' || Buffer.byteLength(text) > TEXT_BYTES_MAX || /\p{Cc}/u.test(text))
-    throw new BadUsage(`${name} takes a line of at most ${TEXT_BYTES_MAX} bytes.`)
-  return text
-}
 
 /** `care erase`: destroys the key of a chain (C31). */
 export const eraseVerb: CommandVerb = {
@@ -32,8 +22,8 @@ export const eraseVerb: CommandVerb = {
       throw new BadUsage(
         'Name the record: care://patient/domain or care-internal://patient/domain.',
       )
-    const actor = requiredText(call.text('by'), '--by')
-    const reason = requiredText(call.text('reason'), '--reason')
+    const actor = lineOf(call.text('by'), '--by')
+    const reason = lineOf(call.text('reason'), '--reason')
     const config = commandConfig(terminal, KEY_VARIABLES)
     if (config.SEAL_KEYS === undefined)
       throw new BadUsage('SEAL_KEYS is not set: what is stored in the clear cannot be erased.')

@@ -6,7 +6,7 @@ import {
 } from '@tallystick/service-kit/command'
 import { AuditTrailUnavailable } from '../adapters/batched-audit-trail.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { auditVerb, tokenVerb } from './access-verbs.ts'
+import { auditVerb, readsVerb, revocationsVerb, revokeVerb, tokenVerb } from './access-verbs.ts'
 import { backupKeysVerb, eraseVerb, erasuresVerb } from './erasure-verbs.ts'
 import { exportVerb, verifyVerb } from './export-verbs.ts'
 import { acceptBackupVerb, backupVerb, recordVerbs, resealVerb } from './store-verbs.ts'
@@ -16,7 +16,10 @@ const verbs: readonly CommandVerb[] = [
   verifyVerb,
   exportVerb,
   auditVerb,
+  readsVerb,
   tokenVerb,
+  revokeVerb,
+  revocationsVerb,
   backupVerb,
   acceptBackupVerb,
   resealVerb,

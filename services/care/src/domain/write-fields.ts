@@ -4,8 +4,8 @@
  */
 import { hasLoneSurrogate } from '@tallystick/hashchain'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
-import { fitsRecordUri, isRecordName } from '../wire/record-uri.ts'
-import { TEXT_BYTES_MAX, writeBody } from '../wire/write.ts'
+import { fitsRecordUri, isRecordName, TEXT_BYTES_MAX } from '../wire/record-uri.ts'
+import { writeBody } from '../wire/write.ts'
 import type { NewRecord } from './care-record.ts'
 
 type WriteFields =

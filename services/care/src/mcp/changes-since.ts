@@ -12,6 +12,7 @@ import { chainUri } from '../wire/record-uri.ts'
 import {
   type CallContext,
   cursorBehind,
+  noteRead,
   readCursor,
   versionBefore,
   visibleReach,
@@ -101,6 +102,8 @@ export async function changesSince(
     room -= chain.latestVersion - after
   }
   const revisions = changed.reduce((sum, one) => sum + one.revisions, 0)
+  for (const { uri } of changed) noteRead(context, 'served', uri)
+  for (const uri of failed) noteRead(context, 'broken', uri)
   return { changed, revisions, failed, nextCursor }
 }
 

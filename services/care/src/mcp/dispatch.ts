@@ -52,7 +52,7 @@ export function createDispatch(
     const handler = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined
     if (handler === undefined) throw new RpcFailure(RPC_CODES.methodNotFound, 'Method not found')
     try {
-      return await handler({ ...services, session }, params)
+      return await handler({ ...services, session, way: method }, params)
     } catch (error) {
       if (error instanceof RpcFailure) throw error
       onFailure(error)

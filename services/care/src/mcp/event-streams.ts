@@ -21,6 +21,7 @@ export type StreamEnd =
   | 'gone'
   | 'taken-over'
   | 'token-expired'
+  | 'token-revoked'
   /** The reader lagged too far behind; it may resume. */
   | 'slow'
   | 'session-ended'
@@ -31,6 +32,8 @@ type EventStreamOptions = {
   readonly response: ServerResponse
   /** When the token that opened it expires, Unix milliseconds. */
   readonly expiresAtMs: number
+  /** Whether that token was revoked since. */
+  readonly isRevoked?: (() => boolean) | undefined
   /** The sequence after which the stream begins. */
   readonly cursor: number
   readonly limits: McpLimits
@@ -76,6 +79,7 @@ export class EventStream {
       this.end('token-expired')
       return
     }
+    if (this.isRevoked()) return this.end('token-revoked')
     const { ring } = this.session
     while (this.#stalled === undefined && this.#cursor < ring.lastSequence) {
       // Frames dropped from the ring can no longer be sent, and a gap must not go unnoticed: the client's next resume is
@@ -93,6 +97,11 @@ export class EventStream {
     if (this.#hasEnded) return
     if (this.#stalled === undefined) this.#write(': keep-alive\n\n')
     else this.#cutIfTooSlow()
+  }
+
+  /** Whether the token that opened it was revoked. */
+  isRevoked(): boolean {
+    return this.#options.isRevoked?.() === true
   }
 
   /** Ends the stream and tells the client when to reconnect. */
@@ -196,6 +205,7 @@ export function createStreamKeeper(deps: {
     const nowMs = clock.unixMs()
     for (const stream of streams) {
       if (stream.expiresAtMs <= nowMs) stream.end('token-expired')
+      else if (stream.isRevoked()) stream.end('token-revoked')
       else if ((stream.session.number + tickCount) % ticksPerRound === 0) stream.keepAlive()
     }
     arm()

@@ -123,6 +123,7 @@ const { badRequest, invalidRequest, parseError, sessionForeign, sessionUnknown }
 /** The transport's refusals: an HTTP status and a JSON-RPC error without an id (care.md, Errors). */
 export const REFUSALS = {
   foreignHost: [403, badRequest, 'Host not allowed'],
+  foreignOrigin: [403, badRequest, 'Origin not allowed'],
   wrongMethod: [405, badRequest, 'Method not allowed'],
   notJson: [400, parseError, 'Parse error'],
   noSession: [

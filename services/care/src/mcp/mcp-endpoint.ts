@@ -2,6 +2,7 @@
 import type { TokenVerifier } from '@tallystick/jwt-lite'
 import type { Clock, ServiceApp } from '@tallystick/service-kit'
 import type { SessionHub } from '../domain/publish-record.ts'
+import type { ReadRow } from '../domain/read-trail.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { type SessionStore, SessionStoreUnavailable } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
@@ -11,7 +12,7 @@ import type { Audience } from '../wire/records.ts'
 import { createDispatch } from './dispatch.ts'
 import { createStreamKeeper, type StreamEnd } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
-import { addMcpRoute, createHostGuard } from './mcp-route.ts'
+import { addMcpRoute, createHostGuard, createOriginGuard } from './mcp-route.ts'
 import { createRecordAudio } from './record-audio.ts'
 import { createReplayBuffer } from './replay-buffer.ts'
 import { createSessionHub } from './session-hub.ts'
@@ -32,6 +33,12 @@ export type McpEvent =
   | { readonly kind: 'speech-failed'; readonly error: SpeechUnavailable }
 
 export type McpEndpointDeps = {
+  /** Whether the token with that `jti` was revoked: its stream ends. */
+  readonly isRevoked?: ((jti: string) => boolean) | undefined
+  /** Told of each record that is read, or asked for in vain. */
+  readonly noteRead?: ((row: Omit<ReadRow, 'at'>) => void) | undefined
+  /** Origins of pages that may call, besides the service's own; absent, any may. */
+  readonly allowedOrigins?: readonly string[] | undefined
   readonly store: RecordStore
   /** Opened by the caller, who also closes it after `close`. */
   readonly sessions: SessionStore
@@ -89,7 +96,8 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const onFailure = (error: SpeechUnavailable) => observe({ kind: 'speech-failed', error })
   const audio = speech === undefined ? undefined : createRecordAudio({ speech, onFailure })
   const named = { serviceName, version }
-  const services: McpServices = { store, registry, clock, audio, ...named, limits, flush }
+  const { isRevoked = () => false, noteRead } = deps
+  const services: McpServices = { store, registry, clock, audio, ...named, limits, flush, noteRead }
   const dispatch = createDispatch(services, (error) => observe({ kind: 'request-failed', error }))
   const server = await SessionServer.start({ ...named, dispatch })
   const hub = createSessionHub({
@@ -106,13 +114,15 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   await tellWhatWasMissed({ store, registry, hub, published: restored.published })
   const bearer = { tokens: deps.tokens, serviceName, metadataUrl: `${baseUrl}${METADATA_PATH}` }
   const isOwnHost = createHostGuard({ baseUrl, allowedHosts: deps.allowedHosts ?? [] })
+  const isOwnOrigin = createOriginGuard({ baseUrl, allowedOrigins: deps.allowedOrigins })
 
   return {
     hub,
     /** Adds `/mcp`, and ends all streams when the application closes. */
     addRoutes(app: ServiceApp): void {
       app.addHook('preClose', async () => streams.endAll('shutdown'))
-      addMcpRoute(app, { registry, streams, limits, bearer, isOwnHost, server, flush })
+      const guards = { isOwnHost, isOwnOrigin, isRevoked }
+      addMcpRoute(app, { registry, streams, limits, bearer, ...guards, server, flush })
     },
     /** Counts for metrics. */
     figures: () => ({

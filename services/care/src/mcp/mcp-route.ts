@@ -33,6 +33,8 @@ type McpRouteDeps = {
   readonly limits: McpLimits
   readonly bearer: BearerCheckDeps
   readonly isOwnHost: (host: string | undefined) => boolean
+  readonly isOwnOrigin: (origin: string | undefined) => boolean
+  readonly isRevoked: (jti: string) => boolean
   readonly server: Pick<SessionServer, 'ask' | 'tell'>
   /** Resolves when the saved session state is stored. */
   readonly flush: () => Promise<void>
@@ -70,6 +72,7 @@ const headerOf = (request: FastifyRequest, name: string): string | undefined => 
 export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
     if (!deps.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
+    if (!deps.isOwnOrigin(request.headers.origin)) return sendRefusal(reply, REFUSALS.foreignOrigin)
     const check = checkBearer(request.headers.authorization, deps.bearer)
     if (check.kind === 'refused') sendError(reply, check.answer)
     else takeOver({ deps, request, reply, claims: check.claims })
@@ -232,7 +235,10 @@ function handleGet(call: McpCall): void {
     'x-content-type-options': 'nosniff',
     'mcp-session-id': session.id,
   })
-  deps.streams.open({ session, response, expiresAtMs: claims.expiresAtSeconds * 1000, cursor })
+  const { expiresAtSeconds, jti } = claims
+  const isRevoked = (): boolean => jti !== undefined && deps.isRevoked(jti)
+  const expiresAtMs = expiresAtSeconds * 1000
+  deps.streams.open({ session, response, expiresAtMs, isRevoked, cursor })
 }
 
 async function handleDelete(call: McpCall): Promise<void> {
@@ -242,6 +248,20 @@ async function handleDelete(call: McpCall): Promise<void> {
   deps.registry.end(session, 'deleted')
   await deps.flush()
   void reply.code(200).send()
+}
+
+/**
+ * Whether an Origin header is one that may call: none, which programs send, the service's own, or one of the list. Without a
+ * list any may, since a page sends only what its user gave it (C2).
+ */
+export function createOriginGuard(options: {
+  readonly baseUrl: string
+  readonly allowedOrigins: readonly string[] | undefined
+}): (origin: string | undefined) => boolean {
+  const { allowedOrigins, baseUrl } = options
+  if (allowedOrigins === undefined) return () => true
+  const allowed = new Set([new URL(baseUrl).origin, ...allowedOrigins])
+  return (origin) => origin === undefined || allowed.has(origin.toLowerCase())
 }
 
 /** Names under which the machine itself is reached. */

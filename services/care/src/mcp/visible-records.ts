@@ -6,6 +6,7 @@
 import type { Clock } from '@tallystick/service-kit'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { type CareRecord, mayRead, type Reach, reachOf } from '../domain/care-record.ts'
+import type { ReadRow } from '../domain/read-trail.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import { ageLine, isStale, type RecordAge } from '../domain/staleness.ts'
@@ -35,10 +36,25 @@ export type McpServices = {
   readonly limits: McpLimits
   /** Resolves when the saved session state is stored. */
   readonly flush: () => Promise<void>
+  /** Told of each record that is read, or asked for in vain; absent where nobody keeps that. */
+  readonly noteRead?: ((row: Omit<ReadRow, 'at'>) => void) | undefined
 }
 
 /** A request in its session, whose current scopes decide what it may see. */
-export type CallContext = McpServices & { readonly session: McpSession }
+export type CallContext = McpServices & {
+  readonly session: McpSession
+  /** The method by which the caller asks. */
+  readonly way?: string
+}
+
+/** Notes what a caller was given, or asked for in vain: of what it may not see no more than that it asked. */
+export function noteRead(
+  { noteRead: note, session, way = '' }: CallContext,
+  outcome: ReadRow['outcome'],
+  uri: string,
+): void {
+  note?.({ actor: session.sub, way, outcome, uri })
+}
 
 /** Decided from the names alone. What it refuses never reaches the store: no time tells whether it is there (C30). */
 export function canSee(
@@ -60,6 +76,18 @@ export type VisibleRecord = Extract<Awaited<ReturnType<typeof readVisible>>, { k
  * means missing or not for this caller.
  */
 export async function readVisible(context: CallContext, uri: RecordUri) {
+  const outcome = await readAllowed(context, uri)
+  const { kind } = outcome
+  const said = kind === 'found' ? 'served' : kind === 'broken' ? kind : 'not_found'
+  noteRead(
+    context,
+    said,
+    kind === 'found' ? versionUri(outcome.record, outcome.record.version) : canonicalUri(uri),
+  )
+  return outcome
+}
+
+async function readAllowed(context: CallContext, uri: RecordUri) {
   const { store } = context
   const { slot, version } = uri
   if (!canSee(context, slot)) return { kind: 'absent' as const }

@@ -86,7 +86,10 @@ type Visit = BrowserContextOptions & {
 
 type PageTests = {
   /** Starts the service of this test. */
-  start(options?: { readonly hasVoice?: boolean }): Promise<PageService>
+  start(options?: {
+    readonly hasVoice?: boolean
+    readonly environment?: Readonly<Record<string, string>>
+  }): Promise<PageService>
   visit(path: string, options?: Visit): Promise<Page>
   /** Opens the echo page by a link with a token, and waits until it listens and has read everything. */
   listen(options?: Visit & { readonly scope?: string }): Promise<Page>
@@ -120,8 +123,8 @@ function usePages(): PageTests {
   }
   return {
     visit,
-    async start({ hasVoice = true } = {}) {
-      service = await startPageService({ hasVoice })
+    async start({ hasVoice = true, environment = {} } = {}) {
+      service = await startPageService({ hasVoice, environment })
       return service
     },
     async listen({ scope = USER, ...options } = {}) {

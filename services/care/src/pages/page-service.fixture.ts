@@ -19,7 +19,7 @@ export type PageService = {
   readonly network: Pick<CutProxy, 'cut' | 'mend'>
   readonly place: StorePlace
   /** For the echo page; a negative lifetime gives an expired token. */
-  token(scope: string, lifetimeSeconds?: number): string
+  token(scope: string, lifetimeSeconds?: number, sub?: string): string
   /** A signed write that bypasses the pages and their network. */
   write(fields: object): Promise<WriteAnswer>
   /** Stops the service and starts it again; without its sessions' file it has forgotten every session. */
@@ -33,6 +33,8 @@ type Served = { readonly port: number; stop(): Promise<void> }
 type PageServiceOptions = {
   /** False for a machine without a speech program. */
   readonly hasVoice: boolean
+  /** Further variables of the service. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 async function serveOn(
@@ -56,11 +58,14 @@ async function serveOn(
   }
 }
 
-function tokenOf(config: CareConfig, scope: string, lifetimeSeconds: number): string {
+function tokenOf(
+  config: CareConfig,
+  { scope, lifetimeSeconds, sub }: { scope: string; lifetimeSeconds: number; sub: string },
+): string {
   // An expired token was minted its lifetime plus an hour ago.
   const ageSeconds = lifetimeSeconds > 0 ? 0 : 3_600 - lifetimeSeconds
   return mintToken({
-    sub: 'device-1',
+    sub,
     scope,
     audience: RESOURCE,
     typ: 'care+jwt',
@@ -90,7 +95,7 @@ async function sendSigned(port: number, fields: object): Promise<WriteAnswer> {
 /** Starts the service with empty stores. */
 export async function startPageService(options: PageServiceOptions): Promise<PageService> {
   const place = await makeStorePlace({ isOnDisk: true })
-  const config = testConfig(place.environment)
+  const config = testConfig({ ...place.environment, ...options.environment })
   let served = await serveOn(0, config, options)
   const { port } = served
   const network = await openCutProxy(port)
@@ -99,7 +104,8 @@ export async function startPageService(options: PageServiceOptions): Promise<Pag
     writeSecret: WRITE_SECRET,
     network,
     place,
-    token: (scope, lifetimeSeconds = 3_600) => tokenOf(config, scope, lifetimeSeconds),
+    token: (scope, lifetimeSeconds = 3_600, sub = 'device-1') =>
+      tokenOf(config, { scope, lifetimeSeconds, sub }),
     write: (fields) => sendSigned(port, fields),
     async restart({ keepsSessions }) {
       await served.stop()

@@ -43,6 +43,8 @@ type Reader = {
   /** Chains that the reader may read; none without a token. */
   readonly readable: readonly Reach[]
   readonly isAnonymous: boolean
+  /** Of a token. */
+  readonly sub?: string
 }
 
 /** The reader of a request. Undefined if its token is refused, in which case the 401 has been sent. */
@@ -58,9 +60,9 @@ export function readerOf(
     sendError(exchange.reply, check.answer)
     return undefined
   }
-  const { scopes } = check.claims
+  const { scopes, sub } = check.claims
   const readable = reachOf(scopes)
   const internal = readable.filter(({ audience }) => audience === 'assistant')
   const visible = isOfHousehold(scopes) ? readable : [EVERY_SPEAKABLE, ...internal]
-  return { visible, readable, isAnonymous: false }
+  return { visible, readable, isAnonymous: false, sub }
 }

@@ -4,6 +4,7 @@ import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { isWithin, type Reach } from '../domain/care-record.ts'
+import type { ReadRow } from '../domain/read-trail.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import {
   type ChainVerifier,
@@ -13,7 +14,7 @@ import {
   verifyText,
 } from '../domain/verification.ts'
 import { errorAnswer, invalidToken } from '../errors.ts'
-import { parseRecordUri } from '../wire/record-uri.ts'
+import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { journalQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
 import { type BearerCheckDeps, readerOf } from './bearer.ts'
@@ -48,6 +49,10 @@ type VerifyDeps = BearerCheckDeps & {
   /** The MCP endpoint's URL. */
   readonly resource: string
   readonly store: RecordStore
+  /** Whether names are shown to tokens alone (C33). */
+  readonly isPrivate: boolean
+  /** Told of each export: it holds records. */
+  readonly noteRead: (row: Omit<ReadRow, 'at'>) => void
 }
 
 export function addVerifyRoutes(app: ServiceApp, deps: VerifyDeps): void {
@@ -68,6 +73,7 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
   app.get('/verify', { schema }, async (request, reply) => {
     const reader = readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
+    if (deps.isPrivate && reader.isAnonymous) return sendError(reply, invalidToken(undefined, deps))
     void reply.header('cache-control', 'no-store')
     const place = reportPlace(deps.resource, deps.store)
     const isJson = isJsonAccepted(request.headers.accept)
@@ -92,6 +98,10 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
 const audiencesOf = (reach: readonly Reach[]): readonly Audience[] => [
   ...new Set(reach.map(({ audience }) => audience)),
 ]
+
+/** Stands in the trail of reads for every chain of an audience. */
+const everythingOf = (audience: Audience): string =>
+  audience === 'user' ? 'care://*' : 'care-internal://*'
 
 async function* lines(texts: AsyncIterable<string>): AsyncIterable<string> {
   for await (const text of texts) yield `${text}\n`
@@ -122,7 +132,10 @@ function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
       if (!isReadable || (await deps.store.head(slot)) === undefined)
         return sendError(reply, unknownUri(uri))
     }
-    const { readable: within } = reader
+    const { readable: within, sub = '' } = reader
+    const asked = slot === undefined ? audiencesOf(within).map(everythingOf) : [chainUri(slot)]
+    for (const one of asked)
+      deps.noteRead({ actor: sub, way: 'verify/export', outcome: 'served', uri: one })
     const audiences = slot === undefined ? audiencesOf(within) : [slot.audience]
     return reply
       .header('cache-control', 'no-store')

@@ -37,7 +37,10 @@ async function readFrames(
 }
 
 /** Opens a session with these scopes, and its event stream. */
-export async function openHost(care: RunningCare, scope: string): Promise<TestHost> {
+export async function openHost(
+  care: Pick<RunningCare, 'url' | 'token'>,
+  scope: string,
+): Promise<TestHost> {
   const headers: Record<string, string> = {
     authorization: `Bearer ${care.token(scope)}`,
     accept: 'application/json, text/event-stream',

@@ -60,6 +60,13 @@ async function postgresPlace(): Promise<StorePlace> {
   }
 }
 
+/** A place as commands are told of it. */
+export const storeConfigOf = ({ environment }: StorePlace) => ({
+  DATABASE_PATH: environment.DATABASE_PATH,
+  DATABASE_URL:
+    environment.DATABASE_URL === undefined ? undefined : new Secret(environment.DATABASE_URL),
+})
+
 /** Opens what a place holds, without the service around it. */
 export const openStoresAt = ({ environment }: StorePlace, clock: Clock): Promise<Stores> =>
   openStores(

@@ -25,6 +25,8 @@ const VERSION_PATTERN = /^v?([1-9]\d{0,14})$/
 const AS_THEY_ARE = /%(?:21|24|26|27|28|29|2A|2B|2C|3A|3B|3D|40)/gi
 /** Enough for both names with their escapes. */
 const RECORD_URI_CHARS_MAX = 4_096
+/** Longest name, id or label of a record, bytes of UTF-8: a line that a person reads. */
+export const TEXT_BYTES_MAX = 256
 /** Largest body of `POST /write`, bytes. */
 export const WRITE_BODY_BYTES_MAX = 262_144
 /** How far a signed write's timestamp may be from the service's clock, in seconds either way. */

@@ -1,9 +1,6 @@
 /** `POST /write`, and the row that each write leaves in the audit trail. */
 import { z } from 'zod'
 
-/** Longest name, id or label of a record, bytes of UTF-8: a line that a person reads. */
-export const TEXT_BYTES_MAX = 256
-
 const filled = () => z.string().min(1)
 
 /** The body of a write; other members are ignored. domain/write-fields.ts has the rules that a schema cannot express. */

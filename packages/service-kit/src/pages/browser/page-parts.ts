@@ -33,6 +33,10 @@ export function pageElement(id: string, kind: new () => Element = HTMLElement): 
   throw new Error(`The page has no ${kind.name} with id ${id}.`)
 }
 
+/** The parts of a URI, which may break behind each slash and nowhere inside a name. */
+export const breakable = (uri: string): readonly (Node | string)[] =>
+  uri.split(/(?<=\/)(?=[^/])/).flatMap((part, at) => (at === 0 ? [part] : [element('wbr'), part]))
+
 /** Sets a text only if it differs, which keeps the reader's selection and avoids repeated announcements. */
 export function put(id: string, text: string): void {
   const place = pageElement(id)

@@ -1,5 +1,5 @@
 /** What the clinician's page shows beside the form: the preview, and the outcome of a write. */
-import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { breakable, element, pageElement, put } from '@tallystick/service-kit/browser'
 import { retractionSentence } from '../../domain/retraction.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/record-uri.ts'
 import type { Before } from './read-record.ts'
@@ -31,7 +31,7 @@ function beforeParts(before: Before): readonly HTMLElement[] {
   if (before.kind === 'refused') return [hint(`The service refused the token: ${before.why}.`)]
   if (before.kind !== 'found') return [hint(BEFORE_WORDS[before.kind])]
   const { record, slot } = before
-  const age = `Version ${record.version} ${record.ageLine}`
+  const age = `Version ${record.version}. ${record.ageLine}`
   return [
     element('p', { class: 'said old', dir: 'auto' }, record.value),
     element('p', { class: 'hint name', dir: 'auto' }, age),
@@ -68,13 +68,28 @@ function acceptedParts(
   const facts = { Record: uri, Version: String(version), Hash: versionHash, Written: writtenAt }
   const rows = Object.entries(facts).flatMap(([name, value]) => [
     element('dt', {}, name),
-    element('dd', { class: 'mono' }, value),
+    element('dd', { class: 'mono' }, ...breakable(value)),
   ])
   return [
     element('p', { class: 'note good' }, element('strong', {}, heardBy(subscribers))),
     element('dl', { class: 'facts' }, ...rows),
   ]
 }
+
+/** For a write in the name of a token. */
+const tokenRefusedParts = (): readonly HTMLElement[] => [
+  note('bad', 'The service refused it and, by design, does not say why. Nothing was stored.'),
+  element('p', {}, 'With a token, it is one of these:'),
+  element(
+    'ul',
+    {},
+    ...[
+      'The token has expired or was revoked: sign in again.',
+      'It may not publish for this person.',
+      'The service wants your own id, as it stands in your token, and another one was given.',
+    ].map((reason) => element('li', {}, reason)),
+  ),
+]
 
 function refusedParts(aheadSeconds: number | undefined): readonly HTMLElement[] {
   const distance = Math.abs(aheadSeconds ?? 0)
@@ -98,7 +113,21 @@ function refusedParts(aheadSeconds: number | undefined): readonly HTMLElement[] 
 /** For a write that may have been stored. */
 const unsureParts = (why: string): readonly HTMLElement[] => [
   note('warn', why),
-  element('p', {}, 'Sending the same again is safe for five minutes: it cannot be stored twice.'),
+  element('p', {}, 'Where it can be sent again below, it cannot be stored twice.'),
+]
+
+const outrunParts = (version: number): readonly HTMLElement[] => [
+  note('bad', `Somebody was faster: version ${version} is there now, and yours was not stored.`),
+  element(
+    'p',
+    {},
+    'What holds now is shown beside. Your sentence is still here: read, then decide.',
+  ),
+]
+
+const erasedParts = (): readonly HTMLElement[] => [
+  note('bad', 'This record was erased. It takes no further version; nothing was stored.'),
+  element('p', {}, 'Choose another topic.'),
 ]
 
 const conflictParts = (): readonly HTMLElement[] => [
@@ -106,9 +135,16 @@ const conflictParts = (): readonly HTMLElement[] => [
   element('p', {}, 'Choose the other audience, or another topic.'),
 ]
 
+type Sender = {
+  /** With the write secret, not with a token. */
+  readonly isSigned: boolean
+  /** How far this computer's clock is off, where that may have mattered. */
+  readonly aheadSeconds: number | undefined
+}
+
 type Shown = { readonly title: string; readonly parts: readonly HTMLElement[] }
 
-function outcomeParts(outcome: WriteOutcome, aheadSeconds: number | undefined): Shown {
+function outcomeParts(outcome: WriteOutcome, by: Sender): Shown {
   const title = 'Not confirmed'
   switch (outcome.kind) {
     case 'accepted': {
@@ -116,7 +152,14 @@ function outcomeParts(outcome: WriteOutcome, aheadSeconds: number | undefined): 
       return { title: `Version ${accepted.version} is stored`, parts: acceptedParts(accepted) }
     }
     case 'refused':
-      return { title: 'Refused', parts: refusedParts(aheadSeconds) }
+      return {
+        title: 'Refused',
+        parts: by.isSigned ? refusedParts(by.aheadSeconds) : tokenRefusedParts(),
+      }
+    case 'outrun':
+      return { title: 'Not stored: somebody was faster', parts: outrunParts(outcome.version) }
+    case 'erased':
+      return { title: 'Not stored: erased', parts: erasedParts() }
     case 'conflict':
       return { title: 'Not stored: the audience differs', parts: conflictParts() }
     case 'failed':
@@ -128,12 +171,13 @@ function outcomeParts(outcome: WriteOutcome, aheadSeconds: number | undefined): 
 }
 
 /** Shows the outcome of a write and moves the focus to it. */
-export function showOutcome(result: {
-  readonly outcome: WriteOutcome
-  readonly aheadSeconds: number | undefined
-  readonly sendAgain: (() => void) | undefined
-}): void {
-  const { title, parts } = outcomeParts(result.outcome, result.aheadSeconds)
+export function showOutcome(
+  result: Sender & {
+    readonly outcome: WriteOutcome
+    readonly sendAgain: (() => void) | undefined
+  },
+): void {
+  const { title, parts } = outcomeParts(result.outcome, result)
   const body = pageElement('outcome-body')
   body.replaceChildren(...parts)
   if (result.sendAgain !== undefined) {

@@ -1,14 +1,18 @@
-/** The clinician's page: checks the form, signs in the browser, sends, and shows who heard it. The secret stays in its field. */
+/**
+ * The clinician's page: checks the form, sends it in the name of a token or signed with the write secret, and shows who heard
+ * it. Token and secret stay in their fields.
+ */
 import { element, onFragment, pageElement, put } from '@tallystick/service-kit/browser'
 import { showOutcome, showPreview } from './clinician-view.ts'
 import { type Before, createRecordReader, readPublicSlots } from './read-record.ts'
+import { mayPublish, mayReadSlot, readSignIn, signInWords } from './sign-in.ts'
 import {
   canSign,
   checkFields,
   clockAheadSeconds,
   FIELD_NAMES,
   type Problems,
-  type SignedWrite,
+  type ReadyWrite,
   sendWrite,
   signWrite,
   type WriteFields,
@@ -19,6 +23,7 @@ const SAME_AGAIN_MS = 290_000
 /** How long typing must pause before the stored record is read. */
 const TYPING_PAUSE_MS = 300
 
+const NO_SENDER = 'Sign in with a token that may publish, or paste the write secret.'
 const SHOWN_NAMES = [...FIELD_NAMES, 'secret'] as const
 
 const form = pageElement('write', HTMLFormElement)
@@ -46,6 +51,18 @@ function typedFields(): WriteFields {
 }
 
 const fieldOf = (name: string): HTMLElement | null => form.querySelector(`[name="${name}"]`)
+
+/** A field loses its red as soon as it is mended, not at the next attempt. */
+function clearMended(name: string | null): void {
+  const shown = SHOWN_NAMES.find((one) => one === name)
+  if (shown === undefined || !fieldOf(shown)?.hasAttribute('aria-invalid')) return
+  const check = checkFields(typedFields(), Date.now())
+  const problems: Problems = check.kind === 'refused' ? check.problems : {}
+  const isOpen = shown === 'secret' ? secret.value === '' : problems[shown] !== undefined
+  if (isOpen) return
+  put(`${shown}-problem`, '')
+  fieldOf(shown)?.removeAttribute('aria-invalid')
+}
 
 function showProblems(problems: Problems): void {
   for (const name of SHOWN_NAMES) {
@@ -76,45 +93,93 @@ async function readBefore(): Promise<void> {
   showDraft()
 }
 
-async function deliver(signed: SignedWrite): Promise<void> {
+/** Whether sending it again cannot store it twice. */
+const isSafeAgain = ({ body, by }: ReadyWrite): boolean =>
+  'token' in by
+    ? JSON.parse(body).expectedVersion !== undefined
+    : Date.now() - Date.parse(by.timestamp) < SAME_AGAIN_MS
+
+async function deliver(ready: ReadyWrite): Promise<void> {
   setSending(true)
-  const outcome = await sendWrite(signed)
-  const aheadSeconds = outcome.kind === 'refused' ? await clockAheadSeconds() : undefined
+  const outcome = await sendWrite(ready)
+  const isSigned = !('token' in ready.by)
+  const aheadSeconds =
+    outcome.kind === 'refused' && isSigned ? await clockAheadSeconds() : undefined
   setSending(false)
   const isUnsure = outcome.kind === 'no-answer' || outcome.kind === 'failed'
-  const isYoung = Date.now() - Date.parse(signed.timestamp) < SAME_AGAIN_MS
   showOutcome({
     outcome,
+    isSigned,
     aheadSeconds,
-    sendAgain: isUnsure && isYoung ? () => void deliver(signed) : undefined,
+    sendAgain: isUnsure && isSafeAgain(ready) ? () => void deliver(ready) : undefined,
   })
+  // What is stored has changed under the writer: it is read and drawn anew, and the sentence stays.
+  if (outcome.kind === 'outrun' || outcome.kind === 'erased') void readBefore()
   if (outcome.kind !== 'accepted') return
   // What was typed meanwhile is the next sentence.
-  if (sentence.value === JSON.parse(signed.body).value) sentence.value = ''
+  if (sentence.value === JSON.parse(ready.body).value) sentence.value = ''
   void readBefore()
   void suggestNames()
 }
 
 function setSending(sending: boolean): void {
   isSending = sending
-  put('send', sending ? 'Publishing…' : 'Sign and publish')
+  put('send', sending ? 'Publishing…' : 'Publish')
   send.setAttribute('aria-disabled', String(sending))
+}
+
+/** The version that the writer has seen, as far as the page knows; 0 for none. */
+function expectedVersion(): number | undefined {
+  const { audience, patient } = typedFields()
+  if (before.kind === 'found')
+    return before.slot.audience === audience ? before.record.version : undefined
+  const signedIn = readSignIn(readToken.value.trim())
+  const slot = { patient, audience: audience === 'assistant' ? audience : 'user' } as const
+  return before.kind === 'none' && signedIn !== undefined && mayReadSlot(signedIn, slot)
+    ? 0
+    : undefined
 }
 
 async function submit(): Promise<void> {
   if (isSending) return
-  const check = checkFields(typedFields(), Date.now())
+  const signedIn = readSignIn(readToken.value.trim())
+  const isBearer = mayPublish(signedIn)
+  const check = checkFields(typedFields(), Date.now(), expectedVersion())
   // The outcome of an earlier write must not stay beside this one.
   pageElement('outcome').hidden = true
   showProblems({
     ...(check.kind === 'refused' ? check.problems : {}),
-    ...(secret.value === '' ? { secret: 'Paste the write secret.' } : {}),
+    ...(isBearer || secret.value !== '' ? {} : { secret: NO_SENDER }),
   })
-  if (check.kind === 'refused' || secret.value === '') return
+  if (check.kind === 'refused' || (!isBearer && secret.value === '')) return
   // From here on, pressing the button again does not write twice.
   setSending(true)
+  const { body } = check
+  if (isBearer) return deliver({ body, by: { token: signedIn.token } })
   const timestamp = new Date().toISOString()
-  await deliver(await signWrite({ secret: secret.value, body: check.body, timestamp }))
+  const { signature } = await signWrite({ secret: secret.value, body, timestamp })
+  await deliver({ body, by: { timestamp, signature } })
+}
+
+/** The id that was filled in for the writer, so that another sign-in may replace it. */
+let filledId = ''
+/** Shows who is signed in, and takes his name. */
+function showSignIn(): void {
+  const token = readToken.value.trim()
+  const signedIn = readSignIn(token)
+  put('signed-in', signInWords(token, Date.now()))
+  const isBearer = mayPublish(signedIn)
+  pageElement('with-secret').hidden = isBearer
+  const authorId = pageElement('authorId', HTMLInputElement)
+  if (isBearer && (authorId.value === '' || authorId.value === filledId)) {
+    filledId = signedIn.sub
+    authorId.value = filledId
+    clearMended('authorId')
+  }
+  if (isBearer) clearMended('secret')
+  // Only a signature needs WebCrypto.
+  pageElement('cannot-sign').hidden = canSign() || isBearer
+  send.disabled = !canSign() && !isBearer
 }
 
 /** Offers the names of public chains, which are public already. */
@@ -140,12 +205,16 @@ form.addEventListener('submit', (event) => {
 form.addEventListener('input', ({ target }) => {
   showDraft()
   const name = target instanceof Element ? target.getAttribute('name') : null
+  clearMended(name)
   if (name === 'patient' || name === 'domain') readSoon()
 })
 form.addEventListener('keydown', ({ key, ctrlKey, metaKey }) => {
   if (key === 'Enter' && (ctrlKey || metaKey)) form.requestSubmit()
 })
-readToken.addEventListener('input', readSoon)
+readToken.addEventListener('input', () => {
+  showSignIn()
+  readSoon()
+})
 // A separate form: Enter in this field reads, it does not publish.
 pageElement('read', HTMLFormElement).addEventListener('submit', (event) => {
   event.preventDefault()
@@ -159,10 +228,8 @@ onFragment((carried) => {
     const given = carried.get(name)
     if (given !== null) pageElement(name, HTMLInputElement).value = given
   }
+  showSignIn()
   void readBefore()
 })
-if (!canSign()) {
-  pageElement('cannot-sign').hidden = false
-  send.disabled = true
-}
+showSignIn()
 void suggestNames()

@@ -1,5 +1,5 @@
 /** What the overview shows of /verify. */
-import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { breakable, element, pageElement, put } from '@tallystick/service-kit/browser'
 import type { ChainVerdict, VerifyPayload } from '../../wire/verify.ts'
 
 /** Most chains that a page shows, which is as many as one can look through; the verdict and /verify cover all of them. */
@@ -46,7 +46,12 @@ function chainRow({ uri, versions, intact, brokenAt }: ChainVerdict, algorithm: 
   return element(
     'tr',
     {},
-    element('td', {}, element('span', { class: 'mono' }, uri), element('small', {}, sealed)),
+    element(
+      'td',
+      {},
+      element('span', { class: 'mono' }, ...breakable(uri)),
+      element('small', {}, sealed),
+    ),
     element('td', { class: 'number' }, String(versions)),
     element('td', {}, element('span', { class: `badge ${intact ? 'good' : 'bad'}` }, verdict)),
   )

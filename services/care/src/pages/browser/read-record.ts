@@ -7,7 +7,7 @@ import { McpError, type McpSession, openMcpSession, TokenRefused } from './mcp-s
 
 /** The newest version of a record, as a read gives it (C10). */
 export type ShownRecord = Pick<RecordMeta, 'uri' | 'version' | 'value' | 'writtenAt'> & {
-  /** `[changed 2d ago by …]` or `[STALE — …]`. */
+  /** A record's age in words for a person. */
   readonly ageLine: string
   readonly isStale: boolean
   /** The sentence that takes back the previous version. */
@@ -52,6 +52,21 @@ export function chainOf(uri: string): ChainSlot | undefined {
   return read?.version === undefined ? read?.slot : undefined
 }
 
+const daysAgo = (days: number): string => {
+  if (days === 0) return 'today'
+  return days === 1 ? 'one day ago' : `${days} days ago`
+}
+
+/** The line that a read gives an assistant, in words for a person. */
+export function ageWords(line: string): string {
+  const fresh = /^\[changed (\d+)d ago by (.*)\]$/su.exec(line)
+  if (fresh !== null) return `Changed ${daysAgo(Number(fresh[1]))} by ${fresh[2]}.`
+  const stale = /^\[STALE — last changed (\d+) days ago by (.*); say this age aloud\]$/su.exec(line)
+  return stale === null
+    ? line
+    : `Past its review date: last changed ${daysAgo(Number(stale[1]))} by ${stale[2]}.`
+}
+
 /** Reads the newest version. */
 export async function readRecord(session: McpSession, uri: string) {
   const read = await readContent(session, uri)
@@ -64,7 +79,7 @@ export async function readRecord(session: McpSession, uri: string) {
     version,
     value,
     writtenAt,
-    ageLine: text.slice(text.lastIndexOf('\n') + 1),
+    ageLine: ageWords(text.slice(text.lastIndexOf('\n') + 1)),
     isStale: meta.stale,
     retraction: typeof retraction === 'string' ? retraction : undefined,
   }

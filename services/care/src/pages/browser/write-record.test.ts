@@ -64,7 +64,7 @@ describe('refused, each with its own sentence', () => {
       { authorLabel: '\udc00' },
       { authorLabel: 'This holds half a character (a lone surrogate), which cannot be stored.' },
     ],
-    [{ authorId: '' }, { authorId: 'Give your id: a signed write needs one.' }],
+    [{ authorId: '' }, { authorId: 'Give your id.' }],
     [{ audience: '' }, { audience: 'Choose who may hear it.' }],
     [
       { staleAfter: '2026-01-01T00:00' },
@@ -77,7 +77,10 @@ describe('refused, each with its own sentence', () => {
     [{ priority: ' ' }, { priority: 'Give a number from 0 (least) to 1 (most), or nothing.' }],
     [
       { patient: 'é'.repeat(400), domain: 'é'.repeat(400) },
-      { domain: 'The name and the topic are too long together for an address.' },
+      {
+        patient: 'This is too long: 256 bytes are the most, about as many letters.',
+        domain: 'This is too long: 256 bytes are the most, about as many letters.',
+      },
     ],
   ])('%j', (changes, problems) => {
     expect(check(changes)).toEqual({ kind: 'refused', problems })

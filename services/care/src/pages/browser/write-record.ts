@@ -4,8 +4,8 @@
  */
 import {
   type ChainSlot,
-  fitsRecordUri,
   isRecordName,
+  TEXT_BYTES_MAX,
   WRITE_BODY_BYTES_MAX,
 } from '../../wire/record-uri.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
@@ -37,10 +37,19 @@ export type SignedWrite = {
   readonly signature: string
 }
 
+/** A write that is ready to be sent. */
+export type ReadyWrite = {
+  readonly body: string
+  /** By the signature of the write secret, or in the name of a token. */
+  readonly by: Omit<SignedWrite, 'body'> | { readonly token: string }
+}
+
 export type WriteOutcome =
   | { readonly kind: 'accepted'; readonly accepted: WriteAnswer }
   | { readonly kind: 'refused' }
-  | { readonly kind: 'conflict' }
+  | { readonly kind: 'conflict' | 'erased' }
+  /** Somebody was faster. */
+  | { readonly kind: 'outrun'; readonly version: number }
   | { readonly kind: 'failed'; readonly what: string }
   | { readonly kind: 'no-answer' }
 
@@ -53,7 +62,14 @@ const REQUIRED = {
   patient: 'Say whose record this is.',
   domain: 'Say what the record is about, for example medication.',
   value: 'Write the sentence that is to be said.',
-  authorId: 'Give your id: a signed write needs one.',
+  authorId: 'Give your id.',
+}
+
+const TOO_LONG = `This is too long: ${TEXT_BYTES_MAX} bytes are the most, about as many letters.`
+
+function labelProblem(text: string): string | undefined {
+  if (!text.isWellFormed()) return HALF_A_CHARACTER
+  return bytesOf(text).length > TEXT_BYTES_MAX ? TOO_LONG : undefined
 }
 
 const HALF_A_CHARACTER = 'This holds half a character (a lone surrogate), which cannot be stored.'
@@ -62,7 +78,9 @@ function textProblem(fields: WriteFields, name: keyof typeof REQUIRED): string |
   const text = fields[name]
   if (text.trim() === '') return REQUIRED[name]
   if (!text.isWellFormed()) return HALF_A_CHARACTER
-  if (name === 'value' || name === 'authorId') return undefined
+  if (name === 'value') return undefined
+  if (bytesOf(text).length > TEXT_BYTES_MAX) return TOO_LONG
+  if (name === 'authorId') return undefined
   if (!isRecordName(text)) return 'This cannot hold “/” or “|”.'
   return text === text.trim()
     ? undefined
@@ -94,20 +112,17 @@ function findProblems(fields: WriteFields, nowMs: number): Problems {
     domain: textProblem(fields, 'domain'),
     value: textProblem(fields, 'value'),
     authorId: textProblem(fields, 'authorId'),
-    authorLabel: fields.authorLabel.isWellFormed() ? undefined : HALF_A_CHARACTER,
+    authorLabel: labelProblem(fields.authorLabel),
     audience: ['user', 'assistant'].includes(fields.audience)
       ? undefined
       : 'Choose who may hear it.',
     staleAfter: staleAfterProblem(fields.staleAfter, nowMs),
     priority: priorityProblem(fields.priority),
   }
-  const hasNames = found['patient'] === undefined && found['domain'] === undefined
-  if (hasNames && !fitsRecordUri({ ...fields, audience: audienceOf(fields) }))
-    found['domain'] = 'The name and the topic are too long together for an address.'
   return Object.fromEntries(Object.entries(found).filter(([, problem]) => problem !== undefined))
 }
 
-function writeBody(fields: WriteFields): string {
+function writeBody(fields: WriteFields, expectedVersion: number | undefined): string {
   const { authorLabel, staleAfter, priority } = fields
   return JSON.stringify({
     ...fields,
@@ -115,14 +130,18 @@ function writeBody(fields: WriteFields): string {
     authorLabel: authorLabel || undefined,
     staleAfter: staleAfter === '' ? undefined : new Date(staleAfter).toISOString(),
     priority: priority === '' ? undefined : Number(priority),
+    expectedVersion,
   })
 }
 
-/** Returns the body to sign, or one sentence for each field that the service would refuse. */
-export function checkFields(fields: WriteFields, nowMs: number) {
+/**
+ * Returns the body to send, or one sentence for each field that the service would refuse. `expectedVersion` is the version that
+ * the writer has seen, 0 for none; undefined if the page does not know.
+ */
+export function checkFields(fields: WriteFields, nowMs: number, expectedVersion?: number) {
   const problems = findProblems(fields, nowMs)
   if (Object.keys(problems).length > 0) return refuse(problems)
-  const body = writeBody(fields)
+  const body = writeBody(fields, expectedVersion)
   const bytes = bytesOf(body).length
   if (bytes <= WRITE_BODY_BYTES_MAX) return { kind: 'ready' as const, body }
   const value = `This is too long by ${bytes - WRITE_BODY_BYTES_MAX} bytes: a write may have ${WRITE_BODY_BYTES_MAX}.`
@@ -149,24 +168,31 @@ export async function signWrite(
   return { body, timestamp, signature: digits.join('') }
 }
 
+/** The headers that say who sends. */
+const senderHeaders = (by: ReadyWrite['by']): Record<string, string> =>
+  'token' in by
+    ? { authorization: `Bearer ${by.token}` }
+    : {
+        [`x-${serviceName()}-timestamp`]: by.timestamp,
+        [`x-${serviceName()}-signature`]: by.signature,
+      }
+
 /**
- * Sends a signed write. Sent again unchanged inside its five minutes, it gets the first answer and adds no version (C14),
- * so `no-answer` and `failed` may always be retried.
+ * Sends a write. A signed one, sent again unchanged inside its five minutes, gets the first answer and adds no version (C14);
+ * one with an expected version is stored once at most.
  */
-export async function sendWrite(signed: SignedWrite): Promise<WriteOutcome> {
-  const { body, timestamp, signature } = signed
-  const headers = {
-    'content-type': 'application/json',
-    [`x-${serviceName()}-timestamp`]: timestamp,
-    [`x-${serviceName()}-signature`]: signature,
-  }
+export async function sendWrite({ body, by }: ReadyWrite): Promise<WriteOutcome> {
+  const headers = { 'content-type': 'application/json', ...senderHeaders(by) }
   try {
     const signal = AbortSignal.timeout(ANSWER_LIMIT_MS)
     const answer = await fetch('/write', { method: 'POST', headers, body, signal })
     if (answer.ok) return { kind: 'accepted', accepted: await answer.json() }
     if (answer.status === 401) return { kind: 'refused' }
+    const refusal: { error?: string; version?: number } = await answer.json().catch(() => ({}))
+    const { error = '', version } = refusal
+    if (error === 'version_conflict' && version !== undefined) return { kind: 'outrun', version }
+    if (error === 'erased') return { kind: 'erased' }
     if (answer.status === 409) return { kind: 'conflict' }
-    const { error = '' }: { error?: string } = await answer.json().catch(() => ({}))
     return { kind: 'failed', what: `${answer.status} ${error}`.trim() }
   } catch {
     return { kind: 'no-answer' }

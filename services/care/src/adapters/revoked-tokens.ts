@@ -1,0 +1,62 @@
+// Single tokens that were revoked by their `jti`: kept for good, read again and again by the running service, so that a
+// revocation by the command is in force within a second.
+import type { Clock } from '@tallystick/service-kit'
+import type { SideTables } from './side-tables.ts'
+
+/** How long a revocation by the command takes to be in force, milliseconds, at most. */
+const REVOCATIONS_READ_MS = 1_000
+
+type Revocation = {
+  readonly jti: string
+  /** ISO 8601. */
+  readonly at: string
+  readonly actor: string
+  readonly reason: string
+}
+
+export const addRevocation = (
+  tables: SideTables,
+  { jti, at, actor, reason }: Revocation,
+): Promise<void> =>
+  tables.write(
+    'INSERT INTO revoked_tokens (jti, at, actor, reason) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    [[jti, at, actor, reason]],
+  )
+
+export async function readRevocations(tables: SideTables): Promise<readonly Revocation[]> {
+  const sql = 'SELECT jti, at, actor, reason FROM revoked_tokens ORDER BY at, jti'
+  return (await tables.read(sql)) as readonly Revocation[]
+}
+
+/** The revoked tokens as the running service knows them. */
+type RevokedTokens = { has(jti: string): boolean; close(): void }
+
+/** Reads them, and goes on doing so. Rejects with AuditTrailUnavailable where they cannot be read at the start. */
+export async function watchRevokedTokens(
+  tables: SideTables,
+  { clock, onProblem }: { readonly clock: Clock; readonly onProblem: (error: unknown) => void },
+): Promise<RevokedTokens> {
+  let revoked: ReadonlySet<string> = new Set()
+  let isClosed = false
+  let cancel: (() => void) | undefined
+  const look = async (): Promise<void> => {
+    revoked = new Set((await readRevocations(tables)).map(({ jti }) => jti))
+  }
+  const lookAgain = (): void => {
+    cancel = clock.after(REVOCATIONS_READ_MS, () => {
+      // Those that are known stay revoked while the rows cannot be read.
+      void look()
+        .catch((error: unknown) => (isClosed ? undefined : onProblem(error)))
+        .finally(() => (isClosed ? undefined : lookAgain()))
+    })
+  }
+  await look()
+  lookAgain()
+  return {
+    has: (jti) => revoked.has(jti),
+    close: () => {
+      isClosed = true
+      cancel?.()
+    },
+  }
+}
