@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer, globalAgent } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
@@ -133,4 +135,53 @@ test('X8: data sent after a TLS handshake may have been acted on, even on a kept
   expect(await post(url)).toMatchObject({ kind: 'unreachable', nothingSent: false })
   requests = 1
   expect(await post(url)).toMatchObject({ kind: 'unreachable', nothingSent: false })
+})
+
+test('a call has the headers of its address, its body and its own', async () => {
+  const seen: Record<string, unknown>[] = []
+  const server = createServer((request, response) => {
+    seen.push(request.headers)
+    request.resume()
+    response.end('1')
+  })
+  const host = `127.0.0.1:${await listen(server)}`
+  const call = { clock: manualClock(0), timeoutMs: TIMEOUT_MS, bytesMax: 100 }
+  await fetchJson({ ...call, url: `http://user:pass%20word@${host}/a`, body: '"₮"' })
+  await fetchJson({ ...call, url: `http://${host}/b`, headers: { 'x-own': '1' } })
+  const authorization = `Basic ${Buffer.from('user:pass word').toString('base64')}`
+  const common = { host, accept: 'application/json', connection: 'keep-alive' }
+  expect(seen).toEqual([
+    { ...common, authorization, 'content-type': 'application/json', 'content-length': '5' },
+    { ...common, 'x-own': '1' },
+  ])
+})
+
+test('a header that would begin another one is refused before anything is sent', async () => {
+  const headers = { 'x-own': '1\r\nx-other: 2' }
+  const call = { clock: manualClock(0), timeoutMs: TIMEOUT_MS, bytesMax: 100, headers }
+  const answer = await fetchJson({ ...call, url: await serve((response) => response.end('1')) })
+  expect(answer).toMatchObject({ kind: 'unreachable', nothingSent: true })
+})
+
+test('behind a proxy with a password a call carries it', async () => {
+  const seen: (string | undefined)[] = []
+  const proxy = createServer((request, response) => {
+    seen.push(request.url, request.headers['proxy-authorization'])
+    request.resume()
+    response.end('1')
+  })
+  const HTTP_PROXY = `http://user:pass@127.0.0.1:${await listen(proxy)}`
+  const program = `import { fetchJson } from '${new URL('./http-json.ts', import.meta.url).href}'
+    const clock = { unixMs: () => 0, after: () => () => {} }
+    const call = { url: 'http://shop.test/a', clock, timeoutMs: 1, bytesMax: 100, body: '{}' }
+    process.exit((await fetchJson(call)).kind === 'answered' ? 0 : 1)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    env: { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY, NO_PROXY: '' },
+  })
+  const [code] = await once(child, 'exit')
+  expect(code).toBe(0)
+  expect(seen).toEqual([
+    'http://shop.test/a',
+    `Basic ${Buffer.from('user:pass').toString('base64')}`,
+  ])
 })

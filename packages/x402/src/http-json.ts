@@ -3,7 +3,13 @@
  * call. Connections belong to Node's global agents, so the process's proxy settings apply.
  */
 import { isUtf8 } from 'node:buffer'
-import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
+import {
+  type AgentOptions,
+  globalAgent,
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestHttp,
+} from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
@@ -51,16 +57,9 @@ export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
   const fail = (cause: unknown): void =>
     answered.resolve({ kind: 'unreachable', nothingSent: !hasConnected, isTimeout, cause })
   try {
-    const { send, ...target } = targetOf(call)
-    const sent = send({
-      ...target,
-      method: body === undefined ? 'GET' : 'POST',
-      headers: {
-        accept: 'application/json',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...call.headers,
-      },
-    })
+    const { send, heads, ...target } = targetOf(call)
+    const method = body === undefined ? 'GET' : 'POST'
+    const sent = send({ ...target, method, headers: headersOf(call, heads) })
     sent.on('socket', (socket) => {
       onceOpen(socket, () => {
         hasConnected = true
@@ -84,7 +83,11 @@ export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
   }
 }
 
-type Target = RequestOptions & { readonly send: typeof requestHttp }
+type Target = RequestOptions & {
+  readonly send: typeof requestHttp
+  /** Names and values of the headers that every call to it has. */
+  readonly heads: readonly string[]
+}
 
 /** Addresses that are posted to, taken apart: there are few, and each payment goes to the same ones. */
 const targets = new Map<string, Target>()
@@ -96,9 +99,31 @@ function targetOf({ body, url: text }: JsonCall): Target {
   if (known !== undefined) return known
   const url = new URL(text)
   const send = url.protocol === 'https:' ? requestHttps : requestHttp
-  const target = { ...urlToHttpOptions(url), send }
+  const { auth, ...options } = urlToHttpOptions(url)
+  const heads = ['host', url.host, 'accept', 'application/json']
+  if (typeof auth === 'string')
+    heads.push('authorization', `Basic ${Buffer.from(auth).toString('base64')}`)
+  const target = { ...options, send, heads }
   if (body !== undefined && targets.size < TARGETS_MAX) targets.set(text, target)
   return target
+}
+
+/**
+ * The headers of a call as a list, which Node writes as it is: a third less CPU than by name. Behind a proxy by name, since
+ * Node adds the proxy's own credentials only to those.
+ */
+function headersOf(
+  { body, headers }: JsonCall,
+  heads: readonly string[],
+): RequestOptions['headers'] {
+  const list = [...heads]
+  if (body !== undefined)
+    list.push('content-type', 'application/json', 'content-length', `${Buffer.byteLength(body)}`)
+  if (headers !== undefined) list.push(...Object.entries(headers).flat())
+  const { options }: { readonly options?: AgentOptions } = globalAgent as object
+  if (options?.proxyEnv === undefined) return list
+  const names = list.filter((_, at) => at % 2 === 0)
+  return Object.fromEntries(names.map((name, at) => [name, list[2 * at + 1]]))
 }
 
 /** Runs once data can leave; with TLS, after the handshake, so that a server whose certificate is refused gets no data (X8). */

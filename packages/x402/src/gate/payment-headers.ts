@@ -107,7 +107,7 @@ export function acceptsRequirement(
 
 /** Whether a client's payload names the resource on sale, by path, or names none. */
 export function isForResource(named: PaymentEnvelope['resource'], resource: PaidResource): boolean {
-  if (named === undefined || named === null) return true
+  if (named === undefined || named === null || named.url === resource.url) return true
   const path = URL.parse(named.url)?.pathname
   return path !== undefined && path === URL.parse(resource.url)?.pathname
 }
