@@ -1,6 +1,14 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import * as fc from 'fast-check'
 import {
+  type Abi,
+  type AbiParameter,
+  decodeErrorResult,
+  decodeEventLog,
+  decodeFunctionResult,
+  encodeAbiParameters,
+  encodeErrorResult,
+  encodeEventTopics,
   encodeFunctionData,
   encodeFunctionResult,
   getAbiItem,
@@ -9,7 +17,9 @@ import {
 } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Hex } from '../domain/access-window.ts'
-import { readWindow, toAccessWindow } from './contract-calls.ts'
+import { decodeWords, encodeWords } from './abi-words.ts'
+import { contractEvents, readWindow, revertOf, toAccessWindow } from './contract-calls.ts'
+import { RelayRefusal } from './relay.ts'
 import { encodeUsage } from './viem-usage-ledger.ts'
 
 const abi = accessWindowAbi
@@ -103,5 +113,116 @@ describe('what stands for the contract’s interface', () => {
   test('the selector of the exchange rate is that of its signature', () => {
     expect(toFunctionSelector('tinybarsToTinycents(uint256)')).toBe('0x43a88229')
     expect(getAbiItem({ abi, name: 'windowOf' }).outputs[0].components).toHaveLength(15)
+  })
+})
+
+/** Any value of a type, as viem types it. */
+function valueOf(parameter: AbiParameter): fc.Arbitrary<unknown> {
+  const { type } = parameter
+  if ('components' in parameter)
+    return fc.record(
+      Object.fromEntries(parameter.components.map((one) => [one.name ?? '', valueOf(one)])),
+    )
+  if (type === 'address') return address
+  if (type === 'bool') return fc.boolean()
+  if (type === 'bytes32')
+    return fc.uint8Array({ minLength: 32, maxLength: 32 }).map((one) => toHex(one))
+  const isSigned = type.startsWith('int')
+  const bits = BigInt(type.replace(/\D+/, ''))
+  const [min, max] = isSigned
+    ? [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n]
+    : [0n, 2n ** bits - 1n]
+  return fc.bigInt({ min, max }).map((one) => (bits <= 48n ? Number(one) : one))
+}
+
+const valuesOf = (parameters: readonly AbiParameter[]): fc.Arbitrary<unknown[]> =>
+  fc.tuple(...parameters.map(valueOf))
+
+/** Addresses without their checksum. */
+const lower = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? `${one}n` : one)).toLowerCase(),
+  )
+
+const isWords = (parameters: readonly AbiParameter[]): boolean =>
+  parameters.every(({ type }) => !/\[|^bytes$|^string$/.test(type))
+
+const items = (type: 'function' | 'event' | 'error') =>
+  (abi as Abi).filter((item) => item.type === type) as never[]
+
+describe('every function, event and error of the contract', () => {
+  const functions = items('function') as {
+    name: string
+    inputs: AbiParameter[]
+    outputs: AbiParameter[]
+  }[]
+
+  test.each(functions.filter(({ inputs }) => isWords(inputs)))(
+    'the call of $name is encoded as viem encodes it',
+    ({ name, inputs }) => {
+      const named: { abi: Abi; functionName: string } = { abi, functionName: name }
+      const property = fc.property(valuesOf(inputs), (args) => {
+        const data = encodeFunctionData({ ...named, args })
+        expect(`${data.slice(0, 10)}${encodeWords(inputs, args)}`).toBe(data)
+      })
+      fc.assert(property, { numRuns: 20 })
+    },
+  )
+
+  test.each(functions.filter(({ outputs }) => outputs.length > 0))(
+    'what $name returns is decoded as viem decodes it',
+    ({ name, outputs }) => {
+      const named: { abi: Abi; functionName: string } = { abi, functionName: name }
+      const property = fc.property(valuesOf(outputs), (values) => {
+        const data = encodeAbiParameters(outputs, values as never)
+        const [only, ...others] = decodeWords(outputs, data)
+        const found = others.length === 0 ? only : [only, ...others]
+        expect(lower(found)).toEqual(lower(decodeFunctionResult({ ...named, data })))
+      })
+      fc.assert(property, { numRuns: 20 })
+    },
+  )
+
+  const events = items('event') as {
+    name: string
+    inputs: (AbiParameter & { indexed?: boolean })[]
+  }[]
+
+  test.each(events)('the event $name is decoded as viem decodes it', ({ name, inputs }) => {
+    const property = fc.property(valuesOf(inputs), (values) => {
+      const args = Object.fromEntries(inputs.map((input, at) => [input.name, values[at]]))
+      const named: { abi: Abi; eventName: string } = { abi, eventName: name }
+      const topics = encodeEventTopics({ ...named, args }) as [Hex, ...Hex[]]
+      const others = inputs.filter(({ indexed }) => indexed !== true)
+      const data = encodeAbiParameters(others, others.map((one) => args[one.name ?? '']) as never)
+      const [found] = contractEvents([{ address: '0xC0', data, topics }], '0xc0')
+      expect(lower(found)).toEqual(lower(decodeEventLog({ abi, data, topics })))
+    })
+    fc.assert(property, { numRuns: 20 })
+  })
+
+  const errors = items('error') as { name: string; inputs: AbiParameter[] }[]
+  const nameOfRevert = (data: Hex) => {
+    const read = async () => {
+      throw new RelayRefusal('execution reverted', data)
+    }
+    const call = { functionName: 'poke', args: [`0x${'00'.repeat(20)}`], valueTinybar: 0n }
+    return revertOf({ read }, { account: '0x00', address: '0x01' }, call)
+  }
+
+  test.each(errors)('a revert with $name is named as viem names it', async ({ name, inputs }) => {
+    const [args] = fc.sample(valuesOf(inputs), 1)
+    const data = encodeErrorResult({ abi: abi as Abi, errorName: name, args: args ?? [] })
+    expect(await nameOfRevert(data)).toBe(decodeErrorResult({ abi, data }).errorName)
+  })
+
+  test('a revert that the contract does not declare is one all the same', async () => {
+    expect(await nameOfRevert('0x12345678')).toBe('reverted')
+  })
+
+  test('fewer words than a function returns are refused, and so are lists', () => {
+    const [balance] = getAbiItem({ abi, name: 'refundOf' }).outputs
+    expect(() => decodeWords([balance], '0x')).toThrow(TypeError)
+    expect(() => encodeWords([{ type: 'bytes32[]' }], [[]])).toThrow(TypeError)
   })
 })

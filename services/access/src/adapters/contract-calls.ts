@@ -1,24 +1,20 @@
 /**
- * How the access contract is called: the window of an agent by hand, since every metered call may read it, and everything
- * else by viem's codecs, with each selector hashed once. The relay carries the calls.
+ * How the access contract is called: call data, results, events and errors, with each selector hashed once. The window of an
+ * agent is read by its own decoder, since every metered call may read it. The relay carries the calls.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import {
   type Abi,
+  type AbiParameter,
   type ContractFunctionArgs,
   type ContractFunctionName,
   type ContractFunctionReturnType,
   type DecodeEventLogReturnType,
-  decodeErrorResult,
-  decodeEventLog,
-  decodeFunctionResult,
-  encodeFunctionData,
-  getAbiItem,
-  prepareEncodeFunctionData,
   toEventSelector,
   toFunctionSelector,
 } from 'viem'
 import type { AccessWindow, Hex } from '../domain/access-window.ts'
+import { addressWord, decodeWords, encodeWords, numberWord } from './abi-words.ts'
 import { WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type Relay, RelayRefusal } from './relay.ts'
 
@@ -37,11 +33,6 @@ async function ethCall(relay: Reader, call: object): Promise<Hex> {
   return data as Hex
 }
 
-/** 32 bytes in hex. */
-const wordOf = (value: string): string => value.padStart(64, '0')
-export const numberWord = (value: number | bigint): string => wordOf(value.toString(16))
-export const addressWord = (address: string): string => wordOf(address.slice(2).toLowerCase())
-
 /** Digits of the word at `index` of what a call returned. */
 const digitsAt = (data: Hex, index: number): string => data.slice(2 + 64 * index, 66 + 64 * index)
 
@@ -52,7 +43,20 @@ const countAt = (data: Hex, index: number): number =>
 const bigintAt = (data: Hex, index: number): bigint => BigInt(`0x${digitsAt(data, index)}`)
 const isSetAt = (data: Hex, index: number): boolean => data.charCodeAt(65 + 64 * index) === 0x31
 
-const windowOfSelector = toFunctionSelector(getAbiItem({ abi, name: 'windowOf' }))
+/** The contract's functions by name; a selector is hashed once, viem would hash it on each call. */
+const functions = new Map(
+  (abi as Abi).flatMap((item) =>
+    item.type === 'function' ? [[item.name, { ...item, selector: toFunctionSelector(item) }]] : [],
+  ),
+)
+
+function functionOf(name: string) {
+  const found = functions.get(name)
+  if (found === undefined) throw new TypeError(`the contract has no ${name}`)
+  return found
+}
+
+const windowOfSelector = functionOf('windowOf').selector
 
 /** Words of the contract's `Window`. */
 const WINDOW_WORDS = 15
@@ -89,17 +93,10 @@ export function toAccessWindow(data: Hex): AccessWindow {
 
 type ViewName = ContractFunctionName<typeof abi, 'view' | 'pure'>
 
-const prepared = new Map<string, { readonly abi: Abi; readonly functionName: Hex }>()
-
-/** The call data of a function; its selector is hashed the first time. */
+/** The call data of a function. */
 function encode(functionName: string, args: readonly unknown[]): Hex {
-  let known = prepared.get(functionName)
-  if (known === undefined) {
-    const named: { abi: Abi; functionName: string } = { abi, functionName }
-    known = prepareEncodeFunctionData(named)
-    prepared.set(functionName, known)
-  }
-  return encodeFunctionData({ ...known, args })
+  const { inputs, selector } = functionOf(functionName)
+  return `${selector}${encodeWords(inputs, args)}`
 }
 
 /** The result of one of the contract's views. Throws NoContract and the relay's errors. */
@@ -113,8 +110,8 @@ export async function readView<
   const { contract, functionName } = call
   const args = (call.args ?? []) as readonly unknown[]
   const data = await ethCall(relay, { to: contract, data: encode(functionName, args) })
-  const named: { abi: Abi; functionName: string } = { abi, functionName }
-  return decodeFunctionResult({ ...named, data }) as never
+  const values = decodeWords(functionOf(functionName).outputs, data)
+  return (values.length === 1 ? values[0] : values) as never
 }
 
 /** One write to the access contract. */
@@ -151,17 +148,24 @@ export async function revertOf(
   }
 }
 
+/** Names of the contract's errors by selector, and of those that Solidity itself reverts with. */
+const errors = new Map<string, string>([
+  ['0x08c379a0', 'Error'],
+  ['0x4e487b71', 'Panic'],
+  ...(abi as Abi).flatMap((item): [string, string][] => {
+    if (item.type !== 'error') return []
+    const types = item.inputs.map(({ type }) => type).join(',')
+    return [[toFunctionSelector(`${item.name}(${types})`), item.name]]
+  }),
+])
+
 /** The name of the contract's error that a refused call reverted with; undefined where it was refused for anything else. */
 function revertName(error: unknown): string | undefined {
   if (!(error instanceof RelayRefusal)) return undefined
   const { data, details } = error
   if (data === undefined || !/^0x[0-9a-fA-F]{8,}$/.test(data))
     return /revert/i.test(details) ? 'reverted' : undefined
-  try {
-    return decodeErrorResult({ abi, data: data as Hex }).errorName
-  } catch {
-    return 'reverted'
-  }
+  return errors.get(data.slice(0, 10).toLowerCase()) ?? 'reverted'
 }
 
 /** What is read of a log. */
@@ -171,20 +175,32 @@ export type LedgerLog = {
   readonly topics: readonly string[]
 }
 
-// Hashed once: viem hashes every event of the interface for each receipt.
-const events = new Map<string, Abi>(
-  (abi as Abi).flatMap((item) => (item.type === 'event' ? [[toEventSelector(item), [item]]] : [])),
+const isIndexed = (input: AbiParameter & { readonly indexed?: boolean | undefined }): boolean =>
+  input.indexed === true
+
+/** The contract's events by selector. */
+const events = new Map(
+  (abi as Abi).flatMap((item) => {
+    if (item.type !== 'event') return []
+    const { inputs, name } = item
+    const indexed = inputs.filter(isIndexed)
+    const others = inputs.filter((input) => !isIndexed(input))
+    return [[toEventSelector(item), { name, indexed, others }]]
+  }),
 )
 
 type ContractEvent = DecodeEventLogReturnType<typeof abi>
 
-/** The events of the contract among a receipt's logs, in their order. */
+/** The events of the contract among a receipt's logs, in their order; addresses in lower case. */
 export function contractEvents(logs: readonly LedgerLog[], contract: Hex): ContractEvent[] {
   const own = contract.toLowerCase()
   return logs.flatMap(({ address, data, topics: [selector = '', ...topics] }) => {
-    const event = events.get(selector)
+    const event = events.get(selector as Hex)
     if (event === undefined || address.toLowerCase() !== own) return []
-    const log = { abi: event, data: data as Hex, topics: [selector, ...topics] as [Hex, ...Hex[]] }
-    return [decodeEventLog(log) as never]
+    const words = `0x${topics.map((topic) => topic.slice(2)).join('')}${data.slice(2)}` as const
+    const inputs = [...event.indexed, ...event.others]
+    const values = decodeWords(inputs, words)
+    const args = Object.fromEntries(inputs.map(({ name = '' }, at) => [name, values[at]]))
+    return [{ eventName: event.name, args } as never]
   })
 }

@@ -15,7 +15,8 @@ import type {
   UsageSendResult,
 } from '../domain/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../domain/usage-limits.ts'
-import { addressWord, type LedgerLog, numberWord, readWindow } from './contract-calls.ts'
+import { addressWord, numberWord } from './abi-words.ts'
+import { type LedgerLog, readWindow } from './contract-calls.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type TransactionSigner, transactionSigner } from './legacy-transaction.ts'
 import { readNonce, readReceipt } from './ordered-sender.ts'

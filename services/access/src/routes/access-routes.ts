@@ -86,7 +86,11 @@ function sendOutcome({ gate }: AccessRouteDeps, reply: FastifyReply, outcome: Ac
   switch (outcome.kind) {
     case 'granted':
       if (outcome.token !== undefined) void reply.header(TOKEN_HEADER, outcome.token)
-      return withSettlement(reply, outcome.settlement).send(outcome.body)
+      // Built from typed parts: the schema, which takes longer than the text, would find nothing.
+      return withSettlement(reply, outcome.settlement)
+        .type('application/json; charset=utf-8')
+        .serializer(JSON.stringify)
+        .send(outcome.body)
     case 'proof-required': {
       const { body, headers } = outcome.challenge
       return reply.code(402).headers(headers).send(body)
