@@ -6,6 +6,8 @@ import { type Relay, RelayRefusal, RelayUnavailable } from './relay.ts'
 
 const CALL = { to: `0x${'22'.repeat(20)}`, data: '0x', valueTinybar: 0n, gas: 21_000n } as const
 
+const RECEIPT = { status: '0x1', logs: [], gasUsed: '0x5208', effectiveGasPrice: '0x64' }
+
 /** A relay whose nonce shows only what the test lets it show, and that does with each send what it is told. */
 class ScriptedRelay {
   readonly clock: ManualClock = manualClock(0)
@@ -23,7 +25,7 @@ class ScriptedRelay {
       read: async (method, [subject]) => {
         if (method === 'eth_getTransactionCount') return `0x${this.shownNonce.toString(16)}`
         const nonce = this.#nonces.get(String(subject)) ?? -1
-        return this.receipts.has(nonce) ? { status: '0x1', logs: [] } : null
+        return this.receipts.has(nonce) ? RECEIPT : null
       },
       send: async (rawTransaction) => {
         const { nonce = 0 } = parseTransaction(rawTransaction as Hex)
