@@ -150,6 +150,15 @@ const isWords = (parameters: readonly AbiParameter[]): boolean =>
 const items = (type: 'function' | 'event' | 'error') =>
   (abi as Abi).filter((item) => item.type === type) as never[]
 
+/** What a call that reverts with that data is said to revert with. */
+const nameOfRevert = (data: Hex) => {
+  const read = async () => {
+    throw new RelayRefusal('execution reverted', data)
+  }
+  const call = { functionName: 'poke', args: [`0x${'00'.repeat(20)}`], valueTinybar: 0n }
+  return revertOf({ read }, { account: '0x00', address: '0x01' }, call)
+}
+
 describe('every function, event and error of the contract', () => {
   const functions = items('function') as {
     name: string
@@ -202,17 +211,10 @@ describe('every function, event and error of the contract', () => {
   })
 
   const errors = items('error') as { name: string; inputs: AbiParameter[] }[]
-  const nameOfRevert = (data: Hex) => {
-    const read = async () => {
-      throw new RelayRefusal('execution reverted', data)
-    }
-    const call = { functionName: 'poke', args: [`0x${'00'.repeat(20)}`], valueTinybar: 0n }
-    return revertOf({ read }, { account: '0x00', address: '0x01' }, call)
-  }
-
   test.each(errors)('a revert with $name is named as viem names it', async ({ name, inputs }) => {
     const [args] = fc.sample(valuesOf(inputs), 1)
-    const data = encodeErrorResult({ abi: abi as Abi, errorName: name, args: args ?? [] })
+    const named: { abi: Abi; errorName: string } = { abi, errorName: name }
+    const data = encodeErrorResult({ ...named, args: args ?? [] })
     expect(await nameOfRevert(data)).toBe(decodeErrorResult({ abi, data }).errorName)
   })
 
