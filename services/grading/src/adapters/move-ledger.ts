@@ -36,7 +36,9 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
     },
     {
       from: 'SELECT key, cell FROM truth',
-      into: 'INSERT INTO grading.truth (key, cell, as_of) SELECT *, 0 FROM unnest($1::text[], $2::text[])',
+      // A service that had the empty database open has written by which rules it counts.
+      into: `INSERT INTO grading.truth (key, cell, as_of) SELECT *, 0 FROM unnest($1::text[], $2::text[])
+        ON CONFLICT (key) DO UPDATE SET cell = excluded.cell`,
     },
   ],
   toSqlite: [

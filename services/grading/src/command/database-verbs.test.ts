@@ -185,6 +185,8 @@ describe.skipIf(postgresMissing !== undefined)(
       const { out: exported } = await grading(['export'], file)
       const { out: verified } = await grading(['verify'], file)
 
+      // A service had it open before.
+      await (await ledger.open()).close()
       const moved = await grading(['move', 'to-postgres'], moving)
       expect(moved).toMatchObject({
         code: 0,
