@@ -28,7 +28,8 @@ const ROUND_DIGITS = 4
 /** Represents an infinite ratio (a cost of zero): results are JSON, which has no infinity. */
 export const RATIO_MAX = 1_000_000
 
-const rounded = (value: number): number => Number(value.toPrecision(ROUND_DIGITS))
+/** As figures are kept. */
+export const rounded = (value: number): number => Number(value.toPrecision(ROUND_DIGITS))
 
 function aimText(aim: Aim, unit: string): string {
   if (aim.kind === 'none') return NO_AIM

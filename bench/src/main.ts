@@ -1,22 +1,25 @@
 // `npm run bench`: measures every suite, or those after `--only`, prints the figures and keeps them in results/ and
-// README.md. With `--check` nothing is kept: the figures are compared with the tracked ones, and a figure worse by more
+// README.md. With `--like-testnet` it measures only that column of suites that were measured before. With `--check` nothing is kept: the figures are compared with the tracked ones, and a figure worse by more
 // than a third fails.
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { betterOf, compareFigures, describeChange, isFailure } from './compare-results.ts'
-import type { Figure } from './figure.ts'
+import { type Figure, rounded } from './figure.ts'
 import { terminalTable } from './figure-table.ts'
 import { keepResult, readResult, renewReadme } from './keep-results.ts'
 import type { SuiteResult } from './suite-result.ts'
-import { SUITES } from './suites.ts'
+import { LIKE_TESTNET, SUITES } from './suites.ts'
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
     check: { type: 'boolean', default: false },
+    'like-testnet': { type: 'boolean', default: false },
   },
 })
 const names = values.only?.flatMap((text) => text.split(',')) ?? Object.keys(SUITES)
+
+const today = (): string => new Date().toISOString().slice(0, 10)
 
 const load = (): number => Number((loadavg()[0] ?? 0).toFixed(1))
 
@@ -28,11 +31,32 @@ async function run(suite: string): Promise<SuiteResult> {
   const figures = await measure()
   return {
     suite,
-    measuredOn: new Date().toISOString().slice(0, 10),
+    measuredOn: today(),
     machine: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${availableParallelism()} cores, Node ${process.versions.node}`,
     loadAverage: { before, after: load() },
     figures: [...figures],
   }
+}
+
+/** A result with its figures on a network like testnet, where its suite has such. */
+async function withLikeTestnet(result: SuiteResult): Promise<SuiteResult> {
+  const measure = LIKE_TESTNET[result.suite]
+  if (measure === undefined) return result
+  const before = load()
+  const measured = Object.entries(await measure())
+  const likeTestnet = {
+    measuredOn: today(),
+    loadAverage: { before, after: load() },
+    values: Object.fromEntries(measured.map(([name, value]) => [name, rounded(value)])),
+  }
+  return { ...result, likeTestnet }
+}
+
+/** What a suite's last run kept. */
+function kept(suite: string): SuiteResult {
+  const result = readResult(suite)
+  if (result === undefined) throw new Error(`${suite} was not measured yet`)
+  return result
 }
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
@@ -74,8 +98,9 @@ if (values.check) {
   )
   process.exitCode = failed.length === 0 ? 0 : 1
 } else {
-  for (const name of names) {
-    const result = await run(name)
+  const isColumn = values['like-testnet']
+  for (const name of names.filter((one) => !isColumn || one in LIKE_TESTNET)) {
+    const result = await withLikeTestnet(isColumn ? kept(name) : await run(name))
     keepResult(result)
     print(`${terminalTable(result)}\n`)
   }

@@ -35,17 +35,27 @@ export const dollarsOf =
     )
   }
 
-async function measure({ server, sign }: Target, calls: number): Promise<Cost> {
+/** One round: `single` calls one after another, `calls` over the lanes. */
+export async function measurePaid(
+  { server, sign }: Target,
+  plan: {
+    readonly calls: number
+    readonly single: number
+    /** A payment whose fate is not known yet: it is sent again. */
+    readonly resentStatus?: number
+  },
+): Promise<Cost> {
+  const { calls, resentStatus = 0 } = plan
   const run = async (count: number, lanes: number) => {
     const requests = await sign(server, count)
     const request = (index: number): Buffer => requests[index] ?? Buffer.of()
-    const load = { url: server.url, lanes, count, status: 200, request }
+    const load = { url: server.url, lanes, count, status: 200, resentStatus, request }
     const before = await server.figures()
     const times = await runLanes(load)
     const after = await server.figures()
     return { ...times, cpuMicros: after.cpuMicros - before.cpuMicros }
   }
-  const single = await run(SINGLE_CALLS, 1)
+  const single = await run(plan.single, 1)
   const many = await run(calls, LANES)
   return {
     cpuMicros: many.cpuMicros / calls,
@@ -65,7 +75,8 @@ export async function measureTurnAbout<Name extends string>(
   const rounds: Record<Name, Cost>[] = []
   for (let round = 0; round <= REPEATS; round += 1) {
     const costs = {} as Record<Name, Cost>
-    for (const name of names) costs[name] = await measure(targets[name], calls)
+    for (const name of names)
+      costs[name] = await measurePaid(targets[name], { calls, single: SINGLE_CALLS })
     // The first round warms up.
     if (round > 0) rounds.push(costs)
   }
@@ -79,6 +90,15 @@ export async function measureTurnAbout<Name extends string>(
   return Object.fromEntries(names.map((name) => [name, costOf(name)])) as Record<Name, Cost>
 }
 
+const PARTS: Readonly<Record<keyof Cost, string>> = {
+  cpuMicros: 'CPU of the server',
+  perSecond: `${LANES} payers at once`,
+  singleMs: 'one payer, p50',
+}
+
+/** A figure's name. */
+export const paidName = (name: string, part: keyof Cost): string => `${name}, ${PARTS[part]}`
+
 type Compared = { readonly name: string; readonly ours: Cost; readonly aim: Aim }
 
 /** The figures of one server beside another's. */
@@ -87,18 +107,14 @@ export function compare(
   baseName: string,
   base: Cost,
 ): readonly Figure[] {
-  const figure = (what: string, unit: string, part: keyof Cost): Figure =>
+  const figure = (unit: string, part: keyof Cost): Figure =>
     judgeFigure({
-      name: `${name}, ${what}`,
+      name: paidName(name, part),
       value: ours[part],
       unit,
       baseline: { name: baseName, value: base[part] },
       higherIsBetter: part === 'perSecond',
       aim,
     })
-  return [
-    figure('CPU of the server', 'µs', 'cpuMicros'),
-    figure(`${LANES} payers at once`, '/s', 'perSecond'),
-    figure('one payer, p50', 'ms', 'singleMs'),
-  ]
+  return [figure('µs', 'cpuMicros'), figure('/s', 'perSecond'), figure('ms', 'singleMs')]
 }

@@ -1,20 +1,14 @@
 // What metering costs inside an open window: calls per second and their latency, beside waiting for one transaction per
 // call; what it adds to a call; and how many transactions a call takes, by load.
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Figure, judgeFigure } from '../figure.ts'
-import { openWindows } from '../open-windows.ts'
-import {
-  accessPath,
-  deployAccess,
-  HEDERA_CHAIN_ID,
-  inPaymentNetwork,
-  type PaymentNetwork,
-  startAccess,
-  TINYBAR_PER_HBAR,
-} from '../payment-network.ts'
+import { control, likeTestnet } from '../ledger-control.ts'
+import { type Servers, withBoth } from '../metering-servers.ts'
+import { accessPath } from '../payment-network.ts'
 import { median, quantile } from '../quantile.ts'
 import { getRequest, type LaneTimes, runLanes } from '../raw-load.ts'
-import type { NaivePlan } from '../server/access-naive.ts'
-import { ServerProcess } from '../server-process.ts'
+import type { ServerProcess } from '../server-process.ts'
+import type { FigureValues } from '../suite-result.ts'
 
 const REPEATS = 3
 /** Calls under way at once, each by its own agent; the last is the load of the headline figures. */
@@ -34,42 +28,7 @@ const agents = Array.from(
 const LAG_MS = 1_000
 const LAGGED_CALLS = 5
 
-type Servers = {
-  readonly access: ServerProcess
-  readonly naive: ServerProcess
-  readonly ledgerUrl: string
-}
-
-/** Starts both over one contract with open windows and room for every call. */
-async function startBoth(network: PaymentNetwork): Promise<Servers> {
-  const { facts } = network
-  const [second] = facts.hederaPayers
-  if (second === undefined) throw new Error('the network has no payers')
-  const { contract } = await deployAccess(network, {
-    offer: { periodSeconds: 3_600, callsAllowed: 1_000_000 },
-    recorders: [facts.recorder.evmAddress, second.evmAddress],
-  })
-  const { ledgerUrl } = facts
-  await openWindows({
-    ledgerUrl,
-    contract,
-    agents,
-    payerKey: facts.owner.privateKey,
-    valueTinybar: 12n * TINYBAR_PER_HBAR,
-  })
-  const recorderKey = second.privateKey
-  const plan: NaivePlan = {
-    ledgerUrl,
-    contract,
-    recorderKey,
-    chainId: HEDERA_CHAIN_ID,
-  }
-  return {
-    ledgerUrl,
-    access: await startAccess(network, contract),
-    naive: await ServerProcess.start('access-naive.ts', [JSON.stringify(plan)]),
-  }
-}
+const RECEIPTS_POLL_MS = 100
 
 type Run = LaneTimes & { readonly perSecond: number; readonly cpuMicros: number }
 
@@ -99,13 +58,15 @@ async function call(
   }
 }
 
-/** Counts from the service's own metrics. */
+/** Counts from the service's own metrics, once every call's transaction has its receipt. */
 async function recorded(access: ServerProcess): Promise<{ calls: number; transactions: number }> {
-  const text = await (await fetch(new URL('/metrics', access.url))).text()
-  const read = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
-  return {
-    calls: read('access_usage_accepted_calls_total'),
-    transactions: read('access_usage_transactions_sent_total'),
+  for (;;) {
+    const text = await (await fetch(new URL('/metrics', access.url))).text()
+    const read = (name: string): number =>
+      Number(new RegExp(`^access_usage_${name} (\\d+)$`, 'm').exec(text)?.[1])
+    if (read('open_batch_calls') + read('sealed_batches') + read('sent_batches') === 0)
+      return { calls: read('accepted_calls_total'), transactions: read('transactions_sent_total') }
+    await pause(RECEIPTS_POLL_MS)
   }
 }
 
@@ -129,29 +90,22 @@ type Round = {
   readonly lagged: { readonly metered: Metered; readonly inTurn: Run }
 }
 
-async function setReadLag(ledgerUrl: string, ms: number): Promise<void> {
-  const body = JSON.stringify({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'devnet_setReadLagMs',
-    params: [ms],
-  })
-  const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(ledgerUrl, { method: 'POST', headers, body })
-  if ('error' in ((await answer.json()) as object)) throw new Error('the lag was not set')
-}
+const naivePath =
+  (route: string) =>
+  (agent: string): string =>
+    `/${route}?agent=${agent}`
 
 async function measureRound({ access, ledgerUrl, naive }: Servers): Promise<Round> {
   const metered = new Map<number, Metered>()
   for (const lanes of LOADS) metered.set(lanes, await callMetered(access, lanes))
   const naively = (route: string, load: { lanes: number; count: number }): Promise<Run> =>
-    call(naive, { ...load, path: (agent) => `/${route}?agent=${agent}` })
-  await setReadLag(ledgerUrl, LAG_MS)
+    call(naive, { ...load, path: naivePath(route) })
+  await control(ledgerUrl, 'setReadLagMs', LAG_MS)
   const lagged = {
     metered: await callMetered(access, HEADLINE_LANES),
     inTurn: await naively('in-turn', { lanes: LAGGED_CALLS, count: LAGGED_CALLS }),
   }
-  await setReadLag(ledgerUrl, 0)
+  await control(ledgerUrl, 'setReadLagMs', 0)
   return {
     lagged,
     metered,
@@ -166,11 +120,20 @@ const p50 = (run: Run): number => median(run.delaysMs)
 
 const HEADLINE = `${HEADLINE_LANES} agents at once`
 
+const NAMES = {
+  perSecond: `metered calls, ${HEADLINE}`,
+  lagged: `metered calls, ${HEADLINE}, reads that lag ${LAG_MS / 1000} s`,
+  delay: (name: string): string => `metered call, ${HEADLINE}, ${name}`,
+  added: 'added by metering to the read of a window, one agent, p50',
+  cpu: 'metered call, CPU of the server',
+  transactions: (lanes: number): string => `transactions per call, ${lanes} at once`,
+}
+
 function laggedFigure(rounds: readonly Round[]): Figure {
   const perSecond = (pick: (lagged: Round['lagged']) => Run): number =>
     median(rounds.map(({ lagged }) => pick(lagged).perSecond))
   return judgeFigure({
-    name: `metered calls, ${HEADLINE}, reads that lag ${LAG_MS / 1000} s`,
+    name: NAMES.lagged,
     value: perSecond(({ metered }) => metered),
     unit: '/s',
     baseline: { name: 'a transaction each, in turn', value: perSecond(({ inTurn }) => inTurn) },
@@ -189,7 +152,7 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
     })
   const perSecond = (base: 'inTurn' | 'overlapping', name: string, times?: number): Figure =>
     judgeFigure({
-      name: `metered calls, ${HEADLINE}`,
+      name: NAMES.perSecond,
       value: at(HEADLINE_LANES, (run) => run.perSecond),
       unit: '/s',
       baseline: { name, value: of((round) => round[base].perSecond) },
@@ -198,7 +161,7 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
     })
   const delay = (share: number, name: string, aimMs?: number): Figure =>
     judgeFigure({
-      name: `metered call, ${HEADLINE}, ${name}`,
+      name: NAMES.delay(name),
       value: at(HEADLINE_LANES, (run) => quantile(run.delaysMs, share)),
       unit: 'ms',
       baseline: {
@@ -215,7 +178,7 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
     delay(0.5, 'p50'),
     delay(0.99, 'p99', 60),
     judgeFigure({
-      name: 'added by metering to the read of a window, one agent, p50',
+      name: NAMES.added,
       value: at(1, p50) - readAloneMs,
       unit: 'ms',
       baseline: {
@@ -225,7 +188,7 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
       aim: { kind: 'at-most', value: 10 },
     }),
     judgeFigure({
-      name: 'metered call, CPU of the server',
+      name: NAMES.cpu,
       value: at(HEADLINE_LANES, (run) => run.cpuMicros),
       unit: 'µs',
       baseline: {
@@ -236,7 +199,7 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
     }),
     ...LOADS.map((lanes) =>
       judgeFigure({
-        name: `transactions per call, ${lanes} at once`,
+        name: NAMES.transactions(lanes),
         value: at(lanes, (run) => run.transactionsPerCall),
         unit: 'transactions',
         baseline: { name: 'a transaction each', value: 1 },
@@ -248,19 +211,43 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
 
 /** Calls inside open windows. */
 export function measureAccessMetering(): Promise<readonly Figure[]> {
-  return inPaymentNetwork(1, async (network) => {
-    const servers = await startBoth(network)
-    try {
-      const rounds: Round[] = []
-      for (let round = 0; round <= REPEATS; round += 1) {
-        const measured = await measureRound(servers)
-        // The first round warms up.
-        if (round > 0) rounds.push(measured)
-      }
-      return figuresOf(rounds)
-    } finally {
-      await servers.access.stop()
-      await servers.naive.stop()
+  return withBoth(agents, async (servers) => {
+    const rounds: Round[] = []
+    for (let round = 0; round <= REPEATS; round += 1) {
+      const measured = await measureRound(servers)
+      // The first round warms up.
+      if (round > 0) rounds.push(measured)
     }
+    return figuresOf(rounds)
+  })
+}
+
+/** The service alone: a transaction each, waited for, would take minutes. */
+export function accessMeteringLikeTestnet(): Promise<FigureValues> {
+  return withBoth(agents, async ({ access, ledgerUrl, naive }) => {
+    // Warms up.
+    await callMetered(access, HEADLINE_LANES)
+    return await likeTestnet(ledgerUrl, async () => {
+      const metered = new Map<number, Metered>()
+      for (const lanes of LOADS) metered.set(lanes, await callMetered(access, lanes))
+      const [alone, many] = [metered.get(1), metered.get(HEADLINE_LANES)]
+      if (alone === undefined || many === undefined) throw new Error('a load was not measured')
+      const unmetered = await call(naive, {
+        lanes: 1,
+        count: LEAST_CALLS,
+        path: naivePath('unmetered'),
+      })
+      return {
+        [NAMES.perSecond]: many.perSecond,
+        [NAMES.lagged]: many.perSecond,
+        [NAMES.delay('p50')]: p50(many),
+        [NAMES.delay('p99')]: quantile(many.delaysMs, 0.99),
+        [NAMES.added]: p50(alone) - p50(unmetered),
+        [NAMES.cpu]: many.cpuMicros,
+        ...Object.fromEntries(
+          [...metered].map(([lanes, run]) => [NAMES.transactions(lanes), run.transactionsPerCall]),
+        ),
+      }
+    })
   })
 }

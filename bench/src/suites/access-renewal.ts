@@ -6,9 +6,11 @@ import { createPublicClient, encodeFunctionData, type Hex, http, type PublicClie
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { deployAccessWindow } from '../../../services/access/src/command/deploy.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
+import { type InNetwork, likeTestnet, promptly } from '../ledger-control.ts'
 import { openWindows } from '../open-windows.ts'
 import { TINYBAR_PER_HBAR } from '../payment-network.ts'
 import { median, quantile } from '../quantile.ts'
+import type { FigureValues } from '../suite-result.ts'
 
 const RENEWALS = 50
 const AGENTS = 10
@@ -34,6 +36,11 @@ const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms)
   })
+
+const NAMES = {
+  late: (name: string): string => `lateness of ${RENEWALS} renewals, ${name}`,
+  drift: `drift over ${DRIFT_PERIODS} periods`,
+}
 
 type RenewalLedger = {
   readonly devnet: Devnet
@@ -107,10 +114,16 @@ const addresses = (first: number): readonly Hex[] =>
   )
 
 /** Seconds from each renewal's due second to its execution by the network. */
-async function networkLateness(ledger: RenewalLedger): Promise<readonly number[]> {
-  const { devnet } = ledger
+async function networkLateness(
+  ledger: RenewalLedger,
+  inNetwork: InNetwork,
+): Promise<readonly number[]> {
   const terms = { periods: PERIODS, periodSeconds: PERIOD_SECONDS, reserveTinybar: RESERVE_TINYBAR }
   const contract = await openContract(ledger, { ...terms, agents: addresses(0xb00) })
+  return await inNetwork(ledger.devnet.rpcUrl, () => untilRenewed(ledger.devnet, contract))
+}
+
+async function untilRenewed(devnet: Devnet, contract: Hex): Promise<readonly number[]> {
   const endMs = performance.now() + (PERIODS + 1) * PERIOD_SECONDS * 1000 + PATIENCE_MS
   for (;;) {
     const executed = devnet.executions().filter(({ payer }) => payer === contract.toLowerCase())
@@ -174,7 +187,7 @@ async function keeperLateness(ledger: RenewalLedger): Promise<readonly number[]>
 }
 
 /** Seconds between a window's actual and ideal end after this many renewals by the network. */
-async function measureDrift(ledger: RenewalLedger): Promise<number> {
+async function measureDrift(ledger: RenewalLedger, inNetwork: InNetwork): Promise<number> {
   const [agent] = addresses(0xd00)
   if (agent === undefined) throw new Error('unreachable')
   const contract = await openContract(ledger, {
@@ -184,7 +197,8 @@ async function measureDrift(ledger: RenewalLedger): Promise<number> {
     reserveTinybar: RESERVE_TINYBAR,
   })
   const first = await readWindow(ledger, contract, agent)
-  await ledger.devnet.controls.advanceSeconds(DRIFT_PERIODS * DRIFT_PERIOD_SECONDS)
+  const { controls, rpcUrl } = ledger.devnet
+  await inNetwork(rpcUrl, () => controls.advanceSeconds(DRIFT_PERIODS * DRIFT_PERIOD_SECONDS))
   const executed = ledger.devnet
     .executions()
     .filter(({ payer, status }) => payer === contract.toLowerCase() && status === 22)
@@ -199,12 +213,12 @@ export async function measureAccessRenewal(): Promise<readonly Figure[]> {
   const devnet = await startDevnet()
   try {
     const ledger = await prepareLedger(devnet)
-    const network = await networkLateness(ledger)
+    const network = await networkLateness(ledger, promptly)
     const keeper = await keeperLateness(ledger)
-    const driftSeconds = await measureDrift(ledger)
+    const driftSeconds = await measureDrift(ledger, promptly)
     const late = (name: string, pick: (lateness: readonly number[]) => number): Figure =>
       judgeFigure({
-        name: `lateness of ${RENEWALS} renewals, ${name}`,
+        name: NAMES.late(name),
         value: pick(network),
         unit: 's',
         baseline: { name: 'a keeper that looks every second', value: pick(keeper) },
@@ -214,7 +228,7 @@ export async function measureAccessRenewal(): Promise<readonly Figure[]> {
       late('p50', median),
       late('the latest', (lateness) => quantile(lateness, 1)),
       judgeFigure({
-        name: `drift over ${DRIFT_PERIODS} periods`,
+        name: NAMES.drift,
         value: driftSeconds,
         unit: 's',
         baseline: {
@@ -224,6 +238,22 @@ export async function measureAccessRenewal(): Promise<readonly Figure[]> {
         aim: { kind: 'at-most', value: 0 },
       }),
     ]
+  } finally {
+    await devnet.stop()
+  }
+}
+
+/** The network's renewals alone, which no relay takes part in. */
+export async function accessRenewalLikeTestnet(): Promise<FigureValues> {
+  const devnet = await startDevnet()
+  try {
+    const ledger = await prepareLedger(devnet)
+    const lateness = await networkLateness(ledger, likeTestnet)
+    return {
+      [NAMES.late('p50')]: median(lateness),
+      [NAMES.late('the latest')]: quantile(lateness, 1),
+      [NAMES.drift]: await measureDrift(ledger, likeTestnet),
+    }
   } finally {
     await devnet.stop()
   }

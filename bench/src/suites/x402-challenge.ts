@@ -1,16 +1,19 @@
 // What a 402 costs on a route that reads no chain: our gate beside the bare application under it and beside
 // @x402/express, plus `/access`, which does read one. Every server runs in its own process under the same lanes.
 import { type Aim, type Figure, judgeFigure } from '../figure.ts'
+import { likeTestnet } from '../ledger-control.ts'
 import {
   accessPath,
   deployAccess,
   inPaymentNetwork,
+  type PaymentNetwork,
   startAccess,
   startPaidServer,
 } from '../payment-network.ts'
 import { median } from '../quantile.ts'
 import { getRequest, runLanes } from '../raw-load.ts'
 import type { ServerProcess } from '../server-process.ts'
+import type { FigureValues } from '../suite-result.ts'
 
 const LANES = 16
 const REPEATS = 7
@@ -63,19 +66,26 @@ async function measureTurnAbout<Name extends string>(
 
 type Compared = { readonly name: string; readonly ours: Cost; readonly aim: Aim }
 
+const ACCESS = '402 of /access, with its chain read'
+
+const NAMES = {
+  cpu: (name: string): string => `${name}, CPU of the server`,
+  wall: (name: string): string => `${name}, wall`,
+}
+
 /** The CPU of a request, and requests a second, against one baseline. */
 function compare(compared: Compared, baselineName: string, base: Cost): readonly Figure[] {
   const { aim, name, ours } = compared
   return [
     judgeFigure({
-      name: `${name}, CPU of the server`,
+      name: NAMES.cpu(name),
       value: ours.cpuMicros,
       unit: 'µs',
       baseline: { name: baselineName, value: base.cpuMicros },
       aim,
     }),
     judgeFigure({
-      name: `${name}, wall`,
+      name: NAMES.wall(name),
       value: ours.perSecond,
       unit: '/s',
       baseline: { name: baselineName, value: base.perSecond },
@@ -85,13 +95,40 @@ function compare(compared: Compared, baselineName: string, base: Cost): readonly
   ]
 }
 
+const challengeOf = (server: ServerProcess): Target => ({
+  server,
+  path: accessPath(STRANGER),
+  status: 402,
+  count: 500,
+})
+
+async function deployOffer(network: PaymentNetwork): Promise<string> {
+  const { contract } = await deployAccess(network, {
+    offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
+    recorders: [network.facts.recorder.evmAddress],
+  })
+  return contract
+}
+
+/** The 402 of `/access` alone: no other server reads the chain. */
+export function challengeLikeTestnet(): Promise<FigureValues> {
+  return inPaymentNetwork(0, async (network) => {
+    const access = await startAccess(network, await deployOffer(network))
+    try {
+      const { cost } = await likeTestnet(network.facts.ledgerUrl, () =>
+        measureTurnAbout({ cost: challengeOf(access) }),
+      )
+      return { [NAMES.cpu(ACCESS)]: cost.cpuMicros, [NAMES.wall(ACCESS)]: cost.perSecond }
+    } finally {
+      await access.stop()
+    }
+  })
+}
+
 /** The 402 of a plain route, of `/access`, and of @x402/express. */
 export function measureX402Challenge(): Promise<readonly Figure[]> {
   return inPaymentNetwork(0, async (network) => {
-    const { contract } = await deployAccess(network, {
-      offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
-      recorders: [network.facts.recorder.evmAddress],
-    })
+    const contract = await deployOffer(network)
     const servers = [
       await startPaidServer(network, 'ours'),
       await startPaidServer(network, 'express'),
@@ -105,7 +142,7 @@ export function measureX402Challenge(): Promise<readonly Figure[]> {
         gate: { server: ours, path: '/paid', status: 402, count: 10_000 },
         expressBare: { server: express, path: '/bare', status: 200, count: 4_000 },
         express: { server: express, path: '/paid', status: 402, count: 4_000 },
-        access: { server: access, path: accessPath(STRANGER), status: 402, count: 500 },
+        access: challengeOf(access),
       })
       const gate = { name: '402 of a plain route', ours: costs.gate }
       const none = { kind: 'none' } as const
@@ -118,11 +155,7 @@ export function measureX402Challenge(): Promise<readonly Figure[]> {
           'bare Fastify',
           costs.bare,
         ),
-        ...compare(
-          { name: '402 of /access, with its chain read', ours: costs.access, aim: none },
-          '@x402/express',
-          costs.express,
-        ),
+        ...compare({ name: ACCESS, ours: costs.access, aim: none }, '@x402/express', costs.express),
       ]
     } finally {
       for (const server of servers) await server.stop()

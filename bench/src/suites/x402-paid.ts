@@ -2,7 +2,16 @@
 // `/access`, which forwards the payment into its contract. The facilitator and the chains run in a separate process.
 import { randomBytes } from 'node:crypto'
 import type { Figure } from '../figure.ts'
-import { compare, dollarsOf, LANES, measureTurnAbout, type Sign } from '../paid-cost.ts'
+import { likeTestnet } from '../ledger-control.ts'
+import {
+  compare,
+  dollarsOf,
+  LANES,
+  measurePaid,
+  measureTurnAbout,
+  paidName,
+  type Sign,
+} from '../paid-cost.ts'
 import {
   accessPath,
   deployAccess,
@@ -13,8 +22,12 @@ import {
 } from '../payment-network.ts'
 import { getRequest } from '../raw-load.ts'
 import { readOffer, signHbar } from '../sign-payments.ts'
+import type { FigureValues } from '../suite-result.ts'
 
 const CALLS = 120
+/** Where each takes ten to twenty seconds. */
+const SLOW_CALLS = { calls: 2 * LANES, single: 3, resentStatus: 502 }
+const ACCESS = 'paid call of /access, HBAR'
 
 /** Purchases, each for a new agent. */
 const purchasesOf =
@@ -32,13 +45,37 @@ const purchasesOf =
       }),
     )
 
+async function deployOffer(network: PaymentNetwork): Promise<string> {
+  const { contract } = await deployAccess(network, {
+    offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
+    recorders: [network.facts.recorder.evmAddress],
+  })
+  return contract
+}
+
+/** A purchase alone: no other server settles on this ledger. */
+export function paidLikeTestnet(): Promise<FigureValues> {
+  return inPaymentNetwork(LANES, async (network) => {
+    const server = await startAccess(network, await deployOffer(network))
+    try {
+      const target = { server, sign: purchasesOf(network) }
+      await measurePaid(target, { calls: CALLS, single: 1 }) // warms up
+      const cost = await likeTestnet(network.facts.ledgerUrl, () => measurePaid(target, SLOW_CALLS))
+      return {
+        [paidName(ACCESS, 'cpuMicros')]: cost.cpuMicros,
+        [paidName(ACCESS, 'perSecond')]: cost.perSecond,
+        [paidName(ACCESS, 'singleMs')]: cost.singleMs,
+      }
+    } finally {
+      await server.stop()
+    }
+  })
+}
+
 /** A paid call of a plain route, and of `/access`, against @x402/express. */
 export function measureX402Paid(): Promise<readonly Figure[]> {
   return inPaymentNetwork(LANES, async (network) => {
-    const { contract } = await deployAccess(network, {
-      offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
-      recorders: [network.facts.recorder.evmAddress],
-    })
+    const contract = await deployOffer(network)
     const servers = [
       await startPaidServer(network, 'ours'),
       await startPaidServer(network, 'express'),
@@ -62,11 +99,7 @@ export function measureX402Paid(): Promise<readonly Figure[]> {
       return [
         ...compare({ ...plain, aim: { kind: 'ratio', times: 3 } }, '@x402/express', costs.express),
         ...compare({ ...plain, aim: none }, '@x402/express, upfront', costs.upfront),
-        ...compare(
-          { name: 'paid call of /access, HBAR', ours: costs.access, aim: none },
-          '@x402/express',
-          costs.express,
-        ),
+        ...compare({ name: ACCESS, ours: costs.access, aim: none }, '@x402/express', costs.express),
       ]
     } finally {
       for (const server of servers) await server.stop()
