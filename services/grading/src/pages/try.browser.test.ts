@@ -188,7 +188,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         )
         await expect
           .poll(() => text(page, '#preview'), WAIT)
-          .toContain('2 of 3 picks would be graded. The others: 1 × no close recorded.')
+          .toContain('2 of 3 picks would be graded. 1 other, by cause:')
         await page.check('#keep-ungraded')
         await payFor(page, 'AUDIT')
         expect(await site.balanceOf(payer)).toBe(before - 200_000n)
@@ -236,9 +236,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         })
         await expect
           .poll(() => text(page, '#preview'), WAIT)
-          .toContain(
-            '1 of 4 picks would be graded. The others: 1 × odds, 1 × ambiguous market, 1 × market.',
-          )
+          .toContain('1 of 4 picks would be graded. 3 others, by cause:')
         expect(await text(page, '#preview')).toContain(
           'The ledger has: soccer/epl.20260601.ars-che/1x2/ft',
         )

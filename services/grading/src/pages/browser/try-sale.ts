@@ -73,6 +73,7 @@ function wellFormedWords(kind: Kind): string {
 }
 
 function showOutcome(...content: readonly HTMLElement[]): void {
+  pageElement('sample').hidden = true
   outcome.replaceChildren(...content)
   result.focus({ preventScroll: true })
   const { top } = result.getBoundingClientRect()

@@ -265,7 +265,7 @@ onSubmit(
 )
 onSubmit('grade', sendGrade)
 onSubmit('audit', () => void sendAudit())
-pageElement('outcome').append(cardView(JSON.parse(pageFact('example-card')), { isExample: true }))
+pageElement('sample').append(cardView(JSON.parse(pageFact('example-card')), { isExample: true }))
 showChoice()
 watchPayer(nameButtons)
 void markSynthetic()
