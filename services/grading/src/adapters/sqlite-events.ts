@@ -58,8 +58,10 @@ export function openEventReader(database: DatabaseSync) {
       if (before !== undefined) index.refile(before.info, state.info)
       cache.set(path, state)
     },
-    search: (search: EventSearch): readonly EventInfo[] =>
-      index.find(search).flatMap((path) => read(path)?.info ?? []),
+    /** Paths of the events that fit, newest first. */
+    find: (search: EventSearch): readonly string[] => index.find(search),
+    infos: (paths: readonly string[]): readonly EventInfo[] =>
+      paths.flatMap((path) => read(path)?.info ?? []),
     /** Forgets everything folded: after a rollback, or another process's write. */
     forget: (): void => {
       cache = new BoundedMap(CACHED_EVENTS_MAX)
