@@ -1,6 +1,7 @@
 import { DEVIATIONS_95 } from '@tallystick/odds'
 import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { calibrationAnswer } from '../domain/calibration.ts'
+import { studyLines, studyOf } from '../domain/reference-study.ts'
 import type { CalibrationColumn, CalibrationRow } from '../wire/calibration.ts'
 import { withLedger } from './command-store.ts'
 
@@ -40,12 +41,17 @@ function columnLines(column: CalibrationColumn): readonly string[] {
 /** `grading table`: the truth table as served. */
 export const tableVerb: CommandVerb = {
   name: 'table',
-  usage: '[SCOPE]…',
-  summary: 'prints the truth table, for everything or for scopes such as soccer/1x2/pinnacle',
-  options: {},
+  usage: '[SCOPE]… | --study',
+  summary:
+    'prints the truth table, for everything or for scopes such as soccer/1x2/pinnacle; --study prints the tables of the reference study from this ledger',
+  options: { study: 'flag' },
   wordsMax: 100,
-  run: ({ terminal, words }) =>
+  run: ({ has, terminal, words }) =>
     withLedger(terminal, async (store) => {
+      if (has('study')) {
+        terminal.print(studyLines(await studyOf(store)).join('\n'))
+        return EXIT.done
+      }
       const answers =
         words.length === 0
           ? [await calibrationAnswer(store, {})]

@@ -4,6 +4,7 @@ import type { CardCalibration } from '../wire/cards.ts'
 import type { GradeContext } from './grade-pick.ts'
 import type { GradingStore } from './grading-store.ts'
 import { hexOf } from './ledger-entry.ts'
+import { REFERENCE_STUDY } from './reference-study.ts'
 import {
   calibrationColumn,
   calibrationRow,
@@ -67,5 +68,6 @@ export async function calibrationAnswer(
     low_sample_width: LOW_SAMPLE_WIDTH,
     low_sample_below: LOW_SAMPLE_BELOW,
     methodology: METHODOLOGY,
+    reference_study: REFERENCE_STUDY,
   }
 }

@@ -7,11 +7,14 @@ import { removeMargin } from '@tallystick/odds'
 import { systemClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
-import { calibrationColumn } from '../domain/truth-rows.ts'
-import type { TruthTable } from '../domain/truth-table.ts'
-import type { GradeBasis } from '../wire/cards.ts'
-import { normaliseFootballData, readFootballData } from './football-data.ts'
-import { ingestPayload } from './ingest-payload.ts'
+import { calibrationAnswer } from '../domain/calibration.ts'
+import { readMarketPath } from '../domain/parse-market.ts'
+import { REFERENCE_STUDY, studyLines, studyOf } from '../domain/reference-study.ts'
+import { clusterRegression, type RegressionPoint } from '../testing/cluster-regression.fixture.ts'
+import { createGraderFixture } from '../testing/grader.fixture.ts'
+import { normaliseFootballData } from './football-data.ts'
+import { ingestPayload, readPayload } from './ingest-payload.ts'
+import { readUsTable } from './us-tables.ts'
 
 /** Real odds, if present, lie beside the project and are never part of it. */
 const REAL_FILE = new URL('../../../../../shared/data/football_fd.csv.gz', import.meta.url)
@@ -27,51 +30,64 @@ const realTable = (): Buffer => gunzipSync(readFileSync(REAL_FILE))
 /** An import of 153,116 matches takes a minute on a busy machine. */
 const TIMEOUT_MS = 600_000
 
-const percent = (value: number | null): string => ((value ?? Number.NaN) * 100).toFixed(2)
+/** The files in the order in which the document imports them. */
+const FILES = [
+  'football_fd.csv.gz',
+  'mlb_open_close_2014_2019.csv.gz',
+  'nfl_closing_lines.csv.gz',
+] as const
 
-const columnOf = (truth: TruthTable, scope: string, basis: GradeBasis = 'fair') =>
-  calibrationColumn(truth, { population: 'mechanical', basis, scope })
+const bytesOf = (name: string): Buffer =>
+  gunzipSync(readFileSync(new URL(`../../../../../shared/data/${name}`, import.meta.url)))
 
-function lineOf(truth: TruthTable, scope: string): string {
-  const { total, line } = columnOf(truth, scope)
-  return `${total.n} ${percent(line?.intercept ?? null)} ${line?.slope.toFixed(3)} ${line?.slope_se.toFixed(3)}`
-}
+const documented = readFileSync(
+  new URL('../../../../docs/grading-reference-study.md', import.meta.url),
+  'utf8',
+)
 
-/** The study's figures as documented. */
-function expectStudy(truth: TruthTable): void {
-  const fair = columnOf(truth, 'all')
-  expect(fair.total).toMatchObject({ n: 1_262_147, events: 90_797 })
-  expect(
-    fair.bands.map(
-      ({ band, n, expected_roi, roi }) => `${band} ${n} ${percent(expected_roi)} ${percent(roi)}`,
-    ),
-  ).toEqual([
-    'A+ 63279 13.59 12.81',
-    'A 86103 5.72 4.78',
-    'B 188079 1.77 1.97',
-    'C 299125 -2.08 -1.63',
-    'D 274799 -5.89 -5.34',
-    'F 350762 -14.26 -15.26',
-  ])
-  expect(columnOf(truth, 'all', 'price').bands.map(({ roi }) => percent(roi))).toEqual([
-    '8.59',
-    '2.60',
-    '-1.13',
-    '-4.88',
-    '-9.01',
-    '-18.93',
-  ])
-  expect(lineOf(truth, 'all')).toBe('1262147 0.03 1.036 0.036')
-  expect(lineOf(truth, 'soccer/1x2/pinnacle')).toBe('269979 -0.19 1.039 0.044')
-  expect(lineOf(truth, 'soccer/1x2/best_of_books')).toBe('113862 -0.31 1.011 0.065')
-  expect(lineOf(truth, 'soccer/1x2/bet365')).toBe('272129 0.21 1.076 0.039')
-  expect(lineOf(truth, 'soccer/1x2/market_average')).toBe('113862 -0.03 1.036 0.057')
-  expect(lineOf(truth, 'soccer/total/pinnacle')).toBe('75470 0.46 1.125 0.077')
-  expect(lineOf(truth, 'soccer/ah/pinnacle')).toBe('47295 -0.36 0.716 0.101')
-}
+test('the document has the figures of the study, to the digit of `grading table --study`', () => {
+  for (const line of studyLines(REFERENCE_STUDY)) expect(documented).toContain(`${line}\n`)
+  expect(REFERENCE_STUDY.files.map(({ name }) => name)).toEqual(FILES)
+  expect(REFERENCE_STUDY.lines.map(({ scope }) => scope)).toContain('baseball/ml/mlb_open_close')
+  expect(REFERENCE_STUDY.closing.map(({ scope }) => scope)).toContain('american_football/spread')
+})
+
+test('the study is a block of its own on /api/calibration, whatever the ledger holds', async () => {
+  const { store } = createGraderFixture()
+  const { columns, reference_study: study } = await calibrationAnswer(store, {})
+  expect(study).toBe(REFERENCE_STUDY)
+  expect(study.label).toMatch(/Nothing of it is counted/)
+  expect(columns.every(({ total }) => total.n === 0)).toBe(true)
+})
 
 test.skipIf(skipped !== undefined)(
-  `the reference study: ROI per grade and return on closing-line value, from the ledger${skipped ?? ''}`,
+  `MLB’s one price of a total is of under: under won as often as it says, over did not${skipped ?? ''}`,
+  () => {
+    const points: RegressionPoint[] = []
+    for (const { observations } of readUsTable(bytesOf(FILES[1])))
+      for (const { closes, event, outcomes } of observations) {
+        const close = closes.find(({ market }) => market.startsWith('total/'))
+        const score = outcomes[0]?.score
+        const price = Number(close?.odds['under'])
+        if (close === undefined || score === undefined || !(price > 1)) continue
+        const beyond = score.home + score.away - (readMarketPath(close.market).line ?? 0)
+        if (beyond !== 0) points.push({ cluster: event.path, x: 1 / price, y: beyond < 0 ? 1 : 0 })
+      }
+    const line = clusterRegression(points)
+    if (line.kind !== 'line') throw new Error('no line')
+    expect([points.length, line.slope.toFixed(2), line.slopeError.toFixed(2)]).toEqual([
+      14_038,
+      '0.68',
+      '0.22',
+    ])
+    // If it were of over, the slope would be -1: 7.7 errors away; of under it is 1, 1.4 away.
+    expect((line.slope + 1) / line.slopeError).toBeGreaterThan(7)
+    expect((1 - line.slope) / line.slopeError).toBeLessThan(1.96)
+  },
+)
+
+test.skipIf(skipped !== undefined)(
+  `the reference study: football, MLB and NFL, from the ledger${skipped ?? ''}`,
   { timeout: TIMEOUT_MS },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'grading-study-'))
@@ -82,20 +98,19 @@ test.skipIf(skipped !== undefined)(
       origin: 'grading.test/ledger',
     })
     try {
-      const raw = realTable()
-      const read = () => readFootballData(raw)
-      const account = await ingestPayload({ store, raw, receivedAtSeconds: 1_780_000_000, read })
-      expect(account).toMatchObject({
-        observations: 153_116,
-        events: 153_113,
-        snapshots: 152_923,
-        closes: 90_847,
-        outcomes: 153_112,
-        superseded: 3,
-        missingPrices: 16,
-        refused: 3,
-      })
-      expectStudy(await store.truth())
+      const rows: number[] = []
+      for (const name of FILES) {
+        const raw = bytesOf(name)
+        const receivedAtSeconds = 1_780_000_000
+        const reading = readPayload(raw, { receivedAtSeconds, stage: 'provisional' })
+        if (reading.kind !== 'payload') throw new Error(name)
+        const { read } = reading
+        const account = await ingestPayload({ store, raw, receivedAtSeconds, read })
+        rows.push(account.observations)
+      }
+      expect(rows).toEqual(REFERENCE_STUDY.files.map((file) => file.rows))
+      const { bands, closing, lines } = REFERENCE_STUDY
+      expect(await studyOf(store)).toEqual({ bands, closing, lines })
     } finally {
       await store.close()
       rmSync(folder, { recursive: true, force: true })

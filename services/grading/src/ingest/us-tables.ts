@@ -110,7 +110,7 @@ const TABLES: readonly UsTable[] = [
           market: at('spread', runLine(cell)),
           odds: { home: cell('home_run_line_odds'), away: cell('away_run_line_odds') },
         },
-        // The table has one price a total and does not say whose. Its results do: under, by a slope of 0.68 ± 0.22.
+        // The table has one price a total and does not say whose. Its results do (reference-study.test.ts): under's.
         {
           market: at('total', lineOf(cell('close_ou_line'))),
           odds: { under: cell('close_ou_odds') },

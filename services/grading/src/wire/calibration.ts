@@ -92,6 +92,59 @@ const columnSchema = z.object({
 })
 export type CalibrationColumn = z.output<typeof columnSchema>
 
+const studySchema = z
+  .object({
+    label: z.string(),
+    document: z.string(),
+    files: z.array(z.object({ name: z.string(), rows: z.int(), what: z.string() })).readonly(),
+    bands: z
+      .array(
+        z.object({
+          band: bandSchema,
+          basis: basisSchema,
+          n: z.int(),
+          promised: z.number(),
+          roi: z.number(),
+          roi_ci95: intervalSchema,
+          gap_z: z.number(),
+        }),
+      )
+      .readonly(),
+    lines: z
+      .array(
+        z.object({
+          scope: z.string(),
+          n: z.int(),
+          events: z.int(),
+          intercept: z.number(),
+          intercept_se: z.number(),
+          slope: z.number(),
+          slope_se: z.number(),
+          p_gaps: z.number(),
+          p_line: z.number(),
+          refunded: z.number(),
+          verdict: columnSchema.shape.verdict,
+        }),
+      )
+      .readonly(),
+    closing: z
+      .array(
+        z.object({
+          scope: z.string(),
+          n: z.int(),
+          events: z.int(),
+          promised: z.number(),
+          roi: z.number(),
+          roi_ci95: intervalSchema,
+          gap_z: z.number(),
+        }),
+      )
+      .readonly(),
+  })
+  .meta({ id: 'ReferenceStudy' })
+/** Figures of real files, computed once: a block of its own, never live rows. */
+export type ReferenceStudy = z.output<typeof studySchema>
+
 export const calibrationAnswerSchema = z
   .object({
     columns: z.array(columnSchema).readonly(),
@@ -102,6 +155,7 @@ export const calibrationAnswerSchema = z
       .int()
       .describe('About as many settled picks bring an interval to low_sample_width.'),
     methodology: z.string(),
+    reference_study: studySchema,
   })
   .meta({ id: 'Calibration' })
 export type CalibrationAnswer = z.output<typeof calibrationAnswerSchema>

@@ -1,0 +1,224 @@
+/**
+ * The reference study: what early and closing prices of real files returned, by this service's own ledger. Its figures are
+ * a block of their own, never rows of the live table. They are computed from a ledger by `studyOf`, kept as
+ * reference-study.json, and written by `studyLines` as the document has them.
+ */
+import { clusterInterval } from '@tallystick/odds'
+import type { ReferenceStudy } from '../wire/calibration.ts'
+import { applyEntry } from './apply-entry.ts'
+import type { EventState } from './event-state.ts'
+import type { GradingStore } from './grading-store.ts'
+import { readMarketPath } from './parse-market.ts'
+import { fairClose, fairProbabilityOf } from './reference-close.ts'
+import study from './reference-study.json' with { type: 'json' }
+import { returnOf, settleSelection } from './settle-selection.ts'
+import { calibrationColumn } from './truth-rows.ts'
+import type { TruthTable } from './truth-table.ts'
+
+/** Early prices, by market and book; `all` first. */
+const EARLY_SCOPES = [
+  'all',
+  'soccer/1x2/pinnacle',
+  'soccer/1x2/best_of_books',
+  'soccer/1x2/bet365',
+  'soccer/1x2/market_average',
+  'soccer/total/pinnacle',
+  'soccer/ah/pinnacle',
+  'baseball/ml/mlb_open_close',
+] as const
+
+/** Closing prices of tables that have few early ones, by market. */
+const CLOSING_SCOPES = [
+  'baseball/ml',
+  'baseball/spread',
+  'american_football/ml',
+  'american_football/spread',
+  'american_football/total',
+] as const
+
+const CLOSING_SPORTS: ReadonlySet<string> = new Set(['baseball', 'american_football'])
+
+/** Figures are kept as the document shows them: percentages to a hundredth, slopes to a thousandth. */
+const rounded = (value: number | null | undefined, digits: number): number =>
+  Number((value ?? Number.NaN).toFixed(digits))
+const SHARE_DIGITS = 4
+const SLOPE_DIGITS = 3
+const CHANCE_DIGITS = 4
+
+function bandsOf(truth: TruthTable, basis: 'fair' | 'price'): ReferenceStudy['bands'] {
+  const column = calibrationColumn(truth, { population: 'mechanical', basis, scope: 'all' })
+  return column.bands.map(({ band, expected_roi, gap_z, n, roi, roi_ci95 }) => ({
+    band,
+    basis,
+    n,
+    promised: rounded(expected_roi, SHARE_DIGITS),
+    roi: rounded(roi, SHARE_DIGITS),
+    roi_ci95: [rounded(roi_ci95?.[0], SHARE_DIGITS), rounded(roi_ci95?.[1], SHARE_DIGITS)] as const,
+    gap_z: rounded(gap_z, 1),
+  }))
+}
+
+function lineOf(truth: TruthTable, scope: string): ReferenceStudy['lines'][number] {
+  const column = calibrationColumn(truth, { population: 'mechanical', basis: 'fair', scope })
+  const { joint, line, refunded, total, verdict } = column
+  return {
+    scope,
+    n: total.n,
+    events: total.events,
+    intercept: rounded(line?.intercept, SHARE_DIGITS),
+    intercept_se: rounded(line?.intercept_se, SHARE_DIGITS),
+    slope: rounded(line?.slope, SLOPE_DIGITS),
+    slope_se: rounded(line?.slope_se, SLOPE_DIGITS),
+    p_gaps: rounded(joint?.gaps.p, CHANCE_DIGITS),
+    p_line: rounded(joint?.line.p, CHANCE_DIGITS),
+    refunded: rounded(refunded, SHARE_DIGITS),
+    verdict,
+  }
+}
+
+/** Sums over events of what closing prices promised and returned. */
+type ClosingSums = { events: number; promised: number; returns: Totals; gaps: Totals }
+type Totals = Omit<Parameters<typeof clusterInterval>[0], 'clusters'>
+
+const noTotals = (): Totals => ({
+  count: 0,
+  sum: 0,
+  sumSquared: 0,
+  sumTimesCount: 0,
+  countSquared: 0,
+})
+
+const added = (totals: Totals, { count, sum }: { count: number; sum: number }): Totals => ({
+  count: totals.count + count,
+  sum: totals.sum + sum,
+  sumSquared: totals.sumSquared + sum * sum,
+  sumTimesCount: totals.sumTimesCount + sum * count,
+  countSquared: totals.countSquared + count * count,
+})
+
+/** What the whole closes of an event promised and returned, by market, to whoever took every selection. */
+function closingOfEvent(state: EventState) {
+  const byScope = new Map<string, { count: number; promised: number; returned: number }>()
+  for (const close of state.closes) {
+    const fair = fairClose(close, 'power')
+    if (fair?.kind !== 'fair' || close.status !== 'final') continue
+    const market = readMarketPath(close.market)
+    const scope = `${state.info.sport}/${market.type}`
+    for (const [selection, odds] of Object.entries(close.odds)) {
+      const settled = settleSelection(state, market, selection)
+      if (settled === undefined || settled.result === 'void') continue
+      const sums = byScope.get(scope) ?? { count: 0, promised: 0, returned: 0 }
+      byScope.set(scope, sums)
+      sums.count += 1
+      sums.promised += odds * (fairProbabilityOf(fair, selection) ?? 0) - 1
+      sums.returned += returnOf(settled, odds)
+    }
+  }
+  return byScope
+}
+
+/** Closing prices of the sports that have few early ones, by market. */
+async function closingSums(
+  store: Pick<GradingStore, 'entries' | 'head'>,
+): Promise<ReadonlyMap<string, ClosingSums>> {
+  const states = new Map<string, EventState>()
+  const { size } = await store.head()
+  for await (const { entry, hash, seq } of store.entries({ from: 0, to: size })) {
+    if (entry.type === 'pick' || !CLOSING_SPORTS.has(entry.event.sport)) continue
+    const { path } = entry.event
+    states.set(path, applyEntry(states.get(path), entry, { seq, hash }))
+  }
+  const sums = new Map<string, ClosingSums>()
+  for (const state of states.values())
+    for (const [scope, { count, promised, returned }] of closingOfEvent(state)) {
+      const of = sums.get(scope)
+      sums.set(scope, {
+        events: (of?.events ?? 0) + 1,
+        promised: (of?.promised ?? 0) + promised,
+        returns: added(of?.returns ?? noTotals(), { count, sum: returned }),
+        gaps: added(of?.gaps ?? noTotals(), { count, sum: returned - promised }),
+      })
+    }
+  return sums
+}
+
+function closingOf(scope: string, sums: ClosingSums): ReferenceStudy['closing'][number] {
+  const { events, gaps, promised, returns } = sums
+  const [roi, gap] = [
+    clusterInterval({ ...returns, clusters: events }),
+    clusterInterval({ ...gaps, clusters: events }),
+  ]
+  const interval = roi.kind === 'mean' ? roi : { mean: undefined, low: undefined, high: undefined }
+  return {
+    scope,
+    n: returns.count,
+    events,
+    promised: rounded(promised / returns.count, SHARE_DIGITS),
+    roi: rounded(interval.mean, SHARE_DIGITS),
+    roi_ci95: [rounded(interval.low, SHARE_DIGITS), rounded(interval.high, SHARE_DIGITS)],
+    gap_z: rounded(gap.kind === 'mean' ? gap.mean / gap.standardError : undefined, 1),
+  }
+}
+
+/** The study of a ledger; what it has no pick of is left out. */
+export async function studyOf(
+  store: Pick<GradingStore, 'entries' | 'head' | 'truth'>,
+): Promise<Omit<ReferenceStudy, 'label' | 'files' | 'document'>> {
+  const truth = await store.truth()
+  const closing = await closingSums(store)
+  return {
+    bands: [...bandsOf(truth, 'fair'), ...bandsOf(truth, 'price')].filter(({ n }) => n > 0),
+    lines: EARLY_SCOPES.map((scope) => lineOf(truth, scope)).filter(({ n }) => n > 0),
+    closing: CLOSING_SCOPES.flatMap((scope) => {
+      const sums = closing.get(scope)
+      return sums === undefined ? [] : [closingOf(scope, sums)]
+    }),
+  }
+}
+
+/** The study as it was computed once from the files that it names. */
+export const REFERENCE_STUDY: ReferenceStudy = {
+  label:
+    'Reference study: computed once from real files that may not be redistributed. Nothing of it is counted in the columns.',
+  document: 'docs/grading-reference-study.md',
+  files: study.files,
+  bands: study.bands as unknown as ReferenceStudy['bands'],
+  lines: study.lines as unknown as ReferenceStudy['lines'],
+  closing: study.closing as unknown as ReferenceStudy['closing'],
+}
+
+const count = (value: number): string => value.toLocaleString('en')
+const percent = (share: number): string =>
+  `${share < 0 ? '-' : '+'}${Math.abs(share * 100).toFixed(2)} %`
+const range = ([low, high]: readonly [number, number]): string =>
+  `${percent(low).slice(0, -2)} … ${percent(high).slice(0, -2)}`
+
+/** The study's tables in Markdown, to the digit of the document. */
+export function studyLines({
+  bands,
+  closing,
+  lines,
+}: Pick<ReferenceStudy, 'bands' | 'closing' | 'lines'>): readonly string[] {
+  return [
+    '| grade, basis | picks | promised | return | 95 % | gap, standard errors |',
+    '|---|---|---|---|---|---|',
+    ...bands.map(
+      ({ band, basis, gap_z, n, promised, roi, roi_ci95 }) =>
+        `| ${band}, ${basis} | ${count(n)} | ${percent(promised)} | ${percent(roi)} | ${range(roi_ci95)} | ${gap_z.toFixed(1)} |`,
+    ),
+    '',
+    '| early price | picks | matches | intercept | slope | all gaps, p | line, p | refunded | verdict |',
+    '|---|---|---|---|---|---|---|---|---|',
+    ...lines.map(
+      (line) =>
+        `| ${line.scope} | ${count(line.n)} | ${count(line.events)} | ${percent(line.intercept)} ± ${(line.intercept_se * 100).toFixed(2)} | ${line.slope.toFixed(3)} ± ${line.slope_se.toFixed(3)} | ${line.p_gaps.toFixed(4)} | ${line.p_line.toFixed(4)} | ${(line.refunded * 100).toFixed(2)} % | ${line.verdict} |`,
+    ),
+    '',
+    '| closing price, every selection | picks | games | promised | return | 95 % | gap, standard errors |',
+    '|---|---|---|---|---|---|---|',
+    ...closing.map(
+      ({ events, gap_z, n, promised, roi, roi_ci95, scope }) =>
+        `| ${scope} | ${count(n)} | ${count(events)} | ${percent(promised)} | ${percent(roi)} | ${range(roi_ci95)} | ${gap_z.toFixed(1)} |`,
+    ),
+  ]
+}
