@@ -1,7 +1,7 @@
 // MCP sessions in the store's second file. A commit survives the end of the process without an fsync (WAL, synchronous NORMAL);
 // after a loss of power some sessions may be behind or gone, and their clients open new ones.
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { messageOf } from '@tallystick/journal-store'
+import { makePrivateFile, messageOf } from '@tallystick/journal-store'
 import {
   type RestoredSessions,
   type SessionChange,
@@ -138,6 +138,7 @@ class SqliteSessionRows implements SessionRows {
 }
 
 function openDatabase(path: string): DatabaseSync {
+  makePrivateFile(path)
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS })
   try {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')

@@ -45,6 +45,7 @@ describe('a token that was lost', () => {
     await care.write(tea)
     const host = await openHost(care, 'care.read.user')
     const token = care.token('care.read.user care.write')
+    const lost = await openHost({ url: care.url, token: () => token }, '')
     const { jti } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
     expect((await get('/verify', bearer(token))).status).toBe(200)
     const revocation = { jti, at: '2026-06-01T08:00:00Z', actor: 'it', reason: 'lost phone' }
@@ -60,6 +61,8 @@ describe('a token that was lost', () => {
       body: JSON.stringify(tea),
     })
     expect(write.status).toBe(401)
+    // Resolves once the stream has ended; the request that would end the session is refused.
+    await lost.close()
     // Other tokens go on, also after a restart.
     expect(await host.request('ping', {})).toMatchObject({ result: {} })
     await host.close()
