@@ -27,6 +27,7 @@ import {
   corsHook,
   METADATA_PATH,
 } from './routes/service-routes.ts'
+import { addUnheardRoute } from './routes/unheard-route.ts'
 import { addVerifyRoutes } from './routes/verify-routes.ts'
 import { addWriteRoute } from './routes/write-route.ts'
 
@@ -94,6 +95,8 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         audit,
         isoNow,
       })
+      const { UNHEARD_MINUTES: minutes } = config
+      addUnheardRoute(scope, { ...bearer, minutes, corrections: () => mcp.unheard() })
       addVerifyRoutes(scope, {
         ...bearer,
         verifier,

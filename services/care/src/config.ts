@@ -1,6 +1,7 @@
 import { type KeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
 import {
+  httpUrlField,
   integerField,
   Secret,
   serviceNameField,
@@ -182,6 +183,21 @@ const fields = z.object({
   RETRACTION_DAYS: integerField({ min: 0, max: 365 })
     .prefault('7')
     .describe('How long after a correction a read also says it as a text of its own, days.'),
+  UNHEARD_MINUTES: integerField({ min: 0, max: 10_080 })
+    .prefault('60')
+    .describe(
+      'A correction of a speakable record that nobody has heard for this long is an alert, minutes; 0 for never.',
+    ),
+  UNHEARD_WEBHOOK_URL: httpUrlField()
+    .optional()
+    .describe('Told of each such alert by a POST with the record’s URI and version.'),
+  UNHEARD_WEBHOOK_SECRET: secretField({ minBytes: WRITE_SECRET_BYTES_MIN })
+    .optional()
+    .describe('Signs those POSTs as a write is signed.'),
+  UNHEARD_WEBHOOK_PRIVATE: z
+    .stringbool()
+    .prefault('false')
+    .describe('Whether that webhook may stand at a private address.'),
   SESSIONS_MAX: integerField({ min: 1, max: 1_000_000 })
     .prefault('20000')
     .describe('Open MCP sessions in total; the next is 429.'),

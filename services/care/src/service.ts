@@ -9,6 +9,7 @@ import {
   type Service,
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
+import { createAlertWebhook } from './adapters/alert-webhook.ts'
 import { createEspeakSpeech } from './adapters/espeak-speech.ts'
 import { openStores } from './adapters/open-stores.ts'
 import { openReadTrail } from './adapters/read-trail.ts'
@@ -24,8 +25,14 @@ import {
 import type { ReadRow } from './domain/read-trail.ts'
 import type { RecordStore } from './domain/record-store.ts'
 import { createChainVerifier } from './domain/verification.ts'
-import { createMcpEndpoint, type McpEndpoint, type McpEndpointDeps } from './mcp/mcp-endpoint.ts'
+import {
+  createMcpEndpoint,
+  type McpEndpoint,
+  type McpEndpointDeps,
+  type McpEvent,
+} from './mcp/mcp-endpoint.ts'
 import { createTelemetry, registerFigures } from './telemetry.ts'
+import type { UnheardAlert } from './wire/unheard.ts'
 
 export { type CareConfig, careConfigSchema } from './config.ts'
 
@@ -43,7 +50,27 @@ export type CareService = Required<Omit<Service, 'start'>> & {
   readonly hub: SessionHub
 }
 
+const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
+
+/** Tells the operator's webhook, where there is one, of corrections that nobody has heard. */
+function openWebhook(
+  { config, clock }: CareServiceOptions,
+  onProblem: (error: Error) => void,
+): { readonly tell: (event: McpEvent) => void; close(): Promise<void> } {
+  const { SERVICE_NAME: serviceName, UNHEARD_MINUTES: minutes, UNHEARD_WEBHOOK_URL: url } = config
+  const { UNHEARD_WEBHOOK_PRIVATE: isPrivate, UNHEARD_WEBHOOK_SECRET: secret } = config
+  if (url === undefined) return { tell: () => undefined, close: async () => undefined }
+  const webhook = createAlertWebhook({ url, secret, serviceName, isPrivate, clock, onProblem })
+  return {
+    tell: (event) => {
+      if (event.kind !== 'unheard') return
+      const alert: UnheardAlert = { type: 'care.correction.unheard', ...event.correction, minutes }
+      webhook.send(alert)
+    },
+    close: webhook.close,
+  }
+}
 
 function openMcp(
   { config, clock, environment }: CareServiceOptions,
@@ -69,6 +96,7 @@ function openMcp(
       sessionsMax: config.SESSIONS_MAX,
       sessionsPerSubMax: config.SESSIONS_PER_SUB_MAX,
       retractionMs: config.RETRACTION_DAYS * DAY_MS,
+      unheardMs: config.UNHEARD_MINUTES * MINUTE_MS,
     },
   })
 }
@@ -96,7 +124,12 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
     if (reads !== undefined) ends.push(() => reads.close())
     const audience = `${config.BASE_URL}/mcp`
     const tokens = createTokenVerifier({ keys: config.TOKEN_SECRET, audience, clock, isRevoked })
-    const observe = telemetry.onMcp
+    const webhook = openWebhook(options, telemetry.onWebhookProblem)
+    ends.push(() => webhook.close())
+    const observe = (event: McpEvent): void => {
+      telemetry.onMcp(event)
+      webhook.tell(event)
+    }
     const noteRead = (row: Omit<ReadRow, 'at'>): void =>
       reads?.note({ at: new Date(clock.unixMs()).toISOString(), ...row })
     const mcp = await openMcp(options, { store, sessions, tokens, observe, isRevoked, noteRead })

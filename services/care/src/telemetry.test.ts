@@ -10,6 +10,7 @@ test('what only grows is a counter that starts at 0, and reading it changes noth
     subscriptions: 5,
     framesHeld: 7,
     framesSent: 0,
+    unheard: 1,
   }
   registerFigures(registry, { mcp: () => figures, replays: () => 0 })
   const lines = async () =>
@@ -26,6 +27,8 @@ test('what only grows is a counter that starts at 0, and reading it changes noth
     'care_subscriptions 5',
     '# TYPE care_frames_held gauge',
     'care_frames_held 7',
+    '# TYPE care_unheard_corrections gauge',
+    'care_unheard_corrections 1',
     '# TYPE care_frames_sent_total counter',
     'care_frames_sent_total 11',
     '# TYPE care_replays_total counter',

@@ -31,6 +31,8 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
     'session-ended': counter('care_sessions_ended_total', `MCP sessions ${over}`, 'reason'),
     'stream-ended': counter('care_streams_ended_total', `Event streams ${over}`, 'reason'),
   }
+  const silent = 'Corrections of speakable records that nobody heard within UNHEARD_MINUTES.'
+  const unheardAlerts = counter('care_unheard_alerts_total', silent)
   const somebody = 'Things that somebody may have to look at.'
   const troubles = counter('care_troubles_total', somebody, 'kind')
   return {
@@ -44,12 +46,21 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       if (outcome === 'accepted') logger?.info({ via }, 'record published')
       else logger?.warn({ reason, via }, 'write refused')
     },
+    /** An alert could not be delivered. */
+    onWebhookProblem: (error: Error): void => {
+      troubles.inc({ kind: 'webhook-failed' })
+      logger?.error({ err: error }, 'webhook-failed')
+    },
     onMcp: (event: McpEvent): void => {
       if (event.kind === 'fanned-out')
         return event.audience === 'user' ? fanOut.observe(event.seconds) : undefined
       if (event.kind === 'session-ended' || event.kind === 'stream-ended') {
         ended[event.kind].inc({ reason: event.reason })
         return logger?.debug({ reason: event.reason }, event.kind)
+      }
+      if (event.kind === 'unheard') {
+        unheardAlerts.inc()
+        return logger?.warn('a correction has not been heard: GET /unheard names it')
       }
       troubles.inc({ kind: event.kind })
       const level = event.kind === 'request-failed' ? 'error' : 'warn'
@@ -80,6 +91,8 @@ export function registerFigures(
   gauge('care_streams', 'Open event streams.', () => mcp().streams)
   gauge('care_subscriptions', 'Subscriptions of open sessions.', () => mcp().subscriptions)
   gauge('care_frames_held', held, () => mcp().framesHeld)
+  const silent = 'Corrections that nobody has heard for longer than UNHEARD_MINUTES.'
+  gauge('care_unheard_corrections', silent, () => mcp().unheard)
   total(
     'care_frames_sent_total',
     'Frames about speakable records written to streams.',

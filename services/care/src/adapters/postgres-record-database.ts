@@ -145,6 +145,13 @@ CREATE INDEX read_rows_by_uri ON care.read_rows (uri, sequence);
 CREATE INDEX read_rows_by_time ON care.read_rows (at);
 GRANT INSERT ON care.revoked_tokens TO care_app;
 GRANT INSERT, DELETE ON care.read_rows TO care_app;`,
+  `
+CREATE TABLE care.mcp_unheard (
+  uri text COLLATE "C" PRIMARY KEY,
+  version bigint NOT NULL,
+  since_ms bigint NOT NULL
+);
+GRANT INSERT, UPDATE, DELETE ON care.mcp_unheard TO care_app;`,
 ]
 
 /** The store of processes on one database (C14, C16, C17). */

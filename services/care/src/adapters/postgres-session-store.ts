@@ -12,7 +12,13 @@ import {
   WriteBehindSessions,
 } from './write-behind-sessions.ts'
 
-const TABLES = ['mcp_sessions', 'mcp_subscriptions', 'mcp_frames', 'mcp_published'] as const
+const TABLES = [
+  'mcp_sessions',
+  'mcp_subscriptions',
+  'mcp_frames',
+  'mcp_published',
+  'mcp_unheard',
+] as const
 
 const KEEP_SESSION = `INSERT INTO care.mcp_sessions
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -25,6 +31,9 @@ const UNSUBSCRIBE = 'DELETE FROM care.mcp_subscriptions WHERE session = $1 AND u
 const KEEP_FRAME = 'INSERT INTO care.mcp_frames VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
 const PUBLISH = `INSERT INTO care.mcp_published AS p VALUES ($1, $2)
   ON CONFLICT (uri) DO UPDATE SET version = greatest(p.version, excluded.version)`
+
+const KEEP_UNHEARD = `INSERT INTO care.mcp_unheard VALUES ($1, $2, $3)
+  ON CONFLICT (uri) DO UPDATE SET version = excluded.version, since_ms = excluded.since_ms`
 
 type Store = Pick<PostgresJournalStore<Audience>, 'read' | 'writeRows'>
 
@@ -51,13 +60,14 @@ const rowsOf = ({ read, writeRows }: Store): SessionRows => ({
     }, 'relaxed')
   },
   restore: async (): Promise<RestoredSessions> => {
-    const [sessions, subscriptions, frames, published] = await Promise.all([
+    const [sessions, subscriptions, frames, published, unheard] = await Promise.all([
       read('SELECT * FROM care.mcp_sessions ORDER BY number'),
       read('SELECT * FROM care.mcp_subscriptions'),
       read('SELECT * FROM care.mcp_frames ORDER BY number'),
       read('SELECT * FROM care.mcp_published'),
+      read('SELECT * FROM care.mcp_unheard'),
     ])
-    return restoredSessions({ sessions, subscriptions, frames, published })
+    return restoredSessions({ sessions, subscriptions, frames, published, unheard })
   },
   close: () => undefined,
 })
@@ -94,6 +104,12 @@ function statementsOf(change: SessionChange): readonly Statement[] {
       ]
     case 'published':
       return [[PUBLISH, [change.uri, change.version]]]
+    case 'unheard': {
+      const { uri, version, sinceMs } = change.unheard
+      return [[KEEP_UNHEARD, [uri, version, sinceMs]]]
+    }
+    case 'heard':
+      return [['DELETE FROM care.mcp_unheard WHERE uri = $1', [change.uri]]]
     default:
       return change satisfies never
   }

@@ -46,9 +46,14 @@ CREATE TABLE IF NOT EXISTS mcp_frames (
 CREATE TABLE IF NOT EXISTS mcp_published (
   uri TEXT PRIMARY KEY,
   version INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS mcp_unheard (
+  uri TEXT PRIMARY KEY,
+  version INTEGER NOT NULL,
+  since_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;`
 
-const CLEAR = 'mcp_sessions mcp_subscriptions mcp_frames mcp_published'
+const CLEAR = 'mcp_sessions mcp_subscriptions mcp_frames mcp_published mcp_unheard'
   .split(' ')
   .map((table) => `DELETE FROM ${table};`)
   .join('')
@@ -99,6 +104,7 @@ class SqliteSessionRows implements SessionRows {
       subscriptions: all('mcp_subscriptions'),
       frames: all('mcp_frames ORDER BY number'),
       published: all('mcp_published'),
+      unheard: all('mcp_unheard'),
     })
   }
 
@@ -133,6 +139,14 @@ class SqliteSessionRows implements SessionRows {
       case 'published':
         statements.published.run(change.uri, change.version)
         break
+      case 'unheard': {
+        const { uri, version, sinceMs } = change.unheard
+        statements.unheard.run(uri, version, sinceMs)
+        break
+      }
+      case 'heard':
+        statements.heard.run(change.uri)
+        break
     }
   }
 }
@@ -164,6 +178,8 @@ const prepare = (database: DatabaseSync) => {
     frameDropped: statement('DELETE FROM mcp_frames WHERE number = ?'),
     ended: statement('DELETE FROM mcp_sessions WHERE number = ?'),
     endedSubscriptions: statement('DELETE FROM mcp_subscriptions WHERE session = ?'),
+    unheard: statement('INSERT OR REPLACE INTO mcp_unheard VALUES (?, ?, ?)'),
+    heard: statement('DELETE FROM mcp_unheard WHERE uri = ?'),
     published: statement(
       'INSERT INTO mcp_published VALUES (?, ?) ON CONFLICT (uri) DO UPDATE SET version = max(version, excluded.version)',
     ),

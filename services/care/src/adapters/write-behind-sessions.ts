@@ -133,6 +133,7 @@ export function restoredSessions(tables: {
   readonly subscriptions: readonly Columns[]
   readonly frames: readonly Columns[]
   readonly published: readonly Columns[]
+  readonly unheard: readonly Columns[]
 }): RestoredSessions {
   const byNumber = new Map<number, string[]>()
   for (const { session, uri } of tables.subscriptions) {
@@ -147,6 +148,11 @@ export function restoredSessions(tables: {
     })),
     frames: tables.frames.map(frameOf),
     published: new Map(tables.published.map(({ uri, version }) => [String(uri), Number(version)])),
+    unheard: tables.unheard.map((row) => ({
+      uri: String(row['uri']),
+      version: Number(row['version']),
+      sinceMs: Number(row['since_ms']),
+    })),
   }
 }
 

@@ -48,6 +48,7 @@ export function describeSessionStore(
         sessions: [],
         frames: [],
         published: new Map(),
+        unheard: [],
       })
     })
 
@@ -106,6 +107,20 @@ export function describeSessionStore(
       await under.store.flush()
       const { published } = await (await under.reopen()).restore()
       expect(published).toEqual(new Map([[uri, 3]]))
+    })
+
+    it('C29: what nobody has heard is kept until somebody has', async () => {
+      const unheard = { uri: 'care://ann/tea', version: 2, sinceMs: 1_780_300_800_000 }
+      under.store.save([
+        { kind: 'unheard', unheard },
+        { kind: 'unheard', unheard: { ...unheard, version: 3 } },
+        { kind: 'unheard', unheard: { ...unheard, uri: 'care://ann/diet' } },
+        { kind: 'heard', uri: 'care://ann/diet' },
+        { kind: 'heard', uri: 'care://ann/none' },
+      ])
+      await under.store.flush()
+      const restored = await (await under.reopen()).restore()
+      expect(restored.unheard).toEqual([{ ...unheard, version: 3 }])
     })
 
     it('a session that was saved twice keeps its subscriptions', async () => {

@@ -50,6 +50,17 @@ export type SessionChange =
    * older one changes nothing.
    */
   | { readonly kind: 'published'; readonly uri: string; readonly version: number }
+  /** A correction that nobody has heard yet, or a newer one of the same record. */
+  | { readonly kind: 'unheard'; readonly unheard: StoredUnheard }
+  | { readonly kind: 'heard'; readonly uri: string }
+
+/** A correction that nobody has heard yet. */
+export type StoredUnheard = {
+  readonly uri: string
+  readonly version: number
+  /** Unix milliseconds. */
+  readonly sinceMs: number
+}
 
 /** The stored state, as a process finds it at start. */
 export type RestoredSessions = {
@@ -58,6 +69,7 @@ export type RestoredSessions = {
   readonly frames: readonly StoredFrame[]
   /** Newest published version by chain URI. */
   readonly published: ReadonlyMap<string, number>
+  readonly unheard: readonly StoredUnheard[]
 }
 
 export type SessionStore = {

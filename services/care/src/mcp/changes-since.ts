@@ -12,6 +12,7 @@ import { chainUri } from '../wire/record-uri.ts'
 import {
   type CallContext,
   cursorBehind,
+  noteHeard,
   noteRead,
   readCursor,
   versionBefore,
@@ -61,6 +62,7 @@ async function changeOfChain(
 ): Promise<ChangedRecord | undefined> {
   const latest = await context.store.latest(chain)
   if (latest.kind !== 'found') return undefined
+  noteHeard(context, latest.record)
   const { firstSince } = chain
   const after = Math.max(of.toldTo, firstSince - 1)
   const since = await context.store.versions({ slot: chain, after, limit: of.room })

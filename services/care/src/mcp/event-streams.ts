@@ -39,6 +39,8 @@ type EventStreamOptions = {
   readonly limits: McpLimits
   readonly clock: Pick<Clock, 'unixMs'>
   readonly onEnd: (stream: EventStream, reason: StreamEnd) => void
+  /** The reader was told that a record changed to which it has subscribed. */
+  readonly onUpdate: (uri: string) => void
 }
 
 export class EventStream {
@@ -127,6 +129,7 @@ export class EventStream {
       if (frame === undefined || !mayReceive(scopes, frame.names)) continue
       text += `id: ${formatEventId(this.session, this.#cursor)}\nevent: message\ndata: ${frame.text}\n\n`
       if (isPublic(frame)) this.framesSent += 1
+      if (frame.isUpdate) this.#options.onUpdate(frame.about)
     }
     return text
   }
@@ -190,8 +193,9 @@ export function createStreamKeeper(deps: {
   readonly limits: McpLimits
   /** Called when a stream has ended, with the session as it left it. */
   readonly onEnd: (session: McpSession, reason: StreamEnd) => void
+  readonly onUpdate: (uri: string) => void
 }) {
-  const { clock, limits, onEnd } = deps
+  const { clock, limits, onEnd, onUpdate } = deps
   const streams = new Set<EventStream>()
   // Keep-alives are spread over this many ticks, so that ten thousand streams are not written to at once.
   const ticksPerRound = Math.max(1, Math.floor(limits.keepAliveMs / TICK_MS))
@@ -227,9 +231,9 @@ export function createStreamKeeper(deps: {
 
   return {
     /** Opens the session's stream and ends the one that was open: the newest wins (C3). */
-    open(options: Omit<EventStreamOptions, 'limits' | 'clock' | 'onEnd'>): void {
+    open(options: Omit<EventStreamOptions, 'limits' | 'clock' | 'onEnd' | 'onUpdate'>): void {
       options.session.stream?.end('taken-over')
-      const stream = new EventStream({ ...options, limits, clock, onEnd: forget })
+      const stream = new EventStream({ ...options, limits, clock, onUpdate, onEnd: forget })
       options.session.stream = stream
       streams.add(stream)
       stream.open()

@@ -9,6 +9,7 @@ const frame = (number: number): Frame => ({
   bytes: 0,
   about: '',
   names: [],
+  isUpdate: false,
   holders: 0,
 })
 

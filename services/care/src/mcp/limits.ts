@@ -26,6 +26,8 @@ export const DEFAULT_MCP_LIMITS = {
   pageChains: 100,
   /** Versions that one answer about changes covers: some 100 KB of sentences; the next page goes on behind them. */
   pageVersions: 500,
+  /** Silence after which a correction that nobody has heard is an alert; 0 for none. */
+  unheardMs: 3_600_000,
   /** How long after a correction a read says it as a text of its own. */
   retractionMs: 7 * 86_400_000,
 }

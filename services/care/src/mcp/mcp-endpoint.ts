@@ -6,9 +6,11 @@ import type { ReadRow } from '../domain/read-trail.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { type SessionStore, SessionStoreUnavailable } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
+import { createUnheardCorrections } from '../domain/unheard-corrections.ts'
 import { METADATA_PATH } from '../routes/service-routes.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
+import type { UnheardCorrection } from '../wire/unheard.ts'
 import { createDispatch } from './dispatch.ts'
 import { createStreamKeeper, type StreamEnd } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
@@ -31,6 +33,8 @@ export type McpEvent =
   /** The session store lags behind. Sessions go on in memory, but a restart would lose what is not stored. */
   | { readonly kind: 'session-store-failed'; readonly error: SessionStoreUnavailable }
   | { readonly kind: 'speech-failed'; readonly error: SpeechUnavailable }
+  /** For whoever may know of it: logs and metrics count it and name nothing. */
+  | { readonly kind: 'unheard'; readonly correction: UnheardCorrection }
 
 export type McpEndpointDeps = {
   /** Whether the token with that `jti` was revoked: its stream ends. */
@@ -84,9 +88,16 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       observe({ kind: 'session-ended', reason })
     },
   })
+  const unheard = createUnheardCorrections({
+    clock,
+    waitMs: limits.unheardMs,
+    store: kept,
+    onAlert: (correction) => observe({ kind: 'unheard', correction }),
+  })
   const streams = createStreamKeeper({
     clock,
     limits,
+    onUpdate: unheard.heard,
     onEnd: (session, reason) => {
       registry.touch(session)
       registry.keep(session)
@@ -97,7 +108,8 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const audio = speech === undefined ? undefined : createRecordAudio({ speech, onFailure })
   const named = { serviceName, version }
   const { isRevoked = () => false, noteRead } = deps
-  const services: McpServices = { store, registry, clock, audio, ...named, limits, flush, noteRead }
+  const told = { limits, flush, unheard, noteRead }
+  const services: McpServices = { store, registry, clock, audio, ...named, ...told }
   const dispatch = createDispatch(services, (error) => observe({ kind: 'request-failed', error }))
   const server = await SessionServer.start({ ...named, dispatch })
   const hub = createSessionHub({
@@ -107,10 +119,12 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     store: kept,
     flush,
     clock,
+    unheard,
     onFannedOut: (audience, seconds) => observe({ kind: 'fanned-out', audience, seconds }),
   })
   const restored = await kept.restore()
   registry.restore(restored)
+  unheard.restore(restored.unheard)
   await tellWhatWasMissed({ store, registry, hub, published: restored.published })
   const bearer = { tokens: deps.tokens, serviceName, metadataUrl: `${baseUrl}${METADATA_PATH}` }
   const isOwnHost = createHostGuard({ baseUrl, allowedHosts: deps.allowedHosts ?? [] })
@@ -131,13 +145,17 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       subscriptions: registry.subscriptions.count,
       framesHeld: replay.count(),
       framesSent: streams.framesSent(),
+      unheard: unheard.alerted().length,
     }),
+    /** Corrections of speakable records that nobody has heard for too long, the oldest first. */
+    unheard: () => unheard.alerted(),
     /** Ends all streams, telling clients to reconnect. */
     endStreams: () => streams.endAll('shutdown'),
     /** Ends streams, stops timers and resolves when the sessions are stored: they outlive the process. */
     async close(): Promise<void> {
       streams.endAll('shutdown')
       registry.stop()
+      unheard.stop()
       await flush()
     },
   }

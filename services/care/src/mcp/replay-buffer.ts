@@ -26,6 +26,8 @@ export type Frame = {
   readonly about: string
   /** What a reader's scopes must cover; undefined means that nobody may have it. */
   readonly names: readonly NamedChain[] | undefined
+  /** Whether it says that a record changed to somebody who has subscribed to it. */
+  readonly isUpdate: boolean
   /** Rings that hold it; at 0 it is forgotten. */
   holders: number
 }
@@ -172,6 +174,7 @@ const newFrame = (frame: Pick<Frame, 'number' | 'text' | 'about'>, message: unkn
   ...frame,
   bytes: Buffer.byteLength(frame.text),
   names: frameNames({ message, about: frame.about }),
+  isUpdate: member(message, 'method') === 'notifications/resources/updated',
   holders: 0,
 })
 

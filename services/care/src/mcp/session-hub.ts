@@ -3,6 +3,7 @@ import type { Clock } from '@tallystick/service-kit'
 import { type CareRecord, mayRead } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
 import type { SessionStore } from '../domain/session-store.ts'
+import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
 import { LOG_LEVELS, type LogLevel } from '../wire/mcp.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import type { Audience, RevisionNotice } from '../wire/records.ts'
@@ -87,14 +88,16 @@ export function createSessionHub(deps: {
   /** Resolves when saved state is stored, or the failure to store it was reported. */
   readonly flush: () => Promise<void>
   readonly clock: Clock
+  readonly unheard: Pick<UnheardCorrections, 'written'>
   /** Called when a record's frames have been written to every open stream entitled to them, with how long that took. */
   readonly onFannedOut: (audience: Audience, seconds: number) => void
 }): SessionHub {
-  const { clock, serviceName, registry, replay, store, flush, onFannedOut } = deps
+  const { clock, serviceName, registry, replay, store, flush, onFannedOut, unheard } = deps
   return {
     async publish(record, previous) {
       const startedMs = clock.unixMs()
       const about = chainUri(record)
+      unheard.written(record, previous)
       const subscribed = [...registry.subscriptions.of(about)]
       const knowing = [...registry.all()].filter(({ scopes }) => mayRead(scopes, record))
       replay.add({ message: updatedMessage(record), about, recipients: subscribed })

@@ -63,6 +63,7 @@ const stalledStream = (lagBytesMax: number) => {
     cursor: 0,
     limits,
     clock: suite.fixture.clock,
+    onUpdate: () => undefined,
     onEnd: (_stream, reason) => ends.push(reason),
   })
   opened.open()

@@ -5,11 +5,12 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
-import { type CareRecord, mayRead, type Reach, reachOf } from '../domain/care-record.ts'
+import { type CareRecord, isWriter, mayRead, type Reach, reachOf } from '../domain/care-record.ts'
 import type { ReadRow } from '../domain/read-trail.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import { ageLine, isStale, type RecordAge } from '../domain/staleness.ts'
+import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
 import {
   audioUri,
   type ChainSlot,
@@ -34,6 +35,7 @@ export type McpServices = {
   readonly serviceName: string
   readonly version: string
   readonly limits: McpLimits
+  readonly unheard: Pick<UnheardCorrections, 'heard'>
   /** Resolves when the saved session state is stored. */
   readonly flush: () => Promise<void>
   /** Told of each record that is read, or asked for in vain; absent where nobody keeps that. */
@@ -95,10 +97,16 @@ async function readAllowed(context: CallContext, uri: RecordUri) {
   if (outcome.kind === 'absent') return { kind: 'absent' as const }
   if (outcome.kind === 'broken') return { kind: 'broken' as const }
   const { record, latestVersion } = outcome
+  if (record.version === latestVersion) noteHeard(context, record)
   const previousValue = (await versionBefore(context, record))?.value
   const retraction =
     previousValue === undefined ? undefined : retractionSentence({ ...record, previousValue })
   return { kind: 'found' as const, record, latestVersion, previousValue, retraction }
+}
+
+/** The newest version was given out. Whoever writes reads to see what stands there, and tells nobody. */
+export function noteHeard({ session, unheard }: CallContext, slot: ChainSlot): void {
+  if (!isWriter(session.scopes)) unheard.heard(chainUri(slot))
 }
 
 /** The previous version, if it holds: a retraction does not serve a broken one either. */

@@ -6,6 +6,7 @@ import { element, onFragment, pageElement, put } from '@tallystick/service-kit/b
 import { showOutcome, showPreview } from './clinician-view.ts'
 import { type Before, createRecordReader, readPublicSlots } from './read-record.ts'
 import { mayPublish, mayReadSlot, readSignIn, signInWords } from './sign-in.ts'
+import { showUnheard } from './unheard-list.ts'
 import {
   canSign,
   checkFields,
@@ -32,6 +33,7 @@ const send = pageElement('send', HTMLButtonElement)
 const secret = pageElement('secret', HTMLInputElement)
 const readToken = pageElement('read-token', HTMLInputElement)
 const reader = createRecordReader()
+const unheard = showUnheard(() => readToken.value.trim())
 let before: Before = { kind: 'unknown' }
 let isSending = false
 
@@ -86,6 +88,7 @@ let lastRead = 0
 async function readBefore(): Promise<void> {
   lastRead += 1
   const mine = lastRead
+  void unheard.ask()
   const found = await reader.read(readToken.value.trim(), typedFields())
   // An answer that arrives after a newer question is about something else.
   if (mine !== lastRead) return
