@@ -225,6 +225,7 @@ describe('S4', () => {
       '/mcp',
       '/metrics',
       '/ready',
+      '/unheard',
       '/verify',
       '/verify/checkpoint',
       '/verify/export',

@@ -68,7 +68,7 @@ function openWebhook(
       const alert: UnheardAlert = { type: 'care.correction.unheard', ...event.correction, minutes }
       webhook.send(alert)
     },
-    close: webhook.close,
+    close: () => webhook.close(),
   }
 }
 

@@ -6,7 +6,7 @@ import { lookup } from 'node:dns/promises'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { BlockList, isIPv6 } from 'node:net'
-import { type Clock, pause, type Secret } from '@tallystick/service-kit'
+import type { Clock, Secret } from '@tallystick/service-kit'
 
 /** An answer says nothing but its status; a webhook that takes longer is taken for gone. */
 const TIMEOUT_MS = 5_000

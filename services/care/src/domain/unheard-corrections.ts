@@ -4,7 +4,6 @@
  * process, and it stays in the list until it is heard.
  */
 import { chainUri } from '../wire/record-uri.ts'
-import type { UnheardCorrection } from '../wire/unheard.ts'
 import type { CareRecord } from './care-record.ts'
 import type { SessionStore, StoredUnheard } from './session-store.ts'
 
@@ -20,17 +19,17 @@ export function createUnheardCorrections(deps: {
   /** Silence after which it is an alert, milliseconds; 0 for none. */
   readonly waitMs: number
   readonly store: Pick<SessionStore, 'save'>
-  readonly onAlert: (correction: UnheardCorrection) => void
+  readonly onAlert: (correction: StoredUnheard) => void
 }) {
   const { clock, onAlert, store, waitMs } = deps
   /** In the order in which silence began. */
   const waiting = new Map<string, Waiting>()
   let cancelTimer: (() => void) | undefined
 
-  const shown = (uri: string, { version, sinceMs }: Waiting): UnheardCorrection => ({
+  const shown = (uri: string, { version, sinceMs }: Waiting): StoredUnheard => ({
     uri,
     version,
-    since: new Date(sinceMs).toISOString(),
+    sinceMs,
   })
   const arm = (): void => {
     if (cancelTimer !== undefined) return
@@ -74,12 +73,14 @@ export function createUnheardCorrections(deps: {
     /** Takes over what an earlier process left; what is overdue is an alert again. */
     restore(left: readonly StoredUnheard[]): void {
       if (waitMs === 0) return
-      for (const { uri, ...one } of left.toSorted((one, two) => one.sinceMs - two.sinceMs))
+      for (const { uri, ...one } of left.toSorted(
+        (first, second) => first.sinceMs - second.sinceMs,
+      ))
         waiting.set(uri, { ...one, isAlerted: false })
       arm()
     },
     /** Those that are an alert, the oldest first. */
-    alerted: (): readonly UnheardCorrection[] =>
+    alerted: (): readonly StoredUnheard[] =>
       [...waiting].filter(([, { isAlerted }]) => isAlerted).map(([uri, one]) => shown(uri, one)),
     stop,
   }

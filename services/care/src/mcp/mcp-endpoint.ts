@@ -4,19 +4,23 @@ import type { Clock, ServiceApp } from '@tallystick/service-kit'
 import type { SessionHub } from '../domain/publish-record.ts'
 import type { ReadRow } from '../domain/read-trail.ts'
 import type { RecordStore } from '../domain/record-store.ts'
-import { type SessionStore, SessionStoreUnavailable } from '../domain/session-store.ts'
+import {
+  type SessionStore,
+  SessionStoreUnavailable,
+  type StoredUnheard,
+} from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
-import { createUnheardCorrections } from '../domain/unheard-corrections.ts'
+import { createUnheardCorrections, type UnheardCorrections } from '../domain/unheard-corrections.ts'
 import { METADATA_PATH } from '../routes/service-routes.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { UnheardCorrection } from '../wire/unheard.ts'
 import { createDispatch } from './dispatch.ts'
-import { createStreamKeeper, type StreamEnd } from './event-streams.ts'
+import { createStreamKeeper, type StreamEnd, type StreamKeeper } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
 import { addMcpRoute, createHostGuard, createOriginGuard } from './mcp-route.ts'
 import { createRecordAudio } from './record-audio.ts'
-import { createReplayBuffer } from './replay-buffer.ts'
+import { createReplayBuffer, type ReplayBuffer } from './replay-buffer.ts'
 import { createSessionHub } from './session-hub.ts'
 import { type SessionEnd, SessionRegistry } from './session-registry.ts'
 import { SessionServer } from './session-server.ts'
@@ -88,11 +92,13 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       observe({ kind: 'session-ended', reason })
     },
   })
+  const onAlert = (one: StoredUnheard) =>
+    observe({ kind: 'unheard', correction: shownUnheard(one) })
   const unheard = createUnheardCorrections({
     clock,
     waitMs: limits.unheardMs,
     store: kept,
-    onAlert: (correction) => observe({ kind: 'unheard', correction }),
+    onAlert,
   })
   const streams = createStreamKeeper({
     clock,
@@ -104,8 +110,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       observe({ kind: 'stream-ended', reason })
     },
   })
-  const onFailure = (error: SpeechUnavailable) => observe({ kind: 'speech-failed', error })
-  const audio = speech === undefined ? undefined : createRecordAudio({ speech, onFailure })
+  const audio = audioOf(speech, observe)
   const named = { serviceName, version }
   const { isRevoked = () => false, noteRead } = deps
   const told = { limits, flush, unheard, noteRead }
@@ -126,29 +131,23 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   registry.restore(restored)
   unheard.restore(restored.unheard)
   await tellWhatWasMissed({ store, registry, hub, published: restored.published })
-  const bearer = { tokens: deps.tokens, serviceName, metadataUrl: `${baseUrl}${METADATA_PATH}` }
-  const isOwnHost = createHostGuard({ baseUrl, allowedHosts: deps.allowedHosts ?? [] })
-  const isOwnOrigin = createOriginGuard({ baseUrl, allowedOrigins: deps.allowedOrigins })
 
   return {
     hub,
     /** Adds `/mcp`, and ends all streams when the application closes. */
     addRoutes(app: ServiceApp): void {
       app.addHook('preClose', async () => streams.endAll('shutdown'))
+      const metadataUrl = `${baseUrl}${METADATA_PATH}`
+      const bearer = { tokens: deps.tokens, serviceName, metadataUrl }
+      const isOwnHost = createHostGuard({ baseUrl, allowedHosts: deps.allowedHosts ?? [] })
+      const isOwnOrigin = createOriginGuard({ baseUrl, allowedOrigins: deps.allowedOrigins })
       const guards = { isOwnHost, isOwnOrigin, isRevoked }
       addMcpRoute(app, { registry, streams, limits, bearer, ...guards, server, flush })
     },
     /** Counts for metrics. */
-    figures: () => ({
-      sessions: registry.count,
-      streams: streams.count(),
-      subscriptions: registry.subscriptions.count,
-      framesHeld: replay.count(),
-      framesSent: streams.framesSent(),
-      unheard: unheard.alerted().length,
-    }),
+    figures: () => figuresOf({ registry, streams, replay, unheard }),
     /** Corrections of speakable records that nobody has heard for too long, the oldest first. */
-    unheard: () => unheard.alerted(),
+    unheard: () => unheard.alerted().map(shownUnheard),
     /** Ends all streams, telling clients to reconnect. */
     endStreams: () => streams.endAll('shutdown'),
     /** Ends streams, stops timers and resolves when the sessions are stored: they outlive the process. */
@@ -160,6 +159,29 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     },
   }
 }
+
+const audioOf = (speech: Speech | undefined, observe: (event: McpEvent) => void) =>
+  speech &&
+  createRecordAudio({ speech, onFailure: (error) => observe({ kind: 'speech-failed', error }) })
+
+const figuresOf = (parts: {
+  readonly registry: SessionRegistry
+  readonly streams: StreamKeeper
+  readonly replay: ReplayBuffer
+  readonly unheard: UnheardCorrections
+}) => ({
+  sessions: parts.registry.count,
+  streams: parts.streams.count(),
+  subscriptions: parts.registry.subscriptions.count,
+  framesHeld: parts.replay.count(),
+  framesSent: parts.streams.framesSent(),
+  unheard: parts.unheard.alerted().length,
+})
+
+const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection => ({
+  ...known,
+  since: new Date(sinceMs).toISOString(),
+})
 
 async function flushReporting(
   kept: SessionStore,
