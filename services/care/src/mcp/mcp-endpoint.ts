@@ -92,14 +92,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       observe({ kind: 'session-ended', reason })
     },
   })
-  const onAlert = (one: StoredUnheard) =>
-    observe({ kind: 'unheard', correction: shownUnheard(one) })
-  const unheard = createUnheardCorrections({
-    clock,
-    waitMs: limits.unheardMs,
-    store: kept,
-    onAlert,
-  })
+  const unheard = openUnheard({ clock, store: kept, waitMs: limits.unheardMs }, observe)
   const streams = createStreamKeeper({
     clock,
     limits,
@@ -177,6 +170,16 @@ const figuresOf = (parts: {
   framesSent: parts.streams.framesSent(),
   unheard: parts.unheard.alerted().length,
 })
+
+/** Corrections that nobody has heard; each alert is an event. */
+const openUnheard = (
+  of: Omit<Parameters<typeof createUnheardCorrections>[0], 'onAlert'>,
+  observe: (event: McpEvent) => void,
+): UnheardCorrections =>
+  createUnheardCorrections({
+    ...of,
+    onAlert: (one) => observe({ kind: 'unheard', correction: shownUnheard(one) }),
+  })
 
 const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection => ({
   ...known,
