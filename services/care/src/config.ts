@@ -4,6 +4,7 @@ import {
   httpUrlField,
   integerField,
   Secret,
+  secretField,
   serviceNameField,
   sharedConfigFields,
   storeConfigFault,
