@@ -76,7 +76,7 @@ export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
  * with `SessionStoreUnavailable`.
  */
 export async function createMcpEndpoint(deps: McpEndpointDeps) {
-  const { store, clock, serviceName, version, baseUrl, sessions: kept, speech } = deps
+  const { store, clock, serviceName, version, sessions: kept, speech } = deps
   const { observe = () => undefined } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
   const flush = (): Promise<void> => flushReporting(kept, observe)
@@ -105,7 +105,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   })
   const audio = audioOf(speech, observe)
   const named = { serviceName, version }
-  const { isRevoked = () => false, noteRead } = deps
+  const { noteRead } = deps
   const told = { limits, flush, unheard, noteRead }
   const services: McpServices = { store, registry, clock, audio, ...named, ...told }
   const dispatch = createDispatch(services, (error) => observe({ kind: 'request-failed', error }))
@@ -130,12 +130,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     /** Adds `/mcp`, and ends all streams when the application closes. */
     addRoutes(app: ServiceApp): void {
       app.addHook('preClose', async () => streams.endAll('shutdown'))
-      const metadataUrl = `${baseUrl}${METADATA_PATH}`
-      const bearer = { tokens: deps.tokens, serviceName, metadataUrl }
-      const isOwnHost = createHostGuard({ baseUrl, allowedHosts: deps.allowedHosts ?? [] })
-      const isOwnOrigin = createOriginGuard({ baseUrl, allowedOrigins: deps.allowedOrigins })
-      const guards = { isOwnHost, isOwnOrigin, isRevoked }
-      addMcpRoute(app, { registry, streams, limits, bearer, ...guards, server, flush })
+      addMcpRoute(app, { registry, streams, limits, ...guardsOf(deps), server, flush })
     },
     /** Counts for metrics. */
     figures: () => figuresOf({ registry, streams, replay, unheard }),
@@ -156,6 +151,17 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
 const audioOf = (speech: Speech | undefined, observe: (event: McpEvent) => void) =>
   speech &&
   createRecordAudio({ speech, onFailure: (error) => observe({ kind: 'speech-failed', error }) })
+
+/** Who may call, and from where. */
+function guardsOf(deps: McpEndpointDeps) {
+  const { allowedHosts = [], allowedOrigins, baseUrl, serviceName, tokens } = deps
+  return {
+    bearer: { tokens, serviceName, metadataUrl: `${baseUrl}${METADATA_PATH}` },
+    isOwnHost: createHostGuard({ baseUrl, allowedHosts }),
+    isOwnOrigin: createOriginGuard({ baseUrl, allowedOrigins }),
+    isRevoked: deps.isRevoked ?? (() => false),
+  }
+}
 
 const figuresOf = (parts: {
   readonly registry: SessionRegistry
