@@ -121,7 +121,7 @@ const outrunParts = (version: number): readonly HTMLElement[] => [
   element(
     'p',
     {},
-    'What holds now is shown beside. Your sentence is still here: read, then decide.',
+    'The page shows what holds now. Your sentence is still here: read, then decide.',
   ),
 ]
 
