@@ -48,7 +48,7 @@ export async function eachOf<Item>(
 /** Drives one server. */
 export class McpLoad {
   readonly #url: URL
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: WIDTH })
+  readonly #agent: Agent
   readonly #sockets: Socket[] = []
   readonly #authorization = `Bearer ${mintToken({
     sub: 'host',
@@ -63,8 +63,10 @@ export class McpLoad {
   /** Called with every chunk of every event stream. */
   onPiece: (text: string) => void = () => undefined
 
-  constructor(url: string) {
+  /** `width` is how many requests may be under way at once. */
+  constructor(url: string, width = WIDTH) {
     this.#url = new URL(url)
+    this.#agent = new Agent({ keepAlive: true, maxSockets: width })
   }
 
   /** Opens this many sessions; returns their ids. The bare route opens no session: it only answers the same requests. */
@@ -94,15 +96,20 @@ export class McpLoad {
     await this.#ask(SUBSCRIBE, sessionId)
   }
 
+  /** Any request of a session; its answer may be an error. */
+  async call(sessionId: string, method: string, params: object): Promise<string> {
+    return (await this.#ask({ id: 4, method, params }, sessionId)).text
+  }
+
   /** A signed write of the one record. */
   async write(value: string): Promise<void> {
-    const body = JSON.stringify({
-      patient: 'ann',
-      domain: 'tea',
-      value,
-      authorId: 'dr-osei',
-      authorLabel: 'Dr Osei',
-    })
+    const author = { authorId: 'dr-osei', authorLabel: 'Dr Osei' }
+    await this.writeRecord({ patient: 'ann', domain: 'tea', value, ...author })
+  }
+
+  /** A signed write. */
+  async writeRecord(record: Readonly<Record<string, string>>): Promise<void> {
+    const body = JSON.stringify(record)
     const timestamp = new Date().toISOString()
     const signature = createHmac('sha256', BENCH_WRITE_SECRET)
       .update(`${timestamp}.${body}`)
@@ -140,6 +147,23 @@ export class McpLoad {
       })
       sent.on('error', reject)
       sent.end(payload)
+    })
+  }
+
+  /** One GET without a token, whatever its status; resolves with how many bytes came. */
+  get(path: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const sent = request(new URL(path, this.#url), { agent: this.#agent })
+      sent.on('response', (response) => {
+        let bytes = 0
+        response.on('data', (piece: Buffer) => {
+          bytes += piece.length
+        })
+        response.on('error', reject)
+        response.on('end', () => resolve(bytes))
+      })
+      sent.on('error', reject)
+      sent.end()
     })
   }
 

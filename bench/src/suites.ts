@@ -6,9 +6,11 @@ import { accessLeasesLikeTestnet, measureAccessLeases } from './suites/access-le
 import { accessMeteringLikeTestnet, measureAccessMetering } from './suites/access-metering.ts'
 import { accessRenewalLikeTestnet, measureAccessRenewal } from './suites/access-renewal.ts'
 import { accessSlowRelayLikeTestnet, measureAccessSlowRelay } from './suites/access-slow-relay.ts'
+import { measureCareGrowth } from './suites/care-growth.ts'
 import { measureCareMcp } from './suites/care-mcp.ts'
 import { measureCareStreams } from './suites/care-streams.ts'
 import { measureCareVerify } from './suites/care-verify.ts'
+import { measureCareWall } from './suites/care-wall.ts'
 import { measureCareWrite } from './suites/care-write.ts'
 import { measureDevnetLoad } from './suites/devnet-load.ts'
 import { measureGrading } from './suites/grading.ts'
@@ -26,6 +28,8 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'care-streams': measureCareStreams,
   'care-write': measureCareWrite,
   'care-verify': measureCareVerify,
+  'care-growth': measureCareGrowth,
+  'care-wall': measureCareWall,
   journal: measureJournal,
   odds: measureOdds,
   grading: measureGrading,

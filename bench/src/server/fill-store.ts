@@ -1,15 +1,17 @@
 // Fills a record store with many versions through its own append, as fast as it commits. First argument: the records'
-// file; second: `sealed` or `clear`. Ends when everything is durable.
+// file; second: `sealed` or `clear`; third and fourth: how many versions, in how many chains. Ends when everything is durable.
 import { parseKeyRing } from '@tallystick/hashchain'
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteRecordStore } from '../../../services/care/src/adapters/sqlite-record-store.ts'
 import { BENCH_SEAL_KEYS } from './bench-protocol.ts'
-import { FILL_VERSIONS, fillRecord } from './fill-record.ts'
+import { FILL_CHAINS, FILL_VERSIONS, fillRecord } from './fill-record.ts'
 
 /** Appends that wait together: several commits' worth. */
 const AT_ONCE = 2_048
 
-const [, , databasePath = '', storage] = process.argv
+const [, , databasePath = '', storage, versionsText, chainsText] = process.argv
+const versions = Number(versionsText ?? FILL_VERSIONS)
+const chains = Number(chainsText ?? FILL_CHAINS)
 
 function sealing() {
   if (storage !== 'sealed') return {}
@@ -25,10 +27,10 @@ const store = openSqliteRecordStore({
   checkpointSeed: Buffer.alloc(32, 7),
   origin: 'localhost:3002/care',
 })
-for (let from = 0; from < FILL_VERSIONS; from += AT_ONCE) {
-  const count = Math.min(AT_ONCE, FILL_VERSIONS - from)
+for (let from = 0; from < versions; from += AT_ONCE) {
+  const count = Math.min(AT_ONCE, versions - from)
   await Promise.all(
-    Array.from({ length: count }, (_, index) => store.append(fillRecord(from + index))),
+    Array.from({ length: count }, (_, index) => store.append(fillRecord(from + index, chains))),
   )
 }
 await store.close()

@@ -1,6 +1,7 @@
 // How many versions `/verify` replays per CPU second, over HTTP from a store on disk, and how long it holds the event
 // loop. The baseline hashes the same preimages and does nothing else.
 import { execFile } from 'node:child_process'
+import { utimesSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Figure, judgeFigure } from '../figure.ts'
@@ -27,7 +28,9 @@ const runFile = async (file: string, args: readonly string[] = []): Promise<stri
   return stdout
 }
 
-async function replayOnce(server: ServerProcess): Promise<Replay> {
+async function replayOnce(server: ServerProcess, databasePath: string): Promise<Replay> {
+  // A file that somebody else may have changed is replayed, not answered from what is kept.
+  utimesSync(databasePath, new Date(), new Date())
   await server.figures('watch-loop')
   const cpuMicros = await server.cpuMicrosOf(async () => {
     const answer = await fetch(`${server.url}/verify`)
@@ -45,7 +48,7 @@ async function measureReplays(databasePath: string, storage: Storage): Promise<r
   try {
     const replays: Replay[] = []
     for (let repeat = 0; repeat < WARM_RUNS + REPEATS; repeat += 1)
-      replays.push(await replayOnce(server))
+      replays.push(await replayOnce(server, databasePath))
     return replays.slice(WARM_RUNS)
   } finally {
     await server.stop()

@@ -23,6 +23,20 @@ const WHAT_IS_KEPT = `({
 })`
 
 describePages((pages) => {
+  it('C24: the echo page in heron’s home never hears of wren', async () => {
+    const service = await pages.start()
+    await service.write({ ...medication, patient: 'heron' })
+    await service.write({ ...medication, patient: 'wren', value: 'Walk ten minutes.' })
+    const echo = await pages.listen({ scope: 'care.read.user:heron' })
+    await service.write({ ...medication, patient: 'wren', value: 'Walk twenty minutes.' })
+    await service.write({ ...medication, patient: 'wren', domain: 'diet', value: 'No grapefruit.' })
+    await service.write({ ...medication, patient: 'heron', value: corrected })
+    await echo.waitForSelector('article[data-kind="correction"]', WAIT)
+    expect(await text(echo, `${newest} .now`)).toBe(corrected)
+    expect(await echo.content()).not.toMatch(/wren|Walk|grapefruit/)
+    expect(await echo.locator('#announcement article').count()).toBe(1)
+  })
+
   describe('a lost connection', () => {
     it('is resumed after the last event: a correction missed meanwhile is shown and said', async () => {
       const service = await pages.start()
@@ -42,6 +56,10 @@ describePages((pages) => {
       await echo.waitForSelector('#latest[data-voice="speaking"]', WAIT)
       expect(await text(echo, `${newest} .now`)).toBe(corrected)
       expect(await text(echo, newest)).toContain('Last shown here was version 1')
+      // C29: what this listener was told is taken back, not what it never heard.
+      const takenBack = await text(echo, `${newest} .retraction`)
+      expect(takenBack).toContain(medication.value)
+      expect(takenBack).not.toContain('no tablet')
       expect(await echo.locator('#announcement article').count()).toBe(1)
       expect(await text(echo, '#state')).toBe('Listening')
       expect(resumed.some((lastEventId) => lastEventId !== undefined)).toBe(true)

@@ -2,6 +2,7 @@
  * The records that a session may speak: reads all of them, subscribes to each, reads changed ones again and reports what
  * changed. Internal records are left alone: they must never be shown or spoken here.
  */
+import { retractionSentence } from '../../domain/retraction.ts'
 import type { McpNotification, McpSession } from './mcp-session.ts'
 import { chainOf, readRecord, type ShownRecord } from './read-record.ts'
 
@@ -61,9 +62,11 @@ export function followRecords(handlers: {
     const previous = known.get(record.uri)
     if (previous === undefined) return { kind: hasReadAll ? 'new' : 'first', record }
     if (record.version <= previous.version) return { kind: 'refreshed', record }
-    return record.value === previous.value
-      ? { kind: 'confirmed', record }
-      : { kind: 'correction', record, previous }
+    if (record.value === previous.value) return { kind: 'confirmed', record }
+    // What this page has shown is what is taken back, not what came in between (C29).
+    const { authorLabel, value } = record
+    const retraction = retractionSentence({ previousValue: previous.value, value, authorLabel })
+    return { kind: 'correction', record: { ...record, retraction }, previous }
   }
   async function readOnce(session: McpSession, uri: string): Promise<void> {
     const outcome = await readRecord(session, uri)

@@ -6,7 +6,10 @@ import type { VerifyPayload } from '../../wire/verify.ts'
 import { McpError, type McpSession, openMcpSession, TokenRefused } from './mcp-session.ts'
 
 /** The newest version of a record, as a read gives it (C10). */
-export type ShownRecord = Pick<RecordMeta, 'uri' | 'version' | 'value' | 'writtenAt'> & {
+export type ShownRecord = Pick<
+  RecordMeta,
+  'uri' | 'version' | 'value' | 'writtenAt' | 'authorLabel'
+> & {
   /** A record's age in words for a person. */
   readonly ageLine: string
   readonly isStale: boolean
@@ -72,13 +75,14 @@ export async function readRecord(session: McpSession, uri: string) {
   const read = await readContent(session, uri)
   if (read.kind !== 'found') return read
   const { text = '', _meta: meta } = read.content
-  const { version, value, writtenAt } = meta
+  const { authorLabel, version, value, writtenAt } = meta
   const retraction = meta[`${serviceName()}/retraction`]
   const record: ShownRecord = {
     uri,
     version,
     value,
     writtenAt,
+    authorLabel,
     ageLine: ageWords(text.slice(text.lastIndexOf('\n') + 1)),
     isStale: meta.stale,
     retraction: typeof retraction === 'string' ? retraction : undefined,
