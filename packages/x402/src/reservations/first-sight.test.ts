@@ -134,6 +134,39 @@ describe('X10: a payment found on an EVM chain', () => {
     expect(await reservations.get(verified.payment.id)).toBeUndefined()
   })
 
+  test('nothing is reserved before the nonce was read: a process killed in between leaves nothing that the next one, or a replica, would honour', async () => {
+    const { chain, clock, counts, job, openGate, reservations } = evmGateFixture({
+      settle: 'never_asked',
+    })
+    const { payload, paymentSignature } = await header()
+    const asked = Promise.withResolvers<void>()
+    const ledger: EvmStandIn['ledger'] = {
+      ...chain.ledger,
+      isAuthorizationUsed: () => {
+        asked.resolve()
+        return new Promise(() => {})
+      },
+    }
+    const scheme = createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger, clock })
+    const verified = await scheme.verify(payload, centRequirement())
+    if (verified.kind !== 'valid') throw new Error('not valid')
+    // A stranger copies a payment that the chain has, and the process dies while it looks.
+    chain.mine(settlementEvents(verified.payment))
+    const facilitator = {
+      settle: () => Promise.reject(new Error('never asked')),
+      feePayers: async () => new Map(),
+    }
+    const dying = createPaymentGate({ schemes: [scheme], facilitator, reservations, clock })
+    void dying.pay({ paymentSignature }, terms, job())
+    await asked.promise
+    expect(await reservations.open()).toEqual([])
+    const next = openGate()
+    await next.resumeOpen(() => job())
+    const outcome = await next.pay({ paymentSignature }, terms, job())
+    expect(outcome).toEqual({ kind: 'challenged', error: 'payment_already_used' })
+    expect(counts).toEqual({ prepared: 0, settled: 0, fulfilled: 0 })
+  })
+
   test('reserved by an earlier process while unused, the same payment is honoured after a restart', async () => {
     const { chain, counts, job, openGate, reservations, scheme } = evmGateFixture({
       settle: 'never_asked',
