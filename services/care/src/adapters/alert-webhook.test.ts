@@ -49,7 +49,7 @@ const open = (over: Partial<Parameters<typeof createAlertWebhook>[0]> = {}) =>
     ...over,
   })
 
-describe('an alert', () => {
+describe('C29: an alert', () => {
   test('is one POST, signed like a write', async () => {
     const webhook = open()
     webhook.send({ uri: 'care://ann/tea', version: 2 })

@@ -65,6 +65,7 @@ const EXAMPLES: readonly Example[] = [
     query: { journal: 'user' },
     has: { text: expect.stringMatching(/\n1\n/) },
   },
+  { operation: 'get /unheard', headers: bearer, has: { corrections: [] } },
   {
     operation: 'get /.well-known/oauth-protected-resource',
     has: { resource: RESOURCE },

@@ -78,7 +78,7 @@ function ledger() {
   return { ...fixture, take, state }
 }
 
-describe('two feeds’ events of one match', () => {
+describe('G15: two feeds’ events of one match', () => {
   test('are joined by day, names and league: one event, with the closes of both', async () => {
     const { grader, state, store, take } = ledger()
     await take(TABLE, { event: inTable(), closes: [samplePrices({ book: 'bet365' })] })
