@@ -1,3 +1,6 @@
+/** Longer than reads lag there, seconds: what a suite has set up is seen by then. */
+const SEEN_SECONDS = 10
+
 /** What the network does to access, but for two things: its free limits, which the loads here exceed, and lost answers. */
 const LIKE_TESTNET = { requestLimits: {}, answerLoss: { rpc: 0, mirror: 0, consensus: 0 } }
 
@@ -18,6 +21,7 @@ export async function likeTestnet<Result>(
   ledgerUrl: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  await control(ledgerUrl, 'advanceSeconds', SEEN_SECONDS)
   await control(ledgerUrl, 'likeTestnet', LIKE_TESTNET)
   try {
     return await work()

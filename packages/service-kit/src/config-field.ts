@@ -131,6 +131,17 @@ const CHECKPOINT_KEY_TEXT = `an Ed25519 seed: ${CHECKPOINT_SEED_BYTES} bytes in 
 const isCheckpointKey = (text: string): boolean =>
   strictBase64(text)?.length === CHECKPOINT_SEED_BYTES
 
+const receiptKeysText = 'Ed25519 public keys (x in base64url, 43 characters), separated by commas'
+/** Public keys of receipts that were signed before a service's secret changed. */
+export const receiptKeysField = () =>
+  withFieldMeta(
+    z
+      .string()
+      .regex(/^\s*[\w-]{43}\s*(,\s*[\w-]{43}\s*)*$/, receiptKeysText)
+      .transform((text) => text.split(',').map((key) => key.trim())),
+    { expected: receiptKeysText },
+  )
+
 /** PostgreSQL in place of a file. */
 export const databaseUrlField = () =>
   withFieldMeta(

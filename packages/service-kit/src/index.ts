@@ -15,6 +15,7 @@ export {
   checkpointSeedOf,
   httpUrlField,
   integerField,
+  receiptKeysField,
   secretField,
   serverOf,
   serviceNameField,

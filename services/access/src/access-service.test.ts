@@ -1,4 +1,5 @@
 /** The service on a real local ledger, over HTTP: what an agent meets in the main. Rare failures are in the route tests. */
+import { createPublicKey, verify, type webcrypto } from 'node:crypto'
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http, parseEventLogs } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -202,8 +203,25 @@ describe('lagging reads', () => {
   }, 60_000)
 })
 
+/** The receipt in a PAYMENT-RESPONSE; throws unless the key under the host's did:web signed it. */
+async function provenReceipt(response: string, origin: string): Promise<object> {
+  const settlement = JSON.parse(Buffer.from(response, 'base64').toString())
+  const jws: string = settlement.extensions['offer-receipt'].info.receipt.signature
+  const [header = '', payload = '', signature = ''] = jws.split('.')
+  const document = (await (await fetch(`${origin}/.well-known/did.json`)).json()) as {
+    readonly verificationMethod: readonly { id: string; publicKeyJwk: webcrypto.JsonWebKey }[]
+  }
+  const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString())
+  const method = document.verificationMethod.find(({ id }) => id === kid)
+  if (method === undefined) throw new Error(`${kid} is not in the document`)
+  const key = createPublicKey({ key: method.publicKeyJwk, format: 'jwk' })
+  const signed = Buffer.from(`${header}.${payload}`)
+  expect(verify(null, signed, key, Buffer.from(signature, 'base64url'))).toBe(true)
+  return JSON.parse(Buffer.from(payload, 'base64url').toString())
+}
+
 describe('X9: identical requests', () => {
-  test('the same header sent ten times at once, and later to another process, is paid once', async () => {
+  test('X18: the same header sent ten times at once, and later to another process, is paid once, with a signed receipt', async () => {
     const agent = await stack.agent('repeating')
     const header = await callsOf(service).signedPayment(agent)
     const send = (from = service) =>
@@ -212,7 +230,12 @@ describe('X9: identical requests', () => {
     const bodies = await Promise.all(answers.map((answer) => answer.text()))
     expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 10 }, () => 200))
     expect(new Set(bodies).size).toBe(1)
-    expect(answers[0]?.headers.get('payment-response')).not.toBeNull()
+    const response = answers[0]?.headers.get('payment-response') ?? ''
+    // Common limits of all of an answer's headers begin at 4 KiB.
+    expect(response.length).toBeLessThan(2_048)
+    expect(
+      await provenReceipt(response, new URL(accessUrl(agent.evmAddress)).origin),
+    ).toMatchObject({ payer: agent.accountId, network: 'hedera:testnet' })
     const before = await status(agent.evmAddress)
     const recorder = await stack.agent('repeating-recorder')
     await asOwner(stack, { functionName: 'setRecorder', args: [recorder.evmAddress, true] })

@@ -15,6 +15,7 @@ import { dependencyAnswer, errorAnswer } from './errors.ts'
 import {
   type AccessRouteDeps,
   addAccessRoute,
+  addDidRoute,
   addStatusRoute,
   TOKEN_HEADER,
 } from './routes/access-routes.ts'
@@ -62,6 +63,7 @@ export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
     routes(app) {
       addAccessRoute(app, `/api/${serviceName}/access`, deps)
       addStatusRoute(app, `/api/${serviceName}/status`, deps)
+      addDidRoute(app, deps)
     },
   })
 }

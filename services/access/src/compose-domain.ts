@@ -1,5 +1,10 @@
 /** The domain's parts put together: what sells, what serves, and what watches the seller's money. service.ts connects its ports. */
-import { createMemoryReservationStore, createPaymentGate, timedScheme } from '@tallystick/x402'
+import {
+  createMemoryReservationStore,
+  createPaymentGate,
+  type ReceiptIssuer,
+  timedScheme,
+} from '@tallystick/x402'
 import { paymentReference } from '@tallystick/x402/hedera'
 import { type AccessConfig, alertLimits } from './config.ts'
 import { createReaper } from './domain/access-window.ts'
@@ -48,9 +53,11 @@ export function composeDomain(
     readonly config: AccessConfig
     readonly telemetry: Pick<Telemetry, 'observeGate' | 'verified'>
     readonly ledgerClock: LedgerClock
+    /** Signs what was paid for (X18). */
+    readonly receipts: ReceiptIssuer
   },
 ) {
-  const { config, ledgerClock } = options
+  const { config, ledgerClock, receipts } = options
   const { observeGate, verified } = options.telemetry
   const { clock, network } = given
   const subscriptions = createSubscriptions(given)
@@ -64,6 +71,8 @@ export function composeDomain(
   const gate = createPaymentGate({
     schemes: [parts.scheme],
     facilitator: parts.facilitator,
+    // A challenge is asked for by anyone, so it has no offers: a signature for each would cost more than the rest of it.
+    receipts: { withReceipt: (...served) => receipts.withReceipt(...served) },
     reservations,
     clock,
     limits: { closeWaitMs: STOP_SELLING_MS },

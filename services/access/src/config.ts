@@ -1,6 +1,7 @@
 import {
   httpUrlField,
   integerField,
+  receiptKeysField,
   Secret,
   secretField,
   serviceNameField,
@@ -128,6 +129,11 @@ export const accessConfigSchema = z
         'Every access contract that PAY_TO served before, the latest first: what they sold is neither opened nor refunded again.',
       ),
     PAY_TO: accountId().describe('Account that payments go to, used for nothing else.'),
+    EARLIER_RECEIPT_KEYS: receiptKeysField()
+      .optional()
+      .describe(
+        'Public keys of receipts that this host signed before PAY_TO_KEY changed, as /.well-known/did.json had them.',
+      ),
     PAY_TO_KEY: ecdsaKey().describe(
       'ECDSA private key of PAY_TO in hex: forwards payments into the contract.',
     ),

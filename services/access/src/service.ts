@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, Registry, type Service } from '@tallystick/service-kit'
 import {
+  createDerivedReceiptIssuer,
   createFacilitatorPool,
   createFeePayerDirectory,
   createHttpFacilitator,
@@ -88,6 +89,17 @@ function connectFacilitators(
   return { facilitator: pool, feePayers: pool.directory }
 }
 
+/** Signs what was paid for (X18). */
+function receiptsOf(config: AccessConfig, clock: Clock) {
+  return createDerivedReceiptIssuer({
+    secret: Buffer.from(keyHex(config.PAY_TO_KEY).slice(2), 'hex'),
+    purpose: 'tallystick access receipts',
+    baseUrl: config.BASE_URL,
+    clock,
+    earlierKeys: config.EARLIER_RECEIPT_KEYS,
+  })
+}
+
 /** What runs after the last request gets this long: both end inside the 10 s of S6, and the next process finds the rest. */
 const CLOSE_MS = 5_400
 
@@ -119,7 +131,8 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     accessUrl: `${url}/access`,
     statusUrl: `${url}/status`,
   }
-  const domain = composeDomain(parts, { config, telemetry, ledgerClock })
+  const receipts = receiptsOf(config, clock)
+  const domain = composeDomain(parts, { config, telemetry, ledgerClock, receipts })
   const { account, alerts, gate, reaper, sweep } = domain
   telemetry.measure({ usage, sweep, contract, alerts })
   const app = await buildAccessApp({
@@ -129,6 +142,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     metricsToken: config.METRICS_TOKEN,
     ...domain,
     readStatus: (agent) => readStatus({ ...parts, ...domain }, agent),
+    didDocument: receipts.didDocument,
     logger,
     registry,
     home: () =>

@@ -2,6 +2,7 @@ import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallyst
 import {
   httpUrlField,
   integerField,
+  receiptKeysField,
   secretField,
   sharedConfigFields,
   storeConfigFault,
@@ -69,16 +70,6 @@ const names = () =>
     { expected: listText },
   )
 
-const receiptKeysText = 'Ed25519 public keys (x in base64url, 43 characters), separated by commas'
-const receiptKeys = () =>
-  withFieldMeta(
-    z
-      .string()
-      .regex(/^\s*[\w-]{43}\s*(,\s*[\w-]{43}\s*)*$/, receiptKeysText)
-      .transform((text) => text.split(',').map((key) => key.trim())),
-    { expected: receiptKeysText },
-  )
-
 const facilitatorText =
   'an http or https URL, unless OKX_API_KEY, OKX_SECRET_KEY and OKX_PASSPHRASE are set'
 const okxText = 'a secret, all three of OKX or none, and not beside FACILITATOR_URL'
@@ -110,7 +101,7 @@ const fields = z.object({
   OKX_SECRET_KEY: okxSecret().optional().describe('Signs requests to OKX; never sent.'),
   OKX_PASSPHRASE: okxSecret().optional().describe('Passphrase of the API key.'),
   OKX_URL: httpUrlField().prefault('https://web3.okx.com').describe('Origin of OKX’s facilitator.'),
-  EARLIER_RECEIPT_KEYS: receiptKeys()
+  EARLIER_RECEIPT_KEYS: receiptKeysField()
     .optional()
     .describe(
       'Public keys of receipts that this host signed before CHECKPOINT_KEY changed, as /.well-known/did.json had them.',

@@ -1,11 +1,10 @@
 /** Everything between a payment and its network: scheme, facilitators, gate, receipts, terms and the token check. */
-import { hash, hkdfSync } from 'node:crypto'
 import type { Clock } from '@tallystick/service-kit'
 import {
+  createDerivedReceiptIssuer,
   createFacilitatorPool,
   createHttpFacilitator,
   createPaymentGate,
-  createReceiptIssuer,
   type Facilitator,
   type ReservationStore,
   timedScheme,
@@ -52,27 +51,6 @@ function connectFacilitator(config: GradingConfig, clock: Clock) {
   return { facilitator, close: () => facilitator.directory.close() }
 }
 
-/** Separates the receipts' key from every other use of the ledger's. */
-const RECEIPT_KEY_PURPOSE = 'tallystick grading receipts'
-
-const keyNameOf = (x: string): string => `receipts-${hash('sha256', x).slice(0, 8)}`
-
-/**
- * Signs offers, receipts and which answer was given (X18), with a key made from the one that signs the ledger's
- * checkpoints, so that every replica signs alike and there is no other secret to keep.
- */
-function receiptsOf(config: GradingConfig, checkpointSeed: Uint8Array, clock: Clock) {
-  const seed = Buffer.from(hkdfSync('sha256', checkpointSeed, '', RECEIPT_KEY_PURPOSE, 32))
-  const key = { baseUrl: config.BASE_URL, privateKey: seed.toString('hex'), clock }
-  const { publicKey } = createReceiptIssuer(key)
-  const earlierKeys = (config.EARLIER_RECEIPT_KEYS ?? []).filter((x) => x !== publicKey)
-  return createReceiptIssuer({
-    ...key,
-    keyName: keyNameOf(publicKey),
-    earlierKeys: earlierKeys.map((x) => ({ keyName: keyNameOf(x), x })),
-  })
-}
-
 /** A good answer of the facilitator is trusted this long: `/ready` is polled, and OKX limits requests per key. */
 const FACILITATOR_UP_MS = 30_000
 
@@ -103,7 +81,13 @@ export function connectPayments(options: {
   const asset = paymentAsset(config)
   const ledger = createJsonRpcLedger({ url: config.LEDGER_RPC_URL, clock })
   const { close, facilitator } = connectFacilitator(config, clock)
-  const receipts = receiptsOf(config, checkpointSeed, clock)
+  const receipts = createDerivedReceiptIssuer({
+    secret: checkpointSeed,
+    purpose: 'tallystick grading receipts',
+    baseUrl: config.BASE_URL,
+    clock,
+    earlierKeys: config.EARLIER_RECEIPT_KEYS,
+  })
   const scheme = createExactEvmScheme({ assets: [asset], ledger, clock })
   const gate = createPaymentGate({
     schemes: [timedScheme(scheme, { nowMs: () => performance.now(), hear: telemetry.verified })],

@@ -45,13 +45,15 @@ export type Resumed = {
 /** Open reservations looked up concurrently; each costs the ledger a few calls. */
 const RESUMED_AT_ONCE = 16
 
+type GateReceipts = Pick<ReceiptIssuer, 'withReceipt'> & Partial<Pick<ReceiptIssuer, 'offersFor'>>
+
 type PaymentGateOptions = {
   readonly schemes: readonly PaymentScheme[]
   readonly facilitator: Facilitator
   readonly reservations: ReservationStore
   readonly clock: Clock
-  /** Signs offers into challenges and receipts into paid answers (X18). */
-  readonly receipts?: ReceiptIssuer | undefined
+  /** Signs receipts into paid answers and, where it has `offersFor`, offers into challenges (X18). */
+  readonly receipts?: GateReceipts | undefined
   /** Called for everything the gate does, for logs and metrics. */
   readonly observe?: ((event: GateEvent) => void) | undefined
   readonly limits?: Partial<GateLimits>
@@ -103,7 +105,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
 
   return {
     challenge: (terms: PaymentTerms, error: ChallengeError): Challenge =>
-      buildChallenge(terms, error, receipts?.offersFor(terms)),
+      buildChallenge(terms, error, receipts?.offersFor?.(terms)),
     /** The checks that `pay` makes first: the verified payment, or why the headers hold none. Reserves nothing. */
     admit: (headers: PaymentHeaders, terms: PaymentTerms): Promise<Admission> =>
       admit(schemes, headers, terms),
@@ -169,7 +171,7 @@ async function resumeEach(
 
 /** The settlement of a paid answer, with a receipt if the gate signs any. */
 function receiptFor(
-  receipts: ReceiptIssuer | undefined,
+  receipts: GateReceipts | undefined,
   settlement: Settlement,
   {
     answerText,

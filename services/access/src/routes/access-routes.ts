@@ -19,6 +19,8 @@ export type AccessRouteDeps = {
   readonly callAccess: CallAccess
   readonly readStatus: (agent: Hex) => Promise<Status>
   readonly gate: Pick<PaymentGate, 'challenge'>
+  /** What `/.well-known/did.json` answers. */
+  readonly didDocument: Readonly<Record<string, unknown>>
 }
 
 /** Carries the token of a guarded agent in the answer to its proof. */
@@ -131,4 +133,17 @@ export function addStatusRoute(app: ServiceApp, path: string, deps: AccessRouteD
   app.get(path, { schema, onRequest: neverStored }, async (request, reply) =>
     reply.send(await deps.readStatus(request.query.agent)),
   )
+}
+
+/** Serves the key that signs receipts, as `did:web` has it. */
+export function addDidRoute(
+  app: ServiceApp,
+  { didDocument }: Pick<AccessRouteDeps, 'didDocument'>,
+): void {
+  const schema = {
+    summary: 'The keys that sign receipts of paid answers, as a did:web document.',
+    tags: ['access'],
+    response: { 200: z.record(z.string(), z.unknown()) },
+  }
+  app.get('/.well-known/did.json', { schema }, async () => didDocument)
 }

@@ -66,6 +66,11 @@ const EXAMPLES: readonly Example[] = [
     schema: statusSchema,
     has: { agent: agentExample, hasAccess: true },
   },
+  {
+    operation: 'get /.well-known/did.json',
+    status: 200,
+    has: { id: expect.stringMatching(/^did:web:/) },
+  },
   { operation: 'get /health', status: 200, has: { status: 'ok' } },
   { operation: 'get /ready', status: 200, has: { ready: true } },
   {
