@@ -1,0 +1,97 @@
+/** What is asked of the relay once for all who ask within a block or a second. */
+import { accessWindowAbi } from '@tallystick/contracts'
+import { manualClock } from '@tallystick/service-kit'
+import { decodeFunctionData, encodeFunctionResult, toHex } from 'viem'
+import { describe, expect, test } from 'vitest'
+import type { Hex } from '../domain/access-window.ts'
+import { createLedgerFacts, EXCHANGE_RATE_ADDRESS } from './ledger-facts.ts'
+import { createViemAccessContract } from './viem-access-contract.ts'
+
+const ACCOUNTS: readonly [Hex, Hex] = [`0x${'a1'.repeat(20)}`, `0x${'a2'.repeat(20)}`]
+
+function countedRelay(answerTo: (method: string, params: readonly unknown[]) => unknown) {
+  const asked: string[] = []
+  const read = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+    asked.push(method)
+    return answerTo(method, params)
+  }
+  return { asked, relay: { read } }
+}
+
+describe('A12: read once for all who ask', () => {
+  const { asked, relay } = countedRelay((method) =>
+    method === 'eth_getBlockByNumber'
+      ? { number: '0x1', hash: `0x${'b'.repeat(64)}`, timestamp: '0x1' }
+      : toHex(10_000_000_000n),
+  )
+  const clock = manualClock(0)
+  const facts = createLedgerFacts({ relay, clock })
+
+  const { gasPriceWeibar, latestBlock, tinycentsPerHbar } = facts
+  test.each([
+    { what: 'the gas price', fact: gasPriceWeibar, method: 'eth_gasPrice', keptMs: 2_000 },
+    { what: 'the latest block', fact: latestBlock, method: 'eth_getBlockByNumber', keptMs: 2_000 },
+    {
+      what: 'a balance',
+      fact: facts.balanceTinybar(ACCOUNTS[0]),
+      method: 'eth_getBalance',
+      keptMs: 2_000,
+    },
+    { what: 'the rate of HBAR', fact: tinycentsPerHbar, method: 'eth_call', keptMs: 60_000 },
+  ])('$what, for as long as it holds', async ({ fact, method, keptMs }) => {
+    asked.length = 0
+    await Promise.all(Array.from({ length: 20 }, () => fact()))
+    clock.advanceMs(keptMs - 1)
+    await fact()
+    expect(asked).toEqual([method])
+    clock.advanceMs(1)
+    await fact()
+    expect(asked).toEqual([method, method])
+  })
+
+  test('balances of two accounts are two reads, and the exchange rate is asked of its contract', async () => {
+    clock.advanceMs(60_000)
+    asked.length = 0
+    await Promise.all(ACCOUNTS.map((account) => facts.balanceTinybar(account)()))
+    expect(asked).toEqual(['eth_getBalance', 'eth_getBalance'])
+    const to: unknown[] = []
+    const rate = countedRelay((__, [call]) => {
+      to.push((call as { readonly to: string }).to)
+      return '0x1'
+    })
+    await createLedgerFacts({ relay: rate.relay, clock }).tinycentsPerHbar()
+    expect(to).toEqual([EXCHANGE_RATE_ADDRESS])
+  })
+})
+
+test('A12: challenges of one second share a read of the offers, and each offer is read once ever', async () => {
+  const abi = accessWindowAbi
+  const offer = {
+    priceTinybar: 1n,
+    periodSeconds: 60,
+    callsAllowed: 10,
+    startsAt: 1n,
+    slotSeconds: 15,
+  }
+  const called: string[] = []
+  const { relay } = countedRelay((_, [call]) => {
+    const { functionName } = decodeFunctionData({
+      abi,
+      data: (call as { readonly data: Hex }).data,
+    })
+    called.push(functionName)
+    return functionName === 'offerAt'
+      ? encodeFunctionResult({ abi, functionName, result: offer })
+      : encodeFunctionResult({ abi, functionName: 'currentOffer', result: [0, offer] })
+  })
+  const clock = manualClock(0)
+  const address: Hex = `0x${'c1'.repeat(20)}`
+  const contract = createViemAccessContract({ relay, clock, chainId: 296, address })
+  await Promise.all(Array.from({ length: 20 }, () => contract.offers()))
+  clock.advanceMs(999)
+  await contract.offers()
+  expect(called).toEqual(['currentOffer', 'offerAt'])
+  clock.advanceMs(1)
+  await contract.offers()
+  expect(called).toEqual(['currentOffer', 'offerAt', 'currentOffer'])
+})
