@@ -220,7 +220,7 @@ describe('A7: reap and poke', () => {
     await controls.setBalanceTinybar(stack.contract, 1n)
     await controls.advanceSeconds(21)
     await controls.setBalanceTinybar(stack.contract, held / 10_000_000_000n)
-    await controls.advanceSeconds(31)
+    await controls.advanceSeconds(41)
     const { code, out, err } = await stack.run(['reap', agent.evmAddress], stack.deployed)
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toContain(`The overdue schedule of ${agent.evmAddress} is given up`)

@@ -107,6 +107,20 @@ describe('A10: sending again and signing anew', () => {
     expect(bench.recorder.figures().resendsTotal).toBeGreaterThan(0)
   })
 
+  test('A10: while the recorder has no money for the proof, a batch in doubt is not given up', async () => {
+    await bench.recordedHash(bench.recorder.record(bench.call()))
+    bench.ledger.hasFunds = false
+    bench.ledger.sendFaults.push('late')
+    await bench.recordedHash(bench.recorder.record(bench.call()))
+    bench.ledger.consumeNonce()
+    await bench.clock.advanceMsSettled(300_000)
+    expect(bench.recorder.figures()).toMatchObject({ missingCallsTotal: 0 })
+    bench.ledger.hasFunds = true
+    await bench.clock.advanceMsSettled(60_000)
+    expect(bench.recorder.figures()).toMatchObject({ missingCallsTotal: 0, unreceiptedCalls: 0 })
+    expect(bench.chain.usedOf(bench.call())).toBe(2)
+  })
+
   test('A10: a nonce that something else consumed forces a new signature, counted and reported with both hashes', async () => {
     await bench.recordedHash(bench.recorder.record(bench.call()))
     bench.ledger.consumeNonce()

@@ -41,6 +41,8 @@ export class UsageSender {
   #isRunning = false
   #isWoken = false
   #isStopped = false
+  /** The ledger refused the last send for want of money: nothing leaves until the recorder has some. */
+  lacksFunds = false
   #isResyncWanted = false
   #isFillerWanted = false
   #retryMs = RETRY_MS
@@ -190,6 +192,7 @@ export class UsageSender {
       return this.#pause(hold)
     }
     const result = await this.#send(batch)
+    this.lacksFunds = result.kind === 'insufficient-funds'
     switch (result.kind) {
       case 'accepted':
         return this.#wasSent(batch)

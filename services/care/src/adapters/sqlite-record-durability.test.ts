@@ -112,7 +112,7 @@ describe('C14: a 200 from /write means fsynced', () => {
         expect(await killRepeatedly()).toBeGreaterThan(KILLS_PER_STORE)
       }
     },
-    KILLS * 4_000,
+    KILLS * 15_000,
   )
 
   it('PRAGMA synchronous reads 2 and the journal mode is WAL, also after a note without fsync', async () => {
