@@ -191,7 +191,9 @@ export async function migratePostgresStore<Name extends string>(
   const { schema, Unavailable } = kind
   const client = await connectPostgres({ ...options, Unavailable })
   try {
-    await client.query(`BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('${schema} migrations', 0));
+    // Nobody waits behind a migration but another one: a busy machine may pause between its steps.
+    await client.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0;
+      SELECT pg_advisory_xact_lock(hashtextextended('${schema} migrations', 0));
       ${[kind.appRole, ...(kind.seal === undefined ? [] : [kind.seal.role])].map(roleSql).join('')}
       CREATE SCHEMA IF NOT EXISTS ${schema};
       CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL);${writersSql(schema)}`)
