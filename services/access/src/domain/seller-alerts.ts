@@ -8,7 +8,7 @@ import { purchaseTinybar } from './sales-terms.ts'
 
 export const SELLER_ALERTS = ['reserve_low', 'recorder_low', 'float_low', 'withdrawable'] as const
 
-export type SellerAlert = (typeof SELLER_ALERTS)[number]
+type SellerAlert = (typeof SELLER_ALERTS)[number]
 
 /** The seller's money, read at one moment. */
 export type SellerFigures = {
