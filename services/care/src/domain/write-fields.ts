@@ -4,7 +4,7 @@
  */
 import { hasLoneSurrogate } from '@tallystick/hashchain'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
-import { fitsRecordUri, isRecordName, TEXT_BYTES_MAX } from '../wire/record-uri.ts'
+import { isRecordName, TEXT_BYTES_MAX } from '../wire/record-uri.ts'
 import { writeBody } from '../wire/write.ts'
 import type { NewRecord } from './care-record.ts'
 
@@ -52,13 +52,13 @@ export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
   if (bearer?.isHeldToSub === true && authorId !== bearer.sub) return invalid
   if (![patient, domain, authorId, authorLabel ?? ''].every(isShort)) return invalid
   const audience = parsed.data.audience === 'assistant' ? 'assistant' : 'user'
-  const slot = { patient, domain, audience } as const
-  if (!fitsRecordUri(slot)) return invalid
   return {
     kind: 'valid',
     expectedVersion: parsed.data.expectedVersion ?? undefined,
     record: {
-      ...slot,
+      patient,
+      domain,
+      audience,
       value,
       authorId,
       authorLabel: authorLabel || authorId,

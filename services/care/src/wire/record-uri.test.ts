@@ -1,6 +1,13 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { audioUri, chainUri, isRecordName, parseRecordUri, versionUri } from '../wire/record-uri.ts'
+import {
+  audioUri,
+  chainUri,
+  isRecordName,
+  parseRecordUri,
+  TEXT_BYTES_MAX,
+  versionUri,
+} from '../wire/record-uri.ts'
 
 const name = fc.string({ minLength: 1, unit: 'binary' }).filter(isRecordName)
 const slot = fc.record({
@@ -32,6 +39,13 @@ describe('C7', () => {
     const odd = { patient: 'Ann Ö.', domain: '50% dose?', audience: 'assistant' } as const
     expect(chainUri(odd)).toBe('care-internal://Ann%20%C3%96./50%25%20dose%3F')
     expect(parseRecordUri(chainUri(odd))?.slot).toEqual(odd)
+  })
+
+  it('the longest names that may be written make URIs that are read', () => {
+    const longest = '%'.repeat(TEXT_BYTES_MAX)
+    const one = { patient: longest, domain: longest, audience: 'user' } as const
+    const version = 999_999_999_999_999
+    expect(parseRecordUri(audioUri(one, version))).toEqual({ slot: one, version, isAudio: true })
   })
 
   it('what is emitted is read back, for every name', () => {
