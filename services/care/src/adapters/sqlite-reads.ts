@@ -41,8 +41,6 @@ export function createSqliteReads(stored: Stored): Reads {
     return (version: number): VersionRow | undefined =>
       statements.versions[audience].byVersion.get(id, version)
   }
-  const headOfChain = (chain: WholeChainRow) =>
-    headOf(chain, statements.versions[chain[3]].newest.get(chain[0]), seal)
   return {
     latest: guarded(async (slot) => {
       const chain = chainOf(slot)
@@ -62,15 +60,33 @@ export function createSqliteReads(stored: Stored): Reads {
     head: guarded(async (slot) => {
       const chain = chainOf(slot)
       const whole = chain === undefined ? undefined : statements.chainById.get(chain[0])
-      return whole === undefined ? undefined : headOfChain(whole)
+      if (whole === undefined) return undefined
+      return headOf(whole, statements.versions[slot.audience].newest.get(whole[0]), seal)
     }),
-    heads: guarded(async (query) => chainsOf(statements, query).map(headOfChain)),
+    heads: guarded(async (query) =>
+      headsOf(statements, query).map(({ chain, newest }) => headOf(chain, newest, seal)),
+    ),
     names: guarded(async (query) => namesOf(statements, query)),
     changedChains: guarded(async (query) => changedChainsOf(statements, query)),
   }
 }
 
 type ChainQuery = Parameters<RecordStore['heads']>[0]
+
+/** As `chainsOf`, with each chain's newest version. */
+function headsOf(
+  { versions }: RecordStatements,
+  { reach, after = 0, limit }: ChainQuery,
+): readonly { readonly chain: WholeChainRow; readonly newest: VersionRow | undefined }[] {
+  return reach
+    .flatMap(({ audience, patient }) =>
+      patient === undefined
+        ? versions[audience].listedAfter(audience, after, limit)
+        : versions[audience].listedOfPatient(audience, patient, after, limit),
+    )
+    .toSorted((left, right) => left.chain[0] - right.chain[0])
+    .slice(0, limit)
+}
 
 /** Chains in order of creation: each part of a reach gives its first ones, and the first of those are taken. */
 function chainsOf(

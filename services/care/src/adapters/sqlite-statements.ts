@@ -1,6 +1,6 @@
 // The SQL of the record store, prepared once for a connection. Rows come as arrays, which node:sqlite builds twice as fast
 // as objects; each statement's row type says what stands where.
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { prepareQuery, type SqliteQuery } from '@tallystick/journal-store'
 import type { Audience } from '../wire/records.ts'
 import type { RecordRows } from './record-rows.ts'
@@ -8,6 +8,10 @@ import { VERSION_TABLES } from './sqlite-record-database.ts'
 import type { ChainRow, VersionRow, WholeChainRow } from './stored-record.ts'
 
 const VERSION_COLUMNS = 'leaf_index, chain, version, written_at, leaf_hash, body'
+const CHAIN_COLUMNS = 'id, patient, domain, audience, latest_version, head_hash, erased_leaves'
+
+/** A chain as lists show it, with its newest stored version or nulls. */
+type ListedRow = readonly [...WholeChainRow, ...(VersionRow | readonly null[])]
 
 /** Queries of one audience's versions. */
 function prepareVersionQueries(database: DatabaseSync, audience: Audience) {
@@ -29,7 +33,28 @@ function prepareVersionQueries(database: DatabaseSync, audience: Audience) {
     ),
     chainAfter: query('chain = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?'),
     firstSince: query<readonly [number | null]>('chain = ? AND written_at >= ?', 'min(version)'),
+    listedAfter: prepareListed(database, table, 'c.audience = ?'),
+    listedOfPatient: prepareListed(database, table, 'c.audience = ? AND c.patient = ?'),
   }
+}
+
+/** Chains after one and their newest versions, without those that were erased: one statement for a whole page. */
+function prepareListed(database: DatabaseSync, versions: string, where: string) {
+  const columns = [
+    ...CHAIN_COLUMNS.split(', ').map((column) => `c.${column}`),
+    ...VERSION_COLUMNS.split(', ').map((column) => `v.${column}`),
+  ]
+  const query = prepareQuery<ListedRow>(
+    database,
+    `SELECT ${columns.join(', ')} FROM chains c LEFT JOIN ${versions} v
+     ON v.chain = c.id AND v.version = (SELECT max(version) FROM ${versions} WHERE chain = c.id)
+     WHERE ${where} AND c.id > ? AND c.erased_leaves IS NULL ORDER BY c.id LIMIT ?`,
+  )
+  return (...values: readonly SQLInputValue[]) =>
+    query.all(...values).map((row) => ({
+      chain: row.slice(0, 7) as unknown as WholeChainRow,
+      newest: row[7] === null ? undefined : (row.slice(7) as unknown as VersionRow),
+    }))
 }
 
 export type RecordStatements = ReturnType<typeof prepareStatements>
@@ -37,10 +62,7 @@ export type RecordStatements = ReturnType<typeof prepareStatements>
 /** Prepares everything that reading needs. */
 export function prepareStatements(database: DatabaseSync) {
   const whole = (where: string) =>
-    prepareQuery<WholeChainRow>(
-      database,
-      `SELECT id, patient, domain, audience, latest_version, head_hash, erased_leaves FROM chains WHERE ${where}`,
-    )
+    prepareQuery<WholeChainRow>(database, `SELECT ${CHAIN_COLUMNS} FROM chains WHERE ${where}`)
   // The least name from one on, and the least after one: each is a step in an index, however many chains share a name.
   const names = (where: string, name: string) => {
     const least = (from: '>=' | '>') =>

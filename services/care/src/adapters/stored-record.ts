@@ -49,11 +49,16 @@ export function slotTextOfCells(cells: readonly unknown[]): string | undefined {
   return patient === null ? undefined : slotTextOf({ patient, domain, audience })(version)
 }
 
-/** Opens one row in the slot where it was found. */
-export function openVersion(row: VersionRow, { slot, seal }: InSlot): OpenedVersion {
+/** Opens one row in the slot where it was found, and checks it there. */
+function checkRow(row: VersionRow, { slot, seal }: InSlot) {
   const [, , version, writtenAt, leafHash, body] = row
   const entry = seal.open(body, slotTextOf(slot)(version))
-  const lone = createVersionCheck(slot)({ version, entry, leafHash, writtenAt })
+  return { entry, lone: createVersionCheck(slot)({ version, entry, leafHash, writtenAt }) }
+}
+
+/** The whole record of a row, where it holds. */
+export function openVersion(row: VersionRow, at: InSlot): OpenedVersion {
+  const { entry, lone } = checkRow(row, at)
   if (lone.kind === 'broken') return lone
   const record = readJournalEntry(entry ?? '')
   if (entry === undefined || record === undefined) return { kind: 'broken', fault: 'slot' }
@@ -150,7 +155,7 @@ export function tailOf(
   return { version, versionHash: VERSION_HASH.test(headHash) ? headHash : GENESIS_PREV_HASH }
 }
 
-/** A chain as shown in lists, with its newest stored row. */
+/** A chain as shown in lists, with its newest stored row: what a list shows of that is cut out of it, not read as a whole. */
 export function headOf(
   chain: WholeChainRow,
   newest: VersionRow | undefined,
@@ -158,13 +163,13 @@ export function headOf(
 ): ChainHead {
   const [id, , , , latestVersion] = chain
   const slot = slotOfChain(chain)
-  const record = recordOfRow(newest, { slot, seal })
+  const lone = newest === undefined ? undefined : checkRow(newest, { slot, seal }).lone
   return {
     ...slot,
     latestVersion,
-    // A broken version shows only the time that is kept beside it.
-    writtenAt: record?.writtenAt ?? newest?.[3] ?? '',
-    priority: record?.priority,
+    // It is the entry's own; a broken version shows only the time that is kept beside it.
+    writtenAt: newest?.[3] ?? '',
+    priority: lone?.kind === 'holds' ? lone.priority : undefined,
     sequence: id,
   }
 }

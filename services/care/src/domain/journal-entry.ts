@@ -129,6 +129,7 @@ type EntryCut = {
   readonly writtenAt: string
   /** The text that hashes to `versionHash` (C8). */
   readonly preimage: string
+  readonly priority: number | undefined
 }
 
 /** Cuts entries of one chain; undefined for a text from another slot or in another form. */
@@ -148,6 +149,7 @@ export function createEntryCutter({ patient, domain, audience }: ChainSlot): Ent
     if (authorEnd < 0 || slotStart < 0) return undefined
     const prevHashStart = slotStart + slotMembers.length
     const prevHashEnd = prevHashStart + HEX_CHARS
+    const priority = priorityAt(text, prevHashEnd + 1)
     const valueName = ',"value":'
     const valueStart = text.indexOf(valueName, prevHashEnd) + valueName.length
     const versionMember = `,"version":${version},"versionHash":"`
@@ -173,6 +175,15 @@ export function createEntryCutter({ patient, domain, audience }: ChainSlot): Ent
       versionHash: text.slice(hashStart, hashStart + HEX_CHARS),
       writtenAt,
       preimage: `["${prevHash}",${value},"${writtenAt}",${author}]`,
+      priority,
     }
   }
+}
+
+/** The priority that an entry names at a place; it stands right before the random part. */
+function priorityAt(text: string, at: number): number | undefined {
+  const name = ',"priority":'
+  if (!text.startsWith(name, at)) return undefined
+  const priority = Number(text.slice(at + name.length, text.indexOf(',"random":', at)))
+  return Number.isFinite(priority) ? priority : undefined
 }

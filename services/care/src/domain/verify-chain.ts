@@ -33,7 +33,12 @@ export type StoredChainReplay = {
 
 /** The checks that need no other version, and what they leave to compare with the previous one. */
 type LoneVersion =
-  | { readonly kind: 'holds'; readonly prevHash: string; readonly versionHash: string }
+  | {
+      readonly kind: 'holds'
+      readonly prevHash: string
+      readonly versionHash: string
+      readonly priority: number | undefined
+    }
   | { readonly kind: 'broken'; readonly fault: VersionFault }
 
 /** Checks a stored version by itself: seal, leaf, slot, hash. */
@@ -47,7 +52,8 @@ export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => 
     if (writtenAt !== undefined && writtenAt !== parts.writtenAt)
       return { kind: 'broken', fault: 'leaf' }
     if (preimageHash(parts.preimage) !== parts.versionHash) return { kind: 'broken', fault: 'hash' }
-    return { kind: 'holds', prevHash: parts.prevHash, versionHash: parts.versionHash }
+    const { prevHash, priority, versionHash } = parts
+    return { kind: 'holds', prevHash, versionHash, priority }
   }
 }
 
