@@ -152,8 +152,8 @@ const takingOver =
   (answer: Answer) =>
   (request: FastifyRequest, reply: FastifyReply): void => {
     const fail = (error: unknown): void => void reply.send(error)
-    if (checkBearer(request.headers.authorization, bearer).kind === 'refused')
-      void reply.code(401).send()
+    const check = checkBearer(request.headers.authorization, bearer)
+    if (check instanceof Promise || check.kind === 'refused') void reply.code(401).send()
     else if (request.method === 'POST')
       readBody(request.raw, BODY_BYTES_MAX, (body) => {
         const message = JSON.parse(Buffer.from(body ?? []).toString()) as Message

@@ -1,3 +1,4 @@
+export { grantedScopes, narrowScopes } from './granted-scopes.ts'
 export { DEFAULT_LIFETIME_SECONDS, mintToken } from './mint-token.ts'
 export {
   createTokenKeys,
@@ -7,6 +8,7 @@ export {
 } from './token-keys.ts'
 export {
   createTokenVerifier,
+  judgeTokenClaims,
   type TokenClaims,
   type TokenFailure,
   type TokenVerdict,

@@ -82,10 +82,14 @@ export function verifyToken(
   const signingInput = `${headerText}.${claimsText}`
   if (!expected.keys.matches({ signingInput, signature })) return invalid('bad_signature')
   const claims = decodeObject(claimsText)
-  return claims === undefined ? invalid('malformed') : judgeClaims(claims, expected)
+  return claims === undefined ? invalid('malformed') : judgeTokenClaims(claims, expected)
 }
 
-function judgeClaims(
+/**
+ * Judges the claims of a token whose signature was verified: steps 4 to 6 of `verifyToken`. For tokens whose signatures are
+ * checked elsewhere.
+ */
+export function judgeTokenClaims(
   claims: JsonObject,
   expected: {
     readonly audience: string

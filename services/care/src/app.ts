@@ -2,7 +2,6 @@
  * The table of contents: what the service serves, and what each part is built from. Nothing here reads the environment or
  * opens a store.
  */
-import type { TokenVerifier } from '@tallystick/jwt-lite'
 import {
   type Clock,
   createServiceApp,
@@ -20,6 +19,7 @@ import type { ChainVerifier } from './domain/verification.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
 import type { McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
+import type { TokenCheck } from './routes/bearer.ts'
 import { createSignatureCheck } from './routes/judge-write.ts'
 import {
   addHealthRoute,
@@ -40,7 +40,7 @@ type CareAppDeps = {
   readonly registry: Registry
   readonly store: RecordStore
   readonly audit: AuditTrail
-  readonly tokens: TokenVerifier
+  readonly tokens: TokenCheck
   readonly publish: PublishRecord
   readonly verifier: ChainVerifier
   readonly mcp: McpEndpoint
@@ -108,7 +108,7 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       addMetadataRoutes(scope, {
         resource,
         baseUrl,
-        authorizationServers: config.AUTHORIZATION_SERVERS,
+        authorizationServers: authorizationServersOf(config),
       })
       addHealthRoute(scope, mcp.hub)
       addPageRoutes(scope, readPageFiles({ baseUrl, serviceName }), PAGE_POLICY)
@@ -122,6 +122,12 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   )
   return app
 }
+
+/** Where hosts are sent to sign in: without a list of its own, to the issuers that are trusted. */
+const authorizationServersOf = (config: CareConfig): readonly string[] =>
+  config.AUTHORIZATION_SERVERS.length > 0
+    ? config.AUTHORIZATION_SERVERS
+    : config.TRUSTED_ISSUERS.map(({ issuer }) => issuer)
 
 /** The end of `/llms.txt`: how a program reads, follows and checks records. */
 function llmsNotes(places: {

@@ -13,6 +13,7 @@ import {
   withFieldMeta,
 } from '@tallystick/service-kit'
 import { z } from 'zod'
+import { trustedIssuers } from './domain/trusted-issuer.ts'
 
 /** An HMAC key shorter than its hash is weaker than the hash (RFC 2104 §3). */
 const WRITE_SECRET_BYTES_MIN = 32
@@ -82,17 +83,17 @@ const sealKeys = () =>
     },
   )
 
-const serverList = z.array(z.url({ protocol: /^https?$/ }))
-const authorizationServers = () =>
+/** A field of JSON that fits a schema. */
+const jsonField = <Schema extends z.ZodType>(schema: Schema, expected: string) =>
   parsedField(
-    (text): readonly string[] | undefined => {
+    (text): z.output<Schema> | undefined => {
       try {
-        return serverList.parse(JSON.parse(text))
+        return schema.parse(JSON.parse(text))
       } catch {
         return undefined
       }
     },
-    { expected: 'a JSON array of http or https URLs' },
+    { expected },
   )
 
 const hosts = () =>
@@ -136,9 +137,22 @@ const fields = z.object({
   TOKEN_SECRET: tokenKeys().describe(
     'Keys of HS256 tokens, one per line: all are trusted, the first signs development tokens.',
   ),
-  AUTHORIZATION_SERVERS: authorizationServers()
+  AUTHORIZATION_SERVERS: jsonField(
+    z.array(z.url({ protocol: /^https?$/ })),
+    'a JSON array of http or https URLs',
+  )
     .prefault('[]')
-    .describe('Issuers of tokens, named in the protected-resource metadata.'),
+    .describe(
+      'Issuers of tokens, named in the protected-resource metadata; if empty, those of TRUSTED_ISSUERS.',
+    ),
+  TRUSTED_ISSUERS: jsonField(
+    trustedIssuers,
+    'a JSON array of issuers, each with its https `issuer`, as docs/how-to/sign-in.md describes',
+  )
+    .prefault('[]')
+    .describe(
+      'Issuers whose RS256, ES256 and EdDSA tokens are accepted beside those of TOKEN_SECRET, by the keys that they publish.',
+    ),
   ALLOWED_HOSTS: hosts()
     .optional()
     .describe('Further host names under which /mcp is reached, besides BASE_URL’s and loopback.'),

@@ -41,6 +41,11 @@ export const careErrors = {
     meaning: 'Too many replays are already waiting.',
     retryAfterSeconds: RETRY_SECONDS,
   },
+  issuer_unavailable: {
+    status: 503,
+    meaning: 'The keys of the token’s issuer cannot be fetched. Send the same token again.',
+    retryAfterSeconds: RETRY_SECONDS,
+  },
   store_unavailable: {
     status: 503,
     meaning: 'The record store cannot be read or written. A write may be sent again unchanged.',
@@ -77,5 +82,7 @@ export function isStoreFailure(error: unknown): error is Error {
 
 /** The answer to a failed dependency; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
+  if (error instanceof Error && error.name === 'IssuerUnavailable')
+    return errorAnswer('issuer_unavailable')
   return isStoreFailure(error) ? errorAnswer('store_unavailable') : undefined
 }

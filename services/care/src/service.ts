@@ -14,6 +14,7 @@ import { createEspeakSpeech } from './adapters/espeak-speech.ts'
 import { openStores } from './adapters/open-stores.ts'
 import { openReadTrail } from './adapters/read-trail.ts'
 import { watchRevokedTokens } from './adapters/revoked-tokens.ts'
+import { createTrustedIssuers } from './adapters/trusted-issuers.ts'
 import { buildCareApp, CARE_VERSION } from './app.ts'
 import type { CareConfig } from './config.ts'
 import {
@@ -123,7 +124,14 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
         : openReadTrail(sides, { clock, keptDays: config.READ_AUDIT_DAYS, onProblem })
     if (reads !== undefined) ends.push(() => reads.close())
     const audience = `${config.BASE_URL}/mcp`
-    const tokens = createTokenVerifier({ keys: config.TOKEN_SECRET, audience, clock, isRevoked })
+    const withIssuers = createTrustedIssuers({
+      issuers: config.TRUSTED_ISSUERS,
+      clock,
+      isRevoked,
+      onProblem: telemetry.onIssuerProblem,
+    })
+    const ring = createTokenVerifier({ keys: config.TOKEN_SECRET, audience, clock, isRevoked })
+    const tokens = withIssuers(ring, audience)
     const webhook = openWebhook(options, telemetry.onWebhookProblem)
     ends.push(() => webhook.close())
     const observe = (event: McpEvent): void => {

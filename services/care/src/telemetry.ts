@@ -51,6 +51,11 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       troubles.inc({ kind: 'webhook-failed' })
       logger?.error({ err: error }, 'webhook-failed')
     },
+    /** Keys of a trusted issuer could not be fetched. */
+    onIssuerProblem: (error: Error): void => {
+      troubles.inc({ kind: 'issuer-unavailable' })
+      logger?.warn({ err: error }, 'issuer-unavailable')
+    },
     onMcp: (event: McpEvent): void => {
       if (event.kind === 'fanned-out')
         return event.audience === 'user' ? fanOut.observe(event.seconds) : undefined

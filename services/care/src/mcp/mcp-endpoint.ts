@@ -1,5 +1,4 @@
 /** The MCP side of the service, assembled: sessions, streams, methods and the route. */
-import type { TokenVerifier } from '@tallystick/jwt-lite'
 import type { Clock, ServiceApp } from '@tallystick/service-kit'
 import type { SessionHub } from '../domain/publish-record.ts'
 import type { ReadRow } from '../domain/read-trail.ts'
@@ -11,6 +10,7 @@ import {
 } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
 import { createUnheardCorrections, type UnheardCorrections } from '../domain/unheard-corrections.ts'
+import type { TokenCheck } from '../routes/bearer.ts'
 import { METADATA_PATH } from '../routes/service-routes.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
@@ -51,7 +51,7 @@ export type McpEndpointDeps = {
   /** Opened by the caller, who also closes it after `close`. */
   readonly sessions: SessionStore
   /** For audience `BASE_URL` + `/mcp`. */
-  readonly tokens: TokenVerifier
+  readonly tokens: TokenCheck
   readonly clock: Clock
   /** Cryptographically strong bytes, for session ids. */
   readonly random: (size: number) => Uint8Array

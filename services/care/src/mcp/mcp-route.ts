@@ -8,7 +8,7 @@ import type { TokenClaims } from '@tallystick/jwt-lite'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { type BearerCheckDeps, checkBearer } from '../routes/bearer.ts'
+import { type BearerCheck, type BearerCheckDeps, checkBearer } from '../routes/bearer.ts'
 import { initializeParams, mcpMessage } from '../wire/mcp.ts'
 import { parseEventId, type StreamKeeper } from './event-streams.ts'
 import {
@@ -73,9 +73,13 @@ export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
     if (!deps.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
     if (!deps.isOwnOrigin(request.headers.origin)) return sendRefusal(reply, REFUSALS.foreignOrigin)
+    const go = (check: BearerCheck): void =>
+      check.kind === 'refused'
+        ? void sendError(reply, check.answer)
+        : takeOver({ deps, request, reply, claims: check.claims })
     const check = checkBearer(request.headers.authorization, deps.bearer)
-    if (check.kind === 'refused') sendError(reply, check.answer)
-    else takeOver({ deps, request, reply, claims: check.claims })
+    if (check instanceof Promise) check.then(go).catch((error: unknown) => void reply.send(error))
+    else go(check)
   }
   const config = { takesOverBody: true }
   const options = { url: '/mcp', config, onRequest: admit, handler: neverReached }

@@ -1,17 +1,23 @@
 /** What an `Authorization` header is worth: on routes that need a token, and on public ones, where it is optional. */
-import type { TokenClaims, TokenVerifier } from '@tallystick/jwt-lite'
+import type { TokenClaims, TokenVerdict } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, presentedToken, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOfHousehold, type Reach, reachOf } from '../domain/care-record.ts'
 import { invalidToken } from '../errors.ts'
 
-type BearerCheck =
+/**
+ * Judges bearer tokens for one audience: at once, unless keys of an issuer are needed first (C23). Rejects with
+ * `IssuerUnavailable`.
+ */
+export type TokenCheck = { verify(token: string): TokenVerdict | Promise<TokenVerdict> }
+
+export type BearerCheck =
   | { readonly kind: 'valid'; readonly claims: TokenClaims }
   /** With the 401 that says so. */
   | { readonly kind: 'refused'; readonly answer: ErrorAnswer }
 
 export type BearerCheckDeps = {
-  readonly tokens: Pick<TokenVerifier, 'verify'>
+  readonly tokens: TokenCheck
   /** The URL that a 401 names (care.md, Authentication 8). */
   readonly metadataUrl: string
   readonly serviceName: string
@@ -20,15 +26,23 @@ export type BearerCheckDeps = {
 /** Nothing, or more than one word, after `Bearer` is not a token (RFC 6750 §2.1). */
 const IS_ONE_WORD = /^\S+$/
 
-/** Checks the bearer token on a route that answers a missing or failing one with 401 `invalid_token`. */
-export function checkBearer(authorization: string | undefined, deps: BearerCheckDeps): BearerCheck {
+/**
+ * Checks the bearer token on a route that answers a missing or failing one with 401 `invalid_token`: at once where the token
+ * can be judged at once.
+ */
+export function checkBearer(
+  authorization: string | undefined,
+  deps: BearerCheckDeps,
+): BearerCheck | Promise<BearerCheck> {
   const presented = presentedToken(authorization)
   if (presented.kind !== 'bearer' || !IS_ONE_WORD.test(presented.token))
     return { kind: 'refused', answer: invalidToken(undefined, deps) }
+  const answered = (verdict: TokenVerdict): BearerCheck =>
+    verdict.kind === 'valid'
+      ? verdict
+      : { kind: 'refused', answer: invalidToken(verdict.failure, deps) }
   const verdict = deps.tokens.verify(presented.token)
-  return verdict.kind === 'valid'
-    ? verdict
-    : { kind: 'refused', answer: invalidToken(verdict.failure, deps) }
+  return verdict instanceof Promise ? verdict.then(answered) : answered(verdict)
 }
 
 const EVERY_SPEAKABLE: Reach = { audience: 'user' }
@@ -48,14 +62,14 @@ type Reader = {
 }
 
 /** The reader of a request. Undefined if its token is refused, in which case the 401 has been sent. */
-export function readerOf(
+export async function readerOf(
   exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   deps: BearerCheckDeps,
-): Reader | undefined {
+): Promise<Reader | undefined> {
   const { authorization } = exchange.request.headers
   if (authorization === undefined)
     return { visible: [EVERY_SPEAKABLE], readable: [], isAnonymous: true }
-  const check = checkBearer(authorization, deps)
+  const check = await checkBearer(authorization, deps)
   if (check.kind === 'refused') {
     sendError(exchange.reply, check.answer)
     return undefined

@@ -3,13 +3,14 @@
  * trail (C15). Nothing is stored or answered here.
  */
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import type { TokenVerifier } from '@tallystick/jwt-lite'
+import type { TokenVerdict } from '@tallystick/jwt-lite'
 import { parseIsoTime, presentedToken } from '@tallystick/service-kit'
 import { isWriter, mayWrite } from '../domain/care-record.ts'
 import type { VerifiedWrite } from '../domain/publish-record.ts'
 import { readWriteFields } from '../domain/write-fields.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
+import type { TokenCheck } from './bearer.ts'
 
 const TIMESTAMP_SKEW_MS = WRITE_SKEW_SECONDS_MAX * 1_000
 
@@ -71,7 +72,7 @@ type WriteJudgement =
 
 export type JudgeWriteDeps = {
   readonly verifySignature: ReturnType<typeof createSignatureCheck>
-  readonly tokens: Pick<TokenVerifier, 'verify'>
+  readonly tokens: TokenCheck
   /** Whether a bearer writer may name no other author than himself (C33). */
   readonly isAuthorSub: boolean
 }
@@ -122,10 +123,13 @@ function judgeSigned(
   return judgeBody(body, { via, request: { mac, expiresAtMs } })
 }
 
-function judgeBearer(token: string, body: Uint8Array, deps: JudgeWriteDeps): WriteJudgement {
+function judgeBearer(
+  verdict: TokenVerdict,
+  body: Uint8Array,
+  deps: JudgeWriteDeps,
+): WriteJudgement {
   const via = 'bearer'
   const reason = 'insufficient_scope'
-  const verdict = deps.tokens.verify(token)
   if (verdict.kind === 'invalid') return refused({ reason, via, actor: null })
   const { sub, scopes } = verdict.claims
   if (!isWriter(scopes)) return refused({ reason, via, actor: sub })
@@ -134,8 +138,14 @@ function judgeBearer(token: string, body: Uint8Array, deps: JudgeWriteDeps): Wri
   return isCovered ? judged : refused({ reason, via, actor: sub })
 }
 
-/** Judges a write: by its signature if the header is present, otherwise by its bearer token. Never throws. */
-export function judgeWrite(request: WriteRequest, deps: JudgeWriteDeps): WriteJudgement {
+/**
+ * Judges a write: by its signature if the header is present, otherwise by its bearer token. Rejects with `IssuerUnavailable`
+ * alone (C23): that is no refusal, and the write may be sent again.
+ */
+export async function judgeWrite(
+  request: WriteRequest,
+  deps: JudgeWriteDeps,
+): Promise<WriteJudgement> {
   const { signature, timestamp, body } = request
   const presented = presentedToken(request.authorization)
   if (body === 'too-large') {
@@ -144,6 +154,7 @@ export function judgeWrite(request: WriteRequest, deps: JudgeWriteDeps): WriteJu
     return refused({ reason: 'body_too_large', via, actor: null })
   }
   if (signature !== undefined) return judgeSigned({ signature, timestamp }, body, deps)
-  if (presented.kind === 'bearer') return judgeBearer(presented.token, body, deps)
+  if (presented.kind === 'bearer')
+    return judgeBearer(await deps.tokens.verify(presented.token), body, deps)
   return refused({ reason: 'missing_signature', via: 'none', actor: null })
 }

@@ -22,7 +22,7 @@ export function addUnheardRoute(
     response: { 200: unheardAnswer, 401: errorBody },
   }
   app.get('/unheard', { schema }, async (request, reply) => {
-    const check = checkBearer(request.headers.authorization, deps)
+    const check = await checkBearer(request.headers.authorization, deps)
     if (check.kind === 'refused') return sendError(reply, check.answer)
     const { scopes } = check.claims
     const corrections = deps.corrections().filter(({ uri }) => {

@@ -71,7 +71,7 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
     response: { 200: verifyAnswer, 401: errorBody, 404: errorBody, 503: errorBody },
   }
   app.get('/verify', { schema }, async (request, reply) => {
-    const reader = readerOf({ request, reply }, deps)
+    const reader = await readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
     if (deps.isPrivate && reader.isAnonymous) return sendError(reply, invalidToken(undefined, deps))
     void reply.header('cache-control', 'no-store')
@@ -121,7 +121,7 @@ function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
     response: { 200: z.unknown().describe('NDJSON.'), ...ERRORS, 404: errorBody },
   }
   app.get('/verify/export', { schema }, async (request, reply) => {
-    const reader = readerOf({ request, reply }, deps)
+    const reader = await readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
     if (reader.isAnonymous) return sendError(reply, invalidToken(undefined, deps))
     if (reader.readable.length === 0) return sendError(reply, errorAnswer('insufficient_scope'))
@@ -157,7 +157,7 @@ function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
     response: { 200: z.string(), ...ERRORS },
   }
   app.get('/verify/checkpoint', { schema }, async (request, reply) => {
-    const reader = readerOf({ request, reply }, deps)
+    const reader = await readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
     const { journal } = request.query
     if (!audiencesOf(reader.visible).includes(journal))

@@ -102,7 +102,7 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
     const signature = headerText(headers[signatureHeader])
     const timestamp = headerText(headers[timestampHeader])
     const { authorization } = headers
-    const judgement = judgeWrite({ signature, timestamp, authorization, body }, deps)
+    const judgement = await judgeWrite({ signature, timestamp, authorization, body }, deps)
     if (judgement.kind === 'refused') return refuse({ request, reply }, judgement.refusal)
     const outcome = await deps.publish(judgement.write)
     if (outcome.kind === 'conflict') return sendError(reply, conflictAnswer(outcome.conflict))

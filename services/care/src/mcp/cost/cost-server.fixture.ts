@@ -101,8 +101,8 @@ function floor(): Variant {
   return {
     addRoutes(app) {
       addBytesRoute(app, async (request, reply, body) => {
-        if (checkBearer(request.headers.authorization, bearer).kind === 'refused')
-          throw new Error('token')
+        const check = checkBearer(request.headers.authorization, bearer)
+        if (check instanceof Promise || check.kind === 'refused') throw new Error('token')
         const { id, method, params } = JSON.parse(Buffer.from(body ?? []).toString()) as {
           id?: number
           method: string
@@ -157,7 +157,7 @@ function sdk(): Variant {
   return {
     addRoutes(app) {
       addBytesRoute(app, async (request, reply, body) => {
-        const check = checkBearer(request.headers.authorization, bearer)
+        const check = await checkBearer(request.headers.authorization, bearer)
         if (check.kind === 'refused') return reply.code(401).send()
         const id = request.headers['mcp-session-id']
         const known = typeof id === 'string' ? held.get(id) : undefined

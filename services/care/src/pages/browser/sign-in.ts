@@ -9,15 +9,21 @@ type SignedIn = {
   readonly expiresAtMs: number | undefined
 }
 
+function readSegment(segment = '') {
+  const text = atob(segment.replaceAll('-', '+').replaceAll('_', '/'))
+  const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0))
+  return JSON.parse(new TextDecoder().decode(bytes))
+}
+
 /** The claims of a token, unverified; undefined for a text that is none. */
 export function readSignIn(token: string): SignedIn | undefined {
   try {
-    const claims = token.split('.')[1] ?? ''
-    const text = atob(claims.replaceAll('-', '+').replaceAll('_', '/'))
-    const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0))
-    const { sub, scope, exp } = JSON.parse(new TextDecoder().decode(bytes))
-    if (typeof sub !== 'string' || typeof scope !== 'string') return undefined
+    const [header, claims] = token.split('.')
+    const { sub: own, scope, exp, iss } = readSegment(claims)
+    if (typeof own !== 'string' || typeof scope !== 'string') return undefined
     const expiresAtMs = typeof exp === 'number' ? exp * 1_000 : undefined
+    // A principal of another issuer bears its name (C23).
+    const sub = readSegment(header).alg === 'HS256' ? own : `${iss}|${own}`
     return { token, sub, scopes: scope.split(' ').filter((one) => one !== ''), expiresAtMs }
   } catch {
     return undefined

@@ -1,0 +1,68 @@
+/**
+ * Scopes of a person: those that claims of a sign-in grant, and what of them a client has asked for. A scope is a name, such
+ * as `care.read.user`, or a name for one thing alone, `care.read.user:<percent-encoded>`; the name covers all its things.
+ */
+
+/** What one claim grants. */
+type ScopeGrant = {
+  /** A claim's name, such as `groups`; `realm_access.roles` is also the claim `roles` within `realm_access`. */
+  readonly claim: string
+  /** The value that grants, as the claim itself or in its array; absent, each of its values does. */
+  readonly value?: string | undefined
+  /** In each, `{value}` stands for the claim's value, percent-encoded. */
+  readonly scopes: readonly string[]
+}
+
+type Claims = Readonly<Record<string, unknown>>
+
+/**
+ * The scopes that grants give to these claims, each once.
+ *
+ * @example
+ * grantedScopes({ wards: ['maria'] }, [{ claim: 'wards', scopes: ['care.read.user:{value}'] }])
+ * // ['care.read.user:maria']
+ */
+export function grantedScopes(claims: Claims, grants: readonly ScopeGrant[]): readonly string[] {
+  const scopes = grants.flatMap(({ claim, value, scopes: given }) =>
+    valuesOf(claims, claim)
+      .filter((held) => value === undefined || held === value)
+      .flatMap((held) => given.map((scope) => scope.replaceAll('{value}', () => encoded(held)))),
+  )
+  return [...new Set(scopes)]
+}
+
+/**
+ * What is both granted and asked for, each once: of `care.read.user` and `care.read.user:maria` it is the second, whichever
+ * of the two was asked for.
+ */
+export function narrowScopes(
+  granted: readonly string[],
+  asked: readonly string[],
+): readonly string[] {
+  const both = granted.flatMap((one) =>
+    asked.flatMap((other) => {
+      if (isWithin(one, other)) return [one]
+      return isWithin(other, one) ? [other] : []
+    }),
+  )
+  return [...new Set(both)]
+}
+
+const isWithin = (inner: string, outer: string): boolean =>
+  inner === outer || (!outer.includes(':') && inner.startsWith(`${outer}:`))
+
+/** A lone surrogate has no percent-encoded form; nothing is named by it. */
+const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
+
+const textsOf = (value: unknown): readonly string[] =>
+  [value].flat().filter((one) => typeof one === 'string' && one !== '') as readonly string[]
+
+function valuesOf(claims: Claims, path: string): readonly string[] {
+  if (Object.hasOwn(claims, path)) return textsOf(claims[path])
+  let at: unknown = claims
+  for (const name of path.split('.')) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return []
+    at = (at as Claims)[name]
+  }
+  return textsOf(at)
+}

@@ -1,0 +1,137 @@
+/** The public keys of one issuer (JWKS): fetched when needed, kept, served stale within a bound while the issuer is away. */
+import { type Clock, readLimited } from '@tallystick/service-kit'
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
+import { z } from 'zod'
+import { isKeyAddress, isLoopback } from '../domain/trusted-issuer.ts'
+
+/** Keys are asked for again after this: a withdrawn key is in force no longer. */
+const FRESH_MS = 600_000
+/** How long keys are used while the issuer does not answer: longer than a restart, shorter than a working day. */
+const STALE_MS = 3_600_000
+/** Between two fetches for key ids that nobody knows: strangers choose those. */
+const REFETCH_MS = 30_000
+/** After a failure; doubled up to the maximum. */
+const BACK_OFF_MS = 1_000
+const BACK_OFF_MAX_MS = 60_000
+/** A request waits this long at most for keys. */
+const TIMEOUT_MS = 5_000
+/** A hundred RSA keys with their certificates. */
+const BODY_BYTES_MAX = 524_288
+
+/** The keys of an issuer cannot be fetched, and there are none to fall back on. */
+export class IssuerUnavailable extends Error {
+  override readonly name = 'IssuerUnavailable'
+}
+
+export type KeptKeys = {
+  readonly find: ReturnType<typeof createLocalJWKSet>
+  /** Equal for equal keys. */
+  readonly mark: string
+  readonly fetchedAtMs: number
+}
+
+type IssuerKeysOptions = {
+  readonly issuer: string
+  /** Absent, the issuer's discovery document says it. */
+  readonly jwksUri?: string | undefined
+  readonly clock: Clock
+  /** Told of each fetch that failed. */
+  readonly onProblem: (error: IssuerUnavailable) => void
+}
+
+export class IssuerKeys {
+  readonly #options: IssuerKeysOptions
+  #kept: KeptKeys | undefined
+  #running: Promise<void> | undefined
+  #failures = 0
+  #notBeforeMs = 0
+
+  constructor(options: IssuerKeysOptions) {
+    this.#options = options
+  }
+
+  /** The keys, if they may be used without asking. */
+  get fresh(): KeptKeys | undefined {
+    return this.#ageMs() < FRESH_MS ? this.#kept : undefined
+  }
+
+  /** The keys as they are now. Rejects with `IssuerUnavailable`. */
+  async current(): Promise<KeptKeys> {
+    if (this.fresh === undefined) await this.#fetch()
+    if (this.#kept === undefined || this.#ageMs() >= STALE_MS)
+      throw new IssuerUnavailable(`no keys of ${this.#options.issuer}`)
+    return this.#kept
+  }
+
+  /** Other keys than these, after they lacked one; undefined if there are none. Rejects with `IssuerUnavailable`. */
+  async newerThan(keys: KeptKeys): Promise<KeptKeys | undefined> {
+    const hasJustAsked = this.#failures === 0 && this.#ageMs() < REFETCH_MS
+    if (!hasJustAsked) await this.#fetch()
+    // The key may well exist: that cannot be said while the issuer is away.
+    if (this.#failures > 0) throw new IssuerUnavailable(`no newer keys of ${this.#options.issuer}`)
+    return this.#kept?.mark === keys.mark ? undefined : this.#kept
+  }
+
+  #ageMs(): number {
+    if (this.#kept === undefined) return Number.POSITIVE_INFINITY
+    return this.#options.clock.unixMs() - this.#kept.fetchedAtMs
+  }
+
+  /** One fetch for all who wait; none during a back-off. */
+  async #fetch(): Promise<void> {
+    if (this.#options.clock.unixMs() < this.#notBeforeMs) return
+    this.#running ??= this.#attempt().finally(() => {
+      this.#running = undefined
+    })
+    await this.#running
+  }
+
+  async #attempt(): Promise<void> {
+    const { clock, issuer, onProblem } = this.#options
+    try {
+      const jwks = await fetchJson(await keyAddressOf(this.#options))
+      const find = createLocalJWKSet(jwks as JSONWebKeySet)
+      this.#kept = { find, mark: JSON.stringify(jwks), fetchedAtMs: clock.unixMs() }
+      this.#failures = 0
+      this.#notBeforeMs = 0
+    } catch (cause) {
+      const waitMs = Math.min(BACK_OFF_MS * 2 ** this.#failures, BACK_OFF_MAX_MS)
+      this.#failures += 1
+      this.#notBeforeMs = clock.unixMs() + waitMs
+      onProblem(new IssuerUnavailable(`the keys of ${issuer} were not fetched`, { cause }))
+    }
+  }
+}
+
+const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() })
+
+/** Where an issuer publishes what it is: OpenID's place, then that of RFC 8414. */
+function discoveryAddresses(issuer: string): readonly string[] {
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/$/, '')
+  return [
+    `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+  ]
+}
+
+async function keyAddressOf({ issuer, jwksUri }: IssuerKeysOptions): Promise<string> {
+  if (jwksUri !== undefined) return jwksUri
+  const [first = '', second = ''] = discoveryAddresses(issuer)
+  const found = discovery.parse(await fetchJson(first).catch(() => fetchJson(second)))
+  if (found.issuer !== issuer) throw new Error('its discovery document names another issuer')
+  const isAllowed = isLoopback(issuer) || !isLoopback(found.jwks_uri)
+  if (!isKeyAddress(found.jwks_uri) || !isAllowed) throw new Error('its jwks_uri is not https')
+  return found.jwks_uri
+}
+
+/** The JSON at an address: no redirects, no more than is allowed of time and bytes. */
+async function fetchJson(address: string): Promise<unknown> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const headers = { accept: 'application/json' }
+  const answer = await fetch(address, { redirect: 'error', signal, headers })
+  if (!answer.ok) throw new Error(`${address} answered ${answer.status}`)
+  const body = await readLimited(answer.body, BODY_BYTES_MAX)
+  if (body === 'too_large') throw new Error(`${address} answered too much`)
+  return JSON.parse(Buffer.from(body).toString('utf8'))
+}

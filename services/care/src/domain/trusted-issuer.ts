@@ -1,0 +1,112 @@
+/**
+ * Issuers besides this service's own secrets (C23): what an operator says of one, and what its claims are worth here. Keys
+ * and signatures are the adapter's.
+ */
+import { grantedScopes, narrowScopes } from '@tallystick/jwt-lite'
+import { z } from 'zod'
+import { decodeName } from '../wire/record-uri.ts'
+import { CARE_SCOPES } from './care-record.ts'
+
+/** How far an issuer's clock may be ahead of this one. */
+const CLOCK_TOLERANCE_SECONDS = 5
+
+const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/** Whether keys may come from there: https, or this machine. */
+export function isKeyAddress(text: string): boolean {
+  const url = URL.parse(text)
+  if (url === null || url.username !== '' || url.hash !== '') return false
+  return url.protocol === 'https:' || isLoopback(text)
+}
+
+/** Whether a URL is plain http to this machine. */
+export function isLoopback(text: string): boolean {
+  const url = URL.parse(text)
+  return url?.protocol === 'http:' && LOOPBACK_NAMES.has(url.hostname)
+}
+
+const keyAddress = z.string().refine(isKeyAddress)
+
+const trustedIssuer = z.strictObject({
+  /** Its `iss`, to the letter. A `|` would let it name principals of another issuer. */
+  issuer: keyAddress.refine((text) => !text.includes('|')),
+  /** Where its keys are; absent, its discovery document says so. */
+  jwks_uri: keyAddress.optional(),
+  algorithms: z
+    .array(z.enum(['RS256', 'ES256', 'EdDSA']))
+    .min(1)
+    .default(['RS256', 'ES256', 'EdDSA']),
+  /** Its access tokens' `typ`; absent, `JWT`, `at+jwt` and none will do. */
+  typ: z.string().min(1).optional(),
+  /** The claim that lists scopes: a text with spaces, or an array. */
+  scope_claim: z.string().min(1).default('scope'),
+  /** Who may what. With grants, scopes that are listed in the token only narrow; without, they are the rights. */
+  grants: z
+    .array(
+      z.strictObject({
+        claim: z.string().min(1),
+        value: z.string().min(1).optional(),
+        scopes: z.array(z.string().refine((text) => isCareScope(text))).min(1),
+      }),
+    )
+    .min(1)
+    .optional(),
+})
+
+export type TrustedIssuer = z.output<typeof trustedIssuer>
+
+const hasNoRepeats = (issuers: readonly TrustedIssuer[]): boolean =>
+  new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length
+
+/** `TRUSTED_ISSUERS`. */
+export const trustedIssuers = z.array(trustedIssuer).refine(hasNoRepeats)
+
+/** Whether a scope is one of this service's, for everybody or for one patient (C24). */
+function isCareScope(text: string): boolean {
+  const [scope = '', ...names] = text.split(':')
+  const patient = names.length === 0 ? undefined : names.join(':')
+  const isNamed = patient === undefined || decodeName(patient) !== undefined
+  return CARE_SCOPES.some((one) => one === scope) && isNamed && !text.includes(' ')
+}
+
+type Claims = Readonly<Record<string, unknown>>
+
+const listed = (claim: unknown): readonly string[] => {
+  const texts = typeof claim === 'string' ? claim.split(' ') : [claim].flat()
+  return texts.filter((text): text is string => typeof text === 'string' && isCareScope(text))
+}
+
+function scopesOf(claims: Claims, { grants, scope_claim }: TrustedIssuer): readonly string[] {
+  const asked = listed(Object.hasOwn(claims, scope_claim) ? claims[scope_claim] : undefined)
+  if (grants === undefined) return asked
+  const granted = grantedScopes(claims, grants).filter(isCareScope)
+  // An issuer that knows none of these scopes says nothing about what its client asked for.
+  return asked.length === 0 ? granted : narrowScopes(granted, asked)
+}
+
+const numberOr = (value: unknown, fallback: number): unknown =>
+  value === undefined ? fallback : value
+
+/**
+ * The claims as this service's own issuer would have written them, for one audience: the principal is `iss|sub`, a token's
+ * id `iss|jti`, an `aud` that lists the audience is the audience. Undefined without a number in `iat`.
+ */
+export function ownClaims(
+  claims: Claims,
+  { issuer, audience }: { readonly issuer: TrustedIssuer; readonly audience: string },
+): Claims | undefined {
+  const { sub, jti, aud, iat } = claims
+  if (typeof iat !== 'number') return undefined
+  const nbf = numberOr(claims['nbf'], iat)
+  const named = (value: unknown): unknown =>
+    typeof value === 'string' && value !== '' ? `${issuer.issuer}|${value}` : undefined
+  return {
+    exp: claims['exp'],
+    // Nothing is valid before it was issued.
+    nbf: typeof nbf === 'number' ? Math.max(nbf, iat) - CLOCK_TOLERANCE_SECONDS : nbf,
+    aud: Array.isArray(aud) && aud.includes(audience) ? audience : aud,
+    sub: named(sub),
+    jti: named(jti),
+    scope: scopesOf(claims, issuer).join(' '),
+  }
+}
