@@ -14,7 +14,7 @@ import { addMcpRoute } from './mcp/mcp-route.ts'
 import { dollarText } from './pages/figures.ts'
 import { type PagesOptions, readPageFiles } from './pages/page-files.ts'
 import { addAuditRoutes } from './routes/audit-routes.ts'
-import { addCoverageRoute, createCoverageLook } from './routes/coverage-route.ts'
+import { addCoverageRoute, type CoverageDeps, createCoverageLook } from './routes/coverage-route.ts'
 import { addFreeRoutes, type FreeRouteDeps } from './routes/free-routes.ts'
 import { acceptProbes } from './routes/read-body.ts'
 import type { SaleDoorDeps } from './routes/sale-job.ts'
@@ -24,6 +24,7 @@ import { addUploadRoute, type UploadRouteDeps } from './routes/upload-route.ts'
 const GRADING_VERSION = '0.1.0'
 
 type GradingAppDeps = FreeRouteDeps &
+  CoverageDeps &
   SaleDoorDeps &
   UploadRouteDeps & {
     readonly logger?: FastifyBaseLogger | undefined

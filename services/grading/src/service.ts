@@ -40,6 +40,11 @@ export const startRefusal = (error: unknown): string | undefined =>
     ? `Grades cannot be served: ${error.message}`
     : undefined
 
+function threadCpuMs(): number {
+  const { system, user } = process.threadCpuUsage()
+  return (system + user) / 1_000
+}
+
 function tokenVerifier({ BASE_URL, TOKEN_SECRET }: GradingConfig, clock: Clock) {
   if (TOKEN_SECRET === undefined) return undefined
   const verifier = createTokenVerifier({ keys: TOKEN_SECRET, audience: BASE_URL, clock })
@@ -135,6 +140,7 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
     didDocument: payments.didDocument,
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     clock,
+    cpuMs: threadCpuMs,
     logger,
     registry,
     metricsToken: config.METRICS_TOKEN,

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createHttpFixture, type HttpFixture, httpCalls } from '../testing/http.fixture.ts'
+import type { CoverageRequest, PreviewAnswer } from '../wire/coverage.ts'
 import { auditExample } from '../wire/examples.ts'
+import { createCoverageLook } from './coverage-route.ts'
 
 let fixture: HttpFixture
 const { post, upload } = httpCalls(() => fixture)
@@ -93,27 +95,56 @@ describe('a look at picks before any payment', () => {
     expect([answer.statusCode, answer.json().issues[0].field]).toEqual([400, field])
   })
 
-  test('a free look takes 50 ms at most: what it did not look at is named', async () => {
-    const { store } = fixture
-    const search = store.searchEvents.bind(store)
-    // A ledger that needs a millisecond a look-up.
-    store.searchEvents = async (asked) => {
-      const until = performance.now() + 1
-      while (performance.now() < until);
-      return search(asked)
+  describe('a free look has 50 ms of CPU time', () => {
+    /** A look whose every pick costs some CPU time. */
+    const lookAt = async (body: CoverageRequest, msAPick: number): Promise<PreviewAnswer> => {
+      let spentMs = 0
+      const { clock, grader, store } = fixture
+      const preview: typeof grader.preview = async (picks) => {
+        spentMs += picks.length * msAPick
+        // Waiting for a database costs none.
+        await new Promise((resolve) => setImmediate(resolve))
+        return grader.preview(picks)
+      }
+      const coverage = createCoverageLook({
+        clock,
+        grader: { preview },
+        store,
+        cpuMs: () => spentMs,
+      })
+      const look = await coverage.look(body, '192.0.2.9')
+      if (look.kind !== 'answered' || !('rows' in look.answer)) throw new Error(look.kind)
+      return look.answer
     }
     const picks = Array.from({ length: 1_000 }, (_, index) => ({
-      market: { sport: 'soccer', event: `nobody ${index} v no one ${index}`, type: '1x2' },
+      market: `soccer/nobody.${index}/1x2/ft`,
       selection: 'home',
       odds: 2.5,
-      date: '2026-06-01',
     }))
-    const answer = await preview({ picks })
-    store.searchEvents = search
-    expect(answer.rows).toHaveLength(1_000)
-    expect(answer.rows[0].status).toBe('ungraded')
-    expect(answer.not_looked_at).toBeGreaterThan(800)
-    expect(answer.rows[999]).toEqual({ pick: 999, status: 'not_looked_at' })
+
+    test('an attack: 1,000 picks of a millisecond each get 50 looks; each other is named, and asking again goes on', async () => {
+      const first = await lookAt({ picks }, 1)
+      expect(first).toMatchObject({ picks: 1_000, ungraded: 50, not_looked_at: 950 })
+      expect(first.rows.slice(0, 50).every(({ status }) => status === 'ungraded')).toBe(true)
+      expect(first.rows.slice(50)).toEqual(
+        picks.slice(50).map((_, index) => ({ pick: index + 50, status: 'not_looked_at' })),
+      )
+      const rest = picks.filter((_, index) => first.rows[index]?.status === 'not_looked_at')
+      expect(await lookAt({ picks: rest }, 1)).toMatchObject({ ungraded: 50, not_looked_at: 900 })
+    })
+
+    test('a tracker’s bets that were not looked at are named by their lines', async () => {
+      const bets = picks.map((_, index) => `2026-06-01,Nobody ${index},No one,Draw,3.60\n`)
+      const csv = `Date,Home,Away,Selection,Odds\n${bets.slice(0, 60).join('')}`
+      const { rows, ...counts } = await lookAt({ csv }, 1)
+      expect(counts).toMatchObject({ ungraded: 50, not_looked_at: 10 })
+      expect(rows[50]).toEqual({ line: 52, status: 'not_looked_at' })
+    })
+
+    test('one slice is looked at, however dear; time spent waiting is not counted', async () => {
+      expect(await lookAt({ picks }, 10_000)).toMatchObject({ ungraded: 25, not_looked_at: 975 })
+      expect(await lookAt({ picks }, 0)).toMatchObject({ ungraded: 1_000, not_looked_at: 0 })
+    })
   })
 
   test('one address looks at picks 60 times a minute; the next is told when to go on', async () => {

@@ -28,17 +28,19 @@ import { describedError, freeErrorRows } from './error-rows.ts'
 import { freeBody } from './read-body.ts'
 import { type ReadPicks, type ReadRow, readPicks } from './read-picks.ts'
 
-type CoverageDeps = {
+export type CoverageDeps = {
   readonly grader: Pick<Grader, 'preview'>
   readonly store: GradingStore
   readonly clock: Clock
+  /** CPU time that this thread has used so far, ms. Waiting for a database uses none. */
+  readonly cpuMs: () => number
 }
 
 /** A tracker's file of 1,000 bets, or as many picks. */
 const COVERAGE_BODY_BYTES_MAX = 500_000
 
-/** Time that one request may take of the process, ms: some hundreds of picks. */
-const PREVIEW_MS_MAX = 50
+/** CPU time that one request may take, ms: some hundreds of picks. */
+const PREVIEW_CPU_MS_MAX = 50
 
 /** Looks at picks, and look-ups of one market, that one address has in a minute: a reader types, looks and corrects. */
 const PREVIEWS_PER_MINUTE = 60
@@ -102,20 +104,28 @@ const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): num
 /** Rows read and graded between two other requests. */
 const ROWS_PER_SLICE = 25
 
-/** Counts the time that a request has worked, ms, without what others did in between. */
-type Meter = { spentMs: number; readonly run: <Result>(work: () => Result) => Result }
-
-const createMeter = (): Meter => ({
+/** Counts the CPU time that a request has used, ms, without what others used between its steps. */
+const createMeter = (cpuMs: CoverageDeps['cpuMs']) => ({
   spentMs: 0,
-  run(work) {
-    const beganMs = performance.now()
+  run<Result>(work: () => Result): Result {
+    const beganMs = cpuMs()
     try {
       return work()
     } finally {
-      this.spentMs += performance.now() - beganMs
+      this.spentMs += cpuMs() - beganMs
+    }
+  },
+  async wait<Result>(work: () => Promise<Result>): Promise<Result> {
+    const beganMs = cpuMs()
+    try {
+      return await work()
+    } finally {
+      this.spentMs += cpuMs() - beganMs
     }
   },
 })
+
+type Meter = ReturnType<typeof createMeter>
 
 /** The same steps, on the meter. */
 function* metered<Result>(steps: Steps<Result>, meter: Meter): Steps<Result> {
@@ -133,7 +143,7 @@ async function previewAnswer(
 ): Promise<PreviewAnswer> {
   const shown: PreviewRow[] = []
   while (shown.length < read.count) {
-    if (shown.length > 0 && meter.spentMs >= PREVIEW_MS_MAX) break
+    if (shown.length > 0 && meter.spentMs >= PREVIEW_CPU_MS_MAX) break
     const end = Math.min(read.count, shown.length + ROWS_PER_SLICE)
     const rows = meter.run(() => {
       const some: ReadRow[] = []
@@ -141,9 +151,7 @@ async function previewAnswer(
       return some
     })
     const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
-    const beganMs = performance.now()
-    const cards = await grader.preview(asked.map(({ pick }) => pick))
-    meter.spentMs += performance.now() - beganMs
+    const cards = await meter.wait(() => grader.preview(asked.map(({ pick }) => pick)))
     const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
     shown.push(...rows.map((row) => previewRow(row, byIndex.get(row.index))))
     await nextIteration()
@@ -168,7 +176,7 @@ type Look =
 export type CoverageLook = ReturnType<typeof createCoverageLook>
 
 /** The look behind both doors, the route and the tool of MCP: what an address has asked at one counts at the other. */
-export function createCoverageLook({ clock, grader, store }: CoverageDeps) {
+export function createCoverageLook({ clock, cpuMs, grader, store }: CoverageDeps) {
   const waitOf = createAddressLimit(clock, LOOKUPS_PER_MINUTE)
   return {
     /** Counts a request; gives the seconds to wait if this address has asked too often. */
@@ -177,7 +185,7 @@ export function createCoverageLook({ clock, grader, store }: CoverageDeps) {
       if (body.picks !== undefined || body.csv !== undefined) {
         const retryAfterSeconds = waitOf(address, PREVIEW_COST - 1)
         if (retryAfterSeconds !== undefined) return { kind: 'limited', retryAfterSeconds }
-        const meter = createMeter()
+        const meter = createMeter(cpuMs)
         const read = await inSteps(
           metered(readPicks(body, DEFAULT_GRADE_OPTIONS), meter),
           nextIteration,

@@ -138,6 +138,7 @@ export async function createHttpFixture(): Promise<HttpFixture> {
     verifyToken: (token) =>
       verifyToken(token, { keys: KEYS, audience: BASE_URL, nowSeconds: clock.unixMs() / 1_000 }),
     clock,
+    cpuMs: () => 0,
     registry,
     metricsToken: new Secret(METRICS_TOKEN),
     readiness: {},

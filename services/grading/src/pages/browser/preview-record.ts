@@ -91,6 +91,7 @@ const TONES: Readonly<Record<PreviewRow['status'], readonly [tone: string, words
 function rowItem(row: PreviewRow, lines: readonly number[]): HTMLElement {
   const [tone, words] = TONES[row.status]
   const why = whyWords(row, lines)
+  const bet = betWords(row)
   return element(
     'li',
     { 'data-status': row.status },
@@ -98,7 +99,7 @@ function rowItem(row: PreviewRow, lines: readonly number[]): HTMLElement {
       'p',
       {},
       element('span', { class: `badge ${tone}` }, words),
-      ` ${placeWords(row, lines)} · ${betWords(row)}`,
+      ` ${placeWords(row, lines)}${bet === '' ? '' : ` · ${bet}`}`,
     ),
     ...(why === '' ? [] : [element('p', { class: 'hint' }, why)]),
   )
