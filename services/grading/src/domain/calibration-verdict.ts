@@ -12,7 +12,7 @@ export const EVENTS_MIN = 30
 const SLOPE_WIDTH_MAX = 0.5
 
 /** Two tests are made, the gaps' and the line's: calibrated grades fail either in 5 % of all cases. */
-const CHANCE_MIN = 0.025
+export const CHANCE_MIN = 0.025
 
 /** Which way the line departs from return = value. */
 function directionOf({ intercept, intercept_se: error, slope }: CalibrationLine) {

@@ -1,6 +1,7 @@
 /** The published part of the truth table: the answer of `/api/calibration` and the figures on cards. */
 import type { CalibrationAnswer, CalibrationFilters } from '../wire/calibration.ts'
 import type { CardCalibration } from '../wire/cards.ts'
+import { CHANCE_MIN } from './calibration-verdict.ts'
 import type { GradeContext } from './grade-pick.ts'
 import type { GradingStore } from './grading-store.ts'
 import { hexOf } from './ledger-entry.ts'
@@ -67,6 +68,7 @@ export async function calibrationAnswer(
     ledger: { as_of_seq: head.size, root: hexOf(head.rootHash) },
     low_sample_width: LOW_SAMPLE_WIDTH,
     low_sample_below: LOW_SAMPLE_BELOW,
+    chance_min: CHANCE_MIN,
     methodology: METHODOLOGY,
     reference_study: REFERENCE_STUDY,
   }

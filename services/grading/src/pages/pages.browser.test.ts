@@ -40,7 +40,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       const read = (await answer.json()) as CalibrationAnswer
       const [column] = read.columns
       if (column === undefined) throw new Error('calibration has no column')
-      return { column, ledger: read.ledger }
+      return { column, ledger: read.ledger, study: read.reference_study }
     }
 
     describe('the overview', () => {
@@ -81,6 +81,45 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(first).toContain('low sample')
         expect(await text(page, '#low-sample')).toContain('17,000')
         expect(await text(page, '#line-words')).toContain('slope')
+      })
+
+      it('G17: the verdict stands beside its two tests, all gaps at once and slope with intercept, and a figure of the six gaps', async () => {
+        const { column } = await calibration({ basis: 'fair', population: 'mechanical' })
+        const page = await site.visit('/calibration')
+        await page.waitForSelector('#joint .side', WAIT)
+        const tests = (await page.locator('#joint .side').allTextContents()).join(' ')
+        const { joint } = column
+        if (joint === null) throw new Error('too few picks for the tests')
+        for (const { chi_square: chiSquare, degrees } of [joint.gaps, joint.line])
+          expect(tests).toContain(`χ² ${chiSquare.toFixed(1)} on ${degrees} degrees`)
+        expect(tests).toContain('All gaps at once')
+        expect(tests).toContain('Slope and intercept')
+        expect(await page.locator('#gaps .gap').count()).toBe(
+          column.bands.filter(({ gap_z: gap }) => gap !== null).length,
+        )
+      })
+
+      it('the reference study is a block of its own under its label, with its figures, on a phone too', async () => {
+        const { study } = await calibration({ basis: 'fair', population: 'mechanical' })
+        const page = await site.visit('/calibration', { viewport: { width: 360, height: 740 } })
+        await page.waitForSelector('#study-plot .mark', WAIT)
+        expect(await text(page, '#study-label')).toBe(study.label)
+        expect(await page.locator('#study-files li').count()).toBe(study.files.length)
+        expect(await page.locator('#study-plot .mark').count()).toBe(6)
+        expect(await page.locator('#study-bands tbody tr').count()).toBe(6)
+        expect(await text(page, '#study-bands tbody tr:first-child')).toContain('64,763')
+        expect(await page.locator('#study-lines li').count()).toBe(study.lines.length)
+        expect(await text(page, '#study-lines')).toContain('uneven')
+        expect(await page.locator('#study-closing tbody tr').count()).toBe(study.closing.length)
+        // What is counted live changes nothing of it.
+        const before = await text(page, '#study-section')
+        await page.check('input[name="basis"][value="price"]')
+        await expect.poll(() => text(page, '#population-words'), WAIT).toContain('price alone')
+        expect(await text(page, '#study-section')).toBe(before)
+        const wide = await page.evaluate<string[]>(
+          '[...document.querySelectorAll("#study-section *")].filter((part) => part.closest(".scroll") === null && part.getBoundingClientRect().right > 361).map((part) => part.outerHTML.slice(0, 80))',
+        )
+        expect(wide).toEqual([])
       })
 
       it('marks stand at their figures: zero returns on the zero line, promises in order', async () => {

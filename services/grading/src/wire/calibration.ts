@@ -154,6 +154,7 @@ export const calibrationAnswerSchema = z
     low_sample_below: z
       .int()
       .describe('About as many settled picks bring an interval to low_sample_width.'),
+    chance_min: z.number().describe('A test of a verdict counts against the grades below this.'),
     methodology: z.string(),
     reference_study: studySchema,
   })

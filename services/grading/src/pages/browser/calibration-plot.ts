@@ -1,10 +1,10 @@
 /** Return per band with its interval, against the line of perfect calibration, drawn without a library. */
 import { svgElement } from '@tallystick/service-kit/browser'
-import type { CalibrationRow } from '../../wire/calibration.ts'
 import { signedPercent } from '../figures.ts'
+import type { BandFigures } from './band-table.ts'
 import { roundTicks, spreadLabels, straightScale } from './plot-scale.ts'
 
-type FilledRow = CalibrationRow & { readonly roi: number; readonly expected_roi: number }
+type FilledRow = BandFigures & { readonly roi: number; readonly expected_roi: number }
 type Line = { readonly slope: number; readonly intercept: number } | null
 type Frame = {
   readonly width: number
@@ -22,7 +22,7 @@ const LABEL_GAP = 36
 /** Room for `+10 %` below the axis, margins included. */
 const TICK_WIDTH = 66
 
-export const isFilled = (row: CalibrationRow): row is FilledRow =>
+export const isFilled = (row: BandFigures): row is FilledRow =>
   row.roi !== null && row.expected_roi !== null
 
 function whisker({ roi, roi_ci95: interval }: FilledRow) {
@@ -174,7 +174,7 @@ function legend({ width, height }: Frame): readonly SVGElement[] {
 
 /** Draws a column at a width in pixels. Its label summarises what the table beside it shows in full. */
 export function calibrationPlot(
-  bands: readonly CalibrationRow[],
+  bands: readonly BandFigures[],
   options: { readonly width: number; readonly line: Line },
 ): SVGSVGElement {
   const rows = bands.filter(isFilled)

@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { lineVerdict, lineWords, scopeWords } from './calibration-words.ts'
+import { lineVerdict, lineWords, scopeWords, testWords } from './calibration-words.ts'
 
 const total = { n: 12_000, events: 2_000, roi: -0.02 }
 const calibrated = { slope: 1.03, intercept: -0.001, slope_se: 0.022, intercept_se: 0.002 }
 
-const joint = {
-  gaps: { chi_square: 7.8, degrees: 6, p: 0.255 },
-  line: { chi_square: 1.2, degrees: 2, p: 0.54 },
-}
+const gaps = { chi_square: 7.8, degrees: 6, p: 0.255 }
 
 describe('a column in words', () => {
   it.each([
@@ -15,14 +12,28 @@ describe('a column in words', () => {
     ['promised_too_much', 'promised too much'],
     ['promised_too_little', 'promised too little'],
     ['uneven', 'Some grades'],
-  ] as const)('%s, with both chances', (verdict, words) => {
-    expect(lineVerdict({ joint, verdict })).toContain(words)
-    expect(lineVerdict({ joint, verdict })).toContain('all gaps 0.255, slope and intercept 0.540')
+    ['none', 'No such pick has settled yet.'],
+    ['too_few', 'Too few'],
+  ] as const)('%s', (verdict, words) => {
+    expect(lineVerdict({ verdict })).toContain(words)
   })
 
-  it('say nothing of chances where there is too little', () => {
-    expect(lineVerdict({ joint: null, verdict: 'none' })).toBe('No such pick has settled yet.')
-    expect(lineVerdict({ joint, verdict: 'too_few' })).toMatch(/^Too few[^:]*$/)
+  it('each test with its chance, and whether it counts against the grades', () => {
+    expect(testWords(gaps, 0.025)).toEqual({
+      chance: '25.5\u00a0%',
+      statistic: 'χ² 7.8 on 6 degrees of freedom',
+      reading: 'Not less than 2.5\u00a0%: within chance.',
+    })
+    expect(testWords({ ...gaps, p: 0.025 }, 0.025).reading).toContain('within chance')
+    const departing = testWords({ chi_square: 40, degrees: 1, p: 0 }, 0.025)
+    expect(departing).toMatchObject({
+      chance: 'under 0.1\u00a0%',
+      statistic: 'χ² 40.0 on 1 degree of freedom',
+    })
+    expect(departing.reading).toContain('departs')
+  })
+
+  it('say nothing of a line that is none', () => {
     expect(lineWords({ line: null, statement: null, total })).toBe('')
     expect(lineWords({ line: null, statement: 'Refunds.', total })).toBe('Refunds.')
   })
@@ -40,4 +51,5 @@ it('scopes are named for people, with synthetic ones marked', () => {
   expect(scopeWords('synthetic')).toBe('Synthetic (made up)')
   expect(scopeWords('all')).toBe('All real markets')
   expect(scopeWords('soccer/1x2/pinnacle')).toBe('soccer · 1x2 · by pinnacle')
+  expect(scopeWords('soccer/1x2/best_of_books')).toBe('soccer · 1x2 · by best of books')
 })

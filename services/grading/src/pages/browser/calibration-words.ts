@@ -1,6 +1,6 @@
 /** A column of the truth table in words. */
-import type { CalibrationColumn as Column } from '../../wire/calibration.ts'
-import { counted, number, signedPercent } from '../figures.ts'
+import type { CalibrationTest, CalibrationColumn as Column } from '../../wire/calibration.ts'
+import { counted, number, percent, signedPercent } from '../figures.ts'
 
 /** Normal deviations of a 95 % interval. */
 const DEVIATIONS_95 = 1.96
@@ -20,7 +20,7 @@ export const BASIS_WORDS: Readonly<Record<Column['basis'], string>> = {
 export function scopeWords(scope: string): string {
   if (scope === 'all') return 'All real markets'
   if (scope === 'synthetic') return 'Synthetic (made up)'
-  const [sport, type, book] = scope.split('/')
+  const [sport, type, book] = scope.replaceAll('_', ' ').split('/')
   return [sport, type, book === undefined ? undefined : `by ${book}`].filter(Boolean).join(' · ')
 }
 
@@ -33,11 +33,43 @@ const VERDICTS: Readonly<Record<Column['verdict'], string>> = {
   uneven: 'Some grades returned other than promised, though neither all more nor all less.',
 }
 
-/** The verdict in one sentence, with the chances it rests on. */
-export function lineVerdict({ joint, verdict }: Pick<Column, 'joint' | 'verdict'>): string {
-  if (joint === null || verdict === 'too_few') return VERDICTS[verdict]
-  const { gaps, line } = joint
-  return `${VERDICTS[verdict]} By chance alone: all gaps ${number(gaps.p, 3)}, slope and intercept ${number(line.p, 3)}.`
+/** The same in a badge. */
+export const VERDICT_WORDS: Readonly<Record<Column['verdict'], string>> = {
+  none: 'none yet',
+  too_few: 'too few',
+  came_true: 'came true',
+  promised_too_much: 'promised too much',
+  promised_too_little: 'promised too little',
+  uneven: 'uneven',
+}
+
+export const VERDICT_TONES: Readonly<Record<Column['verdict'], 'good' | 'warn' | 'bad' | ''>> = {
+  none: '',
+  too_few: '',
+  came_true: 'good',
+  promised_too_much: 'bad',
+  promised_too_little: 'warn',
+  uneven: 'warn',
+}
+
+/** The chance of a test; a tiny one is not shown as none. */
+export const chanceWords = (chance: number): string =>
+  chance < 0.0005 ? 'under 0.1\u00a0%' : percent(chance)
+
+/** The verdict in one sentence. */
+export const lineVerdict = ({ verdict }: Pick<Column, 'verdict'>): string => VERDICTS[verdict]
+
+/** One of the two tests: its chance, what it is of, and whether it counts against the grades. */
+export function testWords(test: CalibrationTest, chanceMin: number) {
+  const { chi_square: chiSquare, degrees, p } = test
+  return {
+    chance: chanceWords(p),
+    statistic: `χ² ${number(chiSquare, 1)} on ${counted(degrees, 'degree')} of freedom`,
+    reading:
+      p < chanceMin
+        ? `Less than the ${percent(chanceMin)} that chance is granted: departs.`
+        : `Not less than ${percent(chanceMin)}: within chance.`,
+  }
 }
 
 /** Slope and intercept in words, and what the letters overstate here. */

@@ -1,11 +1,8 @@
 /** The truth table as a plot, a table and words. The address holds what is counted, so that a view can be shared. */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
-import type {
-  CalibrationAnswer,
-  CalibrationColumn,
-  CalibrationRow,
-} from '../../wire/calibration.ts'
-import { grouped, percentInterval, signed, signedPercent } from '../figures.ts'
+import type { CalibrationAnswer, CalibrationColumn } from '../../wire/calibration.ts'
+import { grouped } from '../figures.ts'
+import { bandRow, numberCell, shareCell } from './band-table.ts'
 import { calibrationPlot, isFilled } from './calibration-plot.ts'
 import {
   BASIS_WORDS,
@@ -13,8 +10,12 @@ import {
   lineWords,
   POPULATION_WORDS,
   scopeWords,
+  testWords,
 } from './calibration-words.ts'
+import { big, side, sides } from './card-parts.ts'
+import { gapPlot } from './gap-plot.ts'
 import { readCalibration } from './page-api.ts'
+import { showStudy, studyPlotted } from './study-view.ts'
 
 /** Below this width the letters would overlap; a phone of 360 px leaves more. */
 const PLOT_WIDTH_MIN = 270
@@ -27,8 +28,6 @@ function chosen(name: string): string {
   const value = new FormData(filters).get(name)
   return typeof value === 'string' ? value : ''
 }
-
-const cell = (text: string): HTMLElement => element('td', { class: 'number' }, text)
 
 /** Applies the address's choices; returns the scope, which is offered only once the service has named it. */
 function readAddress(): string | undefined {
@@ -52,61 +51,70 @@ function writeAddress(): void {
   history.replaceState(null, '', address.size === 0 ? location.pathname : `?${address}`)
 }
 
-const NONE = '–'
-
-function tableRow(row: CalibrationRow): HTMLElement {
-  const low = element('small', { class: 'low-mark' }, 'low sample')
-  const letter = element('span', { class: 'letter small', 'data-band': row.band }, row.band)
-  return element(
-    'tr',
-    {},
-    element('th', { scope: 'row' }, letter),
-    element(
-      'td',
-      { class: 'number' },
-      grouped(row.n),
-      ...(row.low_sample && row.n > 0 ? [low] : []),
-    ),
-    cell(row.expected_roi === null ? NONE : signedPercent(row.expected_roi)),
-    cell(row.roi === null ? NONE : signedPercent(row.roi)),
-    cell(row.roi_ci95 === null ? NONE : percentInterval(row.roi_ci95)),
-    cell(row.gap_z === null ? NONE : signed(row.gap_z, 1)),
-  )
-}
-
 function showTable({ bands, total }: CalibrationColumn): void {
-  pageElement('rows').replaceChildren(...bands.map(tableRow))
+  pageElement('rows').replaceChildren(...bands.map(bandRow))
   pageElement('total').replaceChildren(
     element(
       'tr',
       {},
       element('th', { scope: 'row' }, 'All'),
-      cell(grouped(total.n)),
-      cell(''),
-      cell(total.roi === null ? NONE : signedPercent(total.roi)),
-      cell(''),
-      cell(''),
+      numberCell(grouped(total.n)),
+      numberCell(''),
+      shareCell(total.roi),
+      numberCell(''),
+      numberCell(''),
     ),
   )
 }
 
-let shown: CalibrationColumn | undefined
+let shown: { readonly column: CalibrationColumn; readonly answer: CalibrationAnswer } | undefined
 /** The width of the last drawing: redrawing at the same width would only trigger the observer again. */
 let drawnWidth = 0
 
+const widthOf = (place: HTMLElement): number =>
+  Math.max(PLOT_WIDTH_MIN, Math.floor(place.clientWidth))
+
 function draw(): void {
   if (shown === undefined) return
-  const width = Math.max(PLOT_WIDTH_MIN, Math.floor(plot.clientWidth))
+  const { answer, column } = shown
+  const width = widthOf(plot)
   drawnWidth = width
-  const { bands, line } = shown
+  const { bands, line } = column
   if (bands.some(isFilled)) plot.replaceChildren(calibrationPlot(bands, { width, line }))
   else plot.replaceChildren(element('p', { class: 'empty' }, 'No such pick has settled yet.'))
+  const gaps = pageElement('gaps')
+  gaps.replaceChildren(gapPlot(bands, widthOf(gaps)))
+  const studied = pageElement('study-plot')
+  const { bands: studiedBands, line: studiedLine } = studyPlotted(answer.reference_study)
+  studied.replaceChildren(
+    calibrationPlot(studiedBands, { width: widthOf(studied), line: studiedLine }),
+  )
+}
+
+/** The two tests that the verdict rests on. */
+function showTests({ joint }: CalibrationColumn, chanceMin: number): void {
+  const place = pageElement('joint')
+  if (joint === null) {
+    place.replaceChildren()
+    return
+  }
+  const testSide = (name: string, test: typeof joint.gaps): HTMLElement => {
+    const { chance, reading, statistic } = testWords(test, chanceMin)
+    return side(name, big(chance), 'by chance alone', statistic, reading)
+  }
+  place.replaceChildren(
+    sides(
+      'The two tests of the verdict',
+      testSide('All gaps at once', joint.gaps),
+      testSide('Slope and intercept', joint.line),
+    ),
+  )
 }
 
 function show(answer: CalibrationAnswer): void {
   const [column] = answer.columns
   if (column === undefined) return
-  shown = column
+  shown = { answer, column }
   pageElement('synthetic').hidden = column.scope !== 'synthetic'
   pageElement('result').hidden = false
   pageElement('line-section').hidden = false
@@ -115,6 +123,8 @@ function show(answer: CalibrationAnswer): void {
     `${POPULATION_WORDS[column.population]} They are ${BASIS_WORDS[column.basis]}.`,
   )
   showTable(column)
+  showTests(column, answer.chance_min)
+  showStudy(answer.reference_study)
   draw()
   const isLow = column.bands.some(({ low_sample: low, n }) => low && n > 0)
   put(
@@ -176,6 +186,6 @@ filters.addEventListener('change', () => {
 })
 filters.addEventListener('submit', (event) => event.preventDefault())
 new ResizeObserver(() => {
-  if (Math.max(PLOT_WIDTH_MIN, Math.floor(plot.clientWidth)) !== drawnWidth) draw()
+  if (widthOf(plot) !== drawnWidth) draw()
 }).observe(plot)
 void refresh(readAddress())

@@ -1,0 +1,100 @@
+/**
+ * The reference study, a block of its own under its own label: what it read, what each grade returned, and whether the
+ * grades came true by market and book. None of it is counted in the live figures above it.
+ */
+import { element, pageElement } from '@tallystick/service-kit/browser'
+import type { ReferenceStudy } from '../../wire/calibration.ts'
+import { counted, grouped, number, percentInterval, signed, signedPercent } from '../figures.ts'
+import { type BandFigures, bandRow, figureTable, numberCell, shareCell } from './band-table.ts'
+import { chanceWords, scopeWords, VERDICT_TONES, VERDICT_WORDS } from './calibration-words.ts'
+import { mono } from './card-parts.ts'
+
+const BAND_NAMES = ['Grade', 'Settled', 'Promised', 'Returned', '95 % interval', 'Gap z']
+
+const bandsOf = ({ bands }: ReferenceStudy, basis: 'fair' | 'price'): readonly BandFigures[] =>
+  bands
+    .filter((row) => row.basis === basis)
+    .map(({ promised, ...row }) => ({ ...row, expected_roi: promised, low_sample: false }))
+
+/** What its plot draws. */
+export const studyPlotted = (study: ReferenceStudy) => ({
+  bands: bandsOf(study, 'fair'),
+  line: study.lines.find(({ scope }) => scope === 'all') ?? null,
+})
+
+function lineItem(line: ReferenceStudy['lines'][number]): HTMLElement {
+  const { events, n, p_gaps, p_line, scope, verdict } = line
+  const slope = `Slope ${number(line.slope, 3)} ± ${number(line.slope_se, 3)}`
+  const intercept = `intercept ${signedPercent(line.intercept, 2)} ± ${number(line.intercept_se * 100, 2)}`
+  const refunded =
+    line.refunded === 0 ? '' : ` Refunded: ${number(line.refunded * 100, 1)}\u00a0% of stakes.`
+  return element(
+    'li',
+    {},
+    element(
+      'p',
+      {},
+      element('strong', {}, scope === 'all' ? 'Everything' : scopeWords(scope)),
+      ' ',
+      element('span', { class: `badge ${VERDICT_TONES[verdict]}` }, VERDICT_WORDS[verdict]),
+    ),
+    element(
+      'p',
+      {},
+      `By chance alone: all gaps ${chanceWords(p_gaps)}, slope and intercept ${chanceWords(p_line)}.`,
+    ),
+    element(
+      'p',
+      { class: 'hint' },
+      `${slope}, ${intercept}; standard errors. ${counted(n, 'pick')} on ${counted(events, 'event')}.${refunded}`,
+    ),
+  )
+}
+
+const closingRow = (row: ReferenceStudy['closing'][number]): HTMLElement =>
+  element(
+    'tr',
+    {},
+    element('th', { scope: 'row' }, scopeWords(row.scope)),
+    numberCell(grouped(row.n)),
+    shareCell(row.promised),
+    shareCell(row.roi),
+    numberCell(percentInterval(row.roi_ci95)),
+    numberCell(signed(row.gap_z, 1)),
+  )
+
+/** Fills the block, once: the study does not change while a page is open. */
+export function showStudy(study: ReferenceStudy): void {
+  const block = pageElement('study-section')
+  if (!block.hidden) return
+  block.hidden = false
+  pageElement('study-label').textContent = study.label
+  pageElement('study-files').replaceChildren(
+    ...study.files.map(({ name, rows, what }) =>
+      element('li', {}, mono(name), `: ${what}; ${counted(rows, 'row')}`),
+    ),
+  )
+  pageElement('study-bands').replaceChildren(
+    figureTable(
+      'What each grade returned in the study',
+      BAND_NAMES,
+      bandsOf(study, 'fair').map(bandRow),
+    ),
+  )
+  pageElement('study-price').append(
+    figureTable(
+      'The same on the closing price alone',
+      BAND_NAMES,
+      bandsOf(study, 'price').map(bandRow),
+    ),
+  )
+  pageElement('study-lines').replaceChildren(...study.lines.map(lineItem))
+  pageElement('study-closing').replaceChildren(
+    figureTable(
+      'What closing prices returned',
+      ['Every selection', ...BAND_NAMES.slice(1)],
+      study.closing.map(closingRow),
+    ),
+  )
+  pageElement('study-document').textContent = study.document
+}
