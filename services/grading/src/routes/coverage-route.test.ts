@@ -17,6 +17,27 @@ afterAll(() => fixture.app.close())
 const preview = async (payload: object, headers: Record<string, string> = {}) =>
   (await post('/api/coverage', payload, headers)).json()
 
+/** A look whose every pick costs some CPU time. */
+const lookAt = async (body: CoverageRequest, msAPick: number): Promise<PreviewAnswer> => {
+  let spentMs = 0
+  const { clock, grader, store } = fixture
+  const metered: typeof grader.preview = async (picks) => {
+    spentMs += picks.length * msAPick
+    // Waiting for a database costs none.
+    await new Promise((resolve) => setImmediate(resolve))
+    return grader.preview(picks)
+  }
+  const coverage = createCoverageLook({
+    clock,
+    grader: { preview: metered },
+    store,
+    cpuMs: () => spentMs,
+  })
+  const look = await coverage.look(body, '192.0.2.9')
+  if (look.kind !== 'answered' || !('rows' in look.answer)) throw new Error(look.kind)
+  return look.answer
+}
+
 describe('a look at picks before any payment', () => {
   test('each of the worked case is gradable or named, without a price or a grade', async () => {
     const answer = await preview({ picks: auditExample.picks })
@@ -96,26 +117,6 @@ describe('a look at picks before any payment', () => {
   })
 
   describe('a free look has 50 ms of CPU time', () => {
-    /** A look whose every pick costs some CPU time. */
-    const lookAt = async (body: CoverageRequest, msAPick: number): Promise<PreviewAnswer> => {
-      let spentMs = 0
-      const { clock, grader, store } = fixture
-      const preview: typeof grader.preview = async (picks) => {
-        spentMs += picks.length * msAPick
-        // Waiting for a database costs none.
-        await new Promise((resolve) => setImmediate(resolve))
-        return grader.preview(picks)
-      }
-      const coverage = createCoverageLook({
-        clock,
-        grader: { preview },
-        store,
-        cpuMs: () => spentMs,
-      })
-      const look = await coverage.look(body, '192.0.2.9')
-      if (look.kind !== 'answered' || !('rows' in look.answer)) throw new Error(look.kind)
-      return look.answer
-    }
     const picks = Array.from({ length: 1_000 }, (_, index) => ({
       market: `soccer/nobody.${index}/1x2/ft`,
       selection: 'home',
