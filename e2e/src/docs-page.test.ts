@@ -1,5 +1,6 @@
-// Each service's API reference in a browser: it shows every operation without a request to any other server.
-import { chromiumMissing, launchChromium, watchPage } from '@tallystick/page-testing'
+// Each service's API reference in a browser: it shows every operation without a request to any other server, and axe finds
+// nothing to object to.
+import { axeFindings, chromiumMissing, launchChromium, watchPage } from '@tallystick/page-testing'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { z } from 'zod'
@@ -21,26 +22,34 @@ describe.skipIf(chromiumMissing !== undefined)(
       await browser.close()
     }, 60_000)
 
-    it.each(SERVICES)('%s: every operation, no error and no other host', async (service) => {
-      const { baseUrl } = stack.description[service]
-      const { page, faults } = await watchPage(browser, {
-        context: { viewport: { width: 1_200, height: 1_600 } },
-        port: new URL(baseUrl).port,
-      })
-      await page.goto(`${baseUrl}/docs`)
-      const { paths } = OpenApi.parse(await (await fetch(`${baseUrl}/openapi.json`)).json())
-      const operations = Object.values(paths).flatMap((methods) => Object.keys(methods))
-      await page
-        .locator('.opblock')
-        .nth(operations.length - 1)
-        .waitFor()
-      expect(await page.locator('.opblock').count()).toBe(operations.length)
-      await page.locator('.opblock-summary-control').first().click()
-      await page.locator('.responses-table').first().waitFor()
-      const shots = process.env['SCREENSHOT_FOLDER']
-      if (shots !== undefined) await page.screenshot({ path: `${shots}/docs-${service}.png` })
-      expect(faults).toEqual([])
-      await page.context().close()
-    })
+    it.each(SERVICES)(
+      '%s: every operation, no error, no other host, and axe finds nothing',
+      async (service) => {
+        const { baseUrl } = stack.description[service]
+        const { page, faults } = await watchPage(browser, {
+          context: { viewport: { width: 1_200, height: 1_600 } },
+          port: new URL(baseUrl).port,
+        })
+        await page.goto(`${baseUrl}/docs`)
+        const { paths } = OpenApi.parse(await (await fetch(`${baseUrl}/openapi.json`)).json())
+        const operations = Object.entries(paths).flatMap(([path, methods]) =>
+          Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+        )
+        const shown = await page.locator('h3 > code').allTextContents()
+        expect(shown.toSorted()).toEqual(operations.toSorted())
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          expect(await axeFindings(page)).toEqual([])
+        }
+        await page.setViewportSize({ width: 360, height: 800 })
+        expect(await page.locator('html').evaluate((root) => root.scrollWidth)).toBeLessThanOrEqual(
+          360,
+        )
+        const shots = process.env['SCREENSHOT_FOLDER']
+        if (shots !== undefined) await page.screenshot({ path: `${shots}/docs-${service}.png` })
+        expect(faults).toEqual([])
+        await page.context().close()
+      },
+    )
   },
 )

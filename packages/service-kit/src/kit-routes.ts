@@ -4,7 +4,9 @@ import { isBearer } from './authorization.ts'
 import { errorBody } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
 import { llmsText } from './openapi.ts'
-import { addSharedFiles } from './pages/page-routes.ts'
+import type { Page } from './pages/page-frame.ts'
+import { addLivePage, addSharedFiles } from './pages/page-routes.ts'
+import { referencePage } from './pages/reference-page.ts'
 import { readinessReporter } from './readiness.ts'
 import type { ServiceApp, ServiceAppOptions } from './service-app.ts'
 
@@ -14,7 +16,7 @@ const readinessBody = z.looseObject({
   checks: z.record(z.string(), z.looseObject({ kind: z.enum(['ready', 'not-ready']) })),
 })
 
-/** Serves the routes that every service shares (S4): page style, `/health`, `/ready`, `/metrics`, `/openapi.json`, `/llms.txt`. */
+/** Serves the routes that every service shares (S4): page style, `/health`, `/ready`, `/metrics`, `/openapi.json`, `/docs`, `/llms.txt`. */
 export function addKitRoutes(
   app: ServiceApp,
   options: ServiceAppOptions,
@@ -25,6 +27,9 @@ export function addKitRoutes(
   app.get('/openapi.json', { exposeHeadRoute: true, schema: { hide: true } }, async () =>
     app.swagger(),
   )
+  let reference: Page | undefined
+  for (const url of ['/docs', '/docs/'])
+    addLivePage(app, url, () => (reference ??= referencePage(app.swagger())))
   app.get('/llms.txt', { exposeHeadRoute: true, schema: { hide: true } }, async (_, reply) =>
     reply.type('text/plain; charset=utf-8').send(llmsText(app.swagger(), llmsNotes)),
   )

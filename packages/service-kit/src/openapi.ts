@@ -1,10 +1,9 @@
 /**
- * The API reference, generated from the routes: OpenAPI 3.1 at `/openapi.json`, pages at `/docs`, and `/llms.txt`. The
- * kit's own answers are added here to every operation, so that a route names only its own. Nothing here changes an
- * answer.
+ * The API reference, generated from the routes: OpenAPI 3.1 at `/openapi.json`, and `/llms.txt`. The kit's own answers are
+ * added here to every operation, so that a route names only its own. Nothing here changes an answer. The page at `/docs`
+ * is in pages/reference-page.ts.
  */
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-provider-zod'
 import type { FastifyContextConfig, FastifySchema } from 'fastify'
 import { z } from 'zod'
@@ -87,13 +86,9 @@ function addReferencedSchemas(
   return { ...whole, components: { ...whole.components, schemas } } as ApiDocument
 }
 
-/** The reference page loads nothing from elsewhere, sets style attributes, and works over plain HTTP. */
-const DOCS_POLICY =
-  "default-src 'self'; base-uri 'self'; frame-ancestors 'self'; img-src 'self' data:; object-src 'none'; script-src 'self'; script-src-attr 'none'; style-src 'self'; style-src-attr 'unsafe-inline'"
-
 const toJsonSchema = createJsonSchemaTransform({ skipList: [] })
 
-/** Collects the routes added from now on and serves the reference pages. */
+/** Collects the routes added from now on. */
 export async function registerDocumentation(
   app: ServiceApp,
   info: { readonly title: string; readonly version: string; readonly description: string },
@@ -104,13 +99,6 @@ export async function registerDocumentation(
       return toJsonSchema({ ...documented, schema: withKitRefusals(documented) })
     },
     transformObject: addReferencedSchemas,
-  })
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: DOCS_POLICY,
-    theme: { title: `${info.title} API` },
-    // Hides the other product's top bar and its external validator.
-    uiConfig: { layout: 'BaseLayout', validatorUrl: null, defaultModelsExpandDepth: 0 },
   })
 }
 
