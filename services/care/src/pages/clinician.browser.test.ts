@@ -1,4 +1,5 @@
 /** The clinician's form, in Chromium against the complete service: real stores, sessions, signatures, speech and network. */
+import { axeFindings } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
 import {
   corrected,
@@ -168,6 +169,29 @@ describePages((pages) => {
       expect(await text(page, '#signed-in')).toContain('has expired')
       await page.fill('#read-token', 'nonsense')
       expect(await text(page, '#signed-in')).toBe('This is not a token.')
+      pages.forgive()
+    })
+
+    it('C29: lists the corrections that nobody has heard, to whoever may read them, until somebody has', async () => {
+      const service = await pages.start({ environment: { UNHEARD_MINUTES: '1' } })
+      await service.write(medication)
+      await service.write({ ...medication, value: corrected })
+      await service.restart({ keepsSessions: true, laterMs: 90_000 })
+      const address = `/clinician.html#token=${service.token(`${USER} care.write`)}`
+      const page = await pages.visit(address)
+      await page.waitForSelector('#unheard', WAIT)
+      expect(await text(page, '#unheard-title')).toBe('Nobody has heard these corrections')
+      expect(await text(page, '#unheard-list')).toMatch(/^medication of rosa-12, since .*\d/)
+      expect(await text(page, '#unheard-list')).not.toContain('amlodipine')
+      expect(await axeFindings(page)).toEqual([])
+      const other = `${USER}:somebody-else care.write:somebody-else`
+      const stranger = await pages.visit(`/clinician.html#token=${service.token(other)}`)
+      await stranger.waitForSelector('#signed-in:not(:empty)', WAIT)
+      expect(await stranger.isVisible('#unheard')).toBe(false)
+      await pages.listen()
+      await page.evaluate('location.reload()')
+      await page.fill('#read-token', service.token(`${USER} care.write`))
+      await expect.poll(() => page.isVisible('#unheard'), WAIT).toBe(false)
       pages.forgive()
     })
 

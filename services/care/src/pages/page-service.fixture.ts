@@ -22,8 +22,11 @@ export type PageService = {
   token(scope: string, lifetimeSeconds?: number, sub?: string): string
   /** A signed write that bypasses the pages and their network. */
   write(fields: object): Promise<WriteAnswer>
-  /** Stops the service and starts it again; without its sessions' file it has forgotten every session. */
-  restart(options: { readonly keepsSessions: boolean }): Promise<void>
+  /**
+   * Stops the service and starts it again, that much later by its clock; without its sessions' file it has forgotten every
+   * session.
+   */
+  restart(options: { readonly keepsSessions: boolean; readonly laterMs?: number }): Promise<void>
   close(): Promise<void>
 }
 
@@ -35,6 +38,8 @@ type PageServiceOptions = {
   readonly hasVoice: boolean
   /** Further variables of the service. */
   readonly environment?: Readonly<Record<string, string>>
+  /** By how much the service's clock is ahead of this machine's, milliseconds. */
+  readonly aheadMs?: number
 }
 
 async function serveOn(
@@ -42,9 +47,10 @@ async function serveOn(
   config: CareConfig,
   options: PageServiceOptions,
 ): Promise<Served> {
+  const { aheadMs = 0 } = options
   const service = await createCareService({
     config,
-    clock: systemClock,
+    clock: { ...systemClock, unixMs: () => systemClock.unixMs() + aheadMs },
     environment: options.hasVoice ? process.env : {},
   })
   await service.app.listen({ port, host: '127.0.0.1' })
@@ -107,10 +113,10 @@ export async function startPageService(options: PageServiceOptions): Promise<Pag
     token: (scope, lifetimeSeconds = 3_600, sub = 'device-1') =>
       tokenOf(config, { scope, lifetimeSeconds, sub }),
     write: (fields) => sendSigned(port, fields),
-    async restart({ keepsSessions }) {
+    async restart({ keepsSessions, laterMs: aheadMs = 0 }) {
       await served.stop()
       if (!keepsSessions) await place.forgetSessions()
-      served = await serveOn(port, config, options)
+      served = await serveOn(port, config, { ...options, aheadMs })
     },
     async close() {
       await network.close()

@@ -170,14 +170,11 @@ async function each<Item>(
   await Promise.all(Array.from({ length: WIDTH }, one))
 }
 
+const clientInfo = { name: 'cost', version: '0' }
 const initialize = {
   id: 0,
   method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'cost', version: '0' },
-  },
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
 }
 const read = { id: 1, method: 'resources/read', params: { uri: COST_URI } }
 const subscribe = { id: 2, method: 'resources/subscribe', params: { uri: COST_URI } }
@@ -243,15 +240,8 @@ function measureRequests(variant: CostVariant, sessions: number): Promise<Reques
 export async function leastRequestCosts(
   sessions: number,
 ): Promise<Readonly<Record<CostVariant, RequestCost>>> {
-  const unmeasured = {
-    initializeMicros: Number.POSITIVE_INFINITY,
-    readMicros: Number.POSITIVE_INFINITY,
-  }
-  const least: Record<CostVariant, RequestCost> = {
-    floor: unmeasured,
-    ours: unmeasured,
-    sdk: unmeasured,
-  }
+  const unmeasured = { initializeMicros: Infinity, readMicros: Infinity }
+  const least = { floor: unmeasured, ours: unmeasured, sdk: unmeasured }
   for (let round = 0; round < REPEATS; round += 1)
     for (const variant of ['floor', 'ours', 'sdk'] as const) {
       const { initializeMicros, readMicros } = await measureRequests(variant, sessions)
@@ -262,6 +252,15 @@ export async function leastRequestCosts(
       }
     }
   return least
+}
+
+/** Memory of a session without a stream, bytes. */
+export function measureIdleHeap(sessions: number): Promise<number> {
+  return withProbe('ours', async (probe) => {
+    const before = await probe.figures('collect')
+    await openSessions(probe, sessions)
+    return ((await probe.figures('collect')).heapBytes - before.heapBytes) / sessions
+  })
 }
 
 /** Memory of sessions, idle and then each with a stream and a subscription, and the cost of notifying them all. */
