@@ -24,8 +24,9 @@ import {
   type SessionHub,
 } from './domain/publish-record.ts'
 import type { ReadRow } from './domain/read-trail.ts'
-import type { RecordStore } from './domain/record-store.ts'
+import type { ErasedName, RecordStore } from './domain/record-store.ts'
 import { createChainVerifier } from './domain/verification.ts'
+import { watchErasures } from './domain/watch-erasures.ts'
 import {
   createMcpEndpoint,
   type McpEndpoint,
@@ -142,6 +143,9 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
       reads?.note({ at: new Date(clock.unixMs()).toISOString(), ...row })
     const mcp = await openMcp(options, { store, sessions, tokens, observe, isRevoked, noteRead })
     const { hub } = mcp
+    const onErased = (chains: readonly ErasedName[]) => mcp.erased(chains)
+    const erasures = await watchErasures({ store, clock, onErased, onProblem })
+    ends.push(() => erasures.close())
     const isoNow = () => new Date(clock.unixMs()).toISOString()
     const verifier = createChainVerifier({ store, clock, isoNow })
     const { startCommit } = telemetry

@@ -1,6 +1,10 @@
 // The file that holds the keys of chains and what was erased, and copies of it.
 import { backupSqliteFile, type SqliteFileKind } from '@tallystick/journal-store'
-import { type KeptErasure, RecordStoreUnavailable } from '../domain/record-store.ts'
+import {
+  type ErasedName,
+  type KeptErasure,
+  RecordStoreUnavailable,
+} from '../domain/record-store.ts'
 
 /** The key that belongs to the file itself: the records name it, so that another or an empty file is noticed. */
 export const FILE_KEY_CHAIN = ''
@@ -32,6 +36,11 @@ CREATE TABLE erasures (
 export const chainName = ({ patient, domain }: { patient: string; domain: string }): string =>
   `${patient}|${domain}`
 
+export function namesOfChain(chain: string): ErasedName {
+  const [patient = '', domain = ''] = chain.split('|', 2)
+  return { patient, domain }
+}
+
 /** An erasure as both files keep it. */
 export function erasureOfRow([chain, at, actor, reason]: readonly [
   chain: string,
@@ -39,8 +48,7 @@ export function erasureOfRow([chain, at, actor, reason]: readonly [
   actor: string,
   reason: string,
 ]): KeptErasure {
-  const [patient = '', domain = ''] = chain.split('|', 2)
-  return { patient, domain, at, actor, reason }
+  return { ...namesOfChain(chain), at, actor, reason }
 }
 
 /** Copies the file; the newest copy alone opens everything. Rejects with RecordStoreUnavailable. */

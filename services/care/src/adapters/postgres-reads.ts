@@ -6,6 +6,7 @@ import type { Reach } from '../domain/care-record.ts'
 import type { ChainHead, NamesQuery, RecordStore } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
+import { namesOfChain } from './chain-keys-file.ts'
 import {
   CHAIN_COLUMNS,
   type ChainColumns,
@@ -30,7 +31,7 @@ import {
 
 type Reads = Pick<
   RecordStore,
-  'latest' | 'version' | 'versions' | 'head' | 'heads' | 'names' | 'changedChains'
+  'latest' | 'version' | 'versions' | 'head' | 'heads' | 'erased' | 'names' | 'changedChains'
 >
 
 /** To readers an erased chain is not there. */
@@ -84,6 +85,10 @@ export function createPostgresReads(read: PostgresQuery, seal: BodySeal): Reads 
       const [row] = await read<JoinedColumns>(sql, [patient, domain, audience])
       return row === undefined ? undefined : headOfRow(row)
     },
+    erased: async () =>
+      (await read<{ readonly chain: string }>('SELECT chain FROM care.erasures')).map(({ chain }) =>
+        namesOfChain(chain),
+      ),
     versions: async ({ slot, after, limit }) => {
       const { audience, domain, patient } = slot
       const sql = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c

@@ -2,7 +2,7 @@
 // crash of the server some sessions may be behind or gone, and their clients open new ones.
 import type { PostgresJournalStore, PostgresQuery } from '@tallystick/journal-store/postgres'
 import type { RestoredSessions, SessionChange, SessionStore } from '../domain/session-store.ts'
-import { SessionStoreUnavailable } from '../domain/session-store.ts'
+import { ERASED_FRAME, SessionStoreUnavailable } from '../domain/session-store.ts'
 import type { Audience } from '../wire/records.ts'
 import {
   packRecipients,
@@ -31,6 +31,8 @@ const UNSUBSCRIBE = 'DELETE FROM care.mcp_subscriptions WHERE session = $1 AND u
 const KEEP_FRAME = 'INSERT INTO care.mcp_frames VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
 const PUBLISH = `INSERT INTO care.mcp_published AS p VALUES ($1, $2)
   ON CONFLICT (uri) DO UPDATE SET version = greatest(p.version, excluded.version)`
+
+const ERASE_FRAMES = 'UPDATE care.mcp_frames SET text = $1, about = $2 WHERE about = ANY ($3)'
 
 const KEEP_UNHEARD = `INSERT INTO care.mcp_unheard VALUES ($1, $2, $3)
   ON CONFLICT (uri) DO UPDATE SET version = excluded.version, since_ms = excluded.since_ms`
@@ -110,6 +112,13 @@ function statementsOf(change: SessionChange): readonly Statement[] {
     }
     case 'heard':
       return [['DELETE FROM care.mcp_unheard WHERE uri = $1', [change.uri]]]
+    case 'erased': {
+      const { text, about } = ERASED_FRAME
+      return [
+        [ERASE_FRAMES, [Buffer.from(text), about, change.uris]],
+        ['DELETE FROM care.mcp_published WHERE uri = ANY ($1)', [change.uris]],
+      ]
+    }
     default:
       return change satisfies never
   }

@@ -4,6 +4,7 @@ import type { CareRecord } from '../domain/care-record.ts'
 import type { ChangedChain, NamesQuery, RecordStore } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
+import { namesOfChain } from './chain-keys-file.ts'
 import { guarded } from './sqlite-record-database.ts'
 import type { RecordStatements } from './sqlite-statements.ts'
 import {
@@ -23,7 +24,7 @@ import {
 
 type Reads = Pick<
   RecordStore,
-  'latest' | 'version' | 'versions' | 'head' | 'heads' | 'names' | 'changedChains'
+  'latest' | 'version' | 'versions' | 'head' | 'heads' | 'erased' | 'names' | 'changedChains'
 >
 
 type Stored = { readonly statements: RecordStatements; readonly seal: BodySeal }
@@ -51,6 +52,7 @@ export function createSqliteReads(stored: Stored): Reads {
       const chain = chainOf(slot)
       return versionOf(chain, { number, version: versionsOf(slot, chain) }, { slot, seal })
     }),
+    erased: guarded(async () => statements.erased.all().map(([chain]) => namesOfChain(chain))),
     versions: guarded(async ({ slot, after, limit }) => {
       const id = chainOf(slot)?.[0] ?? 0
       return statements.versions[slot.audience].chainAfter

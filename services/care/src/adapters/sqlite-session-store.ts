@@ -3,6 +3,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makePrivateFile, messageOf } from '@tallystick/journal-store'
 import {
+  ERASED_FRAME,
   type RestoredSessions,
   type SessionChange,
   type SessionStore,
@@ -91,6 +92,9 @@ class SqliteSessionRows implements SessionRows {
       if (isCleared) database.exec(CLEAR)
       for (const change of changes) this.#keep(change)
       database.exec('COMMIT')
+      // Nor shall it stay readable in the write-ahead log.
+      if (changes.some(({ kind }) => kind === 'erased'))
+        database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch (error) {
       if (database.isTransaction) database.exec('ROLLBACK')
       throw error
@@ -147,6 +151,12 @@ class SqliteSessionRows implements SessionRows {
       case 'heard':
         statements.heard.run(change.uri)
         break
+      case 'erased':
+        for (const uri of change.uris) {
+          statements.frameErased.run(ERASED_FRAME.text, ERASED_FRAME.about, uri)
+          statements.forgotten.run(uri)
+        }
+        break
     }
   }
 }
@@ -155,7 +165,10 @@ function openDatabase(path: string): DatabaseSync {
   makePrivateFile(path)
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS })
   try {
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+    // What was erased, or has rotated, shall not stay readable in the file.
+    database.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON',
+    )
     database.exec('CREATE TABLE IF NOT EXISTS mcp_schema (version INTEGER NOT NULL) STRICT')
     const known = database.prepare('SELECT version FROM mcp_schema').get()
     if (known !== undefined && known['version'] !== SCHEMA_VERSION)
@@ -175,6 +188,8 @@ const prepare = (database: DatabaseSync) => {
     subscribed: statement('INSERT OR IGNORE INTO mcp_subscriptions VALUES (?, ?)'),
     unsubscribed: statement('DELETE FROM mcp_subscriptions WHERE session = ? AND uri = ?'),
     frame: statement('INSERT INTO mcp_frames VALUES (?, ?, ?, ?)'),
+    frameErased: statement('UPDATE mcp_frames SET text = ?, about = ? WHERE about = ?'),
+    forgotten: statement('DELETE FROM mcp_published WHERE uri = ?'),
     frameDropped: statement('DELETE FROM mcp_frames WHERE number = ?'),
     ended: statement('DELETE FROM mcp_sessions WHERE number = ?'),
     endedSubscriptions: statement('DELETE FROM mcp_subscriptions WHERE session = ?'),

@@ -103,6 +103,7 @@ export function prepareStatements(database: DatabaseSync) {
       database,
       'SELECT 1 FROM chains WHERE audience = ? AND patient = ? AND erased_leaves IS NULL LIMIT 1',
     ),
+    erased: prepareQuery<readonly [string]>(database, 'SELECT chain FROM erasures'),
     erasureOf: prepareQuery<readonly [string]>(
       database,
       'SELECT chain FROM erasures WHERE chain = ?',

@@ -36,6 +36,8 @@ export type KeptErasure = Pick<ChainSlot, 'patient' | 'domain'> & {
   readonly reason: string
 }
 
+export type ErasedName = Pick<KeptErasure, 'patient' | 'domain'>
+
 /** A chain as shown in lists. */
 export type ChainHead = ChainSlot & {
   readonly latestVersion: number
@@ -105,6 +107,8 @@ export type RecordStore = {
     readonly after?: number | undefined
     readonly limit: number
   }): Promise<readonly ChainHead[]>
+  /** Names of the chains that were erased (C31). */
+  erased(): Promise<readonly ErasedName[]>
   /**
    * Names of patients or domains that chains within a reach have and that start with a text, each once, in the order of
    * their UTF-8 bytes. The time that it takes does not grow with the store.

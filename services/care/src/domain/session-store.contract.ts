@@ -1,7 +1,12 @@
 // The rules that every session store keeps, whatever it is built on. The suite gets a fresh store, and a way to reopen
 // what it kept, as a restarted process does.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { SessionStore, StoredFrame, StoredSession } from './session-store.ts'
+import {
+  ERASED_FRAME,
+  type SessionStore,
+  type StoredFrame,
+  type StoredSession,
+} from './session-store.ts'
 
 type SessionStoreUnderTest = {
   readonly store: SessionStore
@@ -107,6 +112,27 @@ export function describeSessionStore(
       await under.store.flush()
       const { published } = await (await under.reopen()).restore()
       expect(published).toEqual(new Map([[uri, 3]]))
+    })
+
+    it('C31: frames about an erased chain say nothing and keep their places; others stay as they are', async () => {
+      const other = { ...frame(2, [{ session: 1, sequence: 2 }]), about: 'care://ann/walks' }
+      under.store.save([
+        { kind: 'session', session: session(1, { lastSequence: 3 }) },
+        { kind: 'frame', frame: frame(1, [{ session: 1, sequence: 1 }]) },
+        { kind: 'frame', frame: other },
+        { kind: 'frame', frame: frame(3, [{ session: 1, sequence: 3 }]) },
+        { kind: 'published', uri: 'care://ann/tea', version: 3 },
+        { kind: 'published', uri: 'care://ann/walks', version: 1 },
+        { kind: 'erased', uris: ['care://ann/tea', 'care-internal://ann/tea'] },
+      ])
+      await under.store.flush()
+      const { frames, published } = await (await under.reopen()).restore()
+      const empty = (number: number) => ({
+        ...frame(number, [{ session: 1, sequence: number }]),
+        ...ERASED_FRAME,
+      })
+      expect(frames).toEqual([empty(1), other, empty(3)])
+      expect(published).toEqual(new Map([['care://ann/walks', 1]]))
     })
 
     it('C29: what nobody has heard is kept until somebody has', async () => {

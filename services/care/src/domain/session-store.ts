@@ -53,6 +53,11 @@ export type SessionChange =
   /** A correction that nobody has heard yet, or a newer one of the same record. */
   | { readonly kind: 'unheard'; readonly unheard: StoredUnheard }
   | { readonly kind: 'heard'; readonly uri: string }
+  /**
+   * The chains of these URIs were erased (C31): their frames lose what they say and whom they name, and keep their places;
+   * what was published of them is forgotten.
+   */
+  | { readonly kind: 'erased'; readonly uris: readonly string[] }
 
 /** A correction that nobody has heard yet. */
 export type StoredUnheard = {
@@ -61,6 +66,9 @@ export type StoredUnheard = {
   /** Unix milliseconds. */
   readonly sinceMs: number
 }
+
+/** What is left of a frame about an erased chain: it names nothing that anybody may have. */
+export const ERASED_FRAME = { text: '{}', about: '' } as const
 
 /** The stored state, as a process finds it at start. */
 export type RestoredSessions = {

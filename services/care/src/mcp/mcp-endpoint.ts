@@ -2,7 +2,7 @@
 import type { Clock, ServiceApp } from '@tallystick/service-kit'
 import type { SessionHub } from '../domain/publish-record.ts'
 import type { ReadRow } from '../domain/read-trail.ts'
-import type { RecordStore } from '../domain/record-store.ts'
+import type { ErasedName, RecordStore } from '../domain/record-store.ts'
 import {
   type SessionStore,
   SessionStoreUnavailable,
@@ -12,8 +12,8 @@ import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
 import { createUnheardCorrections, type UnheardCorrections } from '../domain/unheard-corrections.ts'
 import type { TokenCheck } from '../routes/bearer.ts'
 import { METADATA_PATH } from '../routes/service-routes.ts'
-import { parseRecordUri } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
+import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { UnheardCorrection } from '../wire/unheard.ts'
 import { createDispatch } from './dispatch.ts'
 import { createStreamKeeper, type StreamEnd, type StreamKeeper } from './event-streams.ts'
@@ -136,6 +136,9 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     figures: () => figuresOf({ registry, streams, replay, unheard }),
     /** Corrections of speakable records that nobody has heard for too long, the oldest first. */
     unheard: () => unheard.alerted().map(shownUnheard),
+    /** Chains were erased (C31): nothing that is kept for sessions tells of them any more. */
+    erased: (chains: readonly ErasedName[]): Promise<void> =>
+      forgetErased(chains, { registry, replay, unheard, store: kept }).then(flush),
     /** Ends all streams, telling clients to reconnect. */
     endStreams: () => streams.endAll('shutdown'),
     /** Ends streams, stops timers and resolves when the sessions are stored: they outlive the process. */
@@ -145,6 +148,33 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       unheard.stop()
       await flush()
     },
+  }
+}
+
+/** Sessions whose frames are looked through before other work runs. */
+const ERASING_SLICE = 100
+
+async function forgetErased(
+  chains: readonly ErasedName[],
+  of: {
+    readonly registry: SessionRegistry
+    readonly replay: ReplayBuffer
+    readonly unheard: UnheardCorrections
+    readonly store: SessionStore
+  },
+): Promise<void> {
+  const uris = chains.flatMap((chain) =>
+    AUDIENCES.map((audience) => chainUri({ ...chain, audience })),
+  )
+  const known = new Set(uris)
+  for (const uri of known) of.unheard.heard(uri)
+  of.store.save([{ kind: 'erased', uris }])
+  let count = 0
+  for (const session of of.registry.all()) {
+    of.replay.erase(session, known)
+    count += 1
+    if (count % ERASING_SLICE === 0)
+      await new Promise<void>((resolve) => void setImmediate(resolve))
   }
 }
 

@@ -3,11 +3,12 @@
  * stored by the session store. The URIs in a frame decide who may receive it (C6).
  */
 import { isCardUri, mayRead } from '../domain/care-record.ts'
-import type {
-  FrameRecipient,
-  SessionChange,
-  SessionStore,
-  StoredFrame,
+import {
+  ERASED_FRAME,
+  type FrameRecipient,
+  type SessionChange,
+  type SessionStore,
+  type StoredFrame,
 } from '../domain/session-store.ts'
 import { type ChainSlot, parseRecordUri } from '../wire/record-uri.ts'
 import type { McpSession } from './session-registry.ts'
@@ -19,13 +20,13 @@ type NamedChain = Pick<ChainSlot, 'audience' | 'patient'>
 export type Frame = {
   readonly number: number
   /** The JSON-RPC message as text. */
-  readonly text: string
+  text: string
   /** Length of the text in UTF-8, counted once for all streams that carry it. */
-  readonly bytes: number
+  bytes: number
   /** The URI whose scope the frame requires. */
-  readonly about: string
+  about: string
   /** What a reader's scopes must cover; undefined means that nobody may have it. */
-  readonly names: readonly NamedChain[] | undefined
+  names: readonly NamedChain[] | undefined
   /** Whether it says that a record changed to somebody who has subscribed to it. */
   readonly isUpdate: boolean
   /** Rings that hold it; at 0 it is forgotten. */
@@ -87,9 +88,14 @@ export class FrameRing {
     return offset < 0 ? undefined : this.#frames?.[this.#head + offset]
   }
 
+  /** What it holds, the oldest first. */
+  held(): readonly Frame[] {
+    return (this.#frames ?? []).slice(this.#head).filter((frame) => frame !== undefined)
+  }
+
   /** Empties the ring and returns what it held. */
   clear(): readonly Frame[] {
-    const held = (this.#frames ?? []).slice(this.#head).filter((frame) => frame !== undefined)
+    const held = this.held()
     this.#frames = undefined
     this.#head = 0
     return held
@@ -178,6 +184,19 @@ const newFrame = (frame: Pick<Frame, 'number' | 'text' | 'about'>, message: unkn
   holders: 0,
 })
 
+/** Takes everything out of a frame; returns by how much the count of public ones falls. */
+function wiped(frame: Frame): number {
+  const fallen = Number(isPublic(frame))
+  Object.assign(frame, ERASED_FRAME, { bytes: ERASED_FRAME.text.length, names: undefined })
+  return fallen
+}
+
+type AddedFrame = {
+  readonly message: object
+  readonly about: string
+  readonly recipients: Iterable<McpSession>
+}
+
 export type ReplayBuffer = ReturnType<typeof createReplayBuffer>
 
 /** `framesMax` is the capacity of one session's ring. */
@@ -204,15 +223,7 @@ export function createReplayBuffer(store: SessionStore, framesMax: number) {
 
   return {
     /** Puts a message, which requires the scope of `about`, into its recipients' rings and stores it. Sends nothing. */
-    add({
-      message,
-      about,
-      recipients,
-    }: {
-      readonly message: object
-      readonly about: string
-      readonly recipients: Iterable<McpSession>
-    }): void {
+    add({ message, about, recipients }: AddedFrame): void {
       lastNumber += 1
       const number = lastNumber
       const text = JSON.stringify(message)
@@ -249,6 +260,10 @@ export function createReplayBuffer(store: SessionStore, framesMax: number) {
         if (frame.holders === 0) changes.push({ kind: 'frames-dropped', numbers: [number] })
         store.save(changes)
       }
+    },
+    /** Takes everything out of a session's frames about these chains, which were erased; the frames keep their places. */
+    erase(session: McpSession, uris: ReadonlySet<string>): void {
+      for (const frame of session.ring.held()) if (uris.has(frame.about)) held -= wiped(frame)
     },
     /** Frames about speakable records held. */
     count: () => held,
