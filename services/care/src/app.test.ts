@@ -41,6 +41,8 @@ describe('OPTIONS on any path: 204 with CORS headers', () => {
       'mcp-session-id',
       'mcp-protocol-version',
       'last-event-id',
+      'mcp-method',
+      'mcp-name',
     ])
   })
 
@@ -221,8 +223,10 @@ describe('S4', () => {
     expect(Object.keys(paths).toSorted()).toEqual([
       '/.well-known/oauth-protected-resource',
       '/.well-known/oauth-protected-resource/mcp',
+      '/.well-known/oauth-protected-resource/mcp/2026-07-28',
       '/health',
       '/mcp',
+      '/mcp/2026-07-28',
       '/metrics',
       '/ready',
       '/unheard',

@@ -106,7 +106,6 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         noteRead: deps.noteRead,
       })
       addMetadataRoutes(scope, {
-        resource,
         baseUrl,
         authorizationServers: authorizationServersOf(config),
       })

@@ -56,17 +56,34 @@ export const careErrors = {
 export const errorAnswer = errorAnswers(careErrors)
 
 /** A 401 `invalid_token` with its challenge (care.md, Authentication 8); `failure` is undefined if there was no token. */
-export function invalidToken(
-  failure: TokenFailure | undefined,
-  place: { readonly serviceName: string; readonly metadataUrl: string },
-): ErrorAnswer {
-  const challenge = `Bearer realm="${place.serviceName}", resource_metadata="${place.metadataUrl}"`
-  const failed = `, error="invalid_token", scope="${CARE_SCOPES.join(' ')}"`
+export function invalidToken(failure: TokenFailure | undefined, place: Protected): ErrorAnswer {
+  const failed = failure === undefined ? '' : ', error="invalid_token"'
+  const scopes = place.askFor ?? (failure === undefined ? undefined : CARE_SCOPES)
+  const asked = scopes === undefined ? '' : `, scope="${scopes.join(' ')}"`
   return errorAnswer('invalid_token', {
     details: { error_description: failure ?? 'bearer token required' },
-    headers: { 'www-authenticate': failure === undefined ? challenge : `${challenge}${failed}` },
+    headers: { 'www-authenticate': `${challengeOf(place)}${failed}${asked}` },
   })
 }
+
+/** A 403 that names the scope which would do, so that a host can ask its user for that one and no other (C21). */
+export function insufficientScope(scope: string, place: Protected): ErrorAnswer {
+  const asked = `error="insufficient_scope", scope="${scope}"`
+  return errorAnswer('insufficient_scope', {
+    headers: { 'www-authenticate': `${challengeOf(place)}, ${asked}` },
+  })
+}
+
+/** Where a token is asked for. */
+type Protected = {
+  readonly serviceName: string
+  readonly metadataUrl: string
+  /** The scopes that a 401 always names; without them it names all of them once a token failed. */
+  readonly askFor?: readonly string[] | undefined
+}
+
+const challengeOf = ({ metadataUrl, serviceName }: Protected): string =>
+  `Bearer realm="${serviceName}", resource_metadata="${metadataUrl}"`
 
 /** Names of what the adapters throw, since the domain knows no adapter. */
 const STORE_FAILURES: ReadonlySet<string> = new Set([

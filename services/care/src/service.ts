@@ -33,6 +33,8 @@ import {
   type McpEndpointDeps,
   type McpEvent,
 } from './mcp/mcp-endpoint.ts'
+import type { TokenCheck } from './routes/bearer.ts'
+import { MODERN_MCP_PATH } from './routes/service-routes.ts'
 import { createTelemetry, registerFigures } from './telemetry.ts'
 import type { UnheardAlert } from './wire/unheard.ts'
 
@@ -78,7 +80,7 @@ function openMcp(
   { config, clock, environment }: CareServiceOptions,
   parts: Pick<
     McpEndpointDeps,
-    'store' | 'sessions' | 'tokens' | 'observe' | 'isRevoked' | 'noteRead'
+    'store' | 'sessions' | 'tokens' | 'modernTokens' | 'observe' | 'isRevoked' | 'noteRead'
   >,
 ): Promise<McpEndpoint> {
   const program = findProgram('espeak-ng', environment?.['PATH'] ?? '')
@@ -103,6 +105,20 @@ function openMcp(
   })
 }
 
+/** What judges tokens for a path: the ring of secrets, and the trusted issuers beside it. */
+function tokenChecks(
+  { config, clock }: CareServiceOptions,
+  on: Pick<Parameters<typeof createTrustedIssuers>[0], 'isRevoked' | 'onProblem'>,
+): (path: string) => TokenCheck {
+  const { TOKEN_SECRET: keys, TRUSTED_ISSUERS: issuers } = config
+  const withIssuers = createTrustedIssuers({ ...on, issuers, clock })
+  return (path) => {
+    const audience = `${config.BASE_URL}${path}`
+    const { isRevoked } = on
+    return withIssuers(createTokenVerifier({ keys, audience, clock, isRevoked }), audience)
+  }
+}
+
 /**
  * Opens the stores and takes over the sessions that an earlier process left. Rejects with `RecordStoreUnavailable` and
  * its like if a store cannot be opened; their messages are for the operator.
@@ -124,15 +140,10 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
         ? undefined
         : openReadTrail(sides, { clock, keptDays: config.READ_AUDIT_DAYS, onProblem })
     if (reads !== undefined) ends.push(() => reads.close())
-    const audience = `${config.BASE_URL}/mcp`
-    const withIssuers = createTrustedIssuers({
-      issuers: config.TRUSTED_ISSUERS,
-      clock,
-      isRevoked,
-      onProblem: telemetry.onIssuerProblem,
-    })
-    const ring = createTokenVerifier({ keys: config.TOKEN_SECRET, audience, clock, isRevoked })
-    const tokens = withIssuers(ring, audience)
+    const { onIssuerProblem } = telemetry
+    const tokensFor = tokenChecks(options, { isRevoked, onProblem: onIssuerProblem })
+    const tokens = tokensFor('/mcp')
+    const modernTokens = tokensFor(MODERN_MCP_PATH)
     const webhook = openWebhook(options, telemetry.onWebhookProblem)
     ends.push(() => webhook.close())
     const observe = (event: McpEvent): void => {
@@ -141,7 +152,8 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
     }
     const noteRead = (row: Omit<ReadRow, 'at'>): void =>
       reads?.note({ at: new Date(clock.unixMs()).toISOString(), ...row })
-    const mcp = await openMcp(options, { store, sessions, tokens, observe, isRevoked, noteRead })
+    const read = { store, sessions, tokens, modernTokens }
+    const mcp = await openMcp(options, { ...read, observe, isRevoked, noteRead })
     const { hub } = mcp
     const onErased = (chains: readonly ErasedName[]) => mcp.erased(chains)
     const erasures = await watchErasures({ store, clock, onErased, onProblem })

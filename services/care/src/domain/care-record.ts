@@ -29,6 +29,12 @@ const SCOPE_BY_AUDIENCE: Readonly<Record<Audience, string>> = {
   assistant: 'care.read.assistant',
 }
 
+/** The scope that reads the chains of an audience. */
+export const scopeOf = (audience: Audience): string => SCOPE_BY_AUDIENCE[audience]
+
+/** Those of them that read. */
+export const READ_SCOPES = AUDIENCES.map(scopeOf)
+
 /** Permits writes on the bearer path (care.md, Authentication 4). */
 const WRITE_SCOPE = 'care.write'
 

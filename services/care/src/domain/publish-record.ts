@@ -24,7 +24,7 @@ export type AuditTrail = {
 export type SessionHub = {
   /**
    * Stores and sends the frames of an accepted write: `resources/updated` to its subscribers, the revision notice and,
-   * for a new chain, `list_changed` to everyone who may see it. Returns the number of subscribed sessions.
+   * for a new chain, `list_changed` to everyone who may see it. Returns the number of subscribed sessions and listens.
    */
   publish(record: CareRecord, previous: CareRecord | undefined): Promise<number>
   /** Open sessions. */

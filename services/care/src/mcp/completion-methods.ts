@@ -1,10 +1,10 @@
 /** `completion/complete`: versions, domains and patients of records that the caller may see (C7). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { reachWithin } from '../domain/care-record.ts'
 import type { NamesQuery } from '../domain/record-store.ts'
 import { completeParams } from '../wire/mcp.ts'
 import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
-import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
 import { PROMPTS } from './prompt-methods.ts'
 import { type CallContext, canSee, visibleReach } from './visible-records.ts'
 

@@ -1,11 +1,15 @@
 // A test client of an event stream that keeps every event as received.
-import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
 
 type StreamEvent = {
   readonly id: string | undefined
   /** The message; undefined for an event without data. */
   readonly message:
-    | { readonly method?: string; readonly params?: Record<string, unknown> }
+    | {
+        readonly method?: string
+        readonly params?: Record<string, unknown>
+        readonly result?: Record<string, unknown>
+      }
     | undefined
 }
 
@@ -37,32 +41,31 @@ export class EventReader {
     })
   }
 
-  static open(stream: StreamRequest): Promise<EventReader> {
-    const { port, token, sessionId, lastEventId } = stream
+  /** Opens the stream of a session. */
+  static open({ port, token, sessionId, lastEventId }: StreamRequest): Promise<EventReader> {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      accept: 'text/event-stream',
+      'mcp-session-id': sessionId,
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    }
+    return EventReader.request({ port, method: 'GET', path: '/mcp', headers })
+  }
+
+  /** Sends a request that is answered with a stream. */
+  static request(options: RequestOptions & { readonly body?: string }): Promise<EventReader> {
     return new Promise((resolve, reject) => {
-      const clientRequest = request(
-        {
-          host: '127.0.0.1',
-          port,
-          path: '/mcp',
-          agent: false,
-          headers: {
-            authorization: `Bearer ${token}`,
-            accept: 'text/event-stream',
-            'mcp-session-id': sessionId,
-            ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
-          },
-        },
-        (response) => {
-          if (response.statusCode === 200) resolve(new EventReader(clientRequest, response))
-          else {
-            response.resume()
-            reject(new Error(`the stream was refused with ${response.statusCode}`))
-          }
-        },
-      )
+      const clientRequest = request({ host: '127.0.0.1', agent: false, ...options }, (response) => {
+        const type = response.headers['content-type']
+        if (response.statusCode === 200 && type === 'text/event-stream')
+          resolve(new EventReader(clientRequest, response))
+        else {
+          response.resume()
+          reject(new Error(`the stream was refused with ${response.statusCode} ${type}`))
+        }
+      })
       clientRequest.on('error', reject)
-      clientRequest.end()
+      clientRequest.end(options.body)
     })
   }
 

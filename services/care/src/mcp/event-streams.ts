@@ -7,6 +7,7 @@ import type { Clock } from '@tallystick/service-kit'
 import type { McpLimits } from './limits.ts'
 import { isPublic, mayReceive } from './replay-buffer.ts'
 import type { McpSession } from './session-registry.ts'
+import { createStreamTicker, type TickedStream } from './stream-ticker.ts'
 
 /** How soon a client reconnects after a drop: immediate to people, without a storm. */
 const RETRY_MS = 500
@@ -26,6 +27,8 @@ export type StreamEnd =
   | 'slow'
   | 'session-ended'
   | 'shutdown'
+  /** A listen for nothing that its principal may read. */
+  | 'nothing-granted'
 
 type EventStreamOptions = {
   readonly session: McpSession
@@ -43,7 +46,7 @@ type EventStreamOptions = {
   readonly onUpdate: (uri: string) => void
 }
 
-export class EventStream {
+export class EventStream implements TickedStream {
   readonly session: McpSession
   readonly expiresAtMs: number
   readonly #options: EventStreamOptions
@@ -66,6 +69,10 @@ export class EventStream {
       this.#stalled = undefined
       this.pump()
     })
+  }
+
+  get number(): number {
+    return this.session.number
   }
 
   /** The first bytes: where the stream begins, so that a client that receives nothing else can resume, and what it missed. */
@@ -182,12 +189,9 @@ export function parseEventId(
   return match?.[1] === session.id.slice(0, TAG_CHARS) ? Number(match[2]) : undefined
 }
 
-/** How precisely streams end when their token expires; frames are never written after that. */
-const TICK_MS = 1_000
-
 export type StreamKeeper = ReturnType<typeof createStreamKeeper>
 
-/** Manages the streams of all sessions. While any is open, one timer keeps them alive and ends expired ones. */
+/** Manages the streams of all sessions. */
 export function createStreamKeeper(deps: {
   readonly clock: Clock
   readonly limits: McpLimits
@@ -196,36 +200,14 @@ export function createStreamKeeper(deps: {
   readonly onUpdate: (uri: string) => void
 }) {
   const { clock, limits, onEnd, onUpdate } = deps
-  const streams = new Set<EventStream>()
-  // Keep-alives are spread over this many ticks, so that ten thousand streams are not written to at once.
-  const ticksPerRound = Math.max(1, Math.floor(limits.keepAliveMs / TICK_MS))
+  const ticker = createStreamTicker<EventStream>({ clock, keepAliveMs: limits.keepAliveMs })
+  const { streams } = ticker
   let framesSentByEnded = 0
-  let tickCount = 0
-  let cancelTick: (() => void) | undefined
-
-  const tick = (): void => {
-    cancelTick = undefined
-    tickCount += 1
-    const nowMs = clock.unixMs()
-    for (const stream of streams) {
-      if (stream.expiresAtMs <= nowMs) stream.end('token-expired')
-      else if (stream.isRevoked()) stream.end('token-revoked')
-      else if ((stream.session.number + tickCount) % ticksPerRound === 0) stream.keepAlive()
-    }
-    arm()
-  }
-  const arm = (): void => {
-    if (streams.size > 0) cancelTick ??= clock.after(TICK_MS, tick)
-  }
   const forget = (stream: EventStream, reason: StreamEnd): void => {
-    streams.delete(stream)
+    ticker.delete(stream)
     framesSentByEnded += stream.framesSent
     const { session } = stream
     if (session.stream === stream) session.stream = undefined
-    if (streams.size === 0) {
-      cancelTick?.()
-      cancelTick = undefined
-    }
     onEnd(session, reason)
   }
 
@@ -235,9 +217,8 @@ export function createStreamKeeper(deps: {
       options.session.stream?.end('taken-over')
       const stream = new EventStream({ ...options, limits, clock, onUpdate, onEnd: forget })
       options.session.stream = stream
-      streams.add(stream)
+      ticker.add(stream)
       stream.open()
-      arm()
     },
     endAll(reason: StreamEnd): void {
       for (const stream of streams) stream.end(reason)

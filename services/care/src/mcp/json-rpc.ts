@@ -1,47 +1,23 @@
 /**
- * JSON-RPC over HTTP: turns the bytes of a POST into a message or one of the transport's refusals, and sends answers past
- * Fastify. mcp-route.ts has the order of the checks.
+ * JSON-RPC over HTTP, past Fastify: reads the bytes of a POST, and sends answers and the transport's refusals. What the bytes
+ * say, @tallystick/service-kit/mcp reads; mcp-route.ts and modern-route.ts have the order of the checks.
  */
-import type { IncomingMessage } from 'node:http'
-import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { z } from 'zod'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { RPC_CODES, type RpcId, type RpcRefusal } from '@tallystick/service-kit/mcp'
+import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
 
-/** The codes that this service answers with: JSON-RPC 2.0's, MCP 2025-11-25's -32002, and those in care.md's Errors. */
-export const RPC_CODES = {
-  parseError: -32_700,
-  invalidRequest: -32_600,
-  methodNotFound: -32_601,
-  invalidParams: -32_602,
-  internalError: -32_603,
-  badRequest: -32_000,
-  sessionUnknown: -32_001,
-  resourceNotFound: -32_002,
-  sessionForeign: -32_003,
-} as const
-
-type RpcCode = (typeof RPC_CODES)[keyof typeof RPC_CODES]
-
-/** Thrown by a handler to refuse a request. Its message is public. */
-export class RpcFailure extends Error {
-  override readonly name = 'RpcFailure'
-  readonly code: RpcCode
-  readonly data: Readonly<Record<string, unknown>> | undefined
-
-  constructor(code: RpcCode, message: string, data?: Readonly<Record<string, unknown>>) {
-    super(message)
-    this.code = code
-    this.data = data
-  }
-}
-
-/** The parameters of a request; refuses with -32602 and the path of what does not fit, never its value. */
-export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
-  const parsed = schema.safeParse(params ?? {})
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const path = ['params', ...(issue?.path ?? [])].join('.')
-  throw new RpcFailure(RPC_CODES.invalidParams, `${path}: ${issue?.message ?? 'invalid'}`)
+/** Hands a request's body on. One that is too large is refused with 413, and the rest of it is not awaited. */
+export function takeBody(
+  { request, reply }: Pick<Answered, 'request' | 'reply'>,
+  bytesMax: number,
+  take: (body: Uint8Array) => Promise<void>,
+): void {
+  const fail = (error: unknown): void => void reply.send(error)
+  readBody(request.raw, bytesMax, (body) => {
+    if (body !== undefined) return void take(body).catch(fail)
+    void reply.header('connection', 'close')
+    return fail(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
+  })
 }
 
 /** Reads a request's body; `undefined` if it is too large. Calls nothing if the client leaves meanwhile. */
@@ -71,52 +47,6 @@ export function readBody(
   request.on('error', () => undefined)
 }
 
-/** A POST body as understood. */
-export type PostedMessage =
-  | { readonly kind: 'not-json' }
-  /** JSON, but not a single JSON-RPC message; batches ended with MCP 2025-06-18. */
-  | { readonly kind: 'invalid' }
-  | {
-      readonly kind: 'request'
-      readonly id: RequestId
-      readonly method: string
-      readonly message: JSONRPCMessage
-    }
-  | { readonly kind: 'notification'; readonly method: string; readonly message: JSONRPCMessage }
-  /** An answer to a request from us; this server makes none. */
-  | { readonly kind: 'response' }
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-const isId = (id: unknown): id is RequestId =>
-  typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
-
-const isParams = (params: unknown): boolean =>
-  params === undefined || (typeof params === 'object' && params !== null && !Array.isArray(params))
-
-/** Reads the bytes of a POST body. Never throws. */
-export function parseMessage(body: Uint8Array): PostedMessage {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(utf8.decode(body))
-  } catch {
-    return { kind: 'not-json' }
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    return { kind: 'invalid' }
-  const message = parsed as Record<string, unknown>
-  if (message['jsonrpc'] !== '2.0') return { kind: 'invalid' }
-  const { id, method, params } = message
-  if (method === undefined)
-    return 'result' in message || 'error' in message ? { kind: 'response' } : { kind: 'invalid' }
-  if (typeof method !== 'string' || !isParams(params)) return { kind: 'invalid' }
-  // Handlers get what the sender wrote, without anything that JSON-RPC does not know.
-  const clean = { jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }) }
-  if (id === undefined) return { kind: 'notification', method, message: clean as JSONRPCMessage }
-  if (!isId(id)) return { kind: 'invalid' }
-  return { kind: 'request', id, method, message: { ...clean, id } as JSONRPCMessage }
-}
-
 const JSON_TYPE = 'application/json; charset=utf-8'
 const { badRequest, invalidRequest, parseError, sessionForeign, sessionUnknown } = RPC_CODES
 
@@ -125,6 +55,7 @@ export const REFUSALS = {
   foreignHost: [403, badRequest, 'Host not allowed'],
   foreignOrigin: [403, badRequest, 'Origin not allowed'],
   wrongMethod: [405, badRequest, 'Method not allowed'],
+  wrongType: [415, badRequest, 'Content-Type must be application/json'],
   notJson: [400, parseError, 'Parse error'],
   noSession: [
     400,
@@ -144,11 +75,20 @@ export const REFUSALS = {
 export type Refusal = (typeof REFUSALS)[keyof typeof REFUSALS]
 
 export function sendRefusal(reply: FastifyReply, [status, code, message]: Refusal): void {
+  sendRpcError(reply, { status, error: { code, message } })
+}
+
+/** Sends an error, with the id of its request where that is known. */
+export function sendRpcError(
+  reply: FastifyReply,
+  { status, error }: RpcRefusal,
+  id: RpcId | null = null,
+): void {
   void reply
     .code(status)
     .header('cache-control', 'no-store')
     .type(JSON_TYPE)
-    .send(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }))
+    .send(JSON.stringify({ jsonrpc: '2.0', error, id }))
 }
 
 /** Whether a client accepts JSON (C3): yes, unless it asks for an event stream and not for JSON. */
@@ -205,4 +145,30 @@ export function sendAnswer(answered: Answered, message: unknown): void {
       ? { status: 200, type: JSON_TYPE, text: json }
       : { status: 200, type: 'text/event-stream', text: `event: message\ndata: ${json}\n\n` },
   )
+}
+
+/**
+ * Takes a reply over for a stream of events, whose head it writes; undefined if the client has left meanwhile. Its `close`
+ * would never be noticed.
+ */
+export function openEventStream(
+  reply: FastifyReply,
+  more: OutgoingHttpHeaders = {},
+): ServerResponse | undefined {
+  const response = reply.raw
+  reply.hijack()
+  if (response.destroyed || response.closed) return undefined
+  // Hooks do not run after this, so the headers they have set so far (CORS, request id) are sent by hand.
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) response.setHeader(name, value)
+  // Not chunked: the stream ends with its connection, and each event is one piece for the socket, not three.
+  response.removeHeader('transfer-encoding')
+  response.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    'x-content-type-options': 'nosniff',
+    ...more,
+  })
+  return response
 }

@@ -22,6 +22,10 @@ export const DEFAULT_MCP_LIMITS = {
   stallMs: 60_000,
   /** At most this long between two signs of life on a stream; the rule says 15 s (C3), clients give up at 300 s. */
   keepAliveMs: 10_000,
+  /** Open listens of MCP 2026-07-28 in total; each is a connection, and every write looks at all that asked for lists. */
+  listensMax: 1_024,
+  /** Open listens per `sub`: a host opens one or a few per conversation. */
+  listensPerSubMax: 64,
   /** Chains per page of a list. */
   pageChains: 100,
   /** Versions that one answer about changes covers: some 100 KB of sentences; the next page goes on behind them. */

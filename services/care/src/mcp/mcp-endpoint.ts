@@ -1,5 +1,6 @@
 /** The MCP side of the service, assembled: sessions, streams, methods and the route. */
 import type { Clock, ServiceApp } from '@tallystick/service-kit'
+import { READ_SCOPES } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
 import type { ReadRow } from '../domain/read-trail.ts'
 import type { ErasedName, RecordStore } from '../domain/record-store.ts'
@@ -11,14 +12,18 @@ import {
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
 import { createUnheardCorrections, type UnheardCorrections } from '../domain/unheard-corrections.ts'
 import type { TokenCheck } from '../routes/bearer.ts'
-import { METADATA_PATH } from '../routes/service-routes.ts'
+import { METADATA_PATH, MODERN_METADATA_PATH } from '../routes/service-routes.ts'
 import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { UnheardCorrection } from '../wire/unheard.ts'
+import { createHostGuard, createOriginGuard } from './admission.ts'
 import { createDispatch } from './dispatch.ts'
 import { createStreamKeeper, type StreamEnd, type StreamKeeper } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
-import { addMcpRoute, createHostGuard, createOriginGuard } from './mcp-route.ts'
+import type { Listens } from './listens.ts'
+import { addMcpRoute } from './mcp-route.ts'
+import type { ModernExtensions } from './modern-edge.ts'
+import { openModern } from './modern-route.ts'
 import { createRecordAudio } from './record-audio.ts'
 import { createReplayBuffer, type ReplayBuffer } from './replay-buffer.ts'
 import { createSessionHub } from './session-hub.ts'
@@ -52,6 +57,10 @@ export type McpEndpointDeps = {
   readonly sessions: SessionStore
   /** For audience `BASE_URL` + `/mcp`. */
   readonly tokens: TokenCheck
+  /** For audience `BASE_URL` + `/mcp/2026-07-28`. */
+  readonly modernTokens: TokenCheck
+  /** What the revision without sessions serves besides records. */
+  readonly extensions?: ModernExtensions | undefined
   readonly clock: Clock
   /** Cryptographically strong bytes, for session ids. */
   readonly random: (size: number) => Uint8Array
@@ -93,57 +102,56 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     },
   })
   const unheard = openUnheard({ clock, store: kept, waitMs: limits.unheardMs }, observe)
-  const streams = createStreamKeeper({
-    clock,
-    limits,
-    onUpdate: unheard.heard,
-    onEnd: (session, reason) => {
-      registry.touch(session)
-      registry.keep(session)
-      observe({ kind: 'stream-ended', reason })
-    },
-  })
+  const streams = openStreams({ clock, limits, registry, unheard }, observe)
   const audio = audioOf(speech, observe)
   const named = { serviceName, version }
   const { noteRead } = deps
-  const told = { limits, flush, unheard, noteRead }
-  const services: McpServices = { store, registry, clock, audio, ...named, ...told }
-  const dispatch = createDispatch(services, (error) => observe({ kind: 'request-failed', error }))
+  const services: McpServices = { store, clock, audio, limits, unheard, noteRead, ...named }
+  const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
+  const dispatch = createDispatch({ ...services, registry, flush }, onFailure)
   const server = await SessionServer.start({ ...named, dispatch })
-  const hub = createSessionHub({
-    serviceName,
-    registry,
-    replay,
-    store: kept,
-    flush,
-    clock,
-    unheard,
-    onFannedOut: (audience, seconds) => observe({ kind: 'fanned-out', audience, seconds }),
+  const guards = guardsOf(deps)
+  const { addModernRoute, listens } = openModern(services, {
+    ...guards,
+    bearer: guards.modernBearer,
+    extensions: deps.extensions,
+    onFailure,
+    onEnd: (reason) => observe({ kind: 'stream-ended', reason }),
   })
+  const onFannedOut = (audience: Audience, seconds: number): void =>
+    observe({ kind: 'fanned-out', audience, seconds })
+  const told = { registry, replay, listens, unheard }
+  const hub = createSessionHub({ ...told, serviceName, store: kept, flush, clock, onFannedOut })
   const restored = await kept.restore()
   registry.restore(restored)
   unheard.restore(restored.unheard)
   await tellWhatWasMissed({ store, registry, hub, published: restored.published })
 
+  const endStreams = (): void => {
+    streams.endAll('shutdown')
+    listens.endAll('shutdown')
+  }
+
   return {
     hub,
-    /** Adds `/mcp`, and ends all streams when the application closes. */
+    /** Adds both endpoints, and ends all streams when the application closes. */
     addRoutes(app: ServiceApp): void {
-      app.addHook('preClose', async () => streams.endAll('shutdown'))
-      addMcpRoute(app, { registry, streams, limits, ...guardsOf(deps), server, flush })
+      app.addHook('preClose', async () => endStreams())
+      addMcpRoute(app, { registry, streams, limits, ...guards, server, flush })
+      addModernRoute(app)
     },
     /** Counts for metrics. */
-    figures: () => figuresOf({ registry, streams, replay, unheard }),
+    figures: () => figuresOf({ registry, streams, listens, replay, unheard }),
     /** Corrections of speakable records that nobody has heard for too long, the oldest first. */
     unheard: () => unheard.alerted().map(shownUnheard),
     /** Chains were erased (C31): nothing that is kept for sessions tells of them any more. */
     erased: (chains: readonly ErasedName[]): Promise<void> =>
       forgetErased(chains, { registry, replay, unheard, store: kept }).then(flush),
     /** Ends all streams, telling clients to reconnect. */
-    endStreams: () => streams.endAll('shutdown'),
+    endStreams,
     /** Ends streams, stops timers and resolves when the sessions are stored: they outlive the process. */
     async close(): Promise<void> {
-      streams.endAll('shutdown')
+      endStreams()
       registry.stop()
       unheard.stop()
       await flush()
@@ -178,6 +186,21 @@ async function forgetErased(
   }
 }
 
+/** The streams of sessions. */
+const openStreams = (
+  of: Pick<McpServices, 'clock' | 'limits' | 'unheard'> & { readonly registry: SessionRegistry },
+  observe: (event: McpEvent) => void,
+): StreamKeeper =>
+  createStreamKeeper({
+    ...of,
+    onUpdate: of.unheard.heard,
+    onEnd: (session, reason) => {
+      of.registry.touch(session)
+      of.registry.keep(session)
+      observe({ kind: 'stream-ended', reason })
+    },
+  })
+
 const audioOf = (speech: Speech | undefined, observe: (event: McpEvent) => void) =>
   speech &&
   createRecordAudio({ speech, onFailure: (error) => observe({ kind: 'speech-failed', error }) })
@@ -187,6 +210,12 @@ function guardsOf(deps: McpEndpointDeps) {
   const { allowedHosts = [], allowedOrigins, baseUrl, serviceName, tokens } = deps
   return {
     bearer: { tokens, serviceName, metadataUrl: `${baseUrl}${METADATA_PATH}` },
+    modernBearer: {
+      tokens: deps.modernTokens,
+      serviceName,
+      metadataUrl: `${baseUrl}${MODERN_METADATA_PATH}`,
+      askFor: READ_SCOPES,
+    },
     isOwnHost: createHostGuard({ baseUrl, allowedHosts }),
     isOwnOrigin: createOriginGuard({ baseUrl, allowedOrigins }),
     isRevoked: deps.isRevoked ?? (() => false),
@@ -196,14 +225,15 @@ function guardsOf(deps: McpEndpointDeps) {
 const figuresOf = (parts: {
   readonly registry: SessionRegistry
   readonly streams: StreamKeeper
+  readonly listens: Listens
   readonly replay: ReplayBuffer
   readonly unheard: UnheardCorrections
 }) => ({
   sessions: parts.registry.count,
-  streams: parts.streams.count(),
-  subscriptions: parts.registry.subscriptions.count,
+  streams: parts.streams.count() + parts.listens.count(),
+  subscriptions: parts.registry.subscriptions.count + parts.listens.subscriptions(),
   framesHeld: parts.replay.count(),
-  framesSent: parts.streams.framesSent(),
+  framesSent: parts.streams.framesSent() + parts.listens.framesSent(),
   unheard: parts.unheard.alerted().length,
 })
 

@@ -4,36 +4,43 @@
  * their own files.
  */
 import { METHODS } from 'node:http'
-import type { TokenClaims } from '@tallystick/jwt-lite'
-import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
-import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
+import { errorBody, type ServiceApp } from '@tallystick/service-kit'
+import {
+  LEGACY_REVISIONS,
+  MODERN_REVISION,
+  type PostedMessage,
+  parseMessage,
+  RPC_CODES,
+} from '@tallystick/service-kit/mcp'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { type BearerCheck, type BearerCheckDeps, checkBearer } from '../routes/bearer.ts'
 import { initializeParams, mcpMessage } from '../wire/mcp.ts'
+import {
+  type AdmissionDeps,
+  type Admitted,
+  createAdmission,
+  headerOf,
+  TAKEN_OVER,
+} from './admission.ts'
 import { parseEventId, type StreamKeeper } from './event-streams.ts'
 import {
   type Answered,
-  type PostedMessage,
-  parseMessage,
+  openEventStream,
   REFUSALS,
   type Refusal,
-  RPC_CODES,
-  readBody,
   sendAccepted,
   sendAnswer,
   sendRefusal,
+  takeBody,
 } from './json-rpc.ts'
 import type { McpLimits } from './limits.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
 import type { SessionServer } from './session-server.ts'
 
-type McpRouteDeps = {
+type McpRouteDeps = AdmissionDeps & {
   readonly registry: SessionRegistry
   readonly streams: StreamKeeper
   readonly limits: McpLimits
-  readonly bearer: BearerCheckDeps
-  readonly isOwnHost: (host: string | undefined) => boolean
-  readonly isOwnOrigin: (origin: string | undefined) => boolean
   readonly isRevoked: (jti: string) => boolean
   readonly server: Pick<SessionServer, 'ask' | 'tell'>
   /** Resolves when the saved session state is stored. */
@@ -43,14 +50,7 @@ type McpRouteDeps = {
 type RequestMessage = PostedMessage & { readonly kind: 'request' }
 
 /** All dated protocol versions; the header accepts each of these and no other (C1). */
-const KNOWN_VERSIONS: ReadonlySet<string> = new Set([
-  '2024-10-07',
-  '2024-11-05',
-  '2025-03-26',
-  '2025-06-18',
-  '2025-11-25',
-  '2026-07-28',
-])
+const KNOWN_VERSIONS: ReadonlySet<string> = new Set([...LEGACY_REVISIONS, MODERN_REVISION])
 
 /** When a client may hope for a free session. */
 const TOO_MANY_RETRY_SECONDS = 30
@@ -60,36 +60,17 @@ const REFUSED = METHODS.filter(
   (method) => !['POST', 'GET', 'DELETE', 'OPTIONS', 'CONNECT'].includes(method),
 )
 
-const headerOf = (request: FastifyRequest, name: string): string | undefined => {
-  const value = request.headers[name]
-  return typeof value === 'string' ? value : undefined
-}
-
 /**
  * Adds `/mcp`. A request is taken over in its `onRequest` hook: bytes in and finished text out need nothing that Fastify
  * does with bodies and replies. Refusals go out through Fastify like those of every other route.
  */
 export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
-  const admit = (request: FastifyRequest, reply: FastifyReply): void => {
-    if (!deps.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
-    if (!deps.isOwnOrigin(request.headers.origin)) return sendRefusal(reply, REFUSALS.foreignOrigin)
-    const go = (check: BearerCheck): void =>
-      check.kind === 'refused'
-        ? void sendError(reply, check.answer)
-        : takeOver({ deps, request, reply, claims: check.claims })
-    const check = checkBearer(request.headers.authorization, deps.bearer)
-    if (check instanceof Promise) check.then(go).catch((error: unknown) => void reply.send(error))
-    else go(check)
-  }
-  const config = { takesOverBody: true }
-  const options = { url: '/mcp', config, onRequest: admit, handler: neverReached }
+  const onRequest = createAdmission(deps, (admitted) => takeOver({ deps, ...admitted }))
+  const options = { ...TAKEN_OVER, url: '/mcp', onRequest }
   app.route({ ...options, method: 'POST', schema: { ...DOCUMENTATION, body: mcpMessage } })
   app.route({ ...options, method: ['GET', 'DELETE'], schema: DOCUMENTATION })
   app.route({ ...options, method: REFUSED, schema: { hide: true } })
 }
-
-/** Never reached: its route's hook has already answered. */
-const neverReached = (): void => undefined
 
 const DOCUMENTATION = {
   summary: 'MCP over Streamable HTTP',
@@ -103,30 +84,16 @@ const DOCUMENTATION = {
 }
 
 /** One admitted request. */
-type McpCall = {
-  readonly deps: McpRouteDeps
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly claims: TokenClaims
-}
+type McpCall = Admitted & { readonly deps: McpRouteDeps }
 
 function takeOver(call: McpCall): void {
   const { deps, request, reply } = call
   const fail = (error: unknown): void => void reply.send(error)
   if (request.method === 'POST')
-    readBody(request.raw, deps.limits.bodyBytesMax, (body) => {
-      if (body === undefined) fail(tooLarge(reply))
-      else handlePost(call, body).catch(fail)
-    })
+    takeBody(call, deps.limits.bodyBytesMax, (body) => handlePost(call, body))
   else if (request.method === 'GET') handleGet(call)
   else if (request.method === 'DELETE') handleDelete(call).catch(fail)
   else sendRefusal(reply.header('allow', 'DELETE, GET, OPTIONS, POST'), REFUSALS.wrongMethod)
-}
-
-/** The rest of such a body is not awaited. */
-function tooLarge(reply: FastifyReply): Error {
-  void reply.header('connection', 'close')
-  return new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
 }
 
 /** The session that a request names, after all checks; undefined if a refusal was sent. */
@@ -223,22 +190,8 @@ function handleGet(call: McpCall): void {
   const { deps, request, reply, claims } = call
   const cursor = startOfStream(request, session)
   if (cursor === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
-  const response = reply.raw
-  reply.hijack()
-  // The client may have left while its token was checked; its `close` would never be noticed.
-  if (response.destroyed || response.closed) return
-  // Hooks do not run after this, so the headers they have set so far (CORS, request id) are sent by hand.
-  for (const [name, value] of Object.entries(reply.getHeaders()))
-    if (value !== undefined) response.setHeader(name, value)
-  // Not chunked: the stream ends with its connection, and each event is one piece for the socket, not three.
-  response.removeHeader('transfer-encoding')
-  response.writeHead(200, {
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-    'x-content-type-options': 'nosniff',
-    'mcp-session-id': session.id,
-  })
+  const response = openEventStream(reply, { 'mcp-session-id': session.id })
+  if (response === undefined) return
   const { expiresAtSeconds, jti } = claims
   const isRevoked = (): boolean => jti !== undefined && deps.isRevoked(jti)
   const expiresAtMs = expiresAtSeconds * 1000
@@ -252,49 +205,4 @@ async function handleDelete(call: McpCall): Promise<void> {
   deps.registry.end(session, 'deleted')
   await deps.flush()
   void reply.code(200).send()
-}
-
-/**
- * Whether an Origin header is one that may call: none, which programs send, the service's own, or one of the list. Without a
- * list any may, since a page sends only what its user gave it (C2).
- */
-export function createOriginGuard(options: {
-  readonly baseUrl: string
-  readonly allowedOrigins: readonly string[] | undefined
-}): (origin: string | undefined) => boolean {
-  const { allowedOrigins, baseUrl } = options
-  if (allowedOrigins === undefined) return () => true
-  const allowed = new Set([new URL(baseUrl).origin, ...allowedOrigins])
-  return (origin) => origin === undefined || allowed.has(origin.toLowerCase())
-}
-
-/** Names under which the machine itself is reached. */
-const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'] as const
-
-/** The name in a Host header, without its port; undefined for an invalid one. */
-function hostName(hostHeader: string): string | undefined {
-  const match = /^(\[[0-9a-f:.]+\]|[^:/@[\]\s]+)(?::\d{1,5})?$/i.exec(hostHeader)
-  return match?.[1]?.toLowerCase()
-}
-
-/**
- * Whether a Host header names this service: a browser that was rebound to its address sends a different name (C2). Names
- * are compared without ports, since a proxy or a container may listen on another port.
- */
-export function createHostGuard(options: {
-  readonly baseUrl: string
-  /** Additional names or `name:port`, e.g. those of a reverse proxy. */
-  readonly allowedHosts: readonly string[]
-}): (host: string | undefined) => boolean {
-  const names = [new URL(options.baseUrl).host, ...options.allowedHosts, ...LOOPBACK]
-  const allowed = new Set(names.map((host) => hostName(host)).filter((name) => name !== undefined))
-  // Nearly every request carries the same header, so its reading is remembered.
-  let lastAllowed: string | undefined
-  return (host) => {
-    if (host !== undefined && host === lastAllowed) return true
-    const name = host === undefined ? undefined : hostName(host)
-    if (name === undefined || !allowed.has(name)) return false
-    lastAllowed = host
-    return true
-  }
 }

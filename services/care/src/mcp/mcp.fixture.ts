@@ -27,6 +27,7 @@ import {
 /** 2026-11-21T12:00:00Z. */
 export const START_MS = Date.UTC(2026, 10, 21, 12)
 export const BASE_URL = 'http://care.test'
+export const MODERN_AUDIENCE = `${BASE_URL}/mcp/2026-07-28`
 export const USER = 'care.read.user'
 export const ASSISTANT = 'care.read.assistant'
 export const BOTH = `${USER} ${ASSISTANT}`
@@ -115,12 +116,10 @@ async function answerOf(response: Response): Promise<HttpAnswer> {
   return { status: response.status, headers: response.headers, text, body }
 }
 
-export type McpFixtureOptions = Partial<
-  Pick<McpEndpointDeps, 'limits' | 'speech' | 'allowedHosts' | 'sessions'> & {
-    /** Records in a temporary folder, where `tamper` can reach them; otherwise in memory. */
-    readonly isOnDisk: boolean
-  }
->
+export type McpFixtureOptions = Partial<McpEndpointDeps> & {
+  /** Records in a temporary folder, where `tamper` can reach them; otherwise in memory. */
+  readonly isOnDisk?: boolean
+}
 
 /** The process: stores, endpoint and application; it can be stopped and restarted on what it stored. */
 class McpProcess {
@@ -152,6 +151,7 @@ class McpProcess {
       clock,
       random: (size) => randomBytes(size),
       tokens: createTokenVerifier({ keys: KEYS, audience: `${BASE_URL}/mcp`, clock }),
+      modernTokens: createTokenVerifier({ keys: KEYS, audience: MODERN_AUDIENCE, clock }),
       baseUrl: BASE_URL,
       serviceName: 'care',
       version: '0.0.0',

@@ -1,5 +1,6 @@
 /** `prompts/list` and `prompts/get`: `brief_carer` and `whats_changed` (C12). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { reachWithin } from '../domain/care-record.ts'
 import {
   briefCarerParams,
@@ -9,7 +10,6 @@ import {
   whatsChangedParams,
 } from '../wire/mcp.ts'
 import { changesSince, type PatientChanges } from './changes-since.ts'
-import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
 import {
   type CallContext,
   readChainPage,

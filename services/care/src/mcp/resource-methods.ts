@@ -1,12 +1,12 @@
 /** `resources/list`, `resources/templates/list`, `resources/read`, `resources/subscribe` and `resources/unsubscribe`. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { CareRecord } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
 import { cursorParams, uriParams } from '../wire/mcp.ts'
 import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../wire/record-uri.ts'
 import type { RecordMeta } from '../wire/records.ts'
 import { CARD_PAGE } from './card-page.ts'
-import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
 import {
   type CallContext,
   canonicalUri,
@@ -17,6 +17,7 @@ import {
   recordAnnotations,
   recordMeta,
   recordText,
+  type SessionContext,
   type VisibleRecord,
   visibleReach,
 } from './visible-records.ts'
@@ -178,8 +179,11 @@ async function audioResult(
 /** A subscription as stored: one URI for all its spellings, and where its chain stands. */
 type Subscribable = { readonly uri: string; readonly latestVersion?: number }
 
-/** What a subscription would be; undefined if it may not be made. */
-async function subscribable(context: CallContext, uri: string): Promise<Subscribable | undefined> {
+/** What a subscription would be; undefined if it may not be made, whether the resource is hidden or not there. */
+export async function subscribable(
+  context: CallContext,
+  uri: string,
+): Promise<Subscribable | undefined> {
   if (cards(context.serviceName).some((card) => card.uri === uri)) return { uri }
   const parsed = parseRecordUri(uri)
   if (parsed === undefined || !canSee(context, parsed.slot)) return undefined
@@ -191,7 +195,7 @@ async function subscribable(context: CallContext, uri: string): Promise<Subscrib
 }
 
 /** Subscribes the session. A numbered version is accepted but never fires (C6), since it never changes. */
-export async function subscribe(context: CallContext, params: unknown): Promise<Result> {
+export async function subscribe(context: SessionContext, params: unknown): Promise<Result> {
   const { uri } = parseParams(uriParams, params)
   const found = await subscribable(context, uri)
   if (found === undefined) throw resourceNotFound(uri)
@@ -202,7 +206,7 @@ export async function subscribe(context: CallContext, params: unknown): Promise<
 }
 
 /** Ends a subscription; ending an absent one is no error. */
-export async function unsubscribe(context: CallContext, params: unknown): Promise<Result> {
+export async function unsubscribe(context: SessionContext, params: unknown): Promise<Result> {
   const { uri } = parseParams(uriParams, params)
   const parsed = parseRecordUri(uri)
   context.registry.unsubscribe(context.session, parsed === undefined ? uri : canonicalUri(parsed))

@@ -7,6 +7,7 @@ import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
 import { LOG_LEVELS, type LogLevel } from '../wire/mcp.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import type { Audience, RevisionNotice } from '../wire/records.ts'
+import type { Listens } from './listens.ts'
 import type { ReplayBuffer } from './replay-buffer.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
 
@@ -89,10 +90,12 @@ export function createSessionHub(deps: {
   readonly flush: () => Promise<void>
   readonly clock: Clock
   readonly unheard: Pick<UnheardCorrections, 'written'>
+  /** Those who listen without a session. */
+  readonly listens: Pick<Listens, 'publish'>
   /** Called when a record's frames have been written to every open stream entitled to them, with how long that took. */
   readonly onFannedOut: (audience: Audience, seconds: number) => void
 }): SessionHub {
-  const { clock, serviceName, registry, replay, store, flush, onFannedOut, unheard } = deps
+  const { clock, listens, serviceName, registry, replay, store, flush, onFannedOut, unheard } = deps
   return {
     async publish(record, previous) {
       const startedMs = clock.unixMs()
@@ -111,7 +114,7 @@ export function createSessionHub(deps: {
       void pumpAll(subscribed)
         .then(() => pumpAll(knowing))
         .then(() => onFannedOut(record.audience, (clock.unixMs() - startedMs) / 1_000))
-      return subscribed.length
+      return subscribed.length + listens.publish(record)
     },
     sessions: () => registry.count,
   }

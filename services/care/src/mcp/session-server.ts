@@ -182,7 +182,8 @@ export function initializeResult(options: {
   }
 }
 
-const INSTRUCTIONS = [
+/** For hosts of both revisions. */
+export const INSTRUCTIONS = [
   'Care records of people at home, one per patient and domain, each a chain of versions.',
   'care:// records may be spoken to the person. care-internal:// records are for you alone: never say, quote or paraphrase them.',
   'Read a record right before you speak it. If its text carries a [STALE …] line, say the age aloud with it.',

@@ -1,5 +1,6 @@
 /** `tools/list` and `tools/call`: the same reads for hosts that know only tools, read-only and under the same scopes (C12). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
 import { reachWithin } from '../domain/care-record.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
@@ -14,7 +15,6 @@ import {
 } from '../wire/mcp.ts'
 import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 import { changesSince } from './changes-since.ts'
-import { parseParams, RPC_CODES, RpcFailure } from './json-rpc.ts'
 import { cardBinding, recordBroken, resourceNotFound } from './resource-methods.ts'
 import {
   type CallContext,

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { type CareRecord, isWriter, mayRead, type Reach, reachOf } from '../domain/care-record.ts'
 import type { ReadRow } from '../domain/read-trail.ts'
 import type { RecordStore } from '../domain/record-store.ts'
@@ -20,15 +21,16 @@ import {
   versionUri,
 } from '../wire/record-uri.ts'
 import type { RecordMeta } from '../wire/records.ts'
-import { RPC_CODES, RpcFailure } from './json-rpc.ts'
 import type { McpLimits } from './limits.ts'
 import type { RecordAudio } from './record-audio.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
 
+/** Who asks, by a verified token. */
+export type Principal = { readonly sub: string; readonly scopes: readonly string[] }
+
 /** What every method works with. */
 export type McpServices = {
   readonly store: RecordStore
-  readonly registry: SessionRegistry
   readonly clock: Clock
   /** Absent if there is no speech program. */
   readonly audio: RecordAudio | undefined
@@ -36,38 +38,45 @@ export type McpServices = {
   readonly version: string
   readonly limits: McpLimits
   readonly unheard: Pick<UnheardCorrections, 'heard'>
-  /** Resolves when the saved session state is stored. */
-  readonly flush: () => Promise<void>
   /** Told of each record that is read, or asked for in vain; absent where nobody keeps that. */
   readonly noteRead?: ((row: Omit<ReadRow, 'at'>) => void) | undefined
 }
 
-/** A request in its session, whose current scopes decide what it may see. */
+/** A request. The scopes of its principal decide what it may see. */
 export type CallContext = McpServices & {
-  readonly session: McpSession
+  /** In a session, its current one. */
+  readonly principal: Principal
   /** The method by which the caller asks. */
   readonly way?: string
 }
 
+/** A request in a session, as MCP 2025-11-25 has it. */
+export type SessionContext = CallContext & {
+  readonly session: McpSession
+  readonly registry: SessionRegistry
+  /** Resolves when the saved session state is stored. */
+  readonly flush: () => Promise<void>
+}
+
 /** Notes what a caller was given, or asked for in vain: of what it may not see no more than that it asked. */
 export function noteRead(
-  { noteRead: note, session, way = '' }: CallContext,
+  { noteRead: note, principal, way = '' }: CallContext,
   outcome: ReadRow['outcome'],
   uri: string,
 ): void {
-  note?.({ actor: session.sub, way, outcome, uri })
+  note?.({ actor: principal.sub, way, outcome, uri })
 }
 
 /** Decided from the names alone. What it refuses never reaches the store: no time tells whether it is there (C30). */
 export function canSee(
-  { session }: CallContext,
+  { principal }: CallContext,
   slot: Pick<ChainSlot, 'audience' | 'patient'>,
 ): boolean {
-  return mayRead(session.scopes, slot)
+  return mayRead(principal.scopes, slot)
 }
 
-export function visibleReach({ session }: CallContext): readonly Reach[] {
-  return reachOf(session.scopes)
+export function visibleReach({ principal }: CallContext): readonly Reach[] {
+  return reachOf(principal.scopes)
 }
 
 /** A version that the caller may see. */
@@ -105,8 +114,8 @@ async function readAllowed(context: CallContext, uri: RecordUri) {
 }
 
 /** The newest version was given out. Whoever writes reads to see what stands there, and tells nobody. */
-export function noteHeard({ session, unheard }: CallContext, slot: ChainSlot): void {
-  if (!isWriter(session.scopes)) unheard.heard(chainUri(slot))
+export function noteHeard({ principal, unheard }: CallContext, slot: ChainSlot): void {
+  if (!isWriter(principal.scopes)) unheard.heard(chainUri(slot))
 }
 
 /** The previous version, if it holds: a retraction does not serve a broken one either. */

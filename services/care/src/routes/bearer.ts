@@ -20,6 +20,8 @@ export type BearerCheckDeps = {
   readonly tokens: TokenCheck
   /** The URL that a 401 names (care.md, Authentication 8). */
   readonly metadataUrl: string
+  /** Scopes that every 401 names; see errors.ts. */
+  readonly askFor?: readonly string[] | undefined
   readonly serviceName: string
 }
 

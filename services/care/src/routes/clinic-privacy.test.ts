@@ -112,7 +112,7 @@ describe('READ_AUDIT=all', () => {
     await host.request('resources/read', { uri: 'care-internal://ann/none' })
     await host.request('tools/call', { name: 'whats_changed', arguments: { patient: 'ann' } })
     await host.close()
-    await (await get('/verify/export', bearer(care.token(BOTH, 'auditor')))).text()
+    await (await get('/verify/export', bearer(care.token(BOTH, { sub: 'auditor' })))).text()
     const { place } = care
     await care.stop()
     const rows = (query: object) =>

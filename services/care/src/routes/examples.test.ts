@@ -1,8 +1,9 @@
 /** Every operation in the reference has an example, and every example is answered as the reference says. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { RESOURCE, signatureOf } from '../testing/care.fixture.ts'
+import { modernHeaders } from '../mcp/modern.fixture.ts'
+import { MODERN_RESOURCE, RESOURCE, signatureOf } from '../testing/care.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
-import { initializeExample, uriExample, writeExample } from '../wire/examples.ts'
+import { discoverExample, initializeExample, uriExample, writeExample } from '../wire/examples.ts'
 
 let care: RunningCare
 let session = ''
@@ -47,6 +48,15 @@ const EXAMPLES: readonly Example[] = [
     headers: bearer,
     has: { jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25' } },
   },
+  {
+    operation: 'post /mcp/2026-07-28',
+    body: discoverExample,
+    headers: () => ({
+      authorization: `Bearer ${care.token('care.read.user', { audience: MODERN_RESOURCE })}`,
+      ...modernHeaders('server/discover'),
+    }),
+    has: { result: { resultType: 'complete', supportedVersions: ['2026-07-28'] } },
+  },
   { operation: 'get /mcp', headers: inSession, has: { type: 'text/event-stream' } },
   { operation: 'delete /mcp', headers: inSession, has: { text: '' } },
   {
@@ -73,6 +83,13 @@ const EXAMPLES: readonly Example[] = [
   {
     operation: 'get /.well-known/oauth-protected-resource/mcp',
     has: { resource: RESOURCE },
+  },
+  {
+    operation: 'get /.well-known/oauth-protected-resource/mcp/2026-07-28',
+    has: {
+      resource: MODERN_RESOURCE,
+      scopes_supported: ['care.read.user', 'care.read.assistant'],
+    },
   },
   { operation: 'get /health', has: { ok: true } },
   { operation: 'get /ready', has: { ready: true } },

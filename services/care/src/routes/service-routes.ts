@@ -1,32 +1,41 @@
 /** What the service says about itself, and the headers under which browsers may call it: metadata, health, CORS. */
 import type { ServiceApp } from '@tallystick/service-kit'
+import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { CARE_SCOPES } from '../domain/care-record.ts'
+import { CARE_SCOPES, READ_SCOPES } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
 import { healthAnswer, metadataAnswer } from '../wire/service.ts'
 
 /** Path of the metadata that a 401 names: RFC 9728 §3.1 puts the resource's path after the well-known one. */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp'
+/** Path of the revision of MCP without sessions; a resource of its own (C21). */
+export const MODERN_MCP_PATH = `/mcp/${MODERN_REVISION}`
+export const MODERN_METADATA_PATH = `/.well-known/oauth-protected-resource${MODERN_MCP_PATH}`
 const ROOT_METADATA_PATH = '/.well-known/oauth-protected-resource'
 /** The metadata changes only with the configuration. */
 const CACHE_SECONDS = 300
 
-/** Serves the protected-resource metadata (RFC 9728) on both of its paths. */
+/** Serves the protected-resource metadata (RFC 9728) of both MCP endpoints, that of `/mcp` on both of its paths. */
 export function addMetadataRoutes(
   app: ServiceApp,
   deps: {
-    /** The MCP endpoint's URL. */
-    readonly resource: string
     readonly baseUrl: string
     readonly authorizationServers: readonly string[]
   },
 ): void {
-  const metadata = {
-    resource: deps.resource,
+  const metadataOf = (path: string, scopes: readonly string[]) => ({
+    resource: `${deps.baseUrl}${path}`,
     authorization_servers: [...deps.authorizationServers],
-    scopes_supported: [...CARE_SCOPES],
+    scopes_supported: [...scopes],
     bearer_methods_supported: ['header'],
     resource_documentation: `${deps.baseUrl}/verify`,
+  })
+  const sessions = metadataOf('/mcp', CARE_SCOPES)
+  const places = {
+    [ROOT_METADATA_PATH]: sessions,
+    [METADATA_PATH]: sessions,
+    // Nothing there writes, so no host needs to ask for that.
+    [MODERN_METADATA_PATH]: metadataOf(MODERN_MCP_PATH, READ_SCOPES),
   }
   const schema = {
     tags: ['mcp'],
@@ -34,7 +43,7 @@ export function addMetadataRoutes(
     response: { 200: metadataAnswer },
   }
   // Only GET: "other methods give 405" (care.md).
-  for (const url of [ROOT_METADATA_PATH, METADATA_PATH])
+  for (const [url, metadata] of Object.entries(places))
     app.get(url, { schema }, async (_request, reply) => {
       void reply.header('cache-control', `public, max-age=${CACHE_SECONDS}`)
       return metadata
@@ -72,6 +81,8 @@ export function corsHook(serviceName: string) {
     'mcp-session-id',
     'mcp-protocol-version',
     'last-event-id',
+    'mcp-method',
+    'mcp-name',
   ].join(', ')
   // A callback, which saves a promise per request compared with an async hook.
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {

@@ -17,6 +17,7 @@ export const WRITE_SECRET = 'write-secret-for-tests-0123456789abcdef'
 const TOKEN_SECRET = 'token-secret-for-tests-0123456789abcdef'
 export const BASE_URL = 'https://care.test'
 export const RESOURCE = `${BASE_URL}/mcp`
+export const MODERN_RESOURCE = `${RESOURCE}/2026-07-28`
 
 /** The smallest environment that the service starts with. */
 export const testEnvironment = {

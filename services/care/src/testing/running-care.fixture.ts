@@ -12,7 +12,7 @@ export type RunningCare = {
   /** Where it listens; `BASE_URL`, and with it the tokens' audience, stays `https://care.test`. */
   readonly url: string
   readonly place: StorePlace
-  token(scope: string, sub?: string): string
+  token(scope: string, claims?: { readonly sub?: string; readonly audience?: string }): string
   write(body: Readonly<Record<string, string | number>>): Promise<Response>
   /** Stops it and keeps the files, so that another can be started on them. */
   stop(): Promise<void>
@@ -45,11 +45,11 @@ export async function startRunningCare(options: RunningCareOptions = {}): Promis
     service,
     url,
     place,
-    token: (scope, sub = 'host-1') =>
+    token: (scope, { sub = 'host-1', audience = RESOURCE } = {}) =>
       mintToken({
         sub,
         scope,
-        audience: RESOURCE,
+        audience,
         typ: 'care+jwt',
         key: config.TOKEN_SECRET,
         nowSeconds: systemClock.unixMs() / 1_000,

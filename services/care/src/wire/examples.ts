@@ -13,6 +13,19 @@ export const writeExample = {
   staleAfter: '2030-01-01',
 }
 
+/** Asks what the revision without sessions can do. */
+export const discoverExample = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'server/discover',
+  params: {
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  },
+}
+
 /** Opens an MCP session. */
 export const initializeExample = {
   jsonrpc: '2.0',

@@ -1,7 +1,7 @@
 /** What MCP's methods take and the tools answer. Refusals name the path of what does not fit, never the value. */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { z } from 'zod'
-import { initializeExample } from './examples.ts'
+import { discoverExample, initializeExample } from './examples.ts'
 import { isRecordName } from './record-uri.ts'
 import { audience } from './records.ts'
 
@@ -17,6 +17,20 @@ export const mcpMessage = z
     id: 'McpMessage',
     description: 'One JSON-RPC message of MCP.',
     examples: [initializeExample],
+  })
+
+/** One JSON-RPC message of the revision without sessions, only for the reference. */
+export const modernMcpMessage = z
+  .looseObject({
+    jsonrpc: z.literal('2.0'),
+    id: z.union([z.string(), z.int()]).optional(),
+    method: z.string(),
+    params: z.looseObject({ _meta: z.looseObject({}) }).optional(),
+  })
+  .meta({
+    id: 'ModernMcpMessage',
+    description: 'One JSON-RPC message of MCP 2026-07-28, with its envelope.',
+    examples: [discoverExample],
   })
 
 export const initializeParams = z.object({
@@ -48,6 +62,14 @@ export const cursorParams = z.object({ cursor: z.string().optional() })
 
 /** Reads and subscriptions name a resource. */
 export const uriParams = z.object({ uri: z.string() })
+
+/** What a listen of 2026-07-28 asks for; kinds that this server never sends are not honoured, and need no check. */
+export const listenParams = z.object({
+  notifications: z.object({
+    resourcesListChanged: z.boolean().optional(),
+    resourceSubscriptions: z.array(z.string()).optional(),
+  }),
+})
 
 export const completeParams = z.object({
   ref: z.discriminatedUnion('type', [

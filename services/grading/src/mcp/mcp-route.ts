@@ -3,22 +3,24 @@
  * answered at once as JSON; there is nothing to stream and nothing to resume.
  */
 import type { ServiceApp } from '@tallystick/service-kit'
+import {
+  completeResult,
+  isModern,
+  LEGACY_REVISIONS,
+  MODERN_REVISION,
+  modernFault,
+  parseMessage,
+  RPC_CODES,
+  type RpcRefusal,
+  type RpcRequest,
+  rpcRefusal,
+} from '@tallystick/service-kit/mcp'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { describedError } from '../routes/error-rows.ts'
 import { neverStored } from '../routes/read-body.ts'
 import { rpcMessageSchema, toolCallSchema } from '../wire/mcp.ts'
 import { callGradingTool, GRADING_TOOLS, type GradingToolDeps } from './grading-tools.ts'
-import {
-  LEGACY,
-  MODERN,
-  type Revision,
-  RPC,
-  type RpcRefusal,
-  type RpcRequest,
-  readMessage,
-  refusal,
-} from './mcp-messages.ts'
 
 type McpRouteDeps = Omit<GradingToolDeps, 'endpoint'> & {
   readonly baseUrl: string
@@ -34,19 +36,29 @@ const LIST_KEPT_MS = 300_000
 const INSTRUCTIONS =
   'Grades bets against the recorded closing line instead of the score. Ask coverage first, which is free: a bet without a recorded close is UNGRADED, and paid for. grade_pick and audit_picks cost money, paid by x402: call them, pay what the result asks for, and repeat the call unchanged with the payment in _meta["x402/payment"]. On payment_pending repeat it with the same payment; never sign another one.'
 
+/** The one older revision that is answered; others are older still. */
+const LEGACY = LEGACY_REVISIONS.at(-1)
+
+type Revision = typeof MODERN_REVISION | typeof LEGACY
+
 type Answered =
   | { readonly result: object; readonly delivered?: (() => Promise<void>) | undefined }
   | { readonly refusal: RpcRefusal }
 
 const unknownMethod = (revision: Revision): Answered => ({
-  refusal: refusal(revision === MODERN ? 404 : 200, RPC.methodNotFound, {
+  refusal: rpcRefusal(revision === MODERN_REVISION ? 404 : 200, RPC_CODES.methodNotFound, {
     message: 'Method not found',
   }),
 })
 
 const invalidParams = (message: string): Answered => ({
-  refusal: refusal(200, RPC.invalidParams, { message }),
+  refusal: rpcRefusal(200, RPC_CODES.invalidParams, { message }),
 })
+
+const FOREIGN_ORIGIN = rpcRefusal(403, RPC_CODES.badRequest, { message: 'Origin not allowed' })
+const NOT_JSON = rpcRefusal(400, RPC_CODES.parseError, { message: 'Parse error' })
+const NO_REQUEST = rpcRefusal(400, RPC_CODES.invalidRequest, { message: 'Invalid Request' })
+const FAILED = rpcRefusal(200, RPC_CODES.internalError, { message: 'Internal error' })
 
 /** What browsers on other sites may not call, by DNS rebinding or not: an origin is this host or this machine. */
 function isOwnOrigin(origin: string | undefined, baseUrl: string): boolean {
@@ -76,27 +88,23 @@ function createMethods(deps: McpRouteDeps) {
 
   return {
     /** The result in the form of its revision. */
-    dressed: (result: object, revision: Revision): object => {
-      if (revision === LEGACY) return result
-      const { _meta } = result as { readonly _meta?: object }
-      const signed = { ..._meta, 'io.modelcontextprotocol/serverInfo': serverInfo }
-      return { resultType: 'complete', ...result, _meta: signed }
-    },
+    dressed: (result: object, revision: Revision): object =>
+      revision === MODERN_REVISION ? completeResult(result, serverInfo) : result,
     async answer(request: RpcRequest, revision: Revision, from: FastifyRequest): Promise<Answered> {
-      const isModern = revision === MODERN
+      const isOfModern = revision === MODERN_REVISION
       switch (request.method) {
         case 'tools/list':
-          return { result: { tools: GRADING_TOOLS, ...(isModern && listed) } }
+          return { result: { tools: GRADING_TOOLS, ...(isOfModern && listed) } }
         case 'tools/call':
           return await callTool(request, from)
         case 'server/discover':
-          if (!isModern) return unknownMethod(revision)
-          return { result: { supportedVersions: [MODERN], ...about, ...listed } }
+          if (!isOfModern) return unknownMethod(revision)
+          return { result: { supportedVersions: [MODERN_REVISION], ...about, ...listed } }
         case 'initialize':
-          if (isModern) return unknownMethod(revision)
+          if (isOfModern) return unknownMethod(revision)
           return { result: { protocolVersion: LEGACY, serverInfo, ...about } }
         case 'ping':
-          return isModern ? unknownMethod(revision) : { result: {} }
+          return isOfModern ? unknownMethod(revision) : { result: {} }
         default:
           return unknownMethod(revision)
       }
@@ -125,24 +133,28 @@ export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<
 
   async function serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (!isOwnOrigin(request.headers.origin, deps.baseUrl))
-      return sendRefusal(reply, refusal(403, RPC.badRequest, { message: 'Origin not allowed' }))
+      return sendRefusal(reply, FOREIGN_ORIGIN)
     const body = request.body instanceof Uint8Array ? request.body : new Uint8Array()
-    const message = readMessage(body, request.headers)
-    if (message.kind === 'refused') return sendRefusal(reply, message.refusal, message.id)
-    if (message.kind === 'notification') return reply.code(202).send()
-    const { id } = message.request
+    const posted = parseMessage(body)
+    if (posted.kind === 'not-json') return sendRefusal(reply, NOT_JSON)
+    if (posted.kind === 'notification') return reply.code(202).send()
+    if (posted.kind !== 'request') return sendRefusal(reply, NO_REQUEST)
+    const { id, message } = posted
+    const revision = isModern(message, request.headers) ? MODERN_REVISION : LEGACY
+    const fault = revision === MODERN_REVISION ? modernFault(message, request.headers) : undefined
+    if (fault !== undefined) return sendRefusal(reply, fault, id)
     try {
-      const answered = await methods.answer(message.request, message.revision, request)
+      const answered = await methods.answer(message, revision, request)
       if ('refusal' in answered) return sendRefusal(reply, answered.refusal, id)
       const { delivered, result } = answered
       if (delivered !== undefined)
         reply.raw.once('finish', () => {
           void delivered()
         })
-      return send(reply, { id, result: methods.dressed(result, message.revision) })
+      return send(reply, { id, result: methods.dressed(result, revision) })
     } catch (error) {
       request.log.error({ err: error }, 'a call of /mcp failed')
-      return sendRefusal(reply, refusal(200, RPC.internalError, { message: 'Internal error' }), id)
+      return sendRefusal(reply, FAILED, id)
     }
   }
 

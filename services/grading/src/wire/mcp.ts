@@ -4,7 +4,7 @@ import { mcpExample } from './examples.ts'
 
 const params = z.record(z.string(), z.unknown())
 
-/** One message; batches ended with MCP 2025-06-18. */
+/** One message, only for the reference: @tallystick/service-kit/mcp reads it. */
 export const rpcMessageSchema = z
   .object({
     jsonrpc: z.literal('2.0'),
@@ -13,14 +13,6 @@ export const rpcMessageSchema = z
     params: params.optional(),
   })
   .meta({ id: 'McpMessage', examples: [mcpExample] })
-export type RpcMessage = z.output<typeof rpcMessageSchema>
-
-/** What each request of MCP 2026-07-28 says of itself in `params._meta`. */
-export const envelopeSchema = z.object({
-  'io.modelcontextprotocol/protocolVersion': z.string(),
-  'io.modelcontextprotocol/clientCapabilities': z.record(z.string(), z.unknown()),
-})
-export const PROTOCOL_VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion'
 
 export const toolCallSchema = z.object({
   name: z.string(),

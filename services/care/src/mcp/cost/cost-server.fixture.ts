@@ -61,6 +61,7 @@ async function ours(): Promise<Variant> {
     store,
     sessions: openSqliteSessionStore({ path: ':memory:' }),
     tokens,
+    modernTokens: tokens,
     clock,
     random: randomBytes,
     baseUrl: COST_BASE_URL,
@@ -97,7 +98,7 @@ const addBytesRoute = (app: ServiceApp, handle: BytesHandler): void => {
 
 /** The application, token check, JSON and methods alone: no session, no protocol. */
 function floor(): Variant {
-  const context = { store, clock, serviceName: 'care', session: { scopes: ['care.read.user'] } }
+  const context = { store, clock, serviceName: 'care', principal: { scopes: ['care.read.user'] } }
   return {
     addRoutes(app) {
       addBytesRoute(app, async (request, reply, body) => {
@@ -135,7 +136,7 @@ function sdk(): Variant {
       { name: 'care', version: '0' },
       { capabilities: CAPABILITIES, instructions: 'Read before you speak.' },
     )
-    const context = { store, clock, serviceName: 'care', session: { scopes } } as unknown
+    const context = { store, clock, serviceName: 'care', principal: { scopes } } as unknown
     server.setRequestHandler(ReadResourceRequestSchema, ({ params }) =>
       readResource(context as CallContext, params),
     )

@@ -1,0 +1,226 @@
+/**
+ * JSON-RPC as MCP has it, for every service that speaks it over HTTP: what the bytes of a POST say, and what a request of
+ * revision 2026-07-28 must say of itself, in its envelope and in the headers that must agree with it. What the methods do,
+ * and who may call them, is the service's.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+
+/** The revision without sessions, whose requests carry an envelope. */
+export const MODERN_REVISION = '2026-07-28'
+
+/** All dated revisions before it, the newest last; an older client may name any of them. */
+export const LEGACY_REVISIONS = [
+  '2024-10-07',
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  '2025-11-25',
+] as const
+
+/** JSON-RPC 2.0's codes, MCP's of both revisions, and those that services use of the range that is theirs. */
+export const RPC_CODES = {
+  parseError: -32_700,
+  invalidRequest: -32_600,
+  methodNotFound: -32_601,
+  invalidParams: -32_602,
+  internalError: -32_603,
+  badRequest: -32_000,
+  sessionUnknown: -32_001,
+  /** Up to 2025-11-25; later revisions say `invalidParams`. */
+  resourceNotFound: -32_002,
+  sessionForeign: -32_003,
+  headerMismatch: -32_020,
+  unsupportedVersion: -32_022,
+} as const
+
+type RpcCode = (typeof RPC_CODES)[keyof typeof RPC_CODES]
+
+/** Thrown by a handler to refuse a request. Its message is public. */
+export class RpcFailure extends Error {
+  override readonly name = 'RpcFailure'
+  readonly code: number
+  readonly data: Readonly<Record<string, unknown>> | undefined
+
+  constructor(code: number, message: string, data?: Readonly<Record<string, unknown>>) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+/** The parameters of a request; refuses with -32602 and the path of what does not fit, never its value. */
+export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
+  const parsed = schema.safeParse(params ?? {})
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const path = ['params', ...(issue?.path ?? [])].join('.')
+  throw new RpcFailure(RPC_CODES.invalidParams, `${path}: ${issue?.message ?? 'invalid'}`)
+}
+
+export type RpcId = string | number
+
+/** A request or, without an id, a notification; without anything that JSON-RPC does not know. */
+type RpcMessage = {
+  readonly jsonrpc: '2.0'
+  readonly id?: RpcId
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+export type RpcRequest = RpcMessage & { readonly id: RpcId }
+
+/** A POST body as understood. */
+export type PostedMessage =
+  | { readonly kind: 'not-json' }
+  /** JSON, but not a single JSON-RPC message; batches ended with MCP 2025-06-18. */
+  | { readonly kind: 'invalid' }
+  | {
+      readonly kind: 'request'
+      readonly id: RpcId
+      readonly method: string
+      readonly message: RpcRequest
+    }
+  | { readonly kind: 'notification'; readonly method: string; readonly message: RpcMessage }
+  /** An answer to a request from the server. */
+  | { readonly kind: 'response' }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+const isId = (id: unknown): id is RpcId =>
+  typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Reads the bytes of a POST body. Parameters are as the sender wrote them. Never throws. */
+export function parseMessage(body: Uint8Array): PostedMessage {
+  let message: unknown
+  try {
+    message = JSON.parse(utf8.decode(body))
+  } catch {
+    return { kind: 'not-json' }
+  }
+  if (!isObject(message) || message['jsonrpc'] !== '2.0') return { kind: 'invalid' }
+  const { id, method, params } = message
+  if (method === undefined)
+    return 'result' in message || 'error' in message ? { kind: 'response' } : { kind: 'invalid' }
+  if (typeof method !== 'string') return { kind: 'invalid' }
+  if (params !== undefined && !isObject(params)) return { kind: 'invalid' }
+  const clean = { jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }) } as const
+  if (id === undefined) return { kind: 'notification', method, message: clean }
+  if (!isId(id)) return { kind: 'invalid' }
+  return { kind: 'request', id, method, message: { ...clean, id } }
+}
+
+/** An answer that is an error, with its HTTP status. */
+export type RpcRefusal = {
+  readonly status: number
+  readonly error: { readonly code: number; readonly message: string; readonly data?: object }
+}
+
+export const rpcRefusal = (
+  status: number,
+  code: RpcCode,
+  { message, data }: { readonly message: string; readonly data?: object | undefined },
+): RpcRefusal => ({ status, error: { code, message, ...(data && { data }) } })
+
+const VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion'
+
+/** What each request of 2026-07-28 says of itself in `params._meta`. */
+const envelopeSchema = z.object({
+  [VERSION_MEMBER]: z.string(),
+  'io.modelcontextprotocol/clientCapabilities': z.record(z.string(), z.unknown()),
+})
+
+const metaOf = ({ params }: RpcMessage): Readonly<Record<string, unknown>> => {
+  const meta = params?.['_meta']
+  return isObject(meta) ? meta : {}
+}
+
+/** A header without the whitespace around it, which RFC 9110 lets a sender add. */
+const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined =>
+  headers[name]?.toString().trim()
+
+const isLegacy = (version: string): boolean =>
+  LEGACY_REVISIONS.some((revision) => revision === version)
+
+/** Whether a request claims to be of 2026-07-28, or of a revision that nobody knows: by its envelope or by its header. */
+export function isModern(request: RpcRequest, headers: IncomingHttpHeaders): boolean {
+  if (Object.hasOwn(metaOf(request), VERSION_MEMBER)) return true
+  const version = headerOf(headers, 'mcp-protocol-version')
+  return version !== undefined && !isLegacy(version)
+}
+
+const unsupported = (requested: string | undefined): RpcRefusal =>
+  rpcRefusal(400, RPC_CODES.unsupportedVersion, {
+    message: 'Unsupported protocol version',
+    data: { supported: [MODERN_REVISION], ...(requested !== undefined && { requested }) },
+  })
+
+/** The refusal of an older request where only 2026-07-28 is served; it names the version that the request named. */
+export function olderRevision(request: RpcRequest, headers: IncomingHttpHeaders): RpcRefusal {
+  const named = headerOf(headers, 'mcp-protocol-version') ?? request.params?.['protocolVersion']
+  return unsupported(typeof named === 'string' ? named : undefined)
+}
+
+const mismatch = (header: string): RpcRefusal =>
+  rpcRefusal(400, RPC_CODES.headerMismatch, { message: `${header} does not match the body` })
+
+/** Methods whose target stands in the header `Mcp-Name` too, and the parameter that names it. */
+const NAMED_BY: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+}
+
+/** What is wrong with a request that claims to be of 2026-07-28, or is of a revision that nobody knows. */
+export function modernFault(
+  request: RpcRequest,
+  headers: IncomingHttpHeaders,
+): RpcRefusal | undefined {
+  const header = headerOf(headers, 'mcp-protocol-version')
+  if (header !== undefined && header !== MODERN_REVISION && !isLegacy(header))
+    return unsupported(header)
+  const envelope = envelopeSchema.safeParse(metaOf(request)).data
+  if (envelope === undefined)
+    return rpcRefusal(400, RPC_CODES.invalidParams, {
+      message: '_meta names no version or capabilities',
+    })
+  const version = envelope[VERSION_MEMBER]
+  if (version !== MODERN_REVISION) return unsupported(version)
+  if (header !== version) return mismatch('MCP-Protocol-Version')
+  if (headerOf(headers, 'mcp-method') !== request.method) return mismatch('Mcp-Method')
+  const member = Object.hasOwn(NAMED_BY, request.method) ? NAMED_BY[request.method] : undefined
+  const named = member === undefined ? undefined : request.params?.[member]
+  if (named !== undefined && readName(headerOf(headers, 'mcp-name')) !== named)
+    return mismatch('Mcp-Name')
+  return undefined
+}
+
+/** What a header may carry as it is: visible ASCII, spaces and tabs within. */
+const PLAIN_HEADER = /^[\t\x20-\x7E]*$/
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** A name as a header carries it: as it is, or base64 of its UTF-8; undefined if it is neither. */
+function readName(header: string | undefined): string | undefined {
+  if (header === undefined || !PLAIN_HEADER.test(header)) return undefined
+  const encoded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1]
+  if (encoded === undefined) return header
+  if (!BASE64.test(encoded)) return undefined
+  try {
+    return utf8.decode(Buffer.from(encoded, 'base64'))
+  } catch {
+    return undefined
+  }
+}
+
+/** A result as 2026-07-28 has it: complete, and signed with the server's name. */
+export function completeResult(
+  result: object,
+  serverInfo: { readonly name: string; readonly version: string },
+): object {
+  const { _meta } = result as { readonly _meta?: object }
+  const signed = { ..._meta, 'io.modelcontextprotocol/serverInfo': serverInfo }
+  return { resultType: 'complete', ...result, _meta: signed }
+}

@@ -1,0 +1,90 @@
+/**
+ * Who may speak to MCP, whichever revision: first the Host, then the Origin, then the token (C2). What follows is the
+ * route's own.
+ */
+import type { TokenClaims } from '@tallystick/jwt-lite'
+import { sendError } from '@tallystick/service-kit'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type BearerCheck, type BearerCheckDeps, checkBearer } from '../routes/bearer.ts'
+import { REFUSALS, sendRefusal } from './json-rpc.ts'
+
+export type AdmissionDeps = {
+  readonly bearer: BearerCheckDeps
+  readonly isOwnHost: (host: string | undefined) => boolean
+  readonly isOwnOrigin: (origin: string | undefined) => boolean
+}
+
+/** An admitted request. */
+export type Admitted = {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly claims: TokenClaims
+}
+
+/** For a route whose requests are taken over in their `onRequest` hook; its handler is never reached. */
+export const TAKEN_OVER = { config: { takesOverBody: true }, handler: (): void => undefined }
+
+export const headerOf = (request: FastifyRequest, name: string): string | undefined => {
+  const value = request.headers[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** An `onRequest` hook that hands on what it admits. */
+export function createAdmission(deps: AdmissionDeps, takeOver: (admitted: Admitted) => void) {
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    if (!deps.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
+    if (!deps.isOwnOrigin(request.headers.origin)) return sendRefusal(reply, REFUSALS.foreignOrigin)
+    const go = (check: BearerCheck): void =>
+      check.kind === 'refused'
+        ? void sendError(reply, check.answer)
+        : takeOver({ request, reply, claims: check.claims })
+    const check = checkBearer(request.headers.authorization, deps.bearer)
+    if (check instanceof Promise) check.then(go).catch((error: unknown) => void reply.send(error))
+    else go(check)
+  }
+}
+
+/**
+ * Whether an Origin header is one that may call: none, which programs send, the service's own, or one of the list. Without a
+ * list any may, since a page sends only what its user gave it (C2).
+ */
+export function createOriginGuard(options: {
+  readonly baseUrl: string
+  readonly allowedOrigins: readonly string[] | undefined
+}): (origin: string | undefined) => boolean {
+  const { allowedOrigins, baseUrl } = options
+  if (allowedOrigins === undefined) return () => true
+  const allowed = new Set([new URL(baseUrl).origin, ...allowedOrigins])
+  return (origin) => origin === undefined || allowed.has(origin.toLowerCase())
+}
+
+/** Names under which the machine itself is reached. */
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'] as const
+
+/** The name in a Host header, without its port; undefined for an invalid one. */
+function hostName(hostHeader: string): string | undefined {
+  const match = /^(\[[0-9a-f:.]+\]|[^:/@[\]\s]+)(?::\d{1,5})?$/i.exec(hostHeader)
+  return match?.[1]?.toLowerCase()
+}
+
+/**
+ * Whether a Host header names this service: a browser that was rebound to its address sends a different name (C2). Names
+ * are compared without ports, since a proxy or a container may listen on another port.
+ */
+export function createHostGuard(options: {
+  readonly baseUrl: string
+  /** Additional names or `name:port`, e.g. those of a reverse proxy. */
+  readonly allowedHosts: readonly string[]
+}): (host: string | undefined) => boolean {
+  const names = [new URL(options.baseUrl).host, ...options.allowedHosts, ...LOOPBACK]
+  const allowed = new Set(names.map((host) => hostName(host)).filter((name) => name !== undefined))
+  // Nearly every request carries the same header, so its reading is remembered.
+  let lastAllowed: string | undefined
+  return (host) => {
+    if (host !== undefined && host === lastAllowed) return true
+    const name = host === undefined ? undefined : hostName(host)
+    if (name === undefined || !allowed.has(name)) return false
+    lastAllowed = host
+    return true
+  }
+}

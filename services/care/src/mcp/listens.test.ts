@@ -1,0 +1,201 @@
+// C21: `subscriptions/listen`: what is granted, what is sent and to whom, and how a listen ends.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { EventReader } from './event-reader.fixture.ts'
+import { ASSISTANT, BOTH, type McpFixture, MODERN_AUDIENCE, startMcp, USER } from './mcp.fixture.ts'
+import { modernBody, modernCalls, modernHeaders } from './modern.fixture.ts'
+
+const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
+const TEA = 'care://ann/tea'
+const PLAN = 'care-internal://ann/plan'
+const MINUTE_MS = 60_000
+
+let fixture: McpFixture
+const revoked = new Set<string>()
+const { call, listen, post, tokenOf } = modernCalls(() => fixture)
+const readers: EventReader[] = []
+beforeEach(async () => {
+  fixture = await startMcp({
+    isRevoked: (jti) => revoked.has(jti),
+    limits: { unheardMs: 10 * MINUTE_MS, listensPerSubMax: 3, subscriptionsPerSessionMax: 4 },
+  })
+  await fixture.write({ domain: 'tea', value: 'One sugar.' })
+  await fixture.write({ domain: 'plan', audience: 'assistant', value: 'Watch for falls.' })
+})
+afterEach(async () => {
+  for (const reader of readers.splice(0)) reader.drop()
+  await fixture.close()
+})
+
+const open = async (scope: string, notifications: object, id: string | number = 'L1') => {
+  const reader = await listen(tokenOf(scope), notifications, id)
+  readers.push(reader)
+  return reader
+}
+const asked = (uri: string) => ({ resourceSubscriptions: [uri] })
+/** Those behind the acknowledgement. */
+const methods = (reader: EventReader) => reader.methods.slice(1)
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
+/** The end of a listen in order. */
+const result = (id: string | number) => ({
+  jsonrpc: '2.0',
+  id,
+  result: {
+    resultType: 'complete',
+    _meta: {
+      [SUBSCRIPTION]: id,
+      'io.modelcontextprotocol/serverInfo': { name: 'tallystick-care', version: '0.0.0' },
+    },
+  },
+})
+const about = (uri: string, id: string | number = 'L1') => ({
+  jsonrpc: '2.0',
+  method: 'notifications/resources/updated',
+  params: { uri, _meta: { [SUBSCRIPTION]: id } },
+})
+
+describe('what a listen is granted', () => {
+  it('is acknowledged first, in the words of the request and under its id', async () => {
+    const spelled = ['care://ann/%74ea', `${TEA}/1`, 'ui://care/echo']
+    const wanted = { resourcesListChanged: true, resourceSubscriptions: spelled }
+    const reader = await open(
+      USER,
+      { ...wanted, toolsListChanged: true, eventsListChanged: true },
+      7,
+    )
+    expect(reader.messages).toEqual([
+      {
+        jsonrpc: '2.0',
+        method: ACKNOWLEDGED,
+        params: { notifications: wanted, _meta: { [SUBSCRIPTION]: 7 } },
+      },
+    ])
+    expect(reader.headers).toMatchObject({
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    })
+    await fixture.write({ domain: 'tea', value: 'No sugar.' })
+    await expect.poll(() => reader.messages).toHaveLength(2)
+    expect(reader.messages[1]).toEqual(about('care://ann/%74ea', 7))
+  })
+
+  it('is only what its principal may read: what is hidden is left out like what is not there', async () => {
+    const answers = []
+    for (const uri of [PLAN, 'care-internal://ann/absent', 'care://ann/absent', 'no-uri']) {
+      const reader = await open(USER, asked(uri))
+      await expect.poll(() => reader.hasEnded).toBe(true)
+      answers.push(reader.messages)
+    }
+    const { method, params } = { method: ACKNOWLEDGED, params: { notifications: {} } }
+    const nothing = [{ method, params }, result('L1')]
+    expect(answers).toMatchObject([nothing, nothing, nothing, nothing])
+    const { params: granted } = (await open(BOTH, asked(PLAN))).messages[0] ?? {}
+    expect(granted?.['notifications']).toEqual(asked(PLAN))
+  })
+
+  it('has bounds: URIs in one listen, listens of one principal', async () => {
+    const many = ['a', 'b', 'c', 'd', 'e'].map((name) => `care://ann/${name}`)
+    const params = { notifications: { resourceSubscriptions: many } }
+    expect((await call(USER, 'subscriptions/listen', params)).body.error?.code).toBe(-32602)
+    for (let count = 0; count < 3; count += 1) await open(USER, { resourcesListChanged: true })
+    const list = { notifications: { resourcesListChanged: true } }
+    const refused = await call(USER, 'subscriptions/listen', list)
+    expect([refused.status, refused.body]).toMatchObject([200, { id: 1, error: { code: -32603 } }])
+    readers[0]?.drop()
+    await expect.poll(() => fixture.endpoint.figures().streams).toBe(2)
+    await open(USER, { resourcesListChanged: true })
+    const other = tokenOf(USER, 'another-host')
+    readers.push(await listen(other, { resourcesListChanged: true }))
+  })
+})
+
+describe('what a listen is sent', () => {
+  it('is the update of what was asked for, at each write, and nothing else; the writer is told', async () => {
+    const reader = await open(USER, { resourceSubscriptions: [TEA] })
+    await fixture.write({ domain: 'weight' })
+    expect((await fixture.write({ domain: 'tea', value: 'No sugar.' })).subscribers).toBe(1)
+    await expect.poll(() => reader.messages).toHaveLength(2)
+    expect(reader.messages[1]).toEqual(about(TEA))
+    expect(reader.messages.map((one) => JSON.stringify(one)).join()).not.toMatch(/sugar/)
+  })
+
+  it('is list_changed only where the principal’s own list has changed', async () => {
+    const list = { resourcesListChanged: true }
+    const [user, assistant, household] = [
+      await open(USER, list, 1),
+      await open(ASSISTANT, list, 2),
+      await open('care.read.user:bo', list, 3),
+    ]
+    await fixture.write({ domain: 'mood', audience: 'assistant' })
+    await fixture.write({ domain: 'weight' })
+    await fixture.write({ patient: 'bo', domain: 'weight' })
+    const changed = 'notifications/resources/list_changed'
+    await expect.poll(() => methods(household)).toEqual([changed])
+    await expect.poll(() => methods(user)).toEqual([changed, changed])
+    await expect.poll(() => methods(assistant)).toEqual([changed])
+  })
+
+  it('is a sign of life at least every 15 s', async () => {
+    const reader = await open(USER, { resourceSubscriptions: [TEA] })
+    fixture.clock.advanceMs(15_000)
+    await expect.poll(() => reader.comments).toContain('keepalive')
+  })
+
+  it('C29: counts as heard', async () => {
+    const reader = await open(USER, { resourceSubscriptions: [TEA] })
+    await fixture.write({ domain: 'tea', value: 'No sugar.' })
+    await expect.poll(() => reader.updated).toEqual([TEA])
+    fixture.clock.advanceMs(10 * MINUTE_MS)
+    expect(fixture.endpoint.unheard()).toEqual([])
+    reader.drop()
+    await expect.poll(() => fixture.endpoint.figures().streams).toBe(0)
+    await fixture.write({ domain: 'tea', value: 'Honey.' })
+    fixture.clock.advanceMs(10 * MINUTE_MS)
+    expect(fixture.endpoint.unheard()).toHaveLength(1)
+  })
+})
+
+describe('how a listen ends', () => {
+  it('in order, with its result, once its token expires; nothing is sent after that', async () => {
+    const token = fixture.token(USER, { audience: MODERN_AUDIENCE, lifetimeSeconds: 60 })
+    const reader = await listen(token, { resourceSubscriptions: [TEA] })
+    fixture.clock.advanceMs(59_000)
+    expect(reader.hasEnded).toBe(false)
+    fixture.clock.advanceMs(1_000)
+    await fixture.write({ domain: 'tea', value: 'No sugar.' })
+    await expect.poll(() => reader.hasEnded).toBe(true)
+    expect(reader.messages.slice(1)).toEqual([result('L1')])
+  })
+
+  it('before the next frame, once its token was revoked', async () => {
+    const token = tokenOf(USER)
+    const reader = await listen(token, { resourceSubscriptions: [TEA] })
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    revoked.add(claims.jti)
+    expect((await fixture.write({ domain: 'tea', value: 'No sugar.' })).subscribers).toBe(0)
+    await expect.poll(() => reader.hasEnded).toBe(true)
+    expect(reader.messages.slice(1)).toEqual([result('L1')])
+    expect(fixture.events).toContainEqual({ kind: 'stream-ended', reason: 'token-revoked' })
+  })
+
+  it('in order when the service stops', async () => {
+    const reader = await open(USER, { resourceSubscriptions: [TEA] })
+    await fixture.restart()
+    await expect.poll(() => reader.hasEnded).toBe(true)
+    expect(reader.messages.at(-1)).toEqual(result('L1'))
+  })
+
+  it('when its client leaves: nothing is left behind', async () => {
+    const reader = await open(USER, { resourceSubscriptions: [TEA] })
+    expect(fixture.endpoint.figures()).toMatchObject({ streams: 1, subscriptions: 1 })
+    reader.drop()
+    await expect
+      .poll(() => fixture.endpoint.figures())
+      .toMatchObject({ streams: 0, subscriptions: 0 })
+    expect((await fixture.write({ domain: 'tea', value: 'No sugar.' })).subscribers).toBe(0)
+  })
+
+  it('is refused as JSON, before any stream, by a token that is none', async () => {
+    const body = modernBody('subscriptions/listen', { notifications: {} })
+    expect((await post('none', body, modernHeaders('subscriptions/listen'))).status).toBe(401)
+  })
+})
