@@ -9,16 +9,17 @@ const axeSource = readFileSync(
 
 /** Runs axe-core on a page as it stands; returns what it objects to, with the elements. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axeSource)
+  // Compiling axe takes as long as running it, and a page is often judged in several states.
+  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axeSource)
   return await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: {
-        run(): Promise<{
+        run(options: { resultTypes: string[] }): Promise<{
           violations: { id: string; help: string; nodes: { target: unknown[] }[] }[]
         }>
       }
     }
-    const { violations } = await axe.run()
+    const { violations } = await axe.run({ resultTypes: ['violations'] })
     return violations.map(
       ({ id, help, nodes }) =>
         `${id}: ${help} (${nodes.map(({ target }) => target.join(' ')).join(', ')})`,
