@@ -23,6 +23,8 @@ const ROUND_PAUSE_MS = 50
 export type PostgresOptions = {
   /** Several hosts are separated by commas. */
   readonly url: string
+  /** Where names of tables without one are looked up. */
+  readonly schema?: string | undefined
   readonly Unavailable: UnavailableError
   /** Resolves after so many milliseconds. */
   readonly pause: (ms: number) => Promise<void>
@@ -40,13 +42,14 @@ const TIMEOUTS: ClientConfig = { idle_in_transaction_session_timeout: 1_000, loc
 
 /** A promotion begins a new timeline: the first eight hex digits of a WAL file's name. */
 const STATE = `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only,
-  CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline`
+  CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline,
+  set_config('search_path', $1, false)`
 
 type ServerState = { readonly is_read_only: boolean; readonly timeline: string | null }
 
 async function tryAddress(
   address: string,
-  timeline: { newest: number } | undefined,
+  { schema = 'public', timeline }: Pick<PostgresOptions, 'schema' | 'timeline'>,
 ): Promise<Client | Error> {
   const client = new Client({
     connectionString: address,
@@ -63,7 +66,7 @@ async function tryAddress(
   client.on('error', () => undefined)
   try {
     await client.connect()
-    const [state] = (await client.query<ServerState>(STATE)).rows
+    const [state] = (await client.query<ServerState>(STATE, [schema])).rows
     const refusal = refusalOf(state, timeline)
     if (refusal === undefined) return client
     await client.end()
@@ -89,11 +92,11 @@ function refusalOf(
 
 /** A connection to the host that takes writes. Rejects with the service's error when none does for so many rounds. */
 export async function connectPostgres(options: PostgresOptions): Promise<Client> {
-  const { pause, roundsMax = ROUNDS_MAX, timeline, Unavailable, url } = options
+  const { pause, roundsMax = ROUNDS_MAX, Unavailable, url } = options
   let last = new Error('no host is named')
   for (let round = 0; round < roundsMax; round += 1) {
     for (const address of postgresAddresses(url)) {
-      const found = await tryAddress(address, timeline)
+      const found = await tryAddress(address, options)
       if (!(found instanceof Error)) return found
       last = found
     }

@@ -14,11 +14,13 @@ export {
   type SealPlan,
   sealReceipt,
 } from './sealed-bodies.ts'
+export type { SqlConnection, SqlQuery } from './sql-connection.ts'
 export {
   acceptSqliteBackup,
   backupSqliteFile,
   backupSqliteStore,
 } from './sqlite-backup.ts'
+export { SqliteConnection } from './sqlite-connection.ts'
 export {
   guardsOf,
   openSqliteFile,

@@ -5,6 +5,7 @@
 import { type Client, DatabaseError, type QueryResultRow } from 'pg'
 import { connectPostgres, type PostgresOptions } from './connect-postgres.ts'
 import { type Durability, messageOf } from './journal-store.ts'
+import type { SqlConnection, SqlQuery } from './sql-connection.ts'
 
 /**
  * Whether an error of a statement ended its connection, rather than the statement. What the server did not say is of the
@@ -68,10 +69,7 @@ export async function commitPostgres(client: Client): Promise<void> {
 }
 
 /** Rows by a statement, within whatever the connection is in. */
-export type PostgresQuery = <Row extends QueryResultRow>(
-  text: string,
-  values?: readonly unknown[],
-) => Promise<readonly Row[]>
+export type PostgresQuery = SqlQuery
 
 /** What the run of a transaction threw by itself. */
 class RunFailed extends Error {
@@ -85,7 +83,7 @@ type ConnectionOptions = PostgresOptions & {
 }
 
 /** One connection that is made when it is first used, and made again after it was lost. */
-export class PostgresConnection {
+export class PostgresConnection implements SqlConnection {
   readonly #options: ConnectionOptions
   readonly #asked = new Set<Promise<unknown>>()
   #client: Promise<Client> | undefined
@@ -118,7 +116,7 @@ export class PostgresConnection {
   }
 
   /** Asks, and once more on a new connection where one was lost: for what may be repeated. */
-  readonly read: PostgresQuery = <Row extends QueryResultRow>(
+  readonly read: PostgresQuery = <Row extends Readonly<Record<string, unknown>>>(
     text: string,
     values: readonly unknown[] = [],
   ) => this.#tracked(this.#twice((held) => askPostgres<Row>(held, text, values)))

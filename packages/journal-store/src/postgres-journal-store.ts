@@ -99,7 +99,8 @@ async function openReader<Name extends string>(
   const timeline = { newest: 0 }
   const connections: PostgresConnection[] = []
   const connect = () => {
-    const made = new PostgresConnection({ ...options, timeline, Unavailable: kind.Unavailable })
+    const { schema, Unavailable } = kind
+    const made = new PostgresConnection({ ...options, schema, timeline, Unavailable })
     connections.push(made)
     return made
   }

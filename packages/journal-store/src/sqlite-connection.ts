@@ -1,0 +1,90 @@
+/**
+ * SqlConnection on SQLite. Each statement is prepared once, and whatever is asked is done within the iteration of the event loop
+ * in which it is asked: a run waits for nothing but its own statements.
+ */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { Awaitable, Durability, UnavailableError } from './journal-store.ts'
+import type { SqlConnection, SqlQuery } from './sql-connection.ts'
+import { guardsOf } from './sqlite-database.ts'
+
+/**
+ * What this process asked last, of whichever file: one after the other. A transaction may be between two statements when another
+ * is to begin; on a second connection to the same file, BEGIN would hold up the whole process until it gave up.
+ */
+let last: Promise<unknown> = Promise.resolve()
+
+export class SqliteConnection implements SqlConnection {
+  readonly #database: DatabaseSync
+  readonly #Unavailable: UnavailableError
+  /** By their texts, which are few and stand in code. */
+  readonly #statements = new Map<string, StatementSync>()
+  #durability: Durability = 'synced'
+
+  /** Takes over a file that is open in WAL with synchronous FULL. */
+  constructor(database: DatabaseSync, Unavailable: UnavailableError) {
+    this.#database = database
+    this.#Unavailable = Unavailable
+  }
+
+  readonly read: SqlQuery = (text, values = []) => this.#behindOthers(() => this.#ask(text, values))
+
+  transaction<Result>(
+    run: (query: SqlQuery) => Promise<Result>,
+    durability: Durability = 'synced',
+  ): Promise<Result> {
+    return this.#behindOthers(() => this.#inTransaction(run, durability))
+  }
+
+  async end(): Promise<void> {
+    await last
+    if (this.#database.isOpen) this.#database.close()
+  }
+
+  #behindOthers<Result>(run: () => Awaitable<Result>): Promise<Result> {
+    const { guarded } = guardsOf(this.#Unavailable)
+    const running = last.then(
+      guarded(() => {
+        if (!this.#database.isOpen) throw new this.#Unavailable('the store is closed')
+        return run()
+      }),
+    )
+    last = running.catch(() => undefined)
+    return running
+  }
+
+  async #inTransaction<Result>(
+    run: (query: SqlQuery) => Promise<Result>,
+    durability: Durability,
+  ): Promise<Result> {
+    let isOpen = true
+    const query: SqlQuery = async (text, values = []) => {
+      if (!isOpen) throw new Error('a statement is asked within its transaction')
+      return this.#ask(text, values)
+    }
+    // In WAL the next synced commit carries a relaxed one to the disk.
+    if (this.#durability !== durability)
+      this.#database.exec(`PRAGMA synchronous = ${durability === 'relaxed' ? 'NORMAL' : 'FULL'}`)
+    this.#durability = durability
+    try {
+      this.#ask('BEGIN IMMEDIATE', [])
+      const result = await run(query)
+      this.#ask('COMMIT', [])
+      return result
+    } catch (error) {
+      if (this.#database.isTransaction) this.#ask('ROLLBACK', [])
+      throw error
+    } finally {
+      isOpen = false
+    }
+  }
+
+  /** Rows of whatever shape: who asks says which. */
+  #ask(text: string, values: readonly unknown[]): readonly never[] {
+    let statement = this.#statements.get(text)
+    if (statement === undefined) {
+      statement = this.#database.prepare(text.replaceAll(/\$(?=\d)/g, '?'))
+      this.#statements.set(text, statement)
+    }
+    return statement.all(...(values as readonly SQLInputValue[])) as unknown as readonly never[]
+  }
+}
