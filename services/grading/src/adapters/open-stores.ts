@@ -1,10 +1,13 @@
 /** Which engine keeps the ledger and the reservations: PostgreSQL where a connection string names one, else SQLite's files. */
 import { checkpointOrigin, loadCheckpointSeed, type StoreOwner } from '@tallystick/journal-store'
 import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
-import type { ReservationStore } from '@tallystick/x402'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import {
+  type OpenReservationStore,
+  openPostgresReservationStore,
+  openSqliteReservationStore,
+} from './reservation-store.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
-import { openSqliteReservationStore } from './sqlite-reservation-store.ts'
 
 /** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
 export type StoreConfig = {
@@ -46,12 +49,9 @@ export async function openLedger(
   return openPostgresGradingStore({ ...options, ...serverOf(DATABASE_URL) })
 }
 
-type OpenReservations = ReservationStore & { close(): void | Promise<void> }
-
-async function openReservations(config: StoreConfig, clock: Clock): Promise<OpenReservations> {
+async function openReservations(config: StoreConfig, clock: Clock): Promise<OpenReservationStore> {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = config
   if (DATABASE_URL === undefined) return openSqliteReservationStore({ databasePath, clock })
-  const { openPostgresReservationStore } = await import('./postgres-reservation-store.ts')
   return openPostgresReservationStore({ ...serverOf(DATABASE_URL), clock })
 }
 

@@ -22,7 +22,7 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-import { openPostgresReservationStore } from './postgres-reservation-store.ts'
+import { openPostgresReservationStore } from './reservation-store.ts'
 
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
 const NOW_SECONDS = 1_780_000_000
@@ -147,7 +147,11 @@ describe.skipIf(isSkipped)(
         'G4: %s the server: each step of a reservation is taken once, and answered as it was',
         async (how) => {
           const store = ledger.keep(
-            openPostgresReservationStore({ ...ledger.identity, url: torn.url, clock: systemClock }),
+            await openPostgresReservationStore({
+              ...ledger.identity,
+              url: torn.url,
+              clock: systemClock,
+            }),
           )
           const expiresAtSeconds = systemClock.unixMs() / 1_000 + 1_000
           for (let round = 0; round < 5; round += 1) {

@@ -1,178 +1,273 @@
 /**
- * Reservations of payments on disk (G4): each step is committed with an fsync before it is answered, so that a payment
- * settled by a process that died is found open by the next. It has a file of its own beside the ledger's, so that an
- * import's transactions never hold up a payment.
+ * Reservations of payments (G4), on either engine: each step is a transaction of its own, on the disk before it is answered, so
+ * that a payment settled by a process that died is found open by the next. It is apart from the ledger, so that an import never
+ * holds up a payment. Two payments of one payer are weighed one after the other, in whichever process.
  */
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { prepareQuery } from '@tallystick/journal-store'
+import { randomUUID } from 'node:crypto'
+import { SqliteConnection, type SqlQuery } from '@tallystick/journal-store'
+import type { PostgresOptions } from '@tallystick/journal-store/postgres'
 import type { Clock } from '@tallystick/service-kit'
 import {
   payerKeyOf,
   type Reservation,
   type ReservationStore,
   type ReserveOutcome,
-  type SiblingVerdict,
   weighSiblings,
 } from '@tallystick/x402'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { openReservationDatabase, reading } from './sqlite-database.ts'
+import { openReservationDatabase } from './sqlite-database.ts'
 import {
   FORGOTTEN_PER_WRITE,
   GIVEN_MAX,
   OPEN_MAX,
   RESERVATION_CELLS,
+  RESERVATION_COLUMNS,
   type ReservationRow,
   reservationCells,
-  reservationColumns,
   reservationOf,
 } from './stored-reservation.ts'
 
-/** By what rows are looked up while calls are served; each has its index. */
-export const RESERVATION_LOOKUPS = {
-  find: "payment_id = ? AND (state <> 'answered' OR expires_at > ?)",
-  byKey: 'payer = ? AND idempotency_key = ? ORDER BY rowid DESC LIMIT 1',
-  byFingerprint:
-    'payer = ? AND fingerprint = ? AND keeps_answer = 1 AND answered_by IS NULL ORDER BY rowid DESC LIMIT 1',
-  countOpen: "state <> 'answered'",
-  countGiven: 'answered_by = ?',
-  over: "state = 'answered' AND expires_at <= ?",
-} as const
+/** What the engines say in different words. */
+type Dialect = {
+  /** The column that orders the rows of one payer. */
+  readonly serial: string
+  /** Behind what looks for old answers: those that another process is taking out are left to it. */
+  readonly skipLocked: string
+}
 
-function preparedStatements(database: DatabaseSync) {
-  const columns = reservationColumns('reservations')
-  const query = (where: string) => {
-    const statement = database.prepare(`SELECT ${columns} FROM reservations AS one WHERE ${where}`)
-    return {
-      get: (...values: SQLInputValue[]) =>
-        statement.get(...values) as unknown as ReservationRow | undefined,
-      all: () => statement.all() as unknown as readonly ReservationRow[],
-    }
-  }
-  const count = (where: string) =>
-    prepareQuery<readonly [number]>(database, `SELECT count(*) FROM reservations WHERE ${where}`)
-  const change = (sql: string) => database.prepare(sql)
+export const SQLITE_DIALECT: Dialect = { serial: 'rowid', skipLocked: '' }
+const POSTGRES_DIALECT: Dialect = { serial: 'serial', skipLocked: 'FOR UPDATE SKIP LOCKED' }
+
+/** Of all reservations: how many may be open, and how many payments one answer may be given to. */
+type Limits = { readonly openMax: number; readonly givenMax: number }
+
+/** Counts no further than to a limit, which stands in the text: SQLite would plan anew for each value. */
+const count = (where: string, max: number): string =>
+  `SELECT count(*) AS n FROM (SELECT 1 FROM reservations WHERE ${where} LIMIT ${max}) AS found`
+
+/** What is looked up while calls are served has its index. */
+export function reservationStatements(
+  { serial, skipLocked }: Dialect,
+  { givenMax, openMax }: Limits,
+) {
+  const select = `SELECT ${RESERVATION_COLUMNS} FROM reservations AS one WHERE`
+  const latest = `ORDER BY ${serial} DESC LIMIT 1`
+  const isOver = "state = 'answered' AND expires_at <= $2"
   return {
-    find: query(RESERVATION_LOOKUPS.find),
-    // Once, at start: the whole table, in order.
-    open: query("state <> 'answered' ORDER BY rowid"),
-    byKey: query(RESERVATION_LOOKUPS.byKey),
-    byFingerprint: query(RESERVATION_LOOKUPS.byFingerprint),
-    countOpen: count(RESERVATION_LOOKUPS.countOpen),
-    countGiven: count(RESERVATION_LOOKUPS.countGiven),
-    insert: change(
-      `INSERT INTO reservations (${RESERVATION_CELLS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    markSettled: change(
-      "UPDATE reservations SET state = 'settled' WHERE payment_id = ? AND state = 'reserved'",
-    ),
-    keepAnswer: change(
-      "UPDATE reservations SET state = 'answered', answer = ?, expires_at = ?, request = NULL WHERE payment_id = ? AND state <> 'answered'",
-    ),
-    markDelivered: change(
-      "UPDATE reservations SET is_delivered = 1 WHERE state = 'answered' AND payment_id = (SELECT coalesce(answered_by, payment_id) FROM reservations WHERE payment_id = ?)",
-    ),
-    release: change("DELETE FROM reservations WHERE payment_id = ? AND state <> 'answered'"),
-    forget: change(
-      `DELETE FROM reservations WHERE rowid IN (SELECT rowid FROM reservations WHERE ${RESERVATION_LOOKUPS.over} LIMIT ${FORGOTTEN_PER_WRITE})`,
-    ),
-    forgetOne: change(
-      `DELETE FROM reservations WHERE payment_id = ? AND ${RESERVATION_LOOKUPS.over}`,
-    ),
+    find: `${select} payment_id = $1 AND (state <> 'answered' OR expires_at > $2)`,
+    byKey: `${select} payer = $1 AND idempotency_key = $2 ${latest}`,
+    byFingerprint: `${select} payer = $1 AND fingerprint = $2 AND keeps_answer AND answered_by IS NULL ${latest}`,
+    allOpen: `${select} state <> 'answered' ORDER BY ${serial}`,
+    countOpen: count("state <> 'answered'", openMax),
+    countGiven: count('answered_by = $1', givenMax),
+    insert: `INSERT INTO reservations (${RESERVATION_CELLS}, attempt) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    markSettled:
+      "UPDATE reservations SET state = 'settled' WHERE payment_id = $1 AND state = 'reserved'",
+    keepAnswer: `UPDATE reservations SET state = 'answered', answer = $2, expires_at = $3, request = NULL
+      WHERE payment_id = $1 AND state <> 'answered'`,
+    markDelivered: `UPDATE reservations SET is_delivered = true WHERE state = 'answered' AND payment_id =
+      (SELECT coalesce(answered_by, payment_id) FROM reservations WHERE payment_id = $1)`,
+    attemptOf: "SELECT attempt FROM reservations WHERE payment_id = $1 AND state <> 'answered'",
+    release:
+      "DELETE FROM reservations WHERE payment_id = $1 AND state <> 'answered' AND attempt = $2",
+    // An old answer under the payment's own id, and some others.
+    forget: `DELETE FROM reservations WHERE ${isOver} AND (payment_id = $1 OR payment_id IN
+      (SELECT payment_id FROM reservations WHERE ${isOver} LIMIT ${FORGOTTEN_PER_WRITE} ${skipLocked}))`,
   }
 }
 
-/** The table, as the steps of a reservation see it. */
-function reservationTable(database: DatabaseSync) {
-  const run = preparedStatements(database)
-  return {
-    ...run,
-    insert(reservation: Reservation): void {
-      run.insert.run(...reservationCells(reservation))
-    },
-    /** What the payer's earlier payments mean for this one. */
-    weigh(reservation: Reservation): SiblingVerdict {
-      const { fingerprint, idempotencyKey, keepsAnswer } = reservation
-      if (keepsAnswer === undefined) return { kind: 'none' }
-      const payer = payerKeyOf(reservation)
-      const byKey = idempotencyKey === undefined ? undefined : run.byKey.get(payer, idempotencyKey)
-      const byFingerprint = run.byFingerprint.get(payer, fingerprint)
-      return weighSiblings(reservation, {
-        sameKey: byKey && reservationOf(byKey),
-        sameFingerprint: byFingerprint && reservationOf(byFingerprint),
-      })
-    },
-  }
+/** An engine, as the steps see it. */
+type Engine = {
+  readonly dialect: Dialect
+  /** Runs statements about a payment in a transaction, behind those that were asked about it before. */
+  readonly step: <Result>(
+    paymentId: string,
+    run: (query: SqlQuery) => Promise<Result>,
+    what?: 'reads',
+  ) => Promise<Result>
+  /** Within a step: whoever weighs the same payer, in whichever process, waits for its end. */
+  holdPayer(query: SqlQuery, payer: string): Promise<unknown>
+  /** Rows as the steps leave them that run now. */
+  readonly readSettled: SqlQuery
+  close(): Promise<void>
 }
 
-/** A reservation store that closes its file. */
-type SqliteReservationStore = ReservationStore & { close(): void }
+type Row = ReservationRow & { readonly attempt: string }
 
-/** Opens the reservations beside a ledger. Throws GradingStoreUnavailable. */
-export function openSqliteReservationStore(options: {
-  /** Path of the ledger's database; reservations are in `<path>.payments`. */
-  readonly databasePath: string
-  readonly clock: Clock
-  readonly openMax?: number
-  readonly givenMax?: number
-}): SqliteReservationStore {
-  const { clock, givenMax = GIVEN_MAX, openMax = OPEN_MAX } = options
-  const database = openReservationDatabase(options.databasePath)
-  const table = reservationTable(database)
-  const nowSeconds = (): number => clock.unixMs() / 1_000
+type Asked = {
+  readonly asked: Reservation
+  /** Of the call: the same when its step is taken again, and so finds its own row. */
+  readonly attempt: string
+  readonly nowSeconds: number
+}
 
-  async function write<Result>(step: () => Result): Promise<Result> {
-    try {
-      database.exec('BEGIN IMMEDIATE')
-      const result = step()
-      database.exec('COMMIT')
-      return result
-    } catch (error) {
-      if (database.isTransaction) database.exec('ROLLBACK')
-      throw new GradingStoreUnavailable('a reservation could not be written', { cause: error })
+const one = async (query: SqlQuery, text: string, values: readonly unknown[]) => {
+  const [row] = await query<Row>(text, values)
+  return row && { attempt: row.attempt, reservation: reservationOf(row) }
+}
+
+const counted = async (query: SqlQuery, text: string, values: readonly unknown[] = []) =>
+  (await query<{ readonly n: number }>(text, values))[0]?.n ?? 0
+
+/** The steps that are more than a statement. */
+function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, limits: Limits) {
+  const say = reservationStatements(dialect, limits)
+
+  /** What the payer's latest payments mean for this one. */
+  async function weigh(query: SqlQuery, asked: Reservation) {
+    const { fingerprint, idempotencyKey, keepsAnswer } = asked
+    if (keepsAnswer === undefined) return { kind: 'none' as const }
+    const payer = payerKeyOf(asked)
+    const [sameKey, sameFingerprint] = await Promise.all([
+      idempotencyKey === undefined ? undefined : one(query, say.byKey, [payer, idempotencyKey]),
+      one(query, say.byFingerprint, [payer, fingerprint]),
+    ])
+    return weighSiblings(asked, {
+      sameKey: sameKey?.reservation,
+      sameFingerprint: sameFingerprint?.reservation,
+    })
+  }
+
+  async function reserve(query: SqlQuery, of: Asked): Promise<ReserveOutcome> {
+    const { asked, attempt, nowSeconds } = of
+    const insert = async (reservation: Reservation): Promise<void> => {
+      await Promise.all([
+        query(say.forget, [asked.paymentId, nowSeconds]),
+        query(say.insert, [...reservationCells(reservation), attempt]),
+      ])
     }
-  }
-
-  /** Remembers a payment with the answer that it is given. */
-  function give(asked: Reservation, sibling: Reservation): ReserveOutcome {
-    const { answer = '', answeredBy = sibling.paymentId, expiresAtSeconds } = sibling
-    if ((table.countGiven.get(answeredBy)?.[0] ?? 0) >= givenMax) return { kind: 'full' }
-    const { request: _, ...rest } = asked
-    table.insert({ ...rest, state: 'answered', answeredBy, expiresAtSeconds })
-    return { kind: 'kept', answer }
-  }
-
-  function reserve(reservation: Reservation): ReserveOutcome {
-    const { paymentId } = reservation
-    const held = table.find.get(paymentId, nowSeconds())
-    if (held !== undefined) return { kind: 'held', reservation: reservationOf(held) }
-    table.forgetOne.run(paymentId, nowSeconds())
-    table.forget.run(nowSeconds())
-    const verdict = table.weigh(reservation)
-    if (verdict.kind === 'kept') return give(reservation, verdict.sibling)
+    const [, found, verdict] = await Promise.all([
+      holdPayer(query, payerKeyOf(asked)),
+      one(query, say.find, [asked.paymentId, nowSeconds]),
+      weigh(query, asked),
+    ])
+    if (found !== undefined) {
+      const { reservation } = found
+      if (found.attempt !== attempt) return { kind: 'held', reservation }
+      return reservation.state === 'answered'
+        ? { kind: 'kept', answer: reservation.answer ?? '' }
+        : { kind: 'reserved' }
+    }
+    if (verdict.kind === 'kept') {
+      const { answer = '', expiresAtSeconds, paymentId } = verdict.sibling
+      const { answeredBy = paymentId } = verdict.sibling
+      if ((await counted(query, say.countGiven, [answeredBy])) >= limits.givenMax)
+        return { kind: 'full' }
+      const { request: _, ...rest } = asked
+      await insert({ ...rest, state: 'answered', answeredBy, expiresAtSeconds })
+      return { kind: 'kept', answer }
+    }
     if (verdict.kind !== 'none') return verdict
-    if ((table.countOpen.get()?.[0] ?? 0) >= openMax) return { kind: 'full' }
-    table.insert(reservation)
+    if ((await counted(query, say.countOpen)) >= limits.openMax) return { kind: 'full' }
+    await insert(asked)
     return { kind: 'reserved' }
   }
 
-  const changing = (run: () => unknown): Promise<void> =>
-    write(() => {
-      run()
+  /** A release that is taken again must not take what another process has reserved since. */
+  function release(paymentId: string) {
+    let found: string | undefined
+    return async (query: SqlQuery): Promise<void> => {
+      found ??= (await query<{ attempt: string }>(say.attemptOf, [paymentId]))[0]?.attempt
+      if (found !== undefined) await query(say.release, [paymentId, found])
+    }
+  }
+  return { say, reserve, release }
+}
+
+export type OpenReservationStore = ReservationStore & { close(): Promise<void> }
+
+type Options = { readonly clock: Clock } & Partial<Limits>
+
+function storeOf(
+  engine: Engine,
+  { clock, givenMax = GIVEN_MAX, openMax = OPEN_MAX }: Options,
+): OpenReservationStore {
+  const { say, release, reserve } = stepsOf(engine, { givenMax, openMax })
+  const { step } = engine
+  const nowSeconds = (): number => clock.unixMs() / 1_000
+  const change = (paymentId: string, text: string, values: readonly unknown[] = []) =>
+    step(paymentId, async (query) => {
+      await query(text, [paymentId, ...values])
     })
   return {
-    reserve: (reservation) => write(() => reserve(reservation)),
-    markSettled: (paymentId) => changing(() => table.markSettled.run(paymentId)),
-    keepAnswer: (paymentId, { answer, expiresAtSeconds }) =>
-      changing(() => table.keepAnswer.run(answer, expiresAtSeconds, paymentId)),
-    markDelivered: (paymentId) => changing(() => table.markDelivered.run(paymentId)),
-    release: (paymentId) => changing(() => table.release.run(paymentId)),
-    get: async (paymentId) => {
-      const row = reading(() => table.find.get(paymentId, nowSeconds()))
-      return row === undefined ? undefined : reservationOf(row)
+    reserve: (asked) => {
+      const attempt = randomUUID()
+      return step(asked.paymentId, (query) =>
+        reserve(query, { asked, attempt, nowSeconds: nowSeconds() }),
+      )
     },
-    open: async () => reading(() => table.open.all()).map(reservationOf),
-    close: () => {
-      database.close()
+    markSettled: (paymentId) => change(paymentId, say.markSettled),
+    keepAnswer: (paymentId, { answer, expiresAtSeconds }) =>
+      change(paymentId, say.keepAnswer, [answer, expiresAtSeconds]),
+    markDelivered: (paymentId) => change(paymentId, say.markDelivered),
+    release: (paymentId) => step(paymentId, release(paymentId)),
+    get: async (paymentId) => {
+      const look = (query: SqlQuery) => one(query, say.find, [paymentId, nowSeconds()])
+      return (await step(paymentId, look, 'reads'))?.reservation
+    },
+    open: async () => (await engine.readSettled<Row>(say.allOpen)).map(reservationOf),
+    close: () => engine.close(),
+  }
+}
+
+/** Opens the reservations beside a ledger, in `<path>.payments`. Throws GradingStoreUnavailable, as its steps do. */
+export function openSqliteReservationStore(
+  options: Options & { readonly databasePath: string },
+): OpenReservationStore {
+  const database = openReservationDatabase(options.databasePath)
+  const connection = new SqliteConnection(database, GradingStoreUnavailable)
+  const engine: Engine = {
+    dialect: SQLITE_DIALECT,
+    step: (_, run, what) => (what === 'reads' ? run(connection.read) : connection.transaction(run)),
+    // A transaction holds the whole file.
+    holdPayer: async () => undefined,
+    readSettled: connection.read,
+    close: () => connection.end(),
+  }
+  return storeOf(engine, options)
+}
+
+/** Payments whose steps run at the same time on PostgreSQL; each waits for a commit, which the server shares among them. */
+const CONNECTIONS = 4
+
+/**
+ * What was found may be another's commit that no standby has yet. A commit of one's own does not return before it has, and
+ * with it everything before; this makes it one.
+ */
+const MAKE_OWN = "SELECT pg_logical_emit_message(true, 'grading', '')"
+
+/** Opens the reservations in a schema that is there. Its steps reject with GradingStoreUnavailable. */
+export async function openPostgresReservationStore(
+  options: Options & Omit<PostgresOptions, 'Unavailable' | 'schema'>,
+): Promise<OpenReservationStore> {
+  // Who keeps a file loads no driver.
+  const { PostgresConnection } = await import('@tallystick/journal-store/postgres')
+  const server = { ...options, schema: 'grading', Unavailable: GradingStoreUnavailable }
+  const connect = () => new PostgresConnection(server)
+  const first = connect()
+  const connections = [first, ...Array.from({ length: CONNECTIONS - 1 }, connect)]
+  const engine: Engine = {
+    dialect: POSTGRES_DIALECT,
+    /** Each payment has its connection, on which steps follow each other. */
+    step: (paymentId, run) => {
+      let place = 0
+      for (const letter of paymentId) place = (place * 31 + (letter.codePointAt(0) ?? 0)) % 65_521
+      const connection = connections[place % CONNECTIONS] ?? first
+      return connection.transaction(async (query) => {
+        const [result] = await Promise.all([run(query), query(MAKE_OWN)])
+        return result
+      })
+    },
+    holdPayer: (query, payer) =>
+      query('SELECT pg_advisory_xact_lock(hashtextextended($1, 402))', [payer]),
+    readSettled: async (text) => {
+      // Behind what runs on each.
+      await Promise.all(connections.map((each) => each.transaction(async () => undefined)))
+      return first.transaction((query) => query(text))
+    },
+    close: async () => {
+      await Promise.all(connections.map((each) => each.end()))
     },
   }
+  return storeOf(engine, options)
 }

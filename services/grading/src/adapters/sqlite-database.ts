@@ -125,6 +125,11 @@ CREATE INDEX reservations_by_expiry ON reservations (expires_at) WHERE state = '
 CREATE INDEX reservations_by_fingerprint ON reservations (payer, fingerprint) WHERE keeps_answer = 1 AND answered_by IS NULL;
 CREATE INDEX reservations_by_key ON reservations (payer, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX reservations_by_origin ON reservations (answered_by) WHERE answered_by IS NOT NULL;`,
+    // As PostgreSQL has them: the call that stored a row, and an index that is found without comparing a flag.
+    `
+ALTER TABLE reservations ADD COLUMN attempt TEXT NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000';
+DROP INDEX reservations_by_fingerprint;
+CREATE INDEX reservations_by_fingerprint ON reservations (payer, fingerprint) WHERE keeps_answer AND answered_by IS NULL;`,
   ],
   // Transactions of single rows.
   busyTimeoutMs: 2_000,

@@ -14,7 +14,7 @@ import { exportLines } from '../domain/ledger-export.ts'
 import { TRUTH_RULES, TRUTH_RULES_KEY } from '../domain/truth-table.ts'
 import { addEntry, type LedgerFolder, makeLedgerFolder } from '../testing/ledger-folder.fixture.ts'
 import { acceptBackup } from './ledger-upkeep.ts'
-import { openSqliteReservationStore } from './sqlite-reservation-store.ts'
+import { openSqliteReservationStore } from './reservation-store.ts'
 
 const stored = (name: string): Buffer =>
   readFileSync(fileURLToPath(new URL(`./stored/${name}`, import.meta.url)))
@@ -99,5 +99,5 @@ test('what an earlier version wrote of hidden sources is shown no more', async (
 test('its payments open too', async () => {
   const payments = openSqliteReservationStore({ databasePath: ledger.path, clock: manualClock(0) })
   expect(await payments.open()).toEqual([])
-  payments.close()
+  await payments.close()
 })

@@ -9,10 +9,10 @@ export const FORGOTTEN_PER_WRITE = 100
 export const GIVEN_MAX = 1_000
 
 /** Selects a ReservationRow from `reservations AS one`; the answer may be that of the payment it was first given to. */
-export const reservationColumns = (table: string): string =>
-  `payment_id, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by, is_delivered, coalesce(answer, (SELECT answer FROM ${table} AS origin WHERE origin.payment_id = one.answered_by)) AS answer`
+export const RESERVATION_COLUMNS =
+  'payment_id, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by, is_delivered, attempt, coalesce(answer, (SELECT answer FROM reservations AS origin WHERE origin.payment_id = one.answered_by)) AS answer'
 
-/** A row of reservationColumns; flags are 0 or 1 in SQLite. */
+/** A row of RESERVATION_COLUMNS; flags are 0 or 1 in SQLite. */
 export type ReservationRow = {
   readonly payment_id: string
   readonly fingerprint: string

@@ -5,10 +5,12 @@ import { manualClock } from '@tallystick/service-kit'
 import { reservationOf } from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { LEDGER_MOVE } from '../adapters/move-ledger.ts'
-import { openPostgresReservationStore } from '../adapters/postgres-reservation-store.ts'
+import {
+  openPostgresReservationStore,
+  openSqliteReservationStore,
+} from '../adapters/reservation-store.ts'
 import { openGradingDatabase, openReservationDatabase } from '../adapters/sqlite-database.ts'
 import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
-import { openSqliteReservationStore } from '../adapters/sqlite-reservation-store.ts'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
@@ -181,7 +183,7 @@ describe.skipIf(postgresMissing !== undefined)(
         await payments.reserve(reservationOf(id, { ...kept, fingerprint: id, idempotencyKey: id }))
       await payments.keepAnswer('answered', { answer: '{}', expiresAtSeconds: NOW_MS })
       const open = await payments.open()
-      payments.close()
+      await payments.close()
       const { out: exported } = await grading(['export'], file)
       const { out: verified } = await grading(['verify'], file)
 
@@ -197,7 +199,7 @@ describe.skipIf(postgresMissing !== undefined)(
       const database = { ...file, DATABASE_URL: ledger.url }
       expect((await grading(['export'], database)).out).toBe(exported)
       expect((await grading(['verify'], database)).out).toBe(verified)
-      const there = ledger.keep(openPostgresReservationStore({ ...ledger.identity, clock }))
+      const there = ledger.keep(await openPostgresReservationStore({ ...ledger.identity, clock }))
       expect(await there.open()).toEqual(open)
       expect(await there.get('answered')).toMatchObject({ state: 'answered', answer: '{}' })
       expect((await grading(['import', '-'], database, [table])).out).toMatch(/imported before/)
@@ -218,7 +220,7 @@ describe.skipIf(postgresMissing !== undefined)(
       )
       const again = openSqliteReservationStore({ databasePath: back, clock })
       expect(await again.open()).toEqual(open)
-      again.close()
+      await again.close()
       const found = openSqliteGradingStore({ ...owner, databasePath: back, clock })
       const search = { words: ['synthetic'], limit: 5 }
       expect(await found.searchEvents(search)).toHaveLength(5)
