@@ -41,7 +41,6 @@ export {
   type Reservation,
   type ReservationStore,
   type ReserveOutcome,
-  type SiblingVerdict,
   weighSiblings,
 } from './reservations/reservation-store.ts'
 export {

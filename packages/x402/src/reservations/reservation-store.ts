@@ -64,7 +64,7 @@ export type ReservationStore = {
 }
 
 /** What an earlier payment from the same payer means for a new one. */
-export type SiblingVerdict =
+type SiblingVerdict =
   | Extract<ReserveOutcome, { kind: 'unresolved' | 'key_conflict' }>
   | { readonly kind: 'none' }
   | { readonly kind: 'kept'; readonly sibling: Reservation }
