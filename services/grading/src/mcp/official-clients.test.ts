@@ -55,11 +55,17 @@ afterAll(async () => {
 
 type Result = Awaited<ReturnType<sdk2.Client['callTool']>>
 
+/** How the official client comes to a revision: as always, by asking what is served, or pinned to one. */
+const MODES = {
+  legacy: '2025-11-25',
+  auto: '2026-07-28',
+  pinned: '2026-07-28',
+} as const
+
 /** The official client, connected. */
-async function connect(revision: '2025-11-25' | '2026-07-28') {
-  const options =
-    revision === '2026-07-28' ? { versionNegotiation: { mode: { pin: revision } } as const } : {}
-  const client = new sdk2.Client({ name: 'buyer', version: '1' }, options)
+async function connect(how: keyof typeof MODES) {
+  const mode = how === 'pinned' ? ({ pin: MODES[how] } as const) : how
+  const client = new sdk2.Client({ name: 'buyer', version: '1' }, { versionNegotiation: { mode } })
   const transport = new sdk2.StreamableHTTPClientTransport(new URL(`${service.baseUrl}/mcp`))
   await client.connect(transport)
   closing.push(() => client.close())
@@ -100,10 +106,10 @@ const settlementOf = ({ _meta }: Result) =>
     readonly extensions: Record<string, { info: Record<string, JWSSignedReceipt> }>
   }
 
-describe.each(['2025-11-25', '2026-07-28'] as const)('G10: by %s', (revision) => {
+describe.each(['legacy', 'auto', 'pinned'] as const)('G10: the official client, %s', (how) => {
   test('asks coverage, is told the price, pays and has its grade', async () => {
-    const { call, client } = await connect(revision)
-    expect(client.getNegotiatedProtocolVersion()).toBe(revision)
+    const { call, client } = await connect(how)
+    expect(client.getNegotiatedProtocolVersion()).toBe(MODES[how])
     const { tools } = await client.listTools()
     expect(tools).toHaveLength(5)
     const covered = await call('coverage', { sport: 'soccer', text: 'arsenal chelsea' })
@@ -121,7 +127,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('G10: by %s', (revision) =>
   })
 
   test('buys an audit with a payment in base64', async () => {
-    const { call } = await connect(revision)
+    const { call } = await connect(how)
     const before = await balanceOf('agent-1')
     const challenge = challengeOf(await call('audit_picks', auditExample))
     // btoa alone refuses the ₮ of the token's name.
@@ -137,7 +143,7 @@ describe('X17: payment-identifier', () => {
   const NAME = 'pay_0123456789abcdef0123456789abcdef'
 
   test('the official hook’s name makes a second, newly signed payment for one call free, at either door', async () => {
-    const { call } = await connect('2026-07-28')
+    const { call } = await connect('pinned')
     const before = await balanceOf('agent-2')
     const buy = async (given: object) => {
       const challenge = challengeOf(await call('grade_pick', given))
@@ -171,7 +177,7 @@ describe('X17: payment-identifier', () => {
 
 describe('X18: what is signed', () => {
   test('the official verifier proves the offer and the receipt of a tool over did:web', async () => {
-    const { call } = await connect('2026-07-28')
+    const { call } = await connect('pinned')
     const challenge = challengeOf(await call('grade_pick', gradeExample))
     const [offer] = extractOffersFromPaymentRequired(challenge)
     const endpoint = `${service.baseUrl}/mcp`

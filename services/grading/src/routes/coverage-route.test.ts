@@ -123,7 +123,7 @@ describe('a look at picks before any payment', () => {
       odds: 2.5,
     }))
 
-    test('an attack: 1,000 picks of a millisecond each get 50 looks; each other is named, and asking again goes on', async () => {
+    test('G7, an attack: 1,000 picks of a millisecond each get 50 looks; each other is named, and asking again goes on', async () => {
       const first = await lookAt({ picks }, 1)
       expect(first).toMatchObject({ picks: 1_000, ungraded: 50, not_looked_at: 950 })
       expect(first.rows.slice(0, 50).every(({ status }) => status === 'ungraded')).toBe(true)
