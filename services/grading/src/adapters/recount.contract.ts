@@ -13,7 +13,7 @@ import {
   scored,
 } from '../testing/samples.fixture.ts'
 
-export type RecountedLedger = {
+type RecountedLedger = {
   /** Opens it as another process would. */
   open(): GradingStore | Promise<GradingStore>
   /** Changes what no role of the service may; the table of cells is `truth`. */
