@@ -229,6 +229,8 @@ export async function measureGrading(): Promise<readonly Figure[]> {
     clock: systemClock,
     checkpointSeed: new Uint8Array(32).fill(7),
     origin: 'bench/ledger',
+    // As `grading import` opens it.
+    isImport: true,
   })
   try {
     const imported = await importFigure(store)

@@ -33,28 +33,49 @@ function write(value: unknown, depth: number): string {
 
 function writeNumber(value: number): string {
   if (!Number.isFinite(value)) throw new TypeError('JSON cannot hold a number that is not finite')
-  return JSON.stringify(value)
+  return String(value)
 }
 
+/** Texts that JSON does not escape; most are. */
+const PLAIN = /^[ !#-[\]-~]*$/
+
 function writeString(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`
   if (!text.isWellFormed()) throw new TypeError('JSON text cannot hold a lone surrogate')
   return JSON.stringify(text)
 }
 
 function writeArray(items: readonly unknown[], depth: number): string {
-  const parts: string[] = []
+  let text = ''
   // By index, so that a hole reads as undefined and is refused.
-  for (let index = 0; index < items.length; index += 1) parts.push(write(items[index], depth + 1))
-  return `[${parts.join(',')}]`
+  for (let index = 0; index < items.length; index += 1)
+    text += `${index === 0 ? '' : ','}${write(items[index], depth + 1)}`
+  return `[${text}]`
 }
 
 function writeObject(object: object, depth: number): string {
   const prototype: unknown = Object.getPrototypeOf(object)
   if (prototype !== Object.prototype && prototype !== null)
     throw new TypeError('JSON cannot hold an object with a class of its own')
-  const members = Object.entries(object)
+  const members = object as Readonly<Record<string, unknown>>
   // ECMAScript's default string order is by UTF-16 code units, as RFC 8785 §3.2.3 requires.
-  members.sort(([left], [right]) => (left < right ? -1 : 1))
-  const parts = members.map(([name, member]) => `${writeString(name)}:${write(member, depth + 1)}`)
-  return `{${parts.join(',')}}`
+  const names = Object.keys(members).sort()
+  let text = ''
+  for (const name of names)
+    text += (text === '' ? '' : ',') + writeName(name) + write(members[name], depth + 1)
+  return `{${text}}`
+}
+
+/** Names of members, written: few come again and again. At the limit all are dropped. */
+const NAMES_MAX = 4_096
+const writtenNames = new Map<string, string>()
+
+function writeName(name: string): string {
+  let written = writtenNames.get(name)
+  if (written === undefined) {
+    written = `${writeString(name)}:`
+    if (writtenNames.size >= NAMES_MAX) writtenNames.clear()
+    writtenNames.set(name, written)
+  }
+  return written
 }

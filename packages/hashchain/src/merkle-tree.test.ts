@@ -127,6 +127,11 @@ describe('tampering changes the root', () => {
       expect(hex(leafHash(flipped))).not.toBe(hex(leafHash(entry)))
   })
 
+  test('a text is hashed as its UTF-8', () => {
+    for (const text of ['', '{"value":"one"}', 'Köln – 1. FC ⚽'])
+      expect(hex(leafHash(text))).toBe(hex(leafHash(Buffer.from(text))))
+  })
+
   test('a dropped tail, a dropped leaf, a repeated leaf, two swapped leaves', () => {
     for (let index = 0; index < all.length; index += 1) {
       const leaf = all[index]

@@ -28,9 +28,11 @@ type CompactRangeState = {
   readonly peaks: readonly Uint8Array[]
 }
 
-/** Hash of a leaf: SHA-256(0x00 ‖ entry), 32 bytes. */
-export function leafHash(entry: Uint8Array): Uint8Array {
-  return hash('sha256', Buffer.concat([LEAF_PREFIX, entry]), 'buffer')
+/** Hash of a leaf: SHA-256(0x00 ‖ entry), 32 bytes. A text stands for its UTF-8. */
+export function leafHash(entry: Uint8Array | string): Uint8Array {
+  // U+0000 is a zero byte in UTF-8.
+  const bytes = typeof entry === 'string' ? `\0${entry}` : Buffer.concat([LEAF_PREFIX, entry])
+  return hash('sha256', bytes, 'buffer')
 }
 
 /** Hash of an inner node: SHA-256(0x01 ‖ left ‖ right), 32 bytes. Throws a RangeError if a child is not a hash. */

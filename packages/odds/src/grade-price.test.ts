@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import golden from '../vectors/golden.json' with { type: 'json' }
 import {
+  bandPrice,
   fairClv,
   GRADE_BANDS,
   gradeBand,
@@ -235,4 +236,20 @@ describe('gradePrice', () => {
       fair: expect.closeTo(2.19 * 0.473_971_473_239 - 1, 10),
     })
   })
+})
+
+test('band and value alone are those of the whole grade', () => {
+  const price = fc.double({ min: 1.01, max: 50, noNaN: true })
+  const probability = fc.option(fc.double({ min: 0.01, max: 0.99, noNaN: true }), {
+    nil: undefined,
+  })
+  fc.assert(
+    fc.property(price, price, probability, (taken, close, fairProbability) => {
+      const input = { taken, close, ...(fairProbability === undefined ? {} : { fairProbability }) }
+      const grade = gradePrice(input)
+      const { band, isCapped } = grade
+      const value = grade.basis === 'fair' ? grade.fair : grade.price
+      expect(bandPrice({ taken, close, fairProbability })).toEqual({ band, isCapped, value })
+    }),
+  )
 })

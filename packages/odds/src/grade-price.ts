@@ -120,29 +120,37 @@ export type PriceGrade =
 const isAboveC = (band: GradeBand): boolean => band === 'A+' || band === 'A' || band === 'B'
 
 /**
+ * The band of a price and the value that it comes from: the fair CLV, or the price CLV if no fair probability was
+ * recorded. `gradePrice` says the rest; this much is what statistics count.
+ */
+export function bandPrice(input: {
+  readonly taken: number
+  readonly close: number
+  readonly fairProbability: number | undefined
+}): { readonly band: GradeBand; readonly value: number; readonly isCapped: boolean } {
+  const { taken, close, fairProbability } = input
+  const value =
+    fairProbability === undefined ? priceClv(input) : fairClv({ taken, fairProbability })
+  const uncapped = gradeBand(value)
+  const isCapped = taken < close && isAboveC(uncapped)
+  return { band: isCapped ? 'C' : uncapped, value, isCapped }
+}
+
+/**
  * Grades a price. The band is that of the fair CLV, or of the price CLV if no fair probability was recorded. A price
  * below the close never grades above C, although at a booksum below 1, or within the rounding of 1e-9, its value could be
  * 0 or more.
  */
 export function gradePrice(input: GradedPriceInput): PriceGrade {
   const { taken, close, fairProbability } = input
-  const price = priceClv({ taken, close })
-  const fair = fairProbability === undefined ? undefined : fairClv({ taken, fairProbability })
-  const value = fair ?? price
-  const uncapped = gradeBand(value)
-  const isCapped = taken < close && isAboveC(uncapped)
-  const common = {
-    band: isCapped ? ('C' as const) : uncapped,
-    price,
-    beatClose: taken > close,
-    gradeMargin: gradeMargin(value),
-    isCapped,
-  }
-  if (fair === undefined || fairProbability === undefined) return { basis: 'price', ...common }
+  const { band, value, isCapped } = bandPrice({ taken, close, fairProbability })
+  const common = { band, beatClose: taken > close, gradeMargin: gradeMargin(value), isCapped }
+  if (fairProbability === undefined) return { basis: 'price', ...common, price: value }
   return {
     basis: 'fair',
     ...common,
-    fair,
+    price: priceClv(input),
+    fair: value,
     log: logClv({ taken, fairProbability }),
     points: pointsClv({ taken, fairProbability }),
   }

@@ -10,6 +10,7 @@ export {
   footballLineValue,
 } from './football-line.ts'
 export {
+  bandPrice,
   GRADE_BANDS,
   type GradeBand,
   type GradedPriceInput,

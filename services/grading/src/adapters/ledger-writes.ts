@@ -12,6 +12,7 @@ import { saltEntry } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import type { Observation } from '../domain/observation.ts'
 import type { MutableTruth } from '../domain/truth-table.ts'
+import { TruthTally } from '../domain/truth-tally.ts'
 import { appendEntry } from './stored-rows.ts'
 
 /** An engine's tables within a write. */
@@ -19,8 +20,8 @@ export type LedgerTables = {
   readonly ledger: Parameters<typeof appendEntry>[0]
   readonly events: {
     read(path: string): EventState | undefined
-    /** The id under which entries about an event are filed; a new one for an event that is new. */
-    idFor(info: EventInfo): number
+    /** The id under which entries about an event are filed; a new one for an event that `read` did not find. */
+    idFor(info: EventInfo, isNew: boolean): number
     write(state: EventState): void
   }
   readonly picks: {
@@ -41,17 +42,19 @@ export function ingestSlice(
   observations: readonly Observation[],
 ): IngestOutcome {
   let outcome = NOTHING_INGESTED
+  const tally = new TruthTally()
   for (const observation of observations) {
     const { path } = observation.event
     let event: number | undefined
+    const state = events.read(path)
     const advanced = advanceEvent({
-      state: events.read(path),
+      state,
       picks: () => picks.committedOn(path),
       observation,
       batch,
-      truth: table.truth,
+      tally,
       append: (entry) => {
-        event ??= events.idFor(observation.event)
+        event ??= events.idFor(observation.event, state === undefined)
         const salted = saltEntry(entry, { secret, seq: ledger.size })
         return appendEntry(ledger, { entry: salted, event })
       },
@@ -59,8 +62,8 @@ export function ingestSlice(
     outcome = addIngested(outcome, advanced.outcome)
     if (advanced.state === undefined) continue
     events.write(advanced.state)
-    for (const key of advanced.truthKeys) dirty.add(key)
   }
+  for (const key of tally.mergeInto(table.truth)) dirty.add(key)
   return outcome
 }
 
@@ -90,7 +93,9 @@ export function keepPick(
   if (isSettled) {
     const afterPicks = picks.committedOn(path)
     const change = { before: state, after: state, beforePicks, afterPicks }
-    for (const key of recount(table.truth, change)) dirty.add(key)
+    const tally = new TruthTally()
+    recount(tally, change)
+    for (const key of tally.mergeInto(table.truth)) dirty.add(key)
   }
   return { kind: 'kept', pick: kept }
 }

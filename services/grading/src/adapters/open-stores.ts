@@ -28,10 +28,12 @@ export function ledgerOwner(config: StoreConfig): StoreOwner {
   }
 }
 
-type LedgerOpening = {
+export type LedgerOpening = {
   readonly clock: Clock
   /** `unchecked` opens also what its last checkpoint refuses: for verifying it. */
   readonly checkpoint?: 'checked' | 'unchecked'
+  /** Whether the ledger is opened to be filled, and nobody waits for its answers. */
+  readonly isImport?: boolean
   /** Told of what goes wrong in the background. */
   readonly onProblem?: (error: unknown) => void
 }

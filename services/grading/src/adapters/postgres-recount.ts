@@ -5,13 +5,13 @@ import type {
 } from '@tallystick/journal-store/postgres'
 import { eventContribution } from '../domain/event-contribution.ts'
 import {
-  applyEvent,
   emptyTruth,
   type MutableTruth,
   TRUTH_RULES,
   TRUTH_RULES_KEY,
   writeCell,
 } from '../domain/truth-table.ts'
+import { TruthTally } from '../domain/truth-tally.ts'
 import { readCommitted, readEvents } from './postgres-events.ts'
 import { PUT_CELLS } from './postgres-ledger-memory.ts'
 import { PER_SLICE } from './verify-ledger.ts'
@@ -23,18 +23,20 @@ const RULES = `SELECT cell FROM grading.truth WHERE key = '${TRUTH_RULES_KEY}'`
 const EVENTS = `SELECT id, path FROM grading.events WHERE id > $1 ORDER BY id LIMIT ${PER_SLICE}`
 
 async function counted({ query }: Transaction): Promise<MutableTruth> {
-  const truth = emptyTruth()
+  const tally = new TruthTally()
   for (let last = 0; ; ) {
     const events = await query<{ id: number; path: string }>(EVENTS, [last])
     const paths = events.map(({ path }) => path)
     const [states, picks] = [await readEvents(query, paths), await readCommitted(query, paths)]
     for (const { id, path } of events) {
-      const rows = eventContribution(states.get(path)?.state, picks.get(path) ?? [])
-      if (rows.length > 0) applyEvent(truth, rows, 1)
+      tally.add(eventContribution(states.get(path)?.state, picks.get(path) ?? []), 1)
       last = id
     }
-    if (events.length < PER_SLICE) return truth
+    if (events.length < PER_SLICE) break
   }
+  const truth = emptyTruth()
+  tally.mergeInto(truth)
+  return truth
 }
 
 async function recount(transaction: Transaction): Promise<void> {

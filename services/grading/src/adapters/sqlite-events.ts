@@ -49,14 +49,16 @@ export function openEventReader(database: DatabaseSync) {
 
   return {
     read,
-    /** The id under which entries about an event are filed; a new one for an event that is new. */
-    idFor: (info: EventInfo): number => idOf.get(info.path)?.[0] ?? index.add(info),
+    /** The id under which entries about an event are filed; a new one for an event that `read` did not find. */
+    idFor: (info: EventInfo, isNew: boolean): number =>
+      (isNew ? undefined : idOf.get(info.path)?.[0]) ?? index.add(info),
     /** Takes in an event's new state, within the caller's transaction. */
     write: (state: EventState): void => {
       const { path } = state.info
       const before = cache.get(path)
       if (before !== undefined) index.refile(before.info, state.info)
-      cache.set(path, state)
+      // An import of years passes through; nobody asks for most of it soon.
+      if (before !== undefined || !state.hadResult) cache.set(path, state)
     },
     /** Paths of the events that fit, newest first. */
     find: (search: EventSearch): readonly string[] => index.find(search),

@@ -3,13 +3,13 @@ import type { DatabaseSync } from 'node:sqlite'
 import { prepareQuery } from '@tallystick/journal-store'
 import { eventContribution } from '../domain/event-contribution.ts'
 import {
-  applyEvent,
   emptyTruth,
   type MutableTruth,
   TRUTH_RULES,
   TRUTH_RULES_KEY,
   writeCell,
 } from '../domain/truth-table.ts'
+import { TruthTally } from '../domain/truth-tally.ts'
 import { openEventEntries } from './sqlite-events.ts'
 import { openPickTable } from './sqlite-ledger.ts'
 import { foldEvent } from './stored-rows.ts'
@@ -19,12 +19,13 @@ function counted(database: DatabaseSync): MutableTruth {
   const entries = openEventEntries(database)
   const picks = openPickTable(database)
   const truth = emptyTruth()
+  const tally = new TruthTally()
   const events = database.prepare('SELECT id, path FROM events ORDER BY id')
   for (const { id, path } of events.iterate()) {
     const state = foldEvent(entries.all(Number(id)))
-    const rows = eventContribution(state, picks.committedOn(String(path)))
-    if (rows.length > 0) applyEvent(truth, rows, 1)
+    tally.add(eventContribution(state, picks.committedOn(String(path))), 1)
   }
+  tally.mergeInto(truth)
   return truth
 }
 

@@ -12,9 +12,13 @@ const ENTRIES_PER_READ = 1_000
 
 export type EntryRow = readonly [seq: number, text: string, hash: Uint8Array]
 
+/** A hash in lower-case hex, without a copy of its bytes. */
+const hexOf = ({ buffer, byteLength, byteOffset }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('hex')
+
 const referenceOf = ([seq, , hash]: EntryRow): RecordReference => ({
   seq,
-  hash: Buffer.from(hash).toString('hex'),
+  hash: hexOf(hash),
 })
 
 export const entryOf = (row: EntryRow): StoredEntry => ({
@@ -54,9 +58,9 @@ export function appendEntry(
   { entry, event }: { readonly entry: LedgerEntry; readonly event: number | null },
 ): RecordReference {
   const text = canonicalJson(entry)
-  const hash = leafHash(Buffer.from(text))
+  const hash = leafHash(text)
   const seq = ledger.append(hash, [event, text])
-  return { seq, hash: Buffer.from(hash).toString('hex') }
+  return { seq, hash: hexOf(hash) }
 }
 
 /** The columns of PickRow, in order. */

@@ -8,7 +8,8 @@ import { type CommittedPick, commitmentOf, type PickOpening } from '../domain/co
 import { eventContribution } from '../domain/event-contribution.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
 import type { LedgerEntry } from '../domain/ledger-entry.ts'
-import { applyEvent, emptyTruth, readCell, sameTruth } from '../domain/truth-table.ts'
+import { emptyTruth, readCell, sameTruth } from '../domain/truth-table.ts'
+import { TruthTally } from '../domain/truth-tally.ts'
 import { type EntryRow, foldEvent } from './stored-rows.ts'
 
 /** Entries, events or picks in a slice: some 10 ms. */
@@ -77,20 +78,20 @@ async function checkPicks(ledger: StoredLedger): Promise<Broken | undefined> {
 }
 
 async function checkTruth(ledger: StoredLedger): Promise<Broken | undefined> {
-  const counted = emptyTruth()
+  const tally = new TruthTally()
   for (let last = 0; ; ) {
     const slice = await ledger.eventsAfter(last)
     for (const { id, entries, picks } of slice) {
       last = id
       const state = foldEvent(entries)
       if (state === undefined) continue
-      const rows = eventContribution(state, picks)
-      if (rows.length > 0) applyEvent(counted, rows, 1)
+      tally.add(eventContribution(state, picks), 1)
     }
     if (slice.length < PER_SLICE) break
     await ledger.pause()
   }
-  const stored = emptyTruth()
+  const [counted, stored] = [emptyTruth(), emptyTruth()]
+  tally.mergeInto(counted)
   for (const [key, cell] of await ledger.cells()) readCell(stored, key, cell)
   return sameTruth(stored, counted)
     ? undefined

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { BadUsage, type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
 import { requireStoreConfig } from '@tallystick/service-kit/database-verbs'
 import { z } from 'zod'
-import { openLedger, type StoreConfig } from '../adapters/open-stores.ts'
+import { type LedgerOpening, openLedger, type StoreConfig } from '../adapters/open-stores.ts'
 import { gradingConfigSchema } from '../config.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 
@@ -33,17 +33,17 @@ export async function withLedger<Result>(
   checkpoint: 'checked' | 'unchecked' = 'checked',
 ): Promise<Result> {
   existingLedger(terminal)
-  return await withStore(terminal, use, checkpoint)
+  return await withStore(terminal, use, { checkpoint })
 }
 
 /** Opens or creates the service's ledger, uses it and closes it. */
 export async function withStore<Result>(
   terminal: CommandTerminal,
   use: (store: GradingStore) => Promise<Result>,
-  checkpoint: 'checked' | 'unchecked' = 'checked',
+  how: Pick<LedgerOpening, 'checkpoint' | 'isImport'> = {},
 ): Promise<Result> {
   const { clock } = terminal
-  const store = await openLedger(readStoreConfig(terminal), { clock, checkpoint })
+  const store = await openLedger(readStoreConfig(terminal), { clock, ...how })
   try {
     return await use(store)
   } finally {

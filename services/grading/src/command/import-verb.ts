@@ -129,7 +129,7 @@ export const importVerb: CommandVerb = {
     const stage = call.text('stage')
     if (stage !== undefined && stage !== 'final' && stage !== 'provisional')
       throw new BadUsage('--stage takes final or provisional.')
-    return withStore(call.terminal, (store) => importFiles(call, store))
+    return withStore(call.terminal, (store) => importFiles(call, store), { isImport: true })
   },
 }
 

@@ -22,7 +22,7 @@ import type {
   SnapshotEntry,
 } from './ledger-entry.ts'
 import type { Observation, Refusal } from './observation.ts'
-import { applyEvent, type MutableTruth } from './truth-table.ts'
+import type { TruthTally } from './truth-tally.ts'
 
 export const NOTHING_INGESTED: IngestOutcome = {
   events: 0,
@@ -46,32 +46,23 @@ export function addIngested(one: IngestOutcome, other: IngestOutcome): IngestOut
   }
 }
 
-/** Replaces an event's old contribution to the truth table with its new one. Returns the keys that changed. */
+/** Replaces an event's old contribution to the truth table with its new one. */
 export function recount(
-  truth: MutableTruth,
+  tally: TruthTally,
   change: {
     readonly before: EventState | undefined
     readonly beforePicks: readonly CommittedPick[]
     readonly after: EventState | undefined
     readonly afterPicks: readonly CommittedPick[]
   },
-): readonly string[] {
-  const removed = eventContribution(change.before, change.beforePicks)
-  const added = eventContribution(change.after, change.afterPicks)
-  const keys: string[] = []
-  const note = (changed: ReturnType<typeof applyEvent>): void => {
-    keys.push(...changed.bands, ...changed.lines)
-  }
-  if (removed.length > 0) note(applyEvent(truth, removed, -1))
-  if (added.length > 0) note(applyEvent(truth, added, 1))
-  return keys
+): void {
+  tally.add(eventContribution(change.before, change.beforePicks), -1)
+  tally.add(eventContribution(change.after, change.afterPicks), 1)
 }
 
 type AdvancedEvent = {
   readonly state: EventState
   readonly outcome: IngestOutcome
-  /** Keys of the truth table that changed. */
-  readonly truthKeys: readonly string[]
 }
 
 /** Advances an event; `state` is undefined if the observation says nothing new. */
@@ -81,10 +72,10 @@ export function advanceEvent(options: {
   readonly picks: () => readonly CommittedPick[]
   readonly observation: Observation
   readonly batch: Omit<IngestBatch, 'observations'>
-  readonly truth: MutableTruth
+  readonly tally: TruthTally
   readonly append: (entry: EventLedgerEntry) => RecordReference
 }): AdvancedEvent | { readonly state: undefined; readonly outcome: IngestOutcome } {
-  const { state: before, observation, batch, truth, append } = options
+  const { state: before, observation, batch, tally, append } = options
   const { declined, entries, unchanged } = decideEntries(before, observation, batch)
   let after = before
   let outcome: IngestOutcome = { ...NOTHING_INGESTED, unchanged, declined }
@@ -102,14 +93,8 @@ export function advanceEvent(options: {
   if (after === undefined || after === before) return { state: undefined, outcome }
   const isSettled = after.outcomes.length + (before?.outcomes.length ?? 0) > 0
   const picks = isSettled ? options.picks() : []
-  const truthKeys = isSettled
-    ? recount(truth, { before, beforePicks: picks, after, afterPicks: picks })
-    : []
-  return {
-    state: after,
-    outcome: { ...outcome, events: before === undefined ? 1 : 0 },
-    truthKeys,
-  }
+  if (isSettled) recount(tally, { before, beforePicks: picks, after, afterPicks: picks })
+  return { state: after, outcome: { ...outcome, events: before === undefined ? 1 : 0 } }
 }
 
 /** `unchanged` counts the parts that were already known; `declined` are those that come too late or too early. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { countEvent } from '../testing/samples.fixture.ts'
 import { refundStatement, verdictOf } from './calibration-verdict.ts'
 import { calibrationColumn, publishedColumn } from './truth-rows.ts'
-import { applyEvent, emptyTruth, type SettledRow, toMicro } from './truth-table.ts'
+import { emptyTruth, type SettledRow, toMicro } from './truth-table.ts'
 
 const total = { n: 12_000, events: 2_000, roi: -0.02 }
 const line = { slope: 1.03, intercept: -0.001, slope_se: 0.022, intercept_se: 0.002 }
@@ -55,7 +56,7 @@ function columnOf(
         returnMicro: toMicro(returned),
         clvMicro: toMicro(value),
       }
-      applyEvent(truth, [row], 1)
+      countEvent(truth, [row], 1)
     }
   return calibrationColumn(truth, COLUMN)
 }
@@ -105,7 +106,7 @@ test('a low sample is one with a wide interval, however many its picks', () => {
   }
   // 40,000 picks on four matches.
   for (const returnMicro of [1e6, -1e6, 1e6, -1e6])
-    applyEvent(
+    countEvent(
       truth,
       Array.from({ length: 10_000 }, () => ({ ...row, returnMicro })),
       1,
@@ -126,7 +127,7 @@ describe('what the letters of a scope overstate', () => {
       returnMicro: 0,
       clvMicro: 0,
     }
-    applyEvent(truth, [row, { ...row, result: 'half_lost' }, { ...row, result: 'won' }], 1)
+    countEvent(truth, [row, { ...row, result: 'half_lost' }, { ...row, result: 'won' }], 1)
     const column = calibrationColumn(truth, COLUMN)
     expect(column.refunded).toBeCloseTo(0.5, 12)
     expect(column.statement).toMatch(/^50\.0 %/)

@@ -15,7 +15,7 @@ import { createCountedPicks } from './counted-picks.ts'
 import type { EventState, PriceRecord } from './event-state.ts'
 import { PriceLog } from './price-log.ts'
 import { bestRecorded, priceSeenOf } from './recorded-prices.ts'
-import { emptyTruth } from './truth-table.ts'
+import { TruthTally } from './truth-tally.ts'
 
 const start = { startAtSeconds: START_SECONDS, startPrecision: 'second' } as const
 
@@ -151,7 +151,7 @@ test('a polled event with 36,000 prices: a round looks at its new prices, a read
         receivedAtSeconds: 36_000 * 60,
         rawSha256: '',
       },
-      truth: emptyTruth(),
+      tally: new TruthTally(),
       append: () => ({ seq: 36_000, hash: '' }),
     })
   const next = round(state).state

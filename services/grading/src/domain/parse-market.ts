@@ -3,6 +3,7 @@
  * candidates; `malformed`, which becomes a 400 with the member's path. It does not check whether the ledger knows the
  * event.
  */
+import { BoundedMap } from '@tallystick/service-kit'
 import {
   type EventMarket,
   formatMarketKey,
@@ -201,12 +202,23 @@ export function parseWholeMarket(market: string): ParsedMarket {
   return parseMarket({ market, selection: selections?.[0] ?? 'any' })
 }
 
-/** The parts of a market path within its event, `ah/ft/-0.75`, as the ledger writes it. Throws RangeError for any other text. */
+/** Market paths and what they say, below 300 bytes each: a feed writes the same few hundred again and again. */
+const PATHS_MAX = 8_192
+const paths = new BoundedMap<string, EventMarket>(PATHS_MAX)
+
+/**
+ * The parts of a market path within its event, `ah/ft/-0.75`, as the ledger writes it; the same object for the same text.
+ * Throws RangeError for any other text.
+ */
 export function readMarketPath(path: string): EventMarket {
+  const found = paths.get(path)
+  if (found !== undefined) return found
   const parts = cutKey(`x/x/${path}`)
   if (parts === undefined) throw new RangeError(`${path} is not a market path`)
   const { type, period, line, participant } = parts
-  return { type: type as MarketType, period, line, participant }
+  const market = { type: type as MarketType, period, line, participant }
+  paths.set(path, market)
+  return market
 }
 
 /** Cached markets with their selections, below 1 kB each; at the limit all are dropped. */

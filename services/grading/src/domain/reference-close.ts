@@ -132,12 +132,14 @@ export function fairClose(close: CloseRecord, method: MarginMethod): FairClose |
     fairCloses.set(close, byMethod)
   }
   if (byMethod.has(method)) return byMethod.get(method)
-  const fair = close.isComplete ? removed(close, method) : undefined
+  const fair = withoutMargin(close, method)
   byMethod.set(method, fair)
   return fair
 }
 
-function removed(close: CloseRecord, method: MarginMethod): FairClose | undefined {
+/** As fairClose, calculated anew: for who asks once. */
+export function withoutMargin(close: CloseRecord, method: MarginMethod): FairClose | undefined {
+  if (!close.isComplete) return undefined
   const selections = selectionsOf(close)
   const { type } = readMarketPath(close.market)
   if (type === 'place') return placeClose(close, selections, method)

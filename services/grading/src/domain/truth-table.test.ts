@@ -5,6 +5,7 @@ import golden from '../../vectors/truth-column.json' with { type: 'json' }
 import { clusterRegression } from '../testing/cluster-regression.fixture.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
+  countEvent,
   START_SECONDS,
   sampleBatch,
   sampleEvent,
@@ -17,7 +18,6 @@ import { calibrationAnswer } from './calibration.ts'
 import type { Observation } from './observation.ts'
 import { calibrationColumn } from './truth-rows.ts'
 import {
-  applyEvent,
   emptyTruth,
   MICRO,
   readCell,
@@ -182,11 +182,11 @@ describe('truth table', () => {
         fc.array(fc.nat()),
         (events, order) => {
           const [all, kept] = [emptyTruth(), emptyTruth()]
-          for (const rows of events) applyEvent(all, rows, 1)
+          for (const rows of events) countEvent(all, rows, 1)
           const gone = new Set(order.map((place) => place % Math.max(1, events.length)))
-          for (const place of gone) applyEvent(all, events[place] ?? [], -1)
+          for (const place of gone) countEvent(all, events[place] ?? [], -1)
           for (const [place, rows] of events.entries())
-            if (!gone.has(place)) applyEvent(kept, rows, 1)
+            if (!gone.has(place)) countEvent(kept, rows, 1)
           expect(sameTruth(all, kept)).toBe(true)
         },
       ),
@@ -197,7 +197,7 @@ describe('truth table', () => {
     fc.assert(
       fc.property(fc.array(row, { maxLength: 30 }), (rows) => {
         const [truth, read] = [emptyTruth(), emptyTruth()]
-        for (const one of rows) applyEvent(truth, [one], 1)
+        for (const one of rows) countEvent(truth, [one], 1)
         for (const [key, cell] of [...truth.bands, ...truth.lines])
           readCell(read, key, writeCell(cell))
         expect(sameTruth(truth, read)).toBe(true)
@@ -213,7 +213,7 @@ describe('truth table', () => {
       return { cluster: Math.floor(index / 3), x, y }
     })
     for (let event = 0; event < 200; event += 1)
-      applyEvent(
+      countEvent(
         truth,
         points
           .filter(({ cluster }) => cluster === event)
@@ -226,7 +226,6 @@ describe('truth table', () => {
             returnMicro: Math.round(y * MICRO),
             clvMicro: Math.round(x * MICRO),
           })),
-        1,
       )
     const expected = clusterRegression(points)
     const { line } = calibrationColumn(truth, {
@@ -244,7 +243,7 @@ describe('truth table', () => {
   test('G17: golden, from an independent implementation: intervals, gaps, line and both joint tests', () => {
     const truth = emptyTruth()
     for (const event of golden.events)
-      applyEvent(
+      countEvent(
         truth,
         event.map(([value = 0, returned = 0]) => ({
           population: 'mechanical' as const,
@@ -255,7 +254,6 @@ describe('truth table', () => {
           returnMicro: toMicro(returned),
           clvMicro: toMicro(value),
         })),
-        1,
       )
     const column = calibrationColumn(truth, {
       population: 'mechanical',

@@ -1,7 +1,8 @@
 /**
  * The truth table: how every band performed, by population, basis and scope. It is the sum of what each event contributes
- * (event-contribution.ts), in whole numbers. When an event changes, its old contribution is subtracted and its new one
- * added, so the table always equals a full recomputation. Adding is O(1) per settled pick, reading O(bands).
+ * (event-contribution.ts), in whole numbers, by way of a tally (truth-tally.ts). When an event changes, its old contribution
+ * is subtracted and its new one added, so the table always equals a full recomputation. Adding is O(1) per settled pick,
+ * reading O(bands).
  */
 import { GRADE_BANDS, type GradeBand } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../wire/cards.ts'
@@ -69,9 +70,9 @@ export const bandKey = (column: Column & { readonly band: GradeBand }): string =
   `${lineKey(column)} ${column.band}`
 
 /** Quantities of a band's moments: picks, return, value. */
-const BAND_QUANTITIES = 3
+export const BAND_QUANTITIES = 3
 /** Quantities of a regression's moments: picks, value, return, value², value × return. */
-const LINE_QUANTITIES = 5
+export const LINE_QUANTITIES = 5
 
 /** A table that counts nothing. */
 export const emptyTruth = (): MutableTruth => ({ bands: new Map(), lines: new Map(), asOfSeq: 0 })
@@ -83,7 +84,7 @@ type CountedResult = keyof typeof NO_RESULTS
 
 type ResultCounts = Record<CountedResult, number>
 
-const RESULTS = Object.keys(NO_RESULTS) as readonly CountedResult[]
+export const RESULTS = Object.keys(NO_RESULTS) as readonly CountedResult[]
 
 const noResults = (): ResultCounts => ({ ...NO_RESULTS })
 
@@ -93,77 +94,11 @@ export const noBandSums = (): BandSums => ({
   moments: noMoments(BAND_QUANTITIES),
 })
 
-type EventBand = { readonly results: ResultCounts; readonly values: [number, number, number] }
-type EventLine = {
-  n: number
-  x: number
-  y: number
-  xx: bigint
-  xy: bigint
-  /** By band, in the order of GRADE_BANDS. */
-  readonly gaps: number[]
-}
-
 /** A scope without a pick. */
-const noLineSums = (): LineSums => ({
+export const noLineSums = (): LineSums => ({
   moments: noMoments(LINE_QUANTITIES),
   gaps: noMoments(GRADE_BANDS.length),
 })
-
-const BAND_PLACES = new Map(GRADE_BANDS.map(({ band }, place) => [band, place]))
-
-const noGaps = (): number[] => GRADE_BANDS.map(() => 0)
-
-/** Groups an event's rows by band and by regression. */
-function groupRows(rows: readonly SettledRow[]) {
-  const bands = new Map<string, EventBand>()
-  const lines = new Map<string, EventLine>()
-  for (const { population, basis, scopes, band, result, returnMicro, clvMicro } of rows)
-    for (const scope of scopes) {
-      const line = `${population} ${basis} ${scope}`
-      const key = `${line} ${band}`
-      const eventBand = bands.get(key) ?? { results: noResults(), values: [0, 0, 0] }
-      bands.set(key, eventBand)
-      eventBand.results[result] += 1
-      eventBand.values[0] += 1
-      eventBand.values[1] += returnMicro
-      eventBand.values[2] += clvMicro
-      const eventLine = lines.get(line) ?? { n: 0, x: 0, y: 0, xx: 0n, xy: 0n, gaps: noGaps() }
-      lines.set(line, eventLine)
-      eventLine.n += 1
-      eventLine.x += clvMicro
-      eventLine.y += returnMicro
-      eventLine.xx += BigInt(clvMicro) * BigInt(clvMicro)
-      eventLine.xy += BigInt(clvMicro) * BigInt(returnMicro)
-      const place = BAND_PLACES.get(band) ?? 0
-      eventLine.gaps[place] = (eventLine.gaps[place] ?? 0) + returnMicro - clvMicro
-    }
-  return { bands, lines }
-}
-
-/** Adds (sign 1) or subtracts (sign -1) all rows of one event; returns the changed keys, for a store to write. */
-export function applyEvent(
-  truth: MutableTruth,
-  rows: readonly SettledRow[],
-  sign: 1 | -1,
-): { readonly bands: Iterable<string>; readonly lines: Iterable<string> } {
-  const grouped = groupRows(rows)
-  for (const [key, { results, values }] of grouped.bands) {
-    const sums = truth.bands.get(key) ?? noBandSums()
-    truth.bands.set(key, sums)
-    for (const result of RESULTS) sums.results[result] += sign * results[result]
-    addMoments(sums.moments, values.map(BigInt), sign)
-    if (sums.moments.clusters === 0) truth.bands.delete(key)
-  }
-  for (const [key, { n, x, y, xx, xy, gaps }] of grouped.lines) {
-    const sums = truth.lines.get(key) ?? noLineSums()
-    truth.lines.set(key, sums)
-    addMoments(sums.moments, [BigInt(n), BigInt(x), BigInt(y), xx, xy], sign)
-    addMoments(sums.gaps, gaps.map(BigInt), sign)
-    if (sums.moments.clusters === 0) truth.lines.delete(key)
-  }
-  return { bands: grouped.bands.keys(), lines: grouped.lines.keys() }
-}
 
 type MomentsText = {
   readonly clusters: number
@@ -228,7 +163,7 @@ export const sameTruth = (one: TruthTable, other: TruthTable): boolean =>
   sameCells(one.bands, other.bands) && sameCells(one.lines, other.lines)
 
 /** Sums over clusters (events) of some quantities and of their pairwise products; whole numbers of any size. */
-type MomentSums = {
+export type MomentSums = {
   clusters: number
   /** Sum of each quantity. */
   readonly first: bigint[]
@@ -242,27 +177,6 @@ function noMoments(quantities: number): MomentSums {
     clusters: 0,
     first: Array.from({ length: quantities }, () => 0n),
     second: Array.from({ length: (quantities * (quantities + 1)) / 2 }, () => 0n),
-  }
-}
-
-/** Adds (sign 1) or subtracts (sign -1) one cluster's quantities, in place. Subtracting what was added is exact. */
-function addMoments(sums: MomentSums, values: readonly bigint[], sign: 1 | -1): void {
-  const factor = BigInt(sign)
-  sums.clusters += sign
-  let place = 0
-  for (let i = 0; i < values.length; i++) {
-    const value = factor * (values[i] ?? 0n)
-    // Most events have picks in few bands.
-    if (value === 0n) {
-      place += values.length - i
-      continue
-    }
-    sums.first[i] = (sums.first[i] ?? 0n) + value
-    for (let j = i; j < values.length; j++) {
-      const other = values[j] ?? 0n
-      if (other !== 0n) sums.second[place] = (sums.second[place] ?? 0n) + value * other
-      place += 1
-    }
   }
 }
 

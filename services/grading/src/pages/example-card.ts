@@ -7,7 +7,7 @@ import { advanceEvent } from '../domain/advance-event.ts'
 import { gradePick } from '../domain/grade-pick.ts'
 import { knownMarket } from '../domain/parse-market.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
-import { emptyTruth } from '../domain/truth-table.ts'
+import { TruthTally } from '../domain/truth-tally.ts'
 import { normaliseManualUpload } from '../ingest/manual-upload.ts'
 import type { Card } from '../wire/cards.ts'
 import { gradeExample, uploadExample } from '../wire/examples.ts'
@@ -32,7 +32,7 @@ export function exampleCard(): Card {
     picks: () => [],
     observation,
     batch: { feed, receivedAtSeconds, rawSha256: '' },
-    truth: emptyTruth(),
+    tally: new TruthTally(),
     append: () => {
       seq += 1
       return { seq, hash: '' }

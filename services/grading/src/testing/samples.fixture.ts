@@ -11,6 +11,8 @@ import {
   type GradeOptions,
   type PickRequest,
 } from '../domain/pick-request.ts'
+import type { MutableTruth, SettledRow } from '../domain/truth-table.ts'
+import { TruthTally } from '../domain/truth-tally.ts'
 
 /** 2026-06-01T18:00:00Z, the sample match's start. */
 export const START_SECONDS = 1_780_336_800
@@ -103,4 +105,15 @@ export function samplePick(
     ...(over.placedAtSeconds === undefined ? {} : { placedAtSeconds: over.placedAtSeconds }),
     ...(over.fieldSize === undefined ? {} : { fieldSize: over.fieldSize }),
   }
+}
+
+/** Adds (sign 1) or subtracts (sign -1) an event's rows. */
+export function countEvent(
+  truth: MutableTruth,
+  rows: readonly SettledRow[],
+  sign: 1 | -1 = 1,
+): void {
+  const tally = new TruthTally()
+  tally.add(rows, sign)
+  tally.mergeInto(truth)
 }
