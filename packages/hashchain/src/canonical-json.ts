@@ -59,7 +59,7 @@ function writeObject(object: object, depth: number): string {
     throw new TypeError('JSON cannot hold an object with a class of its own')
   const members = object as Readonly<Record<string, unknown>>
   // ECMAScript's default string order is by UTF-16 code units, as RFC 8785 §3.2.3 requires.
-  const names = Object.keys(members).sort()
+  const names = Object.keys(members).toSorted()
   let text = ''
   for (const name of names)
     text += (text === '' ? '' : ',') + writeName(name) + write(members[name], depth + 1)
