@@ -90,6 +90,7 @@ function openMcp(
     random: randomBytes,
     speech: program === undefined ? undefined : createEspeakSpeech({ program, clock }),
     baseUrl: config.BASE_URL,
+    verifyUrl: config.VERIFY_NAMES === 'private' ? undefined : `${config.BASE_URL}/verify`,
     allowedHosts: config.ALLOWED_HOSTS,
     allowedOrigins: config.ALLOWED_ORIGINS,
     serviceName: config.SERVICE_NAME,

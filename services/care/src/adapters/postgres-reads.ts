@@ -1,9 +1,9 @@
-// Reads of single versions and of lists, on PostgreSQL. Each is one statement, and so of one moment. What rows are to the
+// RecordReads of single versions and of lists, on PostgreSQL. Each is one statement, and so of one moment. What rows are to the
 // domain, stored-record.ts says.
 import type { BodySeal } from '@tallystick/journal-store'
 import type { PostgresQuery } from '@tallystick/journal-store/postgres'
 import type { Reach } from '../domain/care-record.ts'
-import type { ChainHead, NamesQuery, RecordStore } from '../domain/record-store.ts'
+import type { ChainHead, NamesQuery, RecordStore, WrittenVersion } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { namesOfChain } from './chain-keys-file.ts'
@@ -24,15 +24,13 @@ import {
   headOf,
   inByteOrder,
   latestOf,
+  markOf,
+  patientsWithin,
+  type RecordReads,
   recordOfRow,
   slotOfChain,
   versionOf,
 } from './stored-record.ts'
-
-type Reads = Pick<
-  RecordStore,
-  'latest' | 'version' | 'versions' | 'head' | 'heads' | 'erased' | 'names' | 'changedChains'
->
 
 /** To readers an erased chain is not there. */
 const HEADS = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS} FROM care.chains c ${JOIN_NEWEST}
@@ -46,7 +44,7 @@ const versionsSql = (audience: Audience, where: string): string =>
    ORDER BY v.version DESC`
 
 /** The reading half of the store. */
-export function createPostgresReads(read: PostgresQuery, seal: BodySeal): Reads {
+export function createPostgresReads(read: PostgresQuery, seal: BodySeal): RecordReads {
   const headOfRow = (row: JoinedColumns): ChainHead =>
     headOf(wholeChainOf(row), joinedVersion(row), seal)
   const versionsOf = async (
@@ -108,7 +106,8 @@ export function createPostgresReads(read: PostgresQuery, seal: BodySeal): Reads 
 const createPostgresLists = (
   read: PostgresQuery,
   headOfRow: (row: JoinedColumns) => ChainHead,
-): Pick<Reads, 'heads' | 'names' | 'changedChains'> => ({
+): Pick<RecordReads, 'heads' | 'names' | 'changedChains' | 'written'> => ({
+  written: async (query) => await writtenOf(read, query),
   heads: async ({ reach, after = 0, limit }) =>
     (
       await read<JoinedColumns>(
@@ -128,6 +127,56 @@ const createPostgresLists = (
     }))
   },
 })
+
+type WrittenRow = {
+  readonly at: number
+  readonly patient: string
+  readonly domain: string
+  readonly version: number
+  readonly leaf_hash: Buffer
+}
+
+/** The versions behind one: by the order of leaves, or by the chains of each patient of a narrowed reach. */
+async function writtenOf(
+  read: PostgresQuery,
+  { audience, behind, limit, reach }: Parameters<RecordStore['written']>[0],
+): Promise<readonly WrittenVersion[] | undefined> {
+  const table = tableOf(audience)
+  let after = -1
+  if (behind !== undefined) {
+    const [row] = await read<Pick<WrittenRow, 'at' | 'leaf_hash'>>(
+      `SELECT v.at, v.leaf_hash FROM care.chains c JOIN ${table} v ON v.chain = c.id
+       WHERE c.audience = $1 AND c.patient = $2 AND c.domain = $3 AND v.version = $4`,
+      [audience, behind.patient, behind.domain, behind.version],
+    )
+    if (row === undefined || markOf(row.leaf_hash.toString('hex')) !== behind.mark) return undefined
+    after = row.at
+  }
+  const patients = patientsWithin(reach, audience)
+  const columns = 'v.at, c.patient, c.domain, v.version, v.leaf_hash'
+  const rows =
+    patients === undefined
+      ? await read<WrittenRow>(
+          `SELECT ${columns} FROM ${table} v JOIN care.chains c ON c.id = v.chain
+           WHERE v.at > $1 AND c.erased_leaves IS NULL ORDER BY v.at LIMIT $2`,
+          [after, limit],
+        )
+      : // Each chain by its own index, so that no time is spent on those of others.
+        await read<WrittenRow>(
+          `SELECT ${columns} FROM care.chains c, LATERAL (
+             SELECT * FROM ${table} WHERE chain = c.id AND at > $1 ORDER BY version LIMIT $2
+           ) v WHERE c.audience = $3 AND c.patient = ANY ($4) AND c.erased_leaves IS NULL
+           ORDER BY v.at LIMIT $2`,
+          [after, limit, audience, patients],
+        )
+  return rows.map(({ domain, leaf_hash, patient, version }) => ({
+    patient,
+    domain,
+    audience,
+    version,
+    mark: markOf(leaf_hash.toString('hex')),
+  }))
+}
 
 /** A reach as two columns. */
 const withinValues = (reach: readonly Reach[]) => [

@@ -1,7 +1,12 @@
-// Reads of single versions and of lists, on SQLite. What rows are to the domain, stored-record.ts says.
+// RecordReads of single versions and of lists, on SQLite. What rows are to the domain, stored-record.ts says.
 import type { BodySeal } from '@tallystick/journal-store'
 import type { CareRecord } from '../domain/care-record.ts'
-import type { ChangedChain, NamesQuery, RecordStore } from '../domain/record-store.ts'
+import type {
+  ChangedChain,
+  NamesQuery,
+  RecordStore,
+  WrittenVersion,
+} from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { namesOfChain } from './chain-keys-file.ts'
@@ -13,6 +18,9 @@ import {
   inByteOrder,
   isErased,
   latestOf,
+  markOf,
+  patientsWithin,
+  type RecordReads,
   recordOfRow,
   slotOfChain,
   type Tail,
@@ -22,15 +30,10 @@ import {
   type WholeChainRow,
 } from './stored-record.ts'
 
-type Reads = Pick<
-  RecordStore,
-  'latest' | 'version' | 'versions' | 'head' | 'heads' | 'erased' | 'names' | 'changedChains'
->
-
 type Stored = { readonly statements: RecordStatements; readonly seal: BodySeal }
 
 /** The reading half of the store. */
-export function createSqliteReads(stored: Stored): Reads {
+export function createSqliteReads(stored: Stored): RecordReads {
   const { seal, statements } = stored
   /** To readers an erased chain is not there. */
   const chainOf = ({ audience, domain, patient }: ChainSlot): ChainRow | undefined => {
@@ -70,6 +73,7 @@ export function createSqliteReads(stored: Stored): Reads {
     ),
     names: guarded(async (query) => namesOf(statements, query)),
     changedChains: guarded(async (query) => changedChainsOf(statements, query)),
+    written: guarded(async (query) => writtenOf(statements, query)),
   }
 }
 
@@ -134,6 +138,36 @@ function walkNames(
     name = after.get(...values, name)?.[0]
   }
   return found
+}
+
+/** The versions behind one: by the order of leaves, or by the chains of each patient of a narrowed reach. */
+function writtenOf(
+  { chainBySlot, versions }: RecordStatements,
+  { audience, behind, limit, reach }: Parameters<RecordStore['written']>[0],
+): readonly WrittenVersion[] | undefined {
+  const { byVersion, written, writtenOfPatient } = versions[audience]
+  let after = -1
+  if (behind !== undefined) {
+    const chain = chainBySlot.get(audience, behind.patient, behind.domain)
+    const row = byVersion.get(chain?.[0] ?? 0, behind.version)
+    if (row === undefined || markOf(row[4]) !== behind.mark) return undefined
+    after = row[0]
+  }
+  const patients = patientsWithin(reach, audience)
+  const rows =
+    patients === undefined
+      ? written.all(after, limit)
+      : patients
+          .flatMap((patient) => writtenOfPatient.all(patient, after, limit))
+          .toSorted(([left], [right]) => left - right)
+          .slice(0, limit)
+  return rows.map(([, patient, domain, version, leafHash]) => ({
+    patient,
+    domain,
+    audience,
+    version,
+    mark: markOf(leafHash),
+  }))
 }
 
 /** Chains looked at in one go, for those that changed. */

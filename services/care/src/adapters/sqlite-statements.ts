@@ -33,10 +33,24 @@ function prepareVersionQueries(database: DatabaseSync, audience: Audience) {
     ),
     chainAfter: query('chain = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?'),
     firstSince: query<readonly [number | null]>('chain = ? AND written_at >= ?', 'min(version)'),
+    written: prepareWritten(database, `${table} v CROSS JOIN chains c ON c.id = v.chain WHERE`),
+    writtenOfPatient: prepareWritten(
+      database,
+      `chains c CROSS JOIN ${table} v ON v.chain = c.id
+       WHERE c.audience = '${audience}' AND c.patient = ? AND`,
+    ),
     listedAfter: prepareListed(database, table, 'c.audience = ?'),
     listedOfPatient: prepareListed(database, table, 'c.audience = ? AND c.patient = ?'),
   }
 }
+
+/** Versions behind a leaf: leaf index, patient, domain, version, leaf hash. The join's order is as written. */
+const prepareWritten = (database: DatabaseSync, from: string) =>
+  prepareQuery<readonly [number, string, string, number, string]>(
+    database,
+    `SELECT v.leaf_index, c.patient, c.domain, v.version, v.leaf_hash FROM ${from}
+     v.leaf_index > ? AND c.erased_leaves IS NULL ORDER BY v.leaf_index LIMIT ?`,
+  )
 
 /** Chains after one and their newest versions, without those that were erased: one statement for a whole page. */
 function prepareListed(database: DatabaseSync, versions: string, where: string) {

@@ -2,9 +2,9 @@
 // hash before its text leaves here, straight from the stored bytes: there is no cache that could hide an alteration.
 import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { BodySeal } from '@tallystick/journal-store'
-import type { CareRecord } from '../domain/care-record.ts'
+import type { CareRecord, Reach } from '../domain/care-record.ts'
 import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
-import type { ChainHead, ReadOutcome } from '../domain/record-store.ts'
+import type { ChainHead, ReadOutcome, RecordStore } from '../domain/record-store.ts'
 import { createVersionCheck } from '../domain/verify-chain.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
@@ -24,6 +24,20 @@ export type WholeChainRow = readonly [
   string,
   string | null,
 ]
+
+/** What an engine reads for lists and for single versions. */
+export type RecordReads = Pick<
+  RecordStore,
+  | 'latest'
+  | 'version'
+  | 'versions'
+  | 'head'
+  | 'heads'
+  | 'erased'
+  | 'names'
+  | 'changedChains'
+  | 'written'
+>
 
 /** A stored version, opened and checked by itself. */
 type OpenedVersion =
@@ -176,6 +190,22 @@ export function headOf(
 
 /** A version of a chain, and the chain. */
 export type FoundVersion = { readonly chain: WholeChainRow; readonly row: VersionRow }
+
+/** Hexadecimal digits of a leaf's hash that tell one version from another in its place. */
+const MARK_DIGITS = 16
+
+/** What a row of a version is known by in the order of writing. */
+export const markOf = (leafHash: string): string => leafHash.slice(0, MARK_DIGITS)
+
+/** The patients to whom a reach is narrowed in an audience; undefined if it is not, and none if it holds nothing of it. */
+export function patientsWithin(
+  reach: readonly Reach[],
+  audience: Audience,
+): readonly string[] | undefined {
+  const parts = reach.filter((part) => part.audience === audience)
+  const patients = parts.flatMap(({ patient }) => patient ?? [])
+  return patients.length < parts.length ? undefined : patients
+}
 
 /** Names, each once, in the order of their UTF-8 bytes: that of both engines' indexes. */
 export const inByteOrder = (names: readonly string[]): readonly string[] =>

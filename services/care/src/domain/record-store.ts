@@ -56,6 +56,13 @@ export type ChangedChain = ChainSlot & {
   readonly firstSince: number
 }
 
+/** One version in the order of writing: a place from which to go on. */
+export type WrittenVersion = ChainSlot & {
+  readonly version: number
+  /** Begins the hash of its leaf: tells it from another version in its place, in a store that was put back. */
+  readonly mark: string
+}
+
 /** Which names of chains. */
 export type NamesQuery = {
   readonly of: 'patient' | 'domain'
@@ -122,6 +129,16 @@ export type RecordStore = {
     readonly after?: number | undefined
     readonly limit: number
   }): Promise<readonly ChangedChain[]>
+  /**
+   * Versions of one audience in the order in which they were written, behind one of them, that many at most; none of an
+   * erased chain. Undefined if that one was never written here.
+   */
+  written(query: {
+    readonly audience: Audience
+    readonly reach: readonly Reach[]
+    readonly behind?: WrittenVersion | undefined
+    readonly limit: number
+  }): Promise<readonly WrittenVersion[] | undefined>
   /** Versions of a chain in order, after one, that many at most. Those that do not hold are left out, though they count. */
   versions(query: {
     readonly slot: ChainSlot

@@ -68,6 +68,8 @@ export type McpEndpointDeps = {
   readonly speech?: Speech | undefined
   /** Without a trailing slash. */
   readonly baseUrl: string
+  /** Address of `/verify`, where anyone may open it: what is found can be looked up there. */
+  readonly verifyUrl?: string | undefined
   /** Host names under which `/mcp` is reached, besides the base URL's and loopback. */
   readonly allowedHosts?: readonly string[] | undefined
   /** `<service>` of the document, e.g. `care`. */
@@ -106,7 +108,8 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const audio = audioOf(speech, observe)
   const named = { serviceName, version }
   const { noteRead } = deps
-  const services: McpServices = { store, clock, audio, limits, unheard, noteRead, ...named }
+  const served = { store, clock, audio, limits, unheard, noteRead, verifyUrl: deps.verifyUrl }
+  const services: McpServices = { ...served, ...named }
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
   const dispatch = createDispatch({ ...services, registry, flush }, onFailure)
   const server = await SessionServer.start({ ...named, dispatch })

@@ -153,6 +153,7 @@ class McpProcess {
       tokens: createTokenVerifier({ keys: KEYS, audience: `${BASE_URL}/mcp`, clock }),
       modernTokens: createTokenVerifier({ keys: KEYS, audience: MODERN_AUDIENCE, clock }),
       baseUrl: BASE_URL,
+      verifyUrl: `${BASE_URL}/verify`,
       serviceName: 'care',
       version: '0.0.0',
       observe: (event) => events.push(event),

@@ -91,7 +91,7 @@ describe('SDK 1.x Client', () => {
     expect(resources.map(({ uri }) => uri)).toContain(TEA)
     expect((await client.listResourceTemplates()).resourceTemplates.length).toBeGreaterThan(1)
     expect((await client.listPrompts()).prompts).toHaveLength(2)
-    expect((await client.listTools()).tools).toHaveLength(3)
+    expect((await client.listTools()).tools).toHaveLength(6)
     const prompt = await client.getPrompt({ name: 'brief_carer', arguments: { patient: 'ann' } })
     expect(JSON.stringify(prompt.messages)).toContain('One sugar.')
     // The client checks each answer against the tool's output schema.
@@ -99,6 +99,9 @@ describe('SDK 1.x Client', () => {
       ['list_records', {}],
       ['read_record', { uri: TEA }],
       ['whats_changed', { patient: 'ann' }],
+      ['changes_since', {}],
+      ['search', { query: 'sugar' }],
+      ['fetch', { id: TEA }],
     ] as const)
       expect((await client.callTool({ name, arguments: given })).structuredContent).toBeDefined()
     const completed = await client.complete({

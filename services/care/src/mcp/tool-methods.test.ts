@@ -25,17 +25,24 @@ const listedUris = async (by: ClientSession): Promise<string[]> => {
 }
 
 describe('C12: tools', () => {
-  it('are list_records, read_record and whats_changed, read-only, with schemas, and the card bound by openai/outputTemplate and _meta.ui.resourceUri', async () => {
+  it('are read-only, with schemas, always in one order, and the card bound by openai/outputTemplate and _meta.ui.resourceUri', async () => {
     const { tools } = (await session.result('tools/list')) as unknown as {
       tools: { name: string; description: string; annotations: object; _meta?: object }[]
     }
-    expect(tools.map(({ name }) => name)).toEqual(['list_records', 'read_record', 'whats_changed'])
+    expect(tools.map(({ name }) => name)).toEqual([
+      'list_records',
+      'read_record',
+      'whats_changed',
+      'changes_since',
+      'search',
+      'fetch',
+    ])
     for (const tool of tools)
       expect(tool).toMatchObject({
         description: expect.any(String),
         inputSchema: { type: 'object' },
         outputSchema: { type: 'object' },
-        annotations: { readOnlyHint: true },
+        annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
       })
     expect(tools[2]?._meta).toEqual({
       'openai/outputTemplate': 'ui://care/echo',

@@ -2,30 +2,18 @@
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
-import { reachWithin } from '../domain/care-record.ts'
-import { ageLine, isStale } from '../domain/staleness.ts'
+import { cursorParams, TOOL_INPUTS, TOOL_OUTPUTS, type ToolName, toolParams } from '../wire/mcp.ts'
+import { cardBinding } from './resource-methods.ts'
 import {
-  cursorParams,
-  TOOL_INPUTS,
-  TOOL_OUTPUTS,
-  type ToolInput,
-  type ToolName,
-  type ToolOutput,
-  toolParams,
-} from '../wire/mcp.ts'
-import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
-import { changesSince } from './changes-since.ts'
-import { cardBinding, recordBroken, resourceNotFound } from './resource-methods.ts'
-import {
-  type CallContext,
-  readChainPage,
-  readVisible,
-  recordAge,
-  recordAnnotations,
-  recordMeta,
-  recordText,
-  visibleReach,
-} from './visible-records.ts'
+  changesSinceCursor,
+  fetchRecord,
+  listRecords,
+  readRecord,
+  search,
+  toolError,
+  whatsChanged,
+} from './tool-runs.ts'
+import type { CallContext } from './visible-records.ts'
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): object =>
   z.toJSONSchema(schema, { target: 'draft-2020-12', io })
@@ -90,9 +78,41 @@ const TOOLS = [
     },
     whatsChanged,
   ),
+  tool(
+    'changes_since',
+    {
+      input: TOOL_INPUTS.changes_since,
+      title: 'What was written since you last asked',
+      description:
+        'Every correction since the cursor of your last call, with previous values and retractions to say. Call it before you speak; keep its cursor for the next call.',
+      hasCard: false,
+    },
+    changesSinceCursor,
+  ),
+  tool(
+    'search',
+    {
+      input: TOOL_INPUTS.search,
+      title: 'Search care records',
+      description: 'Finds care records that you may read, by words of patient, topic or text.',
+      hasCard: false,
+    },
+    search,
+  ),
+  tool(
+    'fetch',
+    {
+      input: TOOL_INPUTS.fetch,
+      title: 'Fetch a care record',
+      description:
+        'Reads a found record: a retraction to say first, what holds, and its age. What has the audience "assistant" in its metadata is never spoken.',
+      hasCard: false,
+    },
+    fetchRecord,
+  ),
 ]
 
-/** The three tools, in one page. */
+/** The tools, in one page. */
 export async function listTools(context: CallContext, params: unknown): Promise<Result> {
   parseParams(cursorParams, params)
   const _meta = cardBinding(context.serviceName)
@@ -112,89 +132,4 @@ export async function callTool(context: CallContext, params: unknown): Promise<R
       return toolError(error.message.replace(/^params/, 'arguments'))
     throw error
   }
-}
-
-function toolError(text: string): Result {
-  return { content: [{ type: 'text', text }], isError: true }
-}
-
-async function listRecords(
-  context: CallContext,
-  query: ToolInput<'list_records'>,
-): Promise<Result> {
-  const reach = reachWithin(visibleReach(context), query.patient)
-  const { heads, nextCursor } = await readChainPage(context, { reach, cursor: query.cursor })
-  const records = heads.map((head) => ({
-    uri: chainUri(head),
-    patient: head.patient,
-    domain: head.domain,
-    audience: head.audience,
-    version: head.latestVersion,
-    writtenAt: head.writtenAt,
-    priority: head.priority,
-  }))
-  const structuredContent: ToolOutput<'list_records'> = { records, nextCursor }
-  const lines = records.map(({ uri, version }) => `${uri} (version ${version})`)
-  const text = lines.length === 0 ? 'No records.' : lines.join('\n')
-  return { content: [{ type: 'text', text }], structuredContent }
-}
-
-async function readRecord(
-  context: CallContext,
-  { uri }: ToolInput<'read_record'>,
-): Promise<Result> {
-  const parsed = parseRecordUri(uri)
-  if (parsed === undefined || parsed.isAudio) return toolError(resourceNotFound(uri).message)
-  const outcome = await readVisible(context, parsed)
-  if (outcome.kind === 'absent') return toolError(resourceNotFound(uri).message)
-  if (outcome.kind === 'broken') return toolError(recordBroken().message)
-  const { record, retraction, previousValue, latestVersion } = outcome
-  const age = recordAge(context, record)
-  const structuredContent: ToolOutput<'read_record'> = {
-    uri: versionUri(record, record.version),
-    patient: record.patient,
-    domain: record.domain,
-    audience: record.audience,
-    version: record.version,
-    latestVersion,
-    value: record.value,
-    previousValue: previousValue ?? null,
-    age: ageLine(age),
-    stale: isStale(age),
-    authorLabel: record.authorLabel,
-    writtenAt: record.writtenAt,
-    retraction,
-  }
-  const said = recordText(context, record)
-  const text = retraction === undefined ? said : `${retraction}\n${said}`
-  return {
-    content: [{ type: 'text', text, annotations: recordAnnotations(record) }],
-    structuredContent,
-    _meta: recordMeta(context, outcome),
-  }
-}
-
-async function whatsChanged(
-  context: CallContext,
-  query: ToolInput<'whats_changed'>,
-): Promise<Result> {
-  const { changed, failed, nextCursor, revisions } = await changesSince(context, query)
-  const structuredContent: ToolOutput<'whats_changed'> = {
-    patient: query.patient,
-    asOf: new Date(context.clock.unixMs()).toISOString(),
-    revisions,
-    changed: changed.map(({ record, ...facts }) => ({
-      ...facts,
-      age: ageLine(recordAge(context, record)),
-    })),
-    failed: [...failed],
-    nextCursor,
-  }
-  const text = [
-    `${revisions} revision(s).`,
-    ...changed.map(({ uri, retraction, value }) => `${uri}: ${retraction ?? `now ${value}`}`),
-    ...failed.map((uri) => `${uri}: failed verification, say nothing of it`),
-    ...(nextCursor === undefined ? [] : [`There is more: ask again with cursor ${nextCursor}`]),
-  ].join('\n')
-  return { content: [{ type: 'text', text }], structuredContent }
 }

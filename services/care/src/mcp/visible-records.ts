@@ -37,6 +37,8 @@ export type McpServices = {
   readonly serviceName: string
   readonly version: string
   readonly limits: McpLimits
+  /** Address of `/verify`, where anyone may open it. */
+  readonly verifyUrl: string | undefined
   readonly unheard: Pick<UnheardCorrections, 'heard'>
   /** Told of each record that is read, or asked for in vain; absent where nobody keeps that. */
   readonly noteRead?: ((row: Omit<ReadRow, 'at'>) => void) | undefined

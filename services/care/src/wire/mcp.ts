@@ -119,6 +119,11 @@ export const TOOL_INPUTS = {
     since: since.optional().describe('ISO 8601 time; everything without it'),
     cursor,
   }),
+  changes_since: z.strictObject({
+    cursor: z.string().optional().describe('cursor of the answer before; everything without it'),
+  }),
+  search: z.strictObject({ query: z.string().describe('Words: patient, topic, what is said') }),
+  fetch: z.strictObject({ id: z.string().describe('id of a result of search') }),
 } as const
 
 const spokenAudience = audience.describe('assistant: never to be spoken')
@@ -180,6 +185,24 @@ export const TOOL_OUTPUTS = {
     changed: z.array(changedRecord),
     failed: z.array(z.string()).describe('Records that failed verification: say nothing of them'),
     nextCursor: z.string().optional(),
+  }),
+  changes_since: z.object({
+    asOf: z.string(),
+    revisions: z.int(),
+    changed: z.array(changedRecord),
+    failed: z.array(z.string()).describe('Records that failed verification: say nothing of them'),
+    cursor: z.string().describe('Ask with it next time: nothing between is skipped'),
+    truncated: z.boolean().describe('There is more behind the cursor: ask again at once'),
+  }),
+  search: z.object({
+    results: z.array(z.object({ id: z.string(), title: z.string(), url: z.string() })),
+  }),
+  fetch: z.object({
+    id: z.string(),
+    title: z.string(),
+    text: z.string(),
+    url: z.string(),
+    metadata: z.record(z.string(), z.string()),
   }),
 } as const
 

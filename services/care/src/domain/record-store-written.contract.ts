@@ -1,0 +1,86 @@
+// The order of writing, as every record store gives it: nothing is skipped, whatever is asked in between. Part of
+// record-store.contract.ts.
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Reach } from './care-record.ts'
+import type { RecordStoreFixture } from './record-store.fixture.ts'
+import type { WrittenVersion } from './record-store.ts'
+
+const EVERYONE: readonly Reach[] = [{ audience: 'user' }]
+
+const names = (versions: readonly WrittenVersion[] | undefined) =>
+  versions?.map(({ domain, patient, version }) => `${patient}/${domain}/${version}`)
+
+export function describeWritten(suite: RecordStoreFixture): void {
+  const written = async (query: {
+    readonly reach?: readonly Reach[]
+    readonly behind?: WrittenVersion | undefined
+    readonly limit?: number
+    readonly audience?: 'user' | 'assistant'
+  }) => await suite.store.written({ audience: 'user', reach: EVERYONE, limit: 99, ...query })
+  describe('the order of writing', () => {
+    it('is one order for all chains of an audience, behind any version, within a reach', async () => {
+      for (const [patient, domain] of [
+        ['ann', 'tea'],
+        ['bob', 'tea'],
+        ['ann', 'walk'],
+        ['ann', 'tea'],
+      ] as const)
+        await suite.write({ patient, domain })
+      await suite.write({ domain: 'plan', audience: 'assistant' })
+      const all = await written({})
+      expect(names(all)).toEqual(['ann/tea/1', 'bob/tea/1', 'ann/walk/1', 'ann/tea/2'])
+      expect(names(await written({ behind: all?.[1], limit: 1 }))).toEqual(['ann/walk/1'])
+      expect(await written({ behind: all?.[3] })).toEqual([])
+      const ofAnn: readonly Reach[] = [{ audience: 'user', patient: 'ann' }]
+      expect(names(await written({ reach: ofAnn, behind: all?.[0] }))).toEqual([
+        'ann/walk/1',
+        'ann/tea/2',
+      ])
+      expect(await written({ reach: [{ audience: 'user', patient: 'nobody' }] })).toEqual([])
+      expect(await written({ reach: [{ audience: 'assistant' }] })).toEqual([])
+      const internal: readonly Reach[] = [{ audience: 'assistant' }]
+      expect(names(await written({ audience: 'assistant', reach: internal }))).toEqual([
+        'ann/plan/1',
+      ])
+    })
+
+    it('is not known behind a version that was never written here', async () => {
+      await suite.write({})
+      const [first] = (await written({})) ?? []
+      if (first === undefined) throw new Error('nothing was written')
+      expect(await written({ behind: first })).toEqual([])
+      for (const other of [{ version: 2 }, { domain: 'x' }, { mark: '0'.repeat(16) }])
+        expect(await written({ behind: { ...first, ...other } })).toBeUndefined()
+    })
+
+    it('never skips: pages of any size, with writes between them, give every version once', async () => {
+      const domains = ['a', 'b', 'c']
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.tuple(fc.constantFrom(...domains), fc.integer({ min: 0, max: 3 })), {
+            maxLength: 12,
+          }),
+          async (steps) => {
+            let behind = (await written({ limit: 9_999 }))?.at(-1)
+            const expected: string[] = []
+            const told: string[] = []
+            const page = async (limit: number) => {
+              const versions = (await written({ behind, limit })) ?? []
+              behind = versions.at(-1) ?? behind
+              told.push(...(names(versions) ?? []))
+            }
+            for (const [domain, limit] of steps) {
+              const { patient, version } = await suite.write({ domain })
+              expected.push(`${patient}/${domain}/${version}`)
+              if (limit > 0) await page(limit)
+            }
+            await page(99)
+            expect(told).toEqual(expected)
+          },
+        ),
+        { numRuns: 10 },
+      )
+    })
+  })
+}

@@ -1,0 +1,198 @@
+/** What each tool does (C12, C26): a read of records as its schema has it. tool-methods.ts lists and calls them. */
+import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import { reachWithin } from '../domain/care-record.ts'
+import { ageLine, isStale } from '../domain/staleness.ts'
+import type { ToolInput, ToolOutput } from '../wire/mcp.ts'
+import { type ChainSlot, chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
+import { changesBehind } from './changes-behind.ts'
+import { changesSince, type PatientChanges } from './changes-since.ts'
+import { searchRecords } from './record-search.ts'
+import { recordBroken, resourceNotFound } from './resource-methods.ts'
+import {
+  type CallContext,
+  readChainPage,
+  readVisible,
+  recordAge,
+  recordAnnotations,
+  recordMeta,
+  recordText,
+  type VisibleRecord,
+  visibleReach,
+} from './visible-records.ts'
+
+/** What a model can correct. */
+export function toolError(text: string): Result {
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+export async function listRecords(
+  context: CallContext,
+  query: ToolInput<'list_records'>,
+): Promise<Result> {
+  const reach = reachWithin(visibleReach(context), query.patient)
+  const { heads, nextCursor } = await readChainPage(context, { reach, cursor: query.cursor })
+  const records = heads.map((head) => ({
+    uri: chainUri(head),
+    patient: head.patient,
+    domain: head.domain,
+    audience: head.audience,
+    version: head.latestVersion,
+    writtenAt: head.writtenAt,
+    priority: head.priority,
+  }))
+  const structuredContent: ToolOutput<'list_records'> = { records, nextCursor }
+  const lines = records.map(({ uri, version }) => `${uri} (version ${version})`)
+  const text = lines.length === 0 ? 'No records.' : lines.join('\n')
+  return { content: [{ type: 'text', text }], structuredContent }
+}
+
+const refused = (answer: Result) => ({ kind: 'refused' as const, answer })
+
+/** The record that an argument names; what cannot be read, for whatever reason, is one answer. */
+async function readNamed(context: CallContext, uri: string) {
+  const parsed = parseRecordUri(uri)
+  if (parsed === undefined || parsed.isAudio)
+    return refused(toolError(resourceNotFound(uri).message))
+  const outcome = await readVisible(context, parsed)
+  if (outcome.kind === 'absent') return refused(toolError(resourceNotFound(uri).message))
+  if (outcome.kind === 'broken') return refused(toolError(recordBroken().message))
+  return outcome
+}
+
+/** What is said of a record: first what it takes back, then what holds, and its age. */
+function spokenText(context: CallContext, { record, retraction }: VisibleRecord): string {
+  const said = recordText(context, record)
+  return retraction === undefined ? said : `${retraction}\n${said}`
+}
+
+export async function readRecord(
+  context: CallContext,
+  { uri }: ToolInput<'read_record'>,
+): Promise<Result> {
+  const outcome = await readNamed(context, uri)
+  if (outcome.kind === 'refused') return outcome.answer
+  const { record, retraction, previousValue, latestVersion } = outcome
+  const age = recordAge(context, record)
+  const structuredContent: ToolOutput<'read_record'> = {
+    uri: versionUri(record, record.version),
+    patient: record.patient,
+    domain: record.domain,
+    audience: record.audience,
+    version: record.version,
+    latestVersion,
+    value: record.value,
+    previousValue: previousValue ?? null,
+    age: ageLine(age),
+    stale: isStale(age),
+    authorLabel: record.authorLabel,
+    writtenAt: record.writtenAt,
+    retraction,
+  }
+  const text = spokenText(context, outcome)
+  return {
+    content: [{ type: 'text', text, annotations: recordAnnotations(record) }],
+    structuredContent,
+    _meta: recordMeta(context, outcome),
+  }
+}
+
+/** Exactly the object, and once more as the one text: what hosts with `search` and `fetch` read. */
+const onlyObject = (structuredContent: Record<string, unknown>): Result => ({
+  content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
+  structuredContent,
+})
+
+const titleOf = ({ domain, patient }: ChainSlot): string => `${domain} of ${patient}`
+
+/** Where a person may look a record up; nowhere for an internal one, which is nobody's to open. */
+const urlOf = ({ verifyUrl }: CallContext, slot: ChainSlot): string =>
+  verifyUrl === undefined || slot.audience !== 'user'
+    ? ''
+    : `${verifyUrl}?uri=${encodeURIComponent(chainUri(slot))}`
+
+export async function search(
+  context: CallContext,
+  { query }: ToolInput<'search'>,
+): Promise<Result> {
+  const { found, truncated } = await searchRecords(context, query)
+  const structuredContent: ToolOutput<'search'> = {
+    results: found.map((head) => ({
+      id: chainUri(head),
+      title: titleOf(head),
+      url: urlOf(context, head),
+    })),
+  }
+  const _meta = truncated ? { [`${context.serviceName}/truncated`]: true } : undefined
+  return { ...onlyObject(structuredContent), ...(_meta && { _meta }) }
+}
+
+export async function fetchRecord(
+  context: CallContext,
+  { id }: ToolInput<'fetch'>,
+): Promise<Result> {
+  const outcome = await readNamed(context, id)
+  if (outcome.kind === 'refused') return outcome.answer
+  const { record } = outcome
+  const { audience, authorLabel, domain, patient, version, writtenAt } = record
+  const age = ageLine(recordAge(context, record))
+  const structuredContent: ToolOutput<'fetch'> = {
+    id,
+    title: titleOf(record),
+    text: spokenText(context, outcome),
+    url: urlOf(context, record),
+    metadata: { patient, domain, audience, version: String(version), authorLabel, writtenAt, age },
+  }
+  return onlyObject(structuredContent)
+}
+
+export async function changesSinceCursor(
+  context: CallContext,
+  query: ToolInput<'changes_since'>,
+): Promise<Result> {
+  const { changed, cursor, failed, revisions, truncated } = await changesBehind(
+    context,
+    query.cursor,
+  )
+  const structuredContent: ToolOutput<'changes_since'> = {
+    asOf: new Date(context.clock.unixMs()).toISOString(),
+    revisions,
+    changed: shownChanges(context, changed),
+    failed: [...failed],
+    cursor,
+    truncated,
+  }
+  const more = truncated ? 'There is more: ask again at once with' : 'Next time ask with'
+  const text = [...linesOf({ changed, failed, revisions }), `${more} cursor ${cursor}`].join('\n')
+  return { content: [{ type: 'text', text }], structuredContent }
+}
+
+type Told = Pick<PatientChanges, 'changed' | 'failed' | 'revisions'>
+
+const shownChanges = (context: CallContext, changed: Told['changed']) =>
+  changed.map(({ record, ...facts }) => ({ ...facts, age: ageLine(recordAge(context, record)) }))
+
+const linesOf = ({ changed, failed, revisions }: Told): readonly string[] => [
+  `${revisions} revision(s).`,
+  ...changed.map(({ uri, retraction, value }) => `${uri}: ${retraction ?? `now ${value}`}`),
+  ...failed.map((uri) => `${uri}: failed verification, say nothing of it`),
+]
+
+export async function whatsChanged(
+  context: CallContext,
+  query: ToolInput<'whats_changed'>,
+): Promise<Result> {
+  const { changed, failed, nextCursor, revisions } = await changesSince(context, query)
+  const structuredContent: ToolOutput<'whats_changed'> = {
+    patient: query.patient,
+    asOf: new Date(context.clock.unixMs()).toISOString(),
+    revisions,
+    changed: shownChanges(context, changed),
+    failed: [...failed],
+    nextCursor,
+  }
+  const text = [
+    ...linesOf({ changed, failed, revisions }),
+    ...(nextCursor === undefined ? [] : [`There is more: ask again with cursor ${nextCursor}`]),
+  ].join('\n')
+  return { content: [{ type: 'text', text }], structuredContent }
+}
