@@ -1,6 +1,6 @@
 # One service in one image:
 #   docker build --build-arg SERVICE=access --tag tallystick-access .
-# SERVICE is access, care or grading; facilitator and devnet (the local ledgers) build the same way.
+# SERVICE is access, care or grading; issuer (care's sign-in), facilitator and devnet (the local ledgers) build the same way.
 ARG NODE_IMAGE=node:26-bookworm-slim
 
 FROM ${NODE_IMAGE} AS install

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { environmentTable } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { facilitatorConfig } from '../../packages/facilitator/src/config.ts'
+import { issuerConfigSchema } from '../../packages/issuer/src/config.ts'
 import {
   type PostgresServer,
   postgresMissing,
@@ -26,6 +27,7 @@ const schemas = {
   care: careConfigSchema,
   grading: gradingConfigSchema,
   facilitator: facilitatorConfig,
+  issuer: issuerConfigSchema,
 }
 
 function config(...flags: readonly string[]) {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { environmentExample, environmentTable } from '@tallystick/service-kit'
 import { facilitatorConfig } from '../../packages/facilitator/src/config.ts'
+import { issuerConfigSchema } from '../../packages/issuer/src/config.ts'
 import { accessConfigSchema } from '../../services/access/src/config.ts'
 import { careConfigSchema } from '../../services/care/src/config.ts'
 import { gradingConfigSchema } from '../../services/grading/src/config.ts'
@@ -54,6 +55,11 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     section('packages/facilitator/README.md', {
       name: README_SECTION,
       text: environmentTable(facilitatorConfig),
+    }),
+    wholeFile('packages/issuer/.env.example', environmentExample(issuerConfigSchema)),
+    section('packages/issuer/README.md', {
+      name: README_SECTION,
+      text: environmentTable(issuerConfigSchema),
     }),
   ]
 }

@@ -6,7 +6,7 @@ type InstallableService = {
   readonly main: string
 }
 
-/** The services, and the stand-ins for their networks. */
+/** The services, the sign-in beside care, and the stand-ins for their networks. */
 export const installableServices: readonly InstallableService[] = [
   { name: 'access', packageName: '@tallystick/access', main: 'services/access/src/main.ts' },
   { name: 'care', packageName: '@tallystick/care', main: 'services/care/src/main.ts' },
@@ -16,5 +16,6 @@ export const installableServices: readonly InstallableService[] = [
     packageName: '@tallystick/facilitator',
     main: 'packages/facilitator/src/main.ts',
   },
+  { name: 'issuer', packageName: '@tallystick/issuer', main: 'packages/issuer/src/main.ts' },
   { name: 'devnet', packageName: '@tallystick/devnet', main: 'packages/devnet/src/main.ts' },
 ]

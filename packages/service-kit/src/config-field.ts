@@ -77,6 +77,22 @@ export function secretField(options: { readonly minBytes?: number } = {}) {
   return withFieldMeta(field, { expected, isSecret: true })
 }
 
+/** A field of JSON text that fits a schema; what is wrong with it is said by `expected` alone. */
+export function jsonField<Schema extends z.ZodType>(
+  schema: Schema,
+  meta: FieldMeta & { readonly expected: string },
+) {
+  const field = z.string().transform((text, context): z.output<Schema> => {
+    try {
+      return schema.parse(JSON.parse(text))
+    } catch {
+      context.addIssue({ code: 'custom', message: meta.expected })
+      return z.NEVER
+    }
+  })
+  return withFieldMeta(field, meta)
+}
+
 const isHttpUrl = (text: string): boolean => {
   const url = URL.parse(text)
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:')

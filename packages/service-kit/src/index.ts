@@ -15,6 +15,7 @@ export {
   checkpointSeedOf,
   httpUrlField,
   integerField,
+  jsonField,
   receiptKeysField,
   secretField,
   serverOf,

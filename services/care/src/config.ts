@@ -3,6 +3,7 @@ import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallyst
 import {
   httpUrlField,
   integerField,
+  jsonField,
   Secret,
   secretField,
   serviceNameField,
@@ -83,19 +84,6 @@ const sealKeys = () =>
     },
   )
 
-/** A field of JSON that fits a schema. */
-const jsonField = <Schema extends z.ZodType>(schema: Schema, expected: string) =>
-  parsedField(
-    (text): z.output<Schema> | undefined => {
-      try {
-        return schema.parse(JSON.parse(text))
-      } catch {
-        return undefined
-      }
-    },
-    { expected },
-  )
-
 const hosts = () =>
   parsedField(
     (text) =>
@@ -137,18 +125,17 @@ const fields = z.object({
   TOKEN_SECRET: tokenKeys().describe(
     'Keys of HS256 tokens, one per line: all are trusted, the first signs development tokens.',
   ),
-  AUTHORIZATION_SERVERS: jsonField(
-    z.array(z.url({ protocol: /^https?$/ })),
-    'a JSON array of http or https URLs',
-  )
+  AUTHORIZATION_SERVERS: jsonField(z.array(z.url({ protocol: /^https?$/ })), {
+    expected: 'a JSON array of http or https URLs',
+  })
     .prefault('[]')
     .describe(
       'Issuers of tokens, named in the protected-resource metadata; if empty, those of TRUSTED_ISSUERS.',
     ),
-  TRUSTED_ISSUERS: jsonField(
-    trustedIssuers,
-    'a JSON array of issuers, each with its https `issuer`, as docs/how-to/sign-in.md describes',
-  )
+  TRUSTED_ISSUERS: jsonField(trustedIssuers, {
+    expected:
+      'a JSON array of issuers, each with its https `issuer`, as docs/how-to/sign-in.md describes',
+  })
     .prefault('[]')
     .describe(
       'Issuers whose RS256, ES256 and EdDSA tokens are accepted beside those of TOKEN_SECRET, by the keys that they publish.',

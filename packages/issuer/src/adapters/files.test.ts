@@ -1,0 +1,145 @@
+// What this server keeps: people, keys, grants; and the command that keeps people and keys.
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { manualClock, readConfig, systemClock } from '@tallystick/service-kit'
+import { afterAll, describe, expect, it } from 'vitest'
+import { issuerConfigSchema } from '../config.ts'
+import { SignInLimits } from '../domain/sign-in-limits.ts'
+import { runAdmin } from '../run-admin.ts'
+import { openGrantStore } from './grant-store.ts'
+import { openSigningKeys } from './signing-keys.ts'
+import { addUser, openUsersFile } from './users-file.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-issuer-files-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function admin(line: string, password = '') {
+  const printed: string[] = []
+  const print = (text: string): void => void printed.push(text)
+  async function* stdin() {
+    yield Buffer.from(password)
+  }
+  const code = await runAdmin({
+    arguments: line.split(' '),
+    environment: {},
+    clock: systemClock,
+    stdin: stdin(),
+    print,
+    printError: print,
+  })
+  return { code, text: printed.join('\n') }
+}
+
+describe('people in a file', () => {
+  it('the command adds them, with a salted hash that costs half a second a guess, and replaces them', async () => {
+    const file = join(folder, 'users.json')
+    const line = `add-user --file ${file} --name ada --scope care.write`
+    expect((await admin(line, 'correct horse battery\n')).code).toBe(0)
+    expect(readFileSync(file, 'utf8')).toMatch(/scrypt\$17\$8\$/)
+    const users = openUsersFile(file)
+    expect(await users.signIn('ada', 'correct horse battery')).toMatchObject({ id: 'ada' })
+    await addUser(file, { name: 'ada', scopes: ['care.read.user'], roles: [], password: 'x' }, 10)
+    expect(users.find('ada')).toMatchObject({ scopes: ['care.read.user'] })
+    expect(await users.signIn('ada', 'y')).toBeUndefined()
+  })
+
+  it.each([
+    ['add-user --file f --name ada --scope s', 'short', 'at least 12 characters'],
+    ['add-user --file f --name up:ada --scope s', 'long enough to pass', 'without spaces'],
+    ['add-user --file f --name ada', 'long enough to pass', '--scope'],
+    ['add-user --file f --name ada --password hunter2hunter2', '', 'Usage'],
+  ])('refused with 2, and no password repeated: %s', async (line, password, words) => {
+    const { code, text } = await admin(line, password)
+    expect(code).toBe(2)
+    expect(text).toContain(words)
+    expect(text).not.toContain('hunter2')
+  })
+})
+
+describe('keys in a file', () => {
+  it('a rotation signs with a new key and goes on publishing the one before', async () => {
+    const file = join(folder, 'keys.json')
+    const [first] = openSigningKeys(file).keys
+    expect((await admin(`rotate-keys --file ${file}`)).code).toBe(0)
+    const { keys } = openSigningKeys(file)
+    expect(keys).toHaveLength(2)
+    expect(keys[0]?.kid).not.toBe(first?.kid)
+    expect(keys[1]).toEqual(first)
+  })
+
+  it('a file that others can read, or that holds something else, stops the start and shows nothing of itself', () => {
+    const file = join(folder, 'wide.json')
+    writeFileSync(file, '{"keys":"hunter2"}', { mode: 0o600 })
+    expect(() => openSigningKeys(file)).toThrow(/does not hold signing keys$/)
+    chmodSync(file, 0o640)
+    expect(() => openSigningKeys(file)).toThrow(/can be read by others: chmod 600/)
+  })
+})
+
+describe('grants in SQLite', () => {
+  it('what has expired is not found, what is used is used once, a grant takes all of its own with it', async () => {
+    const clock = manualClock(0)
+    const store = openGrantStore(':memory:', clock)
+    const tokens = store.adapter('RefreshToken')
+    await tokens.upsert('one', { grantId: 'g' }, 10)
+    await tokens.consume('one')
+    expect(await tokens.find('one')).toMatchObject({ consumed: 0 })
+    await expect(tokens.consume('one')).rejects.toThrow('used twice at once')
+    await store.adapter('AccessToken').upsert('one', { grantId: 'g' }, 10)
+    await tokens.upsert('two', { grantId: 'h' }, 10)
+    await tokens.revokeByGrantId('g')
+    expect(await tokens.find('one')).toBeUndefined()
+    expect(await store.adapter('AccessToken').find('one')).toBeUndefined()
+    expect(await tokens.find('two')).toBeDefined()
+    clock.advanceMs(10_000)
+    expect(await tokens.find('two')).toBeUndefined()
+    store.close()
+  })
+
+  it('programs that register themselves cannot fill the disk: the oldest of more than 1,000 are forgotten', async () => {
+    const store = openGrantStore(':memory:', manualClock(0))
+    const clients = store.adapter('Client')
+    for (let index = 0; index <= 1_000; index += 1) await clients.upsert(`c${index}`, {}, 0)
+    expect(await clients.find('c0')).toBeUndefined()
+    expect(await clients.find('c1')).toBeDefined()
+    store.close()
+  })
+})
+
+describe('how often passwords may be tried', () => {
+  it('five for a name from one address, thirty from one address, a hundred for one name; then a quarter of an hour', () => {
+    const clock = manualClock(0)
+    const tries = (attempts: (index: number) => { name: string; address: string }) => {
+      const limits = new SignInLimits(clock)
+      let made = 0
+      for (; made < 500 && limits.allows(attempts(made)); made += 1) limits.failed(attempts(made))
+      return { made, limits }
+    }
+    const pair = tries(() => ({ name: 'ada', address: '1' }))
+    expect(pair.made).toBe(5)
+    expect(pair.limits.allows({ name: 'ada', address: '2' })).toBe(true)
+    expect(tries((index) => ({ name: `n${index}`, address: '1' })).made).toBe(30)
+    expect(tries((index) => ({ name: 'ada', address: `${index}` })).made).toBe(100)
+    clock.advanceMs(900_000)
+    expect(pair.limits.allows({ name: 'ada', address: '1' })).toBe(true)
+  })
+})
+
+const problemsOf = (environment: Record<string, string>) => {
+  const reading = readConfig(issuerConfigSchema, environment)
+  return reading.kind === 'invalid' ? reading.problems.map(({ variable }) => variable) : []
+}
+
+describe('the environment', () => {
+  it.each([
+    [{}, ['USERS_PATH']],
+    [{ USERS_PATH: 'u', BASE_URL: 'http://login.test' }, ['BASE_URL']],
+    [{ USERS_PATH: 'u', BASE_URL: 'https://login.test/path' }, ['BASE_URL']],
+    [{ UPSTREAM_ISSUER: 'http://login.test' }, ['UPSTREAM_ISSUER', 'UPSTREAM_CLIENT_ID']],
+    [{ USERS_PATH: 'u', CLIENTS: '[{"client_id":"x","redirect_uris":[]}]' }, ['CLIENTS']],
+    [{ USERS_PATH: 'u', BASE_URL: 'https://login.test' }, []],
+  ])('%j: %j', (environment, names) => {
+    expect(problemsOf(environment)).toEqual(names)
+  })
+})

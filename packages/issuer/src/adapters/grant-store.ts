@@ -1,0 +1,123 @@
+/**
+ * What oidc-provider must remember, in SQLite: sessions, codes, grants, refresh tokens, registered clients. The file is its
+ * owner's alone; whoever reads it can be anybody until the tokens in it end, as with the keys beside it.
+ */
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Clock } from '@tallystick/service-kit'
+import type { Adapter, AdapterPayload } from 'oidc-provider'
+
+/** Expired rows are deleted this often. */
+const SWEEP_MS = 3_600_000
+/** Programs that registered themselves; beyond that the oldest are forgotten and register again. */
+const CLIENTS_MAX = 1_000
+
+/** The file cannot be opened, read or written. */
+export class GrantStoreUnavailable extends Error {
+  override readonly name = 'GrantStoreUnavailable'
+}
+
+const SCHEMA = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  CREATE TABLE IF NOT EXISTS kept (
+    model TEXT NOT NULL, id TEXT NOT NULL, payload TEXT NOT NULL,
+    grant_id TEXT, uid TEXT, expires_at REAL, consumed_at INTEGER,
+    PRIMARY KEY (model, id)
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS kept_by_grant ON kept (grant_id) WHERE grant_id IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS kept_by_uid ON kept (model, uid) WHERE uid IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS kept_by_end ON kept (expires_at) WHERE expires_at IS NOT NULL;`
+
+const UPSERT = `
+  INSERT INTO kept (model, id, payload, grant_id, uid, expires_at) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET payload = excluded.payload, grant_id = excluded.grant_id, uid = excluded.uid,
+    expires_at = excluded.expires_at`
+
+type Row = { readonly payload: string; readonly consumed_at: number | null }
+
+function openDatabase(path: string): DatabaseSync {
+  try {
+    if (path !== ':memory:') {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      // SQLite's own files beside it take its mode.
+      closeSync(openSync(path, 'a', 0o600))
+    }
+    const database = new DatabaseSync(path)
+    database.exec(SCHEMA)
+    return database
+  } catch (cause) {
+    throw new GrantStoreUnavailable(`${path} cannot be opened`, { cause })
+  }
+}
+
+function attempt<Value>(work: () => Value): Value {
+  try {
+    return work()
+  } catch (cause) {
+    throw new GrantStoreUnavailable('the grant store cannot be used', { cause })
+  }
+}
+
+export type GrantStore = ReturnType<typeof openGrantStore>
+
+/** Throws `GrantStoreUnavailable`; so does all that it returns. */
+export function openGrantStore(path: string, clock: Clock) {
+  const database = openDatabase(path)
+  const run = (sql: string, ...values: (string | number | null)[]): number =>
+    attempt(() => Number(database.prepare(sql).run(...values).changes))
+  const nowSeconds = (): number => clock.unixMs() / 1_000
+  const read = (where: string, ...values: string[]): AdapterPayload | undefined => {
+    const sql = `SELECT payload, consumed_at FROM kept WHERE ${where} AND (expires_at IS NULL OR expires_at > ?)`
+    const row = attempt(() => database.prepare(sql).get(...values, nowSeconds())) as Row | undefined
+    if (row === undefined) return undefined
+    const payload = JSON.parse(row.payload) as AdapterPayload
+    return row.consumed_at === null ? payload : { ...payload, consumed: row.consumed_at }
+  }
+  const dropOldClients = (): number =>
+    run(
+      `DELETE FROM kept WHERE model = 'Client' AND rowid NOT IN
+        (SELECT rowid FROM kept WHERE model = 'Client' ORDER BY rowid DESC LIMIT ?)`,
+      CLIENTS_MAX,
+    )
+  const adapter = (model: string): Adapter => ({
+    async upsert(id, payload, expiresIn) {
+      const { grantId = null, uid = null } = payload
+      // A grant's own row is found by its id.
+      const expiresAt = expiresIn ? nowSeconds() + expiresIn : null
+      run(UPSERT, model, id, JSON.stringify(payload), grantId, uid, expiresAt)
+      if (model === 'Client') dropOldClients()
+    },
+    find: async (id) => read('model = ? AND id = ?', model, id),
+    findByUid: async (uid) => read('model = ? AND uid = ?', model, uid),
+    // There is no device flow.
+    findByUserCode: async () => undefined,
+    async consume(id) {
+      const sql =
+        'UPDATE kept SET consumed_at = ? WHERE model = ? AND id = ? AND consumed_at IS NULL'
+      // Two at once with one token: the second finds it used, although it read it unused.
+      if (run(sql, Math.floor(nowSeconds()), model, id) === 0)
+        throw new GrantStoreUnavailable('used twice at once')
+    },
+    async destroy(id) {
+      run('DELETE FROM kept WHERE model = ? AND id = ?', model, id)
+    },
+    async revokeByGrantId(grantId) {
+      run('DELETE FROM kept WHERE grant_id = ?', grantId)
+    },
+  })
+  let cancel: (() => void) | undefined
+  const sweep = (): void => {
+    run('DELETE FROM kept WHERE expires_at <= ?', nowSeconds())
+    cancel = clock.after(SWEEP_MS, sweep)
+  }
+  sweep()
+  return {
+    adapter,
+    close(): void {
+      cancel?.()
+      database.close()
+    },
+  }
+}

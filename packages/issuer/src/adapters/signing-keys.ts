@@ -1,0 +1,61 @@
+/** The ES256 keys that sign tokens, and those that sign cookies, in one private file. */
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { PrivateFileUnusable, readPrivateFile, writePrivateFile } from './private-file.ts'
+
+/** The key that signs, the one before it, whose tokens are still valid, and one more for a rotation in haste. */
+const KEYS_KEPT = 3
+const COOKIE_KEY_BYTES = 32
+
+const keysFile = z.object({
+  /** Private keys as JWK; the first signs, all are published. */
+  keys: z
+    .array(
+      z.looseObject({
+        kty: z.literal('EC'),
+        crv: z.literal('P-256'),
+        kid: z.string(),
+        d: z.string(),
+        alg: z.literal('ES256'),
+      }),
+    )
+    .min(1),
+  cookieKeys: z.array(z.string().min(32)).min(1),
+})
+
+export type SigningKeys = z.output<typeof keysFile>
+
+function newKey(): SigningKeys['keys'][number] {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x, y, d = '' } = privateKey.export({ format: 'jwk' })
+  const kid = randomBytes(12).toString('base64url')
+  return { kty: 'EC', crv: 'P-256', x, y, d, kid, alg: 'ES256', use: 'sig' }
+}
+
+function readKeys(path: string): SigningKeys | undefined {
+  const text = readPrivateFile(path)
+  if (text === undefined) return undefined
+  try {
+    return keysFile.parse(JSON.parse(text))
+  } catch {
+    // The cause would show keys.
+    throw new PrivateFileUnusable(`${path} does not hold signing keys`)
+  }
+}
+
+const save = (path: string, keys: SigningKeys): SigningKeys => {
+  writePrivateFile(path, `${JSON.stringify(keys, undefined, 2)}\n`)
+  return keys
+}
+
+/** The keys in the file, made if there is none. Throws `PrivateFileUnusable`. */
+export function openSigningKeys(path: string): SigningKeys {
+  const cookieKeys = [randomBytes(COOKIE_KEY_BYTES).toString('base64url')]
+  return readKeys(path) ?? save(path, { keys: [newKey()], cookieKeys })
+}
+
+/** Adds a key that signs from the next start on; the one before stays published. Throws `PrivateFileUnusable`. */
+export function rotateSigningKeys(path: string): void {
+  const { keys, cookieKeys } = openSigningKeys(path)
+  save(path, { keys: [newKey(), ...keys].slice(0, KEYS_KEPT), cookieKeys })
+}

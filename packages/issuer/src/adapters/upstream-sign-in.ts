@@ -1,0 +1,107 @@
+/** Sign-in at an OpenID provider that the operator has: code flow with PKCE, state and nonce, by `openid-client`. */
+import { grantedScopes } from '@tallystick/jwt-lite'
+import * as openid from 'openid-client'
+import { type IssuerConfig, isLoopbackRedirect } from '../config.ts'
+import { type Account, UPSTREAM_PREFIX } from '../domain/account.ts'
+import type { GrantStore } from './grant-store.ts'
+
+/** How long a person may take at the provider. */
+const PENDING_SECONDS = 600
+/** The provider answers within this, seconds. */
+const TIMEOUT_SECONDS = 5
+
+/** The provider cannot be reached, or what it says cannot be believed. */
+export class UpstreamRefused extends Error {
+  override readonly name = 'UpstreamRefused'
+}
+
+const refuseAnswer = (cause: unknown): never => {
+  throw new UpstreamRefused('the provider’s answer does not hold', { cause })
+}
+
+function discover(
+  { UPSTREAM_CLIENT_ID: clientId = '', UPSTREAM_CLIENT_SECRET: secret }: IssuerConfig,
+  issuer: string,
+): Promise<openid.Configuration> {
+  const execute = isLoopbackRedirect(issuer) ? [openid.allowInsecureRequests] : []
+  const method = secret === undefined ? openid.None() : openid.ClientSecretBasic(secret.reveal())
+  const options = { execute, timeout: TIMEOUT_SECONDS }
+  return openid.discovery(new URL(issuer), clientId, undefined, method, options)
+}
+
+export type UpstreamSignIn = NonNullable<ReturnType<typeof createUpstreamSignIn>>
+
+/** Undefined without `UPSTREAM_ISSUER`. */
+export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
+  const { BASE_URL: baseUrl, UPSTREAM_ISSUER: issuer } = config
+  if (issuer === undefined) return undefined
+  const redirectUri = `${baseUrl}/upstream/callback`
+  const pending = store.adapter('UpstreamSignIn')
+  const people = store.adapter('UpstreamAccount')
+  let found: Promise<openid.Configuration> | undefined
+  const provider = (): Promise<openid.Configuration> => {
+    found ??= discover(config, issuer).catch((cause: unknown) => {
+      found = undefined
+      throw new UpstreamRefused('the provider cannot be reached', { cause })
+    })
+    return found
+  }
+  return {
+    /** What people know it by. */
+    name: new URL(issuer).host,
+    /** Where to send the browser of a sign-in. Rejects with `UpstreamRefused`. */
+    async begin(uid: string): Promise<string> {
+      const server = await provider()
+      const verifier = openid.randomPKCECodeVerifier()
+      // Its first part leads back to the sign-in; the browser's cookie says whether it is that one.
+      const state = `${uid}.${openid.randomState()}`
+      const nonce = openid.randomNonce()
+      await pending.upsert(uid, { params: { verifier, state, nonce } }, PENDING_SECONDS)
+      return openid.buildAuthorizationUrl(server, {
+        redirect_uri: redirectUri,
+        scope: config.UPSTREAM_SCOPE,
+        code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        state,
+        nonce,
+      }).href
+    },
+    /** Which sign-in an answer of the provider belongs to. */
+    uidOf: (state: string | null): string | undefined => /^([\w-]{8,64})\./.exec(state ?? '')?.[1],
+    /** Who the provider says it is; its answer is used once. Rejects with `UpstreamRefused`. */
+    async finish(uid: string, answer: URLSearchParams): Promise<Account> {
+      const waiting = await pending.find(uid)
+      await pending.destroy(uid)
+      const { verifier, state, nonce } = { ...waiting?.params } as Record<
+        string,
+        string | undefined
+      >
+      if (verifier === undefined || state === undefined || nonce === undefined)
+        throw new UpstreamRefused('nobody was sent there')
+      if (answer.get('state') !== state) throw new UpstreamRefused('a foreign state')
+      const claims = await openid
+        .authorizationCodeGrant(await provider(), new URL(`${redirectUri}?${answer.toString()}`), {
+          pkceCodeVerifier: verifier,
+          expectedState: state,
+          expectedNonce: nonce,
+          idTokenExpected: true,
+        })
+        .then((tokens) => tokens.claims())
+        .catch(refuseAnswer)
+      if (claims === undefined) throw new UpstreamRefused('the provider named nobody')
+      const account = {
+        id: `${UPSTREAM_PREFIX}${claims.sub}`,
+        label: typeof claims['name'] === 'string' ? claims['name'] : claims.sub,
+        scopes: grantedScopes(claims, config.UPSTREAM_GRANTS),
+        roles: [],
+      }
+      // Its rights are those of its last sign-in.
+      await people.upsert(account.id, { params: { account } }, config.REFRESH_DAYS * 86_400)
+      return account
+    },
+    async find(id: string): Promise<Account | undefined> {
+      const kept = await people.find(id)
+      return kept?.params?.['account'] as Account | undefined
+    },
+  }
+}

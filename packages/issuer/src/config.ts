@@ -1,0 +1,157 @@
+/** The environment of the authorization server. */
+import {
+  httpUrlField,
+  integerField,
+  jsonField,
+  secretField,
+  sharedConfigFields,
+  textField,
+} from '@tallystick/service-kit'
+import { z } from 'zod'
+
+const DAY_SECONDS = 86_400
+
+const isLoopbackName = (name: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(name)
+
+/** Whether a URL is https, or http on this machine. */
+function isProtected(text: string): boolean {
+  const url = URL.parse(text)
+  return url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackName(url.hostname))
+}
+
+/** Whether a redirect stays on the person's own machine: any port of loopback (RFC 8252 §7.3). */
+export function isLoopbackRedirect(text: string): boolean {
+  const url = URL.parse(text)
+  return url?.protocol === 'http:' && isLoopbackName(url.hostname)
+}
+
+const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/)
+
+const client = z.strictObject({
+  client_id: z.string().min(1),
+  client_name: z.string().min(1).optional(),
+  redirect_uris: z.array(z.string().refine((uri) => URL.canParse(uri))).min(1),
+  client_secret: z.string().min(32).optional(),
+})
+
+/** A program that is known beforehand. */
+export type KnownClient = z.output<typeof client>
+
+const grants = z.array(
+  z.strictObject({
+    claim: z.string().min(1),
+    value: z.string().min(1).optional(),
+    scopes: z.array(scope).min(1),
+  }),
+)
+
+/** Hosts whose metadata documents are allowed unless configured otherwise: ChatGPT's and Claude's. */
+const KNOWN_DOCUMENTS = [
+  'https://chatgpt.com/oauth/',
+  'https://claude.ai/oauth/mcp-oauth-client-metadata',
+]
+
+const shared = sharedConfigFields({ port: 3004, baseUrl: 'http://localhost:3004' })
+
+const fields = z.object({
+  PORT: shared.PORT,
+  HOST: shared.HOST,
+  BASE_URL: shared.BASE_URL,
+  RESOURCES: jsonField(z.array(z.url({ protocol: /^https?$/ })).min(1), {
+    expected: 'a JSON array of http or https URLs, at least one',
+  })
+    .prefault('["http://localhost:3002/mcp","http://localhost:3002/mcp/2026-07-28"]')
+    .describe('MCP addresses that tokens may be for; the first, where a host names none.'),
+  SCOPES: jsonField(z.array(scope).min(1), { expected: 'a JSON array of scopes' })
+    .prefault('["care.read.user","care.read.assistant","care.write"]')
+    .describe('Scopes of those addresses.'),
+  DEFAULT_SCOPE: textField('scopes, separated by spaces')
+    .prefault('care.read.user')
+    .describe('What a host gets that asks for no scope.'),
+  USERS_PATH: textField('a path')
+    .optional()
+    .describe('File of the people who may sign in, kept with `tallystick-issuer add-user`.'),
+  UPSTREAM_ISSUER: httpUrlField().optional().describe('OpenID provider whose people may sign in.'),
+  UPSTREAM_CLIENT_ID: textField('a client id').optional().describe('This server’s name there.'),
+  UPSTREAM_CLIENT_SECRET: secretField()
+    .optional()
+    .describe('Its secret there; without one, it is a public client.'),
+  UPSTREAM_SCOPE: textField('scopes, separated by spaces')
+    .prefault('openid profile')
+    .describe('What it asks for there.'),
+  UPSTREAM_GRANTS: jsonField(grants, {
+    expected: 'a JSON array of `{claim, value, scopes}`, as docs/how-to/sign-in.md describes',
+  })
+    .prefault('[]')
+    .describe('Which claims of the provider’s ID token give which scopes.'),
+  CLIENTS: jsonField(z.array(client), {
+    expected: 'a JSON array of `{client_id, client_name, redirect_uris, client_secret}`',
+    isSecret: true,
+  })
+    .prefault('[]')
+    .describe('Programs that are known beforehand.'),
+  CLIENT_DOCUMENTS: jsonField(z.array(z.url({ protocol: /^https$/ })), {
+    expected: 'a JSON array of https URLs',
+  })
+    .prefault(JSON.stringify(KNOWN_DOCUMENTS))
+    .describe(
+      'Client metadata documents that are fetched; one that ends in `/` allows all below it.',
+    ),
+  REGISTRATION: z
+    .enum(['off', 'loopback', 'any'], { error: 'off, loopback or any' })
+    .prefault('off')
+    .describe(
+      'Whether unknown programs may register: `loopback`, those that run on the person’s own machine; `any`, every one.',
+    ),
+  ACCESS_TOKEN_SECONDS: integerField({ min: 60, max: DAY_SECONDS })
+    .prefault('3600')
+    .describe('How long an access token is valid, seconds.'),
+  REFRESH_DAYS: integerField({ min: 1, max: 365 })
+    .prefault('30')
+    .describe('How long after a sign-in a host may renew its token, days.'),
+  KEYS_PATH: textField('a path')
+    .prefault('.local/issuer-keys.json')
+    .describe('File of the signing keys, for its owner alone; made at the first start.'),
+  DATABASE_PATH: textField('a path')
+    .prefault('.local/issuer.db')
+    .describe('File of sign-ins, grants and refresh tokens, for its owner alone.'),
+  TRUST_PROXY_HOPS: integerField({ min: 0, max: 10 })
+    .prefault('0')
+    .describe('Proxies in front whose X-Forwarded-For is believed.'),
+  METRICS_TOKEN: shared.METRICS_TOKEN,
+  LOG_LEVEL: shared.LOG_LEVEL,
+})
+
+type Fault = { readonly path: string[]; readonly message: string }
+
+const fault = (name: string, message: string): Fault => ({ path: [name], message })
+
+function faultsOf(config: Partial<z.output<typeof fields>>): readonly Fault[] {
+  const { BASE_URL: baseUrl = '', UPSTREAM_ISSUER: upstream } = config
+  const hasPath = URL.parse(baseUrl)?.pathname !== '/'
+  return [
+    ...(hasPath || !isProtected(baseUrl)
+      ? [fault('BASE_URL', 'an https origin without a path; http only on this machine')]
+      : []),
+    ...(config.USERS_PATH === undefined && upstream === undefined
+      ? [fault('USERS_PATH', 'nobody could sign in: set USERS_PATH, UPSTREAM_ISSUER or both')]
+      : []),
+    ...(upstream !== undefined && !isProtected(upstream)
+      ? [fault('UPSTREAM_ISSUER', 'an https URL; http only on this machine')]
+      : []),
+    ...(upstream !== undefined && config.UPSTREAM_CLIENT_ID === undefined
+      ? [fault('UPSTREAM_CLIENT_ID', 'required with UPSTREAM_ISSUER')]
+      : []),
+  ]
+}
+
+/** The whole environment. */
+export const issuerConfigSchema = fields.superRefine(
+  (config: Partial<z.output<typeof fields>>, context) => {
+    for (const one of faultsOf(config)) context.addIssue({ code: 'custom', ...one })
+  },
+  // Runs even when there are other problems, so that one message names them all.
+  { when: () => true },
+)
+
+export type IssuerConfig = z.output<typeof issuerConfigSchema>

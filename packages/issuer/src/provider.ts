@@ -1,0 +1,202 @@
+/**
+ * oidc-provider as this server runs it: code flow with PKCE S256 alone, one resource per access token (RFC 8707), ES256,
+ * rotating refresh tokens, and no scope that its person does not have. Pages and sign-in are in routes/.
+ */
+import { narrowScopes } from '@tallystick/jwt-lite'
+import { html, pageFrame } from '@tallystick/service-kit/pages'
+import { type Configuration, errors, type KoaContextWithOIDC, Provider } from 'oidc-provider'
+import type { GrantStore } from './adapters/grant-store.ts'
+import type { SigningKeys } from './adapters/signing-keys.ts'
+import { type IssuerConfig, isLoopbackRedirect, type KnownClient } from './config.ts'
+import type { Account, Accounts } from './domain/account.ts'
+
+const CODE_SECONDS = 60
+/** From the first page to the last: long enough to look up a password. */
+const INTERACTION_SECONDS = 1_800
+/** A browser that signed in needs no password again for a working day; consent is asked every time. */
+const SESSION_SECONDS = 43_200
+const DAY_SECONDS = 86_400
+
+type ProviderParts = {
+  readonly config: IssuerConfig
+  readonly store: GrantStore
+  readonly keys: SigningKeys
+  readonly accounts: Accounts
+  /** Fetches clients' documents; by default Node's own. */
+  readonly fetch?: typeof globalThis.fetch | undefined
+}
+
+/** Builds the provider; it serves nothing yet. */
+export function createProvider(parts: ProviderParts): Provider {
+  const { config, keys, store, accounts } = parts
+  const provider = new Provider(config.BASE_URL, {
+    adapter: (model) => store.adapter(model),
+    jwks: { keys: [...keys.keys] },
+    cookies: { keys: [...keys.cookieKeys] },
+    clients: config.CLIENTS.map(clientMetadata),
+    clientDefaults: {
+      id_token_signed_response_alg: 'ES256',
+      grant_types: ['authorization_code', 'refresh_token'],
+      // A document says nothing of it where its program has no secret.
+      token_endpoint_auth_method: 'none',
+    },
+    clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    responseTypes: ['code'],
+    scopes: ['openid', 'offline_access'],
+    claims: { openid: ['sub', 'name', 'roles'] },
+    conformIdTokenClaims: false,
+    pkce: { required: () => true },
+    features: featuresOf(parts),
+    extraClientMetadata: { properties: ['registered_by'], validator: registrationGuard(config) },
+    findAccount: async (_context, id) => {
+      const account = await accounts.find(id)
+      return account && { ...account, accountId: id, claims: async () => idClaims(account) }
+    },
+    // Each sign-in asks, so that nothing is granted that its person did not see.
+    loadExistingGrant: async ({ oidc }) => {
+      const id = oidc.result?.consent?.grantId
+      return id === undefined ? undefined : oidc.provider.Grant.find(id)
+    },
+    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: () => true,
+    expiresWithSession: async () => false,
+    formats: {
+      customizers: {
+        jwt: async (_context, token, jwt) => {
+          const account = await accounts.find(String(jwt.payload['sub']))
+          jwt.payload['scope'] = scopesFor(account, token.scope).join(' ')
+        },
+      },
+    },
+    ttl: lifetimes(config),
+    interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    renderError,
+    fetch: parts.fetch ?? globalThis.fetch,
+  })
+  // Addresses are those of BASE_URL: the route sets the headers that say so.
+  provider.proxy = true
+  provider.use(tellGrantedScope)
+  return provider
+}
+
+const idClaims = ({ id, label, roles }: Account) => ({ sub: id, name: label, roles: [...roles] })
+
+/** What is left of a token's scopes for its person, now. Throws `invalid_grant` if nothing is. */
+function scopesFor(account: Account | undefined, granted: string | undefined): readonly string[] {
+  const scopes = narrowScopes(account?.scopes ?? [], (granted ?? '').split(' '))
+  if (scopes.length === 0) throw new errors.InvalidGrant('the account has none of these rights')
+  return scopes
+}
+
+/** Tells the client the scope that its token holds, which may be narrower than what it asked for. */
+async function tellGrantedScope(context: KoaContextWithOIDC, next: () => Promise<void>) {
+  await next()
+  const body = context.body as { access_token?: unknown; scope?: unknown } | undefined
+  if (context.path !== '/token' || typeof body?.access_token !== 'string') return
+  const [, claims, signature] = body.access_token.split('.')
+  if (claims === undefined || signature === undefined) return
+  body.scope = JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')).scope
+}
+
+/** Whether a client's metadata document may be fetched: one of the list, or below one that ends in `/`. */
+export const isListedDocument = (listed: readonly string[], id: string): boolean =>
+  listed.some((one) => (one.endsWith('/') ? id.startsWith(one) && id !== one : id === one))
+
+function featuresOf({ config }: ProviderParts): Configuration['features'] {
+  const { CLIENT_DOCUMENTS: documents, RESOURCES: resources, SCOPES: scopes } = config
+  const features = {
+    devInteractions: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    userinfo: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    revocation: {
+      enabled: true,
+      allowedPolicy: async (
+        _context: unknown,
+        client: { readonly clientId: string },
+        token: { readonly clientId?: string | undefined },
+      ) => token.clientId === client.clientId,
+    },
+    registration: { enabled: config.REGISTRATION !== 'off', issueRegistrationAccessToken: false },
+    clientIdMetadataDocument: {
+      enabled: documents.length > 0,
+      ack: 'draft-02',
+      allowFetch: async (_context: unknown, id: string) => isListedDocument(documents, id),
+    },
+    resourceIndicators: {
+      enabled: true,
+      // Whoever only signs in gets no token for a resource.
+      defaultResource: async ({ oidc }: KoaContextWithOIDC, _client: unknown, oneOf?: string[]) => {
+        if (oneOf !== undefined) return oneOf
+        const asked = oidc.requestParamScopes
+        return scopes.some((scope) => asked.has(scope)) ? resources[0] : undefined
+      },
+      useGrantedResource: async () => true,
+      getResourceServerInfo: async (_context: unknown, resource: string) => {
+        if (!resources.includes(resource)) throw new errors.InvalidTarget()
+        return {
+          audience: resource,
+          scope: scopes.join(' '),
+          accessTokenFormat: 'jwt',
+          accessTokenTTL: config.ACCESS_TOKEN_SECONDS,
+          jwt: { sign: { alg: 'ES256' } },
+        }
+      },
+    },
+  }
+  return features as unknown as Configuration['features']
+}
+
+function lifetimes(config: IssuerConfig): Configuration['ttl'] {
+  const refreshSeconds = config.REFRESH_DAYS * DAY_SECONDS
+  return {
+    AccessToken: config.ACCESS_TOKEN_SECONDS,
+    AuthorizationCode: CODE_SECONDS,
+    IdToken: config.ACCESS_TOKEN_SECONDS,
+    Interaction: INTERACTION_SECONDS,
+    Session: SESSION_SECONDS,
+    Grant: refreshSeconds,
+    // Renewing does not prolong a sign-in.
+    RefreshToken: ({ oidc }) => oidc.entities.RotatedRefreshToken?.remainingTTL ?? refreshSeconds,
+  }
+}
+
+function clientMetadata(client: KnownClient) {
+  const isNative = client.redirect_uris.every((uri) => !uri.startsWith('https:'))
+  return {
+    ...client,
+    application_type: isNative ? ('native' as const) : ('web' as const),
+    token_endpoint_auth_method: client.client_secret === undefined ? 'none' : 'client_secret_basic',
+    response_types: ['code'],
+  } as const
+}
+
+/** Refuses programs that register themselves, unless they are such as `REGISTRATION` allows. */
+function registrationGuard({ REGISTRATION: allowed }: IssuerConfig) {
+  return (
+    context: KoaContextWithOIDC | undefined,
+    ...[, , metadata]: readonly [string, unknown, { readonly redirect_uris?: unknown }]
+  ): void => {
+    if (context?.oidc?.route !== 'registration' || allowed === 'any') return
+    const uris = [metadata.redirect_uris].flat()
+    if (!uris.every((uri) => typeof uri === 'string' && isLoopbackRedirect(uri)))
+      throw new errors.InvalidClientMetadata(
+        'only programs on the person’s own machine may register: redirect_uris on loopback',
+      )
+  }
+}
+
+/** The page for an error that cannot be sent back to the program, such as an unknown program. */
+async function renderError(context: KoaContextWithOIDC, out: { readonly error?: string }) {
+  const { error = 'server_error', error_description: description } = out as Record<string, string>
+  context.type = 'html'
+  context.body = pageFrame({
+    title: 'Sign-in',
+    heading: 'This sign-in cannot go on',
+    lead: 'Go back to the program that sent you here and start again.',
+    body: html`<p class="note bad"><code>${error}</code>${description === undefined ? '' : `: ${description}`}</p>`,
+    links: [],
+  }).toString()
+}

@@ -1,0 +1,267 @@
+/** `/interaction/…`: a person's way from the program that asks to its answer. The cookie of the browser ties each step to it. */
+import { narrowScopes } from '@tallystick/jwt-lite'
+import { type ServiceApp, sendError } from '@tallystick/service-kit'
+import { PAGE_TYPES } from '@tallystick/service-kit/pages'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Interaction, InteractionResults, Provider } from 'oidc-provider'
+import { z } from 'zod'
+import { UpstreamRefused, type UpstreamSignIn } from '../adapters/upstream-sign-in.ts'
+import type { UsersFile } from '../adapters/users-file.ts'
+import type { Accounts } from '../domain/account.ts'
+import type { SignInLimits } from '../domain/sign-in-limits.ts'
+import {
+  type AskingProgram,
+  consentPage,
+  signInPage,
+  signInPolicy,
+  stoppedPage,
+} from './sign-in-pages.ts'
+
+/** How a sign-in ended, for metrics. */
+type SignInOutcome = 'signed-in' | 'wrong' | 'too-often' | 'upstream-refused'
+
+type InteractionDeps = {
+  readonly provider: Provider
+  readonly accounts: Accounts
+  readonly users: UsersFile | undefined
+  readonly upstream: UpstreamSignIn | undefined
+  readonly limits: SignInLimits
+  readonly baseUrl: string
+  readonly observe: (outcome: SignInOutcome) => void
+}
+
+const EXPIRED =
+  'It took too long, or it began in another browser. Go back to the program that sent you here and start again.'
+const WRONG = 'Name or password is wrong.'
+const TOO_OFTEN = 'There were too many attempts. Wait a quarter of an hour and try again.'
+
+const uidParams = z.object({ uid: z.string().regex(/^[\w-]{8,64}$/) })
+const loginForm = z.object({ name: z.string().max(128), password: z.string().max(1_024) })
+const choiceForm = z.object({ choice: z.enum(['allow', 'deny']) })
+const SCHEMA = { schema: { hide: true, params: uidParams }, config: { hasSecretPath: true } }
+
+type Step = {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly interaction: Interaction
+}
+
+const sendPage = ({ reply, interaction }: Pick<Step, 'reply'> & Partial<Step>, page: string) =>
+  reply
+    .headers({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'content-security-policy': signInPolicy(textOf(interaction?.params['redirect_uri'])),
+    })
+    .type(PAGE_TYPES.html)
+    .send(page)
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** Which asked scopes its person gets, and which not. */
+function shareOf(interaction: Interaction, held: readonly string[]) {
+  const missing = (interaction.prompt.details['missingResourceScopes'] ?? {}) as Readonly<
+    Record<string, readonly string[]>
+  >
+  const resources = Object.entries(missing).map(([resource, asked]) => ({
+    resource,
+    granted: asked.filter((scope) => narrowScopes(held, [scope]).length > 0),
+    refused: asked.filter((scope) => narrowScopes(held, [scope]).length === 0),
+  }))
+  return {
+    resources,
+    scopes: resources.flatMap(({ granted }) => narrowScopes(held, granted)),
+    refused: resources.flatMap(({ refused }) => refused),
+  }
+}
+
+const parseForm = (
+  _request: unknown,
+  body: string | Buffer,
+  done: (error: null, form: object) => void,
+): void => done(null, Object.fromEntries(new URLSearchParams(String(body))))
+
+/** The steps that all routes share. */
+class SignIns {
+  readonly #deps: InteractionDeps
+
+  constructor(deps: InteractionDeps) {
+    this.#deps = deps
+  }
+
+  /** The step of the browser's own sign-in; undefined if it has none, and the page that says so was sent. */
+  async step(request: FastifyRequest, reply: FastifyReply): Promise<Step | undefined> {
+    const { uid } = uidParams.parse(request.params)
+    try {
+      const interaction = await this.#deps.provider.interactionDetails(request.raw, reply.raw)
+      if (interaction.uid === uid) return { request, reply, interaction }
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== 'SessionNotFound') throw error
+    }
+    void sendPage({ reply: reply.code(400) }, stoppedPage(EXPIRED))
+    return undefined
+  }
+
+  /** The step that a form of this server's own pages asks for. */
+  async formStep(request: FastifyRequest, reply: FastifyReply): Promise<Step | undefined> {
+    const { origin } = request.headers
+    // Browsers say where a form is from; a page without a referrer says null, and the cookie stays away from others' pages.
+    if (origin === undefined || origin === this.#deps.baseUrl || origin === 'null')
+      return this.step(request, reply)
+    void sendError(reply, { status: 403, error: 'forbidden' })
+    return undefined
+  }
+
+  async finish({ request, reply }: Step, result: InteractionResults): Promise<FastifyReply> {
+    const to = await this.#deps.provider.interactionResult(request.raw, reply.raw, result)
+    return reply.header('cache-control', 'no-store').redirect(to, 303)
+  }
+
+  async showSignIn(at: Step, problem?: string): Promise<FastifyReply> {
+    const { users, upstream } = this.#deps
+    const program = await this.programOf(at.interaction)
+    const { uid } = at.interaction
+    const hasPasswords = users !== undefined
+    return sendPage(
+      at,
+      signInPage({ uid, program, hasPasswords, upstream: upstream?.name, problem }),
+    )
+  }
+
+  async programOf({ params }: Interaction): Promise<AskingProgram> {
+    const id = textOf(params['client_id'])
+    const client = await this.#deps.provider.Client.find(id)
+    const redirect = URL.parse(textOf(params['redirect_uri']))
+    return {
+      name: client?.clientName ?? id,
+      origin: id.startsWith('https://') ? new URL(id).host : 'the program itself',
+      returnsTo: redirect?.host || (redirect?.protocol ?? ''),
+    }
+  }
+}
+
+export function addInteractionRoutes(app: ServiceApp, deps: InteractionDeps): void {
+  const { accounts, upstream } = deps
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, parseForm)
+  const signIns = new SignIns(deps)
+  app.get('/interaction/:uid', SCHEMA, async (request, reply) => {
+    const at = await signIns.step(request, reply)
+    if (at === undefined) return reply
+    const { interaction } = at
+    if (interaction.prompt.name === 'login') return signIns.showSignIn(at)
+    const account = await accounts.find(interaction.session?.accountId ?? '')
+    if (account === undefined) return signIns.finish(at, { error: 'access_denied' })
+    const { scopes, refused } = shareOf(interaction, account.scopes)
+    const program = await signIns.programOf(interaction)
+    const { uid } = interaction
+    return sendPage(at, consentPage({ uid, program, label: account.label, scopes, refused }))
+  })
+  addLoginRoute(app, signIns, deps)
+  addConsentRoute(app, signIns, deps)
+  if (upstream !== undefined) addUpstreamRoutes(app, signIns, { ...deps, upstream })
+}
+
+function addLoginRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDeps): void {
+  const { users, limits, observe } = deps
+  app.post('/interaction/:uid/login', SCHEMA, async (request, reply) => {
+    const at = await signIns.formStep(request, reply)
+    if (at === undefined) return reply
+    const form = loginForm.safeParse(request.body)
+    if (users === undefined || !form.success || at.interaction.prompt.name !== 'login')
+      return signIns.showSignIn({ ...at, reply: reply.code(400) }, WRONG)
+    const { name, password } = form.data
+    const attempt = { name, address: request.ip }
+    const refuse = (outcome: SignInOutcome, code: number, words: string) => {
+      observe(outcome)
+      return signIns.showSignIn({ ...at, reply: reply.code(code) }, words)
+    }
+    if (!limits.allows(attempt)) return refuse('too-often', 429, TOO_OFTEN)
+    // Counted before it is checked: a hundred at once are a hundred.
+    limits.failed(attempt)
+    const account = await users.signIn(name, password)
+    if (account === 'busy') return refuse('too-often', 429, TOO_OFTEN)
+    if (account === undefined) return refuse('wrong', 401, WRONG)
+    limits.forgive(attempt)
+    observe('signed-in')
+    return signIns.finish(at, { login: { accountId: account.id, amr: ['pwd'] } })
+  })
+}
+
+const denied = (why: string): InteractionResults => ({
+  error: 'access_denied',
+  error_description: why,
+})
+
+function addConsentRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDeps): void {
+  const { provider, accounts } = deps
+  app.post('/interaction/:uid/consent', SCHEMA, async (request, reply) => {
+    const at = await signIns.formStep(request, reply)
+    if (at === undefined) return reply
+    const { interaction } = at
+    const form = choiceForm.safeParse(request.body)
+    const account = await accounts.find(interaction.session?.accountId ?? '')
+    const isAsked = interaction.prompt.name === 'consent'
+    if (!form.success || form.data.choice === 'deny' || account === undefined || !isAsked)
+      return signIns.finish(at, denied('the person said no'))
+    const { resources, scopes, refused } = shareOf(interaction, account.scopes)
+    if (scopes.length === 0 && refused.length > 0)
+      return signIns.finish(at, denied('the person has none of these rights'))
+    const clientId = textOf(interaction.params['client_id'])
+    const grant = new provider.Grant({ accountId: account.id, clientId })
+    const openid = interaction.prompt.details['missingOIDCScope'] as readonly string[] | undefined
+    if (openid !== undefined) grant.addOIDCScope(openid.join(' '))
+    for (const { resource, granted, refused: missing } of resources) {
+      grant.addResourceScope(resource, granted.join(' '))
+      if (missing.length > 0) grant.rejectResourceScope(resource, missing.join(' '))
+    }
+    return signIns.finish(at, { consent: { grantId: await grant.save() } })
+  })
+}
+
+const AWAY = 'The other sign-in cannot be used at the moment. Try again.'
+
+const answerOf = ({ url }: FastifyRequest): URLSearchParams =>
+  new URLSearchParams(url.split('?')[1] ?? '')
+
+/** The way to the operator's own provider and back. */
+function addUpstreamRoutes(
+  app: ServiceApp,
+  signIns: SignIns,
+  { upstream, observe }: InteractionDeps & { readonly upstream: UpstreamSignIn },
+): void {
+  const refuse = (at: Step, error: unknown) => {
+    if (!(error instanceof UpstreamRefused)) throw error
+    at.request.log.warn({ err: error }, 'upstream sign-in refused')
+    observe('upstream-refused')
+    return signIns.showSignIn({ ...at, reply: at.reply.code(502) }, AWAY)
+  }
+  app.get('/interaction/:uid/upstream/begin', SCHEMA, async (request, reply) => {
+    const at = await signIns.step(request, reply)
+    if (at === undefined) return reply
+    try {
+      return reply.redirect(await upstream.begin(at.interaction.uid), 303)
+    } catch (error) {
+      return refuse(at, error)
+    }
+  })
+  // The provider knows one address; the cookie is sent to the sign-in's own.
+  const hidden = { schema: { hide: true }, config: { hasSecretPath: true } }
+  app.get('/upstream/callback', hidden, async (request, reply) => {
+    const answer = answerOf(request)
+    const uid = upstream.uidOf(answer.get('state'))
+    return uid === undefined
+      ? sendPage({ reply: reply.code(400) }, stoppedPage(EXPIRED))
+      : reply.redirect(`/interaction/${uid}/upstream?${answer.toString()}`, 303)
+  })
+  app.get('/interaction/:uid/upstream', SCHEMA, async (request, reply) => {
+    const at = await signIns.step(request, reply)
+    if (at === undefined) return reply
+    try {
+      const account = await upstream.finish(at.interaction.uid, answerOf(request))
+      observe('signed-in')
+      return await signIns.finish(at, { login: { accountId: account.id } })
+    } catch (error) {
+      return refuse(at, error)
+    }
+  })
+}

@@ -1,0 +1,111 @@
+/** The one composition of the authorization server. */
+import {
+  type Clock,
+  Counter,
+  createServiceApp,
+  type Environment,
+  listeningUrl,
+  Registry,
+  readConfig,
+  type Service,
+  systemClock,
+} from '@tallystick/service-kit'
+import type { FastifyBaseLogger } from 'fastify'
+import { openGrantStore } from './adapters/grant-store.ts'
+import { openSigningKeys } from './adapters/signing-keys.ts'
+import { createUpstreamSignIn } from './adapters/upstream-sign-in.ts'
+import { openUsersFile } from './adapters/users-file.ts'
+import { type IssuerConfig, issuerConfigSchema } from './config.ts'
+import { type Accounts, UPSTREAM_PREFIX } from './domain/account.ts'
+import { SignInLimits } from './domain/sign-in-limits.ts'
+import { createProvider } from './provider.ts'
+import { addInteractionRoutes } from './routes/interaction-routes.ts'
+import { addProviderRoutes } from './routes/provider-routes.ts'
+
+export { addUser } from './adapters/users-file.ts'
+
+type IssuerOptions = {
+  readonly config: IssuerConfig
+  readonly clock: Clock
+  readonly logger?: FastifyBaseLogger | undefined
+  /** Fetches clients' metadata documents; by default Node's own. */
+  readonly fetch?: typeof globalThis.fetch | undefined
+}
+
+/** Rejects with `PrivateFileUnusable` or `GrantStoreUnavailable`; their messages are for the operator. */
+export async function createIssuer(options: IssuerOptions): Promise<Service> {
+  const { config, clock, logger, fetch } = options
+  const registry = new Registry()
+  const counted = (name: string, help: string, label: string) =>
+    new Counter({ name, help, labelNames: [label], registers: [registry] })
+  const signIns = counted('issuer_sign_ins_total', 'Sign-ins, by outcome.', 'outcome')
+  const refusals = counted('issuer_refusals_total', 'Refused requests, by where.', 'where')
+  const keys = openSigningKeys(config.KEYS_PATH)
+  const users = config.USERS_PATH === undefined ? undefined : openUsersFile(config.USERS_PATH)
+  const store = openGrantStore(config.DATABASE_PATH, clock)
+  const upstream = createUpstreamSignIn(config, store)
+  const accounts: Accounts = {
+    find: async (id) => (id.startsWith(UPSTREAM_PREFIX) ? upstream?.find(id) : users?.find(id)),
+  }
+  const provider = createProvider({ config, store, keys, accounts, fetch })
+  const note = (where: string) => (_context: unknown, error: Error) => {
+    refusals.inc({ where })
+    logger?.warn({ err: error }, `${where} refused`)
+  }
+  provider.on('authorization.error', note('authorization'))
+  provider.on('grant.error', note('token'))
+  provider.on('registration_create.error', note('registration'))
+  provider.on('server_error', (_context: unknown, error: Error) =>
+    logger?.error({ err: error }, 'server error'),
+  )
+  const observe = (outcome: string): void => signIns.inc({ outcome })
+  const app = await createServiceApp({
+    name: 'tallystick-issuer',
+    version: '0.1.0',
+    description: 'Signs people in for MCP hosts and issues the tokens that care accepts.',
+    clock,
+    // The provider sets these headers for the routes that pages may call.
+    cors: false,
+    logger,
+    registry,
+    metricsToken: config.METRICS_TOKEN,
+    trustedProxyHops: config.TRUST_PROXY_HOPS,
+    routes(scope) {
+      const { BASE_URL: baseUrl, DEFAULT_SCOPE: defaultScope } = config
+      addProviderRoutes(scope, { provider, baseUrl, defaultScope })
+      const limits = new SignInLimits(clock)
+      addInteractionRoutes(scope, {
+        provider,
+        accounts,
+        users,
+        upstream,
+        limits,
+        baseUrl,
+        observe,
+      })
+    },
+  })
+  return { app, registry, close: async () => store.close() }
+}
+
+/** A listening server inside the caller's process, for tests and local stacks. */
+type RunningIssuer = { readonly url: string; stop(): Promise<void> }
+
+/** Starts a server from an environment. Rejects with what is wrong with it. */
+export async function startIssuer(
+  environment: Environment,
+  options: Pick<IssuerOptions, 'fetch'> = {},
+): Promise<RunningIssuer> {
+  const reading = readConfig(issuerConfigSchema, environment)
+  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
+  const { config } = reading
+  const service = await createIssuer({ config, clock: systemClock, ...options })
+  await service.app.listen({ host: config.HOST, port: config.PORT })
+  return {
+    url: listeningUrl(service.app),
+    async stop() {
+      await service.app.close()
+      await service.close()
+    },
+  }
+}

@@ -1,0 +1,113 @@
+// A server of its own for each test file, with people in a file, and a client that knows only its address.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Environment } from '@tallystick/service-kit'
+import * as openid from 'openid-client'
+import { addUser } from '../adapters/users-file.ts'
+import { startIssuer } from '../service.ts'
+import { openBrowser } from './browser.fixture.ts'
+
+export const RESOURCE = 'https://care.test/mcp'
+export const PASSWORD = 'correct horse battery staple'
+/** A guess that takes a millisecond. */
+const CHEAP = 10
+export const CALLBACK = 'http://127.0.0.1:9/callback'
+export const ALL = ['care.read.user', 'care.read.assistant', 'care.write']
+
+/** A port that was free a moment ago: an issuer must know its address before it starts. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as { port: number }
+  await new Promise((done) => server.close(done))
+  return port
+}
+
+export type IssuerFixture = Awaited<ReturnType<typeof openIssuer>>
+
+export async function openIssuer(
+  environment: Environment = {},
+  options: Parameters<typeof startIssuer>[1] = {},
+) {
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-issuer-'))
+  const usersPath = join(folder, 'users.json')
+  const user = (name: string, scopes: readonly string[]) =>
+    addUser(usersPath, { name, scopes: [...scopes], roles: ['nurse'], password: PASSWORD }, CHEAP)
+  await user('ada', ALL)
+  await user('carer', ['care.read.user:maria'])
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const settings = {
+    PORT: String(port),
+    BASE_URL: url,
+    RESOURCES: JSON.stringify([RESOURCE, `${RESOURCE}/2026-07-28`]),
+    USERS_PATH: usersPath,
+    KEYS_PATH: join(folder, 'keys.json'),
+    DATABASE_PATH: join(folder, 'issuer.db'),
+    REGISTRATION: 'loopback',
+    LOG_LEVEL: 'silent',
+    ...environment,
+  }
+  let running = await startIssuer(settings, options)
+  return {
+    url,
+    folder,
+    user,
+    async restart() {
+      await running.stop()
+      running = await startIssuer(settings, options)
+    },
+    async remove() {
+      await running.stop()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** A program that registers itself, as mcp-remote does. */
+export async function registerClient(url: string, metadata: object = {}) {
+  const as = {
+    redirect_uris: [CALLBACK],
+    client_name: 'Test host',
+    token_endpoint_auth_method: 'none',
+    ...metadata,
+  }
+  return openid.dynamicClientRegistration(new URL(url), as, openid.None(), {
+    execute: [openid.allowInsecureRequests],
+  })
+}
+
+type Asked = {
+  readonly scope?: string
+  readonly resource?: string
+  readonly name?: string
+  readonly choice?: string
+}
+
+/** The whole flow from the authorization request to tokens. */
+export async function signIn(config: openid.Configuration, asked: Asked = {}) {
+  const { scope = 'care.read.user care.write', resource = RESOURCE, name = 'ada', choice } = asked
+  const verifier = openid.randomPKCECodeVerifier()
+  const state = openid.randomState()
+  const url = openid.buildAuthorizationUrl(config, {
+    redirect_uri: CALLBACK,
+    resource,
+    state,
+    code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    ...(scope === '' ? {} : { scope }),
+  })
+  const who = {
+    name,
+    password: PASSWORD,
+    until: CALLBACK,
+    ...(choice === undefined ? {} : { choice }),
+  }
+  const end = await openBrowser().allow(url.href, who)
+  const answer = new URL(end.url)
+  const checks = { pkceCodeVerifier: verifier, expectedState: state }
+  const redeem = () => openid.authorizationCodeGrant(config, answer, checks, { resource })
+  return { answer, redeem }
+}
