@@ -14,7 +14,7 @@ export {
   type SealPlan,
   sealReceipt,
 } from './sealed-bodies.ts'
-export type { SqlQuery } from './sql-connection.ts'
+export type { SqlConnection, SqlQuery } from './sql-connection.ts'
 export {
   acceptSqliteBackup,
   backupSqliteFile,

@@ -22,12 +22,12 @@ export class AuditTrailUnavailable extends Error {
 
 export type AuditQuery = Parameters<AuditTrail['read']>[0]
 
-/** Where rows are kept. An embedded engine has done so when it returns. */
+/** Where rows are kept. */
 export type AuditRows = {
   /** Adds rows in their order, and takes out the oldest refusals above the bound. */
-  add(rows: readonly AuditRow[], durability: 'synced' | 'relaxed'): void | Promise<void>
-  read(query: AuditQuery): readonly KeptAuditRow[] | Promise<readonly KeptAuditRow[]>
-  close(): void
+  add(rows: readonly AuditRow[], durability: 'synced' | 'relaxed'): Promise<void>
+  read(query: AuditQuery): Promise<readonly KeptAuditRow[]>
+  close(): Promise<void>
 }
 
 export type AuditTrailOptions = {
@@ -96,7 +96,7 @@ export class BatchedAuditTrail implements AuditTrail {
     if (this.#isClosed) return
     this.#isClosed = true
     await this.#flush()
-    this.#rows.close()
+    await this.#rows.close()
   }
 
   #flushSoon(): void {

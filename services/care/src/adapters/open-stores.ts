@@ -15,17 +15,21 @@ import {
 } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
-import type { AuditQuery } from './batched-audit-trail.ts'
+import type { AuditRow } from '../wire/write.ts'
+import { openPostgresAuditTrail, openSqliteAuditTrail } from './audit-rows.ts'
 import { type ErasedBy, type ErasedChain, eraseSqliteChain } from './chain-erasure.ts'
 import { type ChainKeys, openChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { acceptedOf, acceptBackup as acceptFiles, loadCheckpointSeed } from './record-upkeep.ts'
-import { openSqliteSideTables, postgresSideTables, type SideTables } from './side-tables.ts'
-import { openSqliteAuditTrail, readSqliteAuditRows } from './sqlite-audit-trail.ts'
+import { openPostgresSessionStore, openSqliteSessionStore } from './session-rows.ts'
+import {
+  openSqliteSideReader,
+  openSqliteSideRows,
+  postgresSideRows,
+  type SideRows,
+} from './side-rows.ts'
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import { openSqliteRecordReader, openSqliteRecordStore } from './sqlite-record-store.ts'
-import { openSqliteSessionStore } from './sqlite-session-store.ts'
 
 /** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
 export type StoreConfig = {
@@ -56,15 +60,13 @@ const ownerOf = (config: StoreConfig): StoreOwner => ({
 
 /** The engine behind a connection string: who keeps a file loads no driver. */
 const loadPostgres = async () => {
-  const [engine, schema, records, erasure, sessions, audit] = await Promise.all([
+  const [engine, schema, records, erasure] = await Promise.all([
     import('@tallystick/journal-store/postgres'),
     import('./postgres-record-database.ts'),
     import('./postgres-record-store.ts'),
     import('./postgres-erasure.ts'),
-    import('./postgres-session-store.ts'),
-    import('./postgres-audit-trail.ts'),
   ])
-  return { ...engine, ...schema, ...records, ...erasure, ...sessions, ...audit }
+  return { ...engine, ...schema, ...records, ...erasure }
 }
 
 type Opening = {
@@ -79,7 +81,7 @@ export type Stores = {
   readonly records: RecordStore
   readonly sessions: SessionStore
   readonly audit: AuditTrail
-  readonly sides: SideTables
+  readonly sides: SideRows
   close(): Promise<void>
 }
 
@@ -110,12 +112,10 @@ export async function openStores(config: StoreConfig, opening: Opening): Promise
     ...options,
     ...serverOf(DATABASE_URL),
   })
-  const sessions = postgres.openPostgresSessionStore({ ...opening, store })
-  const audit = postgres.openPostgresAuditTrail({ ...opening, store })
-  const sides = postgresSideTables({
-    read: store.read,
-    transaction: (run) => store.writeRows(run, 'relaxed'),
-  })
+  const sides = postgresSideRows(store)
+  const rows = { ...opening, rows: sides }
+  const sessions = openPostgresSessionStore(rows)
+  const audit = openPostgresAuditTrail(rows)
   return joined({ records, sessions, audit, sides })
 }
 
@@ -130,7 +130,7 @@ async function openFiles(options: ReturnType<typeof recordsOf> & Opening): Promi
     const records = keep(openSqliteRecordStore(options))
     const sessions = keep(openSqliteSessionStore({ ...options, path }))
     const audit = keep(openSqliteAuditTrail({ ...options, path }))
-    return joined({ records, sessions, audit, sides: openSqliteSideTables(path) })
+    return joined({ records, sessions, audit, sides: openSqliteSideRows(path) })
   } catch (error) {
     for (const store of opened.toReversed()) await store.close()
     throw error
@@ -140,7 +140,7 @@ async function openFiles(options: ReturnType<typeof recordsOf> & Opening): Promi
 const joined = (stores: Omit<Stores, 'close'>): Stores => ({
   ...stores,
   close: async () => {
-    stores.sides.close()
+    await stores.sides.end()
     for (const store of [stores.audit, stores.sessions, stores.records]) await store.close()
   },
 })
@@ -156,39 +156,28 @@ export async function openRecordReader(
   return openPostgresRecordReader({ ...options, ...serverOf(DATABASE_URL) })
 }
 
-/** Audit rows, newest first, also beside a running service. Rejects with AuditTrailUnavailable. */
-export async function readAuditRows(
+/**
+ * Opens the rows beside the records, also beside a running service; to `read` only in a file that is there. Rejects with
+ * AuditTrailUnavailable.
+ */
+export async function withSideRows<Result>(
   { DATABASE_PATH, DATABASE_URL }: Place,
-  query: AuditQuery,
-): Promise<readonly KeptAuditRow[]> {
-  if (DATABASE_URL === undefined) return readSqliteAuditRows(sessionsPath(DATABASE_PATH), query)
-  const { PostgresConnection, readPostgresAuditRows } = await loadPostgres()
-  const server = { ...serverOf(DATABASE_URL), Unavailable: RecordStoreUnavailable }
-  const connection = new PostgresConnection(server)
-  try {
-    return await readPostgresAuditRows(connection.read, query)
-  } finally {
-    await connection.end()
-  }
-}
-
-/** Opens the rows beside the records, also beside a running service. Rejects with AuditTrailUnavailable. */
-export async function withSideTables<Result>(
-  { DATABASE_PATH, DATABASE_URL }: Place,
-  run: (tables: SideTables) => Promise<Result>,
+  run: (rows: SideRows) => Promise<Result>,
+  to: 'read' | 'write' = 'write',
 ): Promise<Result> {
   if (DATABASE_URL === undefined) {
-    const tables = openSqliteSideTables(sessionsPath(DATABASE_PATH))
-    return run(tables).finally(() => tables.close())
+    const path = sessionsPath(DATABASE_PATH)
+    const rows = to === 'read' ? openSqliteSideReader(path) : openSqliteSideRows(path)
+    return run(rows).finally(() => rows.end())
   }
-  const { PostgresConnection } = await loadPostgres()
-  const server = { ...serverOf(DATABASE_URL), Unavailable: RecordStoreUnavailable }
-  const connection = new PostgresConnection(server)
-  const tables = postgresSideTables({
+  const { POSTGRES_RECORDS, PostgresConnection } = await loadPostgres()
+  const { schema, Unavailable } = POSTGRES_RECORDS
+  const connection = new PostgresConnection({ ...serverOf(DATABASE_URL), schema, Unavailable })
+  const rows = postgresSideRows({
     read: connection.read,
-    transaction: (work) => connection.transaction(work),
+    writeRows: (work, durability) => connection.transaction(work, durability),
   })
-  return run(tables).finally(() => connection.end())
+  return run(rows).finally(() => connection.end())
 }
 
 /**

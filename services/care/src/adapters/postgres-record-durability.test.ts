@@ -10,8 +10,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CareRecord } from '../domain/care-record.ts'
 import { collect } from '../domain/record-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
-import { openPostgresAuditTrail } from './postgres-audit-trail.ts'
+import { openPostgresAuditTrail } from './audit-rows.ts'
 import { makeRecordDatabase, testServer, useRecordServer } from './postgres-store.fixture.ts'
+import { postgresSideRows } from './side-rows.ts'
 import { TEST_START_MS } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
 
@@ -90,7 +91,10 @@ describe.skipIf(reason !== undefined)(
         mkdirSync(folder)
         const torn = await openTornCommits({ url: database.url, socketFolder, folder })
         const { records, store } = await database.open({ url: torn.url })
-        const audit = openPostgresAuditTrail({ store, clock: manualClock(TEST_START_MS) })
+        const audit = openPostgresAuditTrail({
+          rows: postgresSideRows(store),
+          clock: manualClock(TEST_START_MS),
+        })
         for (let round = 0; round < 5; round += 1) {
           const request = { mac: `${round}`.repeat(64), expiresAtMs: TEST_START_MS + 300_000 }
           const signed = storeRecord({ domain: 'signed', value: `${round}` })

@@ -2,7 +2,7 @@
 // row never holds a value.
 import type { Clock } from '@tallystick/service-kit'
 import type { KeptReadRow, ReadRow, ReadTrail } from '../domain/read-trail.ts'
-import type { SideTables } from './side-tables.ts'
+import type { SideRows } from './side-rows.ts'
 
 /** Rows that wait in memory before they are written at once. */
 const ROWS_WAITING_MAX = 512
@@ -23,29 +23,32 @@ const storable = (text: string): string =>
 
 /** Rows, newest first. Rejects with AuditTrailUnavailable. */
 export async function readReadRows(
-  tables: SideTables,
+  rows: SideRows,
   query: Parameters<ReadTrail['read']>[0],
 ): Promise<readonly KeptReadRow[]> {
   const { limit, before = Number.MAX_SAFE_INTEGER, chain, actor } = query
-  const where = [
-    'sequence < ?',
-    ...(chain === undefined ? [] : ['(uri = ? OR (uri >= ? AND uri < ?))']),
-    ...(actor === undefined ? [] : ['actor = ?']),
-  ]
-  const values = [
-    before,
-    // `0` follows `/`: every URI that begins with the chain's and a slash.
-    ...(chain === undefined ? [] : [chain, `${chain}/`, `${chain}0`]),
-    ...(actor === undefined ? [] : [actor]),
-    limit,
-  ]
-  const sql = `SELECT sequence, at, actor, way, outcome, uri FROM read_rows WHERE ${where.join(' AND ')} ORDER BY sequence DESC LIMIT ?`
-  return (await tables.read(sql, values)) as readonly KeptReadRow[]
+  const values: (string | number)[] = []
+  const value = (cell: string | number): string => `$${values.push(cell)}`
+  const where = [`sequence < ${value(before)}`]
+  // `0` follows `/`: every URI that begins with the chain's and a slash.
+  if (chain !== undefined)
+    where.push(
+      `(uri = ${value(chain)} OR (uri >= ${value(`${chain}/`)} AND uri < ${value(`${chain}0`)}))`,
+    )
+  if (actor !== undefined) where.push(`actor = ${value(actor)}`)
+  return rows.read<KeptReadRow>(
+    `SELECT sequence, at, actor, way, outcome, uri FROM read_rows
+      WHERE ${where.join(' AND ')} ORDER BY sequence DESC LIMIT ${value(limit)}`,
+    values,
+  )
 }
+
+const ADD = 'INSERT INTO read_rows (at, actor, way, outcome, uri) VALUES ($1, $2, $3, $4, $5)'
+const FORGET = 'DELETE FROM read_rows WHERE at < $1'
 
 /** Opens the trail. */
 export function openReadTrail(
-  tables: SideTables,
+  rows: SideRows,
   of: {
     readonly clock: Clock
     readonly keptDays: number
@@ -58,28 +61,33 @@ export function openReadTrail(
   let cancelTimer: (() => void) | undefined
   let forgottenAtMs = Number.NEGATIVE_INFINITY
 
-  const write = async (rows: readonly ReadRow[]): Promise<void> => {
+  const write = async (noted: readonly ReadRow[]): Promise<void> => {
     try {
-      await tables.write(
-        'INSERT INTO read_rows (at, actor, way, outcome, uri) VALUES (?, ?, ?, ?, ?)',
-        rows.map(({ at, actor, way, outcome, uri }) => [at, actor, way, outcome, uri]),
+      await rows.transaction(
+        (query) =>
+          Promise.all(
+            noted.map(({ at, actor, way, outcome, uri }) =>
+              query(ADD, [at, actor, way, outcome, uri]),
+            ),
+          ),
+        'relaxed',
       )
       const nowMs = clock.unixMs()
       if (nowMs - forgottenAtMs < FORGET_MS) return
       forgottenAtMs = nowMs
       const oldest = new Date(nowMs - keptDays * MS_PER_DAY).toISOString()
-      await tables.write('DELETE FROM read_rows WHERE at < ?', [[oldest]])
+      await rows.transaction((query) => query(FORGET, [oldest]), 'relaxed')
     } catch (error) {
       onProblem(error)
-      waiting = [...rows, ...waiting].slice(0, ROWS_HELD_MAX)
+      waiting = [...noted, ...waiting].slice(0, ROWS_HELD_MAX)
     }
   }
   const flush = (): Promise<void> => {
     cancelTimer?.()
     cancelTimer = undefined
-    const rows = waiting
+    const noted = waiting
     waiting = []
-    if (rows.length > 0) writing = writing.then(() => write(rows))
+    if (noted.length > 0) writing = writing.then(() => write(noted))
     return writing
   }
   return {
@@ -91,7 +99,7 @@ export function openReadTrail(
     },
     read: async (query) => {
       await flush()
-      return readReadRows(tables, query)
+      return readReadRows(rows, query)
     },
     close: async () => {
       await flush()

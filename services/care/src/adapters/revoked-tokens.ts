@@ -1,7 +1,7 @@
 // Single tokens that were revoked by their `jti`: kept for good, read again and again by the running service, so that a
 // revocation by the command is in force within a second.
 import type { Clock } from '@tallystick/service-kit'
-import type { SideTables } from './side-tables.ts'
+import type { SideRows } from './side-rows.ts'
 
 /** How long a revocation by the command takes to be in force, milliseconds, at most. */
 const REVOCATIONS_READ_MS = 1_000
@@ -14,33 +14,31 @@ type Revocation = {
   readonly reason: string
 }
 
-export const addRevocation = (
-  tables: SideTables,
+export async function addRevocation(
+  rows: SideRows,
   { jti, at, actor, reason }: Revocation,
-): Promise<void> =>
-  tables.write(
-    'INSERT INTO revoked_tokens (jti, at, actor, reason) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-    [[jti, at, actor, reason]],
-  )
-
-export async function readRevocations(tables: SideTables): Promise<readonly Revocation[]> {
-  const sql = 'SELECT jti, at, actor, reason FROM revoked_tokens ORDER BY at, jti'
-  return (await tables.read(sql)) as readonly Revocation[]
+): Promise<void> {
+  const sql =
+    'INSERT INTO revoked_tokens (jti, at, actor, reason) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
+  await rows.transaction((query) => query(sql, [jti, at, actor, reason]))
 }
+
+export const readRevocations = (rows: SideRows): Promise<readonly Revocation[]> =>
+  rows.read<Revocation>('SELECT jti, at, actor, reason FROM revoked_tokens ORDER BY at, jti')
 
 /** The revoked tokens as the running service knows them. */
 type RevokedTokens = { has(jti: string): boolean; close(): void }
 
 /** Reads them, and goes on doing so. Rejects with AuditTrailUnavailable where they cannot be read at the start. */
 export async function watchRevokedTokens(
-  tables: SideTables,
+  rows: SideRows,
   { clock, onProblem }: { readonly clock: Clock; readonly onProblem: (error: unknown) => void },
 ): Promise<RevokedTokens> {
   let revoked: ReadonlySet<string> = new Set()
   let isClosed = false
   let cancel: (() => void) | undefined
   const look = async (): Promise<void> => {
-    revoked = new Set((await readRevocations(tables)).map(({ jti }) => jti))
+    revoked = new Set((await readRevocations(rows)).map(({ jti }) => jti))
   }
   const lookAgain = (): void => {
     cancel = clock.after(REVOCATIONS_READ_MS, () => {

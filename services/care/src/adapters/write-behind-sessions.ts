@@ -17,12 +17,12 @@ const QUEUE_MAX = 50_000
 /** A recipient is its session's number and the sequence, each four bytes. */
 const RECIPIENT_BYTES = 8
 
-/** Where sessions are kept. An embedded engine has done so when it returns. */
+/** Where sessions are kept. */
 export type SessionRows = {
   /** In one transaction: takes everything out first where it is told to, and applies changes in their order. */
-  apply(changes: readonly SessionChange[], isCleared: boolean): void | Promise<void>
-  restore(): RestoredSessions | Promise<RestoredSessions>
-  close(): void
+  apply(changes: readonly SessionChange[], isCleared: boolean): Promise<void>
+  restore(): Promise<RestoredSessions>
+  close(): Promise<void>
 }
 
 type SessionsOptions = {
@@ -49,7 +49,7 @@ export class WriteBehindSessions implements SessionStore {
 
   async restore(): Promise<RestoredSessions> {
     await this.#commit()
-    return this.#orUnavailable(async () => this.#rows.restore())
+    return this.#orUnavailable(() => this.#rows.restore())
   }
 
   save(changes: readonly SessionChange[]): void {
@@ -72,7 +72,7 @@ export class WriteBehindSessions implements SessionStore {
       await this.#commit()
     } finally {
       this.#isClosed = true
-      this.#rows.close()
+      await this.#rows.close()
     }
   }
 
@@ -94,7 +94,7 @@ export class WriteBehindSessions implements SessionStore {
     if (this.#isClosed || (this.#queue.length === 0 && !this.#isGivenUp)) return
     const changes = this.#queue
     this.#queue = []
-    const applying = this.#orUnavailable(async () => this.#rows.apply(changes, this.#isGivenUp))
+    const applying = this.#orUnavailable(() => this.#rows.apply(changes, this.#isGivenUp))
     const running = applying.then(
       () => undefined,
       () => {
@@ -119,10 +119,14 @@ export class WriteBehindSessions implements SessionStore {
 }
 
 /** The columns of a session, in the order of `mcp_sessions`. */
-export function sessionValues(session: StoredSession): (string | number | null)[] {
-  const { number, id, sub, createdAtMs, lastSequence, carriedSequence } = session
-  const named = [session.scopes.join(' '), session.logLevel ?? null]
-  return [number, id, sub, ...named, createdAtMs, lastSequence, carriedSequence]
+export function sessionValues(
+  session: StoredSession,
+  textCell: (text: string) => string | Uint8Array,
+): readonly unknown[] {
+  const { number, id, createdAtMs, lastSequence, carriedSequence } = session
+  const named = [session.sub, session.scopes.join(' ')].map(textCell)
+  const counted = [createdAtMs, lastSequence, carriedSequence]
+  return [number, id, ...named, session.logLevel ?? null, ...counted]
 }
 
 type Columns = Readonly<Record<string, unknown>>

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
 import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/service-kit/command'
-import { readAuditRows, withSideTables } from '../adapters/open-stores.ts'
+import { readAuditRows } from '../adapters/audit-rows.ts'
+import { withSideRows } from '../adapters/open-stores.ts'
 import { readReadRows } from '../adapters/read-trail.ts'
 import { addRevocation, readRevocations } from '../adapters/revoked-tokens.ts'
 import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
@@ -20,10 +21,11 @@ export const auditVerb: CommandVerb = {
   run: async (call) => {
     const place = commandConfig(call.terminal, ['DATABASE_PATH', 'DATABASE_URL'])
     const before = wholeNumber(call.text('before'), '--before')
-    const rows = await readAuditRows(place, {
+    const query = {
       limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
       ...(before === undefined ? {} : { before }),
-    })
+    }
+    const rows = await withSideRows(place, (side) => readAuditRows(side, query), 'read')
     const shown = call.has('json') ? (row: KeptAuditRow) => JSON.stringify(row) : rowLine
     for (const row of rows) call.terminal.print(shown(row))
     if (rows.length === 0 && !call.has('json')) call.terminal.print('There are no audit rows.')
@@ -64,7 +66,7 @@ export const readsVerb: CommandVerb = {
       chain: slot === undefined ? undefined : chainUri(slot),
       actor: call.text('by'),
     }
-    const rows = await withSideTables(place, (tables) => readReadRows(tables, query))
+    const rows = await withSideRows(place, (side) => readReadRows(side, query))
     for (const row of rows) {
       const { sequence, at, actor, way, outcome } = row
       const facts = `${at}  ${outcome.padEnd(9)}  ${way.padEnd(14)}  ${printable(actor)}`
@@ -96,7 +98,7 @@ export const revokeVerb: CommandVerb = {
       reason: lineOf(call.text('reason'), '--reason'),
     }
     const place = commandConfig(terminal, ['DATABASE_PATH', 'DATABASE_URL'])
-    await withSideTables(place, (tables) => addRevocation(tables, revocation))
+    await withSideRows(place, (rows) => addRevocation(rows, revocation))
     terminal.print(`The token ${jti} is revoked; running services refuse it within a second.`)
     return EXIT.done
   },
@@ -111,7 +113,7 @@ export const revocationsVerb: CommandVerb = {
   wordsMax: 0,
   run: async ({ terminal }) => {
     const place = commandConfig(terminal, ['DATABASE_PATH', 'DATABASE_URL'])
-    const revocations = await withSideTables(place, readRevocations)
+    const revocations = await withSideRows(place, readRevocations)
     for (const { actor, at, jti, reason } of revocations)
       terminal.print(`${at}  ${jti}  by ${actor}: ${reason}`)
     if (revocations.length === 0) terminal.print('No token was revoked.')

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:f
 import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
 import { manualClock, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openSqliteAuditTrail } from '../adapters/sqlite-audit-trail.ts'
+import { openSqliteAuditTrail } from '../adapters/audit-rows.ts'
 import { sessionsPath } from '../adapters/sqlite-record-database.ts'
 import {
   makeStoreFolder,

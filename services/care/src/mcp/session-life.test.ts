@@ -1,6 +1,6 @@
 // Sessions from opening to end: limits, timeouts, restarts, and that nothing is left behind (C5).
 import { afterEach, describe, expect, it } from 'vitest'
-import { openSqliteSessionStore } from '../adapters/sqlite-session-store.ts'
+import { openSqliteSessionStore } from '../adapters/session-rows.ts'
 import { type SessionStore, SessionStoreUnavailable } from '../domain/session-store.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { BOTH, initializeBody, type McpFixture, startMcp } from './mcp.fixture.ts'

@@ -1,6 +1,6 @@
 // What a clinic keeps to itself: names on /verify, single tokens that were lost, pages of strangers, and who read what.
 import { afterEach, describe, expect, it } from 'vitest'
-import { withSideTables } from '../adapters/open-stores.ts'
+import { withSideRows } from '../adapters/open-stores.ts'
 import { readReadRows } from '../adapters/read-trail.ts'
 import { addRevocation, readRevocations } from '../adapters/revoked-tokens.ts'
 import { openHost } from '../testing/mcp-host.fixture.ts'
@@ -49,7 +49,7 @@ describe('a token that was lost', () => {
     const { jti } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
     expect((await get('/verify', bearer(token))).status).toBe(200)
     const revocation = { jti, at: '2026-06-01T08:00:00Z', actor: 'it', reason: 'lost phone' }
-    await withSideTables(storeConfigOf(care.place), (tables) => addRevocation(tables, revocation))
+    await withSideRows(storeConfigOf(care.place), (tables) => addRevocation(tables, revocation))
     await expect
       .poll(async () => (await get('/verify', bearer(token))).status, { timeout: 15_000 })
       .toBe(401)
@@ -70,7 +70,7 @@ describe('a token that was lost', () => {
     await care.stop()
     care = await startRunningCare({ place })
     expect((await get('/verify', bearer(token))).status).toBe(401)
-    expect(await withSideTables(storeConfigOf(place), readRevocations)).toEqual([revocation])
+    expect(await withSideRows(storeConfigOf(place), readRevocations)).toEqual([revocation])
   })
 })
 
@@ -116,9 +116,7 @@ describe('READ_AUDIT=all', () => {
     const { place } = care
     await care.stop()
     const rows = (query: object) =>
-      withSideTables(storeConfigOf(place), (tables) =>
-        readReadRows(tables, { limit: 50, ...query }),
-      )
+      withSideRows(storeConfigOf(place), (tables) => readReadRows(tables, { limit: 50, ...query }))
     const all = await rows({})
     expect(all.map(({ actor, outcome, uri, way }) => [actor, way, outcome, uri])).toEqual([
       ['auditor', 'verify/export', 'served', 'care-internal://*'],

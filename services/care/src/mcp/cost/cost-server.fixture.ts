@@ -15,8 +15,8 @@ import {
   systemClock,
 } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { openSqliteSessionStore } from '../../adapters/session-rows.ts'
 import { openSqliteRecordStore } from '../../adapters/sqlite-record-store.ts'
-import { openSqliteSessionStore } from '../../adapters/sqlite-session-store.ts'
 import type { CareRecord } from '../../domain/care-record.ts'
 import { checkBearer } from '../../routes/bearer.ts'
 import { readBody } from '../json-rpc.ts'

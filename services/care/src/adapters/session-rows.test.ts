@@ -10,8 +10,8 @@ import {
   type SessionStore,
   SessionStoreUnavailable,
 } from '../domain/session-store.ts'
-import { openSqliteAuditTrail } from './sqlite-audit-trail.ts'
-import { openSqliteSessionStore } from './sqlite-session-store.ts'
+import { openSqliteAuditTrail } from './audit-rows.ts'
+import { openSqliteSessionStore } from './session-rows.ts'
 
 const inFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), 'care-sessions-'))

@@ -2,15 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { openSqliteAuditTrail, readAuditRows } from './audit-rows.ts'
 import { describeAuditTrail } from './audit-trail.contract.ts'
-import { openSqliteAuditTrail, readSqliteAuditRows } from './sqlite-audit-trail.ts'
+import { openSqliteSideReader } from './side-rows.ts'
 
 describeAuditTrail('SQLite', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'care-audit-'))
   const path = join(folder, 'care.db.sessions')
   return {
     open: (options) => openSqliteAuditTrail({ path, ...options }),
-    stored: async () => readSqliteAuditRows(path, { limit: 1_000 }),
+    stored: async () => {
+      const rows = openSqliteSideReader(path)
+      return readAuditRows(rows, { limit: 1_000 }).finally(() => rows.end())
+    },
     breakRows: async () => {
       const blocker = new DatabaseSync(path)
       blocker.exec('DROP TABLE audit_rows')
