@@ -1,5 +1,11 @@
 /** What a write does to the ledger and to what is counted from it, alike for every engine. */
-import { addIngested, advanceEvent, NOTHING_INGESTED, recount } from '../domain/advance-event.ts'
+import {
+  addIngested,
+  advanceEvent,
+  isNews,
+  NOTHING_INGESTED,
+  recount,
+} from '../domain/advance-event.ts'
 import { type CommittedPick, commitmentOf } from '../domain/committed-pick.ts'
 import type { EventInfo, EventState } from '../domain/event-state.ts'
 import type {
@@ -67,6 +73,31 @@ export function ingestSlice(
   return outcome
 }
 
+/**
+ * The events of a slice whose picks it counts anew: those with a result, if something about them is new. An event of 30,000
+ * picks costs a round what is new in it.
+ */
+export function pathsWithPicks(
+  { events }: Pick<LedgerTables, 'events'>,
+  batch: Omit<IngestBatch, 'observations'>,
+  observations: readonly Observation[],
+): readonly string[] {
+  const seen = new Set<string>()
+  return observations.flatMap((observation) => {
+    const { path } = observation.event
+    const state = events.read(path)
+    if (observation.outcomes.length + (state?.outcomes.length ?? 0) === 0) return []
+    // Of two observations of one match, what the first does is not known yet.
+    const isSecond = seen.has(path)
+    seen.add(path)
+    return isSecond || isNews(state, observation, batch) ? [path] : []
+  })
+}
+
+/** Whether a pick on this event changes the truth table; where every result is void, none counts. */
+export const isCounting = (state: EventState | undefined): boolean =>
+  state?.outcomes.some(({ status }) => status === 'final') === true
+
 export function keepPick(
   { dirty, events, ledger, picks, table }: LedgerTables,
   pick: Omit<StoredPick, 'seq'>,
@@ -87,10 +118,10 @@ export function keepPick(
   })
   const state = events.read(path)
   const kept = { ...pick, seq }
-  const isSettled = state !== undefined && state.outcomes.length > 0
-  const beforePicks = isSettled ? picks.committedOn(path) : []
+  const isCounted = isCounting(state)
+  const beforePicks = isCounted ? picks.committedOn(path) : []
   picks.insert(kept)
-  if (isSettled) {
+  if (isCounted) {
     const afterPicks = picks.committedOn(path)
     const change = { before: state, after: state, beforePicks, afterPicks }
     const tally = new TruthTally()

@@ -15,8 +15,12 @@ import {
 } from './event-search.ts'
 import { committedOf, type EntryRow, foldEvent, PICK_COLUMNS, type PickRow } from './stored-rows.ts'
 
-/** An event with the id under which its entries are filed. */
-export type FiledEvent = { readonly id: number; readonly state: EventState }
+/** An event with the id under which its entries are filed, and the last entry that its state has. */
+export type FiledEvent = {
+  readonly id: number
+  readonly state: EventState
+  readonly lastSeq: number
+}
 
 export type EntryObject = { readonly at: number; readonly text: Buffer; readonly leaf_hash: Buffer }
 
@@ -79,7 +83,9 @@ export async function readEvents(
   const found = new Map<string, FiledEvent>()
   for (const [path, own] of byKey(rows, (row) => row.path)) {
     const state = foldEvent(own.map(entryRow))
-    if (state !== undefined) found.set(path, { id: own[0]?.id ?? 0, state })
+    const last = own.at(-1)
+    if (state !== undefined && last !== undefined)
+      found.set(path, { id: last.id, state, lastSeq: last.at })
   }
   return found
 }

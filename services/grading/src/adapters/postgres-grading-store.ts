@@ -18,7 +18,7 @@ import {
 } from '../domain/grading-store.ts'
 import { AUDIT_TEXT } from '../domain/kept-pick.ts'
 import { eventPathOf } from '../domain/markets.ts'
-import { ingestSlice, keepPick } from './ledger-writes.ts'
+import { ingestSlice, isCounting, keepPick, pathsWithPicks } from './ledger-writes.ts'
 import {
   type EntryObject,
   entryRow,
@@ -69,6 +69,7 @@ async function ingest(parts: Parts, { observations, ...batch }: IngestBatch) {
     const paths = slice.map(({ event }) => event.path)
     const added = await writeOn(parts, async (draft) => {
       await draft.prepare(paths, { cached })
+      await draft.preparePicks(pathsWithPicks(draft, batch, slice))
       return ingestSlice(draft, batch, slice)
     })
     outcome = addIngested(outcome, added)
@@ -80,7 +81,9 @@ const keep = (parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean) =>
   writeOn(parts, async (draft) => {
     const { cached } = parts.memory
     const { opening, paymentId } = pick
-    await draft.prepare([eventPathOf(opening.market)], { cached, paymentId })
+    const path = eventPathOf(opening.market)
+    await draft.prepare([path], { cached, paymentId })
+    if (commit && isCounting(draft.events.read(path))) await draft.preparePicks([path])
     return keepPick(draft, pick, commit)
   })
 

@@ -13,6 +13,9 @@ import { emptyTruth, type MutableTruth, readCell, writeCell } from '../domain/tr
 import { isFiledAlike } from './event-search.ts'
 import type { LedgerTables } from './ledger-writes.ts'
 import {
+  byKey,
+  type EntryObject,
+  entryRow,
   FILE_EVENTS,
   type FiledEvent,
   filedColumns,
@@ -20,7 +23,7 @@ import {
   readEvents,
   readPicks,
 } from './postgres-events.ts'
-import { PICK_COLUMNS, pickCells, pickOf } from './stored-rows.ts'
+import { foldEvent, PICK_COLUMNS, pickCells, pickOf } from './stored-rows.ts'
 
 /** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
 const CACHED_EVENTS_MAX = 20_000
@@ -30,6 +33,8 @@ type Transaction = PostgresTransaction<'ledger'>
 /** Head and cells of one moment. */
 const CHANGED_CELLS = `SELECT size, key, cell FROM grading.journals LEFT JOIN grading.truth ON as_of > $1 WHERE name = 'ledger'`
 const CHANGED_EVENTS = `SELECT DISTINCT path FROM grading.entries JOIN grading.events ON id = event WHERE at >= $1 AND at < $2`
+const NEW_ENTRIES = `SELECT path, at, text, leaf_hash FROM grading.entries JOIN grading.events ON id = event
+  WHERE at >= $1 AND at < $2 AND path = ANY($3) ORDER BY at`
 
 /** Writes cells by key; null for one that counts nothing any more. */
 export const PUT_CELLS = `INSERT INTO grading.truth (key, cell, as_of)
@@ -49,6 +54,15 @@ function putCell(truth: MutableTruth, key: string, text: string | null): void {
   if (text !== null) readCell(truth, key, text)
 }
 
+type NewEntry = EntryObject & { readonly path: string }
+
+/** An event with what was written about it since: one that is polled for weeks is not folded anew for each round. */
+function withEntries(known: FiledEvent, rows: readonly NewEntry[]): FiledEvent {
+  const later = rows.filter(({ at }) => at > known.lastSeq)
+  const state = foldEvent(later.map(entryRow), known.state) ?? known.state
+  return { ...known, state, lastSeq: later.at(-1)?.at ?? known.lastSeq }
+}
+
 /** One attempt of a group: LedgerTables for its writes, and the rows that they come to. */
 class Draft implements LedgerTables {
   readonly ledger: LedgerTables['ledger']
@@ -56,6 +70,9 @@ class Draft implements LedgerTables {
   readonly secret: string
   readonly table: { readonly truth: MutableTruth }
   readonly states = new Map<string, FiledEvent>()
+  /** Events that were looked up, whether they are there or not. */
+  readonly #asked = new Set<string>()
+  /** Picks of the events whose result changes, or is changed by, what is written. */
   readonly #committed = new Map<string, readonly CommittedPick[]>()
   readonly #byPayment = new Map<string, StoredPick>()
   readonly #filed = new Map<number, EventInfo>()
@@ -85,13 +102,12 @@ class Draft implements LedgerTables {
     paths: readonly string[],
     of: { readonly cached: (path: string) => FiledEvent | undefined; readonly paymentId?: string },
   ): Promise<void> {
-    const asked = [...new Set(paths)].filter((path) => !this.#committed.has(path))
+    const asked = [...new Set(paths)].filter((path) => !this.#asked.has(path))
     const missing = asked.filter((path) => of.cached(path) === undefined)
     const known = of.paymentId === undefined ? [] : [of.paymentId]
-    const [events, committed, picks, last] = await Promise.all([
+    const [events, picks, last] = await Promise.all([
       readEvents(this.#query, missing),
-      readCommitted(this.#query, asked),
-      readPicks(this.#query, 'payment_id = ANY($1)', [known]),
+      known.length === 0 ? [] : readPicks(this.#query, 'payment_id = ANY($1)', [known]),
       this.#nextId > 0
         ? []
         : this.#query<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM grading.events'),
@@ -99,10 +115,23 @@ class Draft implements LedgerTables {
     for (const path of asked) {
       const filed = of.cached(path) ?? events.get(path)
       if (filed !== undefined) this.states.set(path, filed)
-      this.#committed.set(path, committed.get(path) ?? [])
+      this.#asked.add(path)
     }
     for (const row of picks) this.#byPayment.set(row[1], pickOf(row))
     if (this.#nextId === 0) this.#nextId = (last[0]?.id ?? 0) + 1
+  }
+
+  /** Reads all picks on these events: only a result that changes makes anything of them. */
+  async preparePicks(paths: readonly string[]): Promise<void> {
+    const asked = [...new Set(paths)].filter((path) => !this.#committed.has(path))
+    if (asked.length === 0) return
+    const committed = await readCommitted(this.#query, asked)
+    for (const path of asked) {
+      const kept = this.#kept.flatMap(({ opening, seq }) =>
+        seq !== undefined && eventPathOf(opening.market) === path ? [{ opening, seq }] : [],
+      )
+      this.#committed.set(path, [...(committed.get(path) ?? []), ...kept])
+    }
   }
 
   readonly events: LedgerTables['events'] = {
@@ -122,22 +151,29 @@ class Draft implements LedgerTables {
     const { path } = state.info
     const before = this.states.get(path)
     const id = before?.id ?? this.#nextId - 1
+    const lastSeq = this.ledger.size - 1
     if (before === undefined || !isFiledAlike(before.state.info, state.info))
       this.#filed.set(id, state.info)
-    this.states.set(path, { id, state })
+    this.states.set(path, { id, state, lastSeq })
   }
 
   readonly picks: LedgerTables['picks'] = {
     byPayment: (paymentId) => this.#byPayment.get(paymentId),
-    committedOn: (path) => this.#committed.get(path) ?? [],
+    committedOn: (path) => {
+      const committed = this.#committed.get(path)
+      // None at all would pass for a table without them.
+      if (committed === undefined) throw new Error(`the picks on ${path} were not read`)
+      return committed
+    },
     insert: (pick) => {
       this.#kept.push(pick)
       this.#byPayment.set(pick.paymentId, pick)
       const { opening, seq } = pick
       const path = eventPathOf(opening.market)
+      const committed = this.#committed.get(path)
       // A list of its own: whoever asked before keeps what was there.
-      if (seq !== undefined)
-        this.#committed.set(path, [...(this.#committed.get(path) ?? []), { opening, seq }])
+      if (seq !== undefined && committed !== undefined)
+        this.#committed.set(path, [...committed, { opening, seq }])
     },
   }
 
@@ -181,6 +217,14 @@ export function openLedgerMemory(secret: string) {
     newest = undefined
   }
 
+  /** What others wrote about the events that are kept, by path. */
+  async function newEntries(query: PostgresQuery, from: number, size: number) {
+    const changed = await query<{ path: string }>(CHANGED_EVENTS, [from, size])
+    const paths = changed.flatMap(({ path }) => (cache.get(path) === undefined ? [] : [path]))
+    if (paths.length === 0) return new Map<string, readonly NewEntry[]>()
+    return byKey(await query<NewEntry>(NEW_ENTRIES, [from, size, paths]), ({ path }) => path)
+  }
+
   /** Looks up what the ledger has grown by; `query` sees it in one transaction, or each statement by itself. */
   async function takeUp(query: PostgresQuery): Promise<void> {
     const from = truth.asOfSeq
@@ -190,12 +234,14 @@ export function openLedgerMemory(secret: string) {
     )
     const size = cells[0]?.size ?? from
     if (size <= from) return
-    const paths =
-      cache.size === 0 ? [] : await query<{ path: string }>(CHANGED_EVENTS, [from, size])
-    // Written by this process meanwhile: the next look finds what is left.
-    if (truth.asOfSeq !== from) return
+    const entries = cache.size === 0 ? new Map() : await newEntries(query, from, size)
+    // This process wrote meanwhile, or another look was quicker: what is left is looked up anew.
+    if (truth.asOfSeq !== from) return takeUp(query)
     changes += 1
-    for (const { path } of paths) cache.delete(path)
+    for (const [path, rows] of entries) {
+      const known = cache.get(path)
+      if (known !== undefined) cache.set(path, withEntries(known, rows))
+    }
     for (const { key, cell } of cells) {
       if (key === null) continue
       putCell(truth, key, cell)

@@ -39,9 +39,9 @@ export async function* entriesBetween(
   }
 }
 
-/** What the entries about an event make of it; undefined where there are none. */
-export function foldEvent(rows: readonly EntryRow[]): EventState | undefined {
-  let state: EventState | undefined
+/** What the entries about an event make of it, after what is known of it; undefined where there are none. */
+export function foldEvent(rows: readonly EntryRow[], known?: EventState): EventState | undefined {
+  let state = known
   for (const row of rows)
     state = applyEntry(state, JSON.parse(row[1]) as EventLedgerEntry, referenceOf(row))
   return state

@@ -97,6 +97,13 @@ export function advanceEvent(options: {
   return { state: after, outcome: { ...outcome, events: before === undefined ? 1 : 0 } }
 }
 
+/** Whether an observation says anything new. */
+export const isNews = (
+  state: EventState | undefined,
+  observation: Observation,
+  batch: Omit<IngestBatch, 'observations'>,
+): boolean => decideEntries(state, observation, batch).entries.length > 0
+
 /** `unchanged` counts the parts that were already known; `declined` are those that come too late or too early. */
 type DecidedEntries = {
   readonly entries: readonly EventLedgerEntry[]
