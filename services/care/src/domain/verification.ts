@@ -34,30 +34,48 @@ type VerifierDeps = {
 
 /** A run takes microseconds to seconds; queueing more than this only makes others wait. */
 const WAITING_RUNS_MAX = 64
-/** What a report to a visitor costs others at most, milliseconds between two of them: a tenth of a millisecond to make, and to send. */
-const REPORT_MS = 10
-/** Of the time that a report took, how much passes before the next begins: so that visitors take a sixth of it. */
-const PAUSE_FACTOR = 5
+/** What any report to a visitor costs others, milliseconds: a tenth of one to make, and to send. */
+const REPORT_MS = 1
+/** What sending a megabyte of it costs them: half of that here, and as much for whoever receives it on this machine. */
+const SEND_MS_PER_MEGABYTE = 1
+/** What passes before the next report begins, in times of what the last one cost: visitors take a tenth of the time. */
+const PAUSE_FACTOR = 9
 /** Reports that visitors may have at once before they are paced, in milliseconds. */
 const BURST_MS = 320
 
 /** Spreads what visitors ask for over time. */
 function createPace(clock: PaceClock) {
-  let freeAtMs = 0
+  let [freeAtMs, lastPauseMs] = [0, 0]
   return {
-    /** Resolves when the next may begin. */
-    turn: async (): Promise<void> => {
+    /** Resolves when the next may begin, with the pause behind it that is taken for granted: who waited with it waits that long. */
+    turn: async (): Promise<number> => {
+      let hasWaited = false
       for (let waitMs = freeAtMs - clock.unixMs(); waitMs > 0; waitMs = freeAtMs - clock.unixMs()) {
         const ms = waitMs
+        hasWaited = true
         await new Promise<void>((resolve) => void clock.after(ms, resolve))
       }
+      if (!hasWaited) return 0
+      freeAtMs = clock.unixMs() + lastPauseMs
+      return lastPauseMs
     },
-    /** Something was made that took so long. */
-    spend: (tookMs: number, leastMs: number): void => {
-      const from = Math.max(freeAtMs, clock.unixMs() - BURST_MS)
-      freeAtMs = from + Math.max(tookMs * PAUSE_FACTOR, leastMs)
+    /** Something was made and goes out that costs so much; of its pause, so much was taken for granted. */
+    spend: (costMs: number, grantedMs: number): void => {
+      lastPauseMs = costMs * PAUSE_FACTOR
+      freeAtMs = Math.max(freeAtMs, clock.unixMs() - BURST_MS) + lastPauseMs - grantedMs
     },
   }
+}
+
+const BYTES_PER_MEGABYTE = 1_000_000
+
+/** What a report costs others: the time that it took to make, which may have been but a wait, and its sending. */
+function reportCostMs({ blocks }: VerifyReport, tookMs: number): number {
+  const bytes = blocks.reduce(
+    (sum, { chains, receipts }) => sum + chains.length + receipts.length,
+    0,
+  )
+  return Math.max(tookMs, REPORT_MS) + (bytes / BYTES_PER_MEGABYTE) * SEND_MS_PER_MEGABYTE
 }
 
 /** Runs work one after the other. */
@@ -156,11 +174,13 @@ export function createChainVerifier(deps: VerifierDeps) {
       if (queue.waiting() + paced >= WAITING_RUNS_MAX) return undefined
       if (!query.isAnonymous) return run(query)
       paced += 1
-      await pace.turn()
+      const grantedMs = await pace.turn()
       paced -= 1
       const fromMs = clock.unixMs()
       const found = await run(query)
-      pace.spend(clock.unixMs() - fromMs, query.slot === undefined ? REPORT_MS : 0)
+      const tookMs = clock.unixMs() - fromMs
+      const costMs = query.slot === undefined ? reportCostMs(found.report, tookMs) : tookMs
+      pace.spend(costMs, grantedMs)
       return found
     },
     /** A write of that audience was accepted; runs already under way do not include it. */
@@ -197,22 +217,23 @@ function atRestLine(sealing: ReturnType<RecordStore['sealing']>): string {
     : 'plaintext at rest: no sealing is configured'
 }
 
-/** Blocks of a list in JSON. */
-function* listed(blocks: readonly string[]): Generator<string> {
-  for (const [at, block] of blocks.entries()) yield at === 0 ? block : `,${block}`
-}
+/** The items of a list in JSON, of which the first has no comma before it. */
+const listed = (blocks: readonly Uint8Array[]): readonly Uint8Array[] =>
+  blocks.map((block, at) => (at === 0 ? block.subarray(1) : block))
 
-/** The JSON of a full run (`VerifyPayload`), in pieces. */
-export function* verifyJson(report: VerifyReport, place: ReportPlace): Generator<string> {
+/** The JSON of a full run (`VerifyPayload`), in pieces of UTF-8. */
+export function verifyJson(report: VerifyReport, place: ReportPlace): readonly Uint8Array[] {
   const { blocks, checkedAt, intact, versions } = report
   const erased = report.erased === 0 ? undefined : report.erased
   const { resource, atRest, replayIntervalSeconds } = place
   const head = JSON.stringify({ resource, checkedAt, replayIntervalSeconds, atRest })
-  yield `${head.slice(0, -1)},"chains":[`
-  yield* listed(blocks.map(({ chains }) => chains))
-  yield '],"receipts":['
-  yield* listed(blocks.map(({ receipts }) => receipts))
-  yield `],${JSON.stringify({ versions, erased, intact }).slice(1)}`
+  return [
+    Buffer.from(`${head.slice(0, -1)},"chains":[`),
+    ...listed(blocks.map(({ chains }) => chains)),
+    Buffer.from('],"receipts":['),
+    ...listed(blocks.map(({ receipts }) => receipts)),
+    Buffer.from(`],${JSON.stringify({ versions, erased, intact }).slice(1)}`),
+  ]
 }
 
 /** The JSON with a `uri` filter: the verdict on one chain, and the receipt of its stored bytes. */
@@ -220,15 +241,17 @@ export function chainPayload(chain: ChainVerification): ChainPayload {
   return { ...chainVerdict(chain), atRest: publicReceipt(chain) }
 }
 
-/** The plain-text report, in pieces. */
-export function* verifyText(report: VerifyReport, place: ReportPlace): Generator<string> {
+/** The plain-text report, in pieces of UTF-8. */
+export function verifyText(report: VerifyReport, place: ReportPlace): readonly Uint8Array[] {
   const { blocks, chains, checkedAt, erased, intact, sealed, versions } = report
   const gone = erased === 0 ? '' : `, ${erased} erased`
   const { resource, atRest, replayIntervalSeconds: interval } = place
   const rests = interval === undefined ? '' : ` (replayed at least every ${interval} s)`
-  yield 'Tallystick care: hash chains replayed from stored bytes\n'
-  yield `resource : ${resource}\nchecked : ${checkedAt}${rests}\n${atRest}\n`
-  yield* blocks.map(({ lines }) => lines)
-  yield `${intact ? `all chains intact, ${versions} version(s)${gone}` : 'CHAIN BROKEN'}\n`
-  yield `${sealed}/${chains} latest version(s) sealed at rest\n`
+  const title = 'Tallystick care: hash chains replayed from stored bytes'
+  const summary = intact ? `all chains intact, ${versions} version(s)${gone}` : 'CHAIN BROKEN'
+  return [
+    Buffer.from(`${title}\nresource : ${resource}\nchecked : ${checkedAt}${rests}\n${atRest}\n`),
+    ...blocks.map(({ lines }) => lines),
+    Buffer.from(`${summary}\n${sealed}/${chains} latest version(s) sealed at rest\n`),
+  ]
 }

@@ -1,5 +1,7 @@
 // C32: the verdict that is kept, when it is reused, and what a household's token sees of it.
+import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createChainVerifier, reportPlace, verifyJson, verifyText } from '../domain/verification.ts'
 import { isOnPostgres } from '../testing/store-place.fixture.ts'
 import { diet, medication, useVerify } from './verify.fixture.ts'
 
@@ -18,6 +20,17 @@ beforeEach(() => {
   }
 })
 const report = async (headers = {}) => (await suite.fixture.get('/verify', headers)).json()
+
+const bytesOf = (pieces: readonly Uint8Array[]) => Buffer.concat(pieces).toString()
+const chainOf = (at: number) => {
+  const slot = { patient: `p-${at}`, domain: 'diet', audience: 'user' } as const
+  const receipt = { uri: `care://p-${at}/diet`, encrypted: false, algorithm: 'none' }
+  return { slot, versions: 1, intact: true, receipt: { ...receipt, storedBytes: 600 } }
+}
+
+async function* manyChains() {
+  for (let at = 0; at < 20_000; at += 1) yield chainOf(at)
+}
 
 describe('C32: a kept verdict', () => {
   test('is reused while nothing but this process has changed the store; checkedAt is its replay’s time', async () => {
@@ -90,6 +103,40 @@ describe('C32: a kept verdict', () => {
     const metrics = (await suite.fixture.get('/metrics')).body.split('\n')
     expect(metrics.filter((line) => /^http_.*\/write/.test(line))).toEqual([])
     expect(runs).toEqual([])
+  })
+
+  test('is byte for byte what a fresh replay says, whatever this process writes', async () => {
+    const names = fc.constantFrom('diet', 'sleep', 'tea', 'médication', 'plan')
+    const written = fc.record({
+      patient: fc.constantFrom('ann', 'wren'),
+      domain: names,
+      value: fc.string({ minLength: 1 }),
+    })
+    const { fixture } = suite
+    const texts = async () => {
+      const { body: json } = await fixture.get('/verify')
+      const { body: text } = await fixture.get('/verify', { accept: 'text/plain' })
+      return [json, text]
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.array(written, { maxLength: 6 }), async (writes) => {
+        for (const one of writes) await fixture.write({ ...diet, ...one })
+        fixture.clock.advanceMs(1_000)
+        const kept = await texts()
+        const fresh = createChainVerifier({
+          store: fixture.store,
+          clock: fixture.clock,
+          isoNow: () => JSON.parse(kept[0] ?? '').checkedAt,
+        })
+        const run = await fresh.verify({ reach: [{ audience: 'user' }], isAnonymous: false })
+        const place = reportPlace(JSON.parse(kept[0] ?? '').resource, fixture.store)
+        const again = run?.report
+        if (again === undefined) throw new Error('nothing was replayed')
+        expect(kept).toEqual([bytesOf(verifyJson(again, place)), bytesOf(verifyText(again, place))])
+      }),
+      { numRuns: 15 },
+    )
+    expect(runs.length).toBe(16)
   })
 
   test('a version that this process added and somebody altered since is found', async () => {
@@ -175,15 +222,38 @@ describe('C24: /verify with a household’s token', () => {
 describe('visitors', () => {
   test('a visitor who loops is paced: the reports of all visitors take a bounded share of the time', async () => {
     const { fixture } = suite
-    for (let count = 0; count < 33; count += 1) await fixture.get('/verify')
+    for (let count = 0; count < 36; count += 1) await fixture.get('/verify')
     let answered = 0
-    const more = Array.from({ length: 3 }, () => fixture.get('/verify').then(() => (answered += 1)))
+    const ask = () => fixture.get('/verify').then(() => (answered += 1))
+    const more = Array.from({ length: 3 }, ask)
     await new Promise((resolve) => setImmediate(resolve))
     expect(answered).toBe(0)
     // A token is somebody: it does not wait behind visitors.
     expect((await fixture.get('/verify', withToken('care.read.user'))).statusCode).toBe(200)
-    await fixture.clock.advanceMsSettled(30)
+    // Those who wait together are let in one after the other.
+    await fixture.clock.advanceMsSettled(6)
+    expect(answered).toBe(1)
+    await fixture.clock.advanceMsSettled(20)
     await Promise.all(more)
     expect(answered).toBe(3)
+  })
+
+  test('a large report goes out in pieces with its length, and waits for its sending: the larger, the longer', async () => {
+    const { fixture } = suite
+    fixture.store.verify = manyChains
+    const first = await fixture.get('/verify')
+    expect(Buffer.byteLength(first.body)).toBeGreaterThan(2_000_000)
+    expect(first.headers['content-length']).toBe(String(Buffer.byteLength(first.body)))
+    const { chains, receipts, versions } = first.json()
+    expect([chains.length, receipts.length, versions]).toEqual([20_000, 20_000, 20_000])
+    // Eleven of them use up what visitors may have at once, as thirty-six small ones do.
+    for (let count = 0; count < 10; count += 1)
+      expect((await fixture.get('/verify')).body).toBe(first.body)
+    let isAnswered = false
+    const next = fixture.get('/verify').then(() => (isAnswered = true))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(isAnswered).toBe(false)
+    await fixture.clock.advanceMsSettled(400)
+    await next
   })
 })
