@@ -52,6 +52,7 @@ function tinker<Result>(use: (database: DatabaseSync) => Result): Result {
 }
 
 const pause = async (): Promise<void> => undefined
+const iteration = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
 /** What verifying finds in the store of several processes. */
 const verify = () => {
@@ -153,6 +154,39 @@ describe.each([
     await store.close()
     for (const name of readdirSync(folder))
       expect(statSync(join(folder, name)).mode & 0o077).toBe(0)
+  })
+
+  it('writes share a commit while each iteration brings more; a lone one and a relaxed one wait for nobody', async () => {
+    let commits = 0
+    const beforeCommit = (): void => void (commits += 1)
+    const store = openSqliteJournalStore<'notes'>(kind, { ...owner(), beforeCommit })
+    const writes = [appendText(store, 'one'), appendText(store, 'two')]
+    for (let at = 0; at < 20; at += 1) {
+      await iteration()
+      expect(commits).toBe(0)
+      writes.push(appendText(store, `note ${at}`))
+    }
+    await Promise.all(writes)
+    expect(commits).toBe(1)
+    const lone = appendText(store, 'alone')
+    await iteration()
+    expect(commits).toBe(2)
+    const relaxed = [1, 2].map(() => store.write(() => undefined, 'relaxed'))
+    await iteration()
+    expect(commits).toBe(3)
+    await Promise.all([lone, ...relaxed])
+    await store.close()
+  })
+
+  it('writers who never pause are answered too', async () => {
+    const store = openNotes(kind)
+    let answered = 0
+    for (let at = 0; at < 200; at += 1) {
+      await iteration()
+      void appendText(store, 'more').then(() => (answered += 1))
+    }
+    expect(answered).toBeGreaterThan(100)
+    await store.close()
   })
 
   it('a backup of a running store has what was committed; one with a gap is none and leaves no file', async () => {
