@@ -220,7 +220,8 @@ export class PostgresAppender {
       writtenAt,
       Buffer.from(made.body),
     ])
-    chain.tail = { version, versionHash }
+    const previous = chain.tail.record
+    chain.tail = { version, versionHash, record: made.record }
     chain.isChanged = true
     group.chains.set(chainName(record), chain)
     group.lastChain = Math.max(group.lastChain, chain.id)
@@ -233,7 +234,7 @@ export class PostgresAppender {
         record: made.record,
         isNew: true,
       })
-    return { kind: 'appended', record: made.record }
+    return { kind: 'appended', record: made.record, previous }
   }
 
   async #readLeaf(

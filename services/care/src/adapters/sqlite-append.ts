@@ -117,7 +117,7 @@ export class SqliteAppender {
     ])
     if (request !== undefined && macHash !== undefined)
       this.#run.addRequest.run(macHash, request.expiresAtMs, audience, leafIndex)
-    return { kind: 'appended', record: made.record }
+    return { kind: 'appended', record: made.record, previous: tail.record }
   }
 
   /** Moves a chain to its new version, or begins it; returns its id. */

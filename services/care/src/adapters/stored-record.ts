@@ -149,8 +149,10 @@ function linked(
 
 const VERSION_HASH = /^[0-9a-f]{64}$/
 
-/** What a new version follows. */
-export type Tail = Pick<CareRecord, 'version' | 'versionHash'>
+/** What a new version follows: a whole record, where that holds. */
+export type Tail = Pick<CareRecord, 'version' | 'versionHash'> & {
+  readonly record?: CareRecord | undefined
+}
 
 /**
  * The newest version that is stored, or, where that does not hold, what the chain's row says of it. A chain that was
@@ -164,7 +166,8 @@ export function tailOf(
   if (chain === undefined) return { version: 0, versionHash: GENESIS_PREV_HASH }
   const [, , latestVersion, headHash] = chain
   const record = newest?.[2] === latestVersion ? recordOfRow(newest, at) : undefined
-  if (record !== undefined) return record
+  if (record !== undefined)
+    return { version: record.version, versionHash: record.versionHash, record }
   const version = Math.max(latestVersion, newest?.[2] ?? 0)
   return { version, versionHash: VERSION_HASH.test(headHash) ? headHash : GENESIS_PREV_HASH }
 }

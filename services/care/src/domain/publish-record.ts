@@ -54,7 +54,7 @@ type PublishOutcome =
 export type PublishRecord = (write: VerifiedWrite) => Promise<PublishOutcome>
 
 export function createPublisher(deps: {
-  readonly store: Pick<RecordStore, 'append' | 'version' | 'noteSubscribers'>
+  readonly store: Pick<RecordStore, 'append' | 'noteSubscribers'>
   readonly hub: Pick<SessionHub, 'publish'>
   readonly audit: Pick<AuditTrail, 'add'>
   /** The current time in ISO 8601. */
@@ -76,12 +76,6 @@ export function createPublisher(deps: {
       if (lastOfChain.get(uri) === mine) lastOfChain.delete(uri)
     }
   }
-  const tellSessions = (record: CareRecord): Promise<number> =>
-    inOrder(chainUri(record), async () => {
-      const previous =
-        record.version === 1 ? undefined : await store.version(record, record.version - 1)
-      return await hub.publish(record, previous?.kind === 'found' ? previous.record : undefined)
-    })
   const addRow = (
     { via, actor }: VerifiedWrite,
     row:
@@ -89,10 +83,13 @@ export function createPublisher(deps: {
       | { readonly outcome: 'rejected'; readonly reason: 'store_rejected' },
   ): Promise<void> => audit.add({ at: isoNow(), ...row, via, actor })
   /** Sessions come first: they wait neither for the row nor for what a repeated request needs. */
-  const tellAndKeep = async (record: CareRecord, write: VerifiedWrite): Promise<number> => {
+  const tellAndKeep = async (
+    { record, previous }: Extract<AppendOutcome, { kind: 'appended' }>,
+    write: VerifiedWrite,
+  ): Promise<number> => {
     let subscribers = 0
     try {
-      subscribers = await tellSessions(record)
+      subscribers = await inOrder(chainUri(record), () => hub.publish(record, previous))
     } finally {
       const { request } = write
       await Promise.all([
@@ -116,7 +113,7 @@ export function createPublisher(deps: {
     if (outcome.kind === 'repeated')
       await addRow(write, { outcome: 'accepted', reason: 'repeated', uri })
     const subscribers =
-      outcome.kind === 'appended' ? await tellAndKeep(outcome.record, write) : outcome.subscribers
+      outcome.kind === 'appended' ? await tellAndKeep(outcome, write) : outcome.subscribers
     const notified = subscribers > 0
     return {
       kind: 'published',

@@ -6,7 +6,12 @@ import type { Audience } from '../wire/records.ts'
 import type { CareRecord, NewRecord, Reach } from './care-record.ts'
 
 export type AppendOutcome =
-  | { readonly kind: 'appended'; readonly record: CareRecord }
+  | {
+      readonly kind: 'appended'
+      readonly record: CareRecord
+      /** The version before it, where there is one that holds. */
+      readonly previous: CareRecord | undefined
+    }
   /** The same signed request was received before, inside its window: this is the first answer, no new version. */
   | { readonly kind: 'repeated'; readonly record: CareRecord; readonly subscribers: number }
   /** The chain of that patient and domain belongs to the other audience. */

@@ -54,7 +54,9 @@ function readRequestBody(
     const giveUp = (cause?: unknown): void =>
       reject(new SenderGone('the body did not end', { cause }))
     request.on('error', giveUp)
-    request.on('close', () => giveUp())
+    request.on('close', () => {
+      if (!request.readableEnded) giveUp()
+    })
   })
 }
 
@@ -106,7 +108,11 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
     if (judgement.kind === 'refused') return refuse({ request, reply }, judgement.refusal)
     const outcome = await deps.publish(judgement.write)
     if (outcome.kind === 'conflict') return sendError(reply, conflictAnswer(outcome.conflict))
-    return reply.code(200).header('cache-control', 'no-store').send(outcome.answer)
+    return reply
+      .code(200)
+      .header('cache-control', 'no-store')
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(outcome.answer))
   }
   app.route({
     method: 'POST',
