@@ -10,6 +10,7 @@ const SHARED = [
   'hostile-bytes',
   'npm-start',
   'readme',
+  'sign-in',
   'watch-it-run',
 ].map((name) => `src/${name}.test.ts`)
 

@@ -3,6 +3,7 @@
 // documented ones; `--stack-file FILE`, `--log-folder FOLDER` and `--data-folder FOLDER` put the description, the logs
 // and the databases elsewhere. `--postgres URL` has care and grading on PostgreSQL, in a database that is made there and goes
 // with the stack (the role of URL may make databases and roles); `--postgres local` starts Debian's server for that.
+// `--sign-in` starts an authorization server beside care, so that hosts log in by discovery.
 import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -20,6 +21,7 @@ const { values: flags } = parseArgs({
     'log-folder': { type: 'string', default: defaultLogFolder },
     'data-folder': { type: 'string', default: defaultDataFolder },
     postgres: { type: 'string' },
+    'sign-in': { type: 'boolean', default: false },
   },
 })
 const file = flags['stack-file']
@@ -70,6 +72,7 @@ const stack = createLocalStack({
   dataFolder: flags['data-folder'],
   isWatching: flags.watch,
   postgres: flags.postgres,
+  hasSignIn: flags['sign-in'],
   onStep: (step) => console.log(`  ${step} ...`),
 })
 let isStopping = false

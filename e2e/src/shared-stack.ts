@@ -20,7 +20,7 @@ declare module 'vitest' {
 
 /** Starts the stack; vitest calls the returned function after the last test. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const stack = await spawnStack()
+  const stack = await spawnStack(['--sign-in'])
   const { description, stackFile } = stack
   project.provide('stack', { description, stackFile, output: stack.output() })
   return async () => {

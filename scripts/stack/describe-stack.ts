@@ -37,7 +37,7 @@ function readerToken(care: StackDescription['care']): string {
 }
 
 /** The pages to open, how to connect a host, and the first request to copy for care. */
-function describeCare(care: StackDescription['care']): string {
+function describeCare({ care, signIn }: StackDescription): string {
   const token = readerToken(care)
   const header = `Authorization: Bearer ${token}`
   return `CARE: check every chain without a key
@@ -52,7 +52,17 @@ function describeCare(care: StackDescription['care']): string {
   Connect a host: MCP Inspector, transport Streamable HTTP, URL ${care.mcpUrl}, with the header
   ${header}
   Claude Desktop, and hosts that only start programs, through mcp-remote:
-  npx mcp-remote ${care.mcpUrl} --header '${header}'`
+  npx mcp-remote ${care.mcpUrl} --header '${header}'${signIn === undefined ? '' : describeSignIn(care.mcpUrl, signIn)}`
+}
+
+/** How hosts log in without a token from here. */
+function describeSignIn(mcpUrl: string, of: NonNullable<StackDescription['signIn']>): string {
+  return `
+
+  Or sign in: give a host the URL alone, and it opens ${of.url}, where ${of.name} signs in with ${of.password}
+
+  npx mcp-remote ${mcpUrl}
+  npx @modelcontextprotocol/inspector   (transport Streamable HTTP, URL ${mcpUrl}, no header)`
 }
 
 /** The page to open and the first requests to copy for grading. */
@@ -85,7 +95,7 @@ Tallystick is up after ${around.seconds.toFixed(1)} s.
 
 ${row('access', access.baseUrl, `contract ${access.contract}`, `paid to ${access.payTo}`)}
 ${row('care', care.baseUrl, `MCP ${care.mcpUrl}`)}
-${row('grading', grading.baseUrl, `paid in the dollar token to ${stack.xlayer.payTo}`)}
+${stack.signIn === undefined ? '' : `${row('sign-in', stack.signIn.url)}\n`}${row('grading', grading.baseUrl, `paid in the dollar token to ${stack.xlayer.payTo}`)}
 ${row('facilitator', stack.facilitator.url)}
 ${row('ledger', ledger.rpcUrl, `mirror ${ledger.mirrorUrl}`, `consensus ${ledger.consensus}`, `chain ${ledger.chainId}`)}
 ${row('x layer', stack.xlayer.rpcUrl, `dollar token ${stack.xlayer.stablecoin}`, `chain ${stack.xlayer.chainId}`)}
@@ -94,7 +104,7 @@ ${row('logs', `${around.logFolder}/`)}
 
 ${describeAccess(stack, around.stackFile)}
 
-${describeCare(care)}
+${describeCare(stack)}
 
 ${describeGrading(stack)}
 

@@ -17,7 +17,10 @@ import {
   type GradingPlace,
   gradingPlace,
   gradingRecipe,
+  issuerRecipe,
+  type SignInPlace,
   seedGrading,
+  signInPlace,
 } from './recipes.ts'
 import { type ServiceProcess, type ServiceRecipe, spawnService } from './service-process.ts'
 import type { StackDescription } from './stack-file.ts'
@@ -43,6 +46,8 @@ type LocalStackOptions = {
   readonly isWatching: boolean
   /** Where care and grading keep what must last: a connection string, or `local`; in files if undefined. */
   readonly postgres?: string | undefined
+  /** Whether the sign-in runs beside care, and care trusts it. */
+  readonly hasSignIn?: boolean | undefined
   /** Called before each step, with its name for people. */
   readonly onStep: (step: string) => void
 }
@@ -100,7 +105,10 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     }
     const { dataFolder } = options
     const care = carePlace(ports.care)
-    await startOne(careRecipe(care, { port: ports.care, dataFolder, postgres }))
+    const signIn = options.hasSignIn === true ? signInPlace(ports.issuer) : undefined
+    await startOne(careRecipe(care, { port: ports.care, dataFolder, postgres, signIn }))
+    if (signIn !== undefined)
+      await startOne(await issuerRecipe(signIn, { port: ports.issuer, dataFolder, care }))
     begin('writing sample records')
     await seedRecords({ baseUrl: care.baseUrl, writeSecret: care.writeSecret })
     begin('importing made-up matches')
@@ -109,7 +117,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     const recipe = gradingRecipe(grading, { xlayer, payTo, ports, dataFolder, postgres })
     await seedGrading(recipe)
     await startOne(recipe)
-    return stackDescription({ devnet, xlayer, ports, contract, care, grading, services })
+    return stackDescription({ devnet, xlayer, ports, contract, care, grading, signIn, services })
   }
   const stop = async (): Promise<void> => {
     for (const service of services.toReversed()) await service.stop()
@@ -130,12 +138,13 @@ type StartedStack = {
   readonly contract: string
   readonly care: CarePlace
   readonly grading: GradingPlace
+  readonly signIn: SignInPlace | undefined
   readonly services: readonly ServiceProcess[]
 }
 
 /** Describes a running stack, for `.local/stack.json` and for people. */
 function stackDescription(stack: StartedStack): StackDescription {
-  const { devnet, xlayer, ports, contract, care, grading, services } = stack
+  const { devnet, xlayer, ports, contract, care, grading, signIn, services } = stack
   const operator = devnetAccount(devnet, 'operator')
   return {
     access: {
@@ -145,6 +154,7 @@ function stackDescription(stack: StartedStack): StackDescription {
     },
     care,
     grading,
+    ...(signIn && { signIn }),
     ledger: {
       rpcUrl: devnet.rpcUrl,
       mirrorUrl: devnet.mirrorUrl,

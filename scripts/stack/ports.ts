@@ -10,6 +10,7 @@ export type StackPorts = {
   readonly access: number
   readonly care: number
   readonly grading: number
+  readonly issuer: number
 }
 
 /** The documented ports (S2): the services' defaults, and those that SDKs expect of a local Hedera. */
@@ -22,6 +23,7 @@ export const defaultPorts: StackPorts = {
   access: 3001,
   care: 3002,
   grading: 3003,
+  issuer: 3004,
 }
 
 /** A port of 127.0.0.1 that was free a moment ago. */

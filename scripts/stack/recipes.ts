@@ -4,11 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Devnet, DevnetAccount, XLayer } from '@tallystick/devnet'
+import { addUser } from '@tallystick/issuer'
 import { systemClock } from '@tallystick/service-kit'
 import { runGrading } from '../../services/grading/src/command/run-grading.ts'
 import type { StackPorts } from './ports.ts'
 import type { PostgresPlace } from './postgres-place.ts'
 import type { ServiceRecipe } from './service-process.ts'
+import type { StackDescription } from './stack-file.ts'
 
 const SECRET_BYTES = 32
 
@@ -106,10 +108,12 @@ export function careRecipe(
     port,
     dataFolder,
     postgres,
+    signIn,
   }: {
     readonly port: number
     readonly dataFolder: string
     readonly postgres: PostgresPlace | undefined
+    readonly signIn: SignInPlace | undefined
   },
 ): ServiceRecipe {
   const folder = emptyFolder(dataFolder, 'care')
@@ -126,6 +130,47 @@ export function careRecipe(
       SEAL_KEYS: `local:${randomBytes(SECRET_BYTES).toString('base64')}`,
       DATABASE_PATH: join(folder, 'care.db'),
       ...postgres?.environment,
+      ...(signIn && { TRUSTED_ISSUERS: JSON.stringify([{ issuer: signIn.url }]) }),
+    },
+  }
+}
+
+/** Where people sign in for care, and the one who may. */
+export type SignInPlace = NonNullable<StackDescription['signIn']>
+
+/** A clinician with a password of this stack's own. */
+export const signInPlace = (port: number): SignInPlace => ({
+  url: `http://127.0.0.1:${port}`,
+  name: 'ada',
+  password: newSecret().slice(0, 16),
+})
+
+/** How the sign-in is started: for this care's two addresses, and for programs on this machine. */
+export async function issuerRecipe(
+  { url, name, password }: SignInPlace,
+  {
+    port,
+    dataFolder,
+    care,
+  }: { readonly port: number; readonly dataFolder: string; readonly care: CarePlace },
+): Promise<ServiceRecipe> {
+  const folder = emptyFolder(dataFolder, 'issuer')
+  const usersPath = join(folder, 'users.json')
+  const scopes = ['care.read.user', 'care.read.assistant', 'care.write']
+  await addUser(usersPath, { name, label: 'Ada', scopes, roles: [], password })
+  return {
+    name: 'issuer',
+    main: 'packages/issuer/src/main.ts',
+    readyUrl: `${url}/ready`,
+    environment: {
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      BASE_URL: url,
+      RESOURCES: JSON.stringify([care.mcpUrl, `${care.mcpUrl}/2026-07-28`]),
+      USERS_PATH: usersPath,
+      KEYS_PATH: join(folder, 'keys.json'),
+      DATABASE_PATH: join(folder, 'issuer.db'),
+      REGISTRATION: 'loopback',
     },
   }
 }

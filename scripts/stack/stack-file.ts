@@ -21,6 +21,8 @@ export const StackDescription = z.object({
     writeSecret: z.string(),
     tokenSecret: z.string(),
   }),
+  /** With `--sign-in`. */
+  signIn: z.object({ url: z.string(), name: z.string(), password: z.string() }).optional(),
   grading: z.object({ baseUrl: z.string(), tokenSecret: z.string() }),
   ledger: z.object({
     rpcUrl: z.string(),

@@ -17,6 +17,9 @@ const INTERACTION_SECONDS = 1_800
 const SESSION_SECONDS = 43_200
 const DAY_SECONDS = 86_400
 
+/** Scopes of this server itself; all others are a resource's. */
+export const SIGN_IN_SCOPES: readonly string[] = ['openid', 'offline_access']
+
 type ProviderParts = {
   readonly config: IssuerConfig
   readonly store: GrantStore
@@ -43,12 +46,13 @@ export function createProvider(parts: ProviderParts): Provider {
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     responseTypes: ['code'],
-    scopes: ['openid', 'offline_access'],
+    // Programs name all that they know in their metadata.
+    scopes: [...SIGN_IN_SCOPES, ...config.SCOPES],
     claims: { openid: ['sub', 'name', 'roles'] },
     conformIdTokenClaims: false,
     pkce: { required: () => true },
     features: featuresOf(parts),
-    extraClientMetadata: { properties: ['registered_by'], validator: registrationGuard(config) },
+    extraClientMetadata: { properties: ['registered_by'], validator: metadataGuard(config) },
     findAccount: async (_context, id) => {
       const account = await accounts.find(id)
       return account && { ...account, accountId: id, claims: async () => idClaims(account) }
@@ -174,11 +178,13 @@ function clientMetadata(client: KnownClient) {
 }
 
 /** Refuses programs that register themselves, unless they are such as `REGISTRATION` allows. */
-function registrationGuard({ REGISTRATION: allowed }: IssuerConfig) {
+function metadataGuard({ REGISTRATION: allowed }: IssuerConfig) {
   return (
     context: KoaContextWithOIDC | undefined,
-    ...[, , metadata]: readonly [string, unknown, { readonly redirect_uris?: unknown }]
+    ...[, , metadata]: readonly [string, unknown, { redirect_uris?: unknown; scope?: unknown }]
   ): void => {
+    // Its person decides what a program may ask for, also later: a list of its own would bar it from asking for more.
+    delete metadata.scope
     if (context?.oidc?.route !== 'registration' || allowed === 'any') return
     const uris = [metadata.redirect_uris].flat()
     if (!uris.every((uri) => typeof uri === 'string' && isLoopbackRedirect(uri)))

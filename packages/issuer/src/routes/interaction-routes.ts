@@ -9,6 +9,7 @@ import { UpstreamRefused, type UpstreamSignIn } from '../adapters/upstream-sign-
 import type { UsersFile } from '../adapters/users-file.ts'
 import type { Accounts } from '../domain/account.ts'
 import type { SignInLimits } from '../domain/sign-in-limits.ts'
+import { SIGN_IN_SCOPES } from '../provider.ts'
 import {
   type AskingProgram,
   consentPage,
@@ -187,6 +188,8 @@ function addLoginRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDeps)
   })
 }
 
+const isOwn = (scope: string): boolean => SIGN_IN_SCOPES.includes(scope)
+
 const denied = (why: string): InteractionResults => ({
   error: 'access_denied',
   error_description: why,
@@ -208,8 +211,10 @@ function addConsentRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDep
       return signIns.finish(at, denied('the person has none of these rights'))
     const clientId = textOf(interaction.params['client_id'])
     const grant = new provider.Grant({ accountId: account.id, clientId })
-    const openid = interaction.prompt.details['missingOIDCScope'] as readonly string[] | undefined
-    if (openid !== undefined) grant.addOIDCScope(openid.join(' '))
+    const asked = (interaction.prompt.details['missingOIDCScope'] ?? []) as readonly string[]
+    grant.addOIDCScope(asked.filter(isOwn).join(' '))
+    // A resource's scopes are granted for it alone, below.
+    grant.rejectOIDCScope(asked.filter((scope) => !isOwn(scope)).join(' '))
     for (const { resource, granted, refused: missing } of resources) {
       grant.addResourceScope(resource, granted.join(' '))
       if (missing.length > 0) grant.rejectResourceScope(resource, missing.join(' '))
