@@ -164,6 +164,9 @@ async function bodiesOf(databasePath: string) {
   }
 }
 
+const covered = (store: GradingStore, text: string) =>
+  coverageAnswer(store, { kind: 'search', sport: undefined, daySeconds: undefined, text })
+
 async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
   const { csv, named, picks } = await bodiesOf(databasePath)
   const idle = await longestHold(async () => {
@@ -187,13 +190,9 @@ async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
   return [
     await cold('an audit of 1,000 ids', (store) => graderOf(store).audit({ picks })),
     await cold('an audit of 1,000 team names', (store) => graderOf(store).audit({ picks: named })),
-    await cold('coverage by two words', (store) =>
-      coverageAnswer(store, {
-        kind: 'search',
-        sport: undefined,
-        daySeconds: undefined,
-        text: 'synthetic united',
-      }),
+    await cold('coverage by two words', (store) => covered(store, 'synthetic united')),
+    await cold('coverage by the beginnings of two words that every match has', (store) =>
+      covered(store, 'synthet leagu'),
     ),
     await cold('reading a CSV of 1,000 bets', () =>
       inSteps(saleSteps('audit', { csv }), nextIteration),

@@ -17,6 +17,20 @@ export const isBeginning = ({ isWholeWords = false }: EventSearch, word: string)
 export const isByWords = ({ from, to, words }: EventSearch): boolean =>
   from === undefined && to === undefined && words.length > 0
 
+/**
+ * Finds by whole words, and by beginnings where those do not fill the answer: an index gathers all events of a beginning
+ * before it names the first, and a word such as `united` begins tens of thousands.
+ */
+export async function wholeWordsFirst(
+  search: EventSearch,
+  find: (search: EventSearch) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  const { isWholeWords = false, limit, teams } = search
+  if (isWholeWords || teams !== undefined || !isByWords(search)) return find(search)
+  const whole = await find({ ...search, isWholeWords: true })
+  return whole.length < limit ? find(search) : whole
+}
+
 /** Where an event's words must have each word of a search: `words || ' '` contains all of these. */
 export const wordParts = (search: EventSearch): readonly string[] =>
   search.words.map((word) => (isBeginning(search, word) ? ` ${word}` : ` ${word} `))

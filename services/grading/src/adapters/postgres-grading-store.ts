@@ -18,6 +18,7 @@ import {
 } from '../domain/grading-store.ts'
 import { AUDIT_TEXT } from '../domain/kept-pick.ts'
 import { eventPathOf } from '../domain/markets.ts'
+import { wholeWordsFirst } from './event-search.ts'
 import { ingestSlice, isCounting, keepPick, pathsWithPicks } from './ledger-writes.ts'
 import {
   type EntryObject,
@@ -99,7 +100,7 @@ async function eventsOf(
 }
 
 async function search(parts: Parts, asked: Parameters<GradingStore['searchEvents']>[0]) {
-  const paths = await findEvents(parts.store.read, asked)
+  const paths = await wholeWordsFirst(asked, (one) => findEvents(parts.store.read, one))
   return (await eventsOf(parts, paths)).flatMap((state) => state?.info ?? [])
 }
 

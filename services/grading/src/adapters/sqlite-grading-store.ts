@@ -9,6 +9,7 @@ import { openSqliteJournalStore, prepareQuery, type StoreOwner } from '@tallysti
 import type { Clock } from '@tallystick/service-kit'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
+import { wholeWordsFirst } from './event-search.ts'
 import { ingestSlice, keepPick } from './ledger-writes.ts'
 import { LEDGER, nextIteration, reading } from './sqlite-database.ts'
 import { openEventReader } from './sqlite-events.ts'
@@ -150,9 +151,12 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     searchEvents: async (search) => {
       searches += 1
       if (searches % SEARCHES_PER_ITERATION === 0) await nextIteration()
-      const paths = await read(() => events.find(search))
-      // Common words are looked up in some milliseconds, and what they find is read from the file in some more.
-      if (search.words.length > 0) await nextIteration()
+      const paths = await wholeWordsFirst(search, async (asked) => {
+        const found = await read(() => events.find(asked))
+        // Common words are looked up in some milliseconds, and what they find is read from the file in some more.
+        if (asked.words.length > 0) await nextIteration()
+        return found
+      })
       return read(() => events.infos(paths))
     },
     ingest: async ({ observations, ...batch }) => {

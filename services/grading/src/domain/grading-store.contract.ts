@@ -234,6 +234,13 @@ export function describeGradingStore(
       ])
       expect(await find([], { sport: 'tennis' })).toEqual([])
       expect(await find(['chel'], { limit: 1 })).toEqual([later.path])
+      // A whole word that fills the answer comes before the beginnings of later matches.
+      const chel = sampleEvent({ path: 'soccer/chel', away: 'Chel', startAtSeconds: 86_400 })
+      await store.ingest(
+        sampleBatch([sampleObservation({ event: chel, closes: [samplePrices()] })]),
+      )
+      expect(await find(['chel'], { limit: 1 })).toEqual([chel.path])
+      expect(await find(['chel'])).toEqual([later.path, sampleEvent().path, chel.path])
     })
 
     test('a sport is found by its whole name: a name that differs by a dash is another sport', async () => {

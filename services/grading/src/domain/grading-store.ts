@@ -80,7 +80,10 @@ export type EventSearch = {
     readonly home?: readonly string[]
     readonly away?: readonly string[]
   }
-  /** Whether words must match whole; otherwise a word of three letters or more may match a beginning. */
+  /**
+   * Whether words must match whole; otherwise a word of three letters or more may match a beginning, where whole words
+   * alone, without a day, find fewer than `limit`.
+   */
   readonly isWholeWords?: boolean
   readonly limit: number
 }
