@@ -1,6 +1,13 @@
 // The rules that every engine of a journal store keeps. A suite is handed a place where stores are opened again and again, and
 // a hand on what they have stored.
-import { leafHash, openNote, parseCheckpoint, rootOf, verifyInclusion } from '@tallystick/hashchain'
+import {
+  leafHash,
+  openNote,
+  parseCheckpoint,
+  rootOf,
+  verifyConsistency,
+  verifyInclusion,
+} from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { JournalStore, WriteTransaction } from './journal-store.ts'
 
@@ -97,6 +104,36 @@ export function describeJournalStore(name: string, start: () => Promise<PlaceUnd
         [-1, 5],
       ] as const)
         await expect((async () => notes.inclusionProof(index, size))()).rejects.toThrow(RangeError)
+    })
+
+    it('proves a prefix at any two sizes, also across what is kept of the tree', async () => {
+      const store = await open()
+      await appendTexts(store, 600)
+      await expect(
+        store.write(({ journals }) => {
+          for (let count = 0; count < 200; count += 1) journals.notes.append(hashOf('x'), ['x'])
+          throw new Error('a write that is rolled back')
+        }),
+      ).rejects.toThrow('rolled back')
+      await appendTexts(store, 200)
+      const { notes } = store.journals
+      const sizes = [1, 2, 3, 255, 256, 257, 511, 512, 600, 767, 768, 800]
+      for (const oldSize of sizes)
+        for (const size of sizes.filter((one) => one >= oldSize)) {
+          const proof = await notes.consistencyProof(oldSize, size)
+          const [oldRootHash, rootHash] = [await notes.rootAt(oldSize), await notes.rootAt(size)]
+          expect(verifyConsistency({ oldSize, oldRootHash, size, rootHash, proof })).toBe(true)
+        }
+      expect(await notes.consistencyProof(0, 800)).toEqual([])
+      for (const [oldSize, size] of [
+        [5, 4],
+        [1, 801],
+        [-1, 5],
+        [0.5, 5],
+      ] as const)
+        await expect((async () => notes.consistencyProof(oldSize, size))()).rejects.toThrow(
+          RangeError,
+        )
     })
 
     it('a write that throws leaves nothing behind and rejects alone', async () => {

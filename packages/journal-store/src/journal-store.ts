@@ -24,6 +24,11 @@ export type Journal = {
    * entry that is not below that size, or a size beyond the journal's.
    */
   inclusionProof(index: number, size: number): Awaitable<readonly Uint8Array[]>
+  /**
+   * RFC 9162 §2.1.4 proof that the first `oldSize` entries are a prefix of the first `size`; empty from 0 and for the same size.
+   * Throws a RangeError for an old size beyond the size, or a size beyond the journal's.
+   */
+  consistencyProof(oldSize: number, size: number): Awaitable<readonly Uint8Array[]>
 }
 
 /** A journal inside a write: its size and root are with what the group has appended so far. */

@@ -70,3 +70,31 @@ export function proofRanges(
   }
   return ranges.toReversed()
 }
+
+/**
+ * The ranges whose roots are the proof that the first `oldSize` entries are a prefix of the first `size`; none from 0 and for
+ * the same size. Throws a RangeError unless 0 <= oldSize <= size <= leaves.
+ */
+export function consistencyRanges(
+  { oldSize, size }: { readonly oldSize: number; readonly size: number },
+  leaves: number,
+): readonly LeafRange[] {
+  if (!Number.isSafeInteger(oldSize) || oldSize < 0 || !(oldSize <= size && size <= leaves))
+    throw new RangeError('a consistency proof needs an old size up to the size')
+  if (oldSize === 0 || oldSize === size) return []
+  const ranges: LeafRange[] = []
+  let [from, to] = [0, size]
+  while (oldSize !== to) {
+    const middle = from + splitPoint(to - from)
+    if (oldSize <= middle) {
+      ranges.push([middle, to])
+      to = middle
+    } else {
+      ranges.push([from, middle])
+      from = middle
+    }
+  }
+  // A verifier knows the old root, but not the root of a part of it.
+  if (from > 0) ranges.push([from, to])
+  return ranges.toReversed()
+}

@@ -7,7 +7,7 @@ import {
   type StoreOwner,
 } from './checkpoint-file.ts'
 import type { Journal } from './journal-store.ts'
-import { partsOfRange, proofRanges, rootOfParts } from './merkle-nodes.ts'
+import { consistencyRanges, partsOfRange, proofRanges, rootOfParts } from './merkle-nodes.ts'
 import type { PostgresQuery } from './postgres-connection.ts'
 import { type HeadRow, rangeOfRow } from './postgres-group.ts'
 import {
@@ -96,6 +96,10 @@ export function committedJournal(
     rootAt: (size) => rangeRoot(0, size),
     inclusionProof: async (index, size) => {
       const ranges = proofRanges({ index, size }, of.head().size)
+      return Promise.all(ranges.map((range) => rangeRoot(...range)))
+    },
+    consistencyProof: async (oldSize, size) => {
+      const ranges = consistencyRanges({ oldSize, size }, of.head().size)
       return Promise.all(ranges.map((range) => rangeRoot(...range)))
     },
   }

@@ -1,8 +1,9 @@
 /** Heads of journals at opening, held against the last signed checkpoints, and at closing. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { CompactRange, TreeHead } from '@tallystick/hashchain'
+import type { TreeHead } from '@tallystick/hashchain'
 import type { CheckpointFile, CheckpointReading } from './checkpoint-file.ts'
 import {
+  type JournalHead,
   readLeaves,
   readStoredHead,
   type SqliteJournal,
@@ -23,9 +24,9 @@ export function openHeads<Name extends string>(
     readonly readings: Readonly<Record<Name, CheckpointReading>>
     readonly files: Readonly<Record<Name, CheckpointFile>>
   },
-): Readonly<Record<Name, CompactRange>> {
+): Readonly<Record<Name, JournalHead>> {
   return eachJournal(kind, (table, name) => {
-    if (table.head === 'stored') return readStoredHead(database)
+    if (table.head === 'stored') return { range: readStoredHead(database), nodes: [] }
     const last = readings[name]
     if (last.kind === 'refused')
       throw new kind.Unavailable(
@@ -33,7 +34,7 @@ export function openHeads<Name extends string>(
       )
     const checkpoint = last.kind === 'checkpoint' ? last.checkpoint : undefined
     const reading = readLeaves(database, table, checkpoint)
-    if (reading.kind === 'read') return reading.range
+    if (reading.kind === 'read') return reading
     throw new kind.Unavailable(
       `${table.noun} is refused: ${reading.reason}. If a backup was restored on purpose, run "${kind.acceptCommand}"`,
     )

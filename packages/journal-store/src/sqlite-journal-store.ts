@@ -233,7 +233,8 @@ export function openSqliteJournalReader<Name extends string>(
       database.exec('BEGIN')
       if (kind.seal !== undefined)
         requireSealKeys(database, keyRing, { seal: kind.seal, Unavailable: kind.Unavailable })
-      const journals = openHeads(database, { kind, readings, files })
+      const heads = openHeads(database, { kind, readings, files })
+      const journals = eachJournal(kind, (_, name) => heads[name].range)
       return {
         database,
         journals,

@@ -1,14 +1,15 @@
 /**
  * A table of SQLite as a journal: its rows in order are the leaves. A store of one process counts its leaves at opening and
- * goes on in memory; where several processes write, the head is stored with every commit, and the roots of whole subtrees of
- * 256 leaves, so that a proof in a journal of a million entries reads some thousand hashes.
+ * goes on in memory; where several processes write, the head is stored with every commit. So are the roots of whole subtrees
+ * of 256 leaves, and a proof in a journal of a million entries reads some thousand hashes.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { type CompactRange, createCompactRange, rootOf, type TreeHead } from '@tallystick/hashchain'
+import { type CompactRange, createCompactRange, type TreeHead } from '@tallystick/hashchain'
 import type { CheckpointNames } from './checkpoint-file.ts'
 import type { WrittenJournal } from './journal-store.ts'
 import {
   completedNode,
+  consistencyRanges,
   LEAVES_PER_NODE,
   partsOfRange,
   proofRanges,
@@ -73,9 +74,12 @@ function* leavesInOrder(database: DatabaseSync, of: SqliteJournalTable): Generat
   }
 }
 
+/** A journal's head, and the roots of 256 leaves below it that are kept in memory; of a stored head, none. */
+export type JournalHead = { readonly range: CompactRange; readonly nodes: Uint8Array[] }
+
 /** What a journal's stored leaf hashes come to. */
 type JournalReading =
-  | { readonly kind: 'read'; readonly range: CompactRange }
+  | ({ readonly kind: 'read' } & JournalHead)
   | { readonly kind: 'refused'; readonly reason: string }
 
 const refuse = (reason: string): JournalReading => ({ kind: 'refused', reason })
@@ -92,15 +96,18 @@ export function readLeaves(
   const counted = prepareQuery<readonly [number]>(database, `SELECT count(*) FROM ${of.table}`)
   const stored = counted.get()?.[0] ?? 0
   const range = createCompactRange()
+  const nodes: Uint8Array[] = []
   const checkpointSize = typeof checkpoint === 'object' ? checkpoint.size : undefined
   let rootAtCheckpoint = range.rootHash()
   for (const leaf of leavesInOrder(database, of)) {
+    const node = completedNode(range, leaf)
+    if (node !== undefined) nodes.push(node)
     range.append(leaf)
     if (range.size === checkpointSize) rootAtCheckpoint = range.rootHash()
   }
   if (checkpoint === undefined)
     return stored === 0
-      ? { kind: 'read', range }
+      ? { kind: 'read', range, nodes }
       : refuse(`it has ${stored} entries and there is no checkpoint of it`)
   if (checkpoint !== 'unchecked' && range.size < checkpoint.size)
     return refuse(
@@ -110,7 +117,7 @@ export function readLeaves(
     return refuse(`its entries do not hash to its last signed checkpoint at ${checkpoint.size}`)
   if (range.size !== stored)
     return refuse(`it has ${stored} entries, of which the first ${range.size} are in order`)
-  return { kind: 'read', range }
+  return { kind: 'read', range, nodes }
 }
 
 type StoredHead = { readonly size: number; readonly peaks: readonly string[] }
@@ -157,6 +164,7 @@ function prepareStoredHead(database: DatabaseSync) {
 export type SqliteJournal = WrittenJournal<SQLInputValue> & {
   rootAt(size: number): Uint8Array
   inclusionProof(index: number, size: number): readonly Uint8Array[]
+  consistencyProof(oldSize: number, size: number): readonly Uint8Array[]
 }
 type HeldJournal = SqliteJournal & {
   begin(): void
@@ -172,7 +180,7 @@ type HeldJournal = SqliteJournal & {
 export function openSqliteJournal(
   database: DatabaseSync,
   of: SqliteJournalTable,
-  head: CompactRange,
+  head: JournalHead,
 ): HeldJournal {
   const { columns, hash, hashForm, index, table } = of
   const names = [index, hash, ...columns]
@@ -186,13 +194,14 @@ export function openSqliteJournal(
   const stored = of.head === 'stored' ? prepareStoredHead(database) : undefined
   const leavesOf = (from: number, to: number): readonly Uint8Array[] =>
     leaves.all(from, to).map(([cell]) => requireLeaf(cell))
-  let range = head
-  let committed = head.state()
+  let { range } = head
+  const held = head.nodes
+  let committed = range.state()
 
   const rangeRoot = (from: number, to: number): Uint8Array => {
-    if (stored === undefined) return rootOf(leavesOf(from, to))
     const { leaves: behind, nodes } = partsOfRange(from, to)
-    return rootOfParts(stored.nodesOf(...nodes), leavesOf(...behind))
+    const above = stored === undefined ? held.slice(...nodes) : stored.nodesOf(...nodes)
+    return rootOfParts(above, leavesOf(...behind))
   }
 
   return {
@@ -205,12 +214,15 @@ export function openSqliteJournal(
       insert.run(at, hashForm === 'hex' ? Buffer.from(leaf).toString('hex') : leaf, ...cells)
       const node = completedNode(range, leaf)
       range.append(leaf)
-      if (node !== undefined) stored?.addNode(range.size / LEAVES_PER_NODE - 1, node)
+      if (node !== undefined && stored === undefined) held.push(node)
+      else if (node !== undefined) stored?.addNode(range.size / LEAVES_PER_NODE - 1, node)
       return at
     },
     rootAt: (size) => rangeRoot(0, size),
     inclusionProof: (at, size) =>
       proofRanges({ index: at, size }, range.size).map((part) => rangeRoot(...part)),
+    consistencyProof: (oldSize, size) =>
+      consistencyRanges({ oldSize, size }, range.size).map((part) => rangeRoot(...part)),
     begin: () => {
       committed = range.state()
     },
@@ -218,6 +230,7 @@ export function openSqliteJournal(
     hasGrown: () => range.size > committed.size,
     reload: () => {
       range = stored === undefined ? createCompactRange(committed) : readStoredHead(database)
+      held.length = Math.min(held.length, Math.floor(range.size / LEAVES_PER_NODE))
     },
   }
 }

@@ -1,0 +1,296 @@
+// A journal and its witnesses, over real HTTP: one witness is hashchain's own judge, the others share no code with it.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  consistencyProof,
+  createCosigner,
+  createNoteSigner,
+  formatCheckpoint,
+  judgeWitnessRequest,
+  leafHash,
+  openCosignature,
+  openNote,
+  rootOf,
+  type TreeHead,
+} from '@tallystick/hashchain'
+import { afterEach, expect, test } from 'vitest'
+import { isWitnessKey, type Witness, type WitnessProblem, WitnessPush } from './witness-push.ts'
+import { startWitness, type WitnessServer } from './witness-server.fixture.ts'
+
+const ORIGIN = 'care.example.org/user'
+const signer = createNoteSigner({ keyName: ORIGIN, seed: Buffer.alloc(32, 7) })
+const logKey = signer.verifierKey
+const ends: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end()
+})
+
+/** A journal whose entries a test may put back or replace. */
+function journalOf(...first: readonly string[]) {
+  const entries = [...first]
+  const leaves = () => entries.map((entry) => leafHash(Buffer.from(entry)))
+  return {
+    entries,
+    size: () => entries.length,
+    verifierKey: logKey,
+    checkpoint: () =>
+      signer.sign(
+        formatCheckpoint({ origin: ORIGIN, size: entries.length, rootHash: rootOf(leaves()) }),
+      ),
+    consistencyProof: (oldSize: number, size: number) =>
+      oldSize === 0
+        ? []
+        : consistencyProof({
+            oldSize,
+            size,
+            leafHashes: ({ from, to }) => leaves().slice(from, to),
+          }),
+  }
+}
+
+async function witnessOf(name: string): Promise<WitnessServer> {
+  const witness = await startWitness({ name, logKey })
+  ends.push(() => witness.close())
+  return witness
+}
+
+type Started = {
+  readonly push: WitnessPush
+  readonly problems: (readonly [string, WitnessProblem])[]
+  readonly waits: number[]
+  readonly kept: () => string | undefined
+  /** Lets everything fall due that waits. */
+  readonly elapse: () => void
+}
+
+function start(
+  journal: ReturnType<typeof journalOf>,
+  witnesses: readonly Witness[],
+  kept?: string,
+) {
+  const timers = new Set<() => void>()
+  const waits: number[] = []
+  const problems: (readonly [string, WitnessProblem])[] = []
+  let stored = kept
+  const push = new WitnessPush({
+    witnesses: witnesses.map(({ url, verifierKey }) => ({ url, verifierKey })),
+    journal,
+    post: async (url, body) => {
+      try {
+        const answer = await fetch(url, { method: 'POST', body })
+        return { status: answer.status, text: await answer.text() }
+      } catch {
+        return undefined
+      }
+    },
+    kept,
+    keep: async (note) => {
+      stored = note
+    },
+    clock: {
+      after: (ms, run) => {
+        waits.push(ms)
+        timers.add(run)
+        return () => timers.delete(run)
+      },
+    },
+    chance: () => 0.5,
+    onProblem: (name, problem) => problems.push([name, problem]),
+    onError: (error) => {
+      throw error
+    },
+  })
+  ends.push(() => push.close())
+  const elapse = (): void => {
+    for (const run of timers) {
+      timers.delete(run)
+      run()
+    }
+  }
+  return { push, problems, waits, kept: () => stored, elapse } satisfies Started
+}
+
+const sizes = ({ push }: Started) => push.states().map(({ cosigned }) => cosigned?.size)
+const isCosigned = (note: string | undefined, { verifierKey }: Witness): boolean =>
+  openCosignature({ note: note ?? '', verifierKey }).kind === 'opened'
+
+test('every witness cosigns each checkpoint that goes on from the last; the note opens under the journal’s key and each of theirs', async () => {
+  const journal = journalOf('a', 'b', 'c')
+  const witnesses = [await witnessOf('one.example'), await witnessOf('two.example')]
+  const started = start(journal, witnesses)
+  await expect.poll(() => sizes(started)).toEqual([3, 3])
+  journal.entries.push('d', 'e')
+  started.push.grown()
+  started.push.grown()
+  started.elapse()
+  await expect.poll(() => sizes(started)).toEqual([5, 5])
+  const note = started.push.cosigned()
+  expect(openNote({ note: note ?? '', verifierKey: logKey }).kind).toBe('opened')
+  for (const witness of witnesses) {
+    expect(isCosigned(note, witness)).toBe(true)
+    expect(witness.asked).toEqual([
+      'POST /witness/add-checkpoint old 0',
+      'POST /witness/add-checkpoint old 3',
+    ])
+  }
+  await expect.poll(started.kept).toBe(note)
+  expect(started.problems).toEqual([])
+})
+
+test('a witness of hashchain’s own judge agrees with the one that shares no code with it', async () => {
+  const cosigner = createCosigner({ keyName: 'judge.example', seed: Buffer.alloc(32, 9) })
+  let head: TreeHead | undefined
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (piece) => (body += String(piece)))
+    request.on('end', () => {
+      const verdict = judgeWitnessRequest({ body, lastSeen: () => ({ verifierKey: logKey, head }) })
+      if (verdict.kind === 'consistent') {
+        head = verdict.head
+        response.end(cosigner.cosign({ text: verdict.text, atSeconds: 1_000 }))
+      } else
+        response
+          .writeHead(verdict.kind === 'conflict' ? 409 : 422)
+          .end(verdict.kind === 'conflict' ? `${verdict.size}\n` : '')
+    })
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  ends.push(() => new Promise((resolve) => void server.close(() => resolve())))
+  const { port } = server.address() as AddressInfo
+  const own = { url: `http://127.0.0.1:${port}`, verifierKey: cosigner.verifierKey }
+  const other = await witnessOf('other.example')
+  const journal = journalOf('a')
+  const started = start(journal, [own, other])
+  for (const size of [1, 2, 3, 7, 8, 9, 20]) {
+    while (journal.entries.length < size) journal.entries.push(`entry ${journal.entries.length}`)
+    started.push.grown()
+    started.elapse()
+    await expect.poll(() => sizes(started)).toEqual([size, size])
+  }
+  expect(started.problems).toEqual([])
+})
+
+test('a service that has forgotten what was cosigned goes on from the size that a 409 names; one that has not, from its own', async () => {
+  const journal = journalOf('a', 'b', 'c')
+  const witness = await witnessOf('one.example')
+  const first = start(journal, [witness])
+  await expect.poll(first.kept).toBeDefined()
+  await first.push.close()
+  journal.entries.push('d')
+  const second = start(journal, [witness])
+  await expect.poll(() => sizes(second)).toEqual([4])
+  expect(witness.asked.slice(1).map((line) => line.split(' ').at(-1))).toEqual(['0', '3'])
+  await second.push.close()
+  journal.entries.push('e')
+  const third = start(journal, [witness], second.kept())
+  expect(isCosigned(third.push.cosigned(), witness)).toBe(true)
+  await expect.poll(() => sizes(third)).toEqual([5])
+  expect(witness.asked.slice(3)).toEqual(['POST /witness/add-checkpoint old 4'])
+})
+
+test.each([
+  ['forked', 'before the last cosigned entry', ['a', 'x', 'c', 'd', 'e', 'f']],
+  ['forked', 'at the same size', ['a', 'b', 'c', 'd', 'x']],
+  ['rolled_back', 'shorter', ['a', 'b', 'c']],
+  ['forked', 'rolled back and grown again with other entries', ['a', 'b', 'c', 'x', 'y', 'z']],
+] as const)(
+  'attack: a journal that was %s (%s) is cosigned by nobody',
+  async (problem, _, entries) => {
+    const witness = await witnessOf('one.example')
+    const honest = start(journalOf('a', 'b', 'c', 'd', 'e'), [witness])
+    await expect.poll(honest.kept).toBeDefined()
+    await honest.push.close()
+    for (const kept of [honest.kept(), undefined]) {
+      const attacker = start(journalOf(...entries), [witness], kept)
+      await expect.poll(() => attacker.problems).toEqual([['one.example', problem]])
+      expect(attacker.push.states()).toMatchObject([{ problem }])
+      // What was cosigned before stays what is served.
+      expect(attacker.push.cosigned()).toBe(kept)
+      await attacker.push.close()
+    }
+    expect(witness.seen()).toBe(5)
+  },
+)
+
+test('a witness that is away holds up no other and is asked again, ever later, up to ten minutes', async () => {
+  const journal = journalOf('a')
+  const [here, away] = [await witnessOf('here.example'), await witnessOf('away.example')]
+  away.answerInstead(() => ({ status: 503, body: '' }))
+  const started = start(journal, [here, away])
+  for (let attempt = 1; attempt <= 10; attempt += 1) {
+    await expect.poll(() => started.problems.length).toBe(attempt)
+    // Meanwhile the journal grows, and whoever rests is not asked for it.
+    journal.entries.push('more')
+    started.elapse()
+  }
+  expect(started.waits.slice(0, 9)).toEqual(
+    [5, 10, 20, 40, 80, 160, 320, 600, 600].map((seconds) => seconds * 1_000),
+  )
+  await expect.poll(() => sizes(started)).toEqual([11, undefined])
+  away.answerInstead(undefined)
+  await expect.poll(() => started.problems.length).toBe(11)
+  started.elapse()
+  await expect.poll(() => sizes(started)).toEqual([11, 11])
+  expect(started.push.states()[1]?.problem).toBe(undefined)
+})
+
+test.each([
+  ['a page', () => '<html>sign in</html>'],
+  ['a cosignature by another key', (body: string) => otherLine(body, 'liar.example')],
+  ['one by another key under its own name', (body: string) => otherLine(body, 'one.example')],
+  ['nothing', () => ''],
+])('attack: a witness answers %s: nothing is kept of it', async (_, text) => {
+  const witness = await witnessOf('one.example')
+  witness.answerInstead((body) => ({ status: 200, body: text(body) }))
+  const started = start(journalOf('a', 'b'), [witness])
+  await expect.poll(() => started.problems).toEqual([['one.example', 'bad_answer']])
+  expect(started.push.cosigned()).toBe(undefined)
+  expect(started.kept()).toBe(undefined)
+})
+
+function otherLine(body: string, keyName: string): string {
+  const note = body.slice(body.indexOf('\n\n') + 2)
+  const text = note.slice(0, note.lastIndexOf('\n\n') + 1)
+  return createCosigner({ keyName, seed: Buffer.alloc(32, 3) }).cosign({ text, atSeconds: 1 })
+}
+
+test('attack: a witness answers 409 with sizes that lead nowhere: three requests, and no more', async () => {
+  const witness = await witnessOf('one.example')
+  let size = 0
+  witness.answerInstead(() => {
+    size += 1
+    return { status: 409, body: `${size}\n` }
+  })
+  const started = start(journalOf(...'abcdefgh'), [witness])
+  await expect.poll(() => witness.asked.length).toBe(3)
+  await started.push.close()
+  expect(witness.asked.length).toBe(3)
+  expect(started.push.cosigned()).toBe(undefined)
+})
+
+test('attack: the kept file was altered, or is another journal’s: it is not served', async () => {
+  const journal = journalOf('a', 'b')
+  const witness = await witnessOf('one.example')
+  const honest = start(journal, [witness])
+  await expect.poll(honest.kept).toBeDefined()
+  const note = honest.kept() ?? ''
+  const stranger = createNoteSigner({ keyName: ORIGIN, seed: Buffer.alloc(32, 8) })
+  const line = note.slice(note.lastIndexOf('\u2014'))
+  for (const altered of [
+    note.replace('\n2\n', '\n3\n'),
+    stranger.sign(note.slice(0, note.lastIndexOf('\n\n') + 1)) + line,
+    note.replace(line, ''),
+    'nonsense',
+  ])
+    expect(start(journalOf(), [witness], altered).push.cosigned()).toBe(undefined)
+  expect(start(journalOf(), [witness], note).push.cosigned()).toBe(note)
+})
+
+test('an empty journal is shown to nobody, and a key is checked before it is used', async () => {
+  const witness = await witnessOf('one.example')
+  await start(journalOf(), [witness]).push.close()
+  expect(witness.asked).toEqual([])
+  expect(isWitnessKey(witness.verifierKey)).toBe(true)
+  for (const key of [logKey, 'nonsense', `${witness.verifierKey}A`, ''])
+    expect(isWitnessKey(key)).toBe(false)
+})

@@ -1,0 +1,278 @@
+/**
+ * Shows a journal's signed checkpoints to witnesses (https://c2sp.org/tlog-witness) and keeps what they cosign. Each gets the
+ * newest one with a proof from the size that it has seen last; a witness that is away, or refuses, holds up no other, and is
+ * asked again later. What a witness refuses as forked or rolled back is told, for somebody must look.
+ */
+import {
+  formatWitnessRequest,
+  openCosignature,
+  openNote,
+  parseCheckpoint,
+  readCosignatures,
+} from '@tallystick/hashchain'
+import type { Awaitable } from './journal-store.ts'
+
+/** Writes that come within this are shown together, milliseconds. */
+const GATHER_MS = 1_000
+/** Of one attempt: the first request, and again from the size that a 409 names; more means that others show it too. */
+const REQUESTS_MAX = 3
+/** Before a witness that failed is asked again, milliseconds: doubled with each failure, up to the longest. */
+const RETRY_FIRST_MS = 5_000
+const RETRY_LONGEST_MS = 600_000
+/** How far a retry is spread, so that services which lost one witness do not all come back at once. */
+const RETRY_SPREAD = 0.2
+
+export type Witness = {
+  /** `add-checkpoint` is below it. */
+  readonly url: string
+  /** `name+id+base64`, of a cosignature key. */
+  readonly verifierKey: string
+}
+
+/**
+ * Why a witness did not cosign. `unreachable`: no answer. `refused`: another status than the protocol's, or it does not know
+ * the journal. `bad_answer`: what it answered is no cosignature by its key. `forked`: it has seen other entries. `rolled_back`:
+ * it has seen more of them.
+ */
+export type WitnessProblem = 'unreachable' | 'refused' | 'bad_answer' | 'forked' | 'rolled_back'
+
+/** What is known of a witness. */
+export type WitnessState = {
+  readonly name: string
+  /** The newest checkpoint that it cosigned here. */
+  readonly cosigned?: { readonly size: number; readonly atSeconds: number } | undefined
+  /** Of the last attempt. */
+  readonly problem?: WitnessProblem | undefined
+}
+
+type WitnessPushOptions = {
+  readonly witnesses: readonly Witness[]
+  readonly journal: {
+    readonly size: () => number
+    readonly checkpoint: () => Awaitable<string>
+    readonly consistencyProof: (oldSize: number, size: number) => Awaitable<readonly Uint8Array[]>
+    readonly verifierKey: string
+  }
+  /** Sends a body; undefined where there is no answer. Never rejects. */
+  readonly post: (
+    url: string,
+    body: string,
+  ) => Promise<{ readonly status: number; readonly text: string } | undefined>
+  /** The last cosigned checkpoint, as it outlives the process. */
+  readonly kept?: string | undefined
+  readonly keep: (note: string) => Promise<void>
+  readonly clock: { after(ms: number, run: () => void): () => void }
+  /** From 0 to 1. */
+  readonly chance: () => number
+  readonly onProblem: (witness: string, problem: WitnessProblem) => void
+  /** The journal or the file failed. */
+  readonly onError: (error: unknown) => void
+}
+
+type Cosigned = {
+  readonly note: string
+  readonly size: number
+  readonly lines: Map<string, string>
+}
+
+type Watched = Witness & {
+  readonly name: string
+  /** The size that it has seen last, as far as is known. */
+  seen: number
+  /** What it cosigned last. */
+  note?: string
+  state: Omit<WitnessState, 'name'>
+  failures: number
+  /** Set while it is not asked: ends that. */
+  rest?: (() => void) | undefined
+}
+
+const nameOf = ({ verifierKey }: Witness): string => verifierKey.slice(0, verifierKey.indexOf('+'))
+const textOf = (note: string): string => note.slice(0, note.lastIndexOf('\n\n') + 1)
+
+/** The size in a checkpoint's note; undefined for anything else. */
+function sizeOf(note: string): number | undefined {
+  const parsed = parseCheckpoint(textOf(note))
+  return parsed.kind === 'checkpoint' ? parsed.checkpoint.size : undefined
+}
+
+type Outcome =
+  | { readonly kind: 'cosigned'; readonly lines: string; readonly atSeconds: number }
+  /** It has seen a newer checkpoint of the same journal, which another process showed. */
+  | { readonly kind: 'overtaken' }
+  | { readonly kind: 'failed'; readonly problem: WitnessProblem }
+
+const failed = (problem: WitnessProblem): Outcome => ({ kind: 'failed', problem })
+const SIZE_ANSWER = /^(0|[1-9]\d{0,15})\n?$/
+
+/** Shows one checkpoint to one witness. */
+async function show(
+  { note, size }: { readonly note: string; readonly size: number },
+  to: Watched,
+  { journal, post }: WitnessPushOptions,
+): Promise<Outcome> {
+  let oldSize = Math.min(to.seen, size)
+  for (let request = 1; request <= REQUESTS_MAX; request += 1) {
+    const proof = await journal.consistencyProof(oldSize, size)
+    const body = formatWitnessRequest({ oldSize, proof, note })
+    const answer = await post(`${to.url.replace(/\/+$/, '')}/add-checkpoint`, body)
+    if (answer === undefined) return failed('unreachable')
+    if (answer.status === 200) {
+      const kept = readCosignatures({ note, answer: answer.text, verifierKey: to.verifierKey })
+      return kept === undefined ? failed('bad_answer') : { kind: 'cosigned', ...kept }
+    }
+    if (answer.status === 422) return failed('forked')
+    if (answer.status !== 409) return failed('refused')
+    const seen = Number(SIZE_ANSWER.exec(answer.text)?.[1] ?? Number.NaN)
+    if (!Number.isSafeInteger(seen)) return failed('bad_answer')
+    // The same size again: it has another root there.
+    if (seen === oldSize) return failed('forked')
+    if (seen > size) return seen > journal.size() ? failed('rolled_back') : { kind: 'overtaken' }
+    oldSize = seen
+  }
+  return { kind: 'overtaken' }
+}
+
+/** The kept checkpoint, as far as the journal's key and the witnesses' keys hold on it. */
+function takeKept(kept: string, of: readonly Watched[], ownKey: string): Cosigned | undefined {
+  const size = sizeOf(kept)
+  if (size === undefined || openNote({ note: kept, verifierKey: ownKey }).kind === 'refused')
+    return undefined
+  const split = kept.indexOf('\n', kept.lastIndexOf('\n\n') + 2) + 1
+  const [note, answer] = [kept.slice(0, split), kept.slice(split)]
+  const lines = new Map<string, string>()
+  for (const witness of of) {
+    const { verifierKey } = witness
+    const own = readCosignatures({ note, answer, verifierKey })
+    if (own === undefined) continue
+    lines.set(witness.name, own.lines)
+    witness.seen = size
+    witness.note = note
+    witness.state = { cosigned: { size, atSeconds: own.atSeconds } }
+  }
+  return lines.size === 0 ? undefined : { note, size, lines }
+}
+
+/** Whether a text is a key that cosignatures can be checked with. */
+export function isWitnessKey(verifierKey: string): boolean {
+  const opened = openCosignature({ note: 'text\n\n\u2014 nobody AAAAAAA=\n', verifierKey })
+  return opened.kind === 'refused' && opened.reason !== 'malformed_key'
+}
+
+const noteOf = ({ lines, note }: Cosigned): string => note + [...lines.values()].join('')
+
+/** Shows the journal's checkpoints as it grows, the first at once. */
+export class WitnessPush {
+  readonly #options: WitnessPushOptions
+  readonly #watched: readonly Watched[]
+  #cosigned: Cosigned | undefined
+  #running: Promise<void> | undefined
+  #gathering: (() => void) | undefined
+  #isDue = false
+  #isClosed = false
+
+  constructor(options: WitnessPushOptions) {
+    this.#options = options
+    this.#watched = options.witnesses.map(
+      (witness): Watched => ({
+        ...witness,
+        name: nameOf(witness),
+        seen: 0,
+        state: {},
+        failures: 0,
+      }),
+    )
+    this.#cosigned = takeKept(options.kept ?? '', this.#watched, options.journal.verifierKey)
+    this.#run()
+  }
+
+  /** The journal has grown. */
+  grown(): void {
+    if (this.#isClosed || this.#watched.length === 0) return
+    this.#gathering ??= this.#options.clock.after(GATHER_MS, () => {
+      this.#gathering = undefined
+      this.#run()
+    })
+  }
+
+  /** The newest checkpoint that a witness has cosigned, with the lines of all that did; undefined before the first. */
+  cosigned(): string | undefined {
+    return this.#cosigned && noteOf(this.#cosigned)
+  }
+
+  states(): readonly WitnessState[] {
+    return this.#watched.map(({ name, state }) => ({ name, ...state }))
+  }
+
+  /** Resolves when nothing is on its way any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#gathering?.()
+    for (const { rest } of this.#watched) rest?.()
+    await this.#running
+  }
+
+  #run(): void {
+    if (this.#isClosed || this.#watched.length === 0) return
+    this.#isDue = true
+    this.#running ??= this.#showWhileDue()
+      .catch(this.#options.onError)
+      .finally(() => {
+        this.#running = undefined
+      })
+  }
+
+  async #showWhileDue(): Promise<void> {
+    const { journal, keep } = this.#options
+    while (this.#isDue && !this.#isClosed) {
+      this.#isDue = false
+      const note = await journal.checkpoint()
+      const size = sizeOf(note)
+      // An empty journal has nothing to vouch for.
+      if (size === undefined || size === 0) continue
+      const before = this.cosigned()
+      const asked = this.#watched.filter(
+        (witness) => witness.rest === undefined && witness.note !== note,
+      )
+      await Promise.all(
+        asked.map(async (witness) => {
+          const outcome = await show({ note, size }, witness, this.#options)
+          this.#take({ note, size }, witness, outcome)
+        }),
+      )
+      const now = this.cosigned()
+      if (now !== undefined && now !== before) await keep(now)
+    }
+  }
+
+  #take(
+    shown: { readonly note: string; readonly size: number },
+    by: Watched,
+    outcome: Outcome,
+  ): void {
+    if (outcome.kind === 'failed') {
+      by.failures += 1
+      by.state = { ...by.state, problem: outcome.problem }
+      this.#restOf(by)
+      return this.#options.onProblem(by.name, outcome.problem)
+    }
+    by.failures = 0
+    by.state = { cosigned: by.state.cosigned }
+    if (outcome.kind === 'overtaken') return
+    by.seen = shown.size
+    by.note = shown.note
+    by.state = { cosigned: { size: shown.size, atSeconds: outcome.atSeconds } }
+    if (this.#cosigned?.note !== shown.note) this.#cosigned = { ...shown, lines: new Map() }
+    this.#cosigned.lines.set(by.name, outcome.lines)
+  }
+
+  #restOf(witness: Watched): void {
+    if (this.#isClosed) return
+    const { chance, clock } = this.#options
+    const ms = Math.min(RETRY_FIRST_MS * 2 ** (witness.failures - 1), RETRY_LONGEST_MS)
+    witness.rest = clock.after(ms * (1 + RETRY_SPREAD * (2 * chance() - 1)), () => {
+      witness.rest = undefined
+      this.#run()
+    })
+  }
+}
