@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/cosignature.json' with { type: 'json' }
-import { createCosigner, openCosignature } from './cosignature.ts'
+import { createCosigner, isCosignatureKey, openCosignature } from './cosignature.ts'
 import { createNoteSigner, openNote } from './signed-note.ts'
 import { byteFlips } from './testing/byte-flips.ts'
 
@@ -66,6 +66,14 @@ describe('C2SP cosignature/v1', () => {
     expect(openCosignature({ note: signed, verifierKey: signer.verifierKey })).toEqual(
       refused('malformed_key'),
     )
+  })
+
+  test('a witness’s key is told from a journal’s, and from anything else', () => {
+    const { keyName } = witness
+    const signer = createNoteSigner({ keyName, seed: Buffer.alloc(32, 9) })
+    expect(isCosignatureKey(verifierKey)).toBe(true)
+    for (const other of [signer.verifierKey, `${verifierKey}A`, verifierKey.slice(1), 'x', ''])
+      expect(isCosignatureKey(other)).toBe(false)
   })
 
   test('a cosignature cut short: bad_signature', () => {

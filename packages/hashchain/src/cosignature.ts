@@ -2,7 +2,13 @@
  * C2SP cosignatures (https://c2sp.org/tlog-cosignature, `cosignature/v1`) with Ed25519: a witness states that at a time a
  * checkpoint was the largest that it had seen of that journal, and that it was consistent with all before.
  */
-import { createNoteKey, type NoteAndKey, type NoteKeyOptions, signaturesBy } from './signed-note.ts'
+import {
+  createNoteKey,
+  type NoteAndKey,
+  type NoteKeyOptions,
+  readVerifierKey,
+  signaturesBy,
+} from './signed-note.ts'
 
 /** The signature type of an Ed25519 cosignature in the signed-note format. */
 const ALGORITHM_COSIGNATURE = 0x04
@@ -72,6 +78,11 @@ export function openCosignature(options: NoteAndKey): OpenedCosignature {
     latestSeconds = Math.max(latestSeconds, atSeconds)
   }
   return { kind: 'opened', text: own.text, atSeconds: latestSeconds }
+}
+
+/** Whether a text is a verifier key that cosignatures can be checked with. Never throws. */
+export function isCosignatureKey(text: string): boolean {
+  return readVerifierKey(text, ALGORITHM_COSIGNATURE) !== undefined
 }
 
 function secondsOf(blob: Buffer): number | undefined {

@@ -19,10 +19,24 @@ const hasTool = (tool: string): boolean => {
   }
 }
 
+/** Each `js run` block, the same. */
+const programs = [...readme.matchAll(/```js run\n([^]*?)```\s+```\n([^]*?)```/g)].map(
+  ([, program = '', output = '']) => ({ program, output }),
+)
+
 describe('the README: what a reader can check without our code', () => {
-  test('has three examples', () => {
+  test('has three examples for a shell and two for Node', () => {
     expect(examples).toHaveLength(3)
+    expect(programs).toHaveLength(2)
   })
+
+  test.for(programs)(
+    'anyone verifies a C2SP log with this package alone: $program',
+    ({ program, output }) => {
+      const node = ['--input-type=module', '--eval', program]
+      expect(execFileSync(process.execPath, node, { cwd: folder, encoding: 'utf8' })).toBe(output)
+    },
+  )
 
   test.for(examples)('$script', ({ script, output }, { skip }) => {
     for (const tool of ['sha256sum', 'jq', 'seq'])

@@ -151,7 +151,8 @@ type Verifier = {
   readonly publicKey: KeyObject
 }
 
-function readVerifierKey(text: string, algorithm: number): Verifier | undefined {
+/** The key in a verifier key of that type; undefined for anything else. */
+export function readVerifierKey(text: string, algorithm: number): Verifier | undefined {
   const [keyName = '', idText = '', ...rest] = text.split('+')
   // Base64 may itself contain plus signs.
   const typedKey = decodeStrictBase64(rest.join('+'))

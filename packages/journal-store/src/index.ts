@@ -4,8 +4,8 @@ export {
   loadCheckpointSeed,
   type StoreOwner,
 } from './checkpoint-file.ts'
-export { messageOf } from './journal-store.ts'
-export { besideDatabase, makePrivateFile, PRIVATE_FILE_MODE } from './private-file.ts'
+export { type Journal, messageOf } from './journal-store.ts'
+export { besideDatabase, makePrivateFile, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
 export { resealSqliteStore } from './reseal.ts'
 export {
   type BodySeal,
@@ -38,3 +38,4 @@ export {
 } from './sqlite-journal-store.ts'
 export type { SqliteStoreKind } from './sqlite-store-kind.ts'
 export { verifyJournal } from './verify-journal.ts'
+export { type WitnessProblem, WitnessPush, type WitnessState } from './witness-push.ts'

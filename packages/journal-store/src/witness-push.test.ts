@@ -14,7 +14,7 @@ import {
   type TreeHead,
 } from '@tallystick/hashchain'
 import { afterEach, expect, test } from 'vitest'
-import { isWitnessKey, type Witness, type WitnessProblem, WitnessPush } from './witness-push.ts'
+import { type Witness, type WitnessProblem, WitnessPush } from './witness-push.ts'
 import { startWitness, type WitnessServer } from './witness-server.fixture.ts'
 
 const ORIGIN = 'care.example.org/user'
@@ -261,7 +261,7 @@ test('attack: a witness answers 409 with sizes that lead nowhere: three requests
     size += 1
     return { status: 409, body: `${size}\n` }
   })
-  const started = start(journalOf(...'abcdefgh'), [witness])
+  const started = start(journalOf('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), [witness])
   await expect.poll(() => witness.asked.length).toBe(3)
   await started.push.close()
   expect(witness.asked.length).toBe(3)
@@ -286,11 +286,8 @@ test('attack: the kept file was altered, or is another journal’s: it is not se
   expect(start(journalOf(), [witness], note).push.cosigned()).toBe(note)
 })
 
-test('an empty journal is shown to nobody, and a key is checked before it is used', async () => {
+test('an empty journal is shown to nobody', async () => {
   const witness = await witnessOf('one.example')
   await start(journalOf(), [witness]).push.close()
   expect(witness.asked).toEqual([])
-  expect(isWitnessKey(witness.verifierKey)).toBe(true)
-  for (const key of [logKey, 'nonsense', `${witness.verifierKey}A`, ''])
-    expect(isWitnessKey(key)).toBe(false)
 })

@@ -5,7 +5,6 @@
  */
 import {
   formatWitnessRequest,
-  openCosignature,
   openNote,
   parseCheckpoint,
   readCosignatures,
@@ -151,12 +150,6 @@ function takeKept(kept: string, of: readonly Watched[], ownKey: string): Cosigne
     witness.state = { cosigned: { size, atSeconds: own.atSeconds } }
   }
   return lines.size === 0 ? undefined : { note, size, lines }
-}
-
-/** Whether a text is a key that cosignatures can be checked with. */
-export function isWitnessKey(verifierKey: string): boolean {
-  const opened = openCosignature({ note: 'text\n\n\u2014 nobody AAAAAAA=\n', verifierKey })
-  return opened.kind === 'refused' && opened.reason !== 'malformed_key'
 }
 
 const noteOf = ({ lines, note }: Cosigned): string => note + [...lines.values()].join('')

@@ -2,6 +2,7 @@
  * The table of contents: what the service serves, and what each part is built from. Nothing here reads the environment or
  * opens a store.
  */
+import type { WitnessPush } from '@tallystick/journal-store'
 import {
   type Clock,
   createServiceApp,
@@ -21,6 +22,7 @@ import type { McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
 import type { TokenCheck } from './routes/bearer.ts'
 import { createSignatureCheck } from './routes/judge-write.ts'
+import { addProofRoutes } from './routes/proof-routes.ts'
 import {
   addHealthRoute,
   addMetadataRoutes,
@@ -44,6 +46,7 @@ type CareAppDeps = {
   readonly publish: PublishRecord
   readonly verifier: ChainVerifier
   readonly mcp: McpEndpoint
+  readonly witnesses: WitnessPush
   /** Told of each export: it holds records. */
   readonly noteRead: (row: Omit<ReadRow, 'at'>) => void
 }
@@ -97,6 +100,7 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       })
       const { UNHEARD_MINUTES: minutes } = config
       addUnheardRoute(scope, { ...bearer, minutes, corrections: () => mcp.unheard() })
+      addProofRoutes(scope, { ...bearer, store, witnesses: deps.witnesses })
       addVerifyRoutes(scope, {
         ...bearer,
         verifier,
@@ -104,6 +108,7 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         store,
         isPrivate: config.VERIFY_NAMES === 'private',
         noteRead: deps.noteRead,
+        witnesses: deps.witnesses,
       })
       addMetadataRoutes(scope, {
         baseUrl,

@@ -1,4 +1,4 @@
-import { type KeyRing, parseKeyRing } from '@tallystick/hashchain'
+import { isCosignatureKey, type KeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
 import {
   httpUrlField,
@@ -84,6 +84,17 @@ const sealKeys = () =>
     },
   )
 
+/** Each is asked with every checkpoint. */
+const WITNESSES_MAX = 16
+const witnessList = z
+  .array(
+    z.strictObject({
+      url: z.url({ protocol: /^https?$/ }),
+      vkey: z.string().refine(isCosignatureKey),
+    }),
+  )
+  .max(WITNESSES_MAX)
+
 const hosts = () =>
   parsedField(
     (text) =>
@@ -139,6 +150,13 @@ const fields = z.object({
     .prefault('[]')
     .describe(
       'Issuers whose RS256, ES256 and EdDSA tokens are accepted beside those of TOKEN_SECRET, by the keys that they publish.',
+    ),
+  WITNESSES: jsonField(witnessList, {
+    expected: 'a JSON array of {"url", "vkey"}, at most 16',
+  })
+    .prefault('[]')
+    .describe(
+      'C2SP witnesses that checkpoints of the speakable journal are shown to: `url` has `add-checkpoint` below it, `vkey` checks its cosignatures.',
     ),
   ALLOWED_HOSTS: hosts()
     .optional()

@@ -15,6 +15,10 @@ export const careErrors = {
     meaning:
       'The write was refused. Only the audit trail says which rule it broke, never the answer.',
   },
+  beyond_journal: {
+    status: 400,
+    meaning: 'The journal does not have that many entries: it has `size`.',
+  },
   invalid_token: {
     status: 401,
     meaning: '`error_description` says why the token is refused, or that one is required.',

@@ -15,6 +15,7 @@ import { openStores } from './adapters/open-stores.ts'
 import { openReadTrail } from './adapters/read-trail.ts'
 import { watchRevokedTokens } from './adapters/revoked-tokens.ts'
 import { createTrustedIssuers } from './adapters/trusted-issuers.ts'
+import { openWitnesses } from './adapters/witnesses.ts'
 import { buildCareApp, CARE_VERSION } from './app.ts'
 import type { CareConfig } from './config.ts'
 import {
@@ -161,13 +162,20 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
     ends.push(() => erasures.close())
     const isoNow = () => new Date(clock.unixMs()).toISOString()
     const verifier = createChainVerifier({ store, clock, isoNow })
-    const { startCommit } = telemetry
+    const { onWitnessProblem, startCommit } = telemetry
+    const told = { chance: Math.random, onProblem: onWitnessProblem, onError: onProblem }
+    const witnesses = openWitnesses({ config, store, clock, ...told })
+    ends.push(() => witnesses.close())
     const publisher = createPublisher({ store, hub, audit, isoNow, startCommit })
     const publish: PublishRecord = (write) =>
-      publisher(write).finally(() => verifier.noteWrite(write.record.audience))
+      publisher(write).finally(() => {
+        verifier.noteWrite(write.record.audience)
+        if (write.record.audience === 'user') witnesses.push.grown()
+      })
     registerFigures(registry, { mcp: () => mcp.figures(), replays: () => verifier.runs() })
     const parts = { config, clock, logger, registry, store, audit, tokens }
-    const app = await buildCareApp({ ...parts, publish, verifier, mcp, noteRead })
+    const shown = { verifier, mcp, witnesses: witnesses.push }
+    const app = await buildCareApp({ ...parts, ...shown, publish, noteRead })
     return {
       app,
       registry,

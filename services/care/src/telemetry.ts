@@ -1,5 +1,6 @@
 // What the operator sees of the service besides one log line per request. No label and no line holds a URI, a name, an
 // author or a value (S4, C9), and no metric moves on a write of an internal record (C30): anyone may read them.
+import type { WitnessProblem } from '@tallystick/journal-store'
 import { Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import type { McpEndpoint, McpEvent } from './mcp/mcp-endpoint.ts'
@@ -50,6 +51,12 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
     onWebhookProblem: (error: Error): void => {
       troubles.inc({ kind: 'webhook-failed' })
       logger?.error({ err: error }, 'webhook-failed')
+    },
+    /** A witness did not cosign. What it refuses as forked or rolled back means that records were put back or altered. */
+    onWitnessProblem: (witness: string, problem: WitnessProblem): void => {
+      troubles.inc({ kind: `witness-${problem}` })
+      const isGrave = problem === 'forked' || problem === 'rolled_back'
+      logger?.[isGrave ? 'error' : 'warn']({ witness, problem }, 'not cosigned')
     },
     /** Keys of a trusted issuer could not be fetched. */
     onIssuerProblem: (error: Error): void => {

@@ -11,6 +11,7 @@ import {
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { type ChainKeys, openChainKeys } from './chain-keys.ts'
+import { createJournalProofs } from './journal-proofs.ts'
 import { PostgresAppender } from './postgres-append.ts'
 import { reconcilePostgresErasures } from './postgres-erasure.ts'
 import { createPostgresReads } from './postgres-reads.ts'
@@ -77,6 +78,7 @@ export async function openPostgresRecordStore(
     ...createPostgresReads(store.read, seal),
     verify: (query) => verifyChains(source, query),
     verifyAdded: (query) => verifyAdded(source, query),
+    ...createJournalProofs(source.rows, store.journals),
     journalSize: source.journalSize,
     // Others write beside this process, and the server does not say who.
     outsideMark: () => undefined,

@@ -13,12 +13,19 @@ import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { reconcileSqliteErasures } from './chain-erasure.ts'
 import { type ChainKeys, openChainKeys } from './chain-keys.ts'
+import { createJournalProofs } from './journal-proofs.ts'
 import type { AppendOptions } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
 import { verifyAdded, verifyChains } from './record-verify.ts'
 import { SqliteAppender } from './sqlite-append.ts'
 import { createSqliteReads } from './sqlite-reads.ts'
-import { chainKeysPath, guardedNow, guardedStream, RECORDS } from './sqlite-record-database.ts'
+import {
+  chainKeysPath,
+  guarded,
+  guardedNow,
+  guardedStream,
+  RECORDS,
+} from './sqlite-record-database.ts'
 import { prepareStatements, sqliteRows } from './sqlite-statements.ts'
 import { watchSqliteFile } from './watch-sqlite-file.ts'
 
@@ -100,6 +107,7 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
     onCommitted: watch.afterOwnCommit,
   })
   const source = sourceOf(stored, store)
+  const proofs = createJournalProofs(source.rows, store.journals)
   return {
     append: (record, request, expectedVersion) =>
       appender.append({ record, request, expectedVersion }),
@@ -107,6 +115,10 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
     ...createSqliteReads(stored),
     verify: guardedStream((query) => verifyChains(source, query)),
     verifyAdded: guardedStream((query) => verifyAdded(source, query)),
+    rootAt: guarded(proofs.rootAt),
+    inclusionProof: guarded(proofs.inclusionProof),
+    consistencyProof: guarded(proofs.consistencyProof),
+    leaf: guarded(proofs.leaf),
     journalSize: source.journalSize,
     outsideMark: () => guardedNow(watch.mark),
     exportLines: guardedStream((query) => exportRecordLines(source, query)),

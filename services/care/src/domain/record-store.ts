@@ -77,6 +77,9 @@ export type NamesQuery = {
   readonly limit: number
 }
 
+/** A version's place in its journal, from 0, and its leaf's hash, lower-case hex. */
+export type JournalLeaf = { readonly index: number; readonly hash: string }
+
 /** How a chain's newest version is stored, read from its bytes. */
 type AtRestReceipt = {
   readonly uri: string
@@ -174,6 +177,20 @@ export type RecordStore = {
   outsideMark(): string | undefined
   /** Signed checkpoint of an audience's journal as it is now, as a C2SP note. */
   checkpoint(audience: Audience): Promise<string>
+  /** RFC 9162 root of the first `size` entries of a journal, 32 bytes. Rejects with a RangeError for a size beyond it. */
+  rootAt(audience: Audience, size: number): Promise<Uint8Array>
+  /** RFC 9162 §2.1.3 proof that an entry is among the first `size`. Rejects with a RangeError for what is beyond. */
+  inclusionProof(
+    audience: Audience,
+    of: { readonly index: number; readonly size: number },
+  ): Promise<readonly Uint8Array[]>
+  /** RFC 9162 §2.1.4 proof that `oldSize` entries are a prefix of `size`. Rejects with a RangeError for what is beyond. */
+  consistencyProof(
+    audience: Audience,
+    of: { readonly oldSize: number; readonly size: number },
+  ): Promise<readonly Uint8Array[]>
+  /** Where a version stands in its journal, by default the newest; undefined where there is none. */
+  leaf(slot: ChainSlot, version: number | undefined): Promise<JournalLeaf | undefined>
   /** The public key that checks those notes, `name+id+base64`. */
   verifierKey(audience: Audience): string
   /**

@@ -1,5 +1,6 @@
 /** `GET /verify`: anyone can replay every chain that they may know of (C18). Its export and its checkpoints are for auditors. */
 import { Readable } from 'node:stream'
+import type { WitnessPush } from '@tallystick/journal-store'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
@@ -16,7 +17,7 @@ import {
 import { errorAnswer, invalidToken } from '../errors.ts'
 import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { journalQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
+import { checkpointQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
 import { type BearerCheckDeps, readerOf } from './bearer.ts'
 
 /** JSON if `Accept` is application/json, any type or absent, unless it contains text/html (care.md). */
@@ -50,6 +51,7 @@ type VerifyDeps = BearerCheckDeps & {
   /** The MCP endpoint's URL. */
   readonly resource: string
   readonly store: RecordStore
+  readonly witnesses: Pick<WitnessPush, 'cosigned'>
   /** Whether names are shown to tokens alone (C33). */
   readonly isPrivate: boolean
   /** Told of each export: it holds records. */
@@ -154,22 +156,27 @@ function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
     tags: ['verify'],
     summary: 'The signed head of a journal, a C2SP note.',
     description: `Origin, size, root hash, signature. The key that checks it is in the header \`${VERIFIER_KEY_HEADER}\`; compare it with one that you obtained another way.`,
-    querystring: journalQuery,
-    response: { 200: z.string(), ...ERRORS },
+    querystring: checkpointQuery,
+    response: { 200: z.string(), ...ERRORS, 404: errorBody },
   }
   app.get('/verify/checkpoint', { schema }, async (request, reply) => {
     const reader = await readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
-    const { journal } = request.query
+    const { cosigned, journal } = request.query
     if (!audiencesOf(reader.visible).includes(journal))
       return sendError(
         reply,
         reader.isAnonymous ? invalidToken(undefined, deps) : errorAnswer('insufficient_scope'),
       )
+    // No witness is shown the journal of internal records.
+    const isKept = cosigned === 'yes' && journal === 'user'
+    const note = isKept ? deps.witnesses.cosigned() : await deps.store.checkpoint(journal)
+    if (note === undefined || (cosigned === 'yes' && !isKept))
+      return sendError(reply, errorAnswer('not_found'))
     return reply
       .header('cache-control', 'no-store')
       .header(VERIFIER_KEY_HEADER, deps.store.verifierKey(journal))
       .type('text/plain; charset=utf-8')
-      .send(await deps.store.checkpoint(journal))
+      .send(note)
   })
 }

@@ -1,4 +1,4 @@
-/** `GET /verify`, `/verify/export` and `/verify/checkpoint`: queries, answers and the lines of an export. */
+/** `GET /verify` and the routes below it: queries, answers and the lines of an export. */
 import { z } from 'zod'
 import { uriExample } from './examples.ts'
 import { audience } from './records.ts'
@@ -19,6 +19,90 @@ export const journalQuery = z.object({
     .enum(audience.options, { error: 'user or assistant' })
     .default('user')
     .meta({ description: 'That of assistant records needs their scope.', examples: ['user'] }),
+})
+
+const wholeNumber = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,14})$/, { error: 'a whole number' })
+  .transform(Number)
+
+export const checkpointQuery = journalQuery.extend({
+  cosigned: z
+    .enum(['yes', 'no'], { error: 'yes or no' })
+    .default('no')
+    .meta({ description: '`yes`: the newest one that a witness has cosigned, with its lines.' }),
+})
+
+export const proofQuery = journalQuery
+  .extend({
+    oldSize: wholeNumber.optional().meta({
+      description: 'Asks for the proof that so many entries are a prefix of `size`.',
+      examples: ['1'],
+    }),
+    index: wholeNumber
+      .optional()
+      .meta({ description: 'Asks for the proof that this entry, from 0, is among `size`.' }),
+    uri: z
+      .string()
+      .optional()
+      .meta({ description: 'The same for a record’s version; needs a token that may read it.' }),
+    size: wholeNumber
+      .optional()
+      .meta({ description: 'Entries of the journal: those of a checkpoint; by default all.' }),
+  })
+  .refine(
+    ({ oldSize, index, uri }) =>
+      [oldSize, index, uri].filter((one) => one !== undefined).length === 1,
+    { error: 'one of oldSize, index and uri' },
+  )
+
+const size = z.int().min(0)
+const ofJournal = {
+  journal: audience,
+  origin: z.string().describe('What the journal’s checkpoints begin with.'),
+  size,
+  rootHash: z.string().describe('Of `size` entries; hold it against a signed checkpoint.'),
+  proof: z.array(z.string()).describe('In the order of RFC 9162, lower-case hex.'),
+}
+
+/** A proof of RFC 9162 (C34). */
+export const proofAnswer = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('consistency'),
+    ...ofJournal,
+    oldSize: size,
+    oldRootHash: z.string(),
+  }),
+  z.object({
+    kind: z.literal('inclusion'),
+    ...ofJournal,
+    index: size,
+    leafHash: z.string().optional().describe('With `uri`.'),
+  }),
+])
+
+export type ProofAnswer = z.infer<typeof proofAnswer>
+
+/** Who has cosigned the journal of speakable records. */
+export const witnessesAnswer = z.object({
+  origin: z.string(),
+  verifierKey: z.string().describe('Checks the journal’s own signature.'),
+  size: size.describe('Entries now.'),
+  checkpoint: z
+    .string()
+    .optional()
+    .describe('The newest checkpoint that a witness has cosigned, a C2SP note.'),
+  witnesses: z.array(
+    z.object({
+      name: z.string(),
+      size: z.int().optional().describe('Of the newest checkpoint that it cosigned here.'),
+      cosignedAt: z.string().optional(),
+      problem: z
+        .enum(['unreachable', 'refused', 'bad_answer', 'forked', 'rolled_back'])
+        .optional()
+        .describe('Of the last attempt.'),
+    }),
+  ),
 })
 
 /**

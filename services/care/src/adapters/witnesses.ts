@@ -1,0 +1,78 @@
+// The witnesses of the journal of speakable records (C34): who they are, how they are asked, and where what they cosigned is
+// kept. The journal of internal records is shown to none: its size tells when something was written that nobody may know of.
+import { readFileSync } from 'node:fs'
+import {
+  besideDatabase,
+  replaceFile,
+  type WitnessProblem,
+  WitnessPush,
+} from '@tallystick/journal-store'
+import { type Clock, postChecked } from '@tallystick/service-kit'
+import type { CareConfig } from '../config.ts'
+import type { RecordStore } from '../domain/record-store.ts'
+
+/** A witness checks a few hashes and two signatures. */
+const TIMEOUT_MS = 10_000
+/** A line of a cosignature has some 200 bytes; a witness has few keys. */
+const ANSWER_BYTES_MAX = 8_192
+
+type WitnessesOptions = {
+  readonly config: Pick<CareConfig, 'WITNESSES' | 'DATABASE_PATH'>
+  readonly store: Pick<
+    RecordStore,
+    'journalSize' | 'checkpoint' | 'consistencyProof' | 'verifierKey'
+  >
+  readonly clock: Clock
+  readonly chance: () => number
+  readonly onProblem: (witness: string, problem: WitnessProblem) => void
+  readonly onError: (error: unknown) => void
+}
+
+/** What was kept; nothing where it cannot be read: the witnesses have it too. */
+function readKept(path: string | undefined): string | undefined {
+  try {
+    return path === undefined ? undefined : readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Begins to show the journal's checkpoints. Closing breaks off what is on its way. */
+export function openWitnesses(options: WitnessesOptions) {
+  const { config, store, clock } = options
+  const path = besideDatabase(config.DATABASE_PATH, '.user-cosigned')
+  const ending = new AbortController()
+  const push = new WitnessPush({
+    ...options,
+    witnesses: config.WITNESSES.map(({ url, vkey }) => ({ url, verifierKey: vkey })),
+    journal: {
+      size: () => store.journalSize('user'),
+      checkpoint: () => store.checkpoint('user'),
+      consistencyProof: (oldSize, size) => store.consistencyProof('user', { oldSize, size }),
+      verifierKey: store.verifierKey('user'),
+    },
+    post: async (url, body) => {
+      const answer = await postChecked({
+        url: new URL(url),
+        body,
+        headers: { 'content-type': 'text/plain; charset=utf-8' },
+        clock,
+        timeoutMs: TIMEOUT_MS,
+        answerBytesMax: ANSWER_BYTES_MAX,
+        // The operator has chosen it; his own may stand beside the service.
+        mayBePrivate: true,
+        signal: ending.signal,
+      })
+      return answer.kind === 'answered' ? answer : undefined
+    },
+    kept: readKept(path),
+    keep: async (note) => (path === undefined ? undefined : replaceFile(path, note)),
+  })
+  return {
+    push,
+    close: (): Promise<void> => {
+      ending.abort()
+      return push.close()
+    },
+  }
+}

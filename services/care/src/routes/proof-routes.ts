@@ -1,0 +1,141 @@
+/**
+ * `GET /verify/proof` and `/verify/witnesses` (C34): that a journal only grew, that an entry is in it, and who else has seen
+ * that. The journal of speakable records is public, as its checkpoints are; where a record stands in it is for those who may
+ * read the record, since beside dated checkpoints its place tells when it was written (C9).
+ */
+import type { WitnessPush } from '@tallystick/journal-store'
+import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
+import { isWithin } from '../domain/care-record.ts'
+import type { JournalLeaf, RecordStore } from '../domain/record-store.ts'
+import { errorAnswer, invalidToken } from '../errors.ts'
+import { parseRecordUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import { type ProofAnswer, proofAnswer, proofQuery, witnessesAnswer } from '../wire/verify.ts'
+import { type BearerCheckDeps, readerOf } from './bearer.ts'
+
+type Proving = Pick<
+  RecordStore,
+  'rootAt' | 'inclusionProof' | 'consistencyProof' | 'leaf' | 'journalSize' | 'verifierKey'
+>
+
+type ProofDeps = BearerCheckDeps & {
+  readonly store: Proving
+  readonly witnesses: Pick<WitnessPush, 'cosigned' | 'states'>
+}
+
+const hex = (hash: Uint8Array): string => Buffer.from(hash).toString('hex')
+const originOf = (verifierKey: string): string => verifierKey.slice(0, verifierKey.indexOf('+'))
+
+export function addProofRoutes(app: ServiceApp, deps: ProofDeps): void {
+  addProofRoute(app, deps)
+  addWitnessesRoute(app, deps)
+}
+
+type Asked = {
+  readonly journal: Audience
+  readonly size: number
+  readonly oldSize?: number | undefined
+  readonly leaf?: Partial<JournalLeaf> & Pick<JournalLeaf, 'index'>
+}
+
+/** The proof of what is asked; the caller has held the sizes against the journal. */
+async function prove(
+  store: Proving,
+  { journal, size, oldSize, leaf }: Asked,
+): Promise<ProofAnswer> {
+  const of = {
+    journal,
+    origin: originOf(store.verifierKey(journal)),
+    size,
+    rootHash: hex(await store.rootAt(journal, size)),
+  }
+  if (leaf !== undefined) {
+    const { hash: leafHash, index } = leaf
+    const proof = (await store.inclusionProof(journal, { index, size })).map(hex)
+    return { kind: 'inclusion', ...of, index, ...(leafHash && { leafHash }), proof }
+  }
+  const old = oldSize ?? 0
+  const proof = (await store.consistencyProof(journal, { oldSize: old, size })).map(hex)
+  const oldRootHash = hex(await store.rootAt(journal, old))
+  return { kind: 'consistency', ...of, oldSize: old, oldRootHash, proof }
+}
+
+function addProofRoute(app: ServiceApp, deps: ProofDeps): void {
+  const { store } = deps
+  const schema = {
+    tags: ['verify'],
+    summary: 'Proves that a journal only grew, or that an entry is in it (RFC 9162).',
+    description:
+      'Public for the journal of speakable records; that of internal ones needs their scope. With `oldSize` the proof of consistency, with `index` that of inclusion; with `uri` the latter for a version of a record, for a token that may read it.',
+    querystring: proofQuery,
+    response: {
+      200: proofAnswer,
+      400: errorBody,
+      401: errorBody,
+      403: errorBody,
+      404: errorBody,
+      503: errorBody,
+    },
+  }
+  app.get('/verify/proof', { schema }, async (request, reply) => {
+    const reader = await readerOf({ request, reply }, deps)
+    if (reader === undefined) return reply
+    void reply.header('cache-control', 'no-store')
+    const { index, oldSize, uri } = request.query
+    const target = uri === undefined ? undefined : parseRecordUri(uri)
+    const journal = target?.slot.audience ?? request.query.journal
+    // Decided from the URI and the scope alone, before any look-up (C30).
+    if (uri !== undefined) {
+      if (reader.isAnonymous) return sendError(reply, invalidToken(undefined, deps))
+      if (target === undefined || !isWithin(target.slot, reader.readable))
+        return sendError(reply, errorAnswer('not_found', { details: { uri } }))
+    } else if (!reader.visible.some(({ audience }) => audience === journal)) {
+      const refusal = reader.isAnonymous
+        ? invalidToken(undefined, deps)
+        : errorAnswer('insufficient_scope')
+      return sendError(reply, refusal)
+    }
+    const leaf =
+      target === undefined
+        ? index === undefined
+          ? undefined
+          : { index }
+        : await store.leaf(target.slot, target.version)
+    if (target !== undefined && leaf === undefined)
+      return sendError(reply, errorAnswer('not_found', { details: { uri } }))
+    const entries = store.journalSize(journal)
+    const { size = entries } = request.query
+    const least = leaf === undefined ? (oldSize ?? 0) : leaf.index + 1
+    if (size > entries || least > size)
+      return sendError(reply, errorAnswer('beyond_journal', { details: { size: entries } }))
+    return reply.send(await prove(store, { journal, size, oldSize, ...(leaf && { leaf }) }))
+  })
+}
+
+function addWitnessesRoute(app: ServiceApp, { store, witnesses }: ProofDeps): void {
+  const schema = {
+    tags: ['verify'],
+    summary: 'Who has cosigned the journal of speakable records.',
+    description:
+      'Each configured witness (C2SP) with the newest checkpoint that it cosigned, and that checkpoint with all lines on it.',
+    response: { 200: witnessesAnswer, 503: errorBody },
+  }
+  app.get('/verify/witnesses', { schema }, async (_request, reply) => {
+    const verifierKey = store.verifierKey('user')
+    const checkpoint = witnesses.cosigned()
+    return reply.header('cache-control', 'no-store').send({
+      origin: originOf(verifierKey),
+      verifierKey,
+      size: store.journalSize('user'),
+      ...(checkpoint && { checkpoint }),
+      witnesses: witnesses.states().map(({ cosigned, name, problem }) => ({
+        name,
+        ...(cosigned && {
+          size: cosigned.size,
+          cosignedAt: new Date(cosigned.atSeconds * 1_000).toISOString(),
+        }),
+        ...(problem && { problem }),
+      })),
+    })
+  })
+}
