@@ -233,6 +233,8 @@ describe('S4', () => {
       '/verify',
       '/verify/checkpoint',
       '/verify/export',
+      '/verify/proof',
+      '/verify/witnesses',
       '/write',
     ])
   })

@@ -21,34 +21,41 @@ export const journalQuery = z.object({
     .meta({ description: 'That of assistant records needs their scope.', examples: ['user'] }),
 })
 
-const wholeNumber = z
-  .string()
-  .regex(/^(?:0|[1-9]\d{0,14})$/, { error: 'a whole number' })
-  .transform(Number)
+const wholeNumber = (meta: { readonly description: string; readonly examples?: string[] }) =>
+  z
+    .string()
+    .regex(/^(?:0|[1-9]\d{0,14})$/, { error: 'a whole number' })
+    .meta(meta)
+    .transform(Number)
+    .optional()
 
 export const checkpointQuery = journalQuery.extend({
   cosigned: z
     .enum(['yes', 'no'], { error: 'yes or no' })
     .default('no')
-    .meta({ description: '`yes`: the newest one that a witness has cosigned, with its lines.' }),
+    .meta({
+      description: '`yes`: the newest one that a witness has cosigned, with its lines.',
+      examples: ['no'],
+    }),
 })
 
 export const proofQuery = journalQuery
   .extend({
-    oldSize: wholeNumber.optional().meta({
+    oldSize: wholeNumber({
       description: 'Asks for the proof that so many entries are a prefix of `size`.',
       examples: ['1'],
     }),
-    index: wholeNumber
-      .optional()
-      .meta({ description: 'Asks for the proof that this entry, from 0, is among `size`.' }),
+    index: wholeNumber({
+      description: 'Asks for the proof that this entry, from 0, is among `size`.',
+    }),
     uri: z
       .string()
       .optional()
       .meta({ description: 'The same for a record’s version; needs a token that may read it.' }),
-    size: wholeNumber
-      .optional()
-      .meta({ description: 'Entries of the journal: those of a checkpoint; by default all.' }),
+    size: wholeNumber({
+      description: 'Entries of the journal: those of a checkpoint; by default all.',
+      examples: ['1'],
+    }),
   })
   .refine(
     ({ oldSize, index, uri }) =>
