@@ -13,7 +13,7 @@ import { PLAN, TEA, useStreams } from './streams.fixture.ts'
 
 const suite = useStreams()
 
-it('attack: a host resumes behind an erasure and asks for the frames again: none names the record, or a hash to guess it by', async () => {
+it('C31: attack: a host resumes behind an erasure and asks for the frames again: none names the record, or a hash to guess it by', async () => {
   const { fixture, session } = suite
   await session.subscribe(TEA)
   const stream = await suite.stream()
