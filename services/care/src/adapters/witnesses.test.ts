@@ -94,10 +94,9 @@ describe('C34: witnesses of the speakable journal', () => {
         rmSync(copy, { recursive: true })
       }
       await start(place)
-      const problem = async () => (await shown()).witnesses[0]?.problem
       // The journal of that day is the one that is kept as cosigned; the first write of the other future tells.
       await care.write({ ...record, value: 'Take twenty drops.' })
-      await expect.poll(problem).toBe('forked')
+      await expect.poll(async () => (await shown()).witnesses[0]?.problem).toBe('forked')
       expect(witness.seen()).toBe(2)
       const metrics = await (await fetch(`${care.url}/metrics`)).text()
       expect(metrics).toMatch(/care_troubles_total\{kind="witness-forked"\} [1-9]/)
