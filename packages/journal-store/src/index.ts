@@ -38,4 +38,4 @@ export {
 } from './sqlite-journal-store.ts'
 export type { SqliteStoreKind } from './sqlite-store-kind.ts'
 export { verifyJournal } from './verify-journal.ts'
-export { type WitnessProblem, WitnessPush, type WitnessState } from './witness-push.ts'
+export { type WitnessProblem, WitnessPush } from './witness-push.ts'

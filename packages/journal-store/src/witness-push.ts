@@ -36,7 +36,7 @@ export type Witness = {
 export type WitnessProblem = 'unreachable' | 'refused' | 'bad_answer' | 'forked' | 'rolled_back'
 
 /** What is known of a witness. */
-export type WitnessState = {
+type WitnessState = {
   readonly name: string
   /** The newest checkpoint that it cosigned here. */
   readonly cosigned?: { readonly size: number; readonly atSeconds: number } | undefined

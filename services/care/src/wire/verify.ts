@@ -14,7 +14,7 @@ export const uriQuery = z.object({
     }),
 })
 
-export const journalQuery = z.object({
+const journalQuery = z.object({
   journal: z
     .enum(audience.options, { error: 'user or assistant' })
     .default('user')
