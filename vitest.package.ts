@@ -1,4 +1,8 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+/** Compiling a service's modules is half of its start: the processes that tests start find them compiled. */
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/node')
 
 /**
  * What every package's tests run with. Several suites share two cores, and a stack takes seconds to start there, so the

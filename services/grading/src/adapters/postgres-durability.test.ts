@@ -22,6 +22,7 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
+import { NODE_ENVIRONMENT } from '../testing/service-process.fixture.ts'
 import { openPostgresReservationStore } from './reservation-store.ts'
 
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
@@ -67,7 +68,7 @@ describe.skipIf(isSkipped)(
       for (let kill = 1; kill <= KILLS; kill += 1) {
         const child = spawn(process.execPath, [COMMAND, 'import', file], {
           env: {
-            PATH: process.env['PATH'] ?? '',
+            ...NODE_ENVIRONMENT,
             DATABASE_URL: ledger.url,
             DATABASE_PATH: ledger.identity.databasePath,
             CHECKPOINT_KEY: Buffer.from(ledger.identity.checkpointSeed).toString('base64'),

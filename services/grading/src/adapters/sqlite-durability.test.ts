@@ -22,11 +22,14 @@ import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { readFootballData } from '../ingest/football-data.ts'
 import { ingestPayload } from '../ingest/ingest-payload.ts'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
+import { NODE_ENVIRONMENT } from '../testing/service-process.fixture.ts'
 import { openGradingDatabase } from './sqlite-database.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
 const NOW_SECONDS = 1_780_000_000
+/** An import of so many is killed in its midst. */
+const MATCHES = process.env['TALLYSTICK_LONG'] === '1' ? 6_000 : 1_500
 
 const loadCheckpointSeed = (databasePath: string) =>
   loadKeptSeed(databasePath, GradingStoreUnavailable)
@@ -54,7 +57,7 @@ const open = (databasePath = path, busyTimeoutMs = 5_000) =>
     busyTimeoutMs,
   })
 
-const environment = () => ({ PATH: process.env['PATH'] ?? '', DATABASE_PATH: path })
+const environment = () => ({ ...NODE_ENVIRONMENT, DATABASE_PATH: path })
 
 function tableFile(pastMatches: number): string {
   const file = join(folder, 'table.csv')
@@ -94,7 +97,7 @@ test('every acknowledged write is on the disk: synchronous reads 2, in WAL', () 
 })
 
 test('kill -9 of an import leaves a ledger that verifies, and the import again completes it', async () => {
-  const file = tableFile(3_000)
+  const file = tableFile(MATCHES)
   const child = spawn(process.execPath, [COMMAND, 'import', file], {
     env: environment(),
     stdio: 'ignore',
@@ -108,14 +111,14 @@ test('kill -9 of an import leaves a ledger that verifies, and the import again c
   try {
     const { size } = await store.head()
     expect(size).toBeGreaterThan(500)
-    expect(size).toBeLessThan(9_000)
+    expect(size).toBeLessThan(3 * MATCHES)
     expect(await store.verify()).toMatchObject({ kind: 'intact', entries: size })
     const raw = readFileSync(file)
     const read = () => readFootballData(raw)
     const again = await ingestPayload({ store, raw, receivedAtSeconds: NOW_SECONDS, read })
     expect(again.isRepeated).toBe(false)
     expect((await store.head()).size).toBe(size + again.snapshots + again.closes + again.outcomes)
-    const whole = await fill(join(folder, 'whole.db'), 3_000)
+    const whole = await fill(join(folder, 'whole.db'), MATCHES)
     expect((await whole.counts()).events).toBe((await store.counts()).events)
     expect([...(await whole.truth()).bands.keys()].toSorted()).toEqual(
       [...(await store.truth()).bands.keys()].toSorted(),
@@ -149,9 +152,9 @@ test('a journal that was torn within a commit loses that commit and no other', a
 })
 
 test('a full disk is a named error; what was committed before it stays and verifies', async () => {
-  const file = tableFile(6_000)
-  // Files of this child may not grow beyond 4 MiB, which writes meet as they meet a full disk.
-  const limited = `trap '' XFSZ; ulimit -f 8192; exec "$0" "$@"`
+  const file = tableFile(3_000)
+  // Files of this child may not grow beyond 2 MiB, which writes meet as they meet a full disk.
+  const limited = `trap '' XFSZ; ulimit -f 4096; exec "$0" "$@"`
   const failure: unknown = await promisify(execFile)(
     'sh',
     ['-c', limited, process.execPath, COMMAND, 'import', file],

@@ -174,14 +174,15 @@ describe('one altered byte', () => {
     expect(await store.verify()).toMatchObject({ kind: 'intact' })
   })
 
-  test('every single byte of an entry, flipped, names it', async () => {
+  const apart = process.env['TALLYSTICK_LONG'] === '1' ? 1 : 5
+  test(`${apart === 1 ? 'every single byte' : 'every fifth byte'} of an entry, flipped, names it`, async () => {
     const path = await written(1)
     const database = new DatabaseSync(path)
     endings.push(() => database.close())
     const text = String(database.prepare('SELECT text FROM entries WHERE seq = 1').get()?.['text'])
     const put = database.prepare('UPDATE entries SET text = ? WHERE seq = 1')
     const store = opened(path)
-    for (let at = 0; at < text.length; at += 1) {
+    for (let at = 0; at < text.length; at += apart) {
       const flipped = String.fromCharCode(text.charCodeAt(at) ^ 1)
       put.run(text.slice(0, at) + flipped + text.slice(at + 1))
       expect(await store.verify()).toMatchObject({ kind: 'broken', seq: 1 })

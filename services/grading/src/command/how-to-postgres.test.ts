@@ -18,6 +18,7 @@ import { gunzipSync } from 'node:zlib'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
 import { afterAll, expect, test } from 'vitest'
+import { NODE_ENVIRONMENT } from '../testing/service-process.fixture.ts'
 import { runGrading } from './run-grading.ts'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
@@ -49,7 +50,8 @@ const url = (role: string): string =>
   `postgres://${role}@${encodeURIComponent(serverFolder)}/tallystick`
 
 const environment = () => ({
-  PATH: `${programs()}:${process.env['PATH'] ?? ''}`,
+  ...NODE_ENVIRONMENT,
+  PATH: `${programs()}:${NODE_ENVIRONMENT['PATH']}`,
   ADMIN_URL: url('postgres'),
   CARE_URL: url('care_app'),
   GRADING_URL: url('grading_app'),

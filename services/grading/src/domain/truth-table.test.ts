@@ -108,7 +108,7 @@ describe('truth table', () => {
           expect(await store.verify()).toMatchObject({ kind: 'intact' })
         }
       }),
-      { numRuns: process.env['TALLYSTICK_LONG'] === '1' ? 2_000 : 150 },
+      { numRuns: process.env['TALLYSTICK_LONG'] === '1' ? 2_000 : 60 },
     )
   })
 
@@ -147,7 +147,7 @@ describe('truth table', () => {
         const table = await tableOf([...prices, ...settled, ...again])
         expect(sameTruth(table, expected)).toBe(true)
       }),
-      { numRuns: 100 },
+      { numRuns: process.env['TALLYSTICK_LONG'] === '1' ? 1_000 : 40 },
     )
   })
 
@@ -160,7 +160,7 @@ describe('truth table', () => {
       fc.asyncProperty(fc.shuffledSubarray(before, { minLength: before.length }), async (late) => {
         expect(sameTruth(await tableOf([...results, ...late]), expected)).toBe(true)
       }),
-      { numRuns: 50 },
+      { numRuns: process.env['TALLYSTICK_LONG'] === '1' ? 500 : 20 },
     )
     expect(expected.bands.size).toBe(0)
   })

@@ -1,5 +1,6 @@
 /** What holds on every page, and the read-only pages, in Chromium against the whole service on a local X Layer. */
 import { axeFindings, policyBreaches, tryPolicy } from '@tallystick/page-testing'
+import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import {
   START_SECONDS,
@@ -23,6 +24,39 @@ import {
 const grouped = (count: number): string => new Intl.NumberFormat('en-GB').format(count)
 
 const isOnPage = (link: string): boolean => new URL(link).hash !== ''
+
+/** The typefaces of a page's numbers, hashes aside, and those that have a hyphen for a minus. */
+const NUMBERS = `(() => {
+  const parts = [...document.querySelectorAll('.number, .big, dd, #bands strong, svg .tick')]
+    .filter((part) => /\\d/.test(part.textContent) && part.closest('.mono, code, pre, .long') === null && part.querySelector('.mono, code') === null && !/[0-9a-f]{16}/.test(part.textContent))
+  return {
+    faces: [...new Set(parts.map((part) => getComputedStyle(part).fontFamily.split(',')[0]))],
+    hyphens: parts.map((part) => part.textContent).filter((text) => /(^|[\\s(])-\\d/.test(text)),
+  }
+})()`
+
+/** What axe finds on a page, light and dark: of all that it judges, only contrast depends on the colours. */
+async function findings(page: Page): Promise<readonly string[]> {
+  const light = await axeFindings(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await axeFindings(page, ['color-contrast'])
+  await page.emulateMedia({ colorScheme: 'light' })
+  return [...light, ...dark.map((finding) => `dark: ${finding}`)]
+}
+
+async function linksLead(page: Page): Promise<void> {
+  const links = await page.evaluate<string[]>(
+    '[...document.querySelectorAll("a[href]")].map((link) => link.href)',
+  )
+  const inside = links.filter(isOnPage).map((link) => new URL(link).hash)
+  for (const id of inside) expect(await page.locator(id).count(), id).toBe(1)
+  const outside = [...new Set(links.filter((link) => !isOnPage(link)))]
+  for (const link of outside) {
+    const { status } = await fetch(link)
+    // A service that is not ready answers 503: all that counts is that the path exists.
+    expect([200, 503], link).toContain(status)
+  }
+}
 
 const PATHS = ['/', '/calibration', '/try', '/ledger', '/method'] as const
 
@@ -289,9 +323,16 @@ describe.skipIf(cannotRunReason !== undefined)(
 
     describe('every page', () => {
       it.each(PATHS)(
-        '%s: the policy keeps injected markup, scripts, styles and requests elsewhere from running',
+        '%s fits a phone of 360 px, its links lead somewhere, its numbers are of one typeface with one minus, and its policy keeps injected markup, scripts, styles and requests elsewhere from running',
         async (path) => {
-          const page = await site.visit(path)
+          const page = await site.visit(path, { viewport: { width: 360, height: 740 } })
+          if (path === '/calibration') await page.waitForSelector('#study-plot .mark', WAIT)
+          const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+          expect(width).toBeLessThanOrEqual(360)
+          await linksLead(page)
+          const { faces, hyphens } = await page.evaluate<Record<string, string[]>>(NUMBERS)
+          expect(faces?.slice(1)).toEqual([])
+          expect(hyphens).toEqual([])
           const { shown, ...trial } = await tryPolicy(page)
           expect(trial).toEqual({ markup: 'TypeError', elsewhere: 'kept', ran: false })
           expect(shown).not.toBe('none')
@@ -309,28 +350,6 @@ describe.skipIf(cannotRunReason !== undefined)(
         },
       )
 
-      it.each(PATHS)('%s: every link leads somewhere', async (path) => {
-        const page = await site.visit(path)
-        const links = await page.evaluate<string[]>(
-          '[...document.querySelectorAll("a[href]")].map((link) => link.href)',
-        )
-        const inside = links.filter(isOnPage).map((link) => new URL(link).hash)
-        for (const id of inside) expect(await page.locator(id).count(), id).toBe(1)
-        const outside = [...new Set(links.filter((link) => !isOnPage(link)))]
-        for (const link of outside) {
-          const { status } = await fetch(link)
-          // A service that is not ready answers 503: all that counts is that the path exists.
-          expect([200, 503], link).toContain(status)
-        }
-      })
-
-      it.each(PATHS)('%s fits a phone of 360 px', async (path) => {
-        const page = await site.visit(path, { viewport: { width: 360, height: 740 } })
-        if (path === '/calibration') await page.waitForSelector('#plot .mark', WAIT)
-        const width = await page.evaluate<number>('document.documentElement.scrollWidth')
-        expect(width).toBeLessThanOrEqual(360)
-      })
-
       it.each(PATHS)(
         '%s is answered 304 while it has not changed, and 405 to a POST',
         async (path) => {
@@ -345,34 +364,38 @@ describe.skipIf(cannotRunReason !== undefined)(
         },
       )
 
-      it.each(['light', 'dark'] as const)(
-        'axe finds nothing on any page, %s',
-        async (colorScheme) => {
-          for (const path of ['/', '/calibration', '/method', '/ledger', '/ledger?entry=0']) {
-            const page = await site.visit(path, { colorScheme, reducedMotion: 'reduce' })
-            if (path === '/calibration') await page.waitForSelector('#plot .mark', WAIT)
-            if (path === '/') await page.waitForSelector('#synthetic:visible', WAIT)
-            if (path.startsWith('/ledger')) await page.waitForSelector('#rows tr', WAIT)
-            expect(await axeFindings(page), path).toEqual([])
-          }
-          const page = await site.visitWithKey('agent-2', { colorScheme, reducedMotion: 'reduce' })
-          expect(await axeFindings(page), 'the forms').toEqual([])
-          await page.fill('#find-text', 'synthetic')
-          await page.click('#find button[type=submit]')
-          await page.waitForSelector('.found li', WAIT)
-          await fillPick(page, { odds: 'none' })
-          await page.click('#grade-send')
-          await page.waitForSelector('#odds[aria-invalid]', WAIT)
-          expect(await axeFindings(page), 'the forms with a problem').toEqual([])
-          await fillPick(page, { odds: '1.90' })
-          await payFor(page, 'GRADED')
-          expect(await axeFindings(page), 'a card').toEqual([])
-          await page.check('input[value="audit"]')
-          await page.fill('#picks', `${MARKET}, home, 1.95\n${MARKET}, draw, 3.60`)
-          await payFor(page, 'AUDIT')
-          expect(await axeFindings(page), 'an audit').toEqual([])
-        },
-      )
+      it('axe finds nothing on any page, light or dark', async () => {
+        const page = await site.visit('/', { colorScheme: 'light', reducedMotion: 'reduce' })
+        await page.waitForSelector('#synthetic:visible', WAIT)
+        expect(await findings(page), '/').toEqual([])
+        const ready = {
+          '/calibration': '#study-plot .mark',
+          '/method': '.sides',
+          '/ledger': '#rows tr',
+          '/ledger?entry=0': '#rows tr',
+        }
+        for (const [path, selector] of Object.entries(ready)) {
+          await page.goto(new URL(path, page.url()).href)
+          await page.waitForSelector(selector, WAIT)
+          expect(await findings(page), path).toEqual([])
+        }
+        const form = await site.visitWithKey('agent-2', { reducedMotion: 'reduce' })
+        expect(await findings(form), 'the forms').toEqual([])
+        await form.fill('#find-text', 'synthetic')
+        await form.click('#find button[type=submit]')
+        await form.waitForSelector('.found li', WAIT)
+        await fillPick(form, { odds: 'none' })
+        await form.click('#grade-send')
+        await form.waitForSelector('#odds[aria-invalid]', WAIT)
+        expect(await findings(form), 'the forms with a problem').toEqual([])
+        await fillPick(form, { odds: '1.90' })
+        await payFor(form, 'GRADED')
+        expect(await findings(form), 'a card').toEqual([])
+        await form.check('input[value="audit"]')
+        await form.fill('#picks', `${MARKET}, home, 1.95\n${MARKET}, draw, 3.60`)
+        await payFor(form, 'AUDIT')
+        expect(await findings(form), 'an audit').toEqual([])
+      })
     })
   },
 )

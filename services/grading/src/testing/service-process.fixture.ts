@@ -3,6 +3,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
+/** What a process of Node's needs that is none of the service's configuration. */
+export const NODE_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: process.env['PATH'] ?? '',
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
+}
+
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
 type Ended = {
@@ -21,10 +27,10 @@ type ServiceProcess = {
   readonly ended: Promise<Ended>
 }
 
-/** Starts `main.ts` with exactly that environment. */
+/** Starts `main.ts` with that configuration and no other. */
 export function startServiceProcess(environment: Readonly<Record<string, string>>): ServiceProcess {
   const child = spawn(process.execPath, [main], {
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    env: { ...NODE_ENVIRONMENT, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
