@@ -31,6 +31,7 @@ export const RPC_CODES = {
   resourceNotFound: -32_002,
   sessionForeign: -32_003,
   headerMismatch: -32_020,
+  missingCapability: -32_021,
   unsupportedVersion: -32_022,
 } as const
 
@@ -180,6 +181,9 @@ export function modernFault(
   headers: IncomingHttpHeaders,
 ): RpcRefusal | undefined {
   const header = headerOf(headers, 'mcp-protocol-version')
+  const named = metaOf(request)[VERSION_MEMBER]
+  if (header !== undefined && typeof named === 'string' && header !== named)
+    return mismatch('MCP-Protocol-Version')
   if (header !== undefined && header !== MODERN_REVISION && !isLegacy(header))
     return unsupported(header)
   const envelope = envelopeSchema.safeParse(metaOf(request)).data
@@ -192,8 +196,8 @@ export function modernFault(
   if (header !== version) return mismatch('MCP-Protocol-Version')
   if (headerOf(headers, 'mcp-method') !== request.method) return mismatch('Mcp-Method')
   const member = Object.hasOwn(NAMED_BY, request.method) ? NAMED_BY[request.method] : undefined
-  const named = member === undefined ? undefined : request.params?.[member]
-  if (named !== undefined && readName(headerOf(headers, 'mcp-name')) !== named)
+  const target = member === undefined ? undefined : request.params?.[member]
+  if (target !== undefined && readName(headerOf(headers, 'mcp-name')) !== target)
     return mismatch('Mcp-Name')
   return undefined
 }

@@ -1,13 +1,10 @@
 // The official conformance suite against the complete service in its production configuration. None of the suite's
 // fixtures are served, so the scenarios that need one fail as expected; they are listed with what they need.
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, request, type Server } from 'node:http'
-import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
+import { type ConformanceRun, openConformance } from './conformance.fixture.ts'
 
 /** Scenarios that need a resource, prompt or tool of the suite's own, with the reason why each cannot pass here. */
 const EXPECTED_FAILURES: Readonly<Record<string, string>> = {
@@ -47,82 +44,34 @@ const APPLICABLE = [
   'dns-rebinding-protection',
 ]
 
-const command = join(
-  dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')),
-  'dist/index.js',
-)
-
 let care: RunningCare
-let proxy: Server
-let folder: string
+let suite: ConformanceRun
 beforeAll(async () => {
   care = await startRunningCare()
   await care.write({ patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' })
-  folder = mkdtempSync(join(tmpdir(), 'care-conformance-'))
-  // The suite has no option for headers: this adds the token and leaves everything else, including Host, unchanged.
-  proxy = createServer((incoming, outgoing) => {
-    const { method, url, headers } = incoming
-    const authorization = `Bearer ${care.token('care.read.user care.read.assistant')}`
-    const onward = request(
-      new URL(url ?? '/', care.url),
-      { method, headers: { ...headers, authorization } },
-      (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
-        answer.pipe(outgoing)
-      },
-    )
-    onward.on('error', () => outgoing.destroy())
-    outgoing.on('close', () => onward.destroy())
-    incoming.pipe(onward)
-  })
-  await new Promise<void>((resolve) => {
-    proxy.listen(0, '127.0.0.1', resolve)
+  suite = await openConformance({
+    url: `${care.url}/mcp`,
+    suite: '@modelcontextprotocol/conformance',
+    token: () => care.token('care.read.user care.read.assistant'),
   })
 })
 afterAll(async () => {
-  proxy.closeAllConnections()
-  proxy.close()
+  suite.close()
   await care.remove()
-  rmSync(folder, { recursive: true })
 })
-
-/** Runs the suite and returns its output and exit code. */
-function runSuite(
-  ...more: string[]
-): Promise<{ readonly text: string; readonly code: number | null }> {
-  const address = proxy.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  const given = ['server', '--url', `http://127.0.0.1:${port}/mcp`, '-o', folder, ...more]
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [command, ...given], { cwd: folder })
-    let text = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => {
-        text += chunk.toString()
-      })
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ text, code }))
-  })
-}
 
 describe('the MCP conformance suite', () => {
   it('passes its active scenarios, except those that need fixtures of its own', async () => {
-    const baseline = join(folder, 'expected-failures.yml')
+    const baseline = join(suite.folder, 'expected-failures.yml')
     const names = Object.keys(EXPECTED_FAILURES)
     writeFileSync(baseline, `server:\n${names.map((name) => `  - ${name}\n`).join('')}`)
-    const { text, code } = await runSuite('--expected-failures', baseline)
+    const { text, code } = await suite.run('--expected-failures', baseline)
     expect(code, text).toBe(0)
     for (const name of [...APPLICABLE, ...names]) expect(text).toContain(name)
   }, 60_000)
 
   it.each(APPLICABLE)('scenario %s passes every check', (scenario) => {
-    const [run, ...more] = readdirSync(folder).filter((name) =>
-      new RegExp(`^server-${scenario}-\\d`).test(name),
-    )
-    if (run === undefined || more.length > 0) throw new Error('expected one run of the scenario')
-    const checks = JSON.parse(readFileSync(join(folder, run, 'checks.json'), 'utf8')) as {
-      status: string
-    }[]
+    const checks = suite.checksOf(scenario)
     expect(checks.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThan(0)
     // INFO reports an observation, such as an answer in JSON rather than as a stream.
     expect(checks.filter(({ status }) => !['SUCCESS', 'INFO'].includes(status))).toEqual([])

@@ -55,8 +55,10 @@ export function createModernEdge(deps: {
   readonly services: McpServices
   readonly onFailure: (error: unknown) => void
   readonly extensions?: ModernExtensions | undefined
+  /** What is served of records; tests put a suite's own things in their place. */
+  readonly records?: Readonly<Record<string, McpMethod>> | undefined
 }) {
-  const { services, onFailure, extensions = NO_EXTENSIONS } = deps
+  const { services, onFailure, extensions = NO_EXTENSIONS, records = RECORD_METHODS } = deps
   const { serviceName, version } = services
   const serverInfo = { name: `tallystick-${serviceName}`, version }
   const discover = async (): Promise<Result> => ({
@@ -66,7 +68,7 @@ export function createModernEdge(deps: {
   })
   const methods: Readonly<Record<string, McpMethod>> = {
     ...extensions.methods,
-    ...RECORD_METHODS,
+    ...records,
     'server/discover': discover,
   }
 
@@ -95,9 +97,15 @@ export function createModernEdge(deps: {
   }
 }
 
-/** A refusal as this revision has it: what is not there is a wrong parameter, and only a method that is not there is 404. */
+/** The refusals of a method that have a status of their own; all others are in-band. */
+const STATUS_OF: Readonly<Record<number, number>> = {
+  [RPC_CODES.methodNotFound]: 404,
+  [RPC_CODES.missingCapability]: 400,
+}
+
+/** A refusal as this revision has it: what is not there is a wrong parameter. */
 export function modernRefusal({ code, data, message }: RpcFailure): RpcRefusal {
-  const status = code === RPC_CODES.methodNotFound ? 404 : 200
+  const status = STATUS_OF[code] ?? 200
   const own = code === RPC_CODES.resourceNotFound ? RPC_CODES.invalidParams : code
   return { status, error: { code: own, message, ...(data && { data }) } }
 }

@@ -185,9 +185,9 @@ describe('400, 404, 405, 413 and 415', () => {
   it('an unknown version is 400 -32022, in the header and in the envelope', async () => {
     const later = { ...ENVELOPE, 'io.modelcontextprotocol/protocolVersion': '2027-01-01' }
     const data = { supported: ['2026-07-28'], requested: '2027-01-01' }
-    const inBody = await sent(rpc({ _meta: later }))
-    expect([inBody.status, inBody.body.error]).toMatchObject([400, { code: -32022, data }])
     const headers = { ...modernHeaders(LIST), 'mcp-protocol-version': '2027-01-01' }
+    const inBody = await sent(rpc({ _meta: later }), headers)
+    expect([inBody.status, inBody.body.error]).toMatchObject([400, { code: -32022, data }])
     const inHeader = await sent(rpc(), headers)
     expect([inHeader.status, inHeader.body.error]).toMatchObject([400, { code: -32022, data }])
   })
@@ -195,6 +195,7 @@ describe('400, 404, 405, 413 and 415', () => {
   it.each([
     ['no version', { 'mcp-protocol-version': undefined }],
     ['an older version', { 'mcp-protocol-version': '2025-11-25' }],
+    ['a version that nobody knows', { 'mcp-protocol-version': '1999-01-01' }],
     ['no method', { 'mcp-method': undefined }],
     ['another method', { 'mcp-method': 'tools/list' }],
     ['a method in another case', { 'mcp-method': 'Resources/Read' }],

@@ -48,6 +48,7 @@ import {
 import type { McpServices } from './visible-records.ts'
 
 type ModernParts = AdmissionDeps & {
+  readonly records?: Parameters<typeof createModernEdge>[0]['records']
   readonly extensions?: ModernExtensions | undefined
   readonly isRevoked: (jti: string) => boolean
   readonly onFailure: (error: unknown) => void

@@ -139,7 +139,8 @@ describe('G10: 2026-07-28', () => {
     const absent = await rpc('tools/list', {}, headers)
     expect([absent.status, absent.answer.error?.code]).toEqual([400, -32_602])
     const later = { ...ENVELOPE, 'io.modelcontextprotocol/protocolVersion': '2027-01-01' }
-    const unknown = await rpc('tools/list', { _meta: later }, headers)
+    const newer = { ...headers, 'mcp-protocol-version': '2027-01-01' }
+    const unknown = await rpc('tools/list', { _meta: later }, newer)
     expect([unknown.status, unknown.answer.error]).toMatchObject([
       400,
       { code: -32_022, data: { supported: ['2026-07-28'], requested: '2027-01-01' } },

@@ -1,0 +1,80 @@
+// The official conformance suites, run against a server whose token they cannot send: a proxy adds it. For the tests of both
+// revisions.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+type Check = { readonly id: string; readonly status: string; readonly errorMessage?: string }
+
+export type ConformanceRun = {
+  /** Where the results are written. */
+  readonly folder: string
+  /** Runs the suite and returns its output and exit code. */
+  run(...more: string[]): Promise<{ readonly text: string; readonly code: number | null }>
+  /** The checks of a scenario that was run once. */
+  checksOf(scenario: string): readonly Check[]
+  close(): void
+}
+
+/** Opens a proxy to a server for one of the suites. */
+export async function openConformance(options: {
+  /** Of the server, with its path. */
+  readonly url: string
+  readonly suite: '@modelcontextprotocol/conformance' | '@modelcontextprotocol/conformance-2026'
+  readonly token: () => string
+}): Promise<ConformanceRun> {
+  const { pathname } = new URL(options.url)
+  const manifest = createRequire(import.meta.url).resolve(`${options.suite}/package.json`)
+  const command = join(dirname(manifest), 'dist/index.js')
+  const folder = mkdtempSync(join(tmpdir(), 'care-conformance-'))
+  // The suite has no option for headers: this adds the token and leaves everything else, including Host, unchanged.
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, url, headers } = incoming
+    const onward = request(
+      new URL(url ?? '/', options.url),
+      { method, headers: { ...headers, authorization: `Bearer ${options.token()}` } },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(outgoing)
+      },
+    )
+    onward.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => onward.destroy())
+    incoming.pipe(onward)
+  })
+  await new Promise<void>((resolve) => {
+    proxy.listen(0, '127.0.0.1', resolve)
+  })
+  const address = proxy.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    folder,
+    run: (...more) =>
+      new Promise((resolve, reject) => {
+        const given = ['server', '--url', `http://127.0.0.1:${port}${pathname}`, '-o', folder]
+        const child = spawn(process.execPath, [command, ...given, ...more], { cwd: folder })
+        let text = ''
+        for (const stream of [child.stdout, child.stderr])
+          stream.on('data', (chunk: Buffer) => {
+            text += chunk.toString()
+          })
+        child.on('error', reject)
+        child.on('close', (code) => resolve({ text, code }))
+      }),
+    checksOf(scenario) {
+      const [run, ...more] = readdirSync(folder).filter((name) =>
+        new RegExp(`^server-${scenario}-\\d`).test(name),
+      )
+      if (run === undefined || more.length > 0) throw new Error('expected one run of the scenario')
+      return JSON.parse(readFileSync(join(folder, run, 'checks.json'), 'utf8')) as Check[]
+    },
+    close() {
+      proxy.closeAllConnections()
+      proxy.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}

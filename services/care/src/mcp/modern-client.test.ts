@@ -1,0 +1,104 @@
+// The official client of 2026-07-28, unmodified, against the complete service: pinned to the revision, and negotiating.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MODERN_RESOURCE } from '../testing/care.fixture.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
+
+const TEA = 'care://ann/tea'
+const PLAN = 'care-internal://ann/plan'
+
+let care: RunningCare
+const closing: (() => Promise<void>)[] = []
+beforeAll(async () => {
+  care = await startRunningCare()
+  await write('One sugar.')
+  await write('No sugar.')
+  const plan = { patient: 'ann', domain: 'plan', audience: 'assistant', authorId: 'dr-osei' }
+  await care.write({ ...plan, value: 'Watch for falls.' })
+})
+afterAll(async () => {
+  for (const close of closing.splice(0)) await close()
+  await care.remove()
+})
+
+const write = async (value: string): Promise<void> => {
+  const answer = await care.write({ patient: 'ann', domain: 'tea', value, authorId: 'dr-osei' })
+  expect(answer.status).toBe(200)
+}
+const tokenOf = (scope: string) => care.token(scope, { audience: MODERN_RESOURCE })
+
+async function connect(mode: 'auto' | { readonly pin: '2026-07-28' }, scope = 'care.read.user') {
+  const client = new Client({ name: 'host', version: '2' }, { versionNegotiation: { mode } })
+  const updated: string[] = []
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+    updated.push(params.uri)
+  })
+  const transport = new StreamableHTTPClientTransport(new URL(`${care.url}/mcp/2026-07-28`), {
+    requestInit: { headers: { Authorization: `Bearer ${tokenOf(scope)}` } },
+  })
+  await client.connect(transport)
+  closing.push(() => client.close())
+  return { client, updated }
+}
+
+describe.each([['auto' as const], [{ pin: '2026-07-28' } as const]])('the client, %j', (mode) => {
+  it('speaks 2026-07-28, and finds its schemas respected', async () => {
+    const { client } = await connect(mode)
+    expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28')
+    expect(client.getServerVersion()?.name).toBe('tallystick-care')
+    expect(client.getInstructions()).toContain('care-internal://')
+    const { resources } = await client.listResources()
+    expect(resources.map(({ uri }) => uri)).toContain(TEA)
+    expect(resources.map(({ uri }) => uri)).not.toContain(PLAN)
+    expect((await client.listResourceTemplates()).resourceTemplates.length).toBeGreaterThan(1)
+    expect((await client.listPrompts()).prompts).toHaveLength(2)
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['search', 'fetch']))
+    const prompt = await client.getPrompt({ name: 'brief_carer', arguments: { patient: 'ann' } })
+    expect(JSON.stringify(prompt.messages)).toContain('No sugar.')
+    // The client checks each answer against the tool's output schema.
+    for (const [name, given] of [
+      ['list_records', {}],
+      ['read_record', { uri: TEA }],
+      ['whats_changed', { patient: 'ann' }],
+      ['changes_since', {}],
+      ['search', { query: 'sugar' }],
+      ['fetch', { id: TEA }],
+    ] as const)
+      expect((await client.callTool({ name, arguments: given })).structuredContent).toBeDefined()
+    const completed = await client.complete({
+      ref: { type: 'ref/resource', uri: 'care://{patient}/{domain}/{version}' },
+      argument: { name: 'version', value: '' },
+      context: { arguments: { patient: 'ann', domain: 'tea' } },
+    })
+    expect(completed.completion.values[0]).toMatch(/^\d+$/)
+  })
+
+  it('listens, is told, and reads the new value with its retraction, never a kept one', async () => {
+    const { client, updated } = await connect(mode)
+    const listening = await client.listen({ resourceSubscriptions: [TEA, PLAN] })
+    expect(listening.honoredFilter).toEqual({ resourceSubscriptions: [TEA] })
+    await client.readResource({ uri: TEA })
+    await write('Honey.')
+    await expect.poll(() => updated).toEqual([TEA])
+    const read = await client.readResource({ uri: TEA })
+    expect(read._meta).toMatchObject({ value: 'Honey.' })
+    expect(read._meta?.['care/retraction']).toContain('No sugar.')
+    await write('No sugar.')
+    await expect.poll(() => updated).toHaveLength(2)
+    await listening.close()
+  })
+
+  it('reads both absent and hidden records as -32602', async () => {
+    const { client } = await connect(mode)
+    for (const uri of ['care://ann/absent', PLAN])
+      await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32602 })
+  })
+
+  it('is told of the end of a listen when the service stops serving it', async () => {
+    const { client } = await connect(mode)
+    const listening = await client.listen({ resourceSubscriptions: [TEA] })
+    await care.service.stopping()
+    expect(await listening.closed).toBe('graceful')
+  })
+})
