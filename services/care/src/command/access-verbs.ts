@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
 import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/service-kit/command'
+import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import { readAuditRows } from '../adapters/audit-rows.ts'
 import { withSideRows } from '../adapters/open-stores.ts'
 import { readReadRows } from '../adapters/read-trail.ts'
 import { addRevocation, readRevocations } from '../adapters/revoked-tokens.ts'
+import { MODERN_MCP_PATH } from '../routes/service-routes.ts'
 import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
 import type { KeptAuditRow } from '../wire/write.ts'
 import { commandConfig, lineOf } from './command-config.ts'
@@ -126,9 +128,9 @@ const SCOPES = ['care.read.user', 'care.read.assistant', 'care.write']
 /** `care token`: mints a development token (C20). */
 export const tokenVerb: CommandVerb = {
   name: 'token',
-  usage: '--sub NAME [--scope "SCOPE …"] [--lifetime-seconds N]',
+  usage: '--sub NAME [--scope "SCOPE …"] [--lifetime-seconds N] [--revision 2026-07-28]',
   summary: 'mints a development token under TOKEN_SECRET; scopes default to care.read.user',
-  options: { sub: 'text', scope: 'text', 'lifetime-seconds': 'text' },
+  options: { sub: 'text', scope: 'text', 'lifetime-seconds': 'text', revision: 'text' },
   wordsMax: 0,
   run: async (call) => {
     const config = commandConfig(call.terminal, ['TOKEN_SECRET', 'BASE_URL', 'SERVICE_NAME'])
@@ -139,10 +141,14 @@ export const tokenVerb: CommandVerb = {
       throw new BadUsage(
         `--scope takes scopes separated by single spaces: ${SCOPES.join(', ')}, each for all patients or, with :<patient> behind it, for one.`,
       )
+    const revision = call.text('revision')
+    if (revision !== undefined && revision !== MODERN_REVISION)
+      throw new BadUsage(`--revision takes ${MODERN_REVISION}, whose path has tokens of its own.`)
+    const path = revision === undefined ? '/mcp' : MODERN_MCP_PATH
     const token = mintToken({
       sub,
       scope,
-      audience: `${config.BASE_URL}/mcp`,
+      audience: `${config.BASE_URL}${path}`,
       typ: `${config.SERVICE_NAME}+jwt`,
       lifetimeSeconds: lifetimeOption(call, DEFAULT_LIFETIME_SECONDS),
       key: config.TOKEN_SECRET,

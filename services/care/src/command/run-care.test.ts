@@ -167,6 +167,10 @@ describe('the care command', () => {
         expiresAtSeconds: TEST_START_MS / 1_000 + 3_600,
       },
     })
+    const modern = await care(['token', '--sub', 'me', '--revision', '2026-07-28'])
+    const claims = Buffer.from(modern.text.split('.')[1] ?? '', 'base64url').toString()
+    expect(JSON.parse(claims)).toMatchObject({ aud: 'https://care.test/mcp/2026-07-28' })
+    expect((await care(['token', '--sub', 'me', '--revision', '2025-11-25'])).code).toBe(2)
     expect((await care(['token'])).code).toBe(2)
     expect((await care(['token', '--sub', 'me', '--scope', 'admin'])).code).toBe(2)
     expect((await care(['token', '--sub', 'me', '--lifetime-seconds', '-1'])).code).toBe(2)

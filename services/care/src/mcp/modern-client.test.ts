@@ -3,6 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MODERN_RESOURCE } from '../testing/care.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
+import { toolCalls } from './methods.fixture.ts'
 
 const TEA = 'care://ann/tea'
 const PLAN = 'care-internal://ann/plan'
@@ -57,14 +58,7 @@ describe.each([['auto' as const], [{ pin: '2026-07-28' } as const]])('the client
     const prompt = await client.getPrompt({ name: 'brief_carer', arguments: { patient: 'ann' } })
     expect(JSON.stringify(prompt.messages)).toContain('No sugar.')
     // The client checks each answer against the tool's output schema.
-    for (const [name, given] of [
-      ['list_records', {}],
-      ['read_record', { uri: TEA }],
-      ['whats_changed', { patient: 'ann' }],
-      ['changes_since', {}],
-      ['search', { query: 'sugar' }],
-      ['fetch', { id: TEA }],
-    ] as const)
+    for (const [name, given] of toolCalls(TEA))
       expect((await client.callTool({ name, arguments: given })).structuredContent).toBeDefined()
     const completed = await client.complete({
       ref: { type: 'ref/resource', uri: 'care://{patient}/{domain}/{version}' },

@@ -61,7 +61,8 @@ export function modernCalls(fixture: () => McpFixture) {
     })
     const text = await answer.text()
     const { status, headers: answered } = answer
-    return { status, headers: answered, body: text === '' ? {} : JSON.parse(text) }
+    const isJson = answered.get('content-type')?.startsWith('application/json') === true
+    return { status, headers: answered, body: isJson ? JSON.parse(text) : {} }
   }
   return {
     tokenOf,

@@ -6,6 +6,7 @@ import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CutProxy, openCutProxy } from '../testing/cut-proxy.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
+import { toolCalls } from './methods.fixture.ts'
 
 const TEA = 'care://ann/tea'
 const BOTH = 'care.read.user care.read.assistant'
@@ -95,14 +96,7 @@ describe('SDK 1.x Client', () => {
     const prompt = await client.getPrompt({ name: 'brief_carer', arguments: { patient: 'ann' } })
     expect(JSON.stringify(prompt.messages)).toContain('One sugar.')
     // The client checks each answer against the tool's output schema.
-    for (const [name, given] of [
-      ['list_records', {}],
-      ['read_record', { uri: TEA }],
-      ['whats_changed', { patient: 'ann' }],
-      ['changes_since', {}],
-      ['search', { query: 'sugar' }],
-      ['fetch', { id: TEA }],
-    ] as const)
+    for (const [name, given] of toolCalls(TEA))
       expect((await client.callTool({ name, arguments: given })).structuredContent).toBeDefined()
     const completed = await client.complete({
       ref: { type: 'ref/resource', uri: 'care://{patient}/{domain}/{version}' },

@@ -3,10 +3,17 @@
 // forbids.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { NewRecord } from '../domain/care-record.ts'
-import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
+import {
+  type Asking,
+  askEverything,
+  asking,
+  ERAS,
+  forbiddenTo,
+  HIDDEN,
+} from './ask-everything.fixture.ts'
+import { BOTH, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
 
 const SECRET = /plan|falls|internal-author|care-internal:\/\/ann/i
-const HIDDEN = 'care-internal://ann/plan'
 
 /** A store that records the calls it gets. */
 function watch(fixture: McpFixture): { readonly asked: string[] } {
@@ -48,85 +55,9 @@ async function fill(
   }
 }
 
-/** Everything that a principal can ask, including hidden and absent names. */
-async function askEverything(session: ClientSession): Promise<unknown[]> {
-  const answers: unknown[] = []
-  const ask = async (method: string, params?: object): Promise<unknown> => {
-    const answer = await session.call(method, params)
-    answers.push({ method, params, result: answer.result, error: answer.error })
-    return answer.result
-  }
-  for (const method of ['resources/list', 'tools/list', 'prompts/list']) {
-    let cursor: unknown
-    do {
-      const page = await ask(method, typeof cursor === 'string' ? { cursor } : {})
-      cursor = (page as { nextCursor?: string }).nextCursor
-    } while (cursor !== undefined)
-  }
-  for (const path of ['plan', 'plan/1', 'plan/2', 'plan/99', 'plan-3', 'absent', 'tea-1'])
-    for (const scheme of ['care', 'care-internal']) {
-      const uri = `${scheme}://ann/${path}`
-      await ask('resources/read', { uri })
-      await ask('resources/subscribe', { uri })
-      await ask('resources/unsubscribe', { uri })
-      await ask('tools/call', { name: 'read_record', arguments: { uri } })
-      const [domain] = path.split('/')
-      await ask('completion/complete', {
-        ref: { type: 'ref/resource', uri: `${scheme}://{patient}/{domain}/{version}` },
-        argument: { name: 'version', value: '' },
-        context: { arguments: { patient: 'ann', domain } },
-      })
-    }
-  for (const scheme of ['care', 'care-internal'])
-    for (const name of ['patient', 'domain'])
-      await ask('completion/complete', {
-        ref: { type: 'ref/resource', uri: `${scheme}://{patient}/{domain}` },
-        argument: { name, value: '' },
-      })
-  await ask('completion/complete', {
-    ref: { type: 'ref/prompt', name: 'brief_carer' },
-    argument: { name: 'patient', value: '' },
-  })
-  for (const name of ['brief_carer', 'whats_changed'])
-    await ask('prompts/get', { name, arguments: { patient: 'ann' } })
-  await ask('tools/call', { name: 'list_records', arguments: {} })
-  await ask('tools/call', { name: 'whats_changed', arguments: { patient: 'ann' } })
-  for (const uri of [HIDDEN, 'care-internal://ann/absent', 'care://ann/absent'])
-    await ask('resources/list', { cursor: Buffer.from(uri).toString('base64url') })
-  return answers
-}
-
-/** Every request that names a record of a chain which the principal may not know of, whether it exists or not. */
-function forbiddenTo(place: string, domain: string): readonly (readonly [string, object])[] {
-  const [scheme, patient] = place.split('://')
-  const at = (path: string) => ({ uri: `${place}/${path}` })
-  const cursor = (path: string) => Buffer.from(at(path).uri).toString('base64url')
-  const template = { type: 'ref/resource', uri: `${scheme}://{patient}/{domain}/{version}` }
-  const complete = (name: string, given: object) =>
-    [
-      'completion/complete',
-      { ref: template, argument: { name, value: '' }, context: { arguments: given } },
-    ] as const
-  return [domain, 'nothing'].flatMap((path) => [
-    ...['', '/1', '/v2', '/99'].flatMap(
-      (version) =>
-        [
-          ['resources/read', at(path + version)],
-          ['resources/subscribe', at(path + version)],
-          ['resources/unsubscribe', at(path + version)],
-          ['tools/call', { name: 'read_record', arguments: at(path + version) }],
-          ['resources/list', { cursor: cursor(path + version) }],
-          ['tools/call', { name: 'list_records', arguments: { cursor: cursor(path + version) } }],
-        ] as const,
-    ),
-    complete('version', { patient, domain: path }),
-    complete('domain', { patient }),
-  ])
-}
-
 /** What a request asked of the store. */
 async function storeCalls(
-  session: ClientSession,
+  session: Asking,
   asked: string[],
   [method, params]: readonly [string, object],
 ): Promise<readonly string[]> {
@@ -136,20 +67,23 @@ async function storeCalls(
 }
 
 describe('a user-scope principal finds no trace of an internal record', () => {
-  it('in lists on any page, reads, completions, prompts, tools and error texts', async () => {
-    await fill()
-    const secret = await askEverything(await withSecrets.open(USER))
-    const clear = await askEverything(await without.open(USER))
-    expect(clear).toEqual(secret)
-    const named = secret.filter(
-      (one) =>
-        SECRET.test(JSON.stringify(one)) &&
-        !SECRET.test(JSON.stringify((one as { params?: object }).params ?? {})),
-    )
-    expect(named).toEqual([])
-    const holder = await askEverything(await withSecrets.open(BOTH))
-    expect(JSON.stringify(holder)).toContain('Watch for falls.')
-  })
+  it.each(ERAS)(
+    'in lists on any page, reads, completions, prompts, tools and error texts: %s',
+    async (era) => {
+      await fill()
+      const secret = await askEverything(await asking(era, withSecrets, USER))
+      const clear = await askEverything(await asking(era, without, USER))
+      expect(clear).toEqual(secret)
+      const named = secret.filter(
+        (one) =>
+          SECRET.test(JSON.stringify(one)) &&
+          !SECRET.test(JSON.stringify((one as { params?: object }).params ?? {})),
+      )
+      expect(named).toEqual([])
+      const holder = await askEverything(await asking(era, withSecrets, BOTH))
+      expect(JSON.stringify(holder)).toContain('Watch for falls.')
+    },
+  )
 
   it('in notifications, log notices, replays and event ids', async () => {
     const [mine, twin] = [await withSecrets.open(USER), await without.open(USER)]
@@ -166,17 +100,20 @@ describe('a user-scope principal finds no trace of an internal record', () => {
     for (const reader of [replayed, other]) reader.drop()
   })
 
-  it('C30: in the store: it is not asked at all for what the URI forbids, by any operation', async () => {
-    await fill()
-    const session = await withSecrets.open(USER)
-    const { asked } = watch(withSecrets)
-    for (const [name, params] of forbiddenTo('care-internal://ann', 'plan'))
-      expect([name, params, await storeCalls(session, asked, [name, params])]).toEqual([
-        name,
-        params,
-        [],
-      ])
-  })
+  it.each(ERAS)(
+    'C30: in the store: it is not asked at all for what the URI forbids, by any operation: %s',
+    async (era) => {
+      await fill()
+      const session = await asking(era, withSecrets, USER)
+      const { asked } = watch(withSecrets)
+      for (const [name, params] of forbiddenTo('care-internal://ann', 'plan'))
+        expect([name, params, await storeCalls(session, asked, [name, params])]).toEqual([
+          name,
+          params,
+          [],
+        ])
+    },
+  )
 
   it('a hidden record is absent even if it is broken', async () => {
     await fill()
@@ -212,13 +149,17 @@ describe('C24: a household’s token finds no trace of another household', () =>
   const HERON = 'care.read.user:ann care.read.assistant:ann'
   const WREN = { patient: 'wren', value: 'Watch for falls.' } as const
 
-  it('in lists on any page, reads, completions, prompts, tools and error texts', async () => {
-    await fill(WREN)
-    const secret = await askEverything(await withSecrets.open(HERON))
-    expect(await askEverything(await without.open(HERON))).toEqual(secret)
-    expect(JSON.stringify(secret)).not.toMatch(/wren|falls|internal-author/)
-    expect(JSON.stringify(secret)).toContain('care://ann/tea-8')
-  })
+  it.each(ERAS)(
+    'in lists on any page, reads, completions, prompts, tools and error texts: %s',
+    async (era) => {
+      await fill(WREN)
+      const secret = await askEverything(await asking(era, withSecrets, HERON))
+      expect(await askEverything(await asking(era, without, HERON))).toEqual(secret)
+      const told = secret.map((one) => ({ ...(one as object), params: undefined }))
+      expect(JSON.stringify(told)).not.toMatch(/wren|falls|internal-author/)
+      expect(JSON.stringify(secret)).toContain('care://ann/tea-8')
+    },
+  )
 
   it('in notifications, log notices, lists that changed, replays and event ids', async () => {
     const [mine, twin] = [await withSecrets.open(HERON), await without.open(HERON)]
@@ -235,22 +176,31 @@ describe('C24: a household’s token finds no trace of another household', () =>
     for (const reader of [replayed, other]) reader.drop()
   })
 
-  it('in the store: it is not asked at all for what the URI forbids, by any operation', async () => {
-    await fill(WREN)
-    const session = await withSecrets.open(HERON)
-    const { asked } = watch(withSecrets)
-    for (const place of ['care://wren', 'care-internal://wren'])
-      for (const [name, params] of forbiddenTo(place, 'plan'))
-        expect([params, await storeCalls(session, asked, [name, params])]).toEqual([params, []])
-    for (const name of ['brief_carer', 'whats_changed'])
-      expect(
-        await storeCalls(session, asked, ['prompts/get', { name, arguments: { patient: 'wren' } }]),
-      ).toEqual([])
-    for (const name of ['list_records', 'whats_changed'])
-      expect(
-        await storeCalls(session, asked, ['tools/call', { name, arguments: { patient: 'wren' } }]),
-      ).toEqual([])
-  })
+  it.each(ERAS)(
+    'in the store: it is not asked at all for what the URI forbids, by any operation: %s',
+    async (era) => {
+      await fill(WREN)
+      const session = await asking(era, withSecrets, HERON)
+      const { asked } = watch(withSecrets)
+      for (const place of ['care://wren', 'care-internal://wren'])
+        for (const [name, params] of forbiddenTo(place, 'plan'))
+          expect([params, await storeCalls(session, asked, [name, params])]).toEqual([params, []])
+      for (const name of ['brief_carer', 'whats_changed'])
+        expect(
+          await storeCalls(session, asked, [
+            'prompts/get',
+            { name, arguments: { patient: 'wren' } },
+          ]),
+        ).toEqual([])
+      for (const name of ['list_records', 'whats_changed'])
+        expect(
+          await storeCalls(session, asked, [
+            'tools/call',
+            { name, arguments: { patient: 'wren' } },
+          ]),
+        ).toEqual([])
+    },
+  )
 
   it('after its session was refreshed with a token that names another patient', async () => {
     await fill(WREN)

@@ -187,5 +187,6 @@ export const INSTRUCTIONS = [
   'Care records of people at home, one per patient and domain, each a chain of versions.',
   'care:// records may be spoken to the person. care-internal:// records are for you alone: never say, quote or paraphrase them.',
   'Read a record right before you speak it. If its text carries a [STALE …] line, say the age aloud with it.',
+  'Call changes_since before you speak again, with the cursor of your last call: it tells what to take back.',
   'Subscribe to each record that you have spoken. When it is updated, read it again; if the read carries a retraction in its _meta, say that sentence first.',
 ].join('\n')
