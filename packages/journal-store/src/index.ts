@@ -28,7 +28,7 @@ export {
   type SqliteFileKind,
   type SqliteQuery,
 } from './sqlite-database.ts'
-export { openNodeReader, readStoredHead, type SqliteJournalTable } from './sqlite-journal.ts'
+export { readStoredHead, type SqliteJournalTable } from './sqlite-journal.ts'
 export {
   openSqliteJournalReader,
   openSqliteJournalStore,

@@ -20,7 +20,6 @@ import { resealSqliteStore } from './reseal.ts'
 import { createBodySeal } from './sealed-bodies.ts'
 import { acceptSqliteBackup, backupSqliteStore } from './sqlite-backup.ts'
 import { prepareQuery } from './sqlite-database.ts'
-import { openNodeReader } from './sqlite-journal.ts'
 import { openSqliteJournalReader, openSqliteJournalStore } from './sqlite-journal-store.ts'
 import type { SqliteStoreKind } from './sqlite-store-kind.ts'
 import { verifyJournal } from './verify-journal.ts'
@@ -68,7 +67,10 @@ const verify = () => {
   return verifyJournal({
     checkpoint: store.checkpointFiles.notes.read(),
     rows: (from, limit) => rows.all(from, limit),
-    node: openNodeReader(database),
+    node: (place) =>
+      database.prepare('SELECT hash FROM tree_nodes WHERE place = ?').get(place)?.[
+        'hash'
+      ] as Uint8Array,
     check: ([, , text]) => (text === 'unwanted' ? 'the service says no' : undefined),
     rowsPerSlice: 100,
     pause,

@@ -130,15 +130,6 @@ export function readStoredHead(database: DatabaseSync): CompactRange {
   return createCompactRange({ size, peaks: peaks.map((peak) => Buffer.from(peak, 'hex')) })
 }
 
-/** The roots of 256 leaves that a store on SQLite keeps, by their place. */
-export function openNodeReader(database: DatabaseSync): (place: number) => Uint8Array | undefined {
-  const node = prepareQuery<readonly [Uint8Array]>(
-    database,
-    'SELECT hash FROM tree_nodes WHERE place = ?',
-  )
-  return (place) => node.get(place)?.[0]
-}
-
 function prepareStoredHead(database: DatabaseSync) {
   const insertNode = database.prepare('INSERT INTO tree_nodes (place, hash) VALUES (?, ?)')
   const nodes = prepareQuery<readonly [Uint8Array]>(

@@ -8,11 +8,12 @@ import {
 } from '@tallystick/journal-store'
 import { type Secret, serverOf, systemClock } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-store.ts'
+import { postgresLedgerSource, sqliteLedgerSource } from './ledger-source.ts'
 import { ledgerOwner, type StoreConfig } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 import { recountOutdated } from './sqlite-recount.ts'
-import { verifySqliteLedger } from './sqlite-verify.ts'
+import { verifyLedger } from './verify-ledger.ts'
 
 /**
  * Copies a ledger, and the payments beside it, also of a running service; returns the files written. Throws
@@ -101,7 +102,7 @@ export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<Acc
   const database = openGradingDatabase(owner.databasePath)
   try {
     recountOutdated(database)
-    requireIntact(await verifySqliteLedger(database, { kind: 'absent' }))
+    requireIntact(await verifyLedger(sqliteLedgerSource(database), { kind: 'absent' }))
   } finally {
     database.close()
   }
@@ -109,11 +110,10 @@ export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<Acc
 }
 
 async function acceptDatabase(owner: StoreOwner, url: Secret): Promise<AcceptedLedger> {
-  const [{ acceptPostgresBackup, openPostgresJournalReader }, { POSTGRES_LEDGER }, verify] =
+  const [{ acceptPostgresBackup, openPostgresJournalReader }, { POSTGRES_LEDGER }] =
     await Promise.all([
       import('@tallystick/journal-store/postgres'),
       import('./postgres-schema.ts'),
-      import('./postgres-verify.ts'),
     ])
   const options = { ...owner, ...serverOf(url) }
   const reader = await openPostgresJournalReader<'ledger'>(POSTGRES_LEDGER, {
@@ -121,7 +121,7 @@ async function acceptDatabase(owner: StoreOwner, url: Secret): Promise<AcceptedL
     checkpoint: 'unchecked',
   })
   try {
-    requireIntact(await verify.verifyPostgresLedger(reader.read, { kind: 'absent' }))
+    requireIntact(await verifyLedger(postgresLedgerSource(reader.read), { kind: 'absent' }))
   } finally {
     await reader.close()
   }

@@ -13,7 +13,17 @@ import {
   sportWord,
   wordParts,
 } from './event-search.ts'
-import { committedOf, type EntryRow, foldEvent, PICK_COLUMNS, type PickRow } from './stored-rows.ts'
+import {
+  byKey,
+  committedOf,
+  type EntryColumns,
+  entryRow,
+  foldEvent,
+  PICK_COLUMNS,
+  type PickColumns,
+  type PickRow,
+  pickRow,
+} from './stored-rows.ts'
 
 /** An event with the id under which its entries are filed, and the last entry that its state has. */
 export type FiledEvent = {
@@ -22,52 +32,15 @@ export type FiledEvent = {
   readonly lastSeq: number
 }
 
-export type EntryObject = { readonly at: number; readonly text: Buffer; readonly leaf_hash: Buffer }
-
-export const entryRow = ({ at, text, leaf_hash: hash }: EntryObject): EntryRow => [
-  at,
-  text.toString(),
-  hash,
-]
-
-type PickObject = Readonly<
-  Record<'receipt' | 'payment_id' | 'payer' | 'opening' | 'options', string>
-> & {
-  readonly seq: number | null
-}
-
-const pickRow = (row: PickObject): PickRow => [
-  row.receipt,
-  row.payment_id,
-  row.payer,
-  row.opening,
-  row.options,
-  row.seq,
-]
-
 /** Reads picks by a condition. */
 export const readPicks = async (
   query: PostgresQuery,
   where: string,
   values: readonly unknown[],
 ): Promise<readonly PickRow[]> =>
-  (await query<PickObject>(`SELECT ${PICK_COLUMNS} FROM grading.picks WHERE ${where}`, values)).map(
-    pickRow,
-  )
-
-/** The rows of one key each, in their order. */
-export function byKey<Row, Key>(
-  rows: readonly Row[],
-  keyOf: (row: Row) => Key,
-): ReadonlyMap<Key, readonly Row[]> {
-  const groups = new Map<Key, Row[]>()
-  for (const row of rows) {
-    const group = groups.get(keyOf(row))
-    if (group === undefined) groups.set(keyOf(row), [row])
-    else group.push(row)
-  }
-  return groups
-}
+  (
+    await query<PickColumns>(`SELECT ${PICK_COLUMNS} FROM grading.picks WHERE ${where}`, values)
+  ).map(pickRow)
 
 /** The events of these paths that are there, folded from their entries. */
 export async function readEvents(
@@ -75,8 +48,8 @@ export async function readEvents(
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, FiledEvent>> {
   if (paths.length === 0) return new Map()
-  const rows = await query<EntryObject & { readonly path: string; readonly id: number }>(
-    `SELECT path, id, at, text, leaf_hash FROM grading.events JOIN grading.entries ON event = id
+  const rows = await query<EntryColumns & { readonly path: string; readonly id: number }>(
+    `SELECT path, id, at AS seq, text, leaf_hash AS hash FROM grading.events JOIN grading.entries ON event = id
       WHERE path = ANY($1) ORDER BY at`,
     [paths],
   )
@@ -85,7 +58,7 @@ export async function readEvents(
     const state = foldEvent(own.map(entryRow))
     const last = own.at(-1)
     if (state !== undefined && last !== undefined)
-      found.set(path, { id: last.id, state, lastSeq: last.at })
+      found.set(path, { id: last.id, state, lastSeq: last.seq })
   }
   return found
 }
@@ -96,7 +69,7 @@ export async function readCommitted(
   paths: readonly string[],
   afterSeq = -1,
 ): Promise<ReadonlyMap<string, readonly CommittedPick[]>> {
-  const rows = await query<PickObject & { readonly event_path: string }>(
+  const rows = await query<PickColumns & { readonly event_path: string }>(
     `SELECT event_path, ${PICK_COLUMNS} FROM grading.picks
       WHERE event_path = ANY($1) AND seq > $2 ORDER BY seq`,
     [paths, afterSeq],

@@ -2,7 +2,6 @@
  * The grading store on PostgreSQL. Whatever is written is decided under the lock of the ledger's head, so that several
  * processes may write; what others wrote is heard of within milliseconds. What happens to an event is the domain's matter.
  */
-import { preimageHash } from '@tallystick/hashchain'
 import {
   openPostgresJournalStore,
   type PostgresStoreOptions,
@@ -16,23 +15,15 @@ import {
   type IngestBatch,
   type StoredPick,
 } from '../domain/grading-store.ts'
-import { AUDIT_TEXT } from '../domain/kept-pick.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import { wholeWordsFirst } from './event-search.ts'
+import { openLedgerReads } from './ledger-reads.ts'
+import { postgresLedgerSource } from './ledger-source.ts'
 import { ingestSlice, isCounting, keepPick, pathsWithPicks } from './ledger-writes.ts'
-import {
-  type EntryObject,
-  entryRow,
-  findEvents,
-  readCommitted,
-  readEvents,
-  readPicks,
-} from './postgres-events.ts'
+import { findEvents, readEvents } from './postgres-events.ts'
 import { type LedgerMemory, openLedgerMemory } from './postgres-ledger-memory.ts'
 import { recountOutdated } from './postgres-recount.ts'
 import { POSTGRES_LEDGER } from './postgres-schema.ts'
-import { verifyPostgresLedger } from './postgres-verify.ts'
-import { entriesBetween, entryOf, pickOf } from './stored-rows.ts'
 
 /** Observations in one write, some 10 ms under the lock: a paid pick, here or in another process, waits for it. */
 const OBSERVATIONS_PER_WRITE = 100
@@ -43,7 +34,6 @@ type Parts = { readonly store: Store; readonly memory: LedgerMemory }
 
 const MARK_PAYLOAD = `INSERT INTO grading.payloads (raw_sha256, feed, received_at) VALUES ($1, $2, $3)
   ON CONFLICT (raw_sha256) DO NOTHING`
-const ENTRIES = 'SELECT at, text, leaf_hash FROM grading.entries'
 
 /** Runs a write on a draft of the memory, which is taken over when the write is committed. */
 async function writeOn<Result>(
@@ -104,13 +94,6 @@ async function search(parts: Parts, asked: Parameters<GradingStore['searchEvents
   return (await eventsOf(parts, paths)).flatMap((state) => state?.info ?? [])
 }
 
-async function counts({ store }: Parts) {
-  const [row] = await store.read<{ events: number; picks: number }>(
-    `SELECT (SELECT count(*) FROM grading.events) AS events, (SELECT count(*) FROM grading.picks WHERE event_path <> '${AUDIT_TEXT}') AS picks`,
-  )
-  return { entries: store.journals.ledger.size, events: row?.events ?? 0, picks: row?.picks ?? 0 }
-}
-
 /** Reads the ledger's secret and its table, and listens to other processes. */
 async function openMemory(store: Store): Promise<LedgerMemory> {
   const [row] = await store.read<{ value: string }>(
@@ -133,49 +116,22 @@ async function openMemory(store: Store): Promise<LedgerMemory> {
 
 function portOf(parts: Parts): GradingStore {
   const { memory, store } = parts
-  const { ledger } = store.journals
-  const { read } = store
-  const pickBy = async (column: string, value: string | number) => {
-    const [row] = await readPicks(read, `${column} = $1`, [value])
-    return row && pickOf(row)
-  }
+  const { secret } = memory
   return {
+    ...openLedgerReads(postgresLedgerSource(store.read), {
+      store,
+      secret,
+      look: async (run) => run(),
+    }),
     events: (paths) => eventsOf(parts, paths),
     searchEvents: (asked) => search(parts, asked),
     ingest: (batch) => ingest(parts, batch),
-    hasPayload: async (rawSha256) =>
-      (await read('SELECT FROM grading.payloads WHERE raw_sha256 = $1', [rawSha256])).length > 0,
     markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
       store.write((transaction) => {
         transaction.send(MARK_PAYLOAD, [rawSha256, feed, Math.floor(receivedAtSeconds)])
       }),
     keepPick: (pick, commit) => keep(parts, pick, commit),
-    payerTag: async (payer) => preimageHash(`${memory.secret} ${payer}`).slice(0, 32),
-    pickByReceipt: (receipt) => pickBy('receipt', receipt),
-    pickByPayment: (paymentId) => pickBy('payment_id', paymentId),
-    pickBySeq: (seq) => pickBy('seq', seq),
-    picksOf: async (path, afterSeq) =>
-      (await readCommitted(read, [path], afterSeq)).get(path) ?? [],
-    entry: async (seq) => {
-      const [row] = await read<EntryObject>(`${ENTRIES} WHERE at = $1`, [seq])
-      return row && entryOf(entryRow(row))
-    },
-    entries: (range) =>
-      entriesBetween(range, async (from, to) =>
-        (
-          await read<EntryObject>(`${ENTRIES} WHERE at >= $1 AND at < $2 ORDER BY at`, [from, to])
-        ).map(entryRow),
-      ),
-    head: async () => ({ size: ledger.size, rootHash: ledger.rootHash() }),
-    checkpoint: async () => ({
-      note: store.checkpoint('ledger'),
-      verifierKey: store.verifierKey('ledger'),
-    }),
-    inclusionProof: async (seq, size) =>
-      (await ledger.inclusionProof(seq, size)).map((hash) => Buffer.from(hash).toString('hex')),
     truth: async () => memory.truth,
-    counts: () => counts(parts),
-    verify: async () => verifyPostgresLedger(read, store.checkpointFiles.ledger.read()),
     close: () => store.close(),
   }
 }

@@ -13,9 +13,6 @@ import { emptyTruth, type MutableTruth, readCell, writeCell } from '../domain/tr
 import { isFiledAlike } from './event-search.ts'
 import type { LedgerTables } from './ledger-writes.ts'
 import {
-  byKey,
-  type EntryObject,
-  entryRow,
   FILE_EVENTS,
   type FiledEvent,
   filedColumns,
@@ -23,7 +20,15 @@ import {
   readEvents,
   readPicks,
 } from './postgres-events.ts'
-import { foldEvent, PICK_COLUMNS, pickCells, pickOf } from './stored-rows.ts'
+import {
+  byKey,
+  type EntryColumns,
+  entryRow,
+  foldEvent,
+  PICK_COLUMNS,
+  pickCells,
+  pickOf,
+} from './stored-rows.ts'
 
 /** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
 const CACHED_EVENTS_MAX = 20_000
@@ -33,7 +38,7 @@ type Transaction = PostgresTransaction<'ledger'>
 /** Head and cells of one moment. */
 const CHANGED_CELLS = `SELECT size, key, cell FROM grading.journals LEFT JOIN grading.truth ON as_of > $1 WHERE name = 'ledger'`
 const CHANGED_EVENTS = `SELECT DISTINCT path FROM grading.entries JOIN grading.events ON id = event WHERE at >= $1 AND at < $2`
-const NEW_ENTRIES = `SELECT path, at, text, leaf_hash FROM grading.entries JOIN grading.events ON id = event
+const NEW_ENTRIES = `SELECT path, at AS seq, text, leaf_hash AS hash FROM grading.entries JOIN grading.events ON id = event
   WHERE at >= $1 AND at < $2 AND path = ANY($3) ORDER BY at`
 
 /** Writes cells by key; null for one that counts nothing any more. */
@@ -54,13 +59,13 @@ function putCell(truth: MutableTruth, key: string, text: string | null): void {
   if (text !== null) readCell(truth, key, text)
 }
 
-type NewEntry = EntryObject & { readonly path: string }
+type NewEntry = EntryColumns & { readonly path: string }
 
 /** An event with what was written about it since: one that is polled for weeks is not folded anew for each round. */
 function withEntries(known: FiledEvent, rows: readonly NewEntry[]): FiledEvent {
-  const later = rows.filter(({ at }) => at > known.lastSeq)
+  const later = rows.filter(({ seq }) => seq > known.lastSeq)
   const state = foldEvent(later.map(entryRow), known.state) ?? known.state
-  return { ...known, state, lastSeq: later.at(-1)?.at ?? known.lastSeq }
+  return { ...known, state, lastSeq: later.at(-1)?.seq ?? known.lastSeq }
 }
 
 /** One attempt of a group: LedgerTables for its writes, and the rows that they come to. */

@@ -4,18 +4,18 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { preimageHash } from '@tallystick/hashchain'
-import { openSqliteJournalStore, prepareQuery, type StoreOwner } from '@tallystick/journal-store'
+import { openSqliteJournalStore, type StoreOwner } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { wholeWordsFirst } from './event-search.ts'
+import { openLedgerReads } from './ledger-reads.ts'
+import { sqliteLedgerSource } from './ledger-source.ts'
 import { ingestSlice, keepPick } from './ledger-writes.ts'
 import { LEDGER, nextIteration, reading } from './sqlite-database.ts'
 import { openEventReader } from './sqlite-events.ts'
-import { openEntryReader, openPickTable, openTruthTable } from './sqlite-ledger.ts'
+import { openPickTable, openTruthTable } from './sqlite-ledger.ts'
 import { recountOutdated } from './sqlite-recount.ts'
-import { verifySqliteLedger } from './sqlite-verify.ts'
 
 /** Observations in one write, some 15 ms: requests are served during an import, and other processes write. */
 const OBSERVATIONS_PER_WRITE = 150
@@ -110,54 +110,43 @@ function openParts(options: SqliteGradingStoreOptions) {
   }
 }
 
-type Parts = ReturnType<typeof openParts>
-
-function openReads({ database, ledger, picks }: Parts) {
-  const payload = prepareQuery<readonly [number]>(
-    database,
-    'SELECT 1 FROM payloads WHERE raw_sha256 = ?',
-  )
-  const events = prepareQuery<readonly [number]>(database, 'SELECT count(*) FROM events')
-  return {
-    hasPayload: (rawSha256: string) => payload.get(rawSha256) !== undefined,
-    counts: () => ({
-      entries: ledger.size,
-      events: events.get()?.[0] ?? 0,
-      picks: picks.count(),
-    }),
-  }
-}
-
 /**
  * Opens the store. Throws GradingStoreUnavailable for a file that cannot be opened or is another program's, and for a ledger
  * that does not go on from its last signed checkpoint.
  */
 export function openSqliteGradingStore(options: SqliteGradingStoreOptions): GradingStore {
   const parts = openParts(options)
-  const { database, ledger, events, picks, table, store, secret, freshen } = parts
+  const { database, events, freshen, secret, store, table } = parts
   const markPayload = database.prepare(
     'INSERT OR IGNORE INTO payloads (raw_sha256, feed, received_at) VALUES (?, ?, ?)',
   )
-  const reads = openReads(parts)
-  const entries = openEntryReader(database)
-  const read = async <Result>(run: () => Result): Promise<Result> => {
+  const look = async <Result>(run: () => Result | Promise<Result>): Promise<Result> => {
     freshen()
     return reading(run)
+  }
+  const stored = sqliteLedgerSource(database)
+  const source: typeof stored = {
+    ...stored,
+    read: async (text, values) => {
+      freshen()
+      return stored.read(text, values)
+    },
   }
   let searches = 0
 
   return {
-    events: (paths) => read(() => paths.map((path) => events.read(path))),
+    ...openLedgerReads(source, { store, secret, look }),
+    events: (paths) => look(() => paths.map((path) => events.read(path))),
     searchEvents: async (search) => {
       searches += 1
       if (searches % SEARCHES_PER_ITERATION === 0) await nextIteration()
       const paths = await wholeWordsFirst(search, async (asked) => {
-        const found = await read(() => events.find(asked))
+        const found = await look(() => events.find(asked))
         // Common words are looked up in some milliseconds, and what they find is read from the file in some more.
         if (asked.words.length > 0) await nextIteration()
         return found
       })
-      return read(() => events.infos(paths))
+      return look(() => events.infos(paths))
     },
     ingest: async ({ observations, ...batch }) => {
       let outcome = NOTHING_INGESTED
@@ -168,30 +157,12 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
       }
       return outcome
     },
-    hasPayload: (rawSha256) => read(() => reads.hasPayload(rawSha256)),
     markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
       store.write(() => {
         markPayload.run(rawSha256, feed, Math.floor(receivedAtSeconds))
       }),
     keepPick: (pick, commit) => store.write(() => keepPick(parts, pick, commit)),
-    payerTag: async (payer) => preimageHash(`${secret} ${payer}`).slice(0, 32),
-    pickByReceipt: (receipt) => read(() => picks.byReceipt(receipt)),
-    pickByPayment: (paymentId) => read(() => picks.byPayment(paymentId)),
-    pickBySeq: (seq) => read(() => picks.bySeq(seq)),
-    picksOf: (path, afterSeq) => read(() => picks.committedOn(path, afterSeq)),
-    entry: (seq) => read(() => entries.one(seq)),
-    entries: (range) => entries.range(range),
-    head: () => read(() => ({ size: ledger.size, rootHash: ledger.rootHash() })),
-    checkpoint: () =>
-      read(() => ({ note: store.checkpoint('ledger'), verifierKey: store.verifierKey('ledger') })),
-    inclusionProof: (seq, size) =>
-      read(() => ledger.inclusionProof(seq, size).map((hash) => Buffer.from(hash).toString('hex'))),
-    truth: () => read(() => table.truth),
-    counts: () => read(reads.counts),
-    verify: async () => {
-      freshen()
-      return verifySqliteLedger(database, store.checkpointFiles.ledger.read())
-    },
+    truth: () => look(() => table.truth),
     close: () => store.close(),
   }
 }

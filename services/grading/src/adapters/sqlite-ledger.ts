@@ -1,69 +1,28 @@
-/** The tables of the ledger on SQLite: entries, paid picks, and the truth table. */
+/** Tables that a write of the ledger on SQLite reads and changes: paid picks, and the truth table. */
 import type { DatabaseSync } from 'node:sqlite'
 import { prepareQuery } from '@tallystick/journal-store'
-import type { StoredEntry, StoredPick } from '../domain/grading-store.ts'
-import { AUDIT_TEXT } from '../domain/kept-pick.ts'
+import type { StoredPick } from '../domain/grading-store.ts'
 import { emptyTruth, readCell, writeCell } from '../domain/truth-table.ts'
-import { reading } from './sqlite-database.ts'
-import {
-  committedOf,
-  type EntryRow,
-  entriesBetween,
-  entryOf,
-  PICK_COLUMNS,
-  type PickRow,
-  pickCells,
-  pickOf,
-} from './stored-rows.ts'
-
-/** The entries of one connection. */
-export function openEntryReader(database: DatabaseSync) {
-  const columns = 'SELECT seq, text, hash FROM entries'
-  const one = prepareQuery<EntryRow>(database, `${columns} WHERE seq = ?`)
-  const between = prepareQuery<EntryRow>(
-    database,
-    `${columns} WHERE seq >= ? AND seq < ? ORDER BY seq`,
-  )
-  return {
-    one: (seq: number): StoredEntry | undefined => {
-      const row = one.get(seq)
-      return row === undefined ? undefined : entryOf(row)
-    },
-    /** From (inclusive) to (exclusive), in order. Throws GradingStoreUnavailable. */
-    range: (range: { readonly from: number; readonly to: number }) =>
-      entriesBetween(range, (from, to) => reading(() => between.all(from, to))),
-  }
-}
-
-const one = (row: PickRow | undefined): StoredPick | undefined =>
-  row === undefined ? undefined : pickOf(row)
+import { committedOf, PICK_COLUMNS, type PickRow, pickCells, pickOf } from './stored-rows.ts'
 
 /** The picks of one connection; committed ones are in the order of the ledger. */
 export function openPickTable(database: DatabaseSync) {
   const select = (where: string) =>
     prepareQuery<PickRow>(database, `SELECT ${PICK_COLUMNS} FROM picks WHERE ${where}`)
-  const [byReceipt, byPayment, bySeq] = [
-    select('receipt = ?'),
-    select('payment_id = ?'),
-    select('seq = ?'),
-  ]
+  const byPayment = select('payment_id = ?')
   const onEvent = select('event_path = ? AND seq > ? ORDER BY seq')
   const insert = database.prepare(
     `INSERT INTO picks (event_path, ${PICK_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
-  const counted = prepareQuery<readonly [number]>(
-    database,
-    `SELECT count(*) FROM picks WHERE event_path <> '${AUDIT_TEXT}'`,
-  )
   return {
-    byReceipt: (receipt: string) => one(byReceipt.get(receipt)),
-    byPayment: (paymentId: string) => one(byPayment.get(paymentId)),
-    bySeq: (seq: number) => one(bySeq.get(seq)),
+    byPayment: (paymentId: string): StoredPick | undefined => {
+      const row = byPayment.get(paymentId)
+      return row && pickOf(row)
+    },
     committedOn: (path: string, afterSeq = -1) => committedOf(onEvent.all(path, afterSeq)),
     insert: (pick: StoredPick): void => {
       insert.run(...pickCells(pick))
     },
-    count: (): number => counted.get()?.[0] ?? 0,
   }
 }
 

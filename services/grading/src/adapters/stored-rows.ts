@@ -16,6 +16,29 @@ export type EntryRow = readonly [seq: number, text: string, hash: Uint8Array]
 const hexOf = ({ buffer, byteLength, byteOffset }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString('hex')
 
+/** An entry's columns, as statements of both engines select them; its text is bytes on PostgreSQL. */
+export type EntryColumns = {
+  readonly seq: number
+  readonly text: string | Buffer
+  readonly hash: Uint8Array
+}
+
+export const entryRow = ({ hash, seq, text }: EntryColumns): EntryRow => [seq, String(text), hash]
+
+/** The rows of one key each, in their order. */
+export function byKey<Row, Key>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => Key,
+): ReadonlyMap<Key, readonly Row[]> {
+  const groups = new Map<Key, Row[]>()
+  for (const row of rows) {
+    const group = groups.get(keyOf(row))
+    if (group === undefined) groups.set(keyOf(row), [row])
+    else group.push(row)
+  }
+  return groups
+}
+
 const referenceOf = ([seq, , hash]: EntryRow): RecordReference => ({
   seq,
   hash: hexOf(hash),
@@ -73,6 +96,22 @@ export type PickRow = readonly [
   opening: string,
   options: string,
   seq: number | null,
+]
+
+/** The same as an object. */
+export type PickColumns = Readonly<
+  Record<'receipt' | 'payment_id' | 'payer' | 'opening' | 'options', string>
+> & {
+  readonly seq: number | null
+}
+
+export const pickRow = (row: PickColumns): PickRow => [
+  row.receipt,
+  row.payment_id,
+  row.payer,
+  row.opening,
+  row.options,
+  row.seq,
 ]
 
 export const pickOf = ([

@@ -1,46 +1,28 @@
 /**
- * Verifying the ledger, alike for every engine: what hashes to the leaves must also be filed right, every committed pick
- * must open its commitment, and the truth table be what the events come to when they are folded and counted again.
+ * Verifying the ledger, on either engine: what hashes to the leaves must also be filed right, every committed pick must open its
+ * commitment, and the truth table be what the events come to when they are folded and counted again.
  */
-import type { CompactRange } from '@tallystick/hashchain'
-import type { verifyJournal } from '@tallystick/journal-store'
-import { type CommittedPick, commitmentOf, type PickOpening } from '../domain/committed-pick.ts'
+import { type CheckpointReading, verifyJournal } from '@tallystick/journal-store'
+import { commitmentOf, type PickOpening } from '../domain/committed-pick.ts'
 import { eventContribution } from '../domain/event-contribution.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
 import type { LedgerEntry } from '../domain/ledger-entry.ts'
-import { emptyTruth, readCell, sameTruth } from '../domain/truth-table.ts'
+import { emptyTruth, type MutableTruth, readCell, sameTruth } from '../domain/truth-table.ts'
 import { TruthTally } from '../domain/truth-tally.ts'
-import { type EntryRow, foldEvent } from './stored-rows.ts'
+import type { LedgerSource } from './ledger-source.ts'
+import {
+  byKey,
+  committedOf,
+  type EntryColumns,
+  entryRow,
+  foldEvent,
+  PICK_COLUMNS,
+  type PickColumns,
+  pickRow,
+} from './stored-rows.ts'
 
 /** Entries, events or picks in a slice: some 10 ms. */
-export const PER_SLICE = 500
-
-/** `path` is of the event that the entry is filed under. */
-export type FiledRow = readonly [seq: number, hash: Uint8Array, text: string, path: string | null]
-
-/** A committed pick's place and opening, and the text of the entry in that place. */
-export type CommittedRow = readonly [seq: number, opening: string, text: string | null]
-
-type Slice<Item> = readonly Item[] | Promise<readonly Item[]>
-
-/** What is verified, in slices of at most PER_SLICE in the order of their key; others run between them. */
-type StoredLedger = {
-  /** The first pass: entries in order, against leaves, nodes and signed checkpoint, each looked at by `checkFiled`. */
-  verifyEntries(): ReturnType<typeof verifyJournal>
-  /** The head that the last commit stored. */
-  head(): CompactRange | Promise<CompactRange>
-  /** Events after an id, with their entries in order and the picks committed on them. */
-  eventsAfter(id: number): Slice<{
-    readonly id: number
-    readonly entries: readonly EntryRow[]
-    readonly picks: readonly CommittedPick[]
-  }>
-  /** Committed picks after a place in the ledger. */
-  picksAfter(seq: number): Slice<CommittedRow>
-  /** Cells of the truth table by their key. */
-  cells(): Slice<readonly [key: string, cell: string]>
-  pause(): Promise<void>
-}
+const PER_SLICE = 500
 
 type Broken = Extract<LedgerVerdict, { kind: 'broken' }>
 
@@ -54,59 +36,118 @@ function parsed(text: string): LedgerEntry | undefined {
   }
 }
 
+/** `path` is of the event that the entry is filed under. */
+type FiledRow = readonly [seq: number, hash: Uint8Array, text: string, path: string | null]
+
 /** What is wrong with an entry whose text hashes to its leaf. */
-export function checkFiled([, , text, path]: FiledRow): string | undefined {
+function checkFiled([, , text, path]: FiledRow): string | undefined {
   const entry = parsed(text)
   if (entry === undefined) return 'its text is not JSON'
   const belongs = entry.type === 'pick' ? null : entry.event.path
   return belongs === path ? undefined : 'the index of events does not lead to it'
 }
 
-async function checkPicks(ledger: StoredLedger): Promise<Broken | undefined> {
+/** The first pass: entries in order, against leaves, nodes and signed checkpoint, each looked at by `checkFiled`. */
+function verifyEntries({ names, pause, read }: LedgerSource, checkpoint: CheckpointReading) {
+  const { hash, nodes, seq } = names
+  const filed = `SELECT ${seq} AS seq, ${hash} AS hash, text, path FROM entries LEFT JOIN events ON id = event
+    WHERE ${seq} >= $1 ORDER BY ${seq} LIMIT ${PER_SLICE}`
+  const node = `SELECT hash FROM ${nodes} WHERE place = $1`
+  return verifyJournal({
+    checkpoint,
+    rows: async (from) => {
+      const rows = await read<EntryColumns & { readonly path: string | null }>(filed, [from])
+      return rows.map((row): FiledRow => [row.seq, row.hash, String(row.text), row.path])
+    },
+    node: async (place) => (await read<{ readonly hash: Uint8Array }>(node, [place]))[0]?.hash,
+    check: checkFiled,
+    rowsPerSlice: PER_SLICE,
+    pause,
+  })
+}
+
+async function checkPicks({ names, pause, read }: LedgerSource): Promise<Broken | undefined> {
+  const committed = `SELECT picks.seq, opening, text FROM picks LEFT JOIN entries ON entries.${names.seq} = picks.seq
+    WHERE picks.seq > $1 ORDER BY picks.seq LIMIT ${PER_SLICE}`
   for (let last = -1; ; ) {
-    const slice = await ledger.picksAfter(last)
-    for (const [seq, opening, text] of slice) {
-      const found = text === null ? undefined : parsed(text)
+    const slice = await read<{
+      readonly seq: number
+      readonly opening: string
+      readonly text: string | Buffer | null
+    }>(committed, [last])
+    for (const { opening, seq, text } of slice) {
+      const found = text === null ? undefined : parsed(String(text))
       const commitment = commitmentOf(JSON.parse(opening) as PickOpening)
       if (found?.type !== 'pick' || found.commitment !== commitment)
         return broken('its pick does not open its commitment', seq)
       last = seq
     }
     if (slice.length < PER_SLICE) return undefined
-    await ledger.pause()
+    await pause()
   }
 }
 
-async function checkTruth(ledger: StoredLedger): Promise<Broken | undefined> {
+/** The truth table as the ledger comes to it, in slices of events. */
+export async function countTruth({
+  names: { hash, seq },
+  pause,
+  read,
+}: LedgerSource): Promise<MutableTruth> {
+  const events = `SELECT id, path FROM events WHERE id > $1 ORDER BY id LIMIT ${PER_SLICE}`
+  const entries = `SELECT event, ${seq} AS seq, text, ${hash} AS hash FROM entries
+    WHERE event > $1 AND event <= $2 ORDER BY event, ${seq}`
+  const picks = `SELECT events.id AS event, ${PICK_COLUMNS} FROM events JOIN picks ON event_path = path
+    WHERE events.id > $1 AND events.id <= $2 AND seq IS NOT NULL ORDER BY events.id, seq`
   const tally = new TruthTally()
   for (let last = 0; ; ) {
-    const slice = await ledger.eventsAfter(last)
-    for (const { id, entries, picks } of slice) {
+    const slice = await read<{ readonly id: number }>(events, [last])
+    const range = [last, slice.at(-1)?.id ?? last]
+    const [entriesOf, picksOf] = await Promise.all([
+      read<EntryColumns & { readonly event: number }>(entries, range),
+      read<PickColumns & { readonly event: number }>(picks, range),
+    ]).then(([found, kept]) => [byKey(found, eventOf), byKey(kept, eventOf)] as const)
+    for (const { id } of slice) {
+      const state = foldEvent((entriesOf.get(id) ?? []).map(entryRow))
+      const committed = committedOf((picksOf.get(id) ?? []).map(pickRow))
+      if (state !== undefined) tally.add(eventContribution(state, committed), 1)
       last = id
-      const state = foldEvent(entries)
-      if (state === undefined) continue
-      tally.add(eventContribution(state, picks), 1)
     }
     if (slice.length < PER_SLICE) break
-    await ledger.pause()
+    await pause()
   }
-  const [counted, stored] = [emptyTruth(), emptyTruth()]
-  tally.mergeInto(counted)
-  for (const [key, cell] of await ledger.cells()) readCell(stored, key, cell)
+  const truth = emptyTruth()
+  tally.mergeInto(truth)
+  return truth
+}
+
+const eventOf = ({ event }: { readonly event: number }): number => event
+
+async function checkTruth(source: LedgerSource): Promise<Broken | undefined> {
+  const [counted, stored] = [await countTruth(source), emptyTruth()]
+  const cells = await source.read<{ readonly key: string; readonly cell: string }>(
+    'SELECT key, cell FROM truth WHERE cell IS NOT NULL',
+  )
+  for (const { cell, key } of cells) readCell(stored, key, cell)
   return sameTruth(stored, counted)
     ? undefined
     : broken('the truth table is not what the ledger comes to')
 }
 
-/** Verifies everything; names the first entry that does not hold, where one can be named. */
-export async function verifyLedger(ledger: StoredLedger): Promise<LedgerVerdict> {
-  const entries = await ledger.verifyEntries()
+/**
+ * Verifies everything, against a checkpoint that was read before the call, in slices between which others read and write; names
+ * the first entry that does not hold, where one can be named. Rejects with GradingStoreUnavailable.
+ */
+export async function verifyLedger(
+  source: LedgerSource,
+  checkpoint: CheckpointReading,
+): Promise<LedgerVerdict> {
+  const entries = await verifyEntries(source, checkpoint)
   if (entries.kind === 'broken') return broken(entries.problem, entries.index)
-  const head = await ledger.head()
+  const head = await source.head()
   // Entries that came while this ran are beyond what was read; the head is compared where nothing came.
   if (head.size === entries.size && Buffer.compare(head.rootHash(), entries.rootHash) !== 0)
     return broken('the entries do not hash to the stored head')
   if (head.size < entries.size) return broken('there are entries beyond the stored head', head.size)
-  const problem = (await checkPicks(ledger)) ?? (await checkTruth(ledger))
+  const problem = (await checkPicks(source)) ?? (await checkTruth(source))
   return problem ?? { kind: 'intact', entries: entries.size, rootHash: entries.rootHash }
 }
