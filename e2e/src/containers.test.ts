@@ -84,7 +84,9 @@ describe('docker-compose.yml', () => {
 
   it('needs exactly the variables in the testnet example', () => {
     const listed = Object.keys(envFile('testnet.env.example')).toSorted()
-    expect(listed).toEqual([...composeVariables(['access', 'care', 'grading'])].toSorted())
+    expect(listed).toEqual(
+      [...composeVariables(['access', 'care', 'issuer', 'grading'])].toSorted(),
+    )
   })
 })
 
@@ -169,7 +171,9 @@ describe('Dockerfile', () => {
         cwd: source,
         encoding: 'utf8',
       })
-      expect(stderr).toContain('SERVICE is one of access, care, grading, facilitator, devnet.')
+      expect(stderr).toContain(
+        'SERVICE is one of access, care, grading, facilitator, issuer, devnet.',
+      )
       expect(status).toBe(2)
     } finally {
       rmSync(source, { recursive: true })

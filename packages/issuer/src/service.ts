@@ -22,8 +22,6 @@ import { createProvider } from './provider.ts'
 import { addInteractionRoutes } from './routes/interaction-routes.ts'
 import { addProviderRoutes } from './routes/provider-routes.ts'
 
-export { addUser } from './adapters/users-file.ts'
-
 type IssuerOptions = {
   readonly config: IssuerConfig
   readonly clock: Clock

@@ -39,13 +39,13 @@ export function signInPage(of: {
   readonly problem?: string | undefined
 }): string {
   const { uid, upstream, problem } = of
-  const passwords = html`<form method="post" action="/interaction/${uid}/login" class="card stack">
+  const passwords = html`<section><form method="post" action="/interaction/${uid}/login" class="card stack">
 <div class="field"><label for="name">Name</label>
 <input id="name" name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus></div>
 <div class="field"><label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required></div>
 <button class="main" type="submit">Sign in</button>
-</form>`
+</form></section>`
   return frame({
     heading: 'Sign in',
     lead: `${of.program.name} asks to act for you. First say who you are.`,
@@ -91,5 +91,5 @@ export function signInPolicy(redirectUri: string): string {
   const url = URL.parse(redirectUri)
   const isWeb = url !== null && (url.protocol === 'https:' || url.protocol === 'http:')
   const target = isWeb ? url.origin : (url?.protocol ?? '')
-  return pagePolicy(`form-action 'self' ${target}`)
+  return pagePolicy().replace("form-action 'none'", `form-action 'self' ${target}`)
 }
