@@ -150,10 +150,11 @@ export class McpLoad {
     })
   }
 
-  /** One GET without a token, whatever its status; resolves with how many bytes came. */
-  get(path: string): Promise<number> {
+  /** One GET, whatever its status; resolves with how many bytes came. */
+  get(path: string, as: 'visitor' | 'principal' = 'visitor'): Promise<number> {
+    const headers = as === 'visitor' ? {} : { authorization: this.#authorization }
     return new Promise((resolve, reject) => {
-      const sent = request(new URL(path, this.#url), { agent: this.#agent })
+      const sent = request(new URL(path, this.#url), { agent: this.#agent, headers })
       sent.on('response', (response) => {
         let bytes = 0
         response.on('data', (piece: Buffer) => {

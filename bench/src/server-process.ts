@@ -24,10 +24,13 @@ export class ServerProcess {
     this.details = told.details
   }
 
-  /** Starts a file of `server/`. Rejects if it ends or does not listen in time. */
-  static async start(file: string, args: readonly string[]): Promise<ServerProcess> {
+  /** Starts a file of `server/`; a CPU profile of it goes into a folder. Rejects if it ends or does not listen in time. */
+  static async start(
+    file: string,
+    args: readonly string[],
+    profile = process.env['BENCH_PROFILE_FOLDER'],
+  ): Promise<ServerProcess> {
     const path = fileURLToPath(new URL(`./server/${file}`, import.meta.url))
-    const profile = process.env['BENCH_PROFILE_FOLDER']
     const child = fork(path, [...args], {
       execArgv: [
         '--expose-gc',

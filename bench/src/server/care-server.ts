@@ -1,5 +1,5 @@
 // The care service as an operator runs it, in its own measured process. First argument: the records' file; second:
-// `sealed` or `clear`.
+// `sealed` or `clear`; third: milliseconds that each fsync takes longer, none by default.
 import { type CareConfig, careConfigSchema, createCareService } from '@tallystick/care'
 import { listeningUrl, readConfig, systemClock } from '@tallystick/service-kit'
 import { answerProbe } from './answer-probe.ts'
@@ -9,8 +9,10 @@ import {
   BENCH_TOKEN_SECRET,
   BENCH_WRITE_SECRET,
 } from './bench-protocol.ts'
+import { slowDisk } from './slow-disk.ts'
 
-const [, , databasePath = '', storage] = process.argv
+const [, , databasePath = '', storage, slowerMs] = process.argv
+if (slowerMs !== undefined) slowDisk(Number(slowerMs))
 
 function benchConfig(): CareConfig {
   const reading = readConfig(careConfigSchema, {

@@ -1,13 +1,17 @@
 // What a person waits for while the store grows: a list, a completion and `/verify`, at 1,000 to 100,000 chains of two versions;
-// and writes by 1, 8 and 64 writers at once, alone and while a visitor loops on `/verify`.
+// and writes by 1, 8 and 64 writers at once: alone, while a visitor loops on `/verify`, and on a disk that takes longer; with the
+// stages in which their time goes.
 import { execFile } from 'node:child_process'
+import { globSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { McpLoad } from '../mcp-load.ts'
 import { median } from '../quantile.ts'
+import { openDrain } from '../raw-load.ts'
 import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import { monotonicMicros, STAGE_NAMES, stageMicros } from '../write-stages.ts'
 
 const CHAINS = [1_000, 10_000, 100_000] as const
 const VERSIONS_PER_CHAIN = 2
@@ -15,10 +19,19 @@ const REPEATS = 200
 const WRITERS = [1, 8, 64] as const
 const WRITES = 2_000
 const WARM_WRITES = 500
+/** What each fsync of the slower disk takes longer, milliseconds. */
+const SLOWER_MS = 1
+/** Between two reports, milliseconds: a visitor who does not loop is not paced. */
+const REPORT_EVERY_MS = 250
+const REPORTS = 30
 
-async function medianMs(ask: () => Promise<unknown>, repeats = REPEATS): Promise<number> {
+async function medianMs(
+  ask: () => Promise<unknown>,
+  { repeats = REPEATS, everyMs = 0 } = {},
+): Promise<number> {
   const times: number[] = []
   for (let repeat = 0; repeat < repeats; repeat += 1) {
+    if (everyMs > 0) await new Promise((resolve) => setTimeout(resolve, everyMs))
     const startMs = performance.now()
     await ask()
     times.push(performance.now() - startMs)
@@ -32,12 +45,15 @@ async function measureLists(databasePath: string, chains: number): Promise<reado
   await promisify(execFile)(process.execPath, [fill, databasePath, 'clear', ...sizes])
   const server = await ServerProcess.start('care-server.ts', [databasePath, 'clear'])
   const load = new McpLoad(server.url)
+  const drain = await openDrain(server.url)
+  const report = () => drain.get('/verify')
   try {
     const [session = ''] = await load.openSessions(1)
     const ref = { type: 'ref/prompt', name: 'brief_carer' }
     const argument = { name: 'patient', value: 'patient-1' }
     const pingMs = await medianMs(() => load.ping(session))
-    const first = await medianMs(() => load.get('/verify'), 1)
+    const first = await medianMs(report, { repeats: 1 })
+    const kept = await medianMs(report, { repeats: REPORTS, everyMs: REPORT_EVERY_MS })
     const figure = (name: string, value: number, atMostMs?: number): Figure =>
       judgeFigure({
         name: `${name}, ${chains.toLocaleString('en')} chains`,
@@ -47,17 +63,16 @@ async function measureLists(databasePath: string, chains: number): Promise<reado
         aim: atMostMs === undefined ? { kind: 'none' } : { kind: 'at-most', value: atMostMs },
       })
     const complete = () => load.call(session, 'completion/complete', { ref, argument })
+    const list = () => load.call(session, 'resources/list', {})
+    for (const ask of [list, complete]) await medianMs(ask)
     return [
-      figure(
-        'resources/list, first page',
-        await medianMs(() => load.call(session, 'resources/list', {})),
-        2,
-      ),
+      figure('resources/list, first page', await medianMs(list), 2),
       figure('completion of a patient', await medianMs(complete), 2),
-      figure('/verify, nothing changed', await medianMs(() => load.get('/verify'), 30), 20),
+      figure('/verify, nothing changed', kept, 20),
       figure('/verify, first replay', first),
     ]
   } finally {
+    drain.close()
     load.close()
     await server.stop()
   }
@@ -78,55 +93,109 @@ async function writesPerSecond(load: McpLoad, writers: number, count: number): P
 }
 
 /** Runs work while a visitor asks for `/verify` again and again. */
-async function besideVisitor<Result>(load: McpLoad, work: () => Promise<Result>): Promise<Result> {
-  const leaving = new AbortController()
-  const visiting = (async () => {
-    while (!leaving.signal.aborted) await load.get('/verify')
-  })()
+async function besideVisitor<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
+  const visitor = await ServerProcess.start('verify-visitor.ts', [url])
   try {
     return await work()
   } finally {
-    leaving.abort()
-    await visiting
+    await visitor.stop()
   }
 }
 
-async function measureWriters(databasePath: string): Promise<readonly Figure[]> {
-  const server = await ServerProcess.start('care-server.ts', [databasePath, 'clear'])
+type Writing = { readonly server: ServerProcess; readonly load: McpLoad }
+
+/** Runs work on a server with a store, warmed up. */
+async function withWriters<Result>(
+  { args, profile }: { readonly args: readonly string[]; readonly profile?: string },
+  work: (writing: Writing) => Promise<Result>,
+): Promise<Result> {
+  const server = await ServerProcess.start('care-server.ts', args, profile)
   const load = new McpLoad(server.url, Math.max(...WRITERS) + 1)
-  const visitor = new McpLoad(server.url)
   try {
     await writesPerSecond(load, 8, WARM_WRITES)
+    return await work({ server, load })
+  } finally {
+    load.close()
+    await server.stop()
+  }
+}
+
+const speedFigure = (of: {
+  readonly name: string
+  readonly value: number
+  readonly baseline: Figure['baseline']
+  readonly atLeastTimes?: number
+}): Figure =>
+  judgeFigure({
+    ...of,
+    unit: '/s',
+    higherIsBetter: true,
+    aim:
+      of.atLeastTimes === undefined ? { kind: 'none' } : { kind: 'ratio', times: of.atLeastTimes },
+  })
+
+const measureWriters = (databasePath: string): Promise<readonly Figure[]> =>
+  withWriters({ args: [databasePath, 'clear'] }, async ({ load, server }) => {
     const alone = await writesPerSecond(load, 1, WRITES)
     const figures: Figure[] = []
     for (const writers of WRITERS) {
+      const name = `writes a second, ${writers} writers`
       const speed = await writesPerSecond(load, writers, WRITES)
-      const visited = await besideVisitor(visitor, () => writesPerSecond(load, writers, WRITES))
+      const visited = await besideVisitor(server.url, () => writesPerSecond(load, writers, WRITES))
       figures.push(
-        judgeFigure({
-          name: `writes a second, ${writers} writers`,
+        speedFigure({
+          name,
           value: speed,
-          unit: '/s',
           baseline: { name: 'one writer', value: alone },
-          higherIsBetter: true,
-          aim: writers === 64 ? { kind: 'ratio', times: 6 } : { kind: 'none' },
+          ...(writers === 64 ? { atLeastTimes: 6 } : {}),
         }),
-        judgeFigure({
-          name: `writes a second, ${writers} writers, a visitor loops on /verify`,
+        speedFigure({
+          name: `${name}, a visitor loops on /verify`,
           value: visited,
-          unit: '/s',
           baseline: { name: 'without the visitor', value: speed },
-          higherIsBetter: true,
-          aim: { kind: 'ratio', times: 0.8 },
+          atLeastTimes: 0.8,
         }),
       )
     }
     return figures
-  } finally {
-    load.close()
-    visitor.close()
-    await server.stop()
-  }
+  })
+
+/** The same where the disk, and not this machine's processors, is what one writer waits for. */
+const measureSlowDisk = (databasePath: string): Promise<readonly Figure[]> =>
+  withWriters({ args: [databasePath, 'clear', String(SLOWER_MS)] }, async ({ load }) => {
+    const alone = await writesPerSecond(load, 1, WRITES)
+    const speed = await writesPerSecond(load, 64, WRITES)
+    const name = `writes a second, 64 writers, an fsync takes ${SLOWER_MS} ms longer`
+    const baseline = { name: 'one writer there', value: alone }
+    return [speedFigure({ name, value: speed, baseline, atLeastTimes: 6 })]
+  })
+
+/** Where the time of a write goes; the profile itself makes it a tenth slower or so. */
+async function measureStages(
+  { databasePath, profile }: { readonly databasePath: string; readonly profile: string },
+  writers: number,
+): Promise<readonly Figure[]> {
+  mkdirSync(profile)
+  const { fromMicros, toMicros } = await withWriters(
+    { args: [databasePath, 'clear'], profile },
+    async ({ load }) => {
+      const from = monotonicMicros()
+      await writesPerSecond(load, writers, WRITES)
+      return { fromMicros: from, toMicros: monotonicMicros() }
+    },
+  )
+  const [path = ''] = globSync(`${profile}/*.cpuprofile`)
+  const spent = stageMicros(path, { fromMicros, toMicros })
+  const whole = { name: 'a whole write', value: (toMicros - fromMicros) / WRITES }
+  return STAGE_NAMES.map((stage) =>
+    judgeFigure({
+      name: `of a write, ${writers} writers: ${stage}`,
+      value: (spent.get(stage) ?? 0) / WRITES,
+      unit: 'µs',
+      baseline: whole,
+      aim: { kind: 'none' },
+    }),
+  )
 }
 
 /** Nothing that a person waits for grows with the store. */
@@ -135,5 +204,11 @@ export async function measureCareGrowth(): Promise<readonly Figure[]> {
   const figures: Figure[] = []
   for (const chains of CHAINS)
     figures.push(...(await measureLists(folder.file(`care-${chains}.db`), chains)))
-  return [...figures, ...(await measureWriters(folder.file(`care-${CHAINS[2]}.db`)))]
+  const databasePath = folder.file(`care-${CHAINS[2]}.db`)
+  figures.push(...(await measureWriters(databasePath)), ...(await measureSlowDisk(databasePath)))
+  for (const writers of [1, 64]) {
+    const profile = folder.file(`profile-${writers}`)
+    figures.push(...(await measureStages({ databasePath, profile }, writers)))
+  }
+  return figures
 }

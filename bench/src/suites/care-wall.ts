@@ -1,5 +1,5 @@
 // Whether time tells what the answer does not: each operation on an internal record, by a principal without its scope, beside
-// the same on one that does not exist, interleaved. The control is two that do not exist. What both take alike has a ratio of 1.
+// the same on one that does not exist. The control is two that do not exist, between them. What takes alike has a ratio of 1.
 import { type Figure, judgeFigure } from '../figure.ts'
 import { McpLoad } from '../mcp-load.ts'
 import { median } from '../quantile.ts'
@@ -25,6 +25,9 @@ function operations(load: McpLoad, session: string): Readonly<Record<string, Ask
   const call = (method: string, params: (domain: string) => object): Ask => {
     return (domain) => load.call(session, method, params(domain))
   }
+  const get = (path: string, as: 'visitor' | 'principal'): Ask => {
+    return (domain) => load.get(`${path}?uri=${encodeURIComponent(uriOf(domain))}`, as)
+  }
   const ref = { type: 'ref/resource', uri: 'care-internal://{patient}/{domain}/{version}' }
   return {
     read: call('resources/read', uri),
@@ -41,9 +44,10 @@ function operations(load: McpLoad, session: string): Readonly<Record<string, Ask
       name: 'read_record',
       arguments: uri(domain),
     })),
-    '/verify?uri=': (domain) => load.get(`/verify?uri=${encodeURIComponent(uriOf(domain))}`),
-    '/verify/export?uri=': (domain) =>
-      load.get(`/verify/export?uri=${encodeURIComponent(uriOf(domain))}`),
+    '/verify?uri=': get('/verify', 'visitor'),
+    '/verify?uri= with a token': get('/verify', 'principal'),
+    '/verify/export?uri=': get('/verify/export', 'visitor'),
+    '/verify/export?uri= with a token': get('/verify/export', 'principal'),
   }
 }
 
@@ -53,18 +57,28 @@ async function timeOf(ask: Ask, domain: string): Promise<number> {
   return performance.now() - startMs
 }
 
-/** How the first of two takes compared with the second; which comes first changes from pair to pair. */
-async function ratioOf(ask: Ask, [one, other]: readonly [string, string]): Promise<number> {
-  const times: [number[], number[]] = [[], []]
-  for (let pair = 0; pair < WARM_PAIRS + PAIRS; pair += 1) {
-    const isOneFirst = pair % 2 === 0
-    const first = await timeOf(ask, isOneFirst ? one : other)
-    const second = await timeOf(ask, isOneFirst ? other : one)
-    if (pair < WARM_PAIRS) continue
-    times[0].push(isOneFirst ? first : second)
-    times[1].push(isOneFirst ? second : first)
-  }
-  return median(times[0]) / median(times[1])
+/** How the first of two takes compared with the second, by their logarithms: asked in both orders, so that no place favours one. */
+async function logRatio(ask: Ask, [one, other]: readonly [string, string]): Promise<number> {
+  const before = (await timeOf(ask, one)) / (await timeOf(ask, other))
+  const otherFirst = await timeOf(ask, other)
+  return (Math.log(before) + Math.log((await timeOf(ask, one)) / otherFirst)) / 2
+}
+
+/**
+ * The ratios of some pairs, each pair's measured between those of the others, so that what the machine does meanwhile falls
+ * on all: the median over the pairs, not the ratio of two medians, which that would move apart.
+ */
+async function ratiosOf(
+  ask: Ask,
+  compared: readonly (readonly [string, string])[],
+): Promise<readonly number[]> {
+  const logs = compared.map((): number[] => [])
+  for (let pair = 0; pair < WARM_PAIRS + PAIRS; pair += 2)
+    for (const [place, two] of compared.entries()) {
+      const log = await logRatio(ask, two)
+      if (pair >= WARM_PAIRS) logs[place]?.push(log)
+    }
+  return logs.map((each) => Math.exp(median(each)))
 }
 
 /** The wall between audiences, by time. */
@@ -85,8 +99,10 @@ export async function measureCareWall(): Promise<readonly Figure[]> {
     const [session = ''] = await load.openSessions(1)
     for (const [name, ask] of Object.entries(operations(load, session)))
       for (const size of SIZES) {
-        const control = await ratioOf(ask, [`none-${size}`, `nope-${size}`])
-        const ratio = await ratioOf(ask, [`hide-${size}`, `none-${size}`])
+        const [ratio = 0, control = 0] = await ratiosOf(ask, [
+          [`hide-${size}`, `none-${size}`],
+          [`nope-${size}`, `none-${size}`],
+        ])
         figures.push(
           judgeFigure({
             name: `${name}: hidden over absent, off by, ${size} characters`,
