@@ -19,7 +19,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../../scripts/stack/ports.ts'
 import { eventually } from './eventually.ts'
 import type { LedgerAccount } from './killable-stack.ts'
-import { ended, root } from './spawned-stack.ts'
+import { ended, outputOf, root } from './spawned-stack.ts'
 
 const PAGE = readFileSync(join(root, 'docs/how-to/run-on-testnet.md'), 'utf8')
 /** The first start compiles; a purchase whose answers are lost is looked up for up to four minutes. */
@@ -61,13 +61,7 @@ function shell(script: string, environment: Readonly<Record<string, string>> = {
     detached: true,
   })
   running.push(child)
-  let text = ''
-  const gather = (chunk: Buffer) => {
-    text += chunk.toString('utf8')
-  }
-  child.stdout.on('data', gather)
-  child.stderr.on('data', gather)
-  return { child, output: () => text }
+  return { child, output: outputOf(child) }
 }
 
 /** Waits until a program that stays says this. */

@@ -35,13 +35,20 @@ export function spawnScript(script: string, flags: readonly string[]) {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  return { child, output: outputOf(child) }
+}
+
+/** Everything that a program has said so far. */
+export function outputOf({
+  stderr,
+  stdout,
+}: Pick<ChildProcess, 'stderr' | 'stdout'>): () => string {
   let text = ''
-  const gather = (chunk: Buffer) => {
-    text += chunk.toString('utf8')
-  }
-  child.stdout.on('data', gather)
-  child.stderr.on('data', gather)
-  return { child, output: () => text }
+  for (const said of [stdout, stderr])
+    said?.on('data', (chunk: Buffer) => {
+      text += chunk.toString('utf8')
+    })
+  return () => text
 }
 
 /** Starts `scripts/start.ts` and waits until it has described itself. If it does not, it is stopped and leaves nothing. */

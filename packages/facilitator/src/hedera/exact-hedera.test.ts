@@ -6,6 +6,7 @@ import {
   NOTHING_MOVED,
   PRICE,
   post,
+  refusal,
   startHederaFixture,
   wrap,
 } from '../testing/hedera.fixture.ts'
@@ -17,12 +18,6 @@ beforeAll(async () => {
 }, 60_000)
 
 afterAll(() => fixture.stop())
-
-const refusal = (reason: string) => ({
-  change: NOTHING_MOVED,
-  settled: { success: false, errorReason: reason, transaction: '' },
-  verified: { isValid: false, invalidReason: reason },
-})
 
 describe('X8: refusals made before submission name no transaction', () => {
   test('a signature by another key', async () => {

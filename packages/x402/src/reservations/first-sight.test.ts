@@ -1,94 +1,14 @@
 /**
  * What the gate asks an EVM chain before it works for a payment. X10: it matters whether the nonce was unused when this
- * store reserved the payment. The gate also asks whether the payer has the money at all.
+ * store reserved the payment. payer-balance.test.ts: whether the payer has the money at all.
  */
-
-import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
-import { FacilitatorUnavailable } from '../facilitators/facilitator.ts'
-import type { PaymentTerms } from '../gate/challenge.ts'
-import type { GateEvent } from '../gate/gate-event.ts'
-import type { PaidJob } from '../gate/paid-job.ts'
 import { createPaymentGate } from '../gate/payment-gate.ts'
-import type { Settlement } from '../payment.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
-import {
-  centRequirement,
-  EVM_NOW_SECONDS,
-  EvmStandIn,
-  evmPayer,
-  payCent,
-  settlementEvents,
-} from '../testing/evm-stand-in.fixture.ts'
-import { createMemoryReservationStore } from './memory-reservation-store.ts'
+import { centRequirement, EvmStandIn, settlementEvents } from '../testing/evm-stand-in.fixture.ts'
+import { evmGateFixture, header, kept, terms } from './evm-gate.fixture.ts'
 import { GUESSES_MAX } from './same-purchase.ts'
-
-const terms: PaymentTerms = {
-  requirements: [centRequirement()],
-  resource: { url: 'https://grading.example/api/grade', description: 'x', mimeType: 'text/plain' },
-}
-
-function evmGateFixture(options: {
-  readonly settle: 'front_run' | 'lost' | 'never_asked' | 'no_hash'
-}) {
-  const chain = new EvmStandIn()
-  const clock = manualClock(EVM_NOW_SECONDS * 1_000)
-  const reservations = createMemoryReservationStore({ clock })
-  const scheme = createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })
-  const counts = { prepared: 0, settled: 0, fulfilled: 0 }
-  const events: GateEvent[] = []
-  const landings: (number | undefined)[] = []
-  const openGate = () =>
-    createPaymentGate({
-      schemes: [scheme],
-      reservations,
-      clock,
-      observe: (event) => events.push(event),
-      facilitator: {
-        async settle(payload, requirement): Promise<Settlement> {
-          counts.settled += 1
-          const verified = await scheme.verify(payload.payload, requirement)
-          if (verified.kind !== 'valid') throw new Error('the gate has verified it')
-          if (options.settle === 'no_hash')
-            return { success: true, transaction: '0x', network: requirement.network }
-          chain.mine(settlementEvents(verified.payment))
-          if (options.settle === 'lost') throw new FacilitatorUnavailable('the answer got lost')
-          const errorReason = 'invalid_exact_evm_nonce_already_used'
-          return { success: false, transaction: '', network: requirement.network, errorReason }
-        },
-        feePayers: async () => new Map(),
-      },
-    })
-  const job = (fingerprint = 'POST /api/grade 1'): PaidJob<string, string, never> => ({
-    fingerprint,
-    subject: 'payer',
-    async prepare() {
-      counts.prepared += 1
-      return { kind: 'ready', prepared: 'A' }
-    },
-    mayHonour: async () => true,
-    async fulfil(prepared, { landedAtSeconds }) {
-      counts.fulfilled += 1
-      landings.push(landedAtSeconds)
-      return prepared
-    },
-  })
-  const gate = openGate()
-  return { chain, clock, counts, events, gate, job, landings, openGate, reservations, scheme }
-}
-
-async function header(): Promise<{ paymentSignature: string; payload: unknown }> {
-  const [accepted] = terms.requirements
-  const payload = await payCent()
-  const envelope = { x402Version: 2, payload, accepted, resource: terms.resource }
-  return { payload, paymentSignature: Buffer.from(JSON.stringify(envelope)).toString('base64') }
-}
-
-const kept = (job: PaidJob<string, string, never>): PaidJob<string, string, never> => ({
-  ...job,
-  keepsAnswer: true,
-})
 
 describe('X10: a payment found on an EVM chain', () => {
   test('paid but denied: submitted by somebody else while we settled, it is honoured, once', async () => {
@@ -267,79 +187,5 @@ describe('X10: a payment found on an EVM chain', () => {
     expect(outcome).toEqual({ kind: 'unavailable', dependency: 'ledger' })
     expect(await reservations.open()).toEqual([])
     expect(counts.settled).toBe(0)
-  })
-})
-
-describe('a payer who does not hold the amount of his payment', () => {
-  const short = { kind: 'challenged', error: 'insufficient_funds' }
-
-  test('is refused before any work: nothing prepared, nothing sent, nothing left reserved', async () => {
-    const { chain, counts, events, gate, job, reservations } = evmGateFixture({
-      settle: 'never_asked',
-    })
-    chain.balance = 9_999n
-    expect(await gate.pay(await header(), terms, job())).toEqual({
-      ...short,
-      settlement: {
-        success: false,
-        transaction: '',
-        network: 'eip155:196',
-        payer: evmPayer.address.toLowerCase(),
-        errorReason: 'insufficient_funds',
-      },
-    })
-    expect(counts).toEqual({ prepared: 0, settled: 0, fulfilled: 0 })
-    expect(events).toMatchObject([{ kind: 'refused', reason: 'insufficient_funds' }])
-    expect(await reservations.open()).toEqual([])
-  })
-
-  test('can send the same payment again once he has it', async () => {
-    const { chain, gate, job } = evmGateFixture({ settle: 'front_run' })
-    const payment = await header()
-    chain.balance = 0n
-    expect(await gate.pay(payment, terms, job())).toMatchObject(short)
-    chain.balance = 10_000n
-    expect(await gate.pay(payment, terms, job())).toMatchObject({ kind: 'paid', answer: 'A' })
-  })
-
-  test('still gets what he paid for, by the same payment or a new one', async () => {
-    const { chain, counts, gate, job } = evmGateFixture({ settle: 'front_run' })
-    const payment = await header()
-    const paid = { kind: 'paid', answer: 'A' }
-    expect(await gate.pay(payment, terms, kept(job()))).toMatchObject(paid)
-    chain.balance = 0n
-    expect(await gate.pay(payment, terms, kept(job()))).toMatchObject(paid)
-    const next = await gate.pay(await header(), terms, kept(job()))
-    expect(next).toMatchObject(paid)
-    expect(counts).toEqual({ prepared: 1, settled: 1, fulfilled: 1 })
-    if (next.kind === 'paid') await next.delivered?.()
-    expect(await gate.pay(await header(), terms, kept(job()))).toMatchObject(short)
-  })
-
-  test('waits while his earlier payment is unresolved, and is not told to pay again', async () => {
-    const { chain, gate, job, openGate, reservations, scheme } = evmGateFixture({
-      settle: 'never_asked',
-    })
-    const verified = await scheme.verify((await header()).payload, centRequirement())
-    if (verified.kind !== 'valid') throw new Error('not valid')
-    const { payment } = verified
-    await reservations.reserve({
-      paymentId: payment.id,
-      payment,
-      fingerprint: job().fingerprint,
-      subject: 'payer',
-      state: 'settled',
-      expiresAtSeconds: payment.validUntilSeconds + 60,
-      keepsAnswer: true,
-    })
-    chain.balance = 0n
-    for (const asked of [gate, openGate()])
-      expect((await asked.pay(await header(), terms, kept(job()))).kind).toBe('pending')
-  })
-
-  test('an unreadable balance is left to the facilitator to judge', async () => {
-    const { chain, gate, job } = evmGateFixture({ settle: 'front_run' })
-    chain.balance = undefined
-    expect(await gate.pay(await header(), terms, job())).toMatchObject({ kind: 'paid' })
   })
 })
