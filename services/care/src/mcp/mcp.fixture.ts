@@ -202,7 +202,8 @@ class McpProcess {
     return answerOf(
       await fetch(`http://127.0.0.1:${this.port}/mcp`, {
         method,
-        headers: { ...bearer, ...headers },
+        // A restart closes kept connections, which the client may notice only at its next request.
+        headers: { connection: 'close', ...bearer, ...headers },
         ...(body === undefined ? {} : { body: body as string }),
       }),
     )
