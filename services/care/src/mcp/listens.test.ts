@@ -1,6 +1,13 @@
 // C21: `subscriptions/listen`: what is granted, what is sent and to whom, and how a listen ends.
+import type { ServerResponse } from 'node:http'
+import { Writable } from 'node:stream'
+import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { CareRecord } from '../domain/care-record.ts'
 import type { EventReader } from './event-reader.fixture.ts'
+import type { StreamEnd } from './event-streams.ts'
+import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
+import { createListens } from './listens.ts'
 import { ASSISTANT, BOTH, type McpFixture, MODERN_AUDIENCE, startMcp, USER } from './mcp.fixture.ts'
 import { modernBody, modernCalls, modernHeaders } from './modern.fixture.ts'
 
@@ -197,5 +204,67 @@ describe('how a listen ends', () => {
   it('is refused as JSON, before any stream, by a token that is none', async () => {
     const body = modernBody('subscriptions/listen', { notifications: {} })
     expect((await post('none', body, modernHeaders('subscriptions/listen'))).status).toBe(401)
+  })
+})
+
+/** A listen whose reader takes nothing before `take` is called. */
+const stalled = (limits: Partial<McpLimits>) => {
+  const ends: StreamEnd[] = []
+  const heard: string[] = []
+  const clock = manualClock(0)
+  const taking: (() => void)[] = []
+  const response = new Writable({
+    highWaterMark: 1,
+    write: (_chunk, _encoding, done) => void taking.push(done),
+  })
+  const listens = createListens({
+    clock,
+    limits: { ...DEFAULT_MCP_LIMITS, ...limits },
+    isRevoked: () => false,
+    lastResult: (meta) => meta,
+    onUpdate: (uri) => heard.push(uri),
+    onEnd: (reason) => ends.push(reason),
+  })
+  listens.open({
+    id: 1,
+    claims: { sub: 'host', scopes: [USER], expiresAtSeconds: 1_000_000 },
+    granted: { wantsList: false, uris: new Map([[TEA, [TEA]]]) },
+    response: response as unknown as ServerResponse,
+  })
+  const take = async (): Promise<void> => {
+    for (let done = taking.shift(); done !== undefined; done = taking.shift()) {
+      done()
+      await new Promise<void>((resolve) => void setImmediate(resolve))
+    }
+  }
+  return { clock, ends, heard, listens, response, take }
+}
+
+describe('a reader that accepts nothing', () => {
+  const record = { patient: 'ann', domain: 'tea', audience: 'user', version: 2 } as CareRecord
+  it('is cut at a bounded number of frames, and of bytes; nothing of it was heard', () => {
+    for (const limits of [{ lagFramesMax: 3 }, { lagBytesMax: 400 }]) {
+      const { ends, heard, listens, response } = stalled(limits)
+      for (let count = 0; count < 4 && ends.length === 0; count += 1) listens.publish(record)
+      expect([ends, heard, response.destroyed, listens.count()]).toEqual([['slow'], [], true, 0])
+    }
+  })
+
+  it('is cut after a while, however little waits for it', () => {
+    const { clock, ends } = stalled({ stallMs: 30_000 })
+    clock.advanceMs(30_000)
+    expect(ends).toEqual([])
+    clock.advanceMs(20_000)
+    expect(ends).toEqual(['slow'])
+    expect(clock.pendingCount()).toBe(0)
+  })
+
+  it('has heard what waited once it takes it', async () => {
+    const { ends, heard, listens, take } = stalled({})
+    listens.publish(record)
+    expect(heard).toEqual([])
+    await take()
+    expect([heard, ends]).toEqual([[TEA], []])
+    listens.endAll('shutdown')
   })
 })
