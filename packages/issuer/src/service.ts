@@ -17,7 +17,7 @@ import { createUpstreamSignIn } from './adapters/upstream-sign-in.ts'
 import { openUsersFile } from './adapters/users-file.ts'
 import { type IssuerConfig, issuerConfigSchema } from './config.ts'
 import { type Accounts, UPSTREAM_PREFIX } from './domain/account.ts'
-import { SignInLimits } from './domain/sign-in-limits.ts'
+import { createRegistrationLimit, SignInLimits } from './domain/sign-in-limits.ts'
 import { createProvider } from './provider.ts'
 import { addInteractionRoutes } from './routes/interaction-routes.ts'
 import { addProviderRoutes } from './routes/provider-routes.ts'
@@ -70,7 +70,8 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     routes(scope) {
       const { BASE_URL: baseUrl, DEFAULT_SCOPE: defaultScope } = config
-      addProviderRoutes(scope, { provider, baseUrl, defaultScope })
+      const mayRegister = createRegistrationLimit(clock)
+      addProviderRoutes(scope, { provider, baseUrl, defaultScope, mayRegister })
       const limits = new SignInLimits(clock)
       addInteractionRoutes(scope, {
         provider,

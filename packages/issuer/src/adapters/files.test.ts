@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { manualClock, readConfig, systemClock } from '@tallystick/service-kit'
 import { afterAll, describe, expect, it } from 'vitest'
 import { issuerConfigSchema } from '../config.ts'
-import { SignInLimits } from '../domain/sign-in-limits.ts'
+import { createRegistrationLimit, SignInLimits } from '../domain/sign-in-limits.ts'
 import { runAdmin } from '../run-admin.ts'
 import { openGrantStore } from './grant-store.ts'
 import { openSigningKeys } from './signing-keys.ts'
@@ -130,6 +130,16 @@ const problemsOf = (environment: Record<string, string>) => {
   const reading = readConfig(issuerConfigSchema, environment)
   return reading.kind === 'invalid' ? reading.problems.map(({ variable }) => variable) : []
 }
+
+it('twenty programs an hour register from one address', () => {
+  const clock = manualClock(0)
+  const mayRegister = createRegistrationLimit(clock)
+  const answers = Array.from({ length: 21 }, () => mayRegister('1'))
+  expect(answers.filter(Boolean)).toHaveLength(20)
+  expect(mayRegister('2')).toBe(true)
+  clock.advanceMs(3_600_000)
+  expect(mayRegister('1')).toBe(true)
+})
 
 describe('the environment', () => {
   it.each([

@@ -1,58 +1,82 @@
-/** How often passwords may be tried: by one address for one name, by one address, and for one name. */
+/** How often strangers may try: passwords, by one address for one name, by one address, and for one name; registrations. */
 import { BoundedMap } from '@tallystick/service-kit'
 
-/** Failures are forgotten after this, milliseconds. */
-const WINDOW_MS = 900_000
+/** Wrong passwords are forgotten after this. */
+const SIGN_IN_WINDOW_MS = 900_000
 /** A person mistypes, a program guesses. */
 const FAILURES_MAX = { pair: 5, address: 30, name: 100 } as const
 /** Names and addresses that are remembered; strangers choose them. */
 const REMEMBERED_MAX = 20_000
+/** A person tries a few programs in an hour; whoever registers more would push others out of the store. */
+const REGISTRATIONS_MAX = 20
+const REGISTRATION_WINDOW_MS = 3_600_000
+
+type TimeSource = { unixMs(): number }
+type Counted = { readonly count: number; readonly untilMs: number }
+
+/** Counts by key, each forgotten a while after its first. */
+class Counts {
+  readonly #clock: TimeSource
+  readonly #windowMs: number
+  readonly #counts = new BoundedMap<string, Counted>(REMEMBERED_MAX)
+
+  constructor(clock: TimeSource, windowMs: number) {
+    this.#clock = clock
+    this.#windowMs = windowMs
+  }
+
+  of(key: string): number {
+    return this.#current(key).count
+  }
+
+  add(key: string, more: 1 | -1): void {
+    const { count, untilMs } = this.#current(key)
+    this.#counts.set(key, { count: Math.max(0, count + more), untilMs })
+  }
+
+  #current(key: string): Counted {
+    const nowMs = this.#clock.unixMs()
+    const known = this.#counts.get(key)
+    const isCurrent = known !== undefined && known.untilMs > nowMs
+    return isCurrent ? known : { count: 0, untilMs: nowMs + this.#windowMs }
+  }
+}
 
 type Attempt = { readonly name: string; readonly address: string }
-type Failures = { readonly count: number; readonly untilMs: number }
+
+const keysOf = ({ name, address }: Attempt): readonly (readonly [string, number])[] => [
+  [`pair ${address} ${name}`, FAILURES_MAX.pair],
+  [`address ${address}`, FAILURES_MAX.address],
+  [`name ${name}`, FAILURES_MAX.name],
+]
 
 export class SignInLimits {
-  readonly #clock: { unixMs(): number }
-  readonly #failures = new BoundedMap<string, Failures>(REMEMBERED_MAX)
+  readonly #failures: Counts
 
-  constructor(clock: { unixMs(): number }) {
-    this.#clock = clock
+  constructor(clock: TimeSource) {
+    this.#failures = new Counts(clock, SIGN_IN_WINDOW_MS)
   }
 
   /** Whether this attempt may be made. */
   allows(attempt: Attempt): boolean {
-    return this.#keys(attempt).every(([key, max]) => this.#current(key).count < max)
+    return keysOf(attempt).every(([key, max]) => this.#failures.of(key) < max)
   }
 
   failed(attempt: Attempt): void {
-    this.#add(attempt, 1)
+    for (const [key] of keysOf(attempt)) this.#failures.add(key, 1)
   }
 
   /** It did not fail after all. */
   forgive(attempt: Attempt): void {
-    this.#add(attempt, -1)
+    for (const [key] of keysOf(attempt)) this.#failures.add(key, -1)
   }
+}
 
-  #add(attempt: Attempt, failures: 1 | -1): void {
-    for (const [key] of this.#keys(attempt)) {
-      const { count, untilMs } = this.#current(key)
-      this.#failures.set(key, { count: Math.max(0, count + failures), untilMs })
-    }
-  }
-
-  #keys({ name, address }: Attempt): readonly (readonly [string, number])[] {
-    return [
-      [`pair ${address} ${name}`, FAILURES_MAX.pair],
-      [`address ${address}`, FAILURES_MAX.address],
-      [`name ${name}`, FAILURES_MAX.name],
-    ]
-  }
-
-  #current(key: string): Failures {
-    const nowMs = this.#clock.unixMs()
-    const known = this.#failures.get(key)
-    return known !== undefined && known.untilMs > nowMs
-      ? known
-      : { count: 0, untilMs: nowMs + WINDOW_MS }
+/** Whether a program at an address may register; asking counts. */
+export function createRegistrationLimit(clock: TimeSource): (address: string) => boolean {
+  const registrations = new Counts(clock, REGISTRATION_WINDOW_MS)
+  return (address) => {
+    registrations.add(address, 1)
+    return registrations.of(address) <= REGISTRATIONS_MAX
   }
 }

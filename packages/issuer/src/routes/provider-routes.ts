@@ -1,5 +1,5 @@
 /** The provider's own routes, handed over as they come, under the one address that this server has. */
-import type { ServiceApp } from '@tallystick/service-kit'
+import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { pagePolicy } from '@tallystick/service-kit/pages'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Provider } from 'oidc-provider'
@@ -15,20 +15,35 @@ const PATHS = [
   '/.well-known/oauth-authorization-server',
 ] as const
 
+const TOO_MANY = {
+  status: 429,
+  error: 'too_many_registrations',
+  headers: { 'retry-after': '3600' },
+}
+
 /** Adds them. A request for no scope gets the configured one (`DEFAULT_SCOPE`): some hosts forget theirs when they reconnect. */
 export function addProviderRoutes(
   app: ServiceApp,
-  deps: { readonly provider: Provider; readonly baseUrl: string; readonly defaultScope: string },
+  deps: {
+    readonly provider: Provider
+    readonly baseUrl: string
+    readonly defaultScope: string
+    /** Whether a program at an address may register now. */
+    readonly mayRegister: (address: string) => boolean
+  },
 ): void {
   const handle = deps.provider.callback()
   const { host, protocol } = new URL(deps.baseUrl)
   const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     const { raw } = request
+    const { url: route } = request.routeOptions
+    if (request.method === 'POST' && route === '/reg' && !deps.mayRegister(request.ip))
+      return void sendError(reply, TOO_MANY)
     // Addresses in answers are those of BASE_URL, whatever a caller or a proxy says.
     raw.headers.host = host
     raw.headers['x-forwarded-proto'] = protocol.slice(0, -1)
     delete raw.headers['x-forwarded-host']
-    if (request.method === 'GET' && request.routeOptions.url === '/auth')
+    if (request.method === 'GET' && route === '/auth')
       raw.url = withScope(raw.url ?? '', deps.defaultScope)
     for (const [name, value] of Object.entries(reply.getHeaders()))
       if (value !== undefined) reply.raw.setHeader(name, value)

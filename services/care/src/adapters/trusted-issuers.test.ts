@@ -323,7 +323,7 @@ describe('attacks', () => {
 
   it('issuers and subjects that spell the same principal are refused at the start', () => {
     for (const issuers of [
-      [{ issuer: 'https://a.test|b' }],
+      [{ issuer: 'https://a.test/x|b' }],
       [{ issuer: 'https://a.test' }, { issuer: 'https://a.test' }],
       [{ issuer: 'http://a.test' }],
       [{ issuer: 'https://a.test', jwks_uri: 'http://a.test/jwks' }],

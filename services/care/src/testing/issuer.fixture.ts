@@ -35,10 +35,14 @@ export async function startIssuer(keys: readonly IssuerKey[]) {
     discovery: {} as Record<string, unknown>,
   }
   const server = createServer((request, response) => {
-    const path = request.url ?? ''
-    state.asked.push(path)
+    const asked = request.url ?? ''
+    const path = asked.replace(/^\/moved/, '')
+    state.asked.push(asked)
     const { fault } = state
-    if (typeof fault === 'number') return response.writeHead(fault, { location: '/jwks' }).end()
+    // What has moved is found there by whoever follows.
+    if (fault === 302 && path === asked)
+      return response.writeHead(fault, { location: `/moved${path}` }).end()
+    if (typeof fault === 'number' && fault !== 302) return response.writeHead(fault).end()
     if (typeof fault === 'string') return response.end(fault)
     if (path === '/jwks')
       return response.end(JSON.stringify({ keys: state.keys.map(({ jwk }) => jwk) }))
