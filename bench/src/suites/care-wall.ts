@@ -57,11 +57,17 @@ async function timeOf(ask: Ask, domain: string): Promise<number> {
   return performance.now() - startMs
 }
 
-/** How the first of two takes compared with the second, by their logarithms: asked in both orders, so that no place favours one. */
+/** Pairs in a sample: one first, other first, and both again the other way round, so that no place in it favours either. */
+const PAIRS_PER_SAMPLE = 4
+
+/** How the first of two takes compared with the second, by their logarithms. */
 async function logRatio(ask: Ask, [one, other]: readonly [string, string]): Promise<number> {
-  const before = (await timeOf(ask, one)) / (await timeOf(ask, other))
-  const otherFirst = await timeOf(ask, other)
-  return (Math.log(before) + Math.log((await timeOf(ask, one)) / otherFirst)) / 2
+  let sum = 0
+  for (const domain of [one, other, other, one, other, one, one, other]) {
+    const log = Math.log(await timeOf(ask, domain))
+    sum += domain === one ? log : -log
+  }
+  return sum / PAIRS_PER_SAMPLE
 }
 
 /**
@@ -73,7 +79,7 @@ async function ratiosOf(
   compared: readonly (readonly [string, string])[],
 ): Promise<readonly number[]> {
   const logs = compared.map((): number[] => [])
-  for (let pair = 0; pair < WARM_PAIRS + PAIRS; pair += 2)
+  for (let pair = 0; pair < WARM_PAIRS + PAIRS; pair += PAIRS_PER_SAMPLE)
     for (const [place, two] of compared.entries()) {
       const log = await logRatio(ask, two)
       if (pair >= WARM_PAIRS) logs[place]?.push(log)
