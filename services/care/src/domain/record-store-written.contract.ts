@@ -18,7 +18,7 @@ export function describeWritten(suite: RecordStoreFixture): void {
     readonly limit?: number
     readonly audience?: 'user' | 'assistant'
   }) => await suite.store.written({ audience: 'user', reach: EVERYONE, limit: 99, ...query })
-  describe('the order of writing', () => {
+  describe('C26: the order of writing', () => {
     it('is one order for all chains of an audience, behind any version, within a reach', async () => {
       for (const [patient, domain] of [
         ['ann', 'tea'],

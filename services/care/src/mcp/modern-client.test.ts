@@ -42,7 +42,7 @@ async function connect(mode: 'auto' | { readonly pin: '2026-07-28' }, scope = 'c
   return { client, updated }
 }
 
-describe.each([['auto' as const], [{ pin: '2026-07-28' } as const]])('the client, %j', (mode) => {
+describe.each([['auto' as const], [{ pin: '2026-07-28' } as const]])('C21: the client, %j', (mode) => {
   it('speaks 2026-07-28, and finds its schemas respected', async () => {
     const { client } = await connect(mode)
     expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28')

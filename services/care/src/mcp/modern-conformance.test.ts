@@ -73,7 +73,7 @@ const failuresOf = (run: ConformanceRun, scenario: string): readonly string[] =>
     .map(({ errorMessage = '', id }) => `${id}: ${errorMessage}`)
 }
 
-describe('the MCP conformance suite of 2026-07-28', () => {
+describe('C21: the MCP conformance suite of 2026-07-28', () => {
   it('runs the scenarios that the revision requires', async () => {
     const { text } = await own.run('--requirements', '2026-07-28')
     expect(text).toContain('=== SUMMARY ===')

@@ -128,7 +128,7 @@ async function answersTo({ scope, session }: Party): Promise<readonly unknown[]>
   return answers
 }
 
-describe('frames and answers hold no trace of what their principal may not know of', () => {
+describe('C21: frames and answers hold no trace of what their principal may not know of', () => {
   it(`${LOOKED_AT} of them`, async () => {
     const parties: Party[] = []
     for (const principal of PRINCIPALS) parties.push(await join(principal))
