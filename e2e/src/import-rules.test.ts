@@ -70,7 +70,7 @@ const isOfTests = (file: string): boolean =>
 const isShown = (file: string): boolean => file.endsWith('/pages/first-request.ts')
 
 const IMPORT =
-  /^(?:import|export)\b[^'"`;]*? from '([^'\n]+)'|^import '([^'\n]+)'|\b(?:import|url\)\.resolve|import\.meta\.resolve)\('([^'\n]+)'\)/gm
+  /^(?:import|export)\b[^'"`;]*? from '([^'\n]+)'|^import '([^'\n]+)'|\b(?:import|url\)\.resolve|import\.meta\.resolve)\(\s*'([^'\n]+)',?\s*\)/gm
 
 function importsOf(file: string): readonly string[] {
   const found = readFileSync(join(root, file), 'utf8').matchAll(IMPORT)

@@ -3,7 +3,6 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, request } from 'node:http'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -23,12 +22,12 @@ export type ConformanceRun = {
 export async function openConformance(options: {
   /** Of the server, with its path. */
   readonly url: string
-  readonly suite: '@modelcontextprotocol/conformance' | '@modelcontextprotocol/conformance-2026'
+  /** The suite's own. */
+  readonly manifest: string
   readonly token: () => string
 }): Promise<ConformanceRun> {
   const { pathname } = new URL(options.url)
-  const manifest = createRequire(import.meta.url).resolve(`${options.suite}/package.json`)
-  const command = join(dirname(manifest), 'dist/index.js')
+  const command = join(dirname(options.manifest), 'dist/index.js')
   const folder = mkdtempSync(join(tmpdir(), 'care-conformance-'))
   // The suite has no option for headers: this adds the token and leaves everything else, including Host, unchanged.
   const proxy = createServer((incoming, outgoing) => {

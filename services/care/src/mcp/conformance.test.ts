@@ -1,6 +1,7 @@
 // The official conformance suite against the complete service in its production configuration. None of the suite's
 // fixtures are served, so the scenarios that need one fail as expected; they are listed with what they need.
 import { writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
@@ -51,7 +52,9 @@ beforeAll(async () => {
   await care.write({ patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' })
   suite = await openConformance({
     url: `${care.url}/mcp`,
-    suite: '@modelcontextprotocol/conformance',
+    manifest: createRequire(import.meta.url).resolve(
+      '@modelcontextprotocol/conformance/package.json',
+    ),
     token: () => care.token('care.read.user care.read.assistant'),
   })
 })

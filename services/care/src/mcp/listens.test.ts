@@ -60,7 +60,7 @@ const about = (uri: string, id: string | number = 'L1') => ({
   params: { uri, _meta: { [SUBSCRIPTION]: id } },
 })
 
-describe('what a listen is granted', () => {
+describe('C21: what a listen is granted', () => {
   it('is acknowledged first, in the words of the request and under its id', async () => {
     const spelled = ['care://ann/%74ea', `${TEA}/1`, 'ui://care/echo']
     const wanted = { resourcesListChanged: true, resourceSubscriptions: spelled }

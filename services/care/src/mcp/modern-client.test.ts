@@ -42,57 +42,60 @@ async function connect(mode: 'auto' | { readonly pin: '2026-07-28' }, scope = 'c
   return { client, updated }
 }
 
-describe.each([['auto' as const], [{ pin: '2026-07-28' } as const]])('C21: the client, %j', (mode) => {
-  it('speaks 2026-07-28, and finds its schemas respected', async () => {
-    const { client } = await connect(mode)
-    expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28')
-    expect(client.getServerVersion()?.name).toBe('tallystick-care')
-    expect(client.getInstructions()).toContain('care-internal://')
-    const { resources } = await client.listResources()
-    expect(resources.map(({ uri }) => uri)).toContain(TEA)
-    expect(resources.map(({ uri }) => uri)).not.toContain(PLAN)
-    expect((await client.listResourceTemplates()).resourceTemplates.length).toBeGreaterThan(1)
-    expect((await client.listPrompts()).prompts).toHaveLength(2)
-    const { tools } = await client.listTools()
-    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['search', 'fetch']))
-    const prompt = await client.getPrompt({ name: 'brief_carer', arguments: { patient: 'ann' } })
-    expect(JSON.stringify(prompt.messages)).toContain('No sugar.')
-    // The client checks each answer against the tool's output schema.
-    for (const [name, given] of toolCalls(TEA))
-      expect((await client.callTool({ name, arguments: given })).structuredContent).toBeDefined()
-    const completed = await client.complete({
-      ref: { type: 'ref/resource', uri: 'care://{patient}/{domain}/{version}' },
-      argument: { name: 'version', value: '' },
-      context: { arguments: { patient: 'ann', domain: 'tea' } },
+describe.each([['auto' as const], [{ pin: '2026-07-28' } as const]])(
+  'C21: the client, %j',
+  (mode) => {
+    it('speaks 2026-07-28, and finds its schemas respected', async () => {
+      const { client } = await connect(mode)
+      expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28')
+      expect(client.getServerVersion()?.name).toBe('tallystick-care')
+      expect(client.getInstructions()).toContain('care-internal://')
+      const { resources } = await client.listResources()
+      expect(resources.map(({ uri }) => uri)).toContain(TEA)
+      expect(resources.map(({ uri }) => uri)).not.toContain(PLAN)
+      expect((await client.listResourceTemplates()).resourceTemplates.length).toBeGreaterThan(1)
+      expect((await client.listPrompts()).prompts).toHaveLength(2)
+      const { tools } = await client.listTools()
+      expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['search', 'fetch']))
+      const prompt = await client.getPrompt({ name: 'brief_carer', arguments: { patient: 'ann' } })
+      expect(JSON.stringify(prompt.messages)).toContain('No sugar.')
+      // The client checks each answer against the tool's output schema.
+      for (const [name, given] of toolCalls(TEA))
+        expect((await client.callTool({ name, arguments: given })).structuredContent).toBeDefined()
+      const completed = await client.complete({
+        ref: { type: 'ref/resource', uri: 'care://{patient}/{domain}/{version}' },
+        argument: { name: 'version', value: '' },
+        context: { arguments: { patient: 'ann', domain: 'tea' } },
+      })
+      expect(completed.completion.values[0]).toMatch(/^\d+$/)
     })
-    expect(completed.completion.values[0]).toMatch(/^\d+$/)
-  })
 
-  it('listens, is told, and reads the new value with its retraction, never a kept one', async () => {
-    const { client, updated } = await connect(mode)
-    const listening = await client.listen({ resourceSubscriptions: [TEA, PLAN] })
-    expect(listening.honoredFilter).toEqual({ resourceSubscriptions: [TEA] })
-    await client.readResource({ uri: TEA })
-    await write('Honey.')
-    await expect.poll(() => updated).toEqual([TEA])
-    const read = await client.readResource({ uri: TEA })
-    expect(read._meta).toMatchObject({ value: 'Honey.' })
-    expect(read._meta?.['care/retraction']).toContain('No sugar.')
-    await write('No sugar.')
-    await expect.poll(() => updated).toHaveLength(2)
-    await listening.close()
-  })
+    it('listens, is told, and reads the new value with its retraction, never a kept one', async () => {
+      const { client, updated } = await connect(mode)
+      const listening = await client.listen({ resourceSubscriptions: [TEA, PLAN] })
+      expect(listening.honoredFilter).toEqual({ resourceSubscriptions: [TEA] })
+      await client.readResource({ uri: TEA })
+      await write('Honey.')
+      await expect.poll(() => updated).toEqual([TEA])
+      const read = await client.readResource({ uri: TEA })
+      expect(read._meta).toMatchObject({ value: 'Honey.' })
+      expect(read._meta?.['care/retraction']).toContain('No sugar.')
+      await write('No sugar.')
+      await expect.poll(() => updated).toHaveLength(2)
+      await listening.close()
+    })
 
-  it('reads both absent and hidden records as -32602', async () => {
-    const { client } = await connect(mode)
-    for (const uri of ['care://ann/absent', PLAN])
-      await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32602 })
-  })
+    it('reads both absent and hidden records as -32602', async () => {
+      const { client } = await connect(mode)
+      for (const uri of ['care://ann/absent', PLAN])
+        await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32602 })
+    })
 
-  it('is told of the end of a listen when the service stops serving it', async () => {
-    const { client } = await connect(mode)
-    const listening = await client.listen({ resourceSubscriptions: [TEA] })
-    await care.service.stopping()
-    expect(await listening.closed).toBe('graceful')
-  })
-})
+    it('is told of the end of a listen when the service stops serving it', async () => {
+      const { client } = await connect(mode)
+      const listening = await client.listen({ resourceSubscriptions: [TEA] })
+      await care.service.stopping()
+      expect(await listening.closed).toBe('graceful')
+    })
+  },
+)

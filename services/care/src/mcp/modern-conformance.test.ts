@@ -1,5 +1,6 @@
 // The official conformance suite of 2026-07-28: against the complete service for what applies to a server of records, and, for
 // what needs things of the suite's own, against those things behind the same edge and route.
+import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MODERN_RESOURCE } from '../testing/care.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
@@ -51,12 +52,14 @@ let fixtures: ConformanceRun
 beforeAll(async () => {
   care = await startRunningCare()
   await care.write({ patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' })
-  const suite = '@modelcontextprotocol/conformance-2026'
+  const manifest = createRequire(import.meta.url).resolve(
+    '@modelcontextprotocol/conformance-2026/package.json',
+  )
   const scope = 'care.read.user care.read.assistant'
   const token = () => care.token(scope, { audience: MODERN_RESOURCE })
-  own = await openConformance({ suite, token, url: `${care.url}/mcp/2026-07-28` })
+  own = await openConformance({ manifest, token, url: `${care.url}/mcp/2026-07-28` })
   server = await startSuiteServer()
-  fixtures = await openConformance({ suite, token: () => 'any', url: server.url })
+  fixtures = await openConformance({ manifest, token: () => 'any', url: server.url })
 }, 30_000)
 afterAll(async () => {
   own.close()

@@ -28,7 +28,7 @@ const found = async (query: string, scope = BOTH) =>
   }[]
 const idsOf = async (query: string, scope = BOTH) => (await found(query, scope)).map(({ id }) => id)
 
-describe('search', () => {
+describe('C26: search', () => {
   it('gives id, title and url, as the object and as exactly one text', async () => {
     const answer = await callTool('search', { query: 'What does Ann take in her tea?' })
     const results = [
