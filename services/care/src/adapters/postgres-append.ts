@@ -31,6 +31,7 @@ import {
   type WriteResult,
 } from './record-append.ts'
 import { recordOfRow, slotOfChain, type Tail, tailOf } from './stored-record.ts'
+import { keepWrites, LAST_WRITE } from './write-outbox.ts'
 
 type Transaction = PostgresTransaction<Audience>
 
@@ -57,6 +58,8 @@ type Group = {
   readonly requests: Map<string, KnownRequest & { readonly record?: CareRecord; isNew?: boolean }>
   readonly erased: ReadonlySet<string>
   lastChain: number
+  readonly lastWrite: number
+  readonly written: CareRecord[]
 }
 
 const TAILS = `SELECT ${CHAIN_COLUMNS}, ${VERSION_COLUMNS}
@@ -149,7 +152,9 @@ export class PostgresAppender {
         requests.map(({ audience }) => audience),
         requests.map((row) => row.leaf_index),
       ])
-    transaction.send(FORGET, [this.#options.clock.unixMs() - REQUEST_KEPT_MS])
+    const nowMs = this.#options.clock.unixMs()
+    keepWrites(transaction.send, { records: group.written, after: group.lastWrite, nowMs })
+    transaction.send(FORGET, [nowMs - REQUEST_KEPT_MS])
   }
 
   #groupOf(transaction: Transaction): Promise<Group> {
@@ -164,7 +169,7 @@ export class PostgresAppender {
   async #load({ query }: Transaction, waiting: readonly AskedWrite[]): Promise<Group> {
     const names = [...new Map(waiting.map(({ record }) => [chainName(record), record])).values()]
     const macs = waiting.flatMap(({ request }) => (request === undefined ? [] : macHashOf(request)))
-    const [tails, requests, erased, last] = await Promise.all([
+    const [tails, requests, erased, last, lastWrite] = await Promise.all([
       query<JoinedColumns>(TAILS, [
         names.map(({ patient }) => patient),
         names.map(({ domain }) => domain),
@@ -172,12 +177,15 @@ export class PostgresAppender {
       macs.length === 0 ? [] : query<KnownRequest>(KNOWN, [macs]),
       query<{ readonly chain: string }>(ERASED, [names.map(chainName)]),
       query<{ readonly last: number }>('SELECT coalesce(max(id), 0) AS last FROM care.chains'),
+      query<{ readonly last: number }>(LAST_WRITE),
     ])
     return {
       chains: new Map(tails.map((row) => [chainName(row), this.#heldChain(row)])),
       requests: new Map(requests.map((row) => [row.mac_hash, row])),
       erased: new Set(erased.map(({ chain }) => chain)),
       lastChain: last[0]?.last ?? 0,
+      lastWrite: lastWrite[0]?.last ?? 0,
+      written: [],
     }
   }
 
@@ -225,6 +233,7 @@ export class PostgresAppender {
     chain.isChanged = true
     group.chains.set(chainName(record), chain)
     group.lastChain = Math.max(group.lastChain, chain.id)
+    group.written.push(made.record)
     if (request !== undefined && macHash !== undefined)
       group.requests.set(macHash, {
         mac_hash: macHash,

@@ -152,6 +152,48 @@ CREATE TABLE care.mcp_unheard (
   since_ms bigint NOT NULL
 );
 GRANT INSERT, UPDATE, DELETE ON care.mcp_unheard TO care_app;`,
+  // A row for each version, made with it, in the order of commits; and who is told of them by webhook (C22).
+  `
+CREATE TABLE care.writes (
+  sequence bigint PRIMARY KEY,
+  audience text COLLATE "C" NOT NULL,
+  patient text COLLATE "C" NOT NULL,
+  domain text COLLATE "C" NOT NULL,
+  version bigint NOT NULL,
+  at_ms bigint NOT NULL
+);
+CREATE INDEX writes_by_patient ON care.writes (patient, sequence);
+CREATE INDEX writes_by_time ON care.writes (at_ms);
+GRANT INSERT, DELETE ON care.writes TO care_app;
+CREATE TABLE care.event_subscriptions (
+  id text COLLATE "C" PRIMARY KEY,
+  refresh text NOT NULL,
+  sub text COLLATE "C" NOT NULL,
+  scopes text NOT NULL,
+  jti text,
+  patient text COLLATE "C" NOT NULL,
+  domain text COLLATE "C",
+  receiver text NOT NULL,
+  done_to bigint NOT NULL,
+  expires_ms bigint NOT NULL,
+  is_active bigint NOT NULL,
+  last_delivery_ms bigint,
+  last_error text,
+  failed_since_ms bigint
+);
+CREATE INDEX event_subscriptions_by_sub ON care.event_subscriptions (sub);
+CREATE TABLE care.event_receivers (
+  receiver text COLLATE "C" PRIMARY KEY,
+  until_ms bigint NOT NULL
+);
+CREATE TABLE care.event_lease (
+  holder text NOT NULL,
+  fence bigint NOT NULL,
+  until_ms bigint NOT NULL
+);
+INSERT INTO care.event_lease VALUES ('', 0, 0);
+GRANT INSERT, UPDATE, DELETE ON care.event_subscriptions, care.event_receivers TO care_app;
+GRANT UPDATE ON care.event_lease TO care_app;`,
 ]
 
 /** The store of processes on one database (C14, C16, C17). */

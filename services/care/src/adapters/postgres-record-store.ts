@@ -21,6 +21,7 @@ import type { AppendOptions } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
 import { verifyAdded, verifyChains } from './record-verify.ts'
 import { chainKeysPath } from './sqlite-record-database.ts'
+import { createPostgresOutbox } from './write-outbox.ts'
 
 /** Where verification and export read. */
 const sourceOf = (reader: PostgresJournalReader<Audience>, keys: ChainKeys | undefined) => ({
@@ -76,6 +77,7 @@ export async function openPostgresRecordStore(
     noteSubscribers: (request, subscribers) =>
       appender.noteSubscribers(store, request, subscribers),
     ...createPostgresReads(store.read, seal),
+    ...createPostgresOutbox(store.read),
     verify: (query) => verifyChains(source, query),
     verifyAdded: (query) => verifyAdded(source, query),
     ...createJournalProofs(source.rows, store.journals),

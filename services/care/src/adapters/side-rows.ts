@@ -1,5 +1,5 @@
-// Rows that stand beside the records: sessions, audit rows, tokens that were revoked, and who read what. On SQLite they are in a
-// second file, on PostgreSQL in the schema of the records.
+// Rows that stand beside the records: sessions, audit rows, tokens that were revoked, who read what, and who is told
+// by webhook. On SQLite they are in a second file, on PostgreSQL in the schema of the records.
 import { DatabaseSync } from 'node:sqlite'
 import {
   makePrivateFile,
@@ -28,7 +28,34 @@ CREATE TABLE IF NOT EXISTS read_rows (
   uri TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS read_rows_by_uri ON read_rows (uri, sequence);
-CREATE INDEX IF NOT EXISTS read_rows_by_time ON read_rows (at);`
+CREATE INDEX IF NOT EXISTS read_rows_by_time ON read_rows (at);
+CREATE TABLE IF NOT EXISTS event_subscriptions (
+  id TEXT PRIMARY KEY,
+  refresh TEXT NOT NULL,
+  sub TEXT NOT NULL,
+  scopes TEXT NOT NULL, -- JSON
+  jti TEXT,
+  patient TEXT NOT NULL,
+  domain TEXT,
+  receiver TEXT NOT NULL, -- URL and secrets, sealed
+  done_to INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  is_active INTEGER NOT NULL,
+  last_delivery_ms INTEGER,
+  last_error TEXT,
+  failed_since_ms INTEGER
+) STRICT;
+CREATE INDEX IF NOT EXISTS event_subscriptions_by_sub ON event_subscriptions (sub);
+CREATE TABLE IF NOT EXISTS event_receivers (
+  receiver TEXT PRIMARY KEY, -- hash of principal and URL
+  until_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS event_lease (
+  holder TEXT NOT NULL,
+  fence INTEGER NOT NULL,
+  until_ms INTEGER NOT NULL
+) STRICT;
+INSERT INTO event_lease SELECT '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM event_lease);`
 
 /** Rows on either engine. */
 export type SideRows = SqlConnection & {

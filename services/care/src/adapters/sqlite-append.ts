@@ -21,6 +21,7 @@ import {
 import { readLeaf, readTail } from './sqlite-reads.ts'
 import type { RecordStatements } from './sqlite-statements.ts'
 import type { ChainRow } from './stored-record.ts'
+import { createSqliteOutbox } from './write-outbox.ts'
 
 type SqliteAppendOptions = AppendOptions & {
   readonly store: SqliteJournalStore<Audience>
@@ -52,6 +53,7 @@ export class SqliteAppender {
   readonly #requestByMac: SqliteQuery<RequestRow>
   readonly #run: ReturnType<typeof prepareWrites>
   readonly #repeated: RepeatedRequests
+  readonly #outbox: ReturnType<typeof createSqliteOutbox>
 
   constructor(options: SqliteAppendOptions) {
     const { database } = options.store
@@ -62,6 +64,7 @@ export class SqliteAppender {
       'SELECT audience, leaf_index, subscribers FROM requests WHERE mac_hash = ?',
     )
     this.#run = prepareWrites(database)
+    this.#outbox = createSqliteOutbox(database)
   }
 
   /** Queues a write; resolves when it is durable. A repeated request waits until the first one's subscribers are counted. */
@@ -88,7 +91,9 @@ export class SqliteAppender {
 
   /** Within a transaction: takes out requests whose window is long over. */
   forgetRequests(): void {
-    this.#run.forget.run(this.#options.clock.unixMs() - REQUEST_KEPT_MS)
+    const nowMs = this.#options.clock.unixMs()
+    this.#run.forget.run(nowMs - REQUEST_KEPT_MS)
+    this.#outbox.forget(nowMs)
   }
 
   #write({ record, request, expectedVersion }: AskedWrite): WriteResult {
@@ -117,6 +122,7 @@ export class SqliteAppender {
     ])
     if (request !== undefined && macHash !== undefined)
       this.#run.addRequest.run(macHash, request.expiresAtMs, audience, leafIndex)
+    this.#outbox.add(made.record, this.#options.clock.unixMs())
     return { kind: 'appended', record: made.record, previous: tail.record }
   }
 

@@ -84,6 +84,19 @@ CREATE TABLE erasures (
   actor TEXT NOT NULL,
   reason TEXT NOT NULL
 ) STRICT;`,
+  // A row for each version, made with it, in the order of commits; write-outbox.ts takes old ones out.
+  `
+CREATE TABLE writes (
+  sequence INTEGER PRIMARY KEY,
+  audience TEXT NOT NULL,
+  patient TEXT NOT NULL,
+  domain TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL
+) STRICT;
+-- Holds every column, so that the integrity check at opening compares each with its copy.
+CREATE INDEX writes_whole ON writes (patient, sequence, domain, audience, version, at_ms);
+CREATE INDEX writes_by_time ON writes (at_ms);`,
 ]
 
 const journalOf = (audience: Audience): SqliteJournalTable => ({

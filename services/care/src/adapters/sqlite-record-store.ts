@@ -28,6 +28,7 @@ import {
 } from './sqlite-record-database.ts'
 import { prepareStatements, sqliteRows } from './sqlite-statements.ts'
 import { watchSqliteFile } from './watch-sqlite-file.ts'
+import { createSqliteOutbox } from './write-outbox.ts'
 
 export type SqliteRecordStoreOptions = Pick<
   SqliteStoreOptions,
@@ -99,6 +100,7 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
   const watch = watchSqliteFile(store.database, options.databasePath)
   if (pagesMax !== undefined) store.database.exec(`PRAGMA max_page_count = ${pagesMax}`)
   const stored = storedIn(store.database, keys)
+  const { writesAfter, writeBounds } = createSqliteOutbox(store.database)
   const appender = new SqliteAppender({
     store,
     ...stored,
@@ -113,6 +115,8 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
       appender.append({ record, request, expectedVersion }),
     noteSubscribers: (request, subscribers) => appender.noteSubscribers(request, subscribers),
     ...createSqliteReads(stored),
+    writesAfter,
+    writeBounds,
     verify: guardedStream((query) => verifyChains(source, query)),
     verifyAdded: guardedStream((query) => verifyAdded(source, query)),
     rootAt: guarded(proofs.rootAt),

@@ -2,8 +2,8 @@
 import { manualClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PLAN, type RecordStoreFixture, START_MS, TEA } from './record-store.fixture.ts'
-import type { NamesQuery, RecordStore } from './record-store.ts'
+import { PLAN, type RecordStoreFixture, START_MS, sampleRecord, TEA } from './record-store.fixture.ts'
+import type { NamesQuery, RecordStore, WritesQuery } from './record-store.ts'
 
 type HeadsQuery = Parameters<RecordStore['heads']>[0]
 type ChangedQuery = Parameters<RecordStore['changedChains']>[0]
@@ -14,6 +14,38 @@ export function describeLists(suite: RecordStoreFixture): void {
   const { tamper, write } = suite
   const valuesOf = async (after: number, limit: number) =>
     (await suite.store.versions({ slot: TEA, after, limit })).map(({ value }) => value)
+
+  describe('C22: the outbox', () => {
+    const versionsAfter = async (query: Partial<WritesQuery> = {}) =>
+      (await suite.store.writesAfter({ after: 0, limit: 9, ...query })).map(
+        ({ domain, sequence, version }) => `${sequence} ${domain} ${version}`,
+      )
+    it('has a row for each version, in the order of commits, within an audience, a patient and a topic', async () => {
+      await Promise.all(['a', 'b', 'a'].map((domain) => write({ domain })))
+      await write({ domain: 'c', audience: 'assistant' })
+      await write({ domain: 'd', patient: 'bob' })
+      expect(await versionsAfter()).toEqual(['1 a 1', '2 b 1', '3 a 2', '4 c 1', '5 d 1'])
+      expect(await versionsAfter({ after: 1, limit: 2 })).toEqual(['2 b 1', '3 a 2'])
+      const patient = 'ann'
+      expect(await versionsAfter({ patient, audiences: ['assistant'] })).toEqual(['4 c 1'])
+      expect(await versionsAfter({ patient, domain: 'a' })).toEqual(['1 a 1', '3 a 2'])
+      expect(await suite.store.writesAfter({ after: 4, limit: 1 })).toEqual([
+        { sequence: 5, patient: 'bob', domain: 'd', audience: 'user', version: 1 },
+      ])
+    })
+    it('has none for a write that was refused, and forgets old ones but never the newest', async () => {
+      await write()
+      await suite.store.append({ ...sampleRecord(), audience: 'assistant' })
+      expect(await versionsAfter()).toEqual(['1 tea 1'])
+      suite.clock.advanceMs(8 * 86_400_000)
+      await write()
+      await write()
+      expect(await versionsAfter()).toEqual(['2 tea 2', '3 tea 3'])
+      const nowMs = suite.clock.unixMs()
+      expect(await suite.store.writeBounds(nowMs + 1)).toEqual({ first: 2, last: 3, before: 3 })
+      expect(await suite.store.writeBounds(nowMs)).toEqual({ first: 2, last: 3, before: 0 })
+    })
+  })
 
   describe('lists', () => {
     it('heads are in order of creation, after a sequence, within a reach', async () => {

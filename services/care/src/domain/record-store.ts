@@ -80,6 +80,20 @@ export type NamesQuery = {
 /** A version's place in its journal, from 0, and its leaf's hash, lower-case hex. */
 export type JournalLeaf = { readonly index: number; readonly hash: string }
 
+/** A version that was written, by its place in the order of all commits. It says nothing of it but its name. */
+type KeptWrite = ChainSlot & { readonly sequence: number; readonly version: number }
+
+/** Which writes. */
+export type WritesQuery = {
+  readonly after: number
+  readonly limit: number
+  readonly patient?: string | undefined
+  /** Of that patient. */
+  readonly domain?: string | undefined
+  /** Absent, both. */
+  readonly audiences?: readonly Audience[] | undefined
+}
+
 /** How a chain's newest version is stored, read from its bytes. */
 type AtRestReceipt = {
   readonly uri: string
@@ -153,6 +167,14 @@ export type RecordStore = {
     readonly after: number
     readonly limit: number
   }): Promise<readonly CareRecord[]>
+  /** Writes of the last days in the order of their commits, after a sequence number: none ever appears behind one that was read. */
+  writesAfter(query: WritesQuery): Promise<readonly KeptWrite[]>
+  /** The oldest of them, the newest, and the newest before a time; 0 for none. */
+  writeBounds(beforeMs: number): Promise<{
+    readonly first: number
+    readonly last: number
+    readonly before: number
+  }>
   /** Replays chains from stored bytes, in slices that yield to the event loop. */
   verify(query: {
     readonly audiences: readonly Audience[]
