@@ -218,6 +218,19 @@ const fields = z.object({
     .stringbool()
     .prefault('false')
     .describe('Whether that webhook may stand at a private address.'),
+  EVENTS: z
+    .enum(['off', 'chatgpt', 'sep'], { error: 'off, chatgpt or sep' })
+    .prefault('off')
+    .describe(
+      'MCP Events by webhook on /mcp/2026-07-28: `chatgpt` as ChatGPT takes them, `sep` with the draft’s error codes and message ids. Needs SEAL_KEYS, which seal receivers’ secrets.',
+    ),
+  EVENTS_HOSTS: hosts()
+    .optional()
+    .describe('Host names that events may be sent to. If unset, any whose receiver asks for them.'),
+  EVENTS_PRIVATE: z
+    .stringbool()
+    .prefault('false')
+    .describe('Whether receivers of events may stand at private addresses, also without TLS.'),
   SESSIONS_MAX: integerField({ min: 1, max: 1_000_000 })
     .prefault('20000')
     .describe('Open MCP sessions in total; the next is 429.'),
@@ -233,6 +246,9 @@ export const careConfigSchema = fields.superRefine(
   (config: Partial<z.output<typeof fields>>, context) => {
     const fault = storeConfigFault(config)
     if (fault !== undefined) context.addIssue({ code: 'custom', ...fault })
+    const { EVENTS, SEAL_KEYS } = config
+    if (EVENTS !== undefined && EVENTS !== 'off' && SEAL_KEYS === undefined)
+      context.addIssue({ code: 'custom', path: ['SEAL_KEYS'], message: 'is required with EVENTS' })
   },
   // Runs even when there are other problems, so that one message names them all.
   { when: () => true },

@@ -1,5 +1,5 @@
 /** The one composition: stores, domain, MCP side and application for one configuration. Nothing here reads the environment. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { createTokenVerifier } from '@tallystick/jwt-lite'
 import {
   type Clock,
@@ -11,13 +11,18 @@ import {
 import type { FastifyBaseLogger } from 'fastify'
 import { createAlertWebhook } from './adapters/alert-webhook.ts'
 import { createEspeakSpeech } from './adapters/espeak-speech.ts'
-import { openStores } from './adapters/open-stores.ts'
+import { eventCursors, openEventSubscriptions } from './adapters/event-subscriptions.ts'
+import { createEventWebhook } from './adapters/event-webhook.ts'
+import { openStores, type Stores } from './adapters/open-stores.ts'
 import { openReadTrail } from './adapters/read-trail.ts'
 import { watchRevokedTokens } from './adapters/revoked-tokens.ts'
+import type { SideRows } from './adapters/side-rows.ts'
 import { createTrustedIssuers } from './adapters/trusted-issuers.ts'
 import { openWitnesses } from './adapters/witnesses.ts'
 import { buildCareApp, CARE_VERSION } from './app.ts'
 import type { CareConfig } from './config.ts'
+import { EventDeliverer } from './domain/event-deliverer.ts'
+import type { EventReport } from './domain/event-subscription.ts'
 import {
   type AuditTrail,
   createPublisher,
@@ -28,6 +33,8 @@ import type { ReadRow } from './domain/read-trail.ts'
 import type { ErasedName, RecordStore } from './domain/record-store.ts'
 import { createChainVerifier } from './domain/verification.ts'
 import { watchErasures } from './domain/watch-erasures.ts'
+import type { McpMethod } from './mcp/dispatch.ts'
+import { createEventMethods, EVENT_CAPABILITIES } from './mcp/event-methods.ts'
 import {
   createMcpEndpoint,
   type McpEndpoint,
@@ -37,6 +44,9 @@ import {
 import type { TokenCheck } from './routes/bearer.ts'
 import { MODERN_MCP_PATH } from './routes/service-routes.ts'
 import { createTelemetry, registerFigures } from './telemetry.ts'
+import { EVENT_PROFILES } from './wire/events.ts'
+import { chainUri } from './wire/record-uri.ts'
+import type { Audience } from './wire/records.ts'
 import type { UnheardAlert } from './wire/unheard.ts'
 
 export { type CareConfig, careConfigSchema } from './config.ts'
@@ -81,7 +91,14 @@ function openMcp(
   { config, clock, environment }: CareServiceOptions,
   parts: Pick<
     McpEndpointDeps,
-    'store' | 'sessions' | 'tokens' | 'modernTokens' | 'observe' | 'isRevoked' | 'noteRead'
+    | 'store'
+    | 'sessions'
+    | 'tokens'
+    | 'modernTokens'
+    | 'observe'
+    | 'isRevoked'
+    | 'noteRead'
+    | 'extensions'
   >,
 ): Promise<McpEndpoint> {
   const program = findProgram('espeak-ng', environment?.['PATH'] ?? '')
@@ -107,6 +124,73 @@ function openMcp(
   })
 }
 
+/** MCP Events by webhook, where they are configured (C22). */
+function openEvents(
+  { config, clock }: CareServiceOptions,
+  of: {
+    readonly stores: Stores
+    readonly isRevoked: (jti: string) => boolean
+    /** A receiver took the newest version of a record. */
+    readonly onHeard: (uri: string) => void
+    readonly observe: (report: EventReport) => void
+  },
+) {
+  const { EVENTS, EVENTS_HOSTS: hosts, EVENTS_PRIVATE: isPrivate, SEAL_KEYS: ring } = config
+  if (EVENTS === 'off' || ring === undefined)
+    return { extensions: undefined, deliverer: undefined, before: (hub: SessionHub) => hub }
+  const { records: store, sides } = of.stores
+  const subscriptions = openEventSubscriptions(sides, ring)
+  const cursors = eventCursors(ring)
+  const profile = EVENT_PROFILES[EVENTS]
+  const webhook = createEventWebhook({ clock, profile, mayBePrivate: isPrivate })
+  const common = { store, subscriptions, cursorText: cursors.write, clock }
+  const deliverer = new EventDeliverer({
+    ...common,
+    ...of,
+    deliver: webhook.deliver,
+    chance: Math.random,
+    isAlone: config.DATABASE_URL === undefined,
+    holder: randomUUID(),
+    onHeard: (record) => of.onHeard(chainUri(record)),
+  })
+  const methods = createEventMethods({
+    ...common,
+    challenge: webhook.challenge,
+    onChanged: (id) => deliverer.changed(id),
+    readCursor: cursors.read,
+    profile,
+    mayBePlain: isPrivate,
+    hosts,
+    draw: randomUUID,
+  })
+  const served = Object.entries(methods).map(([name, method]): readonly [string, McpMethod] => [
+    name,
+    ({ principal: { jti, scopes, sub } }, params) => method({ jti, scopes, sub }, params),
+  ])
+  const extensions = { methods: Object.fromEntries(served), capabilities: EVENT_CAPABILITIES }
+  /** Receivers are told first: their way is longer. */
+  const before = (hub: SessionHub): Pick<SessionHub, 'publish'> => ({
+    publish: (record, previous) => {
+      deliverer.wake(record.patient)
+      return hub.publish(record, previous)
+    },
+  })
+  return { deliverer, extensions, before }
+}
+
+/** Keeps who read what, where that is configured. */
+function openReads(
+  { config, clock }: CareServiceOptions,
+  of: { readonly sides: SideRows; readonly onProblem: (error: unknown) => void },
+) {
+  const { READ_AUDIT, READ_AUDIT_DAYS: keptDays } = config
+  if (READ_AUDIT === 'off') return { noteRead: () => undefined, close: async () => undefined }
+  const trail = openReadTrail(of.sides, { clock, keptDays, onProblem: of.onProblem })
+  const noteRead = (row: Omit<ReadRow, 'at'>): void =>
+    trail.note({ at: new Date(clock.unixMs()).toISOString(), ...row })
+  return { noteRead, close: () => trail.close() }
+}
+
 /** What judges tokens for a path: the ring of secrets, and the trusted issuers beside it. */
 function tokenChecks(
   { config, clock }: CareServiceOptions,
@@ -119,6 +203,15 @@ function tokenChecks(
     const { isRevoked } = on
     return withIssuers(createTokenVerifier({ keys, audience, clock, isRevoked }), audience)
   }
+}
+
+/** Publishes writes, and tells of each that was tried. */
+function publishing(
+  deps: Parameters<typeof createPublisher>[0],
+  onTried: (audience: Audience) => void,
+): PublishRecord {
+  const publish = createPublisher(deps)
+  return (write) => publish(write).finally(() => onTried(write.record.audience))
 }
 
 /**
@@ -137,13 +230,9 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
     const revoked = await watchRevokedTokens(sides, { clock, onProblem })
     ends.push(() => revoked.close())
     const isRevoked = (jti: string): boolean => revoked.has(jti)
-    const reads =
-      config.READ_AUDIT === 'off'
-        ? undefined
-        : openReadTrail(sides, { clock, keptDays: config.READ_AUDIT_DAYS, onProblem })
-    if (reads !== undefined) ends.push(() => reads.close())
-    const { onIssuerProblem } = telemetry
-    const tokensFor = tokenChecks(options, { isRevoked, onProblem: onIssuerProblem })
+    const { noteRead, ...reads } = openReads(options, { sides, onProblem })
+    ends.push(() => reads.close())
+    const tokensFor = tokenChecks(options, { isRevoked, onProblem: telemetry.onIssuerProblem })
     const tokens = tokensFor('/mcp')
     const modernTokens = tokensFor(MODERN_MCP_PATH)
     const webhook = openWebhook(options, telemetry.onWebhookProblem)
@@ -152,28 +241,32 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
       telemetry.onMcp(event)
       webhook.tell(event)
     }
-    const noteRead = (row: Omit<ReadRow, 'at'>): void =>
-      reads?.note({ at: new Date(clock.unixMs()).toISOString(), ...row })
-    const read = { store, sessions, tokens, modernTokens }
+    const onHeard = (uri: string): void => mcp.heard(uri)
+    const events = openEvents(options, { stores, isRevoked, onHeard, observe: telemetry.onEvents })
+    const { deliverer, extensions } = events
+    const read = { store, sessions, tokens, modernTokens, extensions }
     const mcp = await openMcp(options, { ...read, observe, isRevoked, noteRead })
-    const { hub } = mcp
     const onErased = (chains: readonly ErasedName[]) => mcp.erased(chains)
     const erasures = await watchErasures({ store, clock, onErased, onProblem })
     ends.push(() => erasures.close())
     const isoNow = () => new Date(clock.unixMs()).toISOString()
     const verifier = createChainVerifier({ store, clock, isoNow })
+    await deliverer?.start()
+    ends.push(() => deliverer?.close())
     const { onWitnessProblem, startCommit } = telemetry
     const told = { chance: Math.random, onProblem: onWitnessProblem, onError: onProblem }
     const witnesses = openWitnesses({ config, store, clock, ...told })
     ends.push(() => witnesses.close())
-    const publisher = createPublisher({ store, hub, audit, isoNow, startCommit })
-    const publish: PublishRecord = (write) =>
-      publisher(write).finally(() => {
-        verifier.noteWrite(write.record.audience)
-        if (write.record.audience === 'user') witnesses.push.grown()
-      })
-    registerFigures(registry, { mcp: () => mcp.figures(), replays: () => verifier.runs() })
     const parts = { config, clock, logger, registry, store, audit, tokens }
+    const publish = publishing(
+      { ...parts, hub: events.before(mcp.hub), isoNow, startCommit },
+      (audience) => {
+        verifier.noteWrite(audience)
+        if (audience === 'user') witnesses.push.grown()
+      },
+    )
+    const figures = { mcp: () => mcp.figures(), replays: () => verifier.runs() }
+    registerFigures(registry, { ...figures, events: () => deliverer?.count() ?? 0 })
     const shown = { verifier, mcp, witnesses: witnesses.push }
     const app = await buildCareApp({ ...parts, ...shown, publish, noteRead })
     return {
@@ -181,7 +274,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
       registry,
       store,
       audit,
-      hub,
+      hub: mcp.hub,
       stopping: () => mcp.endStreams(),
       close: async () => {
         await mcp.close()

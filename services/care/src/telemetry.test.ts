@@ -12,7 +12,7 @@ test('what only grows is a counter that starts at 0, and reading it changes noth
     framesSent: 0,
     unheard: 1,
   }
-  registerFigures(registry, { mcp: () => figures, replays: () => 0 })
+  registerFigures(registry, { mcp: () => figures, replays: () => 0, events: () => 0 })
   const lines = async () =>
     (await registry.metrics()).split('\n').filter((line) => /^(# TYPE )?care_/.test(line))
   expect(await lines()).toContain('care_frames_sent_total 0')
@@ -29,6 +29,8 @@ test('what only grows is a counter that starts at 0, and reading it changes noth
     'care_frames_held 7',
     '# TYPE care_unheard_corrections gauge',
     'care_unheard_corrections 1',
+    '# TYPE care_event_subscriptions gauge',
+    'care_event_subscriptions 0',
     '# TYPE care_frames_sent_total counter',
     'care_frames_sent_total 11',
     '# TYPE care_replays_total counter',

@@ -3,6 +3,7 @@
 import type { WitnessProblem } from '@tallystick/journal-store'
 import { Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
+import type { EventReport } from './domain/event-subscription.ts'
 import type { McpEndpoint, McpEvent } from './mcp/mcp-endpoint.ts'
 import { parseRecordUri } from './wire/record-uri.ts'
 import type { Audience } from './wire/records.ts'
@@ -63,6 +64,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       troubles.inc({ kind: 'issuer-unavailable' })
       logger?.warn({ err: error }, 'issuer-unavailable')
     },
+    onEvents: eventTelemetry({ registry, troubles, logger }),
     onMcp: (event: McpEvent): void => {
       if (event.kind === 'fanned-out')
         return event.audience === 'user' ? fanOut.observe(event.seconds) : undefined
@@ -81,10 +83,45 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
   }
 }
 
+/** Counts deliveries of events. */
+function eventTelemetry(of: {
+  readonly registry: Registry
+  readonly troubles: Counter<'kind'>
+  readonly logger: FastifyBaseLogger | undefined
+}) {
+  const { logger, registry, troubles } = of
+  const registers = [registry]
+  const deliveries = new Counter({
+    name: 'care_event_deliveries_total',
+    help: 'Attempts to deliver an event about a speakable record, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const ended = new Counter({
+    name: 'care_event_subscriptions_ended_total',
+    help: 'Event subscriptions that ended or were suspended, by reason.',
+    labelNames: ['reason'],
+    registers,
+  })
+  return (report: EventReport): void => {
+    if (report.kind === 'delivery') return deliveries.inc({ outcome: report.outcome })
+    if (report.kind === 'ended') {
+      ended.inc({ reason: report.reason })
+      return logger?.info({ reason: report.reason }, 'event subscription ended')
+    }
+    troubles.inc({ kind: 'events-failed' })
+    return logger?.error({ err: report.error }, 'events-failed')
+  }
+}
+
 /** Registers counts that are read at each scrape. */
 export function registerFigures(
   registry: Registry,
-  read: { readonly mcp: McpEndpoint['figures']; readonly replays: () => number },
+  read: {
+    readonly mcp: McpEndpoint['figures']
+    readonly replays: () => number
+    readonly events: () => number
+  },
 ): void {
   const registers = [registry]
   const gauge = (name: string, help: string, value: () => number): void => {
@@ -97,7 +134,7 @@ export function registerFigures(
     }
     const made: Counter = new Counter({ name, help, registers, collect })
   }
-  const { mcp, replays } = read
+  const { events, mcp, replays } = read
   const held = 'Distinct frames about speakable records that some session may still request.'
   gauge('care_sessions', 'Open MCP sessions.', () => mcp().sessions)
   gauge('care_streams', 'Open event streams.', () => mcp().streams)
@@ -105,6 +142,7 @@ export function registerFigures(
   gauge('care_frames_held', held, () => mcp().framesHeld)
   const silent = 'Corrections that nobody has heard for longer than UNHEARD_MINUTES.'
   gauge('care_unheard_corrections', silent, () => mcp().unheard)
+  gauge('care_event_subscriptions', 'Event subscriptions that this process delivers.', events)
   total(
     'care_frames_sent_total',
     'Frames about speakable records written to streams.',

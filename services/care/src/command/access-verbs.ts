@@ -3,6 +3,7 @@ import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
 import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/service-kit/command'
 import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import { readAuditRows } from '../adapters/audit-rows.ts'
+import { listEventSubscriptions } from '../adapters/event-subscriptions.ts'
 import { withSideRows } from '../adapters/open-stores.ts'
 import { readReadRows } from '../adapters/read-trail.ts'
 import { addRevocation, readRevocations } from '../adapters/revoked-tokens.ts'
@@ -79,6 +80,33 @@ export const readsVerb: CommandVerb = {
       )
     }
     if (rows.length === 0 && !call.has('json')) call.terminal.print('There are no rows of reads.')
+    return EXIT.done
+  },
+}
+
+/** `care events`: who is told of corrections by webhook. */
+export const eventsVerb: CommandVerb = {
+  name: 'events',
+  usage: '[--json]',
+  summary: 'lists who is told of corrections by webhook, and what does not arrive',
+  options: { json: 'flag' },
+  wordsMax: 0,
+  run: async (call) => {
+    const place = commandConfig(call.terminal, ['DATABASE_PATH', 'DATABASE_URL'])
+    const rows = await withSideRows(place, listEventSubscriptions)
+    for (const row of rows) {
+      const { domain, expiresAt, failedSince, id, isActive, lastError, patient, sub } = row
+      const state = isActive ? (failedSince === undefined ? 'active' : 'failing') : 'suspended'
+      const trouble = failedSince === undefined ? '' : `  since ${failedSince}: ${lastError ?? ''}`
+      const about = `${printable(sub)}  ${printable(patient)}/${printable(domain ?? '*')}`
+      call.terminal.print(
+        call.has('json')
+          ? JSON.stringify(row)
+          : `${state.padEnd(9)}  until ${expiresAt}  ${id}  ${about}${trouble}`,
+      )
+    }
+    if (rows.length === 0 && !call.has('json'))
+      call.terminal.print('Nobody is told of corrections by webhook.')
     return EXIT.done
   },
 }

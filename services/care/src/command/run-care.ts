@@ -6,7 +6,14 @@ import {
 } from '@tallystick/service-kit/command'
 import { AuditTrailUnavailable } from '../adapters/batched-audit-trail.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { auditVerb, readsVerb, revocationsVerb, revokeVerb, tokenVerb } from './access-verbs.ts'
+import {
+  auditVerb,
+  eventsVerb,
+  readsVerb,
+  revocationsVerb,
+  revokeVerb,
+  tokenVerb,
+} from './access-verbs.ts'
 import { backupKeysVerb, eraseVerb, erasuresVerb } from './erasure-verbs.ts'
 import { exportVerb, verifyVerb } from './export-verbs.ts'
 import { acceptBackupVerb, backupVerb, recordVerbs, resealVerb } from './store-verbs.ts'
@@ -17,6 +24,7 @@ const verbs: readonly CommandVerb[] = [
   exportVerb,
   auditVerb,
   readsVerb,
+  eventsVerb,
   tokenVerb,
   revokeVerb,
   revocationsVerb,

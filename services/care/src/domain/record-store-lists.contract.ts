@@ -2,7 +2,13 @@
 import { manualClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PLAN, type RecordStoreFixture, START_MS, sampleRecord, TEA } from './record-store.fixture.ts'
+import {
+  PLAN,
+  type RecordStoreFixture,
+  START_MS,
+  sampleRecord,
+  TEA,
+} from './record-store.fixture.ts'
 import type { NamesQuery, RecordStore, WritesQuery } from './record-store.ts'
 
 type HeadsQuery = Parameters<RecordStore['heads']>[0]
@@ -15,11 +21,11 @@ export function describeLists(suite: RecordStoreFixture): void {
   const valuesOf = async (after: number, limit: number) =>
     (await suite.store.versions({ slot: TEA, after, limit })).map(({ value }) => value)
 
+  const versionsAfter = async (query: Partial<WritesQuery> = {}) =>
+    (await suite.store.writesAfter({ after: 0, limit: 9, ...query })).map(
+      ({ domain, sequence, version }) => `${sequence} ${domain} ${version}`,
+    )
   describe('C22: the outbox', () => {
-    const versionsAfter = async (query: Partial<WritesQuery> = {}) =>
-      (await suite.store.writesAfter({ after: 0, limit: 9, ...query })).map(
-        ({ domain, sequence, version }) => `${sequence} ${domain} ${version}`,
-      )
     it('has a row for each version, in the order of commits, within an audience, a patient and a topic', async () => {
       await Promise.all(['a', 'b', 'a'].map((domain) => write({ domain })))
       await write({ domain: 'c', audience: 'assistant' })

@@ -81,7 +81,7 @@ export type NamesQuery = {
 export type JournalLeaf = { readonly index: number; readonly hash: string }
 
 /** A version that was written, by its place in the order of all commits. It says nothing of it but its name. */
-type KeptWrite = ChainSlot & { readonly sequence: number; readonly version: number }
+export type KeptWrite = ChainSlot & { readonly sequence: number; readonly version: number }
 
 /** Which writes. */
 export type WritesQuery = {

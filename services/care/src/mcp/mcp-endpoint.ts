@@ -147,6 +147,8 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     figures: () => figuresOf({ registry, streams, listens, replay, unheard }),
     /** Corrections of speakable records that nobody has heard for too long, the oldest first. */
     unheard: () => unheard.alerted().map(shownUnheard),
+    /** Somebody has heard that a record changed. */
+    heard: unheard.heard,
     /** Chains were erased (C31): nothing that is kept for sessions tells of them any more. */
     erased: (chains: readonly ErasedName[]): Promise<void> =>
       forgetErased(chains, { registry, replay, unheard, store: kept }).then(flush),

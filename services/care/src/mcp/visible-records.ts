@@ -26,7 +26,12 @@ import type { RecordAudio } from './record-audio.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
 
 /** Who asks, by a verified token. */
-export type Principal = { readonly sub: string; readonly scopes: readonly string[] }
+export type Principal = {
+  readonly sub: string
+  readonly scopes: readonly string[]
+  /** Of the token, where it has one. */
+  readonly jti?: string | undefined
+}
 
 /** What every method works with. */
 export type McpServices = {

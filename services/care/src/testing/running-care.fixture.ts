@@ -12,7 +12,10 @@ export type RunningCare = {
   /** Where it listens; `BASE_URL`, and with it the tokens' audience, stays `https://care.test`. */
   readonly url: string
   readonly place: StorePlace
-  token(scope: string, claims?: { readonly sub?: string; readonly audience?: string }): string
+  token(
+    scope: string,
+    claims?: { readonly sub?: string; readonly audience?: string; readonly jti?: string },
+  ): string
   write(body: Readonly<Record<string, string | number>>): Promise<Response>
   /** Stops it and keeps the files, so that another can be started on them. */
   stop(): Promise<void>
@@ -45,7 +48,7 @@ export async function startRunningCare(options: RunningCareOptions = {}): Promis
     service,
     url,
     place,
-    token: (scope, { sub = 'host-1', audience = RESOURCE } = {}) =>
+    token: (scope, { sub = 'host-1', audience = RESOURCE, jti = crypto.randomUUID() } = {}) =>
       mintToken({
         sub,
         scope,
@@ -53,7 +56,7 @@ export async function startRunningCare(options: RunningCareOptions = {}): Promis
         typ: 'care+jwt',
         key: config.TOKEN_SECRET,
         nowSeconds: systemClock.unixMs() / 1_000,
-        jti: crypto.randomUUID(),
+        jti,
       }),
     write: (body) =>
       sendSignedWrite({

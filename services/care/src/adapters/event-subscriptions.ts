@@ -1,0 +1,206 @@
+// Subscriptions to events as rows beside the records (C22), and which process delivers. URL and secrets are sealed under the ring:
+// both let their holder speak for somebody. A row whose key is gone counts as none: its host refreshes it.
+import { hash } from 'node:crypto'
+import { type KeyRing, openValue, sealValue } from '@tallystick/hashchain'
+import { z } from 'zod'
+import type { EventSubscription, EventSubscriptions } from '../domain/event-subscription.ts'
+import type { SideRows } from './side-rows.ts'
+
+const receiver = z.object({
+  url: z.string(),
+  secrets: z.array(z.object({ secret: z.string(), untilMs: z.number().optional() })),
+})
+
+const failure = z.enum([
+  'connection_refused',
+  'timeout',
+  'tls_error',
+  'http_3xx',
+  'http_4xx',
+  'http_5xx',
+  'store_unavailable',
+])
+
+/** A row as either engine gives it, without its sealed column. */
+const shownRow = z.object({
+  id: z.string(),
+  sub: z.string(),
+  patient: z.string(),
+  domain: z.string().nullable(),
+  done_to: z.number(),
+  expires_ms: z.number(),
+  is_active: z.number(),
+  last_delivery_ms: z.number().nullable(),
+  last_error: failure.nullable(),
+  failed_since_ms: z.number().nullable(),
+})
+
+const storedRow = shownRow.extend({
+  refresh: z.string(),
+  scopes: z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text))),
+  jti: z.string().nullable(),
+  receiver: z.string(),
+})
+
+const SHOWN =
+  'id, sub, patient, domain, done_to, expires_ms, is_active, last_delivery_ms, last_error, failed_since_ms'
+
+const SAVE = `INSERT INTO event_subscriptions (${SHOWN}, refresh, scopes, jti, receiver)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+  ON CONFLICT (id) DO UPDATE SET done_to = excluded.done_to, expires_ms = excluded.expires_ms, is_active = excluded.is_active,
+    last_delivery_ms = excluded.last_delivery_ms, last_error = excluded.last_error, failed_since_ms = excluded.failed_since_ms,
+    refresh = excluded.refresh, scopes = excluded.scopes, jti = excluded.jti, receiver = excluded.receiver`
+
+const NOTE = `UPDATE event_subscriptions SET done_to = $1, is_active = $2, last_delivery_ms = $3, last_error = $4, failed_since_ms = $5
+  WHERE id = $6 AND refresh = $7 AND $8 = (SELECT fence FROM event_lease) RETURNING id`
+
+/** The numbers that stand for a process's right to deliver: a higher one ends every lower one. */
+const LEASE = `UPDATE event_lease SET fence = CASE WHEN holder = $1 THEN fence ELSE fence + 1 END, holder = $1, until_ms = $2
+  WHERE holder = $1 OR until_ms <= $3 RETURNING fence`
+
+const slotOf = (id: string): string => `event-receiver|${id}`
+const receiverKey = (of: { readonly sub: string; readonly url: string }): string =>
+  hash('sha256', JSON.stringify([of.sub, of.url]))
+
+const iso = (ms: number | null) => (ms === null ? undefined : new Date(ms).toISOString())
+
+/** What an operator sees: neither URL nor secret. Rejects with AuditTrailUnavailable. */
+export async function listEventSubscriptions(side: Pick<SideRows, 'read'>) {
+  const rows = await side.read(`SELECT ${SHOWN} FROM event_subscriptions ORDER BY sub, id`)
+  return z
+    .array(shownRow)
+    .parse(rows)
+    .map((row) => ({
+      id: row.id,
+      sub: row.sub,
+      patient: row.patient,
+      domain: row.domain ?? undefined,
+      isActive: row.is_active === 1,
+      expiresAt: iso(row.expires_ms),
+      lastDeliveryAt: iso(row.last_delivery_ms),
+      failedSince: iso(row.failed_since_ms),
+      lastError: row.last_error ?? undefined,
+    }))
+}
+
+/** Cursors as texts: sealed for their principal, since their numbers would count everybody's writes. */
+export const eventCursors = (ring: KeyRing) => ({
+  write: (sub: string, sequence: number): string =>
+    Buffer.from(sealValue({ ring, value: `${sequence}`, slot: cursorSlot(sub) })).toString(
+      'base64url',
+    ),
+  /** Undefined where it is none of that principal's. */
+  read: (sub: string, text: string): number | undefined => {
+    const sealed = Buffer.from(text, 'base64url')
+    const opened = openValue({ ring, sealed, slot: cursorSlot(sub) })
+    return opened.kind === 'opened' ? Number(opened.value) : undefined
+  },
+})
+
+const cursorSlot = (sub: string): string => `event-cursor|${sub}`
+
+/** Between rows and subscriptions. */
+const sealedRows = (ring: KeyRing) => ({
+  write: (of: EventSubscription): readonly (string | number | null)[] => {
+    const value = JSON.stringify(of.receiver)
+    const sealed = Buffer.from(sealValue({ ring, value, slot: slotOf(of.id) })).toString('base64')
+    const { cursor, domain = null, expiresAtMs, id, jti = null, patient, refresh, scopes, sub } = of
+    const named = [id, sub, patient, domain, cursor, expiresAtMs]
+    return [...named, ...progressOf(of), refresh, JSON.stringify(scopes), jti, sealed]
+  },
+  read: (row: unknown): EventSubscription | undefined => {
+    const { jti, last_error, receiver: sealed, ...kept } = storedRow.parse(row)
+    const opened = openValue({ ring, sealed: Buffer.from(sealed, 'base64'), slot: slotOf(kept.id) })
+    if (opened.kind !== 'opened') return undefined
+    return {
+      id: kept.id,
+      refresh: kept.refresh,
+      sub: kept.sub,
+      scopes: kept.scopes,
+      jti: jti ?? undefined,
+      patient: kept.patient,
+      domain: kept.domain ?? undefined,
+      receiver: receiver.parse(JSON.parse(opened.value)),
+      cursor: kept.done_to,
+      expiresAtMs: kept.expires_ms,
+      isActive: kept.is_active === 1,
+      lastDeliveryAtMs: kept.last_delivery_ms ?? undefined,
+      lastError: last_error ?? undefined,
+      failedSinceMs: kept.failed_since_ms ?? undefined,
+    }
+  },
+})
+
+/** Cells of what changes with each delivery. */
+const progressOf = (of: EventSubscription) =>
+  [
+    of.isActive ? 1 : 0,
+    of.lastDeliveryAtMs ?? null,
+    of.lastError ?? null,
+    of.failedSinceMs ?? null,
+  ] as const
+
+/** Receivers that have answered a challenge. */
+const verifiedReceivers = (
+  side: SideRows,
+): Pick<EventSubscriptions, 'isVerified' | 'keepVerified'> => ({
+  isVerified: async ({ nowMs, ...of }) => {
+    const sql = 'SELECT receiver FROM event_receivers WHERE receiver = $1 AND until_ms > $2'
+    return (await side.read(sql, [receiverKey(of), nowMs])).length > 0
+  },
+  keepVerified: async ({ untilMs, ...of }) => {
+    const sql = `INSERT INTO event_receivers (receiver, until_ms) VALUES ($1, $2)
+      ON CONFLICT (receiver) DO UPDATE SET until_ms = excluded.until_ms`
+    await side.transaction((query) => query(sql, [receiverKey(of), untilMs]))
+  },
+})
+
+/** Opens subscriptions over the rows beside the records. */
+export function openEventSubscriptions(side: SideRows, ring: KeyRing): EventSubscriptions {
+  const rows = sealedRows(ring)
+  /** A delivery that is noted again after a loss of power is one that is sent again. */
+  const change = <Row extends Readonly<Record<string, unknown>>>(
+    sql: string,
+    values: readonly unknown[],
+    durability?: 'relaxed',
+  ) => side.transaction((query) => query<Row>(sql, values), durability)
+  return {
+    ...verifiedReceivers(side),
+    save: async (of) => void (await change(SAVE, rows.write(of))),
+    find: async (id) => {
+      const [row] = await side.read('SELECT * FROM event_subscriptions WHERE id = $1', [id])
+      return row === undefined ? undefined : rows.read(row)
+    },
+    remove: async ({ id, refresh }) => {
+      const where = refresh === undefined ? '' : ' AND refresh = $2'
+      const values = refresh === undefined ? [id] : [id, refresh]
+      await change(`DELETE FROM event_subscriptions WHERE id = $1${where}`, values)
+    },
+    versions: async () => {
+      const sql = 'SELECT id, refresh FROM event_subscriptions'
+      type Row = Pick<EventSubscription, 'id' | 'refresh'>
+      return new Map((await side.read<Row>(sql)).map(({ id, refresh }) => [id, refresh]))
+    },
+    countOf: async (sub) => {
+      const sql =
+        'SELECT count(CASE WHEN sub = $1 THEN 1 END) AS own, count(*) AS total FROM event_subscriptions'
+      const [row] = await side.read<{ readonly own: number; readonly total: number }>(sql, [sub])
+      return { own: row?.own ?? 0, all: row?.total ?? 0 }
+    },
+    removeExpired: (nowMs) =>
+      side.transaction(async (query) => {
+        await query('DELETE FROM event_subscriptions WHERE expires_ms <= $1', [nowMs])
+        await query('DELETE FROM event_receivers WHERE until_ms <= $1', [nowMs])
+      }),
+    note: async (of, fence) => {
+      const values = [of.cursor, ...progressOf(of), of.id, of.refresh, fence]
+      return (await change(NOTE, values, 'relaxed')).length > 0
+    },
+    lease: async ({ holder, isAlone, nowMs, untilMs }) => {
+      // Of another process that is gone for certain, whatever its lease says.
+      const overBy = isAlone ? Number.MAX_SAFE_INTEGER : nowMs
+      const [row] = await change<{ readonly fence: number }>(LEASE, [holder, untilMs, overBy])
+      return row?.fence
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import type { EventSubscriptions } from './event-subscription.ts'
+
+/** How long a process has the right to deliver without renewing it. */
+const LEASE_MS = 30_000
+/** A delivery that begins is over before the lease is: it takes 10 s at most. */
+const LEASE_REST_MS = 12_000
+
+export type LeaseOptions = {
+  readonly subscriptions: Pick<EventSubscriptions, 'lease'>
+  readonly clock: { unixMs(): number }
+  /** Names this process. */
+  readonly holder: string
+  /** Nobody else can open the store. */
+  readonly isAlone: boolean
+}
+
+/**
+ * The right to deliver, which one process has at a time. It ends by the clock, and clocks differ; its number does not: whatever
+ * is noted under a number that another process has overtaken is refused.
+ */
+export class DeliveryLease {
+  readonly #of: LeaseOptions
+  #fence: number | undefined
+  #endsMs = 0
+
+  constructor(of: LeaseOptions) {
+    this.#of = of
+  }
+
+  /** The number, undefined while another process delivers. */
+  get fence(): number | undefined {
+    return this.#fence
+  }
+
+  /** Takes it, or keeps it. */
+  async renew(): Promise<void> {
+    const { clock, holder, isAlone, subscriptions } = this.#of
+    if (this.#fence !== undefined && isAlone) return
+    const nowMs = clock.unixMs()
+    const untilMs = nowMs + LEASE_MS
+    this.#fence = await subscriptions.lease({ holder, nowMs, untilMs, isAlone })
+    this.#endsMs = isAlone ? Number.POSITIVE_INFINITY : untilMs
+  }
+
+  /** Another process has overtaken it. */
+  lose(): void {
+    this.#fence = undefined
+  }
+
+  /** Whether a delivery that begins now ends in time. */
+  hasTime(): boolean {
+    return this.#fence !== undefined && this.#endsMs - this.#of.clock.unixMs() >= LEASE_REST_MS
+  }
+}

@@ -1,0 +1,293 @@
+/**
+ * When events are delivered, and in which order (C22). Each subscription goes through the outbox on its own, one write after the
+ * other: the next is sent when the one before was taken or refused. How far it came is kept after each, so that a kill repeats
+ * one delivery at most. One process delivers at a time; its fencing number guards everything that it notes, so that one that
+ * was believed dead cannot move a subscription.
+ */
+import { type CareRecord, mayRead } from './care-record.ts'
+import { DeliveryLease, type LeaseOptions } from './delivery-lease.ts'
+import {
+  audiencesOf,
+  type EventFailure,
+  type EventReport,
+  type EventSubscription,
+  type EventSubscriptions,
+  type RevisionEvent,
+  readEvent,
+} from './event-subscription.ts'
+import { FairRuns } from './fair-runs.ts'
+import type { KeptWrite, RecordStore } from './record-store.ts'
+
+/** Deliveries under way at once: sockets, and what they hold in memory. */
+const RUNNING_MAX = 64
+/** Of one principal, so that receivers that hang do not hold up those of others. */
+const RUNNING_PER_SUB_MAX = 4
+/** Rows of the outbox that are read in one go. */
+const ROWS_READ = 32
+const RETRY_FIRST_MS = 1_000
+const RETRY_FACTOR = 4
+const RETRY_MAX_MS = 600_000
+/** A receiver that takes nothing for this long suspends its subscription; refreshing it goes on where it stopped. */
+const SUSPENDED_AFTER_MS = 3_600_000
+/** How often a process looks for what others wrote and subscribed; alone, for what ran out. */
+const LOOK_MS = 1_000
+const LOOK_ALONE_MS = 60_000
+const ROWS_LOOKED_MAX = 500
+
+type DelivererDeps = LeaseOptions & {
+  readonly store: Pick<RecordStore, 'version' | 'writesAfter' | 'writeBounds'>
+  readonly subscriptions: EventSubscriptions
+  /** Sends once. Never rejects. */
+  readonly deliver: (
+    to: EventSubscription,
+    event: RevisionEvent,
+    signal: AbortSignal,
+  ) => Promise<
+    | { readonly kind: 'taken' | 'refused' }
+    | { readonly kind: 'failed'; readonly reason: EventFailure }
+  >
+  /** A cursor's text, which tells its reader nothing. */
+  readonly cursorText: (sub: string, sequence: number) => string
+  readonly clock: { unixMs(): number; after(ms: number, run: () => void): () => void }
+  /** From 0 to 1. */
+  readonly chance: () => number
+  readonly isRevoked: (jti: string) => boolean
+  /** A receiver took the newest version of a record. */
+  readonly onHeard: (record: CareRecord) => void
+  readonly observe: (report: EventReport) => void
+}
+
+/** A subscription as this process delivers it. */
+type Held = {
+  subscription: EventSubscription
+  failures: number
+  /** Set while it waits to try again. */
+  cancelWait?: (() => void) | undefined
+}
+
+export class EventDeliverer {
+  readonly #deps: DelivererDeps
+  readonly #held = new Map<string, Held>()
+  readonly #byPatient = new Map<string, Set<Held>>()
+  readonly #runs = new FairRuns({
+    runningMax: RUNNING_MAX,
+    perOwnerMax: RUNNING_PER_SUB_MAX,
+    run: (id) => this.#run(id),
+  })
+  readonly #closed = new AbortController()
+  readonly #lease: DeliveryLease
+  #lastWrite = 0
+  #looking: Promise<void> = Promise.resolve()
+  #cancelLook: (() => void) | undefined
+
+  constructor(deps: DelivererDeps) {
+    this.#deps = deps
+    this.#lease = new DeliveryLease(deps)
+  }
+
+  /** Takes over what an earlier process left. */
+  async start(): Promise<void> {
+    this.#lastWrite = (await this.#deps.store.writeBounds(0)).last
+    await this.look()
+  }
+
+  /** A record of that patient was written. */
+  wake(patient: string): void {
+    for (const held of this.#byPatient.get(patient) ?? []) this.#poke(held)
+  }
+
+  /** A subscription was saved or removed: from now on it is as it is kept. */
+  async changed(id: string): Promise<void> {
+    if (this.#lease.fence !== undefined) await this.#reload(id)
+  }
+
+  /** Subscriptions that this process delivers. */
+  count(): number {
+    return this.#held.size
+  }
+
+  /** Looks for what others did, and again after a while. */
+  look(): Promise<void> {
+    this.#cancelLook?.()
+    const looked = this.#looking.then(() => this.#look()).catch((error) => this.#report(error))
+    this.#looking = looked.finally(() => {
+      if (this.#closed.signal.aborted) return
+      const { clock, isAlone } = this.#deps
+      this.#cancelLook?.()
+      this.#cancelLook = clock.after(isAlone ? LOOK_ALONE_MS : LOOK_MS, () => void this.look())
+    })
+    return this.#looking
+  }
+
+  /** Cuts what is under way; it is delivered again later. */
+  async close(): Promise<void> {
+    this.#closed.abort()
+    this.#cancelLook?.()
+    for (const { cancelWait } of this.#held.values()) cancelWait?.()
+    await this.#looking
+    await this.#runs.stop()
+  }
+
+  #report(error: unknown): void {
+    if (!this.#closed.signal.aborted) this.#deps.observe({ kind: 'problem', error })
+  }
+
+  async #look(): Promise<void> {
+    const { clock, store, subscriptions } = this.#deps
+    if (this.#closed.signal.aborted) return
+    await this.#lease.renew()
+    if (this.#lease.fence === undefined) {
+      for (const held of this.#held.values()) this.#drop(held)
+      return
+    }
+    await subscriptions.removeExpired(clock.unixMs())
+    const kept = await subscriptions.versions()
+    for (const [id, { subscription }] of this.#held)
+      if (kept.get(id) !== subscription.refresh) await this.#reload(id)
+    for (const id of kept.keys()) if (!this.#held.has(id)) await this.#reload(id)
+    const rows = await store.writesAfter({ after: this.#lastWrite, limit: ROWS_LOOKED_MAX })
+    this.#lastWrite = rows.at(-1)?.sequence ?? this.#lastWrite
+    for (const patient of new Set(rows.map((row) => row.patient))) this.wake(patient)
+  }
+
+  async #reload(id: string): Promise<EventSubscription | undefined> {
+    const found = await this.#deps.subscriptions.find(id)
+    const known = this.#held.get(id)
+    if (found === undefined) {
+      if (known !== undefined) this.#drop(known)
+      return undefined
+    }
+    const held: Held = known ?? { subscription: found, failures: 0 }
+    held.subscription = found
+    held.failures = 0
+    held.cancelWait?.()
+    held.cancelWait = undefined
+    this.#held.set(id, held)
+    const { patient } = found
+    this.#byPatient.set(patient, (this.#byPatient.get(patient) ?? new Set()).add(held))
+    this.#poke(held)
+    return found
+  }
+
+  #drop(held: Held): void {
+    const { id, patient } = held.subscription
+    held.cancelWait?.()
+    this.#held.delete(id)
+    const others = this.#byPatient.get(patient)
+    others?.delete(held)
+    if (others?.size === 0) this.#byPatient.delete(patient)
+  }
+
+  #poke({ cancelWait, subscription: { id, isActive, sub } }: Held): void {
+    if (cancelWait === undefined && isActive) this.#runs.add(id, sub)
+  }
+
+  /** Delivers what is there, a few rows at most, so that others have their part. */
+  async #run(id: string): Promise<void> {
+    const held = this.#held.get(id)
+    if (held === undefined || held.cancelWait !== undefined) return
+    const { subscription } = held
+    const audiences = audiencesOf(subscription, subscription)
+    if (audiences.length === 0) return
+    try {
+      const { cursor, domain, patient } = subscription
+      const query = { after: cursor, limit: ROWS_READ, patient, domain, audiences }
+      const rows = await this.#deps.store.writesAfter(query)
+      for (const row of rows) {
+        // Whoever refreshed it has said where it goes on.
+        if (held.subscription.refresh !== subscription.refresh) return
+        if (!(await this.#deliver(held, row))) return
+      }
+      if (rows.length === ROWS_READ) this.#poke(held)
+    } catch (error) {
+      this.#report(error)
+      this.#waitAfterFailure(held)
+    }
+  }
+
+  /** Delivers one write; false where the run is over. */
+  async #deliver(held: Held, row: KeptWrite): Promise<boolean> {
+    const { clock, cursorText, deliver, observe, onHeard, store } = this.#deps
+    const { subscription } = held
+    const cursor = cursorText(subscription.sub, row.sequence)
+    const found = await readEvent(store, { row, cursor })
+    // Judged last: nothing happens between this and the sending.
+    const verdict = held.subscription === subscription ? this.#judge(held, row) : 'stop'
+    if (verdict === 'stop') return false
+    if (verdict === 'revoked' || verdict === 'expired') return this.#end(held, verdict)
+    const done = { ...subscription, cursor: row.sequence }
+    if (found === undefined || verdict === 'skip') return this.#note(held, done)
+    const outcome = await deliver(subscription, found.event, this.#closed.signal)
+    // Cut at the end of the process, or refreshed meanwhile: it is delivered again.
+    if (this.#closed.signal.aborted && outcome.kind === 'failed') return false
+    if (held.subscription.refresh !== subscription.refresh) return false
+    if (row.audience === 'user') observe({ kind: 'delivery', outcome: outcome.kind })
+    if (outcome.kind === 'failed') return this.#fail(held, row, outcome.reason)
+    held.failures = 0
+    if (outcome.kind === 'refused') return this.#note(held, done)
+    if (found.isLatest) onHeard(found.record)
+    const lastDeliveryAtMs = clock.unixMs()
+    const healthy = { lastDeliveryAtMs, lastError: undefined, failedSinceMs: undefined }
+    return this.#note(held, { ...done, ...healthy })
+  }
+
+  #judge(held: Held, row: KeptWrite): 'send' | 'skip' | 'stop' | 'revoked' | 'expired' {
+    const { clock, isRevoked } = this.#deps
+    const { subscription } = held
+    const nowMs = clock.unixMs()
+    const isOwn = this.#held.get(subscription.id) === held && this.#lease.hasTime()
+    if (!isOwn || this.#closed.signal.aborted) return 'stop'
+    if (subscription.expiresAtMs <= nowMs) return 'expired'
+    if (subscription.jti !== undefined && isRevoked(subscription.jti)) return 'revoked'
+    return mayRead(subscription.scopes, row) ? 'send' : 'skip'
+  }
+
+  async #end(held: Held, reason: 'revoked' | 'expired'): Promise<false> {
+    this.#drop(held)
+    await this.#deps.subscriptions.remove(held.subscription)
+    this.#deps.observe({ kind: 'ended', reason })
+    return false
+  }
+
+  /** Notes how far a subscription came; false where it is not what it was, or another process delivers. */
+  async #note(held: Held, after: EventSubscription): Promise<boolean> {
+    const { fence } = this.#lease
+    const isNoted = fence !== undefined && (await this.#deps.subscriptions.note(after, fence))
+    if (isNoted && held.subscription.refresh === after.refresh) {
+      held.subscription = after
+      return true
+    }
+    if (isNoted || this.#held.get(after.id) !== held) return false
+    const found = await this.#reload(after.id)
+    // It is what it was: so this process is not.
+    if (found?.refresh === after.refresh) this.#lease.lose()
+    return false
+  }
+
+  async #fail(held: Held, row: KeptWrite, lastError: EventFailure): Promise<false> {
+    const of = held.subscription
+    const nowMs = this.#deps.clock.unixMs()
+    const failedSinceMs = of.failedSinceMs ?? nowMs
+    const isActive = nowMs - failedSinceMs < SUSPENDED_AFTER_MS
+    // First: whoever refreshes meanwhile takes the wait away again.
+    if (isActive) this.#waitAfterFailure(held)
+    const isNoted = await this.#note(held, { ...of, isActive, lastError, failedSinceMs })
+    if (isNoted && !isActive && row.audience === 'user')
+      this.#deps.observe({ kind: 'ended', reason: 'suspended' })
+    return false
+  }
+
+  #waitAfterFailure(held: Held): void {
+    const { chance, clock } = this.#deps
+    if (this.#closed.signal.aborted || this.#held.get(held.subscription.id) !== held) return
+    const ms = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * RETRY_FACTOR ** held.failures)
+    held.failures += 1
+    held.cancelWait?.()
+    // Half of it by chance, so that receivers that failed together are not asked together.
+    const cancel = clock.after(ms * (0.5 + chance() / 2), () => {
+      held.cancelWait = undefined
+      this.#poke(held)
+    })
+    held.cancelWait = cancel
+  }
+}

@@ -1,0 +1,148 @@
+// C22 by other people's code: the AI SDK's client and its webhook handler, and Standard Webhooks' own verifier.
+import {
+  createMCPClient,
+  experimental_createMCPEventWebhook,
+  type Experimental_MCPEvent as McpEventMessage,
+  type Experimental_MCPEventStore as McpEventStore,
+  type Experimental_MCPEventSubscription as McpEventSubscription,
+} from '@ai-sdk/mcp'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  drawSecret,
+  EVENTS_AUDIENCE,
+  EVENTS_ENVIRONMENT,
+  type EventReceiverFixture,
+  eventHost,
+  startReceiver,
+} from '../testing/event-receiver.fixture.ts'
+import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
+
+let care: RunningCare
+let receiver: EventReceiverFixture
+beforeAll(async () => {
+  receiver = await startReceiver()
+  care = await startRunningCare({ environment: EVENTS_ENVIRONMENT })
+})
+afterAll(async () => {
+  await care.remove()
+  receiver.close()
+})
+
+const tokenOf = (scope: string) => care.token(scope, { sub: 'judge', audience: EVENTS_AUDIENCE })
+const sentence = (value: string, patient = 'ann') =>
+  care.write({ patient, domain: 'tea', value, authorId: 'dr-osei' })
+
+function memoryStore(): McpEventStore & { readonly kept: Map<string, McpEventSubscription> } {
+  const kept = new Map<string, McpEventSubscription>()
+  return {
+    kept,
+    get: async (key) => kept.get(key),
+    getById: async (id) => [...kept.values()].find((one) => one.id === id),
+    set: async (one) => void kept.set(one.key, one),
+    update: async (key, patch) => {
+      const one = kept.get(key)
+      if (one !== undefined) kept.set(key, { ...one, ...patch })
+    },
+    delete: async (key) => void kept.delete(key),
+  }
+}
+
+test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscribes', async () => {
+  const store = memoryStore()
+  const heard: McpEventMessage[] = []
+  const handle = experimental_createMCPEventWebhook({
+    store,
+    onEvent: async ({ event }) => void heard.push(event),
+  })
+  const statuses: number[] = []
+  const { createServer } = await import('node:http')
+  const { text } = await import('node:stream/consumers')
+  const server = createServer(async (request, response) => {
+    const body = await text(request)
+    const headers = request.headers as Record<string, string>
+    const url = `http://receiver.test${request.url}`
+    const answer = await handle(new Request(url, { method: 'POST', headers, body }))
+    statuses.push(answer.status)
+    response
+      .writeHead(answer.status, Object.fromEntries(answer.headers))
+      .end(Buffer.from(await answer.arrayBuffer()))
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const authorization = `Bearer ${tokenOf('care.read.user')}`
+  const client = await createMCPClient({
+    transport: { type: 'http', url: `${care.url}/mcp/2026-07-28`, headers: { authorization } },
+    experimental_events: { store },
+  })
+  const { experimental_events: events } = client
+  const { events: listed } = await events.list()
+  expect(listed.map(({ name }) => name)).toEqual(['care.record.revised'])
+  await sentence('without sugar')
+  const delivery = {
+    mode: 'webhook',
+    url: `http://127.0.0.1:${port}/hook`,
+    allowInsecureLocalhost: true,
+  } as const
+  const args = { patient: 'ann' }
+  const asked = { name: 'care.record.revised', arguments: args, delivery }
+  const { id, truncated } = await events.subscribe(asked)
+  expect(truncated).toBe(false)
+  expect(statuses).toEqual([200])
+  await sentence('with honey')
+  await expect.poll(() => heard).toHaveLength(1)
+  expect(heard[0]).toMatchObject({
+    name: 'care.record.revised',
+    data: { uri: 'care://ann/tea/2', version: 2, retracts: true },
+  })
+  expect(JSON.stringify(heard)).not.toContain('honey')
+  expect(await events.refresh({ id })).toMatchObject({ id, truncated: false })
+  await sentence('black')
+  await expect.poll(() => heard.at(-1)?.data).toMatchObject({ version: 3 })
+  await events.unsubscribe({ id })
+  await sentence('green')
+  // A second subscriber hears of what the first one does not hear any more.
+  const other = await eventHost(care, tokenOf('care.read.user')).subscribe(receiver.url)
+  await sentence('iced')
+  await expect.poll(() => receiver.got).toHaveLength(1)
+  expect(other.error).toBeUndefined()
+  expect(heard).toHaveLength(2)
+  expect(store.kept.size).toBe(0)
+  await client.close()
+  server.closeAllConnections()
+  server.close()
+})
+
+test('C22: Standard Webhooks verifies every message, and both secrets while one replaces the other', async () => {
+  const host = eventHost(care, tokenOf('care.read.user'))
+  const [before, after] = [drawSecret(), drawSecret()]
+  const url = `${receiver.url}/rotating`
+  const messages = () => receiver.got.filter(({ path }) => path === '/rotating')
+  const delivery = { mode: 'webhook', url, secret: before }
+  const bob = { arguments: { patient: 'bob' } }
+  expect(await host.subscribe(url, { ...bob, delivery })).toMatchObject({
+    result: { resultType: 'complete', truncated: false },
+  })
+  await sentence('one', 'bob')
+  await expect.poll(messages).toHaveLength(1)
+  await host.subscribe(url, { ...bob, delivery: { ...delivery, secret: after } })
+  await sentence('two', 'bob')
+  await expect.poll(messages).toHaveLength(2)
+  const [first, second] = messages()
+  const challenge = receiver.challenges.find(({ path }) => path === '/rotating')
+  for (const [message, secret] of [
+    [challenge, before],
+    [first, before],
+    [second, before],
+    [second, after],
+  ] as const) {
+    if (message === undefined) throw new Error('a message is missing')
+    expect(new Webhook(secret).verify(message.body, message.headers)).toEqual(message.event)
+    const tampered = message.body.replace('"', ' "')
+    expect(() => new Webhook(secret).verify(tampered, message.headers)).toThrow(/signature/i)
+  }
+  expect(first?.headers['webhook-id']).toBe(first?.event.eventId)
+  expect(() => new Webhook(after).verify(first?.body ?? '', first?.headers ?? {})).toThrow(
+    /signature/i,
+  )
+})

@@ -1,0 +1,262 @@
+/**
+ * `events/list`, `events/subscribe` and `events/unsubscribe` (C22). What a principal may subscribe to is decided from names
+ * alone, before any look-up: it learns nothing of what is there. A receiver that has not shown of late that it wants events is
+ * asked first.
+ */
+import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import { BoundedMap } from '@tallystick/service-kit'
+import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
+import {
+  audiencesOf,
+  type ChallengeOutcome,
+  type EventGrant,
+  type EventReceiver,
+  type EventSubscription,
+  type EventSubscriptions,
+  subscriptionId,
+} from '../domain/event-subscription.ts'
+import type { RecordStore } from '../domain/record-store.ts'
+import {
+  deliveryMode,
+  type EventProfile,
+  eventName,
+  RECORD_REVISED,
+  subscribeParams,
+  unsubscribeParams,
+} from '../wire/events.ts'
+import { cursorParams } from '../wire/mcp.ts'
+
+const MINUTE_MS = 60_000
+const TTL_DEFAULT_MS = 60 * MINUTE_MS
+const TTL_MIN_MS = MINUTE_MS
+/** Also for who asks for no end: a grant that nobody renews is not followed for longer. */
+const TTL_MAX_MS = 24 * 60 * MINUTE_MS
+/** How long a receiver that answered a challenge is not asked again. */
+const VERIFIED_MS = 24 * 60 * MINUTE_MS
+/** How long the secret before the newest one signs too. */
+const ROTATION_MS = 5 * MINUTE_MS
+const SUBSCRIPTIONS_PER_SUB_MAX = 100
+/** In all: some 10 MB while they are delivered. */
+const SUBSCRIPTIONS_MAX = 10_000
+/** Challenges per principal and minute: this service shall not knock at doors for others. */
+const CHALLENGES_MAX = 10
+/** Principals whose challenges are counted; the oldest is forgotten beyond. */
+const COUNTED_MAX = 10_000
+
+type EventMethod = (principal: EventGrant, params: unknown) => Promise<Result>
+
+type EventMethodDeps = {
+  readonly store: Pick<RecordStore, 'writesAfter' | 'writeBounds'>
+  readonly subscriptions: EventSubscriptions
+  readonly challenge: (to: {
+    readonly id: string
+    readonly receiver: EventReceiver
+  }) => Promise<ChallengeOutcome>
+  /** Told once a subscription is saved or removed. */
+  readonly onChanged: (id: string) => Promise<void>
+  /** A cursor's text, and what it says; undefined where it is not that principal's. */
+  readonly cursorText: (sub: string, sequence: number) => string
+  readonly readCursor: (sub: string, text: string) => number | undefined
+  readonly profile: EventProfile
+  /** Whether receivers may speak plain http. */
+  readonly mayBePlain: boolean
+  /** Host names of receivers; absent, any. */
+  readonly hosts?: readonly string[] | undefined
+  readonly clock: { unixMs(): number }
+  /** Another text each time. */
+  readonly draw: () => string
+}
+
+/** Counts what a principal does within a minute. */
+function createMinuteLimit(clock: EventMethodDeps['clock'], max: number) {
+  const begun = new BoundedMap<string, number[]>(COUNTED_MAX)
+  return (sub: string): boolean => {
+    const nowMs = clock.unixMs()
+    const recent = (begun.get(sub) ?? []).filter((atMs) => nowMs - atMs < MINUTE_MS)
+    begun.set(sub, recent.length < max ? [...recent, nowMs] : recent)
+    return recent.length < max
+  }
+}
+
+/** What `server/discover` says, in the words of ChatGPT and of the SEP. */
+export const EVENT_CAPABILITIES = {
+  events: {},
+  extensions: { 'io.modelcontextprotocol/events': { listChanged: false } },
+}
+
+/** What a subscribing must pass, each refused in the words of the profile. */
+function createChecks(deps: EventMethodDeps) {
+  const { clock, profile, subscriptions } = deps
+  const isWithinLimit = createMinuteLimit(clock, CHALLENGES_MAX)
+  const { codes } = profile
+
+  const requireEvent = (params: unknown): void => {
+    if (parseParams(eventName, params).name !== RECORD_REVISED.name)
+      throw new RpcFailure(codes.notFound, 'Unknown event', { kind: 'event' })
+  }
+  const exhausted = (limit: string, max: number): RpcFailure =>
+    new RpcFailure(codes.exhausted, 'Too many', { limit, max })
+
+  const requireAllowed = (
+    principal: EventGrant,
+    { arguments: args, delivery }: ReturnType<typeof readSubscribe>,
+  ): void => {
+    if (audiencesOf(principal, args).length === 0)
+      throw new RpcFailure(codes.forbidden, 'Not allowed for this patient')
+    const { hostname, protocol } = new URL(delivery.url)
+    if (protocol !== 'https:' && !deps.mayBePlain)
+      throw new RpcFailure(RPC_CODES.invalidParams, 'params.delivery.url: https only')
+    if (deps.hosts !== undefined && !deps.hosts.includes(hostname))
+      throw new RpcFailure(codes.forbidden, 'Not allowed for this host')
+  }
+  const readSubscribe = (params: unknown) => {
+    requireEvent(params)
+    const { mode } = parseParams(deliveryMode, params).delivery
+    if (mode !== 'webhook')
+      throw new RpcFailure(codes.unsupported, 'Unsupported', {
+        feature: 'delivery.mode',
+        value: mode,
+      })
+    return parseParams(subscribeParams, params)
+  }
+  const requireVerified = async (sub: string, to: { id: string; receiver: EventReceiver }) => {
+    const of = { sub, url: to.receiver.url }
+    if (await subscriptions.isVerified({ ...of, nowMs: clock.unixMs() })) return
+    if (!isWithinLimit(sub)) throw exhausted('challenges per minute', CHALLENGES_MAX)
+    const outcome = await deps.challenge(to)
+    if (outcome.kind === 'failed') {
+      const { reason } = outcome
+      throw new RpcFailure(codes.callback, 'The callback endpoint did not answer', { reason })
+    }
+    await subscriptions.keepVerified({ ...of, untilMs: clock.unixMs() + VERIFIED_MS })
+  }
+  const requireRoom = async (sub: string): Promise<void> => {
+    const { all, own } = await subscriptions.countOf(sub)
+    if (own >= SUBSCRIPTIONS_PER_SUB_MAX)
+      throw exhausted('subscriptions', SUBSCRIPTIONS_PER_SUB_MAX)
+    if (all >= SUBSCRIPTIONS_MAX) throw exhausted('subscriptions in all', SUBSCRIPTIONS_MAX)
+  }
+  return { readSubscribe, requireAllowed, requireEvent, requireRoom, requireVerified }
+}
+
+/** The three methods, by name. */
+export function createEventMethods(deps: EventMethodDeps): Readonly<Record<string, EventMethod>> {
+  const { clock, onChanged, subscriptions } = deps
+  const { readSubscribe, requireAllowed, requireEvent, requireRoom, requireVerified } =
+    createChecks(deps)
+  return {
+    'events/list': async (_, params) => {
+      if (parseParams(cursorParams, params).cursor !== undefined)
+        throw new RpcFailure(RPC_CODES.invalidParams, 'params.cursor: unknown cursor')
+      return { events: [RECORD_REVISED] }
+    },
+    'events/subscribe': async (principal, params) => {
+      const asked = readSubscribe(params)
+      requireAllowed(principal, asked)
+      const { sub } = principal
+      const { arguments: args, cursor, delivery, maxAgeMs } = asked
+      const id = subscriptionId({ ...args, sub, url: delivery.url })
+      const found = await subscriptions.find(id)
+      const cursorGiven = cursor == null ? undefined : deps.readCursor(sub, cursor)
+      if (cursor != null && cursorGiven === undefined)
+        throw new RpcFailure(RPC_CODES.invalidParams, 'params.cursor: unknown cursor')
+      if (found === undefined) await requireRoom(sub)
+      const receiver = receiverOf(delivery, found, clock.unixMs())
+      await requireVerified(sub, { id, receiver })
+      const from = await startOf(deps, {
+        principal,
+        args,
+        cursor: earlier(cursorGiven, found?.cursor),
+        maxAgeMs: maxAgeMs ?? undefined,
+      })
+      const expiresAtMs = clock.unixMs() + grantedMs(asked.ttlMs)
+      await subscriptions.save({
+        ...principal,
+        ...args,
+        id,
+        refresh: deps.draw(),
+        receiver,
+        cursor: from.cursor,
+        expiresAtMs,
+        isActive: true,
+        lastDeliveryAtMs: found?.lastDeliveryAtMs,
+      })
+      await onChanged(id)
+      return {
+        id,
+        refreshBefore: new Date(expiresAtMs).toISOString(),
+        cursor: deps.cursorText(sub, from.cursor),
+        truncated: from.isTruncated,
+        ...(found === undefined ? {} : { deliveryStatus: statusOf(found) }),
+      }
+    },
+    'events/unsubscribe': async ({ sub }, params) => {
+      requireEvent(params)
+      const { arguments: args, delivery } = parseParams(unsubscribeParams, params)
+      const id = subscriptionId({ ...args, sub, url: delivery.url })
+      await subscriptions.remove({ id })
+      await onChanged(id)
+      return {}
+    },
+  }
+}
+
+/** A refresh never skips what is not delivered yet, whatever cursor its host holds. */
+const earlier = (left: number | undefined, right: number | undefined): number | undefined =>
+  left === undefined || right === undefined ? (left ?? right) : Math.min(left, right)
+
+const grantedMs = (asked: number | null | undefined): number =>
+  asked === undefined
+    ? TTL_DEFAULT_MS
+    : Math.min(TTL_MAX_MS, Math.max(TTL_MIN_MS, asked ?? TTL_MAX_MS))
+
+/** The newest secret signs, and the one before it for a while. */
+function receiverOf(
+  { secret, url }: { readonly secret: string; readonly url: string },
+  found: EventSubscription | undefined,
+  nowMs: number,
+): EventReceiver {
+  const before = found?.receiver.secrets.find((one) => one.secret !== secret)
+  const isNew = before !== undefined && before === found?.receiver.secrets[0]
+  const kept = isNew ? { secret: before.secret, untilMs: nowMs + ROTATION_MS } : before
+  return { url, secrets: [{ secret }, ...(kept === undefined ? [] : [kept])] }
+}
+
+const iso = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString())
+
+function statusOf(of: EventSubscription): object {
+  return {
+    active: of.isActive,
+    lastDeliveryAt: iso(of.lastDeliveryAtMs),
+    lastError: of.lastError ?? null,
+    failedSince: iso(of.failedSinceMs),
+  }
+}
+
+/**
+ * Where a subscription begins: behind its cursor, or now; later where the outbox does not go back so far, or its host does not
+ * want what is so old. One that waits for nothing is taken to now, so that the outbox never forgets what it needs.
+ */
+async function startOf(
+  { clock, store }: Pick<EventMethodDeps, 'clock' | 'store'>,
+  asked: {
+    readonly principal: EventGrant
+    readonly args: { readonly patient: string; readonly domain?: string | undefined }
+    readonly cursor: number | undefined
+    readonly maxAgeMs: number | undefined
+  },
+): Promise<{ readonly cursor: number; readonly isTruncated: boolean }> {
+  const { args, cursor, maxAgeMs, principal } = asked
+  const beforeMs = maxAgeMs === undefined ? 0 : clock.unixMs() - maxAgeMs
+  const { before, first, last } = await store.writeBounds(beforeMs)
+  // Of another store, that was moved or put back.
+  if (cursor === undefined || cursor > last)
+    return { cursor: last, isTruncated: cursor !== undefined }
+  const from = Math.max(cursor, first - 1, before)
+  const audiences = audiencesOf(principal, args)
+  const query = { ...args, audiences, limit: 1 }
+  const [skipped] = from > cursor ? await store.writesAfter({ ...query, after: cursor }) : []
+  const isTruncated = cursor < first - 1 || (skipped !== undefined && skipped.sequence <= from)
+  const [next] = await store.writesAfter({ ...query, after: from })
+  return { cursor: next === undefined ? Math.max(from, last) : from, isTruncated }
+}
