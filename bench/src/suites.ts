@@ -6,6 +6,7 @@ import { accessLeasesLikeTestnet, measureAccessLeases } from './suites/access-le
 import { accessMeteringLikeTestnet, measureAccessMetering } from './suites/access-metering.ts'
 import { accessRenewalLikeTestnet, measureAccessRenewal } from './suites/access-renewal.ts'
 import { accessSlowRelayLikeTestnet, measureAccessSlowRelay } from './suites/access-slow-relay.ts'
+import { measureCareEvents } from './suites/care-events.ts'
 import { measureCareGrowth } from './suites/care-growth.ts'
 import { measureCareMcp } from './suites/care-mcp.ts'
 import { measureCareStreams } from './suites/care-streams.ts'
@@ -27,6 +28,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'care-mcp': measureCareMcp,
   'care-streams': measureCareStreams,
   'care-write': measureCareWrite,
+  'care-events': measureCareEvents,
   'care-verify': measureCareVerify,
   'care-growth': measureCareGrowth,
   'care-wall': measureCareWall,

@@ -1,5 +1,5 @@
 // The care service as an operator runs it, in its own measured process. First argument: the records' file; second:
-// `sealed` or `clear`; third: milliseconds that each fsync takes longer, none by default.
+// `clear`, `sealed`, or `events` for sealed with webhooks; third: milliseconds that each fsync takes longer, none by default.
 import { type CareConfig, careConfigSchema, createCareService } from '@tallystick/care'
 import { listeningUrl, readConfig, systemClock } from '@tallystick/service-kit'
 import { answerProbe } from './answer-probe.ts'
@@ -23,7 +23,8 @@ function benchConfig(): CareConfig {
     DATABASE_PATH: databasePath,
     // One principal opens all sessions here.
     SESSIONS_PER_SUB_MAX: '20000',
-    ...(storage === 'sealed' ? { SEAL_KEYS: BENCH_SEAL_KEYS } : {}),
+    ...(storage === 'clear' ? {} : { SEAL_KEYS: BENCH_SEAL_KEYS }),
+    ...(storage === 'events' ? { EVENTS: 'chatgpt', EVENTS_PRIVATE: 'true' } : {}),
   })
   if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
   return reading.config
