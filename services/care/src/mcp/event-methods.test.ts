@@ -204,6 +204,8 @@ describe('C22: refusals', () => {
       const { error } = await hostOf('care.read.user').subscribe(url)
       expect(error).toMatchObject({ code: -32_015, data: { reason } })
       expect(JSON.stringify(error)).not.toContain('inside')
+      receiver.challenge = ({ event }, response) =>
+        void response.writeHead(200).end(JSON.stringify({ challenge: event.challenge }))
       await write({})
       await settle()
       expect(uris()).toEqual([])
