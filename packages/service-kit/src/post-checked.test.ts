@@ -58,7 +58,7 @@ const at = (...addresses: readonly string[]) => ({
 const endless = () => new Promise<never>(() => undefined)
 const unknownName = () => Promise.reject(new Error('ENOTFOUND'))
 
-describe('an attack on the network behind the service', () => {
+describe('C22: an attack on the network behind the service', () => {
   test.each(PRIVATE)('%s is an address of nobody on the internet', (address) => {
     expect(isPublicAddress(address)).toBe(false)
   })
