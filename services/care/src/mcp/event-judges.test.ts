@@ -90,7 +90,7 @@ test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscr
   expect(truncated).toBe(false)
   expect(statuses).toEqual([200])
   await sentence('with honey')
-  await expect.poll(() => heard).toHaveLength(1)
+  await expect.poll(() => heard.length).toBeGreaterThan(0)
   expect(heard[0]).toMatchObject({
     name: 'care.record.revised',
     data: { uri: 'care://ann/tea/2', version: 2, retracts: true },
@@ -106,7 +106,8 @@ test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscr
   await sentence('iced')
   await expect.poll(() => receiver.got).toHaveLength(1)
   expect(other.error).toBeUndefined()
-  expect(heard).toHaveLength(2)
+  // A refresh before a taking is noted brings that event again, under its id.
+  expect(new Set(heard.map(({ eventId }) => eventId)).size).toBe(2)
   expect(store.kept.size).toBe(0)
   await client.close()
   server.closeAllConnections()
