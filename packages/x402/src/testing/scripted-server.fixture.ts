@@ -15,13 +15,13 @@ export async function listen(
   }
 }
 
-type Answer = { status: number; body: string; headers?: Record<string, string> }
+type Answer = { status: number; body: string; headers?: Record<string, string> } | 'hang' | 'drop'
 
 /** A server whose answers the test sets: status, body and misbehaviour. */
 export type ScriptedServer = {
   readonly url: string
   readonly requests: { readonly method: string; readonly url: string; readonly body: unknown }[]
-  answer: Answer | 'hang' | 'drop' | ((body: unknown) => Answer)
+  answer: Answer | ((body: unknown) => Answer)
   close(): Promise<void>
 }
 

@@ -114,9 +114,18 @@ describe('LedgerUnavailable', () => {
     await expect.poll(() => server.requests.length).toBe(1)
     await clock.advanceMsSettled(10_000)
     expect(await waiting).toMatchObject({ name: 'LedgerUnavailable' })
+    server.requests.length = 0
     server.answer = 'drop'
     await expect(mirror.account('0.0.1')).rejects.toMatchObject({ name: 'LedgerUnavailable' })
+    expect(server.requests).toHaveLength(2)
     expect(clock.pendingCount()).toBe(0)
+  })
+
+  test('a connection that is dropped once costs a second request, and nothing else', async () => {
+    const body = JSON.stringify({ account: '0.0.9001', key: null })
+    const answers = ['drop' as const, { status: 200, body }]
+    server.answer = () => answers.shift() ?? 'drop'
+    expect(await mirror.account('0.0.9001')).toMatchObject({ accountId: '0.0.9001' })
   })
 })
 

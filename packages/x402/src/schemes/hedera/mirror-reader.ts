@@ -38,12 +38,10 @@ export function createReader(options: MirrorReaderOptions) {
     schema: Schema,
     { absent = [404], hear }: ReadOptions = {},
   ): Promise<z.output<Schema> | undefined> => {
-    const answer = await fetchJson({
-      url: `${base}${path}`,
-      clock,
-      timeoutMs,
-      bytesMax: ANSWER_BYTES_MAX,
-    })
+    const call = { url: `${base}${path}`, clock, timeoutMs, bytesMax: ANSWER_BYTES_MAX }
+    const first = await fetchJson(call)
+    // A server closes a kept connection just as it is used again: a GET may then be sent once more (RFC 9110 §9.2.2).
+    const answer = isCutOff(first) ? await fetchJson(call) : first
     if (answer.kind !== 'answered') {
       throw new LedgerUnavailable('the mirror node did not answer', { cause: answer.cause })
     }
@@ -58,6 +56,9 @@ export function createReader(options: MirrorReaderOptions) {
     throw new LedgerUnavailable(`the mirror node answered ${status}`, { cause: json })
   }
 }
+
+const isCutOff = (answer: JsonAnswer): boolean =>
+  answer.kind === 'unreachable' && !answer.nothingSent && !answer.isTimeout
 
 type Paged = { readonly links?: { readonly next?: string | null | undefined } | null | undefined }
 
