@@ -214,5 +214,10 @@ export const POSTGRES_RECORDS = {
 export const RECORDS_MOVE: StoreMove<Audience> = {
   sqlite: RECORDS,
   postgres: POSTGRES_RECORDS,
-  tables: [{ table: 'chains' }, { table: 'requests' }, { table: 'erasures' }],
+  tables: [
+    { table: 'chains' },
+    { table: 'requests' },
+    { table: 'erasures' },
+    { table: 'writes' },
+  ],
 }
