@@ -214,10 +214,5 @@ export const POSTGRES_RECORDS = {
 export const RECORDS_MOVE: StoreMove<Audience> = {
   sqlite: RECORDS,
   postgres: POSTGRES_RECORDS,
-  tables: [
-    { table: 'chains' },
-    { table: 'requests' },
-    { table: 'erasures' },
-    { table: 'writes' },
-  ],
+  tables: [{ table: 'chains' }, { table: 'requests' }, { table: 'erasures' }, { table: 'writes' }],
 }
