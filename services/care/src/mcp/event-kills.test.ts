@@ -1,4 +1,4 @@
-// C22 as a model: a real service that is killed again and again, and receivers that fail, redirect and lie. Whatever
+// C22 as a model: a real service that is killed again and again, and receivers that fail, hang, redirect and lie. Whatever
 // write was acknowledged reaches every subscription that may know of it, for the first time in the order of the writes, and
 // nobody else hears of it. 10^5 deliveries with TALLYSTICK_LONG=1.
 import { spawn } from 'node:child_process'
@@ -89,7 +89,13 @@ test(
       return random % below
     }
     let isHonest = false
-    receiver.answer = () => {
+    let hangs = IS_LONG ? HOSTS : 1
+    receiver.answer = ({ path }) => {
+      // One at a time: what is behind it waits until it is given up.
+      if (!isHonest && hangs > 0 && path.startsWith(`/host-${hangs - 1}/`)) {
+        hangs -= 1
+        return 'hang'
+      }
       if (isHonest || draw(100) >= WRONG_PERCENT) return 204
       // Each of them has it by then, and says that it has not.
       return [503, 500, 302, 404, 429, 503][draw(6)] ?? 503
