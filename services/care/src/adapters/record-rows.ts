@@ -1,4 +1,5 @@
 // What verification and export read, whichever engine keeps it. An embedded engine answers at once.
+import { setTimeout as pause } from 'node:timers/promises'
 import type { BodySeal, sealReceipt } from '@tallystick/journal-store'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
@@ -59,6 +60,29 @@ export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve)
   })
+
+/** A replay rests for so many times of what its slice took: writes keep nine tenths of the time. */
+const REST_FACTOR = 9
+/** Rests while something was written in as long a time; several slices may pass before a write comes through. */
+const WRITES_RECENT_MS = 500
+
+/**
+ * What a replay awaits between two slices: one turn of the event loop, or, while its journal is written to, a rest. It looks
+ * at no other journal, so that time tells nothing of internal writes (C30); the time is the machine's.
+ */
+export function createRests(
+  journalSize: () => number,
+  time = { nowMs: () => performance.now(), pause: (ms: number) => pause(ms), nextTurn },
+): () => Promise<void> {
+  let [size, writtenAtMs, fromMs] = [journalSize(), Number.NEGATIVE_INFINITY, time.nowMs()]
+  return async () => {
+    const nowMs = time.nowMs()
+    if (journalSize() !== size) [size, writtenAtMs] = [journalSize(), nowMs]
+    const isWritten = nowMs - writtenAtMs < WRITES_RECENT_MS
+    await (isWritten ? time.pause((nowMs - fromMs) * REST_FACTOR) : time.nextTurn())
+    fromMs = time.nowMs()
+  }
+}
 
 /** The end (exclusive) of a slice of leaves that is neither long nor heavy. */
 export async function sliceEnd(rows: RecordRows, range: LeafRange): Promise<number> {

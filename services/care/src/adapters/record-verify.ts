@@ -13,6 +13,7 @@ import {
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import {
+  createRests,
   nextTurn,
   SLICE_BYTES_MAX,
   SLICE_VERSIONS,
@@ -82,6 +83,7 @@ async function* verifyJournal(
 ): AsyncGenerator<ChainVerification> {
   const { rows } = source
   const to = source.journalSize(audience)
+  const rest = createRests(() => source.journalSize(audience))
   const states = new Map<number, ChainState>()
   const strays: VersionRow[] = []
   for (let from = 0; from < to; ) {
@@ -94,7 +96,7 @@ async function* verifyJournal(
       else take(state, row, source.seal)
     }
     from = end
-    await nextTurn()
+    await rest()
   }
   for (let after = 0; ; ) {
     const chains = await rows.chainsAfter(audience, { after, limit: SLICE_CHAINS })
@@ -109,7 +111,7 @@ async function* verifyJournal(
     const last = chains.at(-1)
     if (last === undefined) break
     after = last[0]
-    await nextTurn()
+    await rest()
   }
   yield* strays.map((row) => judgeStray(source, row, audience))
 }

@@ -38,6 +38,8 @@ const WAITING_RUNS_MAX = 64
 const REPORT_MS = 1
 /** What sending a megabyte of it costs them: half of that here, and as much for whoever receives it on this machine. */
 const SEND_MS_PER_MEGABYTE = 1
+/** More than this a report's making does not count: a replay beside writes rests for most of its time. */
+const MAKE_MS_MAX = 3_000
 /** What passes before the next report begins, in times of what the last one cost: visitors take a tenth of the time. */
 const PAUSE_FACTOR = 9
 /** Reports that visitors may have at once before they are paced, in milliseconds. */
@@ -75,7 +77,8 @@ function reportCostMs({ blocks }: VerifyReport, tookMs: number): number {
     (sum, { chains, receipts }) => sum + chains.length + receipts.length,
     0,
   )
-  return Math.max(tookMs, REPORT_MS) + (bytes / BYTES_PER_MEGABYTE) * SEND_MS_PER_MEGABYTE
+  const madeMs = Math.min(Math.max(tookMs, REPORT_MS), MAKE_MS_MAX)
+  return madeMs + (bytes / BYTES_PER_MEGABYTE) * SEND_MS_PER_MEGABYTE
 }
 
 /** Runs work one after the other. */
