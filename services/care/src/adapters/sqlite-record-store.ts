@@ -59,6 +59,9 @@ function keysOf({
 }
 
 /** Where verification and export read. */
+/** Pages that a connection keeps: a page of a list reads two hundred, all over a large file. */
+const CACHE_KIB = 16_384
+
 const sourceOf = (
   stored: ReturnType<typeof storedIn>,
   {
@@ -97,6 +100,7 @@ export function openSqliteRecordStore(options: SqliteRecordStoreOptions): Record
     }),
   )
   if (keys !== undefined) reconcileSqliteErasures(store.database, keys)
+  store.database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
   const watch = watchSqliteFile(store.database, options.databasePath)
   if (pagesMax !== undefined) store.database.exec(`PRAGMA max_page_count = ${pagesMax}`)
   const stored = storedIn(store.database, keys)
