@@ -33,12 +33,13 @@ export function packInto(folder: string, workspaceFolder: string): PackedPackage
   const from = join(root, workspaceFolder)
   // What an earlier build left is no part of the package.
   rmSync(join(from, 'dist'), { recursive: true, force: true })
-  run('npx', ['tsc', '-p', 'tsconfig.build.json'], from)
+  run(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json'], from)
   const { name, version } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8')) as {
     readonly name: string
     readonly version: string
   }
-  run('npx', ['--yes', 'pnpm@12.4.2', 'pack', '--pack-destination', folder], from)
+  // The workspace's own: within a run of all tests npx takes over a minute to find out that it need not be fetched.
+  run(join(root, 'node_modules/.bin/pnpm'), ['pack', '--pack-destination', folder], from)
   const tarball = join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)
   const place = join(folder, 'node_modules', name)
   mkdirSync(place, { recursive: true })
