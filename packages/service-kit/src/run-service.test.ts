@@ -31,7 +31,7 @@ class Process {
   }
 
   async said(text: string): Promise<void> {
-    await vi.waitUntil(() => this.stdout.includes(text), { timeout: 10_000, interval: 10 })
+    await vi.waitUntil(() => this.stdout.includes(text), { timeout: 60_000, interval: 10 })
   }
 
   async url(): Promise<string> {
