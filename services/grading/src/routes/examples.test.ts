@@ -6,6 +6,7 @@ import { auditAnswerSchema } from '../wire/audit.ts'
 import { calibrationAnswerSchema } from '../wire/calibration.ts'
 import { cardSchema } from '../wire/cards.ts'
 import { coverageAnswerSchema } from '../wire/coverage.ts'
+import { paymentRequiredSchema } from '../wire/errors.ts'
 import {
   auditExample,
   calibrationExample,
@@ -167,4 +168,18 @@ describe('every operation has an example, answered as documented', () => {
     const documented = await documentedExamples(path, method)
     expect(documented).toEqual(body === undefined ? undefined : [body])
   })
+
+  test.each(['grade', 'audit'])(
+    'a byte order mark before an empty %s asks for the price, which the reference has in full',
+    async (kind) => {
+      const answer = await fixture.app.inject({
+        method: 'POST',
+        url: `/api/${kind}`,
+        headers: { 'content-type': 'application/json' },
+        payload: '\ufeff{}',
+      })
+      expect(answer.statusCode).toBe(402)
+      expect(paymentRequiredSchema.parse(answer.json())).toEqual(answer.json())
+    },
+  )
 })

@@ -16,11 +16,23 @@ export const paymentHeaders = z.looseObject({
     .describe('Yours, 1 to 255 visible ASCII characters: the same key and body are charged once.'),
 })
 
+const signedOffer = z.object({
+  format: z.literal('jws'),
+  signature: z.string(),
+  acceptIndex: z.int().describe('Its place in accepts.'),
+})
+
 export const paymentRequiredSchema = z
   .object({
     x402Version: z.int(),
     error: z.string(),
-    resource: z.object({ url: z.string(), description: z.string(), mimeType: z.string() }),
+    resource: z.object({
+      url: z.string(),
+      description: z.string(),
+      mimeType: z.string(),
+      serviceName: z.string().describe('For catalogues, as tags.'),
+      tags: z.array(z.string()),
+    }),
     accepts: z.array(
       z.object({
         scheme: z.literal('exact'),
@@ -34,8 +46,18 @@ export const paymentRequiredSchema = z
       }),
     ),
     extensions: z
-      .object({ bazaar: z.looseObject({ info: z.unknown(), schema: z.unknown() }) })
-      .describe('How to call the resource, by example and by schema: x402’s discovery.'),
+      .object({
+        bazaar: z
+          .looseObject({ info: z.unknown(), schema: z.unknown() })
+          .describe('How to call the resource, by example and by schema: x402’s discovery.'),
+        'payment-identifier': z
+          .object({ info: z.object({ required: z.boolean() }) })
+          .describe('A client may name its request: the same name is charged once.'),
+        'offer-receipt': z
+          .object({ info: z.object({ offers: z.array(signedOffer) }) })
+          .describe('What is offered, signed; the key is in /.well-known/did.json.'),
+      })
+      .describe('x402’s extensions.'),
   })
   .meta({
     id: 'PaymentRequired',
