@@ -49,7 +49,7 @@ function diary(name: string): PostgresJournalTable {
     sealed: {
       body: 'body',
       join: '',
-      slotColumns: 'at',
+      slotColumns: 'at AS place',
       slotText: ([at]) => `${name}|${String(at)}`,
     },
   }

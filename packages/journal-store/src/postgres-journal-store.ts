@@ -19,9 +19,8 @@ import {
   requireSchema,
   requireSigned,
 } from './postgres-heads.ts'
-import { registerPostgresKey, requirePostgresKeys } from './postgres-reseal.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
-import { ringsToRegister } from './sealed-bodies.ts'
+import { keyRegistration, requireKeys, ringsToRegister } from './sealed-bodies.ts'
 import { watchPostgres } from './watch-postgres.ts'
 
 export type PostgresStoreOptions = Omit<PostgresOptions, 'Unavailable' | 'timeline'> &
@@ -110,7 +109,7 @@ async function openReader<Name extends string>(
   const source = { kind, read: connect().read }
   try {
     await requireSchema(source)
-    if (kind.seal !== undefined) await requirePostgresKeys(source, options.keyRing)
+    await requireKeys(source.read, options.keyRing, kind)
     const files = postgresFilesOf(kind, options)
     // Before the heads: another process may append and sign in between.
     const readings = new Map([...files].map(([name, file]) => [name, file.read()]))
@@ -167,7 +166,7 @@ export async function openPostgresJournalStore<Name extends string>(
   try {
     if (kind.seal !== undefined && options.keyRing !== undefined)
       for (const ring of ringsToRegister(options.keyRing, options.neededKeys))
-        await registerPostgresKey(opened.source, ring)
+        await opened.source.read(...keyRegistration(ring, kind.seal))
     return await writerOf(opened, { kind, options })
   } catch (error) {
     await opened.end()

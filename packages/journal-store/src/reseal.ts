@@ -1,26 +1,27 @@
 /**
- * Moves stored bodies under the ring's active key, a few rows to a transaction, while the service may be running. What is
- * sealed is the same text in the same slot, so that no hash changes.
+ * Moves stored bodies under the ring's active key, a few rows to a transaction, while services may be running. What is sealed is
+ * the same text in the same slot, so that no hash changes. What the engines differ in is said by `ResealEngine`.
  */
-import type { DatabaseSync } from 'node:sqlite'
 import type { KeyRing } from '@tallystick/hashchain'
 import type { UnavailableError } from './journal-store.ts'
 import {
   keyIdOfHead,
-  registerActiveKey,
-  requireSealKeys,
+  keyRegistration,
+  requireKeys,
   ringPlan,
   type SealedColumn,
   type SealKind,
   type SealPlan,
   sealReceipt,
 } from './sealed-bodies.ts'
-import { openSqliteFile, prepareQuery, type SqliteLock } from './sqlite-database.ts'
+import type { SqlConnection, SqlQuery } from './sql-connection.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
+import { openSqliteFile, type SqliteLock } from './sqlite-database.ts'
 import type { SqliteJournalTable } from './sqlite-journal.ts'
 import { type SqliteStoreKind, takeStoreLock } from './sqlite-store-kind.ts'
 
 /** Rows to a transaction: a write of the service waits for one of them, about a millisecond. */
-export const ROWS_PER_COMMIT = 32
+const ROWS_PER_COMMIT = 32
 
 export type ResealOutcome = {
   readonly activeKeyId: string
@@ -33,63 +34,146 @@ export type ResealOutcome = {
   readonly needed: readonly string[]
 }
 
-type Reseal = {
-  readonly database: DatabaseSync
-  readonly plan: SealPlan
-  readonly Unavailable: UnavailableError
+export type ResealOptions = {
+  readonly keyRing: KeyRing
+  readonly plan?: SealPlan | undefined
+  /** Lets others run between transactions. */
+  readonly pause: () => Promise<void>
 }
 
-/**
- * Seals everything as the plan says, else under the ring's active key. Throws the service's error, before anything is changed, where a key is missing
- * or a running service does not know the active key yet: it could not read what is sealed here.
- */
-export async function resealSqliteStore<Name extends string>(
-  kind: SqliteStoreKind<Name> & { readonly seal: SealKind },
-  options: {
-    readonly databasePath: string
-    readonly keyRing: KeyRing
-    readonly plan?: SealPlan | undefined
-    /** Lets others run between transactions. */
-    readonly pause: () => Promise<void>
-  },
+/** A journal's table, and the column of its index. */
+type ResealedTable = {
+  readonly table: string
+  readonly index: string
+  readonly sealed?: SealedColumn
+}
+type SealedTable = ResealedTable & { readonly sealed: SealedColumn }
+
+export type ResealEngine = {
+  readonly connection: SqlConnection
+  readonly tables: readonly ResealedTable[]
+  /** A stored body as rows of this engine hold it. */
+  readonly bodyOf: (stored: unknown) => unknown
+  /** Selects, as `head`, the headers of a table's sealed bodies: one byte, the length of the key's id, and the id. */
+  readonly heads: (table: SealedTable) => string
+  /** Whether a service runs, which could not read what is sealed under a key that it does not have. */
+  readonly isServed: () => Promise<boolean>
+  /** Run first where keys are retired: nothing is sealed meanwhile. */
+  readonly hold?: string
+}
+
+type SealedKind = { readonly seal: SealKind; readonly Unavailable: UnavailableError }
+
+/** Seals everything as the plan says, else under the ring's active key. */
+export async function reseal(
+  engine: ResealEngine,
+  kind: SealedKind,
+  { keyRing: ring, pause, plan = ringPlan(ring) }: ResealOptions,
 ): Promise<ResealOutcome> {
-  const { databasePath, keyRing: ring, pause, plan = ringPlan(ring) } = options
-  const { Unavailable, seal } = kind
-  const lock = takeFreeLock(kind, databasePath)
-  const database = openSqliteFile(databasePath, kind, 'exist')
+  const { connection } = engine
+  await requireKeys(connection.read, ring, kind)
+  await makeKnown(engine, ring, kind)
+  const tables = engine.tables.flatMap((table) =>
+    table.sealed === undefined ? [] : [{ ...table, sealed: table.sealed }],
+  )
+  const counts = { resealed: 0, broken: 0 }
   try {
-    database.exec('PRAGMA secure_delete = ON')
-    requireSealKeys(database, ring, { seal, Unavailable })
-    if (lock !== undefined) registerActiveKey(database, ring, seal)
-    else requireKnownToService(database, ring, { seal, Unavailable })
-    const reseal: Reseal = { database, plan, Unavailable }
-    const counts = { resealed: 0, broken: 0 }
-    const tables = sealedTables(kind)
-    for (const of of tables) {
+    for (const table of tables) {
       for (let from = 0; ; from += ROWS_PER_COMMIT) {
-        const done = resealRows(reseal, of, from)
+        const done = await connection.transaction((query) =>
+          resealRows(query, { engine, plan, table, from }),
+        )
         if (done === undefined) break
         counts.resealed += done.resealed
         counts.broken += done.broken
         await pause()
       }
     }
-    const keys = retireKeys(database, [ring.activeId, ...plan.finish()], tables)
-    // What was replaced shall not stay readable in the write-ahead log.
-    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    return { activeKeyId: ring.activeId, ...counts, ...keys }
-  } finally {
-    database.close()
-    lock?.release()
+  } catch (error) {
+    const reason = 'resealing stopped; what was done so far is kept'
+    throw new kind.Unavailable(reason, { cause: error })
   }
+  const keys = await connection.transaction((query) =>
+    retireKeys(query, { engine, plan, tables, ring }),
+  )
+  return { activeKeyId: ring.activeId, ...counts, ...keys }
 }
 
-type SealedTable = SqliteJournalTable & { readonly sealed: SealedColumn }
+/** A service that runs must know the key; where none runs, the next one is asked for it at its start. */
+async function makeKnown(
+  { connection: { read }, isServed }: ResealEngine,
+  ring: KeyRing,
+  { seal, Unavailable }: SealedKind,
+): Promise<void> {
+  const known = await read('SELECT key_id FROM seal_keys WHERE key_id = $1', [ring.activeId])
+  if (known.length > 0) return
+  if (await isServed())
+    throw new Unavailable(
+      `the running service does not have the key "${ring.activeId}": restart it with that key first in ${seal.ringName}, then reseal`,
+    )
+  await read(...keyRegistration(ring, seal))
+}
 
-const sealedTables = <Name extends string>(kind: SqliteStoreKind<Name>): readonly SealedTable[] =>
-  Object.values<SqliteJournalTable>(kind.journals).flatMap((table) =>
-    table.sealed === undefined ? [] : [{ ...table, sealed: table.sealed }],
+async function resealRows(
+  query: SqlQuery,
+  of: {
+    readonly engine: ResealEngine
+    readonly plan: SealPlan
+    readonly table: SealedTable
+    readonly from: number
+  },
+): Promise<{ readonly resealed: number; readonly broken: number } | undefined> {
+  const { engine, from, plan } = of
+  const { index, table } = of.table
+  const { body, join, slotColumns, slotText } = of.table.sealed
+  const rows = await query<{ readonly row_index: number; readonly row_body: unknown }>(
+    `SELECT ${index} AS row_index, ${body} AS row_body, ${slotColumns} FROM ${table} ${join}
+      WHERE ${index} >= $1 AND ${index} < $2 ORDER BY ${index}`,
+    [from, from + ROWS_PER_COMMIT],
   )
+  if (rows.length === 0) return undefined
+  const update = `UPDATE ${table} SET ${body} = $1 WHERE ${index} = $2`
+  const sent: Promise<unknown>[] = []
+  let broken = 0
+  for (const { row_index: at, row_body: stored, ...cells } of rows) {
+    const slot = slotText(Object.values(cells))
+    if (slot !== undefined && plan.isCurrent(sealReceipt(stored).keyId, slot)) continue
+    const entry = slot === undefined ? undefined : plan.seal.open(engine.bodyOf(stored), slot)
+    if (slot === undefined || entry === undefined) broken += 1
+    else sent.push(query(update, [plan.seal.close(entry, slot), at]))
+  }
+  await Promise.all(sent)
+  plan.commit()
+  return { resealed: sent.length, broken }
+}
+
+/** Takes keys off the list of needed ones that no stored body names, in one look at all of them. */
+async function retireKeys(
+  query: SqlQuery,
+  of: {
+    readonly engine: ResealEngine
+    readonly plan: SealPlan
+    readonly tables: readonly SealedTable[]
+    readonly ring: KeyRing
+  },
+): Promise<Pick<ResealOutcome, 'retired' | 'needed'>> {
+  const { engine, plan, ring, tables } = of
+  if (engine.hold !== undefined) await query(engine.hold)
+  const inUse = new Set(plan.finish())
+  for (const table of tables)
+    for (const { head } of await query<{ readonly head: Uint8Array }>(engine.heads(table))) {
+      const keyId = keyIdOfHead(head)
+      if (keyId !== undefined) inUse.add(keyId)
+    }
+  const listed = await query<{ readonly key_id: string }>(
+    'SELECT key_id FROM seal_keys WHERE key_id <> $1 ORDER BY key_id',
+    [ring.activeId],
+  )
+  const others = listed.map(({ key_id: keyId }) => keyId)
+  const retired = others.filter((keyId) => !inUse.has(keyId))
+  for (const keyId of retired) await query('DELETE FROM seal_keys WHERE key_id = $1', [keyId])
+  return { retired, needed: others.filter((keyId) => inUse.has(keyId)) }
+}
 
 /** The store's lock if no service has it: then a service cannot start in the middle of the work with another ring. */
 function takeFreeLock<Name extends string>(
@@ -103,83 +187,38 @@ function takeFreeLock<Name extends string>(
   }
 }
 
-function requireKnownToService(
-  database: DatabaseSync,
-  ring: KeyRing,
-  kind: { readonly seal: SealKind; readonly Unavailable: UnavailableError },
-): void {
-  const known = database
-    .prepare('SELECT count(*) AS known FROM seal_keys WHERE key_id = ?')
-    .get(ring.activeId)
-  if (known?.['known'] !== 1)
-    throw new kind.Unavailable(
-      `the running service does not have the key "${ring.activeId}": restart it with that key first in ${kind.seal.ringName}, then reseal`,
-    )
-}
-
-function resealRows(
-  { database, plan, Unavailable }: Reseal,
-  of: SealedTable,
-  from: number,
-): { readonly resealed: number; readonly broken: number } | undefined {
-  const { index, table } = of
-  const { body, join, slotColumns, slotText } = of.sealed
-  const counts = { resealed: 0, broken: 0 }
-  database.exec('BEGIN IMMEDIATE')
+/**
+ * Reseals a store on SQLite. Rejects with the service's error, before anything is changed, where a key is missing or a running
+ * service does not know the active key yet.
+ */
+export async function resealSqliteStore<Name extends string>(
+  kind: SqliteStoreKind<Name> & { readonly seal: SealKind },
+  { databasePath, ...options }: ResealOptions & { readonly databasePath: string },
+): Promise<ResealOutcome> {
+  const { journals, Unavailable } = kind
+  const lock = takeFreeLock(kind, databasePath)
   try {
-    const rows = prepareQuery<readonly [number, unknown, ...unknown[]]>(
-      database,
-      `SELECT ${index}, ${body}, ${slotColumns} FROM ${table} ${join} WHERE ${index} >= ? AND ${index} < ? ORDER BY ${index}`,
-    ).all(from, from + ROWS_PER_COMMIT)
-    const update = database.prepare(`UPDATE ${table} SET ${body} = ? WHERE ${index} = ?`)
-    for (const [at, stored, ...cells] of rows) {
-      const slot = slotText(cells)
-      if (slot !== undefined && plan.isCurrent(sealReceipt(stored).keyId, slot)) continue
-      const entry = slot === undefined ? undefined : plan.seal.open(stored, slot)
-      if (slot === undefined || entry === undefined) counts.broken += 1
-      else {
-        update.run(plan.seal.close(entry, slot), at)
-        counts.resealed += 1
+    const database = openSqliteFile(databasePath, kind, 'exist')
+    const connection = new SqliteConnection(database, Unavailable)
+    try {
+      database.exec('PRAGMA secure_delete = ON')
+      const engine: ResealEngine = {
+        connection,
+        tables: Object.values<SqliteJournalTable>(journals),
+        bodyOf: (stored) => stored,
+        // They fit in 66 bytes; rows in the clear name no key.
+        heads: ({ sealed: { body }, table }) =>
+          `SELECT DISTINCT substr(${body}, 1, 2 + unicode(CAST(substr(${body}, 2, 1) AS TEXT))) AS head FROM ${table} WHERE typeof(${body}) = 'blob'`,
+        isServed: async () => lock === undefined,
       }
+      const outcome = await reseal(engine, kind, options)
+      // What was replaced shall not stay readable in the write-ahead log.
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      return outcome
+    } finally {
+      await connection.end()
     }
-    plan.commit()
-    database.exec('COMMIT')
-    return rows.length === 0 ? undefined : counts
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK')
-    throw new Unavailable('resealing stopped; what was done so far is kept', { cause: error })
-  }
-}
-
-/** Takes keys off the list of needed ones that no stored body names, in one look at all of them. */
-function retireKeys(
-  database: DatabaseSync,
-  [activeId, ...needed]: readonly [string, ...string[]],
-  tables: readonly SealedTable[],
-): Pick<ResealOutcome, 'retired' | 'needed'> {
-  database.exec('BEGIN IMMEDIATE')
-  try {
-    const inUse = new Set([activeId, ...needed])
-    for (const { sealed, table } of tables) {
-      const { body } = sealed
-      // The header of a sealed value fits in 66 bytes; rows in the clear name no key.
-      const heads = database.prepare(
-        `SELECT DISTINCT substr(${body}, 1, 2 + unicode(CAST(substr(${body}, 2, 1) AS TEXT))) AS head FROM ${table} WHERE typeof(${body}) = 'blob'`,
-      )
-      for (const { head } of heads.iterate()) {
-        const keyId = head instanceof Uint8Array ? keyIdOfHead(head) : undefined
-        if (keyId !== undefined) inUse.add(keyId)
-      }
-    }
-    const listed = database.prepare('SELECT key_id FROM seal_keys').all()
-    const others = listed.map(({ key_id: keyId }) => String(keyId)).filter((id) => id !== activeId)
-    const retired = others.filter((keyId) => !inUse.has(keyId))
-    for (const keyId of retired)
-      database.prepare('DELETE FROM seal_keys WHERE key_id = ?').run(keyId)
-    database.exec('COMMIT')
-    return { retired, needed: others.filter((keyId) => inUse.has(keyId)) }
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK')
-    throw error
+  } finally {
+    lock?.release()
   }
 }

@@ -13,6 +13,7 @@ import {
   sealValue,
 } from '@tallystick/hashchain'
 import type { UnavailableError } from './journal-store.ts'
+import type { SqlQuery } from './sql-connection.ts'
 
 /** What a row holds. */
 type StoredBody = string | Uint8Array
@@ -91,27 +92,32 @@ export type SealKind = {
 const proofSlot = (keyId: string): string => `seal-key|${keyId}`
 
 /** A key that some body may be sealed under, and the known text sealed under it. */
-type UsedKey = { readonly keyId: string; readonly proof: unknown }
+type UsedKey = { readonly key_id: string; readonly proof: unknown }
+
+/** A kind of store, as far as its bodies are sealed. */
+type MaybeSealed = { readonly seal?: SealKind; readonly Unavailable: UnavailableError }
+
+const USED_KEYS = 'SELECT key_id, proof FROM seal_keys ORDER BY key_id'
 
 /** Throws the service's error unless the ring has every key that the store was sealed under, each the right one. */
-export function checkSealKeys(
+function checkSealKeys(
   used: readonly UsedKey[],
   ring: KeyRing | undefined,
-  kind: { readonly seal: SealKind; readonly Unavailable: UnavailableError },
+  { seal, Unavailable }: { readonly seal: SealKind; readonly Unavailable: UnavailableError },
 ): void {
-  const { kept, proofText, ringName } = kind.seal
-  const isKept = ({ keyId }: UsedKey): boolean => kept?.ids.test(keyId) === true
+  const { kept, proofText, ringName } = seal
+  const isKept = ({ key_id: keyId }: UsedKey): boolean => kept?.ids.test(keyId) === true
   // Those under others' come last: a key that is missing is named by itself.
   for (const one of used.toSorted((left, right) => Number(isKept(left)) - Number(isKept(right)))) {
-    const { keyId, proof } = one
+    const { key_id: keyId, proof } = one
     if (ring?.key(keyId) === undefined)
-      throw new kind.Unavailable(
+      throw new Unavailable(
         `the store holds values sealed under the key "${keyId}", which ${isKept(one) ? kept?.name : ringName} does not have`,
       )
     const sealed = proof instanceof Uint8Array ? proof : new Uint8Array()
     const opened = openValue({ ring, sealed, slot: proofSlot(keyId) })
     if (opened.kind !== 'opened' || opened.value !== proofText)
-      throw new kind.Unavailable(
+      throw new Unavailable(
         `the key "${keyId}" in ${ringName} is not the one that values were sealed under`,
       )
   }
@@ -123,30 +129,32 @@ export const ringsToRegister = (
   neededKeys: readonly string[] = [],
 ): readonly KeyRing[] => [ring, ...neededKeys.map((activeId) => ({ ...ring, activeId }))]
 
-/** The known text, sealed under the ring's active key. */
-export const sealKeyProof = (ring: KeyRing, { proofText }: SealKind): Uint8Array =>
-  sealValue({ ring, value: proofText, slot: proofSlot(ring.activeId) })
+/** Rejects with the service's error unless the ring has every key that the store was sealed under, each the right one. */
+export async function requireKeys(
+  read: SqlQuery,
+  ring: KeyRing | undefined,
+  { seal, Unavailable }: MaybeSealed,
+): Promise<void> {
+  if (seal !== undefined) checkSealKeys(await read<UsedKey>(USED_KEYS), ring, { seal, Unavailable })
+}
 
-/** The same as checkSealKeys, for a store on SQLite. */
+/** The same at once, for a store on SQLite. */
 export function requireSealKeys(
   database: DatabaseSync,
   ring: KeyRing | undefined,
-  kind: { readonly seal: SealKind; readonly Unavailable: UnavailableError },
+  { seal, Unavailable }: MaybeSealed,
 ): void {
-  const used = database.prepare('SELECT key_id, proof FROM seal_keys ORDER BY key_id').all()
-  checkSealKeys(
-    used.map(({ key_id: keyId, proof }) => ({ keyId: String(keyId), proof })),
-    ring,
-    kind,
-  )
+  if (seal === undefined) return
+  const used = database.prepare(USED_KEYS).all() as unknown as readonly UsedKey[]
+  checkSealKeys(used, ring, { seal, Unavailable })
 }
 
-/** Notes that values may from now on be sealed under the ring's active key. */
-export function registerActiveKey(database: DatabaseSync, ring: KeyRing, seal: SealKind): void {
-  database
-    .prepare('INSERT OR IGNORE INTO seal_keys (key_id, proof) VALUES (?, ?)')
-    .run(ring.activeId, sealKeyProof(ring, seal))
-}
+/** Notes that values may from now on be sealed under the ring's active key: statement and values, on either engine. */
+export const keyRegistration = (ring: KeyRing, { proofText }: SealKind) =>
+  [
+    'INSERT INTO seal_keys (key_id, proof) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+    [ring.activeId, sealValue({ ring, value: proofText, slot: proofSlot(ring.activeId) })],
+  ] as const
 
 /** A body whose column holds bytes only, as a row of its own engine would hold it. */
 export const bodyOfBytes = (bytes: Uint8Array): StoredBody =>

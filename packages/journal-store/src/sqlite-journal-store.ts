@@ -9,7 +9,7 @@ import type { CompactRange, KeyRing } from '@tallystick/hashchain'
 import type { CheckpointFile, CheckpointReading, StoreOwner } from './checkpoint-file.ts'
 import { type GroupTransaction, inOneTransaction, openGroupCommit } from './group-commit.ts'
 import type { Durability, JournalStore } from './journal-store.ts'
-import { registerActiveKey, requireSealKeys, ringsToRegister } from './sealed-bodies.ts'
+import { keyRegistration, requireSealKeys, ringsToRegister } from './sealed-bodies.ts'
 import {
   guardsOf,
   isOfSqlite,
@@ -88,12 +88,12 @@ function openOn<Name extends string>(
   { kind, options, release }: Opening<Name>,
 ): SqliteJournalStore<Name> {
   const { keyRing, onProblem = () => undefined } = options
-  if (kind.seal !== undefined) {
-    requireSealKeys(database, keyRing, { seal: kind.seal, Unavailable: kind.Unavailable })
-    if (keyRing !== undefined)
-      for (const ring of ringsToRegister(keyRing, options.neededKeys))
-        registerActiveKey(database, ring, kind.seal)
-  }
+  requireSealKeys(database, keyRing, kind)
+  if (kind.seal !== undefined && keyRing !== undefined)
+    for (const ring of ringsToRegister(keyRing, options.neededKeys)) {
+      const [text, values] = keyRegistration(ring, kind.seal)
+      database.prepare(text.replaceAll('$', '?')).run(...values)
+    }
   const files = checkpointFilesOf(kind, options)
   const readings = eachJournal(kind, (_, name) => files[name].read())
   const heads = openHeads(database, { kind, readings, files })
@@ -231,8 +231,7 @@ export function openSqliteJournalReader<Name extends string>(
   try {
     return guardsOf(kind.Unavailable).guardedNow(() => {
       database.exec('BEGIN')
-      if (kind.seal !== undefined)
-        requireSealKeys(database, keyRing, { seal: kind.seal, Unavailable: kind.Unavailable })
+      requireSealKeys(database, keyRing, kind)
       const heads = openHeads(database, { kind, readings, files })
       const journals = eachJournal(kind, (_, name) => heads[name].range)
       return {
