@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { sampleEvent } from '../testing/samples.fixture.ts'
 import { openGradingDatabase } from './sqlite-database.ts'
-import { EVENT_LOOKUPS } from './sqlite-events.ts'
+import { EVENT_LOOKUPS, openEventReader } from './sqlite-events.ts'
 
 test.each([
   ['byStart', 'events_by_start'],
@@ -18,3 +19,29 @@ test.each([
     expect(plan.join()).not.toContain('TEMP B-TREE')
   },
 )
+
+test.each([
+  ['of few words', 3],
+  ['of more words than are looked up one by one', 250],
+])('a beginning finds all its words and no other, %s', (_case, count) => {
+  const database = openGradingDatabase(':memory:')
+  const events = openEventReader(database)
+  const paths = Array.from({ length: count }, (_, index) => {
+    const path = `soccer/${index}`
+    events.idFor(sampleEvent({ path, home: `Alpha${index}`, away: `Beta${index}` }), true)
+    return path
+  })
+  events.idFor(sampleEvent({ path: 'soccer/other', home: 'Alph', away: 'Betb' }), true)
+  const found = events.find({ words: ['alpha', 'beta'], limit: 1_000 })
+  database.close()
+  expect(found.toSorted()).toEqual(paths.toSorted())
+})
+
+test('a beginning is found in the letters of the index, which writes a final sigma as any other', () => {
+  const database = openGradingDatabase(':memory:')
+  const events = openEventReader(database)
+  events.idFor(sampleEvent({ path: 'soccer/volos', home: 'Βόλος', away: 'Βόλοσα' }), true)
+  const found = events.find({ words: ['βολος'], limit: 10 })
+  database.close()
+  expect(found).toEqual(['soccer/volos'])
+})

@@ -71,9 +71,41 @@ export function openEventReader(database: DatabaseSync) {
   }
 }
 
-/** A search in the index's language; words are letters and digits only, so that nothing in them is an operator. */
-function matchText(search: EventSearch): string {
-  const words = search.words.map((word) => `"${word}"${isBeginning(search, word) ? '*' : ''}`)
+/** Words that a beginning is looked up as; a beginning of more, or of none as they are written, is left to the index. */
+const BEGINNING_WORDS_MAX = 200
+
+/** Gives some of the words of a connection's index that have a beginning, one more than the most at most. */
+function openVocabulary(database: DatabaseSync): (beginning: string) => readonly string[] {
+  database.exec(
+    "CREATE VIRTUAL TABLE temp.event_vocabulary USING fts5vocab('main', 'event_words', 'instance')",
+  )
+  const next = prepareQuery<readonly [string]>(
+    database,
+    'SELECT term FROM event_vocabulary WHERE term >= ? LIMIT 1',
+  )
+  return (beginning) => {
+    const words: string[] = []
+    let word = next.get(beginning)?.[0]
+    while (word?.startsWith(beginning) === true && words.length <= BEGINNING_WORDS_MAX) {
+      words.push(word)
+      // Past all events of this word: words have no control characters.
+      word = next.get(`${word}\u0001`)?.[0]
+    }
+    return words
+  }
+}
+
+/**
+ * A search in the index's language; words are letters and digits only, so that nothing in them is an operator. A beginning
+ * is asked for as its words: for those the index stops at the newest events, for a beginning it gathers all of them first.
+ */
+function matchText(search: EventSearch, wordsOf: ReturnType<typeof openVocabulary>): string {
+  const words = search.words.map((word) => {
+    if (!isBeginning(search, word)) return `"${word}"`
+    const longer = wordsOf(word)
+    if (longer.length === 0 || longer.length > BEGINNING_WORDS_MAX) return `"${word}"*`
+    return `("${longer.join('" OR "')}")`
+  })
   const { sport } = search
   return (sport === undefined ? words : [...words, `"${sportWord(sport)}"`]).join(' AND ')
 }
@@ -96,6 +128,7 @@ function openEventIndex(database: DatabaseSync) {
       (SELECT rowid FROM event_words WHERE event_words MATCH ? ORDER BY rowid DESC LIMIT ${FOUND_EVENTS_MAX})
       AND sport = coalesce(?, sport) ORDER BY start_at DESC LIMIT ?`,
   )
+  const wordsOf = openVocabulary(database)
   const insertWords = database.prepare('INSERT INTO event_words (rowid, words) VALUES (?, ?)')
   const moveWords = database.prepare(
     'UPDATE event_words SET words = ? WHERE rowid = (SELECT id FROM events WHERE path = ?)',
@@ -137,7 +170,7 @@ function openEventIndex(database: DatabaseSync) {
       const { limit, teams, sport = null } = search
       if (teams !== undefined) return teamIndex.find({ ...search, teams })
       const rows = isByWords(search)
-        ? named.all(matchText(search), sport, limit)
+        ? named.all(matchText(search, wordsOf), sport, limit)
         : findByDay(search)
       return rows.map(([path]) => path)
     },
