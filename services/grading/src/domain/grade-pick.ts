@@ -3,6 +3,7 @@
  * keeps nothing, and every number on a graded card comes from a recorded close.
  */
 import { type GradeBand, gradePrice, type PriceGrade } from '@tallystick/odds'
+import { UNGRADED_MEANINGS } from '../wire/card-codes.ts'
 import type {
   Card,
   CardCalibration,
@@ -83,7 +84,7 @@ export function ungraded(options: {
 }): UngradedCard {
   const { pick, taken, isSeen = false, code, nearest, scoreboard } = options
   const isOfBook = code === 'no_close_recorded' && nearest !== undefined
-  const message = isOfBook ? NO_CLOSE_OF_BOOK : UNGRADED_MESSAGES[code]
+  const message = isOfBook ? NO_CLOSE_OF_BOOK : UNGRADED_MEANINGS[code]
   return {
     outcome: 'UNGRADED',
     grade: 'UNGRADED',
@@ -233,21 +234,3 @@ export function gradedSummary(card: {
 
 /** The message of `no_close_recorded` when only the requested book lacks a close. */
 const NO_CLOSE_OF_BOOK = 'The ledger has no closing price of this market at that book.'
-
-/** Why a pick has no grade, in a sentence. */
-const UNGRADED_MESSAGES: Readonly<Record<UngradedCode, string>> = {
-  no_close_recorded: 'The ledger has no closing price of this market.',
-  close_not_final:
-    'The close is not final yet: the market has not started, or its last price is provisional.',
-  close_incomplete:
-    'Not every selection of this market has a closing price, so there is no fair close.',
-  selection_not_in_close: 'The recorded close has no price of this selection.',
-  line_not_recorded:
-    'A close is recorded, but not for this line, and the service never prices one line from another.',
-  ambiguous_market: 'The market may be one of several; name one by its key.',
-  field_changed: 'The field at the close is not the one that the bet was placed on.',
-  placed_after_start: 'The bet was placed after the start, so no close can grade it.',
-  leg_ungraded: 'A leg has no grade, so the parlay has none.',
-  legs_of_one_event:
-    'Two legs are on one event: they depend on each other, and no product of closes prices them.',
-}

@@ -8,7 +8,7 @@ import {
   SHARP_SCORE_MODEL,
 } from '@tallystick/odds'
 import golden from '../../vectors/golden-grades.json' with { type: 'json' }
-import { FLAG_MEANINGS, UNGRADED_MEANINGS } from '../wire/cards.ts'
+import { FLAG_MEANINGS, UNGRADED_MEANINGS } from '../wire/card-codes.ts'
 import type { MethodsAnswer } from '../wire/methods.ts'
 import { MARKET_TYPES, marketShape } from './markets.ts'
 import { DEFAULT_GRADE_OPTIONS } from './pick-request.ts'

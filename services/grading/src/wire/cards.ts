@@ -4,6 +4,7 @@
  */
 import type { GradeBand, MarginMethod } from '@tallystick/odds'
 import { z } from 'zod'
+import { FLAG_MEANINGS, UNGRADED_MEANINGS } from './card-codes.ts'
 
 export const bandSchema = z.enum(['A+', 'A', 'B', 'C', 'D', 'F']) satisfies z.ZodType<GradeBand>
 
@@ -26,40 +27,8 @@ export const methodSchema = z.enum([
 const codesOf = <Code extends string>(meanings: Readonly<Record<Code, string>>) =>
   z.enum(Object.keys(meanings) as [Code, ...Code[]])
 
-/** What each reason of an ungraded card means. */
-export const UNGRADED_MEANINGS = {
-  no_close_recorded:
-    'No closing line is recorded for this market or for the requested book, or the event is not known.',
-  close_not_final: 'Prices are recorded, but the close is not final yet.',
-  close_incomplete: 'A fair grade was requested, but only part of the close is recorded.',
-  selection_not_in_close: 'The close is recorded without this selection.',
-  line_not_recorded: 'The close has other lines; this one is not derived from them.',
-  ambiguous_market: 'The name means several markets, or the event several matches.',
-  field_changed:
-    'The field at the close had a different number of runners than when the bet was placed.',
-  placed_after_start: 'The bet was placed after the start: there was no close left to beat.',
-  leg_ungraded: 'A leg of the parlay has no grade; `nearest` says which and why.',
-  legs_of_one_event:
-    'Two legs are on one event: they depend on each other, so their product is not their price.',
-} as const
-
 export const ungradedCodeSchema = codesOf(UNGRADED_MEANINGS)
 export type UngradedCode = z.output<typeof ungradedCodeSchema>
-
-/** What each flag of a graded card means. */
-export const FLAG_MEANINGS = {
-  booksum_below_one:
-    'The closing prices sum to less than one: held at C because the price is below the close.',
-  close_incomplete: 'Only the selection’s own closing price is recorded: graded on it alone.',
-  method_improper: 'The requested method gives no proper probabilities for this close.',
-  stale_anchor: 'The start moved by more than a minute after the close was taken.',
-  closes_disagree: 'Another recorded close of the market differs by more than 3 %.',
-  received_after_start: 'Received after the start: graded, but never counted.',
-  line_from_halves:
-    'The close has both halves of this quarter line; it was graded from the two, by identity.',
-  price_reduced: 'Withdrawn runners reduced the price: it was graded as it pays.',
-  synthetic: 'The close is synthetic, for trying the service out.',
-} as const
 
 const flagSchema = codesOf(FLAG_MEANINGS)
 export type GradeFlag = z.output<typeof flagSchema>

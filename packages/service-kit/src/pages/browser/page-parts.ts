@@ -1,14 +1,19 @@
 /** Shared by the scripts of all pages: elements, facts from the server and the link, requests to copy. */
 
+/** What an element is made of; `undefined` and `false` are nothing, for parts that are not always there. */
+export type Child = Node | string | undefined | false
+
+const isThere = (child: Child): child is Node | string => child !== undefined && child !== false
+
 /** Makes an element. String children become text nodes, so no text is ever parsed as markup. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string>> = {},
-  ...children: readonly (Node | string)[]
+  ...children: readonly Child[]
 ): HTMLElementTagNameMap[Tag] {
   const made = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)
-  made.append(...children)
+  made.append(...children.filter(isThere))
   return made
 }
 
@@ -16,11 +21,11 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
 export function svgElement<Tag extends keyof SVGElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string | number>> = {},
-  ...children: readonly (Node | string)[]
+  ...children: readonly Child[]
 ): SVGElementTagNameMap[Tag] {
   const made = document.createElementNS('http://www.w3.org/2000/svg', tag)
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value))
-  made.append(...children)
+  made.append(...children.filter(isThere))
   return made
 }
 

@@ -3,6 +3,7 @@ import { element, svgElement } from '@tallystick/service-kit/browser'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import type { Card, Scoreboard, UngradedCode } from '../../wire/cards.ts'
 import { counted, number, percent, percentInterval, signed, signedPercent } from '../figures.ts'
+import { figureTable } from './band-table.ts'
 import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
 import { RESULT_TONES, RESULT_WORDS, UNGRADED_WORDS } from './card-words.ts'
 import { eventWords, marketWords, selectionWords } from './market-words.ts'
@@ -17,25 +18,18 @@ function roiSide(roi: AuditAnswer['raw_roi']): HTMLElement {
     'Raw return',
     big(signedPercent(pct)),
     `${signed(profit)} units on ${staked}, flat stakes`,
-    ...(ci95 === null ? [] : [`95 %: ${percentInterval(ci95)}`]),
-    ...(chance === null ? [] : [`by chance alone: ${percent(chance)}`]),
+    ci95 !== null && `95 %: ${percentInterval(ci95)}`,
+    chance !== null && `by chance alone: ${percent(chance)}`,
   )
 }
 
-function secondWords({ second_score: second }: AuditAnswer): readonly string[] {
-  if (second === null) return []
-  return [`${number(second.value, 1)} of 100 by another measure: ${second.label}`]
-}
-
-function scoreSide(audit: AuditAnswer): HTMLElement {
-  const { sharp_score: score } = audit
-  if (score === null)
-    return side(
-      'Sharp Score',
-      big('–'),
-      'No pick has a fair close at the default reference.',
-      ...secondWords(audit),
-    )
+function scoreSide({ second_score: second, sharp_score: score }: AuditAnswer): HTMLElement {
+  const secondWords =
+    second !== null && `${number(second.value, 1)} of 100 by another measure: ${second.label}`
+  if (score === null) {
+    const words = 'No pick has a fair close at the default reference.'
+    return side('Sharp Score', big('–'), words, secondWords)
+  }
   const { value, edge, edge_ci90: interval, p_edge_positive: chance } = score
   const shown = big(number(value, 1))
   shown.append(element('span', { class: 'of' }, ' of 100'))
@@ -45,7 +39,7 @@ function scoreSide(audit: AuditAnswer): HTMLElement {
     scoreStrip(value),
     `edge ${signedPercent(edge)}, 90 %: ${percentInterval(interval)}`,
     `an edge above zero: ${percent(chance)} likely`,
-    ...secondWords(audit),
+    secondWords,
   )
 }
 
@@ -188,6 +182,7 @@ function cardRow(card: Card, index: number): HTMLElement {
   )
 }
 
+/** Names of the columns and their classes. */
 const COLUMNS = [
   ['Pick', 'number'],
   ['Grade', ''],
@@ -198,17 +193,17 @@ const COLUMNS = [
 ] as const
 
 function cardTable(cards: readonly Card[]): readonly HTMLElement[] {
-  const body = element('tbody', {}, ...cards.slice(0, ROWS_FIRST).map(cardRow))
-  const head = COLUMNS.map(([name, kind]) => element('th', { scope: 'col', class: kind }, name))
-  const table = element(
-    'div',
-    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The cards' },
-    element('table', { class: 'rows' }, element('thead', {}, element('tr', {}, ...head)), body),
+  const table = figureTable(
+    { label: 'The cards', kind: 'rows' },
+    COLUMNS,
+    cards.slice(0, ROWS_FIRST).map(cardRow),
   )
   if (cards.length <= ROWS_FIRST) return [table]
   const more = element('button', { type: 'button' }, `Show all ${cards.length}`)
   more.addEventListener('click', () => {
-    body.append(...cards.slice(ROWS_FIRST).map((card, index) => cardRow(card, ROWS_FIRST + index)))
+    table
+      .querySelector('tbody')
+      ?.append(...cards.slice(ROWS_FIRST).map((card, index) => cardRow(card, ROWS_FIRST + index)))
     more.remove()
   })
   return [table, more]
@@ -224,22 +219,20 @@ export function auditView(
   return element(
     'article',
     { class: 'grade-card', 'data-outcome': 'AUDIT' },
-    ...syntheticNote(isSynthetic, 'Some of these closes are synthetic; they are not real markets.'),
-    ...(audit.label === undefined ? [] : [element('p', { class: 'teams' }, audit.label)]),
+    isSynthetic && syntheticNote('Some of these closes are synthetic; they are not real markets.'),
+    audit.label !== undefined && element('p', { class: 'teams' }, audit.label),
     sides('Two readings of one record', roiSide(audit.raw_roi), scoreSide(audit)),
     said(audit.verdict),
     ...edgeAndLuck(audit.summary),
     auditFacts(audit),
     element('h3', {}, 'The cards'),
     ...cardTable(audit.picks),
-    ...(transaction === undefined ? [] : [hint('Paid in ', mono(transaction))]),
-    ...(transaction === undefined || audit.receipt === undefined
-      ? []
-      : [
-          hint(
-            element('a', { href: `/audit/${audit.receipt}` }, 'A page of its own'),
-            ', to check and to share: whoever has its address can read it.',
-          ),
-        ]),
+    transaction !== undefined && hint('Paid in ', mono(transaction)),
+    transaction !== undefined &&
+      audit.receipt !== undefined &&
+      hint(
+        element('a', { href: `/audit/${audit.receipt}` }, 'A page of its own'),
+        ', to check and to share: whoever has its address can read it.',
+      ),
   )
 }

@@ -1,11 +1,11 @@
 /** An audit by its receipt: the figures with every card, checked here entry by entry, and a link to share. */
-import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { pageElement, put } from '@tallystick/service-kit/browser'
 import { checkClose, closesOf, sumsOf } from '../../domain/verify-audit.ts'
 import type { EntryCheck } from '../../domain/verify-entry.ts'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import { counted, grouped } from '../figures.ts'
 import { auditView } from './audit-view.ts'
-import { CHECK_WORDS, checkedEntry, checkItem, showCode } from './checks.ts'
+import { CHECK_WORDS, checkedEntry, checkItem, offerCode } from './checks.ts'
 
 /** Entries read at once: a thousand cards have some hundreds of closes. */
 const AT_ONCE = 4
@@ -83,12 +83,8 @@ pageElement('share').addEventListener('click', () => {
     () => put('progress', 'This browser does not let pages copy: take the address above.'),
   )
 })
-const details = document.querySelector('#check-section details')
-details?.addEventListener('toggle', () => {
-  if (pageElement('code').textContent === '') void showCode('verify-entry.js', 'verify-audit.js')
-})
+offerCode('verify-entry.js', 'verify-audit.js')
 show().catch(() => {
-  const state = pageElement('state')
-  state.className = 'note warn'
-  state.replaceChildren(element('span', {}, 'The audit cannot be read right now.'))
+  pageElement('state').className = 'note warn'
+  put('state', 'The audit cannot be read right now.')
 })

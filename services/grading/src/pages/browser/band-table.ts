@@ -36,19 +36,17 @@ export function bandRow(row: BandFigures): HTMLElement {
 
 /** A table that is scrolled by itself where it does not fit. */
 export function figureTable(
-  label: string,
-  names: readonly (string | Node)[],
+  { label, kind = '' }: { readonly label: string; readonly kind?: string },
+  columns: readonly (readonly [name: string, kind: string])[],
   rows: readonly HTMLElement[],
 ): HTMLElement {
-  const heads = names.map((name, index) =>
-    element('th', { scope: 'col', ...(index > 0 && { class: 'number' }) }, name),
-  )
+  const heads = columns.map(([name, of]) => element('th', { scope: 'col', class: of }, name))
   return element(
     'div',
     { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label },
     element(
       'table',
-      {},
+      { class: kind },
       element('thead', {}, element('tr', {}, ...heads)),
       element('tbody', {}, ...rows),
     ),

@@ -1,5 +1,5 @@
 /** The parts of cards and audits: named facts, two results side by side, notes, letters. */
-import { element } from '@tallystick/service-kit/browser'
+import { type Child, element } from '@tallystick/service-kit/browser'
 import { withMinus } from '../figures.ts'
 
 /** Named facts; those without a value are left out. */
@@ -16,11 +16,7 @@ export function facts(
 }
 
 /** One of two results of the same bets: its name, the result in large type, and its explanation. */
-export function side(
-  name: string,
-  big: HTMLElement,
-  ...lines: readonly (Node | string)[]
-): HTMLElement {
+export function side(name: string, big: HTMLElement, ...lines: readonly Child[]): HTMLElement {
   return element(
     'div',
     { class: 'side' },
@@ -42,13 +38,10 @@ export const letter = (band: string, size: '' | 'small' = ''): HTMLElement =>
 
 export const said = (words: string): HTMLElement =>
   element('p', { class: 'verdict-words' }, withMinus(words))
-export const hint = (...words: readonly (Node | string)[]): HTMLElement =>
+export const hint = (...words: readonly Child[]): HTMLElement =>
   element('p', { class: 'hint' }, ...words)
 export const mono = (text: string): HTMLElement => element('span', { class: 'mono' }, text)
 
-/** A note that the data are synthetic; nothing if they are not. */
-export function syntheticNote(isSynthetic: boolean, words: string): readonly HTMLElement[] {
-  return isSynthetic
-    ? [element('p', { class: 'note warn' }, element('strong', {}, 'Synthetic data.'), ` ${words}`)]
-    : []
-}
+/** A note that the data are synthetic. */
+export const syntheticNote = (words: string): HTMLElement =>
+  element('p', { class: 'note warn' }, element('strong', {}, 'Synthetic data.'), ` ${words}`)

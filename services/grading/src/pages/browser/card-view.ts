@@ -1,5 +1,6 @@
 /** A card for people: the scoreboard's result beside the closing line's, and the evidence for both. */
 import { element } from '@tallystick/service-kit/browser'
+import { FLAG_MEANINGS } from '../../wire/card-codes.ts'
 import type { Card, CardCalibration, GradedCard, UngradedCard } from '../../wire/cards.ts'
 import {
   counted,
@@ -13,13 +14,7 @@ import {
 } from '../figures.ts'
 import { bandScale } from './band-scale.ts'
 import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
-import {
-  FLAG_WORDS,
-  NOT_COUNTED_WORDS,
-  RESULT_TONES,
-  RESULT_WORDS,
-  UNGRADED_WORDS,
-} from './card-words.ts'
+import { NOT_COUNTED_WORDS, RESULT_TONES, RESULT_WORDS, UNGRADED_WORDS } from './card-words.ts'
 import { eventWords, marketWords, selectionWords } from './market-words.ts'
 
 type CardOptions = {
@@ -56,8 +51,8 @@ function pickHeading({ market, selection, event, ref }: Card['pick']): HTMLEleme
     { class: 'pick' },
     element('p', { class: 'teams' }, teams),
     element('p', {}, `${marketWords(market)}: ${selectionWords(selection, event)}`),
-    ...(event === undefined ? [] : [hint(timeText(event.starts_at))]),
-    ...(ref === undefined ? [] : [hint(`Your mark: ${ref}`)]),
+    event && hint(timeText(event.starts_at)),
+    ref !== undefined && hint(`Your mark: ${ref}`),
   )
 }
 
@@ -130,12 +125,16 @@ function bandRecord(record: CardCalibration): HTMLElement {
     n === 0 || roi === null
       ? 'No pick with this grade has settled yet.'
       : `${counted(n, 'settled pick')} (${which}) returned ${signedPercent(roi)} on average${interval === null ? '' : `, 95 %: ${percentInterval(interval)}`}.${promised === null ? '' : ` Their grades promised ${signedPercent(promised)}.`}`
-  const low = isLow && n > 0 ? [' ', element('span', { class: 'badge warn' }, 'low sample')] : []
   return element(
     'div',
     { class: 'record' },
     element('h3', {}, `What ${band} has returned`),
-    element('p', {}, words, ...low),
+    element(
+      'p',
+      {},
+      `${words} `,
+      isLow && n > 0 && element('span', { class: 'badge warn' }, 'low sample'),
+    ),
   )
 }
 
@@ -155,30 +154,28 @@ function cardFoot(card: Card, { transaction }: CardOptions): HTMLElement {
   ])
 }
 
-function flagNotes(flags: GradedCard['flags']): readonly HTMLElement[] {
+function flagNotes(flags: GradedCard['flags']) {
   // Shown elsewhere on the card: at the top, and in the note on what is counted.
   const shown = flags.filter((flag) => flag !== 'synthetic' && flag !== 'received_after_start')
-  if (shown.length === 0) return []
-  const items = shown.map((flag) => element('li', {}, FLAG_WORDS[flag]))
-  return [element('ul', { class: 'note plain-list' }, ...items)]
+  const items = shown.map((flag) => element('li', {}, FLAG_MEANINGS[flag]))
+  return items.length > 0 && element('ul', { class: 'note plain-list' }, ...items)
 }
 
 function gradedView(card: GradedCard, options: CardOptions): HTMLElement {
   return element(
     'article',
     { class: 'grade-card', 'data-outcome': 'GRADED' },
-    ...syntheticNote(
-      card.close.source.synthetic,
-      'This close is synthetic; it is not a real market.',
-    ),
+    card.close.source.synthetic &&
+      syntheticNote('This close is synthetic; it is not a real market.'),
     pickHeading(card.pick),
     sides('Two results of one bet', scoreboardSide(card.scoreboard), gradeSide(card)),
     bandScale(gradedValue(card), card.grade),
     said(card.summary),
-    ...flagNotes(card.flags),
+    flagNotes(card.flags),
     ...legList(card),
     priceFacts(card, options),
-    ...(options.isExample === true ? [] : [bandRecord(card.calibration), cardFoot(card, options)]),
+    options.isExample !== true && bandRecord(card.calibration),
+    options.isExample !== true && cardFoot(card, options),
   )
 }
 

@@ -1,20 +1,5 @@
 /** A card's codes in words. The compiler rejects a missing code. */
-import type { GradeFlag, NotCountedReason, Scoreboard, UngradedCode } from '../../wire/cards.ts'
-
-export const FLAG_WORDS: Readonly<Record<GradeFlag, string>> = {
-  line_from_halves:
-    'The close has no price of this quarter line, but of both its halves: the value follows from the two.',
-  booksum_below_one:
-    'The closing prices sum to less than one. The price is below its close, so the grade was held at C.',
-  close_incomplete:
-    'Only this selection’s own closing price is recorded: the grade rests on the price alone.',
-  method_improper: 'The requested method gives no proper probabilities for this close.',
-  stale_anchor: 'The start moved by more than a minute after the close was taken.',
-  closes_disagree: 'Another recorded close of this market differs by more than 3 %.',
-  received_after_start: 'It came after the start: graded, but never counted in the truth table.',
-  price_reduced: 'Withdrawn runners reduced the price: the grade is of what it pays.',
-  synthetic: 'The close is synthetic, for trying the service out. It is not a real market.',
-}
+import type { NotCountedReason, Scoreboard, UngradedCode } from '../../wire/cards.ts'
 
 export const NOT_COUNTED_WORDS: Readonly<Record<NotCountedReason, string>> = {
   not_kept: 'Only looked at: it counts in no truth table.',

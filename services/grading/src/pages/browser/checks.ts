@@ -1,7 +1,8 @@
 /** Checks of the ledger, run here and shown: entries against the signed checkpoint, by code that the page shows as well. */
-import { element, pageElement } from '@tallystick/service-kit/browser'
+import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import { checkEntry, type EntryCheck } from '../../domain/verify-entry.ts'
 import type { PublicEntry } from '../../wire/ledger.ts'
+import { answerOf } from './page-api.ts'
 
 /** Where this page's modules are served from, of the code that checks. */
 const CODE = '/pages/@tallystick/grading/src/domain/'
@@ -33,13 +34,6 @@ export function checkItem(words: string, outcome: EntryCheck['outcome']): HTMLEl
   )
 }
 
-/** An answer of the ledger. Throws if the service does not give one. */
-async function answerOf(path: string): Promise<Response> {
-  const answer = await fetch(path, { cache: 'no-store' })
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`)
-  return answer
-}
-
 async function readHead() {
   const answer = await answerOf('/api/ledger/checkpoint')
   return { note: await answer.text(), verifierKey: answer.headers.get('x-verifier-key') ?? '' }
@@ -58,8 +52,13 @@ export async function checkedEntry(
   }
 }
 
-/** Shows modules as they were loaded. */
-export async function showCode(...names: readonly string[]): Promise<void> {
-  const texts = names.map(async (name) => (await answerOf(`${CODE}${name}`)).text())
-  pageElement('code').textContent = (await Promise.all(texts)).join('\n\n')
+/** Shows modules as they were loaded, once the reader opens their fold. */
+export function offerCode(...names: readonly string[]): void {
+  const show = async (): Promise<void> => {
+    const texts = names.map(async (name) => (await answerOf(`${CODE}${name}`)).text())
+    put('code', (await Promise.all(texts)).join('\n\n'))
+  }
+  pageElement('code-details').addEventListener('toggle', () => {
+    if (pageElement('code').textContent === '') void show()
+  })
 }

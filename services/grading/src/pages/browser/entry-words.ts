@@ -67,9 +67,7 @@ export function aboutWords(view: EntryView): string {
 
 export const recordedWords = (view: EntryView): string => at(membersOf(view).receivedAtSeconds)
 
-function priceRows(members: Members): readonly HTMLElement[] {
-  const { event, prices = [] } = members
-  if (prices.length === 0) return []
+function priceRows({ event, prices = [] }: Members) {
   const rows = prices.map(({ book, market, odds, selections = [] }) =>
     element(
       'tr',
@@ -86,7 +84,9 @@ function priceRows(members: Members): readonly HTMLElement[] {
       ),
     ),
   )
-  return [element('table', { class: 'narrow prices' }, element('tbody', {}, ...rows))]
+  return (
+    rows.length > 0 && element('table', { class: 'narrow prices' }, element('tbody', {}, ...rows))
+  )
 }
 
 /** An entry for people. */
@@ -122,13 +122,8 @@ export function entryView(view: EntryView): HTMLElement {
       ],
       ['Hash', mono(view.hash)],
     ]),
-    ...priceRows(members),
-    ...(view.redacted === undefined
-      ? []
-      : [
-          hint(
-            'Its source does not allow its prices to be public. The hash commits to them, salted.',
-          ),
-        ]),
+    priceRows(members),
+    view.redacted !== undefined &&
+      hint('Its source does not allow its prices to be public. The hash commits to them, salted.'),
   )
 }

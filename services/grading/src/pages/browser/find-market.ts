@@ -24,18 +24,22 @@ function eventItem(event: Candidate, choose: Choose): HTMLElement {
       'button',
       { type: 'button', class: 'chip', 'data-market': market, 'data-close': close },
       marketWords(market),
-      ...(close === 'final' ? [] : [element('small', {}, ' not closed')]),
+      close !== 'final' && element('small', {}, ' not closed'),
     )
     button.addEventListener('click', () => choose(market, event))
     return button
   })
-  const badge = event.synthetic ? [' ', element('span', { class: 'badge warn' }, 'synthetic')] : []
   const result =
     event.result === 'final' ? 'settled' : event.result === 'void' ? 'void' : 'not settled'
   return element(
     'li',
     {},
-    element('p', {}, element('strong', {}, `${event.home} v ${event.away}`), ...badge),
+    element(
+      'p',
+      {},
+      element('strong', {}, `${event.home} v ${event.away} `),
+      event.synthetic && element('span', { class: 'badge warn' }, 'synthetic'),
+    ),
     element(
       'p',
       { class: 'hint' },

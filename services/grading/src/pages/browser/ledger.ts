@@ -2,9 +2,9 @@
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import type { EntryView, LedgerPage } from '../../wire/ledger.ts'
 import { grouped } from '../figures.ts'
-import { CHECK_WORDS, checkedEntry, checkItem, showCode } from './checks.ts'
+import { CHECK_WORDS, checkedEntry, checkItem, offerCode } from './checks.ts'
 import { aboutWords, entryView, kindWords, recordedWords } from './entry-words.ts'
-import { readCheckpoint } from './page-api.ts'
+import { answerOf, readCheckpoint } from './page-api.ts'
 
 const asked = new URLSearchParams(location.search)
 let shown: number | undefined
@@ -29,22 +29,19 @@ function rowOf(view: EntryView): HTMLElement {
 function pageLinks({ entries, size }: LedgerPage): readonly HTMLElement[] {
   const [newest, oldest] = [entries[0]?.seq, entries.at(-1)?.seq]
   const newer = (newest ?? size) + entries.length + 1
+  const link = (href: string, words: string) => [element('a', { href }, words)]
   return [
     ...(newest !== undefined && newest < size - 1
-      ? [element('a', { href: newer >= size ? '/ledger' : `/ledger?before=${newer}` }, 'Newer')]
+      ? link(newer >= size ? '/ledger' : `/ledger?before=${newer}`, 'Newer')
       : []),
-    ...(oldest === undefined || oldest === 0
-      ? []
-      : [element('a', { href: `/ledger?before=${oldest}` }, 'Older')]),
+    ...(oldest ? link(`/ledger?before=${oldest}`, 'Older') : []),
   ]
 }
 
 async function showList(): Promise<void> {
   const before = asked.get('before')
   const query = before === null ? '' : `?before=${encodeURIComponent(before)}`
-  const answer = await fetch(`/api/ledger${query}`, { cache: 'no-store' })
-  if (!answer.ok) throw new Error(`the ledger answered ${answer.status}`)
-  const page = (await answer.json()) as LedgerPage
+  const page = (await (await answerOf(`/api/ledger${query}`)).json()) as LedgerPage
   put('size', grouped(page.size))
   put('root', page.root)
   pageElement('rows').replaceChildren(...page.entries.map(rowOf))
@@ -54,8 +51,8 @@ async function showList(): Promise<void> {
 }
 
 async function showEntry(seq: number): Promise<void> {
-  const answer = await fetch(`/api/ledger/${seq}`, { cache: 'no-store' })
-  if (!answer.ok) return showFault(`There is no entry ${grouped(seq)} yet.`)
+  const answer = await answerOf(`/api/ledger/${seq}`).catch(() => undefined)
+  if (answer === undefined) return showFault(`There is no entry ${grouped(seq)} yet.`)
   shown = seq
   put('entry-title', `Entry ${grouped(seq)}`)
   pageElement('entry').replaceChildren(entryView((await answer.json()) as EntryView))
@@ -90,9 +87,7 @@ pageElement('go', HTMLFormElement).addEventListener('submit', (event) => {
   location.assign(entryLink(Number(text)))
 })
 pageElement('check').addEventListener('click', () => void check())
-pageElement('code-details').addEventListener('toggle', () => {
-  if (pageElement('code').textContent === '') void showCode('verify-entry.js')
-})
+offerCode('verify-entry.js')
 
 const wanted = asked.get('entry') ?? ''
 if (/^\d{1,15}$/.test(wanted)) void showEntry(Number(wanted))

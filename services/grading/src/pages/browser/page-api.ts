@@ -1,4 +1,5 @@
 /** Free calls to the service's own public API. */
+import { readCheckpoint as checkpointIn } from '@tallystick/service-kit/browser'
 import type { CalibrationAnswer } from '../../wire/calibration.ts'
 import type { CoverageAnswer } from '../../wire/coverage.ts'
 
@@ -43,19 +44,15 @@ export async function readCoverage(
   return typeof expected === 'string' ? { kind: 'invalid', expected } : { kind: 'failed' }
 }
 
-/**
- * Size, root and signer of a signed checkpoint (a C2SP note); undefined for any other text. Signatures are not verified
- * here: a reader who trusts this service needs no proof, and one who does not cannot trust its page.
- */
-export function parseCheckpoint(note: string) {
-  const [origin, size, root, blank, ...signatures] = note.split('\n')
-  const signer = /^— (\S+) \S+$/.exec(signatures[0] ?? '')?.[1]
-  if (!origin || !/^\d+$/.test(size ?? '') || !root || blank !== '' || signer === undefined)
-    return undefined
-  return { size: Number(size), root, signer }
+/** An answer of the service. Throws if it gives none. */
+export async function answerOf(path: string): Promise<Response> {
+  const answer = await fetch(path, { cache: 'no-store' })
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`)
+  return answer
 }
 
+/** Size, root and signer of the ledger's checkpoint; undefined if there is none. */
 export async function readCheckpoint() {
-  const answer = await fetch('/api/ledger/checkpoint', { cache: 'no-store' })
-  return answer.ok ? parseCheckpoint(await answer.text()) : undefined
+  const answer = await answerOf('/api/ledger/checkpoint').catch(() => undefined)
+  return answer && checkpointIn(await answer.text())
 }

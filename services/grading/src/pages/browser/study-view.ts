@@ -9,7 +9,13 @@ import { type BandFigures, bandRow, figureTable, numberCell, shareCell } from '.
 import { chanceWords, scopeWords, VERDICT_TONES, VERDICT_WORDS } from './calibration-words.ts'
 import { mono } from './card-parts.ts'
 
-const BAND_NAMES = ['Grade', 'Settled', 'Promised', 'Returned', '95 % interval', 'Gap z']
+const columnsFrom = (first: string) =>
+  [
+    [first, ''],
+    ...['Settled', 'Promised', 'Returned', '95 % interval', 'Gap z'].map(
+      (name) => [name, 'number'] as const,
+    ),
+  ] as const
 
 const bandsOf = ({ bands }: ReferenceStudy, basis: 'fair' | 'price'): readonly BandFigures[] =>
   bands
@@ -76,23 +82,23 @@ export function showStudy(study: ReferenceStudy): void {
   )
   pageElement('study-bands').replaceChildren(
     figureTable(
-      'What each grade returned in the study',
-      BAND_NAMES,
+      { label: 'What each grade returned in the study' },
+      columnsFrom('Grade'),
       bandsOf(study, 'fair').map(bandRow),
     ),
   )
   pageElement('study-price').append(
     figureTable(
-      'The same on the closing price alone',
-      BAND_NAMES,
+      { label: 'The same on the closing price alone' },
+      columnsFrom('Grade'),
       bandsOf(study, 'price').map(bandRow),
     ),
   )
   pageElement('study-lines').replaceChildren(...study.lines.map(lineItem))
   pageElement('study-closing').replaceChildren(
     figureTable(
-      'What closing prices returned',
-      ['Every selection', ...BAND_NAMES.slice(1)],
+      { label: 'What closing prices returned' },
+      columnsFrom('Every selection'),
       study.closing.map(closingRow),
     ),
   )

@@ -1,0 +1,34 @@
+/** The codes of cards and what each means, apart from the schemas: the pages' scripts import them too. */
+
+/** Why a pick has no grade: the message of its card. */
+export const UNGRADED_MEANINGS = {
+  no_close_recorded: 'The ledger has no closing price of this market.',
+  close_not_final:
+    'The close is not final yet: the market has not started, or its last price is provisional.',
+  close_incomplete:
+    'Not every selection of this market has a closing price, so there is no fair close.',
+  selection_not_in_close: 'The recorded close has no price of this selection.',
+  line_not_recorded:
+    'A close is recorded, but not for this line, and the service never prices one line from another.',
+  ambiguous_market: 'The market may be one of several; name one by its key.',
+  field_changed: 'The field at the close is not the one that the bet was placed on.',
+  placed_after_start: 'The bet was placed after the start, so no close can grade it.',
+  leg_ungraded: 'A leg has no grade, so the parlay has none.',
+  legs_of_one_event:
+    'Two legs are on one event: they depend on each other, and no product of closes prices them.',
+} as const
+
+/** What each flag of a graded card means. */
+export const FLAG_MEANINGS = {
+  booksum_below_one:
+    'The closing prices sum to less than one: held at C because the price is below the close.',
+  close_incomplete: 'Only the selection’s own closing price is recorded: graded on it alone.',
+  method_improper: 'The requested method gives no proper probabilities for this close.',
+  stale_anchor: 'The start moved by more than a minute after the close was taken.',
+  closes_disagree: 'Another recorded close of the market differs by more than 3 %.',
+  received_after_start: 'Received after the start: graded, but never counted.',
+  line_from_halves:
+    'The close has both halves of this quarter line; it was graded from the two, by identity.',
+  price_reduced: 'Withdrawn runners reduced the price: it was graded as it pays.',
+  synthetic: 'The close is synthetic, for trying the service out.',
+} as const
