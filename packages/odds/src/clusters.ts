@@ -18,6 +18,29 @@ export type ClusterTotals = {
   readonly countSquared: number
 }
 
+/** The sums over clusters that each hold `count` values of this `sum`. */
+export function clusterTotals(
+  each: Iterable<{ readonly count: number; readonly sum: number }>,
+): ClusterTotals {
+  const totals = {
+    clusters: 0,
+    count: 0,
+    sum: 0,
+    sumSquared: 0,
+    sumTimesCount: 0,
+    countSquared: 0,
+  }
+  for (const { count, sum } of each) {
+    totals.clusters += 1
+    totals.count += count
+    totals.sum += sum
+    totals.sumSquared += sum * sum
+    totals.sumTimesCount += sum * count
+    totals.countSquared += count * count
+  }
+  return totals
+}
+
 /** A mean with its interval; fewer than two clusters have none. */
 export type ClusterMean =
   | ({ readonly kind: 'mean'; readonly mean: number; readonly standardError: number } & Interval)

@@ -90,7 +90,7 @@ export type GradedPriceInput = {
   /** Decimal closing odds of the same selection on the same line, above 1. */
   readonly close: number
   /** The selection's closing probability without margin; left out if only its own price was recorded. */
-  readonly fairProbability?: number
+  readonly fairProbability?: number | undefined
 }
 
 /** What every grade says. */

@@ -1,4 +1,4 @@
-export { type ClusterMean, type ClusterTotals, clusterInterval } from './clusters.ts'
+export { type ClusterMean, type ClusterTotals, clusterInterval, clusterTotals } from './clusters.ts'
 export { type EdgeAndLuck, edgeAndLuck, type SettledPick } from './edge-and-luck.ts'
 export {
   type FittedFootballClose,

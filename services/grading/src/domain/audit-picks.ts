@@ -4,6 +4,7 @@
  */
 import {
   clusterInterval,
+  clusterTotals,
   edgeAndLuck,
   effectiveCount,
   GRADE_BANDS,
@@ -72,8 +73,8 @@ function recordOf(entries: readonly SlateCard[]): AuditAnswer['record'] {
   return record
 }
 
-/** The mean return with its interval, each event one observation. */
-function returnInterval(results: readonly FlatResult[]) {
+/** What the cards of each event returned: an event is one observation. */
+function returnsByEvent(results: readonly FlatResult[]) {
   const events = new Map<string, { count: number; sum: number }>()
   for (const { event = '', returnUnits } of results) {
     const sums = events.get(event) ?? { count: 0, sum: 0 }
@@ -81,28 +82,21 @@ function returnInterval(results: readonly FlatResult[]) {
     sums.count += 1
     sums.sum += returnUnits
   }
-  const totals = { count: 0, sum: 0, sumSquared: 0, sumTimesCount: 0, countSquared: 0 }
-  for (const { count, sum } of events.values()) {
-    totals.count += count
-    totals.sum += sum
-    totals.sumSquared += sum * sum
-    totals.sumTimesCount += sum * count
-    totals.countSquared += count * count
-  }
-  return { events: events.size, mean: clusterInterval({ ...totals, clusters: events.size }) }
+  return [...events.values()]
 }
 
 function rawRoi(results: readonly FlatResult[]): RawRoi {
   const staked = results.length
   const profit = results.reduce((sum, { returnUnits }) => sum + returnUnits, 0)
   if (staked === 0) return { pct: null, staked, events: 0, profit, p_value: null, ci95: null }
-  const { events, mean } = returnInterval(results)
+  const events = returnsByEvent(results)
+  const mean = clusterInterval(clusterTotals(events))
   // With no edge at fair prices every value is 0: only profit, odds and refunds matter here.
   const asFair = results.map((result) => ({ ...result, clv: 0 }))
   return {
     pct: profit / staked,
     staked,
-    events,
+    events: events.length,
     profit,
     p_value: edgeAndLuck(asFair).profitPValue,
     ci95: mean.kind === 'mean' ? [mean.low, mean.high] : null,

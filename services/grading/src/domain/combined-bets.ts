@@ -2,18 +2,17 @@
  * Bets made of several (G18): a parlay is the product of its legs, an each-way bet the mean of its half to win and its half
  * to be placed. Both are put together from the cards of their parts, so that every figure can be recomputed from them.
  */
-import { gradePrice, type PriceGrade } from '@tallystick/odds'
+import { gradePrice } from '@tallystick/odds'
 import type {
   Card,
   CardLeg,
   CardPick,
   GradedCard,
-  GradeFlag,
   Scoreboard,
   TakenPrice,
   UngradedCard,
 } from '../wire/cards.ts'
-import { type GradeContext, gradedSummary, gradePick, ungraded } from './grade-pick.ts'
+import { type GradeContext, gradedCard, gradePick, ungraded } from './grade-pick.ts'
 import { eventPathOf } from './markets.ts'
 import type { Parlay, PickRequest } from './pick-request.ts'
 import { isWithinReach } from './recorded-prices.ts'
@@ -74,43 +73,29 @@ function closeOf(parts: readonly GradedCard[], bet: Bet): GradedCard['close'] {
   }
 }
 
-const clvOf = (grade: PriceGrade): GradedCard['clv'] => {
-  if (grade.basis === 'price') return { price: grade.price, beat_close: grade.beatClose }
-  const { price, fair, log, points } = grade
-  return { price, fair, log, points, beat_close: grade.beatClose }
-}
-
 function cardOf(
   parts: readonly GradedCard[],
   bet: Bet,
   calibration: GradeContext['calibration'],
 ): GradedCard {
   const { odds, pick, probability, scoreboard, taken } = bet
-  const price = taken.pays ?? taken.odds
-  const grade = gradePrice(
-    probability === undefined
-      ? { taken: price, close: odds }
-      : { taken: price, close: odds, fairProbability: probability },
+  return gradedCard(
+    {
+      grade: gradePrice({
+        taken: taken.pays ?? taken.odds,
+        close: odds,
+        fairProbability: probability,
+      }),
+      pick,
+      taken,
+      price_seen: bet.isSeen,
+      close: closeOf(parts, bet),
+      scoreboard,
+      spread: undefined,
+      flags: [...new Set(parts.flatMap(({ flags }) => flags))],
+    },
+    calibration,
   )
-  const close = closeOf(parts, bet)
-  const { band, basis } = grade
-  const isSynthetic = close.source.synthetic
-  return {
-    outcome: 'GRADED',
-    grade: band,
-    basis,
-    pick,
-    clv: clvOf(grade),
-    taken,
-    price_seen: bet.isSeen,
-    close,
-    scoreboard,
-    calibration: calibration({ band, basis, isSynthetic }),
-    grade_margin: grade.gradeMargin,
-    flags: [...new Set(parts.flatMap(({ flags }): readonly GradeFlag[] => flags))],
-    summary: gradedSummary({ scoreboard, grade, taken: taken.text, close: odds, isSynthetic }),
-    counted: { population: null, why: 'not_kept' },
-  }
 }
 
 const returnUnits = (scoreboard: Scoreboard): number =>

@@ -125,45 +125,70 @@ function clvOf(grade: PriceGrade): GradedCard['clv'] {
   return { price, fair, log, points, beat_close: grade.beatClose }
 }
 
-function gradedCard(
-  pick: PickRequest,
-  prepared: GradableSelection & Pick<ReturnType<typeof prepareSelection>, 'isSeen'>,
-  context: GradeContext,
+/** A graded card, from what it is a grade of. */
+export function gradedCard(
+  parts: Pick<GradedCard, 'pick' | 'taken' | 'price_seen' | 'close' | 'scoreboard' | 'flags'> & {
+    readonly grade: PriceGrade
+    /** Of the fair value over the methods; undefined where there is none. */
+    readonly spread: number | undefined
+  },
+  calibration: GradeContext['calibration'],
 ): GradedCard {
-  const { deductions, odds } = pick
-  const { closing, probability, isSynthetic, spread } = prepared
-  const paid = payingOdds(pick)
-  const grade = gradePrice(
-    probability === undefined
-      ? { taken: paid, close: closing }
-      : { taken: paid, close: closing, fairProbability: probability },
-  )
-  const scoreboard = scoreboardOf(prepared.result, paid)
+  const { close, grade, scoreboard, spread, taken } = parts
   const { band, basis } = grade
+  const isSynthetic = close.source.synthetic
   const card = {
     outcome: 'GRADED' as const,
     grade: band,
     basis,
-    pick: pickOnCard(pick, prepared),
+    pick: parts.pick,
     clv: clvOf(grade),
-    taken: deductions === undefined ? takenOf(pick) : { ...takenOf(pick), pays: paid },
-    price_seen: prepared.isSeen(odds.decimal, pick.placedAtSeconds),
-    close: prepared.close,
+    taken,
+    price_seen: parts.price_seen,
+    close,
     scoreboard,
-    calibration: context.calibration({ band, basis, isSynthetic }),
-    // Fair CLV is linear in the probability, so its spread over methods is theirs times the price.
-    method_spread: (spread ?? 0) * paid,
+    calibration: calibration({ band, basis, isSynthetic }),
+    method_spread: spread ?? 0,
     grade_margin: grade.gradeMargin,
-    flags: flagsOf(prepared, grade, {
-      isLate: context.isLate === true,
-      isReduced: deductions !== undefined,
+    flags: parts.flags,
+    summary: gradedSummary({
+      scoreboard,
+      grade,
+      taken: taken.text,
+      close: close.odds,
+      isSynthetic,
     }),
-    summary: gradedSummary({ scoreboard, grade, taken: odds.text, close: closing, isSynthetic }),
     counted: NOT_KEPT,
   }
   if (spread !== undefined) return card
   const { method_spread: _none, ...priced } = card
   return priced
+}
+
+/** The card of a single pick. */
+function cardOfPick(
+  pick: PickRequest,
+  prepared: GradableSelection & Pick<ReturnType<typeof prepareSelection>, 'isSeen'>,
+  { calibration, isLate = false }: GradeContext,
+): GradedCard {
+  const { closing, probability, spread } = prepared
+  const paid = payingOdds(pick)
+  const grade = gradePrice({ taken: paid, close: closing, fairProbability: probability })
+  const isReduced = pick.deductions !== undefined
+  return gradedCard(
+    {
+      grade,
+      pick: pickOnCard(pick, prepared),
+      taken: isReduced ? { ...takenOf(pick), pays: paid } : takenOf(pick),
+      price_seen: prepared.isSeen(pick.odds.decimal, pick.placedAtSeconds),
+      close: prepared.close,
+      scoreboard: scoreboardOf(prepared.result, paid),
+      // Fair CLV is linear in the probability, so its spread over methods is theirs times the price.
+      spread: spread === undefined ? undefined : spread * paid,
+      flags: flagsOf(prepared, grade, { isLate, isReduced }),
+    },
+    calibration,
+  )
 }
 
 /** Grades a pick against the recorded close of exactly its market, line and selection, or says why it cannot. */
@@ -185,7 +210,7 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
     fieldSize !== prepared.fieldSize &&
     pick.deductions === undefined
   if (prepared.kind === 'gradable' && !isPlacedLate && !isFieldChanged)
-    return gradedCard(pick, prepared, context)
+    return cardOfPick(pick, prepared, context)
   const refused = prepared.kind === 'ungradable' ? prepared : undefined
   return ungraded({
     pick: pickOnCard(pick, prepared),

@@ -55,33 +55,24 @@ export async function keepAudit(
   return pick.receipt
 }
 
-const optionTexts = (pick: PickRequest): Texts => ({
-  method: pick.options.method,
-  basis: pick.options.basis,
-  ...(pick.options.reference === undefined ? {} : { reference: pick.options.reference }),
-  ...(pick.ref === undefined ? {} : { ref: pick.ref }),
-  ...(pick.fieldSize === undefined ? {} : { field_size: String(pick.fieldSize) }),
-})
-
-/** The members of a pick that its opening does not have, as kept. */
-const termTexts = ({ deductions, eachWay }: PickRequest): Texts => ({
-  ...(eachWay === undefined ? {} : { each_way: JSON.stringify(eachWay) }),
-  ...(deductions === undefined ? {} : { deductions: JSON.stringify(deductions) }),
-})
-
-/** The legs of a parlay as kept. */
-const legTexts = (legs: readonly PickRequest[]): Texts => ({
-  legs: JSON.stringify(
-    legs.map(({ key, odds, selection }) => [formatMarketKey(key), selection, odds.text]),
-  ),
-})
-
 /** Everything of a pick, or of a parlay filed under its first leg, that its opening does not have. */
-export const textsOfPick = (pick: PickRequest, legs?: readonly PickRequest[]): Texts => ({
-  ...optionTexts(pick),
-  ...termTexts(pick),
-  ...(legs === undefined ? {} : legTexts(legs)),
-})
+export function textsOfPick(pick: PickRequest, legs?: readonly PickRequest[]): Texts {
+  const { deductions, eachWay, fieldSize, options, ref } = pick
+  const kept = legs?.map(({ key, odds, selection }) => [formatMarketKey(key), selection, odds.text])
+  const texts = {
+    method: options.method,
+    basis: options.basis,
+    reference: options.reference,
+    ref,
+    field_size: fieldSize?.toString(),
+    each_way: eachWay && JSON.stringify(eachWay),
+    deductions: deductions && JSON.stringify(deductions),
+    legs: kept && JSON.stringify(kept),
+  }
+  return Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])),
+  )
+}
 
 /** Whether more than one price decides the bet, or a deduction changes it. */
 export const isCombined = (options: Texts): boolean =>

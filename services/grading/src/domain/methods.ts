@@ -35,7 +35,7 @@ function worked(vector: Vector) {
   const fairProbability = book.kind === 'fair' ? book.probabilities[vector.selection] : undefined
   const close = Number(vector.close[vector.selection])
   const taken = Number(vector.taken)
-  return gradePrice({ taken, close, ...(fairProbability === undefined ? {} : { fairProbability }) })
+  return gradePrice({ taken, close, fairProbability })
 }
 
 function selfTest(vector: Vector) {

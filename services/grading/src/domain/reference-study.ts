@@ -3,7 +3,7 @@
  * a block of their own, never rows of the live table. They are computed from a ledger by `studyOf`, kept as
  * reference-study.json, and written by `studyLines` as the document has them.
  */
-import { clusterInterval } from '@tallystick/odds'
+import { clusterInterval, clusterTotals } from '@tallystick/odds'
 import type { ReferenceStudy } from '../wire/calibration.ts'
 import { applyEntry } from './apply-entry.ts'
 import type { EventState } from './event-state.ts'
@@ -76,29 +76,12 @@ function lineOf(truth: TruthTable, scope: string): ReferenceStudy['lines'][numbe
   }
 }
 
-/** Sums over events of what closing prices promised and returned. */
-type ClosingSums = { events: number; promised: number; returns: Totals; gaps: Totals }
-type Totals = Omit<Parameters<typeof clusterInterval>[0], 'clusters'>
-
-const noTotals = (): Totals => ({
-  count: 0,
-  sum: 0,
-  sumSquared: 0,
-  sumTimesCount: 0,
-  countSquared: 0,
-})
-
-const added = (totals: Totals, { count, sum }: { count: number; sum: number }): Totals => ({
-  count: totals.count + count,
-  sum: totals.sum + sum,
-  sumSquared: totals.sumSquared + sum * sum,
-  sumTimesCount: totals.sumTimesCount + sum * count,
-  countSquared: totals.countSquared + count * count,
-})
+/** What closing prices promised and returned on one event. */
+type EventSums = { count: number; promised: number; returned: number }
 
 /** What the whole closes of an event promised and returned, by market, to whoever took every selection. */
 function closingOfEvent(state: EventState) {
-  const byScope = new Map<string, { count: number; promised: number; returned: number }>()
+  const byScope = new Map<string, EventSums>()
   for (const close of state.closes) {
     const fair = fairClose(close, 'power')
     if (fair?.kind !== 'fair' || close.status !== 'final') continue
@@ -117,10 +100,10 @@ function closingOfEvent(state: EventState) {
   return byScope
 }
 
-/** Closing prices of the sports that have few early ones, by market. */
+/** Closing prices of the sports that have few early ones, by market: each event's. */
 async function closingSums(
   store: Pick<GradingStore, 'entries' | 'head'>,
-): Promise<ReadonlyMap<string, ClosingSums>> {
+): Promise<ReadonlyMap<string, readonly EventSums[]>> {
   const states = new Map<string, EventState>()
   const { size } = await store.head()
   for await (const { entry, hash, seq } of store.entries({ from: 0, to: size })) {
@@ -128,32 +111,31 @@ async function closingSums(
     const { path } = entry.event
     states.set(path, applyEntry(states.get(path), entry, { seq, hash }))
   }
-  const sums = new Map<string, ClosingSums>()
+  const sums = new Map<string, EventSums[]>()
   for (const state of states.values())
-    for (const [scope, { count, promised, returned }] of closingOfEvent(state)) {
-      const of = sums.get(scope)
-      sums.set(scope, {
-        events: (of?.events ?? 0) + 1,
-        promised: (of?.promised ?? 0) + promised,
-        returns: added(of?.returns ?? noTotals(), { count, sum: returned }),
-        gaps: added(of?.gaps ?? noTotals(), { count, sum: returned - promised }),
-      })
+    for (const [scope, ofEvent] of closingOfEvent(state)) {
+      const events = sums.get(scope) ?? []
+      sums.set(scope, events)
+      events.push(ofEvent)
     }
   return sums
 }
 
-function closingOf(scope: string, sums: ClosingSums): ReferenceStudy['closing'][number] {
-  const { events, gaps, promised, returns } = sums
-  const [roi, gap] = [
-    clusterInterval({ ...returns, clusters: events }),
-    clusterInterval({ ...gaps, clusters: events }),
+function closingOf(scope: string, events: readonly EventSums[]): ReferenceStudy['closing'][number] {
+  const meanOf = (sumOf: (event: EventSums) => number) =>
+    clusterInterval(clusterTotals(events.map((event) => ({ ...event, sum: sumOf(event) }))))
+  const roi = meanOf(({ returned }) => returned)
+  const gap = meanOf(({ promised, returned }) => returned - promised)
+  const [n, promised] = [
+    events.reduce((sum, { count: of }) => sum + of, 0),
+    events.reduce((sum, event) => sum + event.promised, 0),
   ]
   const interval = roi.kind === 'mean' ? roi : { mean: undefined, low: undefined, high: undefined }
   return {
     scope,
-    n: returns.count,
-    events,
-    promised: rounded(promised / returns.count, SHARE_DIGITS),
+    n,
+    events: events.length,
+    promised: rounded(promised / n, SHARE_DIGITS),
     roi: rounded(interval.mean, SHARE_DIGITS),
     roi_ci95: [rounded(interval.low, SHARE_DIGITS), rounded(interval.high, SHARE_DIGITS)],
     gap_z: rounded(gap.kind === 'mean' ? gap.mean / gap.standardError : undefined, 1),

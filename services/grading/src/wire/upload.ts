@@ -1,6 +1,7 @@
 /** What `/api/ingest` takes and answers: closes, prices and results of any market, including corrections and voids. */
 import { z } from 'zod'
 import { PERIOD } from '../domain/parse-market.ts'
+import { isOwnFeed } from '../domain/reference-close.ts'
 import { uploadExample } from './examples.ts'
 import { isoSeconds } from './times.ts'
 
@@ -55,18 +56,6 @@ const eventSchema = z.strictObject({
   outcomes: z.array(outcomeSchema).max(20).default([]),
 })
 
-/** Our own feeds: an upload under one of these names would replace what that feed said. */
-const RESERVED_SOURCES: readonly string[] = [
-  'football-data',
-  'the-odds-api',
-  'mlb-open-close',
-  'nflverse',
-  'betfair-bsp',
-  'kalshi',
-  'polymarket',
-  'synthetic',
-]
-
 /** The prefix of all synthetic ids, and of no others: synthetic results never reach a real event. */
 const SYNTHETIC_ID = /^[^/]+\/synthetic/
 
@@ -75,7 +64,8 @@ export const uploadSchema = z
     source: z
       .string()
       .regex(/^[a-z0-9_-]{1,40}$/)
-      .refine((name) => !RESERVED_SOURCES.includes(name), 'a name that is no feed of the service')
+      // An upload under a feed's name would replace what that feed said.
+      .refine((name) => !isOwnFeed(name), 'a name that is no feed of the service')
       .default('manual'),
     redistributable: z.boolean().default(false),
     synthetic: z
