@@ -208,7 +208,9 @@ describe.skipIf(cannotRunReason !== undefined)(
         await page.check('input[value="audit"]')
         await page.fill('#picks', `${MARKET}, home, 1.95\n${MARKET}, home`)
         await page.click('#audit-send')
-        expect(await text(page, '#picks-problem')).toBe('Line 2: no odds.')
+        await expect
+          .poll(() => text(page, '#preview'), WAIT)
+          .toContain('odds: expected the price that was taken.')
         await page.fill('#picks', `${MARKET}, home, 1.95\n\n${MARKET}, home, 1.95`)
         await expect
           .poll(() => text(page, '#preview'), WAIT)

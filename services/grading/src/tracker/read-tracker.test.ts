@@ -126,3 +126,31 @@ test('hostile and broken files are answered, never thrown on', () => {
   expect(strange.kind).toBe('tracker')
   expect(briefly(`event,odds\n"${'x'.repeat(50_000)}`)).toHaveLength(1)
 })
+
+describe('lines of a market key, a selection and odds need no header', () => {
+  const key = 'soccer/epl.20240423.ars-che/1x2/ft'
+
+  test.each([
+    ['commas', `${key}, home, 2.10`],
+    ['tabs', `${key}\thome\t2.10`],
+    ['semicolons', `${key};home;2.10`],
+    ['quotes', `"${key}","home","2.10"`],
+  ])('separated by %s', (_name, csv) => {
+    expect(briefly(csv)).toEqual([`1 ${key} home @2.10`])
+  })
+
+  test('comments and empty lines are none, and each line is named by what it lacks', () => {
+    expect(briefly(`# mine, all\n\n${key}, home, 2.10\n${key}, home\nhello`)).toEqual([
+      `3 ${key} home @2.10`,
+      '4 odds?',
+      '5 odds?',
+    ])
+  })
+
+  test('the fourth cell is the reader’s mark, commas in quotes included', () => {
+    const read = readTracker(`${key}, home, 11/10, "tip 7, ""sure"""`)
+    expect(read.kind === 'tracker' && read.row(0)).toMatchObject({
+      pick: { market: key, odds: '11/10', ref: 'tip 7, "sure"' },
+    })
+  })
+})

@@ -199,6 +199,19 @@ const IDENTIFYING = [
   'odds',
 ] as const
 
+const IDENTIFYING_A_BET = ['odds', 'selection', 'event', 'home'] as const
+
+/** Lines that begin with one of our keys need no header; those that begin with `#` are comments. */
+const OWN_COLUMNS: TrackerColumns = {
+  of: new Map([
+    ['market', 0],
+    ['selection', 1],
+    ['odds', 2],
+    ['ref', 3],
+  ]),
+  notation: undefined,
+}
+
 /** Reads a tracker's file at once. Never throws. */
 export const readTracker = (text: string, choices?: TrackerChoices): ReadTracker =>
   allAtOnce(trackerSteps(text, choices))
@@ -208,10 +221,10 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
   const separator = separatorOf(text)
   const records = yield* recordsOf(text, separator)
   if (typeof records === 'string') return unreadable(records)
-  const top = records
-    .slice(0, HEADER_LINES_MAX)
-    .findIndex(({ record }) => findTrackerColumns(record) !== undefined)
-  const columns = findTrackerColumns(records[top]?.record ?? [])
+  const head = records.slice(0, HEADER_LINES_MAX)
+  const top = head.findIndex(({ record }) => findTrackerColumns(record) !== undefined)
+  const isOwn = top === -1 && head.some(({ record }) => OWN_KEY.test(record[0] ?? ''))
+  const columns = isOwn ? OWN_COLUMNS : findTrackerColumns(records[top]?.record ?? [])
   if (columns === undefined)
     return unreadable(
       'a header with a column of odds and columns of the event or its teams: Date, Home, Away, Market, Selection, Odds',
@@ -228,8 +241,10 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
     notation: choices.notation ?? columns.notation,
   }
   const bets = rows.filter(({ record }) =>
-    // A row of sums has no bet.
-    (['odds', 'selection', 'event', 'home'] as const).some((field) => cellOf(record, field) !== ''),
+    isOwn
+      ? !cellOf(record, 'market').startsWith('#')
+      : // A row of sums has no bet.
+        IDENTIFYING_A_BET.some((field) => cellOf(record, field) !== ''),
   )
   return {
     kind: 'tracker',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PreviewRow } from '../../wire/coverage.ts'
-import { byCause } from './preview-causes.ts'
+import { byCause, issueWords } from './preview-causes.ts'
 
 const unread = (line: number, member: string, expected: string): PreviewRow => ({
   line,
@@ -28,12 +28,22 @@ test('a file’s problems are grouped by cause, the commonest first, each with i
     unread(7, 'odds', clear),
     { line: 8, status: 'not_looked_at' },
   ]
-  expect(byCause(rows, []).map(([cause, group]) => [cause, group.map(({ line }) => line)])).toEqual(
-    [
-      [`odds: expected ${clear}.`, [3, 4, 7]],
-      ['The row: expected another pick than another row.', [5, 6]],
-      [`UNGRADED: ${message}`, [2]],
-      ['Not looked at yet: the free look takes a part at a time.', [8]],
-    ],
-  )
+  expect(byCause(rows).map(([cause, group]) => [cause, group.map(({ line }) => line)])).toEqual([
+    [`odds: expected ${clear}.`, [3, 4, 7]],
+    ['The row: expected another pick than another row.', [5, 6]],
+    [`UNGRADED: ${message}`, [2]],
+    ['Not looked at yet: the free look takes a part at a time.', [8]],
+  ])
+})
+
+test.each([
+  ['body.picks[1].odds', 'odds above 1', 'Pick 2. odds: expected odds above 1.'],
+  [
+    'body.csv.line_7',
+    'another pick than body.csv.line_2',
+    'Line 7. Expected another pick than line 2.',
+  ],
+  ['body.label', 'a text', 'label: expected a text.'],
+])('what the service says of %s names its row', (field, expected, words) => {
+  expect(issueWords({ field, expected })).toBe(words)
 })

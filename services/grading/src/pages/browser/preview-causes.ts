@@ -1,56 +1,49 @@
 /** Why rows of a record are left out or would be UNGRADED, in words, and grouped by cause. */
 import type { PreviewRow } from '../../wire/coverage.ts'
+import type { Issue } from './show-issues.ts'
 
-/** Where in the row the fault is: `body.csv.line_7.odds` is the odds. */
-const memberOf = (field: string): string =>
-  field.replace(/^body\.(?:csv\.line_\d+|picks\[\d+\])\.?/, '')
+/** `body.csv.line_7.odds` and `body.picks[6].odds` are the odds of a row. */
+const ROW = /^body\.(?:csv\.line_(\d+)|picks\[(\d+)\])\.?/
 
-/** A fault that names another row names it by its line. */
-const expectedWords = (expected: string, lines: readonly number[]): string =>
-  expected
-    .replace(/body\.csv\.line_(\d+)/g, 'line $1')
-    .replace(/body\.picks\[(\d+)\]/g, (_whole, index) => {
-      const line = lines[Number(index)]
-      return line === undefined ? `pick ${Number(index) + 1}` : `line ${line}`
-    })
+/** The rows that a text of the service names. */
+const ROWS = /body\.(?:csv\.line_(\d+)|picks\[(\d+)\])/g
 
-export function whyWords(row: PreviewRow, lines: readonly number[]): string {
-  if (row.status === 'not_looked_at')
-    return 'Not looked at yet: the free look takes a part at a time.'
-  if (row.reason !== undefined) {
-    const { message, nearest = [] } = row.reason
-    return nearest.length === 0 ? message : `${message} The ledger has: ${nearest.join(', ')}.`
-  }
-  return (row.issues ?? [])
-    .map(({ field, expected }) => {
-      const member = memberOf(field)
-      return `${member === '' ? 'Expected' : `${member}: expected`} ${expectedWords(expected, lines)}.`
-    })
-    .join(' ')
+const rowWords = (_whole: string, line?: string, pick?: string): string =>
+  line === undefined ? `pick ${Number(pick) + 1}` : `line ${line}`
+
+/** What was expected of a row's member, or of the row itself. */
+function expectedWords({ field, expected }: Issue): string {
+  const member = field.replace(ROW, '')
+  return `${member === '' ? 'Expected' : `${member}: expected`} ${expected.replace(ROWS, rowWords)}.`
+}
+
+/** A service issue in the reader's terms: by the row's line or number, if it is of a row. */
+export function issueWords({ field, expected }: Issue): string {
+  const [row, line, pick] = ROW.exec(field) ?? []
+  if (row === undefined) return expectedWords({ field: field.replace(/^body\.?/, ''), expected })
+  const where = rowWords(row, line, pick)
+  return `${where.charAt(0).toUpperCase()}${where.slice(1)}. ${expectedWords({ field, expected })}`
+}
+
+export function whyWords({ issues = [], reason, status }: Omit<PreviewRow, 'line'>): string {
+  if (status === 'not_looked_at') return 'Not looked at yet: the free look takes a part at a time.'
+  if (reason === undefined) return issues.map(expectedWords).join(' ')
+  const { message, nearest = [] } = reason
+  return nearest.length === 0 ? message : `${message} The ledger has: ${nearest.join(', ')}.`
 }
 
 /** What rows have in common that were not read, or would be UNGRADED. */
-function causeOf({ issues, reason, status }: PreviewRow, lines: readonly number[]): string {
+function causeOf({ issues = [], reason, status }: PreviewRow): string {
   if (reason !== undefined) return `UNGRADED: ${reason.message}`
-  const [issue] = issues ?? []
-  if (issue === undefined) return whyWords({ status }, lines)
-  const member = memberOf(issue.field)
+  const [issue] = issues
+  if (issue === undefined) return whyWords({ status })
+  const member = issue.field.replace(ROW, '')
   // Which other row a repeated bet repeats differs from row to row.
-  const expected = issue.expected.replace(/body\.(?:csv\.line_\d+|picks\[\d+\])/g, 'another row')
-  return `${member === '' ? 'The row' : member}: expected ${expected}.`
+  return `${member === '' ? 'The row' : member}: expected ${issue.expected.replace(ROWS, 'another row')}.`
 }
 
 /** Rows by what is wrong with them, the commonest first: a file with one wrong column has one cause and a thousand rows. */
-export function byCause(
+export const byCause = (
   rows: readonly PreviewRow[],
-  lines: readonly number[],
-): readonly (readonly [cause: string, rows: readonly PreviewRow[]])[] {
-  const groups = new Map<string, PreviewRow[]>()
-  for (const row of rows) {
-    const cause = causeOf(row, lines)
-    const group = groups.get(cause)
-    if (group === undefined) groups.set(cause, [row])
-    else group.push(row)
-  }
-  return [...groups].toSorted(([, one], [, other]) => other.length - one.length)
-}
+): readonly (readonly [cause: string, rows: readonly PreviewRow[]])[] =>
+  [...Map.groupBy(rows, causeOf)].toSorted(([, one], [, other]) => other.length - one.length)

@@ -5,18 +5,15 @@ import { counted, grouped } from '../figures.ts'
 import { marketWords, selectionWords } from './market-words.ts'
 import { post } from './page-api.ts'
 import { byCause, whyWords } from './preview-causes.ts'
-import { readPicks } from './read-picks.ts'
 import type { Issue } from './show-issues.ts'
 
 /** What the reader pasted, as the service takes it. */
 export type ReadRecord =
   | { readonly kind: 'empty' }
-  | { readonly kind: 'problems'; readonly problems: readonly string[] }
+  | { readonly kind: 'problem'; readonly problem: string }
   | {
       readonly kind: 'record'
       readonly body: Readonly<Record<string, unknown>>
-      /** Each pick's line, where the page itself read the lines. */
-      readonly lines: readonly number[]
       /** Other members of a pasted request. */
       readonly rest: Readonly<Record<string, unknown>>
     }
@@ -26,34 +23,30 @@ export type Look =
   | { readonly kind: 'invalid'; readonly issues: readonly Issue[] }
   | { readonly kind: 'failed'; readonly words: string }
 
-/** A line that begins with a market key, or JSON, is the API's own form; anything else is a tracker's file. */
-const OWN_FORM = /^\s*(?:[[{]|#|"?[\w-]+\/[^,;\t]+\/)/
-
 const valueOf = (id: string): string => pageElement(id, HTMLSelectElement).value
 
 /** Rows of problems shown at first. */
 const ROWS_FIRST = 50
 
-/** Reads the text as picks or as a tracker's file. */
+/** Reads the text as the API's own JSON, a list of picks or a request; anything else is a tracker's file. */
 export function readRecord(text: string): ReadRecord {
   if (text.trim() === '') return { kind: 'empty' }
-  const first = text.split('\n', 1)[0] ?? ''
-  const isFile = !OWN_FORM.test(text) && /[,;\t|]/.test(first)
-  if (isFile) {
+  if (!/^\s*[[{]/.test(text)) {
     const [notation, order] = [valueOf('notation'), valueOf('order')]
     const choices = {
       ...(notation === '' ? {} : { odds_notation: notation }),
       ...(order === '' ? {} : { date_order: order }),
     }
-    return { kind: 'record', body: { csv: text, ...choices }, lines: [], rest: {} }
+    return { kind: 'record', body: { csv: text, ...choices }, rest: {} }
   }
-  const { picks, lines, problems, rest = {} } = readPicks(text)
-  if (problems.length > 0)
-    return {
-      kind: 'problems',
-      problems: problems.map(({ line, problem }) => `Line ${line}: ${problem}.`),
-    }
-  return picks.length === 0 ? { kind: 'empty' } : { kind: 'record', body: { picks }, lines, rest }
+  try {
+    const read = JSON.parse(text)
+    const { picks, ...rest } = Array.isArray(read) ? { picks: read } : read
+    if (Array.isArray(picks)) return { kind: 'record', body: { picks }, rest }
+    return { kind: 'problem', problem: 'It has no list of picks.' }
+  } catch {
+    return { kind: 'problem', problem: 'This is not JSON.' }
+  }
 }
 
 /** Asks the service what would become of each. */
@@ -70,10 +63,8 @@ export async function lookAt(body: Readonly<Record<string, unknown>>): Promise<L
   return { kind: 'failed', words }
 }
 
-function placeWords(row: PreviewRow, lines: readonly number[]): string {
-  const line = row.line ?? lines[row.pick ?? -1]
-  return line === undefined ? `Pick ${(row.pick ?? 0) + 1}` : `Line ${line}`
-}
+const placeWords = ({ line, pick = 0 }: PreviewRow): string =>
+  line === undefined ? `Pick ${pick + 1}` : `Line ${line}`
 
 function betWords(row: PreviewRow): string {
   const { event, market = '', selection = '', written } = row
@@ -88,9 +79,9 @@ const TONES: Readonly<Record<PreviewRow['status'], readonly [tone: string, words
   not_looked_at: ['warn', 'not looked at'],
 }
 
-function rowItem(row: PreviewRow, lines: readonly number[]): HTMLElement {
+function rowItem(row: PreviewRow): HTMLElement {
   const [tone, words] = TONES[row.status]
-  const why = whyWords(row, lines)
+  const why = whyWords(row)
   const bet = betWords(row)
   return element(
     'li',
@@ -99,24 +90,21 @@ function rowItem(row: PreviewRow, lines: readonly number[]): HTMLElement {
       'p',
       {},
       element('span', { class: `badge ${tone}` }, words),
-      ` ${placeWords(row, lines)}${bet === '' ? '' : ` · ${bet}`}`,
+      ` ${placeWords(row)}${bet === '' ? '' : ` · ${bet}`}`,
     ),
-    ...(why === '' ? [] : [element('p', { class: 'hint' }, why)]),
+    why !== '' && element('p', { class: 'hint' }, why),
   )
 }
 
-function rowList(rows: readonly PreviewRow[], lines: readonly number[]): HTMLElement {
-  const items = rows.slice(0, ROWS_FIRST).map((row) => rowItem(row, lines))
+function rowList(rows: readonly PreviewRow[]): HTMLElement {
+  const items = rows.slice(0, ROWS_FIRST).map(rowItem)
   const rest = rows.length - items.length
   if (rest > 0) items.push(element('li', { class: 'hint' }, `And ${counted(rest, 'more')}.`))
   return element('ul', { class: 'found whole' }, ...items)
 }
 
 /** A cause with its rows, which are open where there is little to read. */
-function causeItem(
-  [cause, rows]: ReturnType<typeof byCause>[number],
-  lines: readonly number[],
-): HTMLElement {
+function causeItem([cause, rows]: ReturnType<typeof byCause>[number]): HTMLElement {
   const [tone] = TONES[rows[0]?.status ?? 'unreadable']
   return element(
     'details',
@@ -127,7 +115,7 @@ function causeItem(
       element('span', { class: `badge ${tone}` }, grouped(rows.length)),
       ` ${cause}`,
     ),
-    rowList(rows, lines),
+    rowList(rows),
   )
 }
 
@@ -135,7 +123,7 @@ function causeItem(
 const CAUSE_OPEN_MAX = 3
 
 /** The preview for people; nothing of it is a price or a grade. */
-export function previewView(preview: PreviewAnswer, lines: readonly number[]): HTMLElement[] {
+export function previewView(preview: PreviewAnswer): readonly HTMLElement[] {
   const good = preview.rows.filter(({ status }) => status === 'gradable')
   const others = preview.rows.filter(({ status }) => status !== 'gradable')
   const tone = others.length === 0 ? 'good' : good.length === 0 ? 'bad' : 'warn'
@@ -148,7 +136,7 @@ export function previewView(preview: PreviewAnswer, lines: readonly number[]): H
       others.length === 0 ? '' : ` ${counted(others.length, 'other')}, by cause:`,
     ),
   ]
-  for (const group of byCause(others, lines)) parts.push(causeItem(group, lines))
+  for (const group of byCause(others)) parts.push(causeItem(group))
   if (preview.ungraded > 0)
     parts.push(
       element(
@@ -168,7 +156,7 @@ export function previewView(preview: PreviewAnswer, lines: readonly number[]): H
           {},
           `What ${good.length === 1 ? 'the one is' : `the ${good.length} are`}`,
         ),
-        rowList(good, lines),
+        rowList(good),
       ),
     )
   return parts

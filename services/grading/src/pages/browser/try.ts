@@ -6,6 +6,7 @@ import { type Candidate, coverKey, findMarkets } from './find-market.ts'
 import { selectionsOf, selectionWords } from './market-words.ts'
 import { readCalibration, readCoverage } from './page-api.ts'
 import { watchPayer } from './payer.ts'
+import { issueWords } from './preview-causes.ts'
 import {
   type Look,
   lookAt,
@@ -14,7 +15,6 @@ import {
   readRecord,
   showChoices,
 } from './preview-record.ts'
-import { pickIssueWords } from './read-picks.ts'
 import { clearIssues, showGradeIssues, showProblem } from './show-issues.ts'
 import { isBusy, nameButtons, sell } from './try-sale.ts'
 
@@ -118,23 +118,22 @@ let looks = 0
 
 const choicesText = (): string => `${valueOf('notation')} ${valueOf('order')}`
 
-function showLook(answer: Look, lines: readonly number[]): void {
+function showLook(answer: Look): void {
   const preview = pageElement('preview')
   showChoices(answer.kind === 'seen' ? answer.preview : undefined)
   if (answer.kind === 'seen') {
-    preview.replaceChildren(...previewView(answer.preview, lines))
+    preview.replaceChildren(...previewView(answer.preview))
     return put('picks-count', '')
   }
   preview.replaceChildren()
   put('picks-count', answer.kind === 'failed' ? answer.words : '')
-  if (answer.kind === 'invalid')
-    showPickProblems(answer.issues.map((issue) => pickIssueWords(issue, lines)))
+  if (answer.kind === 'invalid') showPickProblems(answer.issues.map(issueWords))
 }
 
 /** Looks at the record, free; undefined if it cannot be sent, or if the reader has gone on typing. */
 async function look(): Promise<{ readonly look: Look; readonly record: ReadRecord } | undefined> {
   const record = readRecord(picks.value)
-  showPickProblems(record.kind === 'problems' ? record.problems : [])
+  showPickProblems(record.kind === 'problem' ? [record.problem] : [])
   if (record.kind !== 'record') {
     pageElement('preview').replaceChildren()
     put('picks-count', '')
@@ -148,7 +147,7 @@ async function look(): Promise<{ readonly look: Look; readonly record: ReadRecor
   const answer = await lookAt(record.body)
   if (mine !== looks) return undefined
   if (answer.kind !== 'failed') seen = { text, look: answer }
-  showLook(answer, record.lines)
+  showLook(answer)
   return { look: answer, record }
 }
 
@@ -165,14 +164,14 @@ async function sendAudit(): Promise<void> {
   const rows = done.look.preview.rows.filter(
     ({ status }) => status === 'gradable' || (kept && status === 'ungraded'),
   )
-  const { rest, lines } = done.record
+  const { rest } = done.record
   if (rows.length === 0)
     return showPickProblems(['None of these would be graded, so there is nothing to pay for.'])
   return sell({
     kind: 'audit',
     body: { ...rest, picks: rows.map(({ send }) => send) },
     onNearest,
-    showIssues: (issues) => showPickProblems(issues.map((issue) => pickIssueWords(issue, lines))),
+    showIssues: (issues) => showPickProblems(issues.map(issueWords)),
   })
 }
 
