@@ -26,10 +26,11 @@ function rowOf(view: EntryView): HTMLElement {
   )
 }
 
+const link = (href: string, words: string) => [element('a', { href }, words)]
+
 function pageLinks({ entries, size }: LedgerPage): readonly HTMLElement[] {
   const [newest, oldest] = [entries[0]?.seq, entries.at(-1)?.seq]
   const newer = (newest ?? size) + entries.length + 1
-  const link = (href: string, words: string) => [element('a', { href }, words)]
   return [
     ...(newest !== undefined && newest < size - 1
       ? link(newer >= size ? '/ledger' : `/ledger?before=${newer}`, 'Newer')
