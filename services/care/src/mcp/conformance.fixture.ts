@@ -1,10 +1,11 @@
 // The official conformance suites, run against a server whose token they cannot send: a proxy adds it. For the tests of both
 // revisions.
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 
 type Check = { readonly id: string; readonly status: string; readonly errorMessage?: string }
 
@@ -18,6 +19,21 @@ export type ConformanceRun = {
   close(): void
 }
 
+/** All scenarios for servers that a suite of 2026 knows, with the revisions that each is of. */
+export async function scenariosOf(
+  manifest: string,
+): Promise<readonly { readonly name: string; readonly revisions: readonly string[] }[]> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    programOf(manifest),
+    'list',
+    '--server',
+  ])
+  const lines = [...stdout.matchAll(/^ {2}- (\S+) \[(.*)\]$/gm)]
+  return lines.map(([, name = '', revisions = '']) => ({ name, revisions: revisions.split(',') }))
+}
+
+const programOf = (manifest: string): string => join(dirname(manifest), 'dist/index.js')
+
 /** Opens a proxy to a server for one of the suites. */
 export async function openConformance(options: {
   /** Of the server, with its path. */
@@ -27,7 +43,7 @@ export async function openConformance(options: {
   readonly token: () => string
 }): Promise<ConformanceRun> {
   const { pathname } = new URL(options.url)
-  const command = join(dirname(options.manifest), 'dist/index.js')
+  const command = programOf(options.manifest)
   const folder = mkdtempSync(join(tmpdir(), 'care-conformance-'))
   // The suite has no option for headers: this adds the token and leaves everything else, including Host, unchanged.
   const proxy = createServer((incoming, outgoing) => {

@@ -3,11 +3,13 @@
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { createServiceApp, listeningUrl, manualClock } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import { completeParams, promptParams, toolParams, uriParams } from '../wire/mcp.ts'
+import { completeParams, uriParams } from '../wire/mcp.ts'
 import type { McpMethod } from './dispatch.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { openModern } from './modern-route.ts'
 import { resourceNotFound } from './resource-methods.ts'
+import { askedFirst, ROUNDS, type SuiteCall, suiteCall } from './suite-inputs.fixture.ts'
+import { beginTask, TASK_TOOL_NAMES, TASKS_EXTENSION } from './suite-tasks.fixture.ts'
 import type { McpServices } from './visible-records.ts'
 
 /** Not looked into by the suite. */
@@ -20,7 +22,7 @@ const resource = (uri: string, mimeType = 'text/plain') => ({
   resource: { uri, mimeType, text: '{"test":"data","value":123}' },
 })
 
-const TOOLS: Readonly<Record<string, () => Result>> = {
+const TOOLS: Readonly<Record<string, (call: SuiteCall) => Result>> = {
   test_simple_text: () => ({ content: [text('This is a simple text response for testing.')] }),
   test_image_content: () => ({ content: [image] }),
   test_audio_content: () => ({
@@ -31,11 +33,45 @@ const TOOLS: Readonly<Record<string, () => Result>> = {
     content: [text('Multiple:'), image, resource('test://mixed-content-resource')],
   }),
   test_error_handling: () => ({ content: [text('An error, intentionally')], isError: true }),
-  test_missing_capability: () => {
-    throw new RpcFailure(RPC_CODES.missingCapability, 'The client cannot sample', {
-      requiredCapabilities: { sampling: {} },
-    })
+  // Nothing of it reaches a client: this revision of the service logs to nobody.
+  test_logging_tool: () => ({ content: [text('Logged.')] }),
+  test_tool_with_progress: () => ({ content: [text('Done at once.')] }),
+  greet: ({ arguments: given }) => ({ content: [text(`Hello, ${String(given?.['name'])}!`)] }),
+  json_schema_2020_12_tool: () => ({ content: [text('Valid.')] }),
+}
+
+/** What a tool takes, where the suite looks at it. */
+const INPUT_SCHEMAS: Readonly<Record<string, object>> = {
+  json_schema_2020_12_tool: {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    $defs: { address: { $anchor: 'addressDef', type: 'object', properties: {} } },
+    properties: {
+      address: { $ref: '#/$defs/address' },
+      phone: { type: 'string' },
+      email: { type: 'string' },
+    },
+    allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+    // Text, since a literal with a member `then` would look like a promise.
+    ...JSON.parse('{"if":{"required":["phone"]},"then":{"required":["address"]},"else":{}}'),
+    additionalProperties: false,
   },
+}
+
+const PROMPT_IN_ROUNDS = 'test_input_required_result_prompt'
+/** Tools that ask first, and those that end as tasks; some do both. */
+const TOOL_NAMES = new Set([
+  ...Object.keys(TOOLS),
+  ...Object.keys(ROUNDS).filter((name) => name !== PROMPT_IN_ROUNDS),
+  ...TASK_TOOL_NAMES,
+])
+
+function callTool(call: SuiteCall): Result {
+  const first = askedFirst(call) ?? beginTask(call)
+  if (first !== undefined) return first
+  if (Object.hasOwn(ROUNDS, call.name))
+    return { content: [text(JSON.stringify(call.inputResponses))] }
+  return named(TOOLS, call.name)(call)
 }
 
 const PROMPTS: Readonly<Record<string, (given: Record<string, string>) => readonly object[]>> = {
@@ -46,6 +82,7 @@ const PROMPTS: Readonly<Record<string, (given: Record<string, string>) => readon
     text('Please process the embedded resource above.'),
   ],
   test_prompt_with_image: () => [image, text('Please analyze the image above.')],
+  [PROMPT_IN_ROUNDS]: () => [text('In that context.')],
 }
 
 function readOf(uri: string): object {
@@ -74,18 +111,20 @@ const RECORDS: Readonly<Record<string, McpMethod>> = {
     prompts: Object.keys(PROMPTS).map((name) => ({ name, description: name })),
   }),
   'prompts/get': async (_context, params) => {
-    const { name, arguments: given = {} } = parseParams(promptParams, params)
-    const said = named(PROMPTS, name)(given)
+    const call = parseParams(suiteCall, params)
+    const first = askedFirst(call)
+    if (first !== undefined) return first
+    const said = named(PROMPTS, call.name)((call.arguments ?? {}) as Record<string, string>)
     return { messages: said.map((content) => ({ role: 'user', content })) }
   },
   'tools/list': async () => ({
-    tools: Object.keys(TOOLS).map((name) => ({
+    tools: [...TOOL_NAMES].map((name) => ({
       name,
       description: name,
-      inputSchema: { type: 'object', properties: {} },
+      inputSchema: INPUT_SCHEMAS[name] ?? { type: 'object', properties: {} },
     })),
   }),
-  'tools/call': async (_context, params) => named(TOOLS, parseParams(toolParams, params).name)(),
+  'tools/call': async (_context, params) => callTool(parseParams(suiteCall, params)),
   'completion/complete': async (_context, params) => {
     parseParams(completeParams, params)
     return { completion: { values: ['paris'], total: 1, hasMore: false } }
@@ -109,6 +148,7 @@ export async function startSuiteServer(): Promise<SuiteServer> {
   const claims = { sub: 'suite', scopes: ['care.read.user'], expiresAtSeconds: 2_000_000_000 }
   const { addModernRoute, listens } = openModern(services, {
     records: RECORDS,
+    extensions: TASKS_EXTENSION,
     bearer: {
       tokens: { verify: () => ({ kind: 'valid', claims }) },
       serviceName: 'suite',
