@@ -216,7 +216,12 @@ export class EventDeliverer {
     if (verdict === 'stop') return false
     if (verdict === 'revoked' || verdict === 'expired') return this.#end(held, verdict)
     const done = { ...subscription, cursor: row.sequence }
-    if (found === undefined || verdict === 'skip') return this.#note(held, done)
+    const healthy = { lastError: undefined, failedSinceMs: undefined }
+    if (found === undefined || verdict === 'skip') {
+      // Erased, or beyond the grant: whatever failed of it is not to be delivered any more.
+      held.failures = 0
+      return this.#note(held, { ...done, ...healthy })
+    }
     const outcome = await deliver(subscription, found.event, this.#closed.signal)
     // Cut at the end of the process, or refreshed meanwhile: it is delivered again.
     if (this.#closed.signal.aborted && outcome.kind === 'failed') return false
@@ -226,9 +231,7 @@ export class EventDeliverer {
     held.failures = 0
     if (outcome.kind === 'refused') return this.#note(held, done)
     if (found.isLatest) onHeard(found.record)
-    const lastDeliveryAtMs = clock.unixMs()
-    const healthy = { lastDeliveryAtMs, lastError: undefined, failedSinceMs: undefined }
-    return this.#note(held, { ...done, ...healthy })
+    return this.#note(held, { ...done, ...healthy, lastDeliveryAtMs: clock.unixMs() })
   }
 
   #judge(held: Held, row: KeptWrite): 'send' | 'skip' | 'stop' | 'revoked' | 'expired' {
