@@ -37,8 +37,22 @@ export type PostgresOptions = {
 /** Some 5 seconds where hosts refuse at once. */
 const ROUNDS_MAX = 100
 
-/** For whoever holds the head: a process that stalls must not hold up all others. Nothing here may cancel a COMMIT. */
-const TIMEOUTS: ClientConfig = { idle_in_transaction_session_timeout: 1_000, lock_timeout: 5_000 }
+/** How long whoever holds the head may say nothing, milliseconds: a process that stalls must not hold up all others. */
+const IDLE_MS = 1_000
+/** A slow process is no stalled one: where a connection was lost in a transaction, the next attempt has this many times as long. */
+const IDLE_FACTOR = 4
+/** 16 seconds. */
+const IDLE_GROWTHS_MAX = 2
+
+/** Limits how long a transaction may be idle, from how often its connection was lost before. */
+export const limitIdle = (losses: number): string =>
+  `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS * IDLE_FACTOR ** Math.min(losses, IDLE_GROWTHS_MAX)};`
+
+/** Nothing here may cancel a COMMIT. */
+const TIMEOUTS: ClientConfig = {
+  idle_in_transaction_session_timeout: IDLE_MS,
+  lock_timeout: 5_000,
+}
 
 /** A promotion begins a new timeline: the first eight hex digits of a WAL file's name. */
 const STATE = `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only,

@@ -73,6 +73,8 @@ export class PostgresAppender {
   #group: PostgresGroup | undefined
   /** The attempt whose COMMIT was sent and not answered. */
   #doubt: GroupName | undefined
+  /** While the answer to a COMMIT is waited for, stored heads may be this process's own. */
+  isCommitting = false
 
   constructor(options: AppenderOptions) {
     this.#options = options
@@ -87,9 +89,10 @@ export class PostgresAppender {
 
   readonly writeTogether = async (writes: readonly Write[]): Promise<readonly Write[]> => {
     this.#doubt = undefined
+    let losses = 0
     for (let tries = 1; ; tries += 1) {
       try {
-        await this.#attempt(writes)
+        await this.#attempt(writes, losses)
         for (const { resolve } of writes) resolve()
         return []
       } catch (error) {
@@ -99,6 +102,7 @@ export class PostgresAppender {
           if (!(await this.#isTakenBack())) await this.#options.connection.drop()
           return writes.filter((write) => write !== error.write)
         }
+        if (isLost) losses += 1
         // What the server refused it has not committed.
         if (!isLost) this.#doubt = undefined
         const isRefused = error instanceof this.#options.kind.Unavailable
@@ -132,13 +136,13 @@ export class PostgresAppender {
     }
   }
 
-  async #attempt(writes: readonly Write[]): Promise<void> {
+  async #attempt(writes: readonly Write[], losses: number): Promise<void> {
     const { connection, kind, onCommitted } = this.#options
     const client = await connection.use()
     const durability = durabilityOf(writes)
     // One round trip; everything that follows is under the lock of the heads.
     const begun = (await client.query(
-      `${beginPostgres(durability)} SELECT name, size, peaks FROM ${kind.schema}.take_heads()`,
+      `${beginPostgres(durability, losses)} SELECT name, size, peaks FROM ${kind.schema}.take_heads()`,
     )) as unknown as readonly QueryResult<HeadRow>[]
     const heads = begun.at(-1)?.rows ?? []
     this.#requireGrowth(heads)
@@ -161,9 +165,14 @@ export class PostgresAppender {
     group.end()
     const grown = group.grown()
     this.#doubt = name
-    await group.commit(() => {
-      if (grown.length > 0) this.#notify(client)
-    })
+    this.isCommitting = true
+    try {
+      await group.commit(() => {
+        if (grown.length > 0) this.#notify(client)
+      })
+    } finally {
+      this.isCommitting = false
+    }
     this.#doubt = undefined
     onCommitted(this.#moveHeads(grown.map(([journal, { range }]) => [journal, range])))
   }

@@ -3,7 +3,7 @@
  * failed is never used again.
  */
 import { type Client, DatabaseError, type QueryResultRow } from 'pg'
-import { connectPostgres, type PostgresOptions } from './connect-postgres.ts'
+import { connectPostgres, limitIdle, type PostgresOptions } from './connect-postgres.ts'
 import { type Durability, messageOf } from './journal-store.ts'
 import type { SqlConnection, SqlQuery } from './sql-connection.ts'
 
@@ -47,9 +47,9 @@ export async function askPostgres<Row extends QueryResultRow>(
   return rows
 }
 
-/** How a transaction begins. */
-export const beginPostgres = (durability: Durability): string =>
-  `BEGIN ISOLATION LEVEL READ COMMITTED;${durability === 'relaxed' ? ' SET LOCAL synchronous_commit = off;' : ''}`
+/** How a transaction begins that lost its connection so often before. */
+export const beginPostgres = (durability: Durability, losses: number): string =>
+  `BEGIN ISOLATION LEVEL READ COMMITTED;${durability === 'relaxed' ? ' SET LOCAL synchronous_commit = off;' : ''}${losses > 0 ? limitIdle(losses) : ''}`
 
 /** Commits; rejects where that is not confirmed. */
 export async function commitPostgres(client: Client): Promise<void> {
@@ -196,7 +196,7 @@ export class PostgresConnection implements SqlConnection {
       }
     }
     try {
-      await held.query(beginPostgres(of.durability))
+      await held.query(beginPostgres(of.durability, of.isAgain ? 1 : 0))
       const result = await ran()
       // What was found done may not have reached the standby; a commit that writes does not return before it has.
       if (of.isAgain) await held.query("SELECT pg_logical_emit_message(true, 'tallystick', '')")

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as pauseMs } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { leafHash, rootOf } from '@tallystick/hashchain'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { connectPostgres } from './connect-postgres.ts'
 import { appendText } from './journal-store.contract.ts'
 import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
@@ -20,6 +20,7 @@ import {
   startPostgresPair,
 } from './postgres-server.fixture.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
+import { openTornCommits } from './torn-commits.fixture.ts'
 
 const WRITER = fileURLToPath(new URL('./notes-postgres.fixture.ts', import.meta.url))
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
@@ -35,8 +36,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const open = async (url: string, name = 'notes') => {
-  const options = { ...notesOptions(url, join(folder, name)), roundsMax: 40 }
+const open = async (url: string, name = 'notes', over: object = {}) => {
+  const options = { ...notesOptions(url, join(folder, name)), roundsMax: 40, ...over }
   const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, options)
   opened.push(store)
   return store
@@ -54,21 +55,21 @@ const rootOfTexts = (texts: readonly string[]): Buffer =>
 describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !== undefined)(
   `PostgreSQL that fails${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
   () => {
-    describe('a process that is stopped', () => {
+    describe('a process that is stopped, or slow', () => {
       let server: ReturnType<typeof startPostgres>
       let url: string
       let owner: string
-      beforeEach(async () => {
+      beforeAll(() => {
         server = startPostgres()
+      })
+      afterAll(() => server.end())
+      beforeEach(async () => {
         const database = await server.database()
         owner = database.owner
         url = database.as('notes_app')
         await migratePostgresStore(POSTGRES_NOTES, notesOptions(owner, join(folder, 'notes')))
       })
-      afterEach(async () => {
-        await closeAll()
-        server.end()
-      })
+      afterEach(closeAll)
 
       it('who holds the heads and says nothing more loses them after a second, and its transaction', async () => {
         const store = await open(url)
@@ -81,6 +82,49 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
         await expect(holder.query('COMMIT')).rejects.toThrow(/connection|idle-in-transaction/i)
         expect(await textsOf(store)).toEqual(['others go on'])
         await holder.end().catch(() => undefined)
+      })
+
+      it('who was cut off at work has four times as long for it in the next attempt, up to 16 seconds', async () => {
+        const store = await open(url)
+        const limits: unknown[] = []
+        await store.write(async ({ query }) => {
+          const [own] = await query(
+            "SELECT current_setting('idle_in_transaction_session_timeout') AS idle, pg_backend_pid() AS pid",
+          )
+          limits.push(own?.['idle'])
+          if (limits.length < 4)
+            await runSql(owner, `SELECT pg_terminate_backend(${String(own?.['pid'])})`)
+        })
+        expect(limits).toEqual(['1s', '4s', '16s', '16s'])
+      })
+
+      it('a look takes nothing of its own process’s commit for another’s, before that is answered', async () => {
+        let pauses = 0
+        const pause = (): Promise<void> => {
+          pauses += 1
+          return new Promise(() => undefined)
+        }
+        const torn = await openTornCommits({
+          url,
+          socketFolder: server.socketFolder ?? '',
+          folder,
+        })
+        const store = await open(torn.url, 'notes', { pause })
+        const heard: number[] = []
+        store.onGrown(() => heard.push(store.journals.notes.size))
+        torn.tearNext('late')
+        const mine = appendText(store, 'mine')
+        const stored = async () => (await runSql(owner, 'SELECT text FROM notes.notes')).rowCount
+        await expect.poll(stored).toBe(1)
+        const before = pauses
+        await runSql(owner, "SELECT pg_notify('notes', 'another')")
+        // The next pause begins when the look is over.
+        await expect.poll(() => pauses).toBeGreaterThan(before)
+        const early = [...heard]
+        torn.reopen()
+        expect([early, await mine, heard]).toEqual([[], 0, [1]])
+        await closeAll()
+        torn.end()
       })
 
       it(`SIGSTOP at ${STOPS} random moments of a writer: others write on, it goes on itself, nothing is lost or twice`, async () => {

@@ -200,15 +200,17 @@ async function writerOf<Name extends string>(
     beforeCommit: options.beforeCommit,
   })
   const rows = connect()
-  const catchUp = async (read = source.read): Promise<void> => {
+  const catchUp = async (read = source.read, isLook = false): Promise<void> => {
     const now = await readHeads({ kind, read })
+    // What is committed here is told of with its answer, and what others committed before it; a look comes again.
+    if (isLook && appender.isCommitting) return
     const grown = heads.filter(({ committed, name }) => one(now, name).size > committed.size)
     for (const head of grown) head.committed = one(now, head.name)
     if (grown.length > 0) for (const listener of listeners) listener()
   }
   const ownName = appender.writer
   const watched = { ...options, channel: schema, ownName, timeline, Unavailable, onProblem }
-  const watch = await watchPostgres({ ...watched, look: catchUp })
+  const watch = await watchPostgres({ ...watched, look: (read) => catchUp(read, true) })
   const queue = openGroupCommit({ writeTogether: appender.writeTogether, writesMax, Unavailable })
   const close = async (): Promise<void> => {
     await queue.close()

@@ -1,10 +1,14 @@
-// A way to a PostgreSQL server on which the answer of a COMMIT can be torn off: before the server hears it, or behind.
+// A way to a PostgreSQL server on which the answer of a COMMIT can be torn off, before the server hears it or behind, or be
+// late.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 
-/** Where a connection ends with its next COMMIT: the server has not heard of it, or nobody heard the answer. */
-type Tear = 'before' | 'behind'
+/**
+ * Where a connection ends with its next COMMIT: the server has not heard of it, or nobody heard the answer. `late` ends
+ * nothing: the answer comes with `reopen`.
+ */
+type Tear = 'before' | 'behind' | 'late'
 
 /**
  * Listens in a folder as the server of another folder would. `url` leads there; `tearNext` ends the connection of the next
@@ -37,8 +41,9 @@ export async function openTornCommits(of: {
       if (how !== undefined) {
         next = undefined
         torn += 1
-        isTorn = true
+        isTorn = how !== 'late'
         isClosed = isClosedBehind
+        if (how === 'late') upstream.pause()
       }
       if (how === 'before') tear()
       else upstream.write(chunk)
@@ -59,6 +64,7 @@ export async function openTornCommits(of: {
     },
     reopen: (): void => {
       isClosed = false
+      for (const socket of sockets) socket.resume()
     },
     /** How many were torn. */
     torn: (): number => torn,
