@@ -53,13 +53,12 @@ async function writeOn<Result>(
 }
 
 async function ingest(parts: Parts, { observations, ...batch }: IngestBatch) {
-  const { cached } = parts.memory
   let outcome = NOTHING_INGESTED
   for (let from = 0; from < observations.length; from += OBSERVATIONS_PER_WRITE) {
     const slice = observations.slice(from, from + OBSERVATIONS_PER_WRITE)
     const paths = slice.map(({ event }) => event.path)
     const added = await writeOn(parts, async (draft) => {
-      await draft.prepare(paths, { cached })
+      await draft.prepare(paths)
       await draft.preparePicks(pathsWithPicks(draft, batch, slice))
       return ingestSlice(draft, batch, slice)
     })
@@ -70,10 +69,9 @@ async function ingest(parts: Parts, { observations, ...batch }: IngestBatch) {
 
 const keep = (parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean) =>
   writeOn(parts, async (draft) => {
-    const { cached } = parts.memory
     const { opening, paymentId } = pick
     const path = eventPathOf(opening.market)
-    await draft.prepare([path], { cached, paymentId })
+    await draft.prepare([path], paymentId)
     if (commit && isCounting(draft.events.read(path))) await draft.preparePicks([path])
     return keepPick(draft, pick, commit)
   })

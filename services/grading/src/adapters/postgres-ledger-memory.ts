@@ -34,6 +34,7 @@ import {
 const CACHED_EVENTS_MAX = 20_000
 
 type Transaction = PostgresTransaction<'ledger'>
+type EventCache = BoundedMap<string, FiledEvent>
 
 /** Head and cells of one moment. */
 const CHANGED_CELLS = `SELECT size, key, cell FROM grading.journals LEFT JOIN grading.truth ON as_of > $1 WHERE name = 'ledger'`
@@ -83,15 +84,17 @@ class Draft implements LedgerTables {
   readonly #filed = new Map<number, EventInfo>()
   readonly #kept: StoredPick[] = []
   readonly #query: PostgresQuery
+  readonly #cache: EventCache
   /** The id of the next new event. */
   #nextId = 0
 
   constructor(
     transaction: Transaction,
-    of: { readonly secret: string; readonly truth: MutableTruth },
+    of: { readonly secret: string; readonly truth: MutableTruth; readonly cache: EventCache },
   ) {
     const { ledger } = transaction.journals
     this.#query = transaction.query
+    this.#cache = of.cache
     this.secret = of.secret
     this.table = of
     this.ledger = {
@@ -103,13 +106,15 @@ class Draft implements LedgerTables {
   }
 
   /** Reads what writes about these events, and a payment's pick, need to know. */
-  async prepare(
-    paths: readonly string[],
-    of: { readonly cached: (path: string) => FiledEvent | undefined; readonly paymentId?: string },
-  ): Promise<void> {
+  async prepare(paths: readonly string[], paymentId?: string): Promise<void> {
     const asked = [...new Set(paths)].filter((path) => !this.#asked.has(path))
-    const missing = asked.filter((path) => of.cached(path) === undefined)
-    const known = of.paymentId === undefined ? [] : [of.paymentId]
+    for (const path of asked) {
+      const filed = this.#cache.get(path)
+      if (filed !== undefined) this.states.set(path, filed)
+      this.#asked.add(path)
+    }
+    const missing = asked.filter((path) => !this.states.has(path))
+    const known = paymentId === undefined ? [] : [paymentId]
     const [events, picks, last] = await Promise.all([
       readEvents(this.#query, missing),
       known.length === 0 ? [] : readPicks(this.#query, 'payment_id = ANY($1)', [known]),
@@ -117,10 +122,10 @@ class Draft implements LedgerTables {
         ? []
         : this.#query<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM grading.events'),
     ])
-    for (const path of asked) {
-      const filed = of.cached(path) ?? events.get(path)
-      if (filed !== undefined) this.states.set(path, filed)
-      this.#asked.add(path)
+    for (const [path, filed] of events) {
+      this.states.set(path, filed)
+      // Under the lock nothing is newer: an attempt that is taken back has not folded it for nothing.
+      this.#cache.set(path, filed)
     }
     for (const row of picks) this.#byPayment.set(row[1], pickOf(row))
     if (this.#nextId === 0) this.#nextId = (last[0]?.id ?? 0) + 1
@@ -210,7 +215,7 @@ export function openLedgerMemory(secret: string) {
   const truth = emptyTruth()
   /** What the running group counts on; equal to `truth` but for the cells of the newest draft. */
   const working = emptyTruth()
-  const cache = new BoundedMap<string, FiledEvent>(CACHED_EVENTS_MAX)
+  const cache: EventCache = new BoundedMap(CACHED_EVENTS_MAX)
   /** Counts changes: what was read before one is not kept behind it. */
   let changes = 0
   const drafts = new WeakMap<object, Draft>()
@@ -272,7 +277,7 @@ export function openLedgerMemory(secret: string) {
       if (running !== undefined) return running
       forgetDraft()
       if (transaction.journals.ledger.size !== truth.asOfSeq) await takeUp(transaction.query)
-      const draft = new Draft(transaction, { secret, truth: working })
+      const draft = new Draft(transaction, { secret, truth: working, cache })
       newest = draft
       drafts.set(transaction, draft)
       return draft
