@@ -109,7 +109,11 @@ describe.skipIf(serverMissing !== undefined)(
           .replace('@postgres/', `@${encodeURIComponent(socketFolder)}/`)
           .replace('/data/', `${folder}/`),
       ])
-      const env = { PATH: process.env['PATH'], ...Object.fromEntries(environment) }
+      const env = {
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        ...Object.fromEntries(environment),
+      }
       return spawnSync(program, words, { cwd: root, encoding: 'utf8', env })
     }
     beforeAll(async () => {

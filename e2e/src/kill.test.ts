@@ -1,17 +1,18 @@
 // Access is killed with SIGKILL at every step of a purchase. A payment settled by then buys its window once and is never
 // requested again, and no log has a key.
 import { accessWindowAbi } from '@tallystick/contracts'
+import type { DevnetAccount } from '@tallystick/devnet'
+import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { isRunning } from '../../scripts/stack/stack-file.ts'
 import { eventually } from './eventually.ts'
-import { type KillableStack, type LedgerAccount, startKillableStack } from './killable-stack.ts'
-import { accessUrl, PURCHASE_TINYBAR, paySigned } from './pay-signed.ts'
+import { type ReplicaStack, startReplicaStack, untilReady } from './replica-stack.ts'
 
 const HBAR = 100_000_000n
 const FUNDS_TINYBAR = 20n * HBAR
-/** S6. */
-const STOP_MS_MAX = 10_000
+/** Four periods of 3 HBAR. */
+const PURCHASE_TINYBAR = 12n * HBAR
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 const KILLS = isLong ? 50 : 8
 /** Longer than a purchase takes on a busy machine, milliseconds after its payment was sent. */
@@ -20,36 +21,49 @@ const KILLS_MS = Array.from({ length: KILLS }, (_, index) =>
   Math.round((index * LAST_KILL_MS) / (KILLS - 1)),
 )
 
-let stack: KillableStack
+let stack: ReplicaStack
 
 beforeAll(async () => {
-  stack = await startKillableStack()
+  stack = await startReplicaStack({ periodSeconds: 20, callsAllowed: 200 }, 1)
 }, 90_000)
 afterAll(() => stack.stop(), 40_000)
 
-async function statusOf(agent: LedgerAccount): Promise<number> {
-  const answer = await fetch(accessUrl(stack, agent))
+const newAgent = (name: string): Promise<DevnetAccount> =>
+  stack.devnet.createAccount({ name, balanceTinybar: FUNDS_TINYBAR })
+
+const accessUrl = (agent: DevnetAccount): string =>
+  `${stack.baseUrls[0]}/api/svc/access?agent=${agent.evmAddress}`
+
+async function statusOf(agent: DevnetAccount): Promise<number> {
+  const answer = await fetch(accessUrl(agent))
   await answer.body?.cancel()
   return answer.status
 }
 
-async function isReady(): Promise<boolean> {
-  const answer = await fetch(`${stack.description.access.baseUrl}/ready`)
-  await answer.body?.cancel()
-  return answer.ok
+/** Polls until one of these is answered; every status on the way. */
+async function statusesUntil(
+  wanted: readonly number[],
+  agent: DevnetAccount,
+): Promise<ReadonlySet<number>> {
+  const statuses = new Set<number>()
+  const isOver = async () => {
+    const status = await statusOf(agent)
+    statuses.add(status)
+    return wanted.includes(status)
+  }
+  await eventually(isOver, { timeoutMs: 30_000 })
+  return statuses
 }
 
-async function spentTinybar(agent: LedgerAccount): Promise<bigint> {
-  const balance = BigInt(await stack.ledger<string>('eth_getBalance', agent.evmAddress, 'latest'))
-  return FUNDS_TINYBAR - balance / 10_000_000_000n
-}
+const spentTinybar = async (agent: DevnetAccount): Promise<bigint> =>
+  FUNDS_TINYBAR - (await stack.balanceTinybar(agent))
 
 /** What the contract has earned from an agent and holds for it, from its events. */
-async function boughtTinybar(agent: LedgerAccount): Promise<readonly bigint[]> {
-  const client = createPublicClient({ transport: http(stack.description.ledger.rpcUrl) })
+async function boughtTinybar(agent: DevnetAccount): Promise<readonly bigint[]> {
+  const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
   const consumed = await client.getContractEvents({
     abi: accessWindowAbi,
-    address: stack.description.access.contract as `0x${string}`,
+    address: stack.contract,
     eventName: 'PaymentConsumed',
     args: { agent: agent.evmAddress },
     fromBlock: 0n,
@@ -57,24 +71,58 @@ async function boughtTinybar(agent: LedgerAccount): Promise<readonly bigint[]> {
   return consumed.map(({ args }) => args.valueTinybar ?? 0n)
 }
 
-it('S6: SIGTERM while the network holds a payment: its request is answered, exit within 10 s, the next process opens it', async () => {
-  const agent = await stack.newAgent('stopped', FUNDS_TINYBAR)
-  await stack.ledger('devnet_holdConsensus', true)
+/**
+ * Starts to pay with the official client, which signs at the first 402, and returns once the signed request has left.
+ * `answered` is the last status; undefined if the connection was cut.
+ */
+async function startPaying(
+  agent: DevnetAccount,
+): Promise<{ readonly answered: Promise<number | undefined> }> {
+  const scheme = new ExactHederaClient({
+    signer: hederaSigner(agent),
+    memo: `x402:${agent.evmAddress}`,
+  })
+  const client = new x402Client().register('hedera:*', scheme)
+  const maxAmountPerPayment = String(PURCHASE_TINYBAR)
+  client.setSpendControls({
+    allowedAssets: [{ network: 'hedera:testnet', asset: '0.0.0', maxAmountPerPayment }],
+  })
   const sent = Promise.withResolvers<void>()
-  const paying = paySigned(stack, agent, sent.resolve)
-  await Promise.race([sent.promise, paying])
-  const isHeld = async () => (await stack.ledger('devnet_heldTransfers')) === 1
-  await eventually(isHeld, { timeoutMs: 10_000 })
-  const pid = stack.description.process.children['access'] ?? 0
-  process.kill(pid, 'SIGTERM')
-  await eventually(() => !isRunning(pid), { timeoutMs: STOP_MS_MAX })
-  expect(await paying).toBe(502)
+  const told: typeof fetch = (input, init) => {
+    const request = new Request(input, init)
+    if (request.headers.has('payment-signature')) sent.resolve()
+    return fetch(request)
+  }
+  const answered = wrapFetchWithPayment(
+    told,
+    client,
+  )(accessUrl(agent)).then(
+    ({ status }) => status,
+    () => undefined,
+  )
+  await Promise.race([sent.promise, answered])
+  return { answered }
+}
+
+/** The same, until the network holds the payment. */
+async function startHeldPayment(agent: DevnetAccount) {
+  const { controls } = stack.devnet
+  controls.holdConsensus(true)
+  const paying = await startPaying(agent)
+  await eventually(() => controls.heldTransfers() === 1, { timeoutMs: 10_000 })
+  return paying
+}
+
+it('S6: SIGTERM while the network holds a payment: its request is answered, exit within 10 s, the next process opens it', async () => {
+  const agent = await newAgent('stopped')
+  const { answered } = await startHeldPayment(agent)
+  await stack.kill(0, 'SIGTERM')
+  expect(await answered).toBe(502)
   expect(stack.logs()).toContain('"stopped"')
   expect(stack.logs()).not.toContain('stopping took too long')
-  await stack.ledger('devnet_holdConsensus', false)
-  await stack.restartAccess()
-  const isOpen = async () => (await fetch(accessUrl(stack, agent))).status === 200
-  await eventually(isOpen, { timeoutMs: 20_000 })
+  stack.devnet.controls.holdConsensus(false)
+  await stack.restart(0)
+  await statusesUntil([200], agent)
 }, 60_000)
 
 it(
@@ -82,28 +130,18 @@ it(
   async () => {
     const stages: string[] = []
     for (const killMs of KILLS_MS) {
-      await eventually(isReady, { timeoutMs: 20_000 })
-      const agent = await stack.newAgent(`killed-${killMs}`, FUNDS_TINYBAR)
-      const sent = Promise.withResolvers<void>()
-      const paying = paySigned(stack, agent, sent.resolve)
-      await Promise.race([sent.promise, paying])
+      await untilReady(stack.baseUrls[0] ?? '')
+      const agent = await newAgent(`killed-${killMs}`)
+      const { answered } = await startPaying(agent)
       await new Promise((resolve) => setTimeout(resolve, killMs))
-      await stack.kill('access')
-      const answered = await paying
-      await stack.restartAccess()
-      const statuses = new Set<number>()
-      await eventually(
-        async () => {
-          const status = await statusOf(agent)
-          statuses.add(status)
-          return status === 200 || status === 402
-        },
-        { timeoutMs: 30_000 },
-      )
+      await stack.kill(0)
+      const answer = await answered
+      await stack.restart(0)
+      const statuses = await statusesUntil([200, 402], agent)
       const spent = await spentTinybar(agent)
       const bought = await boughtTinybar(agent)
       stages.push(
-        `${killMs} ms: ${answered ?? 'cut'}, paid ${spent}, then ${[...statuses].join(' ')}`,
+        `${killMs} ms: ${answer ?? 'cut'}, paid ${spent}, then ${[...statuses].join(' ')}`,
       )
       expect([0n, PURCHASE_TINYBAR], stages.join('\n')).toContain(spent)
       expect(bought, stages.join('\n')).toEqual(spent === 0n ? [] : [PURCHASE_TINYBAR])
@@ -114,35 +152,21 @@ it(
 )
 
 it('X9: the facilitator is killed while the network holds the payment: pending until it lands, then open, charged once', async () => {
-  await eventually(isReady, { timeoutMs: 20_000 })
-  const agent = await stack.newAgent('in-doubt', FUNDS_TINYBAR)
-  await stack.ledger('devnet_holdConsensus', true)
-  const sent = Promise.withResolvers<void>()
-  const paying = paySigned(stack, agent, sent.resolve)
-  await Promise.race([sent.promise, paying])
-  const isHeld = async () => (await stack.ledger('devnet_heldTransfers')) === 1
-  await eventually(isHeld, { timeoutMs: 10_000 })
+  await untilReady(stack.baseUrls[0] ?? '')
+  const agent = await newAgent('in-doubt')
+  const { answered } = await startHeldPayment(agent)
   await stack.kill('facilitator')
-  expect(await paying).toBe(502)
+  expect(await answered).toBe(502)
   expect(await statusOf(agent)).toBe(502)
-  await stack.ledger('devnet_holdConsensus', false)
-  const statuses = new Set<number>()
-  await eventually(
-    async () => {
-      statuses.add(await statusOf(agent))
-      return statuses.has(200)
-    },
-    { timeoutMs: 30_000 },
-  )
-  expect([...statuses]).not.toContain(402)
+  stack.devnet.controls.holdConsensus(false)
+  expect([...(await statusesUntil([200], agent))]).not.toContain(402)
   expect(await spentTinybar(agent)).toBe(PURCHASE_TINYBAR)
   expect(await boughtTinybar(agent)).toEqual([PURCHASE_TINYBAR])
 }, 90_000)
 
-it('S3: no key is in any log', async () => {
-  const accounts = await stack.ledger<LedgerAccount[]>('devnet_accounts')
+it('S3: no key is in any log', () => {
   const logs = stack.logs().toLowerCase()
   expect(logs).toContain('"opened"')
-  for (const { privateKey } of accounts)
+  for (const { privateKey } of stack.devnet.accounts)
     expect(logs).not.toContain(privateKey.slice(2).toLowerCase())
 })

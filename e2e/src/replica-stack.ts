@@ -1,25 +1,26 @@
-// Three processes of the access service over one contract, as a seller runs them behind a load balancer: they share
-// payTo's key but no memory, and each has its own recorder key. Ledger and facilitator run in the test's process, in real
-// time.
-import { mkdtempSync } from 'node:fs'
+// Processes of the access service over one contract, as a seller runs them behind a load balancer: they share payTo's key but
+// no memory, and each has its own recorder key. The facilitator is a process too; the ledger runs in the test's, in real time.
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
-import {
-  parseConsensusNodes,
-  type RunningFacilitator,
-  startFacilitator,
-} from '@tallystick/facilitator'
 import { createPublicClient, http } from 'viem'
 import { freePort } from '../../scripts/stack/ports.ts'
-import { type ServiceProcess, spawnService } from '../../scripts/stack/service-process.ts'
+import { accessRecipe, devnetAccount, facilitatorRecipe } from '../../scripts/stack/recipes.ts'
+import {
+  type ServiceProcess,
+  type ServiceRecipe,
+  spawnService,
+} from '../../scripts/stack/service-process.ts'
 import { isRunning } from '../../scripts/stack/stack-file.ts'
 import { deployAccessWindow } from '../../services/access/src/command/deploy.ts'
 import { eventually } from './eventually.ts'
 
 const HBAR = 100_000_000n
 const RECORDER_TINYBAR = 10_000n * HBAR
-const KILL_MS_MAX = 5_000
+/** S6. */
+const END_MS_MAX = 10_000
+const READY_MS_MAX = 60_000
 const WEIBAR_PER_TINYBAR = 10_000_000_000n
 
 type ReplicaOffer = {
@@ -32,90 +33,80 @@ type ReplicaOffer = {
 export type ReplicaStack = {
   readonly devnet: Devnet
   readonly contract: `0x${string}`
-  readonly facilitatorUrl: string
   readonly baseUrls: readonly string[]
   /** An account's current balance on the ledger. */
   balanceTinybar(account: DevnetAccount): Promise<bigint>
-  /** Ends one process with SIGKILL. */
-  kill(at: number): Promise<void>
-  /** Restarts it with its previous environment; resolves when it sells. */
+  /** Ends one replica, or the facilitator, with a signal, and waits for its end. */
+  kill(which: number | 'facilitator', signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>
+  /** Starts a replica again with its previous environment; resolves when it listens. */
   restart(at: number): Promise<void>
+  /** Everything that the processes have logged, in more detail than usual. */
+  logs(): string
   stop(): Promise<void>
 }
 
-/** Starts `count` processes, at most three. Leaves none running if one does not start. */
+/** Starts `count` replicas, at most three, and waits until they sell. Leaves no process running if one does not start. */
 export async function startReplicaStack(
   { periodsPerPurchase, ...offer }: ReplicaOffer,
   count = 3,
 ): Promise<ReplicaStack> {
   const devnet = await startDevnet()
-  const account = (name: string): DevnetAccount => {
-    const found = devnet.accounts.find((one) => one.name === name)
-    if (found === undefined) throw new Error(`devnet has no account ${name}`)
-    return found
-  }
-  const recorders = [
-    account('recorder'),
-    ...(await Promise.all(
-      ['second', 'third']
-        .slice(0, count - 1)
-        .map((name) =>
-          devnet.createAccount({ name: `${name}-recorder`, balanceTinybar: RECORDER_TINYBAR }),
-        ),
-    )),
-  ]
-  const payTo = account('operator')
+  const newRecorders = ['second', 'third']
+    .slice(0, count - 1)
+    .map((name) =>
+      devnet.createAccount({ name: `${name}-recorder`, balanceTinybar: RECORDER_TINYBAR }),
+    )
+  const recorders = [devnetAccount(devnet, 'recorder'), ...(await Promise.all(newRecorders))]
   const { contract } = await deployAccessWindow({
     rpcUrl: devnet.rpcUrl,
     chainId: devnet.chainId,
-    ownerKey: account('owner').privateKey,
-    forwarder: payTo.evmAddress,
+    ownerKey: devnetAccount(devnet, 'owner').privateKey,
+    forwarder: devnetAccount(devnet, 'operator').evmAddress,
     recorders: recorders.map(({ evmAddress }) => evmAddress),
     offer: { priceTinybar: 3n * HBAR, slotSeconds: 1, ...offer },
     reserveTinybar: 1_000n * HBAR,
   })
-  const facilitator = await startLocalFacilitator(devnet, account('facilitator'))
-  const logFolder = mkdtempSync(join(tmpdir(), 'tallystick-replicas-'))
+  const facilitatorPort = await freePort()
   const ports = await Promise.all(recorders.map(() => freePort()))
-  const processes: ServiceProcess[] = []
-  let starts = 0
-  const start = async (at: number): Promise<void> => {
-    const baseUrl = `http://127.0.0.1:${ports[at]}`
-    starts += 1
-    const service = spawnService({
-      name: `access-${at}`,
-      main: 'services/access/src/main.ts',
-      readyUrl: `${baseUrl}/ready`,
-      logFile: join(logFolder, `access-${at}-${starts}.log`),
-      isWatching: false,
+  const baseUrls = ports.map((port) => `http://127.0.0.1:${port}`)
+  const recipeOf = (at: number): ServiceRecipe => {
+    const place = { access: ports[at] ?? 0, facilitator: facilitatorPort }
+    const { environment, ...recipe } = accessRecipe(devnet, { ports: place, contract })
+    return {
+      ...recipe,
+      readyUrl: `${baseUrls[at]}/health`,
       environment: {
-        HOST: '127.0.0.1',
-        PORT: String(ports[at]),
-        BASE_URL: baseUrl,
+        ...environment,
         // Each under a name of its own, since on the network each would have an address of its own.
         LEDGER_RPC_URL: `${devnet.rpcUrl}/as/access-${at}`,
         MIRROR_URL: `${devnet.mirrorUrl}/as/access-${at}`,
-        FACILITATOR_URL: facilitator.url,
-        ACCESS_CONTRACT: contract,
-        PAY_TO: payTo.accountId,
-        PAY_TO_KEY: payTo.privateKey,
         RECORDER_KEY: recorders[at]?.privateKey ?? '',
         RECORDER_COUNT: String(recorders.length),
         SESSION_SECRET: 'what the replicas of this test share',
-        ADDRESS_CALLS_PER_SECOND: '0',
+        LOG_LEVEL: 'debug',
         ...(periodsPerPurchase && { PERIODS_PER_PURCHASE: String(periodsPerPurchase) }),
       },
-    })
-    processes[at] = service
+    }
+  }
+  const logFolder = mkdtempSync(join(tmpdir(), 'tallystick-replicas-'))
+  const processes = new Map<number | 'facilitator', ServiceProcess>()
+  let starts = 0
+  const start = async (which: number | 'facilitator'): Promise<void> => {
+    starts += 1
+    const recipe =
+      which === 'facilitator' ? facilitatorRecipe({ devnet }, facilitatorPort) : recipeOf(which)
+    const logFile = join(logFolder, `${which}-${starts}.log`)
+    const service = spawnService({ ...recipe, logFile, isWatching: false })
+    processes.set(which, service)
     await service.ready()
   }
   const stop = async (): Promise<void> => {
-    for (const service of processes) await service?.stop()
-    await facilitator.stop()
+    for (const service of processes.values()) await service.stop()
     await devnet.stop()
   }
   try {
-    await Promise.all(ports.map((_port, at) => start(at)))
+    await Promise.all((['facilitator', ...ports.keys()] as const).map(start))
+    for (const baseUrl of baseUrls) await untilReady(baseUrl)
   } catch (error) {
     await stop()
     throw error
@@ -124,30 +115,29 @@ export async function startReplicaStack(
   return {
     devnet,
     contract,
-    facilitatorUrl: facilitator.url,
-    baseUrls: ports.map((port) => `http://127.0.0.1:${port}`),
+    baseUrls,
     balanceTinybar: async ({ evmAddress }) =>
       (await client.getBalance({ address: evmAddress })) / WEIBAR_PER_TINYBAR,
-    async kill(at) {
-      const pid = processes[at]?.pid ?? 0
-      process.kill(pid, 'SIGKILL')
-      await eventually(() => !isRunning(pid), { timeoutMs: KILL_MS_MAX })
+    async kill(which, signal = 'SIGKILL') {
+      const pid = processes.get(which)?.pid ?? 0
+      process.kill(pid, signal)
+      await eventually(() => !isRunning(pid), { timeoutMs: END_MS_MAX })
     },
     restart: start,
+    logs: () =>
+      readdirSync(logFolder)
+        .map((file) => readFileSync(join(logFolder, file), 'utf8'))
+        .join('\n'),
     stop,
   }
 }
 
-function startLocalFacilitator(
-  devnet: Devnet,
-  feePayer: DevnetAccount,
-): Promise<RunningFacilitator> {
-  const { address, nodeAccountId } = devnet.consensus
-  return startFacilitator({
-    network: 'hedera:testnet',
-    consensusNodes: parseConsensusNodes(`${address}=${nodeAccountId}`) ?? [],
-    mirrorUrl: devnet.mirrorUrl,
-    feePayer: feePayer.accountId,
-    feePayerKey: feePayer.privateKey,
-  })
+/** Waits until a replica sells. */
+export async function untilReady(baseUrl: string): Promise<void> {
+  const isReady = async (): Promise<boolean> => {
+    const answer = await fetch(`${baseUrl}/ready`)
+    await answer.body?.cancel()
+    return answer.ok
+  }
+  await eventually(isReady, { timeoutMs: READY_MS_MAX })
 }

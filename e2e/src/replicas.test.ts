@@ -6,7 +6,7 @@ import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { createPublicClient, http, parseEventLogs } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from './eventually.ts'
-import { type ReplicaStack, startReplicaStack } from './replica-stack.ts'
+import { type ReplicaStack, startReplicaStack, untilReady } from './replica-stack.ts'
 import { doubleSpendTests } from './replicas/double-spends.suite.ts'
 import { forgeryTests } from './replicas/forgeries.suite.ts'
 import { oddRequestTests } from './replicas/odd-requests.suite.ts'
@@ -139,6 +139,7 @@ it('X9: killed between settle and open, the header resent to another process is 
   expect([...(await untilServed(1, agent, header))]).not.toContain(402)
   await expectPaidOnce(agent)
   await stack.restart(0)
+  await untilReady(stack.baseUrls[0] ?? '')
   expect((await call(0, agent)).status).toBe(200)
 }, 90_000)
 

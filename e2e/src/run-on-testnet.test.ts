@@ -14,11 +14,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { DevnetAccount } from '@tallystick/devnet'
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../../scripts/stack/ports.ts'
 import { eventually } from './eventually.ts'
-import type { LedgerAccount } from './killable-stack.ts'
 import { ended, outputOf, root } from './spawned-stack.ts'
 
 const PAGE = readFileSync(join(root, 'docs/how-to/run-on-testnet.md'), 'utf8')
@@ -37,7 +37,7 @@ const folder = mkdtempSync(join(tmpdir(), 'run-on-testnet-'))
 const running: ChildProcess[] = []
 let rpcUrl: string
 let mirrorUrl: string
-let accounts: readonly LedgerAccount[]
+let accounts: readonly DevnetAccount[]
 /** What the page has, and what stands here for it. */
 let places: readonly (readonly [string, string])[]
 let baseUrl: string
@@ -53,6 +53,7 @@ function shell(script: string, environment: Readonly<Record<string, string>> = {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       npm_config_ignore_scripts: 'true',
       npm_config_update_notifier: 'false',
       ...environment,
@@ -105,7 +106,7 @@ async function ledger<Result>(method: string, ...params: readonly unknown[]): Pr
   return result
 }
 
-const account = (name: string): LedgerAccount => {
+const account = (name: string): DevnetAccount => {
   const found = accounts.find((one) => one.name === name)
   if (found === undefined) throw new Error(`the ledger has no account ${name}`)
   return found
@@ -127,7 +128,7 @@ beforeAll(async () => {
   const printed = (form: RegExp): string => form.exec(devnet.output())?.[1] ?? ''
   rpcUrl = printed(/JSON-RPC +(http\S+)/)
   mirrorUrl = printed(/Mirror REST +(http\S+)\/api\/v1/)
-  accounts = await ledger<LedgerAccount[]>('devnet_accounts')
+  accounts = await ledger<DevnetAccount[]>('devnet_accounts')
   mkdirSync(join(folder, 'keys'))
   const keys = {
     owner: 'owner',
@@ -194,7 +195,7 @@ async function leaping<Result>(work: Promise<Result>): Promise<Result> {
 
 /** Pays payTo through the facilitator, past the service, and waits until it shows. Returns the transaction's id. */
 async function payDirectly(
-  from: LedgerAccount,
+  from: DevnetAccount,
   amountTinybar: bigint,
   memo?: string,
 ): Promise<string> {

@@ -31,13 +31,12 @@ export function devnetAccount(devnet: Devnet, name: string): DevnetAccount {
   return found
 }
 
-/** How the facilitator is started: with its own fee payer on the local ledger's only node and on X Layer. */
+/** How the facilitator is started: with its own fee payer on the local ledger's only node and, where it runs, on X Layer. */
 export function facilitatorRecipe(
-  { devnet, xlayer }: { readonly devnet: Devnet; readonly xlayer: XLayer },
+  { devnet, xlayer }: { readonly devnet: Devnet; readonly xlayer?: XLayer },
   port: number,
 ): ServiceRecipe {
   const feePayer = devnetAccount(devnet, 'facilitator')
-  const token = xlayer.stablecoin
   return {
     name: 'facilitator',
     main: 'packages/facilitator/src/main.ts',
@@ -50,18 +49,27 @@ export function facilitatorRecipe(
       MIRROR_URL: devnet.mirrorUrl,
       FEE_PAYER: feePayer.accountId,
       FEE_PAYER_KEY: feePayer.privateKey,
-      EVM_RPC_URL: xlayer.rpcUrl,
-      EVM_CHAIN_ID: String(xlayer.chainId),
-      EVM_KEY: feePayer.privateKey,
-      EVM_ASSETS: `${token.address}/${token.name}/${token.version}/${token.decimals}`,
+      ...(xlayer && evmSettings(xlayer, feePayer)),
     },
+  }
+}
+
+function evmSettings({ chainId, rpcUrl, stablecoin: token }: XLayer, feePayer: DevnetAccount) {
+  return {
+    EVM_RPC_URL: rpcUrl,
+    EVM_CHAIN_ID: String(chainId),
+    EVM_KEY: feePayer.privateKey,
+    EVM_ASSETS: `${token.address}/${token.name}/${token.version}/${token.decimals}`,
   }
 }
 
 /** How access is started: over a deployed contract, with the operator's and the recorder's keys. */
 export function accessRecipe(
   devnet: Devnet,
-  { ports, contract }: { readonly ports: StackPorts; readonly contract: string },
+  {
+    ports,
+    contract,
+  }: { readonly ports: Pick<StackPorts, 'access' | 'facilitator'>; readonly contract: string },
 ): ServiceRecipe {
   const payTo = devnetAccount(devnet, 'operator')
   return {

@@ -24,7 +24,11 @@ async function startCommand(...line: string[]) {
     process.execPath,
     [fileURLToPath(new URL('main.ts', import.meta.url)), ...line],
     {
-      env: { AGENT_KEY: `${'0'.repeat(63)}7`, ACCESS_URL: `http://127.0.0.1:${port}` },
+      env: {
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        AGENT_KEY: `${'0'.repeat(63)}7`,
+        ACCESS_URL: `http://127.0.0.1:${port}`,
+      },
       stdio: 'ignore',
     },
   )

@@ -42,12 +42,18 @@ export type RealStack = {
 
 const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
+/** What every process starts with. */
+export const NODE_ENVIRONMENT = {
+  PATH: process.env['PATH'],
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+}
+
 function runProcess(
   main: string,
   line: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
-  const env = { PATH: process.env['PATH'], ...environment }
+  const env = { ...NODE_ENVIRONMENT, ...environment }
   return new Promise((resolve) => {
     execFile(process.execPath, [main, ...line], { env }, (error, out, err) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
@@ -170,7 +176,7 @@ export async function startRealStack(): Promise<RealStack> {
   const log: string[] = []
   const service = spawn(process.execPath, [fileOf('../../../services/access/src/main.ts')], {
     env: {
-      PATH: process.env['PATH'],
+      ...NODE_ENVIRONMENT,
       ...seller,
       ACCESS_CONTRACT,
       HOST: '127.0.0.1',

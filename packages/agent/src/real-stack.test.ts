@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type AccessAgent, createAccessAgent } from './access-agent.ts'
 import type { TopUpOutcome } from './access-contract.ts'
 import { agentSigner } from './agent-signer.ts'
-import { type RealStack, startRealStack } from './real-stack.fixture.ts'
+import { NODE_ENVIRONMENT, type RealStack, startRealStack } from './real-stack.fixture.ts'
 import { systemClock } from './window-watch.ts'
 
 /** More than two windows hold. */
@@ -218,7 +218,7 @@ test('X13: the first request to copy in the README is a whole official client, a
   const ended = await promisify(execFile)(process.execPath, line, {
     cwd: folder,
     env: {
-      PATH: process.env['PATH'],
+      ...NODE_ENVIRONMENT,
       ...stack.environment,
       AGENT_KEY: privateKey,
       AGENT_ACCOUNT_ID: accountId,

@@ -18,7 +18,13 @@ class Process {
 
   constructor(environment: Record<string, string>) {
     this.child = spawn(process.execPath, [FIXTURE], {
-      env: { HOST: '127.0.0.1', PORT: '0', SIGNING_SECRET: 'hunter2hunter2', ...environment },
+      env: {
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        HOST: '127.0.0.1',
+        PORT: '0',
+        SIGNING_SECRET: 'hunter2hunter2',
+        ...environment,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child.stdout?.on('data', (chunk: Buffer) => {

@@ -120,7 +120,7 @@ describe('access-operator', () => {
   test('the command runs as a process and ends with the exit code', async () => {
     const main = fileURLToPath(new URL('main.ts', import.meta.url))
     const ended = await promisify(execFile)(process.execPath, [main, 'fund'], {
-      env: { PATH: process.env.PATH },
+      env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     }).catch((error: unknown) => error as { code: number; stderr: string })
     expect(ended).toMatchObject({ code: 2 })
     expect(ended.stderr).toContain('OWNER_KEY')
