@@ -7,31 +7,11 @@ import {
   type Experimental_MCPEventSubscription as McpEventSubscription,
 } from '@ai-sdk/mcp'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  drawSecret,
-  EVENTS_AUDIENCE,
-  EVENTS_ENVIRONMENT,
-  type EventReceiverFixture,
-  eventHost,
-  startReceiver,
-} from '../testing/event-receiver.fixture.ts'
-import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
+import { expect, test } from 'vitest'
+import { drawSecret, useEvents } from '../testing/event-receiver.fixture.ts'
 
-let care: RunningCare
-let receiver: EventReceiverFixture
-beforeAll(async () => {
-  receiver = await startReceiver()
-  care = await startRunningCare({ environment: EVENTS_ENVIRONMENT })
-})
-afterAll(async () => {
-  await care.remove()
-  receiver.close()
-})
-
-const tokenOf = (scope: string) => care.token(scope, { sub: 'judge', audience: EVENTS_AUDIENCE })
-const sentence = (value: string, patient = 'ann') =>
-  care.write({ patient, domain: 'tea', value, authorId: 'dr-osei' })
+const on = useEvents()
+const sentence = (value: string, patient = 'ann') => on.write({ patient, value })
 
 function memoryStore(): McpEventStore & { readonly kept: Map<string, McpEventSubscription> } {
   const kept = new Map<string, McpEventSubscription>()
@@ -70,9 +50,9 @@ test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscr
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
-  const authorization = `Bearer ${tokenOf('care.read.user')}`
+  const authorization = `Bearer ${on.tokenOf('care.read.user', 'judge')}`
   const client = await createMCPClient({
-    transport: { type: 'http', url: `${care.url}/mcp/2026-07-28`, headers: { authorization } },
+    transport: { type: 'http', url: `${on.care.url}/mcp/2026-07-28`, headers: { authorization } },
     experimental_events: { store },
   })
   const { experimental_events: events } = client
@@ -102,9 +82,9 @@ test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscr
   await events.unsubscribe({ id })
   await sentence('green')
   // A second subscriber hears of what the first one does not hear any more.
-  const other = await eventHost(care, tokenOf('care.read.user')).subscribe(receiver.url)
+  const other = await on.hostOf('care.read.user', 'judge').subscribe(on.receiver.url)
   await sentence('iced')
-  await expect.poll(() => receiver.got).toHaveLength(1)
+  await expect.poll(() => on.receiver.got).toHaveLength(1)
   expect(other.error).toBeUndefined()
   // A refresh before a taking is noted brings that event again, under its id.
   expect(new Set(heard.map(({ eventId }) => eventId)).size).toBe(2)
@@ -115,10 +95,10 @@ test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscr
 })
 
 test('C22: Standard Webhooks verifies every message, and both secrets while one replaces the other', async () => {
-  const host = eventHost(care, tokenOf('care.read.user'))
+  const host = on.hostOf('care.read.user', 'judge')
   const [before, after] = [drawSecret(), drawSecret()]
-  const url = `${receiver.url}/rotating`
-  const messages = () => receiver.got.filter(({ path }) => path === '/rotating')
+  const url = `${on.receiver.url}/rotating`
+  const messages = () => on.receiver.got.filter(({ path }) => path === '/rotating')
   const delivery = { mode: 'webhook', url, secret: before }
   const bob = { arguments: { patient: 'bob' } }
   expect(await host.subscribe(url, { ...bob, delivery })).toMatchObject({
@@ -130,7 +110,7 @@ test('C22: Standard Webhooks verifies every message, and both secrets while one 
   await sentence('two', 'bob')
   await expect.poll(messages).toHaveLength(2)
   const [first, second] = messages()
-  const challenge = receiver.challenges.find(({ path }) => path === '/rotating')
+  const challenge = on.receiver.challenges.find(({ path }) => path === '/rotating')
   for (const [message, secret] of [
     [challenge, before],
     [first, before],

@@ -1,53 +1,44 @@
 // C22: the methods of MCP Events, their error table, and attacks on what they open: records of others, the operator's network,
 // the receivers of others. Over real HTTP, with a receiver that answers as each test wants.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   drawSecret,
   EVENTS_AUDIENCE,
   EVENTS_ENVIRONMENT,
   type EventReceiverFixture,
   eventHost,
-  startReceiver,
+  useEvents,
 } from '../testing/event-receiver.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 import { RECORD_REVISED } from '../wire/events.ts'
 
-let care: RunningCare
+const on = useEvents()
 let strict: RunningCare
-let receiver: EventReceiverFixture
 let count = 0
 let url = ''
 beforeAll(async () => {
-  care = await startRunningCare({ environment: EVENTS_ENVIRONMENT })
   strict = await startRunningCare({
     environment: { ...EVENTS_ENVIRONMENT, EVENTS_PRIVATE: 'false', EVENTS: 'sep' },
   })
 })
-afterAll(async () => {
-  await care.remove()
-  await strict.remove()
-})
-beforeEach(async () => {
-  receiver = await startReceiver()
+afterAll(() => strict.remove())
+beforeEach(() => {
   count += 1
-  url = `${receiver.url}/hook/${count}`
+  url = `${on.receiver.url}/hook/${count}`
 })
-afterEach(() => receiver.close())
 
-const hostOf = (scope: string, sub = `sub-${count}`, jti?: string) =>
-  eventHost(care, care.token(scope, { sub, audience: EVENTS_AUDIENCE, ...(jti && { jti }) }))
-const write = (over: Record<string, string>) =>
-  care.write({ patient: 'ann', domain: `tea-${count}`, value: 'hidden', authorId: 'dr', ...over })
+const hostOf = (scope: string, sub = `sub-${count}`) => on.hostOf(scope, sub)
+const write = (over: Record<string, string>) => on.write({ domain: `tea-${count}`, ...over })
 /** Ends once everything before it would have come. */
 const settle = async (): Promise<void> => {
-  const mark = `mark-${count}-${receiver.got.length}`
-  const last = `${receiver.url}/${mark}`
+  const mark = `mark-${count}-${on.receiver.got.length}`
+  const last = `${on.receiver.url}/${mark}`
   await hostOf('care.read.user').subscribe(last, { arguments: { patient: mark } })
   await write({ patient: mark })
-  await expect.poll(() => receiver.got.some(({ path }) => path === `/${mark}`)).toBe(true)
+  await expect.poll(() => on.receiver.got.some(({ path }) => path === `/${mark}`)).toBe(true)
 }
 const uris = () =>
-  receiver.got
+  on.receiver.got
     .filter(({ path }) => path === new URL(url).pathname)
     .map(({ event }) => event.data.uri)
 
@@ -75,8 +66,8 @@ describe('C22: subscribing', () => {
     expect(result).toMatchObject({ resultType: 'complete', truncated: false })
     expect(result?.['id']).toMatch(/^sub_[0-9a-f]{32}$/)
     await write({ value: 'hidden sentence' })
-    await expect.poll(() => receiver.got).toHaveLength(1)
-    const [got] = receiver.got
+    await expect.poll(() => on.receiver.got).toHaveLength(1)
+    const [got] = on.receiver.got
     expect(got?.event).toEqual({
       eventId: expect.stringMatching(/^evt_[0-9a-f]{32}$/),
       name: 'care.record.revised',
@@ -103,15 +94,15 @@ describe('C22: subscribing', () => {
     const { result } = await host.subscribe(url)
     for (const value of ['1', '2', '3']) await write({ value })
     await expect.poll(uris).toHaveLength(3)
-    const second = receiver.got[1]?.event.cursor
+    const second = on.receiver.got[1]?.event.cursor
     await host.subscribe(url, { cursor: second })
     await expect.poll(uris).toHaveLength(4)
     await host.unsubscribe(url)
     await host.subscribe(url, { cursor: result?.['cursor'] })
     await expect.poll(uris).toHaveLength(7)
-    const versions = receiver.got.map(({ event }) => event.data.version)
+    const versions = on.receiver.got.map(({ event }) => event.data.version)
     expect(versions).toEqual([1, 2, 3, 3, 1, 2, 3])
-    const ids = receiver.got.map(({ event }) => event.eventId)
+    const ids = on.receiver.got.map(({ event }) => event.eventId)
     expect(new Set(ids).size).toBe(3)
   })
 
@@ -167,7 +158,7 @@ describe('C22: refusals', () => {
   ])('%s is refused with %i before anybody is asked', async (_, code, over) => {
     const { error } = await hostOf('care.read.user:ann').subscribe(url, over)
     expect(error?.code).toBe(code)
-    expect(receiver.challenges).toEqual([])
+    expect(on.receiver.challenges).toEqual([])
   })
 
   test('the draft’s codes come with its profile', async () => {
@@ -200,11 +191,11 @@ describe('C22: refusals', () => {
   ])(
     'a receiver that does not answer the challenge: %s, without its words',
     async (reason, answer) => {
-      receiver.challenge = answer
+      on.receiver.challenge = answer
       const { error } = await hostOf('care.read.user').subscribe(url)
       expect(error).toMatchObject({ code: -32_015, data: { reason } })
       expect(JSON.stringify(error)).not.toContain('inside')
-      receiver.challenge = ({ event }, response) =>
+      on.receiver.challenge = ({ event }, response) =>
         void response.writeHead(200).end(JSON.stringify({ challenge: event.challenge }))
       await write({})
       await settle()
@@ -221,7 +212,7 @@ describe('C22: refusals', () => {
       data: { limit: 'subscriptions', max: 100 },
     })
     expect((await host.subscribe(url, patients[0])).error).toBeUndefined()
-    expect(receiver.challenges).toHaveLength(1)
+    expect(on.receiver.challenges).toHaveLength(1)
   })
 })
 
@@ -271,17 +262,17 @@ describe('an attack', () => {
 
   test('by many challenges: the eleventh within a minute is refused', async () => {
     const host = hostOf('care.read.user')
-    receiver.challenge = (_, response) => void response.writeHead(500).end()
+    on.receiver.challenge = (_, response) => void response.writeHead(500).end()
     const codes: (number | undefined)[] = []
     for (let at = 0; at < 11; at += 1)
       codes.push((await host.subscribe(`${url}/${at}`)).error?.code)
     expect(codes).toEqual([...Array.from({ length: 10 }, () => -32_015), -32_013])
-    expect(receiver.challenges).toHaveLength(10)
+    expect(on.receiver.challenges).toHaveLength(10)
   })
 
   test('on the operator’s network: by plain http, by loopback in every notation, by metadata', async () => {
     const host = eventHost(strict, strict.token('care.read.user', { audience: EVENTS_AUDIENCE }))
-    const { port } = new URL(receiver.url)
+    const { port } = new URL(on.receiver.url)
     const secret = drawSecret()
     const plain = { delivery: { mode: 'webhook', url: `http://127.0.0.1:${port}/`, secret } }
     expect((await host.subscribe('', plain)).error?.code).toBe(-32_602)
@@ -299,6 +290,6 @@ describe('an attack', () => {
       const { error } = await host.subscribe('', { delivery })
       expect([name, error?.data]).toEqual([name, { reason: 'connection_refused' }])
     }
-    expect(receiver.challenges).toEqual([])
+    expect(on.receiver.challenges).toEqual([])
   })
 })

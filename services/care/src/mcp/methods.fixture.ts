@@ -71,13 +71,3 @@ export const codeOf = async (
   method: string,
   params: object,
 ): Promise<number | undefined> => (await by.call(method, params)).error?.code
-
-/** A call of each tool, about one of ann's records. */
-export const toolCalls = (uri: string): readonly (readonly [string, Record<string, unknown>])[] => [
-  ['list_records', {}],
-  ['read_record', { uri }],
-  ['whats_changed', { patient: 'ann' }],
-  ['changes_since', {}],
-  ['search', { query: 'sugar' }],
-  ['fetch', { id: uri }],
-]

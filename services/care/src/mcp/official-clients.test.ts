@@ -6,9 +6,8 @@ import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CutProxy, openCutProxy } from '../testing/cut-proxy.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
-import { toolCalls } from './methods.fixture.ts'
+import { expectSchemasRespected, TEA, valueOf, writeTea } from './official-client.fixture.ts'
 
-const TEA = 'care://ann/tea'
 const BOTH = 'care.read.user care.read.assistant'
 /** Quick, and more patient than the default two tries, which a slow machine can miss. */
 const RECONNECTION = {
@@ -32,16 +31,9 @@ afterEach(async () => {
   await care.remove()
 })
 
-const write = async (value: string): Promise<void> => {
-  const answer = await care.write({ patient: 'ann', domain: 'tea', value, authorId: 'dr-osei' })
-  expect(answer.status).toBe(200)
-}
+const write = (value: string) => writeTea(care, value)
 const endpoint = (): URL => new URL(`http://127.0.0.1:${network.port}/mcp`)
 const headers = (scope = BOTH) => ({ Authorization: `Bearer ${care.token(scope)}` })
-const valueOf = (result: { readonly contents: readonly object[] }): unknown => {
-  const [content] = result.contents as { _meta?: { value?: unknown } }[]
-  return content?._meta?.value
-}
 
 /** An SDK 1.x client with its session open. */
 const connect = async () => {
@@ -86,24 +78,7 @@ describe('SDK 1.x Client', () => {
 
   it('finds its schemas respected: lists, prompts, tools, completion, log level, unsubscribe, ping, termination', async () => {
     const { client, transport, updated } = await connect()
-    expect(client.getServerVersion()?.name).toBe('tallystick-care')
-    expect(client.getInstructions()).toContain('care-internal://')
-    const { resources } = await client.listResources()
-    expect(resources.map(({ uri }) => uri)).toContain(TEA)
-    expect((await client.listResourceTemplates()).resourceTemplates.length).toBeGreaterThan(1)
-    expect((await client.listPrompts()).prompts).toHaveLength(2)
-    expect((await client.listTools()).tools).toHaveLength(6)
-    const prompt = await client.getPrompt({ name: 'brief_carer', arguments: { patient: 'ann' } })
-    expect(JSON.stringify(prompt.messages)).toContain('One sugar.')
-    // The client checks each answer against the tool's output schema.
-    for (const [name, given] of toolCalls(TEA))
-      expect((await client.callTool({ name, arguments: given })).structuredContent).toBeDefined()
-    const completed = await client.complete({
-      ref: { type: 'ref/resource', uri: 'care://{patient}/{domain}/{version}' },
-      argument: { name: 'version', value: '' },
-      context: { arguments: { patient: 'ann', domain: 'tea' } },
-    })
-    expect(completed.completion.values).toEqual(['1'])
+    await expectSchemasRespected(client, { value: 'One sugar.' })
     await client.setLoggingLevel('emergency')
     await client.subscribeResource({ uri: TEA })
     await client.unsubscribeResource({ uri: TEA })

@@ -3,9 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { modernBody, modernHeaders } from '../mcp/modern.fixture.ts'
 import { BASE_URL } from './care.fixture.ts'
-import type { RunningCare } from './running-care.fixture.ts'
+import { type RunningCare, startRunningCare } from './running-care.fixture.ts'
 
 /** What the service needs to serve events to receivers on loopback. */
 export const EVENTS_ENVIRONMENT = {
@@ -116,3 +117,25 @@ export function eventHost(care: Pick<RunningCare, 'url'>, token: string) {
 }
 
 export const EVENTS_AUDIENCE = `${BASE_URL}/mcp/2026-07-28`
+
+/** Registers the hooks of a file: one service that serves events, and a receiver for each test. */
+export function useEvents() {
+  const on = {} as { care: RunningCare; receiver: EventReceiverFixture }
+  beforeAll(async () => {
+    on.care = await startRunningCare({ environment: EVENTS_ENVIRONMENT })
+  })
+  afterAll(() => on.care.remove())
+  beforeEach(async () => {
+    on.receiver = await startReceiver()
+  })
+  afterEach(() => on.receiver.close())
+  const tokenOf = (scope: string, sub: string): string =>
+    on.care.token(scope, { sub, audience: EVENTS_AUDIENCE })
+  return Object.assign(on, {
+    tokenOf,
+    /** A host whose token is for this service. */
+    hostOf: (scope: string, sub: string) => eventHost(on.care, tokenOf(scope, sub)),
+    write: (over: Readonly<Record<string, string>>) =>
+      on.care.write({ patient: 'ann', domain: 'tea', value: 'hidden', authorId: 'dr', ...over }),
+  })
+}
