@@ -14,7 +14,7 @@ export type ConformanceRun = {
   readonly folder: string
   /** Runs the suite and returns its output and exit code. */
   run(...more: string[]): Promise<{ readonly text: string; readonly code: number | null }>
-  /** The checks of a scenario that was run once. */
+  /** The checks of a scenario, as it was run last. */
   checksOf(scenario: string): readonly Check[]
   close(): void
 }
@@ -80,10 +80,12 @@ export async function openConformance(options: {
         child.on('close', (code) => resolve({ text, code }))
       }),
     checksOf(scenario) {
-      const [run, ...more] = readdirSync(folder).filter((name) =>
-        new RegExp(`^server-${scenario}-\\d`).test(name),
+      // The time of each run ends its name.
+      const runs = readdirSync(folder).filter((name) =>
+        new RegExp(`^server-${scenario}-\\d{4}-`).test(name),
       )
-      if (run === undefined || more.length > 0) throw new Error('expected one run of the scenario')
+      const run = runs.toSorted().at(-1)
+      if (run === undefined) throw new Error(`the scenario ${scenario} was not run`)
       return JSON.parse(readFileSync(join(folder, run, 'checks.json'), 'utf8')) as Check[]
     },
     close() {

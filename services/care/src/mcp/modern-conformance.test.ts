@@ -82,8 +82,8 @@ const NOT_SERVED: Readonly<Record<string, readonly [reason: string, ...checks: s
   'tasks-status-notifications': ['the suite skips it itself', 'tasks-status-notifications'],
 }
 
-/** Scenarios that the suite runs only where the extension is declared that they are of, and the edge declares no skills. */
-const UNDECLARED = [
+/** Over fixtures too, but not among those that the revision requires: they came after it. */
+const LATER = [
   'sep-2640-skills-directory',
   'sep-2640-skills-enumeration',
   'sep-2640-skills-manifest',
@@ -116,7 +116,9 @@ afterAll(async () => {
 
 const failuresOf = (run: ConformanceRun, scenario: string): readonly string[] => {
   const checks = run.checksOf(scenario)
-  expect(checks.some(({ status }) => status === 'SUCCESS')).toBe(true)
+  // Every scenario has the check of schemas beside its own.
+  const tested = checks.filter(({ id }) => id !== 'wire-schema-valid')
+  expect(tested.some(({ status }) => status === 'SUCCESS')).toBe(true)
   return checks
     .filter(({ status }) => !['SUCCESS', 'INFO', 'SKIPPED'].includes(status))
     .map(({ errorMessage = '', id }) => `${id}: ${errorMessage}`)
@@ -135,11 +137,18 @@ describe('C21: the MCP conformance suite of 2026-07-28', () => {
   it('runs them over the suite’s own things behind the same edge', async () => {
     const { text } = await fixtures.run('--requirements', '2026-07-28')
     expect(text).toContain('=== SUMMARY ===')
-  }, 60_000)
+    for (const scenario of LATER) await fixtures.run('--scenario', scenario)
+    // The suite gives up some answers of this one after half a second, which a busy machine may need for other things.
+    for (let more = 4; more > 0 && failuresOf(fixtures, 'server-stateless').length > 0; more -= 1)
+      await fixtures.run('--scenario', 'server-stateless')
+  }, 120_000)
 
-  it.each(OVER_FIXTURES)('scenario %s passes every check over fixtures', (scenario) => {
-    expect(failuresOf(fixtures, scenario)).toEqual([])
-  })
+  it.each([...OVER_FIXTURES, ...LATER])(
+    'scenario %s passes every check over fixtures',
+    (scenario) => {
+      expect(failuresOf(fixtures, scenario)).toEqual([])
+    },
+  )
 
   it.each(Object.entries(NOT_SERVED))(
     'scenario %s fails where it asks for what is not served: %s',
@@ -154,7 +163,7 @@ describe('C21: the MCP conformance suite of 2026-07-28', () => {
     const listed = (await scenariosOf(MANIFEST)).filter(({ revisions }) =>
       ['2026-07-28', 'extension'].some((revision) => revisions.includes(revision)),
     )
-    const known = [...APPLICABLE, ...OVER_FIXTURES, ...Object.keys(NOT_SERVED), ...UNDECLARED]
+    const known = [...APPLICABLE, ...OVER_FIXTURES, ...LATER, ...Object.keys(NOT_SERVED)]
     expect(known.toSorted()).toEqual(listed.map(({ name }) => name).toSorted())
   })
 })

@@ -9,6 +9,7 @@ import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { openModern } from './modern-route.ts'
 import { resourceNotFound } from './resource-methods.ts'
 import { askedFirst, ROUNDS, type SuiteCall, suiteCall } from './suite-inputs.fixture.ts'
+import { readSkillFile, SKILL_RESOURCES, SKILLS_EXTENSION } from './suite-skills.fixture.ts'
 import { beginTask, TASK_TOOL_NAMES, TASKS_EXTENSION } from './suite-tasks.fixture.ts'
 import type { McpServices } from './visible-records.ts'
 
@@ -90,7 +91,9 @@ function readOf(uri: string): object {
   if (id !== undefined) return { uri, mimeType: 'application/json', text: JSON.stringify({ id }) }
   if (uri === 'test://static-binary') return { uri, mimeType: 'image/png', blob: BYTES }
   if (uri === 'test://static-text') return { uri, mimeType: 'text/plain', text: 'Static.' }
-  throw resourceNotFound(uri)
+  const file = readSkillFile(uri)
+  if (file === undefined) throw resourceNotFound(uri)
+  return file
 }
 
 const named = <Thing>(things: Readonly<Record<string, Thing>>, name: string): Thing => {
@@ -100,7 +103,9 @@ const named = <Thing>(things: Readonly<Record<string, Thing>>, name: string): Th
 }
 
 const RECORDS: Readonly<Record<string, McpMethod>> = {
-  'resources/list': async () => ({ resources: [{ uri: 'test://static-text', name: 'text' }] }),
+  'resources/list': async () => ({
+    resources: [{ uri: 'test://static-text', name: 'text' }, ...SKILL_RESOURCES],
+  }),
   'resources/templates/list': async () => ({
     resourceTemplates: [{ uriTemplate: 'test://template/{id}/data', name: 'template' }],
   }),
@@ -148,7 +153,12 @@ export async function startSuiteServer(): Promise<SuiteServer> {
   const claims = { sub: 'suite', scopes: ['care.read.user'], expiresAtSeconds: 2_000_000_000 }
   const { addModernRoute, listens } = openModern(services, {
     records: RECORDS,
-    extensions: TASKS_EXTENSION,
+    extensions: {
+      methods: { ...TASKS_EXTENSION.methods, ...SKILLS_EXTENSION.methods },
+      capabilities: {
+        extensions: { ...TASKS_EXTENSION.capabilities, ...SKILLS_EXTENSION.capabilities },
+      },
+    },
     bearer: {
       tokens: { verify: () => ({ kind: 'valid', claims }) },
       serviceName: 'suite',

@@ -115,8 +115,9 @@ const onTask =
     return run(task, inputResponses)
   }
 
+/** Its capability is one of `extensions`. */
 export const TASKS_EXTENSION: ModernExtensions = {
-  capabilities: { extensions: { [TASKS]: {} } },
+  capabilities: { [TASKS]: {} },
   methods: {
     'tasks/get': onTask((task) => {
       const view = shown(task)
