@@ -75,7 +75,7 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
       acceptProbes(scope)
       addSaleRoutes(scope, deps)
       addFreeRoutes(scope, deps)
-      addCoverageRoute(scope, { coverage })
+      addCoverageRoute(scope, { ...deps, coverage })
       addAuditRoutes(scope, deps)
       await addMcpRoute(scope, { ...deps, coverage, baseUrl, version: GRADING_VERSION })
       await addUploadRoute(scope, deps)

@@ -37,7 +37,12 @@ type ToolCall = {
 }
 
 /** Who calls: for limits and for the log. */
-type ToolCaller = { readonly address: string; readonly requestId: string }
+type ToolCaller = {
+  readonly address: string
+  /** Of the request's body. */
+  readonly bytes: number
+  readonly requestId: string
+}
 
 /** A result, and what to call once it has left. */
 type CalledTool = {
@@ -133,11 +138,11 @@ async function look<Schema extends z.ZodType>(
 type FreeTool = (deps: GradingToolDeps, given: unknown, caller: ToolCaller) => Promise<ToolResult>
 
 const FREE: Readonly<Record<string, FreeTool>> = {
-  async coverage({ coverage }, given, { address }) {
-    const retryAfterSeconds = coverage.waitOf(address)
+  async coverage({ coverage }, given, asker) {
+    const retryAfterSeconds = coverage.waitOf(asker)
     if (retryAfterSeconds !== undefined) return failure('too_many_requests', { retryAfterSeconds })
     return await look(coverageRequestSchema, given, async (body) => {
-      const found = await coverage.look(body, address)
+      const found = await coverage.look(body, asker)
       switch (found.kind) {
         case 'answered':
           return saidIn(found.answer)

@@ -80,7 +80,8 @@ function createMethods(deps: McpRouteDeps) {
     if (!parsed.success) return invalidParams('params: a tool’s name, and an object of arguments')
     // The members as they came, since what they are is hashed.
     const call = request.params as z.output<typeof toolCallSchema>
-    const caller = { address: from.ip, requestId: from.id }
+    const bytes = Number(from.headers['content-length'] ?? MCP_BODY_BYTES_MAX)
+    const caller = { address: from.ip, bytes, requestId: from.id }
     return (
       (await callGradingTool(toolDeps, call, caller)) ?? invalidParams(`Unknown tool: ${call.name}`)
     )

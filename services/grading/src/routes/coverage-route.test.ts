@@ -33,7 +33,7 @@ const lookAt = async (body: CoverageRequest, msAPick: number): Promise<PreviewAn
     store,
     cpuMs: () => spentMs,
   })
-  const look = await coverage.look(body, '192.0.2.9')
+  const look = await coverage.look(body, { address: '192.0.2.9', bytes: 0 })
   if (look.kind !== 'answered' || !('rows' in look.answer)) throw new Error(look.kind)
   return look.answer
 }
@@ -142,10 +142,27 @@ describe('a look at picks before any payment', () => {
       expect(rows[50]).toEqual({ line: 52, status: 'not_looked_at' })
     })
 
+    test('G7, an attack: a body that takes long to read has used its time', async () => {
+      const readings = [10, 70]
+      fixture.cpuMs = () => readings.shift() ?? 70
+      const answer = await preview({ picks })
+      fixture.cpuMs = () => 0
+      expect(answer).toMatchObject({ ungraded: 25, not_looked_at: 975 })
+    })
+
     test('one slice is looked at, however dear; time spent waiting is not counted', async () => {
       expect(await lookAt({ picks }, 10_000)).toMatchObject({ ungraded: 25, not_looked_at: 975 })
       expect(await lookAt({ picks }, 0)).toMatchObject({ ungraded: 1_000, not_looked_at: 0 })
     })
+  })
+
+  test('G7, an attack: large bodies count as looks at picks, also those that are malformed', async () => {
+    fixture.clock.advanceMs(60_000)
+    const text = 'a'.repeat(5_000)
+    for (let count = 0; count < 60; count += 1)
+      expect((await post('/api/coverage', { text })).statusCode).toBe(400)
+    expect((await post('/api/coverage', { text })).statusCode).toBe(429)
+    fixture.clock.advanceMs(60_000)
   })
 
   test('one address looks at picks 60 times a minute; the next is told when to go on', async () => {

@@ -3,7 +3,7 @@
  * pick of an audit. It tells neither a price nor a grade (G7), and is limited by address and by time, because it is free.
  */
 import { type Clock, type RequestIssue, type ServiceApp, sendError } from '@tallystick/service-kit'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
@@ -47,6 +47,11 @@ const PREVIEWS_PER_MINUTE = 60
 const LOOKUPS_PER_MINUTE = 1_200
 /** What a look at picks counts as, in look-ups. */
 const PREVIEW_COST = LOOKUPS_PER_MINUTE / PREVIEWS_PER_MINUTE
+/** No look-up of one market has a larger body; half a megabyte made to be slow takes 45 ms of CPU to find malformed. */
+const LOOKUP_BYTES_MAX = 4_096
+
+/** What reading a body of so many bytes counts as, whatever it turns out to be. */
+const costOf = (bytes: number): number => (bytes > LOOKUP_BYTES_MAX ? PREVIEW_COST : 1)
 
 /** The canonical key of the input, or what is wrong with it. */
 function readKey(market: string): string | { readonly field: string; readonly expected: string } {
@@ -105,8 +110,8 @@ const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): num
 const ROWS_PER_SLICE = 25
 
 /** Counts the CPU time that a request has used, ms, without what others used between its steps. */
-const createMeter = (cpuMs: CoverageDeps['cpuMs']) => ({
-  spentMs: 0,
+const createMeter = (cpuMs: CoverageDeps['cpuMs'], spentMs: number) => ({
+  spentMs,
   run<Result>(work: () => Result): Result {
     const beganMs = cpuMs()
     try {
@@ -173,19 +178,28 @@ type Look =
   | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
   | { readonly kind: 'limited'; readonly retryAfterSeconds: number }
 
+/** Who asks. */
+type Asker = {
+  readonly address: string
+  /** Of the body. */
+  readonly bytes: number
+  /** CPU time that this thread had used when it began to read the body; what reading took is on the meter. */
+  readonly readFromMs?: number | undefined
+}
+
 export type CoverageLook = ReturnType<typeof createCoverageLook>
 
 /** The look behind both doors, the route and the tool of MCP: what an address has asked at one counts at the other. */
 export function createCoverageLook({ clock, cpuMs, grader, store }: CoverageDeps) {
   const waitOf = createAddressLimit(clock, LOOKUPS_PER_MINUTE)
   return {
-    /** Counts a request; gives the seconds to wait if this address has asked too often. */
-    waitOf: (address: string): number | undefined => waitOf(address, 1),
-    async look(body: CoverageRequest, address: string): Promise<Look> {
+    /** Counts a request before its body is read; gives the seconds to wait if this address has asked too often. */
+    waitOf: ({ address, bytes }: Asker): number | undefined => waitOf(address, costOf(bytes)),
+    async look(body: CoverageRequest, { address, bytes, readFromMs }: Asker): Promise<Look> {
       if (body.picks !== undefined || body.csv !== undefined) {
-        const retryAfterSeconds = waitOf(address, PREVIEW_COST - 1)
+        const retryAfterSeconds = waitOf(address, PREVIEW_COST - costOf(bytes))
         if (retryAfterSeconds !== undefined) return { kind: 'limited', retryAfterSeconds }
-        const meter = createMeter(cpuMs)
+        const meter = createMeter(cpuMs, readFromMs === undefined ? 0 : cpuMs() - readFromMs)
         const read = await inSteps(
           metered(readPicks(body, DEFAULT_GRADE_OPTIONS), meter),
           nextIteration,
@@ -203,17 +217,29 @@ export function createCoverageLook({ clock, cpuMs, grader, store }: CoverageDeps
 const refuseSpent = (reply: FastifyReply, retryAfterSeconds: number): FastifyReply =>
   sendError(reply, errorAnswer('too_many_requests', { retryAfterSeconds }))
 
+/** A body that does not say how large it is may be the largest. */
+const askerOf = ({ headers, ip }: FastifyRequest): Asker => ({
+  address: ip,
+  bytes: Number(headers['content-length'] ?? COVERAGE_BODY_BYTES_MAX),
+})
+
 export function addCoverageRoute(
   app: ServiceApp,
-  { coverage }: { readonly coverage: CoverageLook },
+  { coverage, cpuMs }: { readonly coverage: CoverageLook } & Pick<CoverageDeps, 'cpuMs'>,
 ): void {
+  const readFromMs = new WeakMap<FastifyRequest, number>()
   app.post(
     '/api/coverage',
     {
       bodyLimit: COVERAGE_BODY_BYTES_MAX,
       onRequest: async (request, reply) => {
-        const retryAfterSeconds = coverage.waitOf(request.ip)
+        const retryAfterSeconds = coverage.waitOf(askerOf(request))
         return retryAfterSeconds === undefined ? undefined : refuseSpent(reply, retryAfterSeconds)
+      },
+      preParsing: async (request, _reply, payload) => {
+        // The body is here, and parsed next.
+        payload.once('end', () => readFromMs.set(request, cpuMs()))
+        return payload
       },
       schema: {
         tags: ['free'],
@@ -229,7 +255,10 @@ export function addCoverageRoute(
       ...freeBody(coverageRequestSchema, undefined),
     },
     async (request, reply) => {
-      const look = await coverage.look(request.body, request.ip)
+      const look = await coverage.look(request.body, {
+        ...askerOf(request),
+        readFromMs: readFromMs.get(request),
+      })
       switch (look.kind) {
         case 'answered':
           return reply.send(look.answer)

@@ -49,6 +49,8 @@ export type HttpFixture = GraderFixture & {
   facilitator: 'up' | 'unreachable' | 'refusing'
   isChainDown: boolean
   isTokenWrong: boolean
+  /** What the service reads as its thread's CPU time. */
+  cpuMs: () => number
   /** A payment of a price in cents, as a header; the same number is the same payment. */
   payment(cents: 1 | 20, number: number, payer?: string): Record<string, string>
   token(over?: {
@@ -117,6 +119,7 @@ export async function createHttpFixture(): Promise<HttpFixture> {
     facilitator: 'up' as HttpFixture['facilitator'],
     isChainDown: false,
     isTokenWrong: false,
+    cpuMs: () => 0,
   }
   const receipts = createReceiptIssuer({ baseUrl: BASE_URL, privateKey: RECEIPT_SEED, clock })
   const gate = createPaymentGate({
@@ -138,7 +141,7 @@ export async function createHttpFixture(): Promise<HttpFixture> {
     verifyToken: (token) =>
       verifyToken(token, { keys: KEYS, audience: BASE_URL, nowSeconds: clock.unixMs() / 1_000 }),
     clock,
-    cpuMs: () => 0,
+    cpuMs: () => state.cpuMs(),
     registry,
     metricsToken: new Secret(METRICS_TOKEN),
     readiness: {},
