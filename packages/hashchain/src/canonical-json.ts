@@ -26,9 +26,43 @@ function write(value: unknown, depth: number): string {
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'string') return writeString(value)
   if (typeof value === 'number') return writeNumber(value)
-  if (Array.isArray(value)) return writeArray(value, depth)
-  if (typeof value === 'object') return writeObject(value, depth)
-  throw new TypeError(`JSON cannot hold a value of type ${typeof value}`)
+  if (typeof value !== 'object')
+    throw new TypeError(`JSON cannot hold a value of type ${typeof value}`)
+  if (depth < ORDER_ASKED_BELOW && isInOrder(value, depth)) {
+    const text = JSON.stringify(value)
+    if (!text.includes(LONE_SURROGATE)) return text
+  }
+  return Array.isArray(value) ? writeArray(value, depth) : writeObject(value, depth)
+}
+
+/** Depths at which a value is asked whether it is in order: asking at each would walk a deep value again and again. */
+const ORDER_ASKED_BELOW = 2
+
+/** What JSON.stringify writes a lone surrogate as, also part of an escaped text of just that. */
+const LONE_SURROGATE = '\\ud'
+
+/** Whether JSON.stringify, which is native, writes a value in this form, lone surrogates aside: its members are sorted already. */
+function isInOrder(value: unknown, depth: number): boolean {
+  if (depth > NESTING_MAX) return false
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object') return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (Array.isArray(value)) {
+    if (prototype !== Array.prototype) return false
+    // By index, as in writeArray.
+    for (let index = 0; index < value.length; index += 1)
+      if (!isInOrder(value[index], depth + 1)) return false
+    return true
+  }
+  if (prototype !== Object.prototype && prototype !== null) return false
+  const members = value as Readonly<Record<string, unknown>>
+  let last = ''
+  for (const name in members) {
+    if (name < last || !isInOrder(members[name], depth + 1)) return false
+    last = name
+  }
+  return true
 }
 
 function writeNumber(value: number): string {

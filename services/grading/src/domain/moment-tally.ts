@@ -42,7 +42,8 @@ export class MomentTally {
       }
       this.#put(i, value)
       for (let j = i; j < quantities; j += 1) {
-        this.#putProduct(place, value, values[j] as number)
+        const other = values[j] as number
+        if (other !== 0) this.#putProduct(place, value, other)
         place += 1
       }
     }

@@ -66,12 +66,12 @@ function bookColumns(find: Find, { book, prefixes }: BookNames, mark: '' | 'C'):
     find(...prefixes.map((prefix) => `${prefix}${mark}${suffix}`))
   return {
     book,
-    matchOdds: present({ home: names('H'), draw: names('D'), away: names('A') }),
+    matchOdds: present({ away: names('A'), draw: names('D'), home: names('H') }),
     total: present({
       over: firstOf(names('O25'), names('>2.5')),
       under: firstOf(names('U25'), names('<2.5')),
     }),
-    handicap: present({ home: names('AHH'), away: names('AHA') }),
+    handicap: present({ away: names('AHA'), home: names('AHH') }),
   }
 }
 

@@ -61,7 +61,7 @@ function takeMarket(
   if (priced === 0) return
   taken.missing += missing
   const refusal = refuseBook({ market, odds, place })
-  if (refusal === undefined) taken.prices.push({ market, book, odds })
+  if (refusal === undefined) taken.prices.push({ book, market, odds })
   else taken.refusals.push(refusal)
 }
 
@@ -223,12 +223,13 @@ function footballEvent(row: readonly string[], columns: FootballColumns): EventI
     .filter((part) => part !== '')
     .join(' ')
   const id = eventSlug({ league, daySeconds: day, home, away })
+  // Here, as in prices, members are in the order of canonical JSON, which is written at once then.
   return {
+    away,
+    home,
+    league,
     path: `soccer/${id}`,
     sport: 'soccer',
-    league,
-    home,
-    away,
     ...startOf(day, cell(columns.time)),
   }
 }
