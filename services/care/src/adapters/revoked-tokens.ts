@@ -1,6 +1,7 @@
 // Single tokens that were revoked by their `jti`: kept for good, read again and again by the running service, so that a
 // revocation by the command is in force within a second.
 import type { Clock } from '@tallystick/service-kit'
+import { keepLooking } from '../domain/keep-looking.ts'
 import type { SideRows } from './side-rows.ts'
 
 /** How long a revocation by the command takes to be in force, milliseconds, at most. */
@@ -35,26 +36,10 @@ export async function watchRevokedTokens(
   { clock, onProblem }: { readonly clock: Clock; readonly onProblem: (error: unknown) => void },
 ): Promise<RevokedTokens> {
   let revoked: ReadonlySet<string> = new Set()
-  let isClosed = false
-  let cancel: (() => void) | undefined
   const look = async (): Promise<void> => {
+    // Those that are known stay revoked while the rows cannot be read.
     revoked = new Set((await readRevocations(rows)).map(({ jti }) => jti))
   }
-  const lookAgain = (): void => {
-    cancel = clock.after(REVOCATIONS_READ_MS, () => {
-      // Those that are known stay revoked while the rows cannot be read.
-      void look()
-        .catch((error: unknown) => (isClosed ? undefined : onProblem(error)))
-        .finally(() => (isClosed ? undefined : lookAgain()))
-    })
-  }
-  await look()
-  lookAgain()
-  return {
-    has: (jti) => revoked.has(jti),
-    close: () => {
-      isClosed = true
-      cancel?.()
-    },
-  }
+  const looking = await keepLooking({ clock, everyMs: REVOCATIONS_READ_MS, look, onProblem })
+  return { has: (jti) => revoked.has(jti), close: () => looking.close() }
 }

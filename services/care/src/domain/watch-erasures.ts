@@ -2,47 +2,30 @@
  * Tells the running service of chains that the command has erased (C31), so that nothing that it holds in memory, or keeps for
  * sessions, tells of them any longer.
  */
+import { keepLooking } from './keep-looking.ts'
 import type { ErasedName, RecordStore } from './record-store.ts'
 
 /** How long an erasure takes to reach what the service holds, milliseconds, at most. */
 const ERASURES_READ_MS = 1_000
 
-type ErasureWatch = { close(): void }
-
 const nameOf = ({ patient, domain }: ErasedName): string => `${patient}|${domain}`
 
 /** Reads what was erased, tells of it, and goes on doing so. Rejects where it cannot be read or told at the start. */
-export async function watchErasures(deps: {
+export function watchErasures(deps: {
   readonly store: Pick<RecordStore, 'erased'>
   readonly clock: { after(ms: number, run: () => void): () => void }
   /** Each chain once. */
   readonly onErased: (chains: readonly ErasedName[]) => Promise<void>
   /** It could not be read; it is tried again. */
   readonly onProblem: (error: unknown) => void
-}): Promise<ErasureWatch> {
+}): Promise<{ close(): void }> {
   const { store, clock, onErased, onProblem } = deps
   const told = new Set<string>()
-  let isClosed = false
-  let cancel: (() => void) | undefined
-  const look = async (): Promise<void> => {
+  const look = async (isClosed: () => boolean): Promise<void> => {
     const fresh = (await store.erased()).filter((chain) => !told.has(nameOf(chain)))
-    if (fresh.length === 0 || isClosed) return
+    if (fresh.length === 0 || isClosed()) return
     await onErased(fresh)
     for (const chain of fresh) told.add(nameOf(chain))
   }
-  const lookAgain = (): void => {
-    cancel = clock.after(ERASURES_READ_MS, () => {
-      void look()
-        .catch((error: unknown) => (isClosed ? undefined : onProblem(error)))
-        .finally(() => (isClosed ? undefined : lookAgain()))
-    })
-  }
-  await look()
-  lookAgain()
-  return {
-    close: () => {
-      isClosed = true
-      cancel?.()
-    },
-  }
+  return keepLooking({ clock, everyMs: ERASURES_READ_MS, look, onProblem })
 }
