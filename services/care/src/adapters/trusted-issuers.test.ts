@@ -1,74 +1,25 @@
-// C23 over real keys and a real issuer on loopback: what of its tokens is believed, what an attacker tries, and what happens
-// while it is away.
+// C23 over real keys and a real issuer on loopback: what of its tokens is believed, and what an attacker tries. Keys that change
+// and issuers that are away are issuer-keys.test.ts.
 import { createHmac } from 'node:crypto'
 import { createTokenKeys, createTokenVerifier, mintToken } from '@tallystick/jwt-lite'
-import { manualClock } from '@tallystick/service-kit'
 import { exportSPKI, importJWK } from 'jose'
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { trustedIssuers } from '../domain/trusted-issuer.ts'
 import type { TokenCheck } from '../routes/bearer.ts'
-import {
-  ISSUER_AUDIENCE as AUDIENCE,
-  type IssuerFixture,
-  type IssuerKey,
-  issuerKey,
-  startIssuer,
-} from '../testing/issuer.fixture.ts'
-import type { IssuerUnavailable } from './issuer-keys.ts'
+import { ISSUER_AUDIENCE as AUDIENCE, type IssuerFixture } from '../testing/issuer.fixture.ts'
+import { keyOf, SECRET, START_MS, useTrustedIssuers } from './trusted-issuers.fixture.ts'
 import { createTrustedIssuers } from './trusted-issuers.ts'
 
-const START_MS = Date.UTC(2026, 10, 21, 12)
-const MINUTE_MS = 60_000
-const SECRET = Buffer.from('token-secret-for-tests-0123456789abcdef')
-
-const keys: Record<string, IssuerKey> = {}
-const keyOf = (name: string): IssuerKey => {
-  const key = keys[name]
-  if (key === undefined) throw new Error(name)
-  return key
-}
-beforeAll(async () => {
-  for (const alg of ['RS256', 'ES256', 'EdDSA', 'ES384']) keys[alg] = await issuerKey(alg, alg)
-  keys['next'] = await issuerKey('ES256', 'next')
-})
-
+const on = useTrustedIssuers()
 let issuer: IssuerFixture
-let clock: ReturnType<typeof manualClock>
-let problems: IssuerUnavailable[]
-let revoked: Set<string>
 let check: TokenCheck
-const opened: IssuerFixture[] = []
-
-async function open(names: readonly string[] = ['ES256']): Promise<IssuerFixture> {
-  const one = await startIssuer(names.map(keyOf))
-  opened.push(one)
-  return one
-}
-
-const trust = (entries: readonly object[], audience = AUDIENCE): TokenCheck => {
-  const withIssuers = createTrustedIssuers({
-    issuers: trustedIssuers.parse(entries),
-    clock,
-    isRevoked: (jti) => revoked.has(jti),
-    onProblem: (error) => problems.push(error),
-  })
-  const ring = createTokenVerifier({ keys: createTokenKeys([SECRET]), audience, clock })
-  return withIssuers(ring, audience)
-}
-
 beforeEach(async () => {
-  clock = manualClock(START_MS)
-  problems = []
-  revoked = new Set()
-  issuer = await open()
-  check = trust([{ issuer: issuer.issuer }])
-})
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close()
+  issuer = await on.open()
+  check = on.trust([{ issuer: issuer.issuer }])
 })
 
 type Changes = NonNullable<Parameters<IssuerFixture['token']>[1]>
-const token = (changes?: Changes): Promise<string> => issuer.token(clock.unixMs(), changes)
+const token = (changes?: Changes): Promise<string> => issuer.token(on.clock.unixMs(), changes)
 const claimed = async (claims: Changes['claims']) => check.verify(await token({ claims }))
 const headed = async (header: Changes['header']) => check.verify(await token({ header }))
 const refused = (failure: string) => ({ kind: 'invalid', failure })
@@ -91,8 +42,8 @@ const goodClaims = () => ({
 
 describe('C23: tokens of a trusted issuer', () => {
   it.each(['RS256', 'ES256', 'EdDSA'])('%s is accepted by the keys of discovery', async (alg) => {
-    issuer = await open([alg])
-    check = trust([{ issuer: issuer.issuer }])
+    issuer = await on.open([alg])
+    check = on.trust([{ issuer: issuer.issuer }])
     expect(await check.verify(await token())).toEqual({
       kind: 'valid',
       claims: expect.objectContaining({
@@ -109,7 +60,7 @@ describe('C23: tokens of a trusted issuer', () => {
     const text = await token()
     await check.verify(text)
     expect(check.verify(text)).toMatchObject({ kind: 'valid' })
-    clock.advanceMs(600_000)
+    on.clock.advanceMs(600_000)
     expect(await check.verify(text)).toEqual(refused('expired'))
   })
 
@@ -131,12 +82,12 @@ describe('C23: tokens of a trusted issuer', () => {
   })
 
   it('without an issuer every other alg is bad_alg, at once', async () => {
-    expect(trust([]).verify(await token())).toEqual(refused('bad_alg'))
+    expect(on.trust([]).verify(await token())).toEqual(refused('bad_alg'))
     expect(issuer.asked).toEqual([])
   })
 
   it('a keys address of its own needs no discovery', async () => {
-    check = trust([{ issuer: issuer.issuer, jwks_uri: `${issuer.issuer}/jwks` }])
+    check = on.trust([{ issuer: issuer.issuer, jwks_uri: `${issuer.issuer}/jwks` }])
     expect(await check.verify(await token())).toMatchObject({ kind: 'valid' })
     expect(issuer.asked).toEqual(['/jwks'])
   })
@@ -167,14 +118,14 @@ describe('C23: tokens of a trusted issuer', () => {
 
   it('one token of an issuer is revoked by iss|jti, and no other issuer’s with that jti', async () => {
     const text = await token()
-    revoked.add('one')
+    on.revoked.add('one')
     expect(await check.verify(text)).toMatchObject({ kind: 'valid' })
-    revoked.add(`${issuer.issuer}|one`)
+    on.revoked.add(`${issuer.issuer}|one`)
     expect(check.verify(text)).toEqual(refused('revoked'))
   })
 
   it('a list of scopes is read where the issuer keeps it', async () => {
-    check = trust([{ issuer: issuer.issuer, scope_claim: 'scp' }])
+    check = on.trust([{ issuer: issuer.issuer, scope_claim: 'scp' }])
     const claims = { scope: undefined, scp: ['care.write:maria', 'care.write x', 'openid', 3] }
     expect(await claimed(claims)).toMatchObject({ claims: { scopes: ['care.write:maria'] } })
   })
@@ -190,12 +141,12 @@ describe('C23: grants turn roles and groups into scopes, patients included (C24)
     [{ realm_access: { roles: ['nurse'] }, scope: 'care.read.user' }, ['care.read.user']],
     [{ patients: ['ann lee'], scope: 'care.read.user care.write' }, ['care.read.user:ann%20lee']],
   ])('%j has %j', async (claims, scopes) => {
-    check = trust([{ issuer: issuer.issuer, grants }])
+    check = on.trust([{ issuer: issuer.issuer, grants }])
     expect(await claimed(claims)).toMatchObject({ claims: { scopes } })
   })
 
   it('attack: a client asks for more than its user may, and a value that is no name grants nothing', async () => {
-    check = trust([{ issuer: issuer.issuer, grants }])
+    check = on.trust([{ issuer: issuer.issuer, grants }])
     for (const claims of [
       { scope: 'care.write care.read.assistant' },
       { patients: ['maria'], scope: 'care.write' },
@@ -215,8 +166,8 @@ describe('attacks', () => {
   })
 
   it('algorithm confusion: an HMAC under the issuer’s public key', async () => {
-    issuer = await open(['RS256'])
-    check = trust([{ issuer: issuer.issuer }])
+    issuer = await on.open(['RS256'])
+    check = on.trust([{ issuer: issuer.issuer }])
     const { jwk } = keyOf('RS256')
     const pem = await exportSPKI((await importJWK(jwk, 'RS256')) as CryptoKey)
     for (const key of [pem, pem.trim(), JSON.stringify(jwk), jwk.n ?? ''])
@@ -240,15 +191,15 @@ describe('attacks', () => {
   })
 
   it('an algorithm that is not configured for the issuer, or for nobody', async () => {
-    check = trust([{ issuer: issuer.issuer, algorithms: ['RS256'] }])
+    check = on.trust([{ issuer: issuer.issuer, algorithms: ['RS256'] }])
     expect(check.verify(await token())).toEqual(refused('bad_alg'))
     expect(check.verify(await token({ key: keyOf('ES384') }))).toEqual(refused('bad_alg'))
     expect(issuer.asked).toEqual([])
   })
 
   it('a key of one issuer signs for another', async () => {
-    const other = await open(['next'])
-    check = trust([{ issuer: issuer.issuer }, { issuer: other.issuer }])
+    const other = await on.open(['next'])
+    check = on.trust([{ issuer: issuer.issuer }, { issuer: other.issuer }])
     const text = await token({ key: keyOf('next') })
     expect(await check.verify(text)).toEqual(refused('bad_signature'))
     // Even under a key id that both have.
@@ -280,7 +231,7 @@ describe('attacks', () => {
       expect(await headed({ typ })).toEqual(refused('malformed'))
     for (const typ of ['JWT', 'application/at+jwt', undefined])
       expect(await headed({ typ })).toMatchObject({ kind: 'valid' })
-    check = trust([{ issuer: issuer.issuer, typ: 'at+jwt' }])
+    check = on.trust([{ issuer: issuer.issuer, typ: 'at+jwt' }])
     for (const typ of ['JWT', undefined])
       expect(await headed({ typ })).toEqual(refused('malformed'))
   })
@@ -306,13 +257,13 @@ describe('attacks', () => {
   it('a signature that was kept for one audience is not for another', async () => {
     const withIssuers = createTrustedIssuers({
       issuers: trustedIssuers.parse([{ issuer: issuer.issuer }]),
-      clock,
+      clock: on.clock,
       onProblem: () => undefined,
     })
     const second = `${AUDIENCE}/2026-07-28`
     const [here, there] = [AUDIENCE, second].map((audience) =>
       withIssuers(
-        createTokenVerifier({ keys: createTokenKeys([SECRET]), audience, clock }),
+        createTokenVerifier({ keys: createTokenKeys([SECRET]), audience, clock: on.clock }),
         audience,
       ),
     )
@@ -332,89 +283,5 @@ describe('attacks', () => {
       [{ issuer: 'https://a.test', algorithm: ['RS256'] }],
     ])
       expect(trustedIssuers.safeParse(issuers).success).toBe(false)
-  })
-})
-
-const kid = (name: string) => token({ key: keyOf(name) })
-
-describe('C23: keys change, and issuers go away', () => {
-  it('a new key is found by one fetch, and strangers’ key ids cause no more than two a minute', async () => {
-    await check.verify(await token())
-    issuer.keys = [keyOf('ES256'), keyOf('next')]
-    clock.advanceMs(30_000)
-    issuer.asked.length = 0
-    expect(await check.verify(await kid('next'))).toMatchObject({ kind: 'valid' })
-    expect(issuer.asked).toHaveLength(2)
-    for (let index = 0; index < 60; index += 1) {
-      clock.advanceMs(1_000)
-      expect(await headed({ kid: `x${index}` })).toEqual(refused('bad_signature'))
-    }
-    expect(issuer.asked).toHaveLength(2 + 2 * 2)
-  })
-
-  it('a key that was withdrawn holds for ten minutes at most, also for tokens that were verified', async () => {
-    const text = await token({ claims: { exp: START_MS / 1_000 + 7_200 } })
-    await check.verify(text)
-    issuer.keys = [keyOf('next')]
-    clock.advanceMs(10 * MINUTE_MS - 1)
-    expect(check.verify(text)).toMatchObject({ kind: 'valid' })
-    clock.advanceMs(1)
-    expect(await check.verify(text)).toEqual(refused('bad_signature'))
-  })
-
-  it('stale keys serve for an hour of outage, and then the answer is that the issuer is away', async () => {
-    const text = await token({ claims: { exp: START_MS / 1_000 + 7_200 } })
-    await check.verify(text)
-    issuer.fault = 500
-    clock.advanceMs(60 * MINUTE_MS - 1)
-    expect(await check.verify(text)).toMatchObject({ kind: 'valid' })
-    clock.advanceMs(1)
-    await expect(check.verify(text)).rejects.toMatchObject({ name: 'IssuerUnavailable' })
-    issuer.fault = undefined
-    clock.advanceMs(MINUTE_MS)
-    expect(await check.verify(text)).toMatchObject({ kind: 'valid' })
-  })
-
-  it('an unknown key id during an outage is the outage, not a bad token', async () => {
-    await check.verify(await token())
-    clock.advanceMs(30_000)
-    issuer.fault = 503
-    await expect(check.verify(await kid('next'))).rejects.toMatchObject({
-      name: 'IssuerUnavailable',
-    })
-    // What is known goes on.
-    expect(await check.verify(await token())).toMatchObject({ kind: 'valid' })
-  })
-
-  it('backs off: in the first minute of an outage, six fetches', async () => {
-    issuer.fault = 500
-    for (let second = 0; second < 60; second += 1) {
-      await expect(check.verify(await token())).rejects.toMatchObject({ name: 'IssuerUnavailable' })
-      clock.advanceMs(1_000)
-    }
-    // At 0, 1, 3, 7, 15 and 31 seconds.
-    expect(problems).toHaveLength(6)
-  })
-
-  it('all who wait share one fetch', async () => {
-    const texts = await Promise.all([1, 2, 3].map((jti) => token({ claims: { jti: `${jti}` } })))
-    await Promise.all(texts.map(async (text) => check.verify(text)))
-    expect(issuer.asked).toHaveLength(2)
-  })
-
-  it.each([
-    ['a redirect', () => (issuer.fault = 302)],
-    ['no JSON', () => (issuer.fault = '<html>')],
-    ['no keys', () => (issuer.fault = '{"issuer":1}')],
-    ['too much', () => (issuer.fault = `"${'x'.repeat(600_000)}"`)],
-    ['another issuer’s document', () => (issuer.discovery = { issuer: 'https://evil.test' })],
-    [
-      'keys over plain http elsewhere',
-      () => (issuer.discovery = { jwks_uri: 'http://192.0.2.1/' }),
-    ],
-  ])('an answer that is %s is no key', async (_, spoil) => {
-    spoil()
-    await expect(check.verify(await token())).rejects.toMatchObject({ name: 'IssuerUnavailable' })
-    expect(problems).toHaveLength(1)
   })
 })
