@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../../scripts/stack/ports.ts'
@@ -37,10 +37,16 @@ afterAll(async () => {
   for (const install of installs.values()) install.remove()
 }, 60_000)
 
-describe.each(['access', 'care', 'grading'])('a production install of %s alone', (service) => {
+describe.each([
+  ['access', ['access']],
+  ['care', ['care']],
+  ['grading', ['grading']],
+  ['issuer', []],
+])('a production install of %s alone', (service, services) => {
   it('contains no test, no other service and no development tool', () => {
     const { folder } = installOf(service)
-    expect(readdirSync(join(folder, 'services'))).toEqual([service])
+    const place = join(folder, 'services')
+    expect(existsSync(place) ? readdirSync(place) : []).toEqual(services)
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     const own = files.filter((file) => !file.includes('node_modules'))
     expect(
@@ -70,6 +76,7 @@ describe('what the containers run under the local profile, run outside them', ()
     access: 0,
     care: 0,
     grading: 0,
+    issuer: 0,
   }
 
   /** The environment of docker-compose.yml, with the containers' addresses replaced by local ones. */
@@ -88,7 +95,9 @@ describe('what the containers run under the local profile, run outside them', ()
     return { ...Object.fromEntries(values.map(([key, value]) => [key, here(value)])), ...own }
   }
 
-  async function start(name: 'facilitator' | 'access' | 'care' | 'grading'): Promise<string> {
+  async function start(
+    name: 'facilitator' | 'access' | 'care' | 'grading' | 'issuer',
+  ): Promise<string> {
     const url = `http://127.0.0.1:${ports[name]}`
     const place = {
       PORT: String(ports[name]),
@@ -151,11 +160,21 @@ describe('what the containers run under the local profile, run outside them', ()
     expect(readdirSync(installOf('grading').dataFolder)).toContain('grading.db')
   })
 
+  it('C27: the sign-in tells of itself by discovery, from an install and a data folder of its own', async () => {
+    const url = await start('issuer')
+    for (const name of ['oauth-authorization-server', 'openid-configuration']) {
+      const told = await (await fetch(`${url}/.well-known/${name}`)).json()
+      expect(told).toMatchObject({ issuer: url, code_challenge_methods_supported: ['S256'] })
+      expect((await fetch(told.jwks_uri)).status).toBe(200)
+    }
+    expect(readdirSync(installOf('issuer').dataFolder)).toContain('issuer.db')
+  })
+
   it('each ends with 0 when told to', async () => {
     const codes: (number | null)[] = []
     // All are stopped before any is judged, so that a failure leaves none running.
     for (const program of running.splice(0).toReversed()) codes.push(await program.stop())
     expect(codes).toEqual(codes.map(() => 0))
-    expect(codes).toHaveLength(5)
+    expect(codes).toHaveLength(6)
   })
 })
