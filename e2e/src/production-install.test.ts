@@ -163,7 +163,8 @@ describe('what the containers run under the local profile, run outside them', ()
   it('C27: the sign-in tells of itself by discovery, from an install and a data folder of its own', async () => {
     const url = await start('issuer')
     for (const name of ['oauth-authorization-server', 'openid-configuration']) {
-      const told = await (await fetch(`${url}/.well-known/${name}`)).json()
+      const answer = await fetch(`${url}/.well-known/${name}`)
+      const told = (await answer.json()) as { readonly jwks_uri: string }
       expect(told).toMatchObject({ issuer: url, code_challenge_methods_supported: ['S256'] })
       expect((await fetch(told.jwks_uri)).status).toBe(200)
     }

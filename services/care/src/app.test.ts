@@ -228,6 +228,7 @@ describe('S4', () => {
       '/mcp',
       '/mcp/2026-07-28',
       '/metrics',
+      '/principal',
       '/ready',
       '/unheard',
       '/verify',

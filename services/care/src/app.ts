@@ -21,6 +21,7 @@ import { dependencyAnswer, errorAnswer } from './errors.ts'
 import type { McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
 import type { TokenCheck } from './routes/bearer.ts'
+import { addClinicianRoutes } from './routes/clinician-routes.ts'
 import { createSignatureCheck } from './routes/judge-write.ts'
 import { addProofRoutes } from './routes/proof-routes.ts'
 import {
@@ -29,7 +30,6 @@ import {
   corsHook,
   METADATA_PATH,
 } from './routes/service-routes.ts'
-import { addUnheardRoute } from './routes/unheard-route.ts'
 import { addVerifyRoutes } from './routes/verify-routes.ts'
 import { addWriteRoute } from './routes/write-route.ts'
 
@@ -99,7 +99,7 @@ export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         isoNow,
       })
       const { UNHEARD_MINUTES: minutes } = config
-      addUnheardRoute(scope, { ...bearer, minutes, corrections: () => mcp.unheard() })
+      addClinicianRoutes(scope, { ...bearer, minutes, corrections: () => mcp.unheard() })
       addProofRoutes(scope, { ...bearer, store, witnesses: deps.witnesses })
       addVerifyRoutes(scope, {
         ...bearer,

@@ -1,5 +1,6 @@
+// Records, and what scopes let their holder do with them. Pure: the browser runs this file too.
 import { type ChainSlot, decodeName } from '../wire/record-uri.ts'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/records.ts'
 
 /** One stored version of a record, with its value in the clear. */
 export type CareRecord = ChainSlot & {
@@ -28,6 +29,9 @@ const SCOPE_BY_AUDIENCE: Readonly<Record<Audience, string>> = {
   user: 'care.read.user',
   assistant: 'care.read.assistant',
 }
+
+/** Not those of the wire, whose schemas a browser does not load. */
+const AUDIENCES = Object.keys(SCOPE_BY_AUDIENCE) as readonly Audience[]
 
 /** The scope that reads the chains of an audience. */
 export const scopeOf = (audience: Audience): string => SCOPE_BY_AUDIENCE[audience]

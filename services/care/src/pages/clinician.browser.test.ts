@@ -1,6 +1,7 @@
 /** The clinician's form, in Chromium against the complete service: real stores, sessions, signatures, speech and network. */
 import { axeFindings } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
+import { issuerKey, startIssuer } from '../testing/issuer.fixture.ts'
 import {
   corrected,
   describePages,
@@ -135,7 +136,9 @@ describePages((pages) => {
       const signIn = async (sub: string) => {
         const token = service.token(`${USER} care.write`, 3_600, sub)
         const page = await pages.visit(`/clinician.html#token=${token}`)
-        expect(await text(page, '#signed-in')).toContain(`Signed in as ${sub} until`)
+        await expect
+          .poll(() => text(page, '#signed-in'), WAIT)
+          .toContain(`Signed in as ${sub} until`)
         expect(await page.isVisible('#secret')).toBe(false)
         expect(await page.inputValue('#authorId')).toBe(sub)
         await fillWrite(page, { patient: medication.patient, domain: medication.domain })
@@ -163,13 +166,32 @@ describePages((pages) => {
     it('a token that may only read says so, and the write secret is asked for', async () => {
       const service = await pages.start()
       const page = await pages.visit(`/clinician.html#token=${service.token(USER)}`)
-      expect(await text(page, '#signed-in')).toContain('to read only: this token may not publish')
+      const says = async (words: string): Promise<void> =>
+        await expect.poll(() => text(page, '#signed-in'), WAIT).toContain(words)
+      await says('to read only: this token may not publish')
       expect(await page.isVisible('#secret')).toBe(true)
       await page.fill('#read-token', service.token(USER, -60))
-      expect(await text(page, '#signed-in')).toContain('has expired')
+      await says('has expired')
       await page.fill('#read-token', 'nonsense')
-      expect(await text(page, '#signed-in')).toBe('This is not a token.')
+      await says('This is not a token')
       pages.forgive()
+    })
+
+    it('C23: a person whose rights her issuer’s roles alone grant publishes in her own name', async () => {
+      const issuer = await startIssuer([await issuerKey('ES256', 'one')])
+      const grants = [{ claim: 'roles', value: 'nurse', scopes: ['care.write'] }]
+      const TRUSTED_ISSUERS = JSON.stringify([{ issuer: issuer.issuer, grants }])
+      await pages.start({ environment: { TRUSTED_ISSUERS } })
+      const claims = { scope: undefined, roles: ['nurse'] }
+      const token = await issuer.token(Date.now(), { claims })
+      const page = await pages.visit(`/clinician.html#token=${token}`)
+      await expect.poll(() => page.inputValue('#authorId'), WAIT).toBe(`${issuer.issuer}|ada`)
+      const { authorId: _, ...fields } = medication
+      await fillWrite(page, fields)
+      await page.click('#send')
+      await page.waitForSelector('text=Version 1 is stored', WAIT)
+      pages.forgive()
+      await issuer.close()
     })
 
     it('C29: lists the corrections that nobody has heard, to whoever may read them, until somebody has', async () => {

@@ -36,10 +36,11 @@ export async function startBrowser(
   ])
 }
 
-/** What tests provoke on purpose, as Chromium reports it: a cut network, and refusals from these two routes. */
+/** What tests provoke on purpose, as Chromium reports it: a cut network, and refusals from these three routes. */
 const isProvoked = (message: ConsoleMessage): boolean =>
   message.text().includes('net::ERR_') ||
-  (message.text().includes('status of 4') && /\/(mcp|write)$/.test(message.location().url))
+  (message.text().includes('status of 4') &&
+    /\/(mcp|write|principal)$/.test(message.location().url))
 
 /** Opens a page in its own context. */
 export async function openPage(

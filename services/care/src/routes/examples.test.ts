@@ -81,6 +81,7 @@ const EXAMPLES: readonly Example[] = [
     has: { kind: 'consistency', journal: 'user', oldSize: 1, size: 1, proof: [] },
   },
   { operation: 'get /verify/witnesses', has: { size: 1, witnesses: [] } },
+  { operation: 'get /principal', headers: bearer, has: { scopes: ['care.read.user'] } },
   { operation: 'get /unheard', headers: bearer, has: { corrections: [] } },
   {
     operation: 'get /.well-known/oauth-protected-resource',

@@ -6,12 +6,19 @@ import { type IssuerFixture, issuerKey, startIssuer } from '../testing/issuer.fi
 const WRITE = { patient: 'ann', domain: 'tea', value: 'No sugar.' }
 const SCOPE = 'care.read.user care.write'
 
+const grants = [{ claim: 'roles', value: 'nurse', scopes: ['care.read.user', 'care.write'] }]
+
 let issuer: IssuerFixture
+/** Its claims grant rights. */
+let granting: IssuerFixture
 let care: CareFixture
 let ada: string
 beforeAll(async () => {
-  issuer = await startIssuer([await issuerKey('ES256', 'one')])
-  const TRUSTED_ISSUERS = JSON.stringify([{ issuer: issuer.issuer }])
+  const key = await issuerKey('ES256', 'one')
+  issuer = await startIssuer([key])
+  granting = await startIssuer([key])
+  const trusted = [{ issuer: issuer.issuer }, { issuer: granting.issuer, grants }]
+  const TRUSTED_ISSUERS = JSON.stringify(trusted)
   care = await startCareFixture({
     environment: { TRUSTED_ISSUERS, AUTHORIZATION_SERVERS: '[]', BEARER_AUTHOR: 'sub' },
   })
@@ -20,6 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await care.close()
   await issuer.close()
+  await granting.close()
 })
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
@@ -54,7 +62,7 @@ describe('C23 on the routes', () => {
     const answer = await care.get('/.well-known/oauth-protected-resource/mcp')
     expect(answer.json()).toMatchObject({
       resource: RESOURCE,
-      authorization_servers: [issuer.issuer],
+      authorization_servers: [issuer.issuer, granting.issuer],
     })
   })
 
@@ -86,6 +94,27 @@ describe('C23 on the routes', () => {
     expect(care.audit.rows.at(-1)).toMatchObject({ reason: 'invalid_fields', actor: ada })
   })
 
+  it.each([
+    ['roles alone grant', { scope: undefined, roles: ['nurse'] }, ['care.read.user', 'care.write']],
+    ['a client narrows', { scope: 'care.read.user', roles: ['nurse'] }, ['care.read.user']],
+    ['listed scopes do not grant', { scope: SCOPE, roles: ['porter'] }, undefined],
+  ])(
+    'a token is worth the same to its holder’s page as to /write: %s',
+    async (_, claims, scopes) => {
+      const presented = await granting.token(care.clock.unixMs(), { claims })
+      const principal = await care.get('/principal', bearer(presented))
+      const sub = `${granting.issuer}|ada`
+      const expiresAt = new Date(care.clock.unixMs() + 600_000).toISOString()
+      expect(principal.json()).toEqual(
+        scopes === undefined
+          ? { error: 'invalid_token', error_description: 'no_scopes' }
+          : { sub, scopes, expiresAt },
+      )
+      const written = await write(presented, { ...WRITE, domain: 'rights' })
+      expect(written.statusCode).toBe(scopes?.includes('care.write') === true ? 200 : 401)
+    },
+  )
+
   it('a refused token is named as care.md names it, on the ring’s path and on the issuer’s', async () => {
     const refusals = [
       ['wrong_audience', await token({ aud: 'https://other.test' })],
@@ -93,7 +122,11 @@ describe('C23 on the routes', () => {
       ['bad_signature', `${(await token()).slice(0, -8)}AAAAAAAA`],
     ]
     for (const [failure, presented = ''] of refusals)
-      for (const answer of [await open(presented), await care.get('/verify', bearer(presented))]) {
+      for (const answer of [
+        await open(presented),
+        await care.get('/verify', bearer(presented)),
+        await care.get('/principal', bearer(presented)),
+      ]) {
         expect(answer.statusCode).toBe(401)
         expect(answer.json()).toEqual({ error: 'invalid_token', error_description: failure })
         expect(answer.headers['www-authenticate']).toContain('error="invalid_token"')
@@ -111,6 +144,7 @@ describe('C23 on the routes', () => {
       await care.get('/verify', bearer(presented)),
       await care.get('/verify/export', bearer(presented)),
       await care.get('/unheard', bearer(presented)),
+      await care.get('/principal', bearer(presented)),
     ]
     for (const answer of answers) {
       expect(answer.statusCode).toBe(503)

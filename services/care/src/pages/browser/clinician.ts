@@ -3,9 +3,10 @@
  * it. Token and secret stay in their fields.
  */
 import { element, onFragment, pageElement, put } from '@tallystick/service-kit/browser'
+import { mayRead } from '../../domain/care-record.ts'
 import { showOutcome, showPreview } from './clinician-view.ts'
 import { type Before, createRecordReader, readPublicSlots } from './read-record.ts'
-import { mayPublish, mayReadSlot, readSignIn, signInWords } from './sign-in.ts'
+import { mayPublish, readSignIn, type SignIn, signInWords } from './sign-in.ts'
 import { showUnheard } from './unheard-list.ts'
 import {
   canSign,
@@ -132,22 +133,23 @@ function setSending(sending: boolean): void {
 }
 
 /** The version that the writer has seen, as far as the page knows; 0 for none. */
-function expectedVersion(): number | undefined {
+function expectedVersion(signIn: SignIn): number | undefined {
   const { audience, patient } = typedFields()
   if (before.kind === 'found')
     return before.slot.audience === audience ? before.record.version : undefined
-  const signedIn = readSignIn(readToken.value.trim())
   const slot = { patient, audience: audience === 'assistant' ? audience : 'user' } as const
-  return before.kind === 'none' && signedIn !== undefined && mayReadSlot(signedIn, slot)
-    ? 0
-    : undefined
+  const isNone = before.kind === 'none' && signIn.kind === 'signed-in'
+  return isNone && mayRead(signIn.scopes, slot) ? 0 : undefined
 }
 
 async function submit(): Promise<void> {
   if (isSending) return
-  const signedIn = readSignIn(readToken.value.trim())
-  const isBearer = mayPublish(signedIn)
-  const check = checkFields(typedFields(), Date.now(), expectedVersion())
+  isSending = true
+  if ((await signingIn).kind === 'unreachable') void showSignIn()
+  const signIn = await signingIn
+  isSending = false
+  const isBearer = mayPublish(signIn)
+  const check = checkFields(typedFields(), Date.now(), expectedVersion(signIn))
   // The outcome of an earlier write must not stay beside this one.
   pageElement('outcome').hidden = true
   showProblems({
@@ -158,7 +160,7 @@ async function submit(): Promise<void> {
   // From here on, pressing the button again does not write twice.
   setSending(true)
   const { body } = check
-  if (isBearer) return deliver({ body, by: { token: signedIn.token } })
+  if (isBearer) return deliver({ body, by: { token: signIn.token } })
   const timestamp = new Date().toISOString()
   const { signature } = await signWrite({ secret: secret.value, body, timestamp })
   await deliver({ body, by: { timestamp, signature } })
@@ -166,16 +168,20 @@ async function submit(): Promise<void> {
 
 /** The id that was filled in for the writer, so that another sign-in may replace it. */
 let filledId = ''
+let signingIn: Promise<SignIn> = Promise.resolve({ kind: 'none' })
 /** Shows who is signed in, and takes his name. */
-function showSignIn(): void {
-  const token = readToken.value.trim()
-  const signedIn = readSignIn(token)
-  put('signed-in', signInWords(token, Date.now()))
-  const isBearer = mayPublish(signedIn)
+async function showSignIn(): Promise<void> {
+  const asked = readSignIn(readToken.value.trim())
+  signingIn = asked
+  const signIn = await asked
+  // Another token was typed meanwhile.
+  if (asked !== signingIn) return
+  put('signed-in', signInWords(signIn))
+  const isBearer = mayPublish(signIn)
   pageElement('with-secret').hidden = isBearer
   const authorId = pageElement('authorId', HTMLInputElement)
   if (isBearer && (authorId.value === '' || authorId.value === filledId)) {
-    filledId = signedIn.sub
+    filledId = signIn.sub
     authorId.value = filledId
     clearMended('authorId')
   }
@@ -215,7 +221,7 @@ form.addEventListener('keydown', ({ key, ctrlKey, metaKey }) => {
   if (key === 'Enter' && (ctrlKey || metaKey)) form.requestSubmit()
 })
 readToken.addEventListener('input', () => {
-  showSignIn()
+  void showSignIn()
   readSoon()
 })
 // A separate form: Enter in this field reads, it does not publish.
@@ -231,8 +237,8 @@ onFragment((carried) => {
     const given = carried.get(name)
     if (given !== null) pageElement(name, HTMLInputElement).value = given
   }
-  showSignIn()
+  void showSignIn()
   void readBefore()
 })
-showSignIn()
+void showSignIn()
 void suggestNames()

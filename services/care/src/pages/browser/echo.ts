@@ -5,6 +5,7 @@ import { followRecords, type RecordChange } from './follow-records.ts'
 import { Listener, type ListeningState } from './keep-listening.ts'
 import type { McpSession } from './mcp-session.ts'
 import { readSpeech, type ShownRecord } from './read-record.ts'
+import { refusalWords } from './sign-in.ts'
 import { createSpeaker } from './speaker.ts'
 
 /** Ages and staleness change without a write, so everything is read again this often. */
@@ -35,12 +36,6 @@ const VOICE_WORDS = {
   },
   muted: { voice: 'Sound is off.', button: 'Say it again' },
   voiceless: { voice: '', button: 'Say it again' },
-}
-const REFUSAL_WORDS: Readonly<Record<string, string>> = {
-  expired: 'The token has expired. Ask for a new one.',
-  wrong_audience: 'The token is for another service.',
-  bad_signature: 'The token was not signed by this service’s issuer.',
-  malformed: 'This is not a token: it has three parts, with dots between them.',
 }
 
 const speaker = createSpeaker(pageElement('audio', HTMLAudioElement), (kind) => {
@@ -150,7 +145,7 @@ function refuse(why: string): void {
     document.activeElement === document.body || document.activeElement === stopListening
   stop()
   showState({ kind: 'refused', why })
-  put('token-problem', REFUSAL_WORDS[why] ?? `The service refused the token: ${why}.`)
+  put('token-problem', refusalWords(why))
   tokenField.setAttribute('aria-invalid', 'true')
   if (isIdle) tokenField.focus()
 }

@@ -1,63 +1,52 @@
-/** Who is signed in: what the page can tell of a token without its key. The service alone decides what it is worth. */
-import type { ChainSlot } from '../../wire/record-uri.ts'
+/** Who is signed in: the service alone knows what a token is worth, also one whose rights its issuer's claims grant (C23). */
+import { isWriter } from '../../domain/care-record.ts'
+import type { PrincipalAnswer } from '../../wire/principal.ts'
 
-type SignedIn = {
-  readonly token: string
-  readonly sub: string
-  readonly scopes: readonly string[]
-  /** Unix milliseconds; undefined if the token does not say. */
-  readonly expiresAtMs: number | undefined
+export type SignIn =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unreachable' }
+  | { readonly kind: 'refused'; readonly why: string }
+  | (PrincipalAnswer & { readonly kind: 'signed-in'; readonly token: string })
+
+type SignedIn = Extract<SignIn, { kind: 'signed-in' }>
+
+const REFUSAL_WORDS: Readonly<Record<string, string>> = {
+  expired: 'The token has expired. Ask for a new one.',
+  wrong_audience: 'The token is for another service.',
+  bad_signature: 'The token was not signed by this service’s issuer.',
+  malformed: 'This is not a token: it has three parts, with dots between them.',
 }
 
-function readSegment(segment = '') {
-  const text = atob(segment.replaceAll('-', '+').replaceAll('_', '/'))
-  const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0))
-  return JSON.parse(new TextDecoder().decode(bytes))
-}
+/** What a refusal of a token means to its holder. */
+export const refusalWords = (why: string): string =>
+  REFUSAL_WORDS[why] ?? `The service refused the token: ${why}.`
 
-/** The claims of a token, unverified; undefined for a text that is none. */
-export function readSignIn(token: string): SignedIn | undefined {
+/** Asks the service whose token that is. */
+export async function readSignIn(token: string): Promise<SignIn> {
+  if (token === '') return { kind: 'none' }
+  // No header can carry it.
+  if (/[^\x21-\x7e]/.test(token)) return { kind: 'refused', why: 'malformed' }
   try {
-    const [header, claims] = token.split('.')
-    const { sub: own, scope, exp, iss } = readSegment(claims)
-    if (typeof own !== 'string' || typeof scope !== 'string') return undefined
-    const expiresAtMs = typeof exp === 'number' ? exp * 1_000 : undefined
-    // A principal of another issuer bears its name (C23).
-    const sub = readSegment(header).alg === 'HS256' ? own : `${iss}|${own}`
-    return { token, sub, scopes: scope.split(' ').filter((one) => one !== ''), expiresAtMs }
+    const answer = await fetch('/principal', { headers: { authorization: `Bearer ${token}` } })
+    const told: PrincipalAnswer & { error_description?: string } = await answer.json()
+    if (answer.ok) return { kind: 'signed-in', token, ...told }
+    const { error_description: why = 'refused' } = told
+    return answer.status === 401 ? { kind: 'refused', why } : { kind: 'unreachable' }
   } catch {
-    return undefined
+    return { kind: 'unreachable' }
   }
 }
 
-/** Whether a scope covers a patient: with or without that name behind it (C24). */
-const covers = (scopes: readonly string[], scope: string, patient: string): boolean =>
-  scopes.includes(scope) || scopes.includes(`${scope}:${encodeURIComponent(patient)}`)
-
-const holds = (scopes: readonly string[], scope: string): boolean =>
-  scopes.some((one) => one === scope || one.startsWith(`${scope}:`))
-
 /** Whether the token may publish for somebody. */
-export const mayPublish = (signedIn: SignedIn | undefined): signedIn is SignedIn =>
-  signedIn !== undefined && holds(signedIn.scopes, 'care.write')
-
-/** Whether what this token does not find is not there. */
-export const mayReadSlot = (
-  { scopes }: SignedIn,
-  { audience, patient }: Pick<ChainSlot, 'audience' | 'patient'>,
-): boolean => covers(scopes, `care.read.${audience}`, patient)
+export const mayPublish = (signIn: SignIn): signIn is SignedIn =>
+  signIn.kind === 'signed-in' && isWriter(signIn.scopes)
 
 /** What the page says about the sign-in. */
-export function signInWords(token: string, nowMs: number): string {
-  if (token === '') return 'Not signed in.'
-  const signedIn = readSignIn(token)
-  if (signedIn === undefined) return 'This is not a token.'
-  const { expiresAtMs, sub } = signedIn
-  if (expiresAtMs !== undefined && expiresAtMs <= nowMs)
-    return `The token of ${sub} has expired: get a new one.`
-  const until =
-    expiresAtMs === undefined ? '' : ` until ${new Date(expiresAtMs).toLocaleTimeString()}`
-  return mayPublish(signedIn)
-    ? `Signed in as ${sub}${until}.`
-    : `Signed in as ${sub}${until}, to read only: this token may not publish.`
+export function signInWords(signIn: SignIn): string {
+  if (signIn.kind === 'none') return 'Not signed in.'
+  if (signIn.kind === 'unreachable') return 'The service cannot judge the token right now.'
+  if (signIn.kind === 'refused') return refusalWords(signIn.why)
+  const until = new Date(signIn.expiresAt).toLocaleTimeString()
+  const words = `Signed in as ${signIn.sub} until ${until}`
+  return mayPublish(signIn) ? `${words}.` : `${words}, to read only: this token may not publish.`
 }

@@ -3,7 +3,7 @@ import { createTokenKeys, createTokenVerifier, mintToken } from '@tallystick/jwt
 import { createServiceApp, manualClock, type ServiceApp } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BASE_URL, RESOURCE } from '../testing/care.fixture.ts'
-import { addUnheardRoute } from './unheard-route.ts'
+import { addClinicianRoutes } from './clinician-routes.ts'
 
 const clock = manualClock(Date.UTC(2026, 10, 21, 12))
 const key = createTokenKeys([Buffer.from('token-secret-for-tests-0123456789abcdef')])
@@ -24,7 +24,7 @@ beforeAll(async () => {
     clock,
     cors: false,
     routes(scope) {
-      addUnheardRoute(scope, {
+      addClinicianRoutes(scope, {
         tokens,
         metadataUrl: `${BASE_URL}/metadata`,
         serviceName: 'care',

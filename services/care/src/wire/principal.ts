@@ -1,0 +1,16 @@
+/**
+ * `GET /principal`: whose a token is, and what it may do. A page asks it: a token of another issuer does not say that itself
+ * (C23).
+ */
+import { z } from 'zod'
+
+export const principalAnswer = z.object({
+  sub: z.string().describe('The principal: author of what it writes.'),
+  scopes: z
+    .array(z.string())
+    .readonly()
+    .describe('What it may do, by the token’s own scopes and by what its issuer’s claims grant.'),
+  expiresAt: z.string().describe('ISO 8601.'),
+})
+
+export type PrincipalAnswer = z.infer<typeof principalAnswer>
