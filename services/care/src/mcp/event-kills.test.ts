@@ -1,71 +1,73 @@
-// C22 as a model: a real service that is killed again and again, and receivers that fail, hang, redirect and lie. Whatever
-// write was acknowledged reaches every subscription that may know of it, for the first time in the order of the writes, and
-// nobody else hears of it. 10^5 deliveries with TALLYSTICK_LONG=1.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+// C22 as a model: a real service that is killed again and again, and receivers that fail, hang, redirect, rebind and lie. Whatever
+// write was acknowledged reaches every subscription that may know of it, for the first time in the order of the writes, nobody
+// else hears of it, and no connection goes to where a rebound name leads. 10^5 deliveries with TALLYSTICK_LONG=1.
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { mintToken, parseTokenKeys } from '@tallystick/jwt-lite'
-import { afterAll, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { sendSignedWrite } from '../seed/seed-records.ts'
 import { testEnvironment, WRITE_SECRET } from '../testing/care.fixture.ts'
-import {
-  EVENTS_AUDIENCE,
-  EVENTS_ENVIRONMENT,
-  eventHost,
-  startReceiver,
-} from '../testing/event-receiver.fixture.ts'
+import { EVENTS_AUDIENCE, eventHost } from '../testing/event-receiver.fixture.ts'
+import { isOnPostgres, makeStorePlace } from '../testing/store-place.fixture.ts'
+import { startKillable, startNetwork } from './event-kills.fixture.ts'
+import { PUBLIC_ADDRESS } from './event-kills-network.fixture.ts'
 
 const IS_LONG = process.env['TALLYSTICK_LONG'] === '1'
-/** Subscriptions that hear of everything, beside those that hear of a part or of nothing. */
-const HOSTS = IS_LONG ? 40 : 6
+/** Subscribers that hear of everything speakable, beside those that hear of a part, and those whose names are rebound. */
+const HOSTS = IS_LONG ? 40 : 3
 const WRITES = IS_LONG ? 3_000 : 50
-const KILLS = IS_LONG ? 40 : 4
+/** Between writes; two more follow them. */
+const KILLS = IS_LONG ? 40 : 2
 /** Of a hundred deliveries, how many go wrong in some way. */
 const WRONG_PERCENT = IS_LONG ? 2 : 10
+/** On PostgreSQL the right to deliver of a process that was killed runs out first: its successor's clock is past that. */
+const RESTART_MS = isOnPostgres ? 31_000 : 0
+const HOUR_MS = 3_600_000
+const PATIENTS = ['ann', 'bob']
 
-const main = fileURLToPath(new URL('../main.ts', import.meta.url))
-const folder = mkdtempSync(join(tmpdir(), 'care-events-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-async function startService() {
-  const child = spawn(process.execPath, [main], {
-    env: {
-      ...testEnvironment,
-      ...EVENTS_ENVIRONMENT,
-      PATH: process.env['PATH'] ?? '',
-      HOST: '127.0.0.1',
-      PORT: '0',
-      LOG_LEVEL: 'info',
-      DATABASE_PATH: join(folder, 'care.db'),
-    },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const listening = Promise.withResolvers<string>()
-  child.stdout.on('data', (text) => {
-    const url = /"url":"([^"]+)","msg":"listening"/.exec(String(text))?.[1]
-    if (url !== undefined) listening.resolve(url)
-  })
-  const ended = once(child, 'close')
-  const url = await listening.promise
-  return {
-    url,
-    kill: async () => {
-      child.kill('SIGKILL')
-      await ended
-    },
-  }
+/** What a name is rebound to. */
+const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.1'],
+  private: ['10.0.0.1'],
+  metadata: ['169.254.169.254'],
+  mapped: ['::ffff:127.0.0.1'],
+  nat64: ['64:ff9b::7f00:1'],
+  'loopback-v6': ['::1'],
+  local: ['fd00:ec2::254'],
+  mixed: [PUBLIC_ADDRESS, '127.0.0.1'],
 }
+/** They are rebound, and come back. */
+const REBOUND = Object.keys(FORBIDDEN).map((kind) => `rebound-${kind}`)
+/** It is rebound, and comes back when its subscription is suspended. */
+const GONE = 'gone'
+/** Their names lead elsewhere as soon as they were looked up. */
+const FLIPPING = ['flipping-loopback', 'flipping-mapped']
+const forbiddenOf = (sub: string): readonly string[] =>
+  FORBIDDEN[sub.slice(sub.indexOf('-') + 1)] ?? ['127.0.0.1']
+
+/** Scopes by subscriber. */
+const SUBSCRIBERS = new Map([
+  ...[...Array.from({ length: HOSTS }, (_, at) => `host-${at}`), ...REBOUND, ...FLIPPING, GONE].map(
+    (sub) => [sub, 'care.read.user'] as const,
+  ),
+  ['team', 'care.read.user care.read.assistant'],
+  ['household', 'care.read.user:ann'],
+  ['colleague', 'care.read.assistant:bob'],
+])
+
+const rightsOf: Readonly<Record<string, (uri: string) => boolean>> = {
+  team: () => true,
+  household: (uri) => uri.startsWith('care://ann/'),
+  colleague: (uri) => uri.startsWith('care-internal://bob/'),
+}
+const mayHear = (sub: string, uri: string): boolean =>
+  rightsOf[sub]?.(uri) ?? uri.startsWith('care://')
 
 const keys = parseTokenKeys(testEnvironment.TOKEN_SECRET)
-const tokenOf = (scope: string, sub: string): string => {
+const tokenOf = (sub: string): string => {
   if (keys.kind !== 'keys') throw new Error('no keys')
   return mintToken({
     sub,
-    scope,
+    scope: SUBSCRIBERS.get(sub) ?? '',
     audience: EVENTS_AUDIENCE,
     typ: 'care+jwt',
     key: keys.keys,
@@ -75,14 +77,68 @@ const tokenOf = (scope: string, sub: string): string => {
   })
 }
 
-/** What a subscription heard for the first time, in order. */
-const firstOf = (uris: readonly string[]): readonly string[] => [...new Set(uris)]
+const ends: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end()
+})
+
+/** A network, and a service in it that can be killed and started again, later by its clock. */
+async function startModel(environment: Readonly<Record<string, string>> = {}) {
+  const network = await startNetwork()
+  ends.push(() => network.close())
+  const place = await makeStorePlace({ isOnDisk: true })
+  ends.push(() => place.remove())
+  let aheadMs = 0
+  const start = () =>
+    startKillable({
+      ...place.environment,
+      ...network.environment,
+      ...environment,
+      CLOCK_AHEAD_MS: `${aheadMs}`,
+    })
+  let service = await start()
+  ends.push(() => service.kill())
+  return {
+    network,
+    url: () => service.url,
+    kill: () => service.kill(),
+    restart: async (laterMs = 0): Promise<void> => {
+      await service.kill()
+      aheadMs += laterMs + RESTART_MS
+      service = await start()
+    },
+    /** Answers of subscribing, of each patient. */
+    subscribe: async (sub: string) => {
+      const host = eventHost(service, tokenOf(sub))
+      const answers = []
+      for (const patient of PATIENTS)
+        answers.push(
+          await host.subscribe(network.urlOf(sub, patient), {
+            arguments: { patient },
+            ttlMs: null,
+          }),
+        )
+      return answers
+    },
+    write: async (body: Readonly<Record<'patient' | 'domain' | 'audience' | 'value', string>>) => {
+      const answer = await sendSignedWrite({
+        baseUrl: service.url,
+        serviceName: 'care',
+        writeSecret: WRITE_SECRET,
+        body: { ...body, authorId: 'dr' },
+        unixMs: Date.now() + aheadMs,
+      })
+      return (await answer.json()) as { readonly uri: string; readonly version?: number }
+    },
+  }
+}
 
 test(
-  `C22: ${HOSTS * WRITES} deliveries across ${KILLS} kills: none lost, none to somebody without the right, none out of order`,
+  `C22: ${SUBSCRIBERS.size * WRITES} deliveries across ${KILLS + 2} kills: none lost, none to somebody without the right, none out of order, none where a name was rebound to`,
   async () => {
-    const receiver = await startReceiver()
-    let service = await startService()
+    const model = await startModel()
+    const { network } = model
+    const { receiver } = network
     let random = 1
     const draw = (below: number): number => {
       random = (random * 48_271) % 2_147_483_647
@@ -90,83 +146,88 @@ test(
     }
     let isHonest = false
     let hangs = IS_LONG ? HOSTS : 1
+    const wrong = new Map<string, number>()
+    const lie = (how: number | 'hang') => {
+      wrong.set(`${how}`, (wrong.get(`${how}`) ?? 0) + 1)
+      return how
+    }
     receiver.answer = ({ path }) => {
       // One at a time: what is behind it waits until it is given up.
       if (!isHonest && hangs > 0 && path.startsWith(`/host-${hangs - 1}/`)) {
         hangs -= 1
-        return 'hang'
+        return lie('hang')
       }
       if (isHonest || draw(100) >= WRONG_PERCENT) return 204
       // Each of them has it by then, and says that it has not.
-      return [503, 500, 302, 404, 429, 503][draw(6)] ?? 503
+      return lie([503, 500, 302, 404, 429, 503][draw(6)] ?? 503)
     }
-    const subscribers = [
-      ...Array.from({ length: HOSTS }, (_, at) => ['care.read.user', `host-${at}`] as const),
-      ['care.read.user care.read.assistant', 'team'] as const,
-      ['care.read.user:ann', 'household'] as const,
-      ['care.read.assistant:bob', 'colleague'] as const,
-    ]
-    const subscribeAll = async (): Promise<void> => {
-      for (const [scope, sub] of subscribers)
-        for (const patient of ['ann', 'bob'])
-          await eventHost(service, tokenOf(scope, sub)).subscribe(
-            `${receiver.url}/${sub}/${patient}`,
-            {
-              arguments: { patient },
-            },
-          )
+    for (const sub of FLIPPING) network.bind(sub, [PUBLIC_ADDRESS], forbiddenOf(sub))
+    for (const sub of SUBSCRIBERS.keys()) {
+      const codes = (await model.subscribe(sub)).map(({ error }) => error?.code)
+      const may = PATIENTS.map((patient) =>
+        ['care', 'care-internal'].some((scheme) => mayHear(sub, `${scheme}://${patient}/`)),
+      )
+      expect(codes).toEqual(may.map((one) => (one ? undefined : -32_012)))
     }
-    await subscribeAll()
+    const rebind = (at: number): void => {
+      const quarter = Math.floor((at * 4) / WRITES)
+      for (const sub of REBOUND)
+        network.bind(sub, quarter % 2 === 1 ? forbiddenOf(sub) : [PUBLIC_ADDRESS])
+      if (quarter >= 2) network.bind(GONE, forbiddenOf(GONE))
+    }
     const acknowledged: string[] = []
     const killAt = new Set(
       Array.from({ length: KILLS }, (_, at) => Math.floor(((at + 0.5) * WRITES) / KILLS)),
     )
     for (let at = 0; at < WRITES; at += 1) {
-      const patient = at % 5 === 4 ? 'bob' : 'ann'
+      if (at % Math.ceil(WRITES / 4) === 0) rebind(at)
       const audience = at % 7 === 6 ? 'assistant' : 'user'
-      const domain = `${audience}-${at % 3}`
-      const body = { patient, domain, audience, value: `secret sentence ${at}`, authorId: 'dr' }
-      const unixMs = Date.now()
-      const written = sendSignedWrite({
-        baseUrl: service.url,
-        serviceName: 'care',
-        writeSecret: WRITE_SECRET,
-        body,
-        unixMs,
-      })
-        .then(async (answer) => (await answer.json()) as { uri: string; version: number })
+      const written = model
+        .write({
+          patient: at % 5 === 4 ? 'bob' : 'ann',
+          domain: `${audience}-${at % 3}`,
+          audience,
+          value: `secret sentence ${at}`,
+        })
         .catch(() => undefined)
       if (killAt.has(at)) {
         await pause(draw(8))
-        await service.kill()
+        await model.kill()
       }
       const outcome = await written
       if (outcome?.version !== undefined) acknowledged.push(`${outcome.uri}/${outcome.version}`)
-      if (killAt.has(at)) service = await startService()
+      if (killAt.has(at)) await model.restart()
     }
     isHonest = true
+    for (const sub of REBOUND) network.bind(sub)
     const heardBy = (sub: string): readonly string[] =>
       receiver.got
         .filter(({ path }) => path.startsWith(`/${sub}/`))
         .map(({ event }) => event.data.uri)
-    const rightsOf: Readonly<Record<string, (uri: string) => boolean>> = {
-      team: () => true,
-      household: (uri) => uri.startsWith('care://ann/'),
-      colleague: (uri) => uri.startsWith('care-internal://bob/'),
+    const isComplete = (sub: string): boolean => {
+      const heard = new Set(heardBy(sub))
+      return acknowledged.every((uri) => heard.has(uri) || !mayHear(sub, uri))
     }
-    const mayHear = (sub: string, uri: string): boolean =>
-      rightsOf[sub]?.(uri) ?? uri.startsWith('care://')
-    // What failed last is tried again within ten minutes; a refresh asks at once.
-    await subscribeAll()
-    const isComplete = (): boolean =>
-      subscribers.every(([, sub]) => {
-        const heard = new Set(heardBy(sub))
-        return acknowledged.every((uri) => heard.has(uri) || !mayHear(sub, uri))
+    const incomplete = (): readonly string[] =>
+      [...SUBSCRIBERS.keys()].filter((sub) => !isComplete(sub))
+    const soon = { timeout: IS_LONG ? 600_000 : 90_000, interval: 200 }
+    // What failed is tried again at a start, without anybody's refresh.
+    await model.restart()
+    await expect.poll(incomplete, soon).toEqual([GONE])
+    // An hour of refusals later the one that is gone is suspended, and goes on where it stopped when it is refreshed.
+    await model.restart(HOUR_MS)
+    const figures = async () => (await fetch(`${model.url()}/metrics`)).text()
+    await expect.poll(figures, soon).toContain('ended_total{reason="suspended"} 2')
+    network.bind(GONE)
+    for (const { result } of await model.subscribe(GONE))
+      expect(result?.['deliveryStatus']).toMatchObject({
+        active: false,
+        lastError: 'connection_refused',
       })
-    await expect.poll(isComplete, { timeout: IS_LONG ? 600_000 : 30_000, interval: 200 }).toBe(true)
-    for (const [, sub] of subscribers)
-      for (const patient of ['ann', 'bob']) {
-        const first = firstOf(heardBy(sub).filter((uri) => uri.includes(`//${patient}/`)))
+    await expect.poll(incomplete, soon).toEqual([])
+    for (const sub of SUBSCRIBERS.keys())
+      for (const patient of PATIENTS) {
+        const first = [...new Set(heardBy(sub).filter((uri) => uri.includes(`//${patient}/`)))]
         expect(first.filter((uri) => !mayHear(sub, uri))).toEqual([])
         const expected = acknowledged.filter(
           (uri) => uri.includes(`//${patient}/`) && mayHear(sub, uri),
@@ -174,14 +235,29 @@ test(
         const kept = new Set(acknowledged)
         expect(first.filter((uri) => kept.has(uri))).toEqual(expected)
       }
-    expect(receiver.got.length).toBeGreaterThan(HOSTS * WRITES * 0.7)
+    const rebinds = network.rebinds()
+    for (const sub of [...REBOUND, GONE])
+      expect(rebinds.some((line) => line.startsWith(`${sub}.`))).toBe(true)
+    expect(network.trapped()).toBe(0)
+    expect(receiver.got.length).toBeGreaterThan(SUBSCRIBERS.size * WRITES * 0.6)
     expect(receiver.got.some(({ body }) => body.includes('secret'))).toBe(false)
     const ids = new Map<string, Set<string>>()
     for (const { event } of receiver.got)
       ids.set(event.data.uri, (ids.get(event.data.uri) ?? new Set()).add(event.eventId))
     expect([...ids.values()].every((one) => one.size === 1)).toBe(true)
-    await service.kill()
-    receiver.close()
+    const answered = JSON.stringify(Object.fromEntries(wrong))
+    console.log(
+      `${receiver.got.length} deliveries of ${acknowledged.length} writes to ${SUBSCRIBERS.size} subscribers, ${KILLS + 2} kills, ${rebinds.length} look-ups rebound, ${network.trapped()} connections there, answered wrong: ${answered}`,
+    )
   },
-  IS_LONG ? 3_600_000 : 120_000,
+  IS_LONG ? HOUR_MS : 300_000,
 )
+
+test('C22: the trap of the model is not blind: without the guard a rebound name leads into it', async () => {
+  const { network, subscribe, write } = await startModel({ EVENTS_PRIVATE: 'true' })
+  await subscribe('rebound-loopback')
+  network.bind('rebound-loopback', forbiddenOf('rebound-loopback'))
+  await write({ patient: 'ann', domain: 'tea', audience: 'user', value: 'No sugar.' })
+  await expect.poll(() => network.trapped(), { timeout: 60_000 }).toBeGreaterThan(0)
+  expect(network.receiver.got).toEqual([])
+}, 120_000)

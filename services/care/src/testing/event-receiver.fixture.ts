@@ -1,6 +1,7 @@
 // A receiver of events over real HTTP, which answers as a test wants, and calls of the methods by a host of 2026-07-28.
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
@@ -47,8 +48,11 @@ export type EventReceiverFixture = {
   close(): void
 }
 
-/** Starts one on a free loopback port. */
-export async function startReceiver(): Promise<EventReceiverFixture> {
+/** Starts one on a free loopback port; with a key and a certificate, by TLS. */
+export async function startReceiver(tls?: {
+  readonly key: string
+  readonly cert: string
+}): Promise<EventReceiverFixture> {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request)
     const headers = request.headers as Received['headers']
@@ -63,12 +67,14 @@ export async function startReceiver(): Promise<EventReceiverFixture> {
     if (status !== 'hang')
       response.writeHead(status, { location: '/elsewhere' }).end('secret answer')
   }
-  const server: Server = createServer((request, response) => {
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     serve(request, response).catch(() => response.destroy())
-  })
+  }
+  const server: Server =
+    tls === undefined ? createServer(onRequest) : createTlsServer(tls, onRequest)
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const fixture: EventReceiverFixture = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     got: [],
     challenges: [],
     answer: () => 204,
