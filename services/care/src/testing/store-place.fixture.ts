@@ -29,9 +29,12 @@ export type StorePlace = {
   remove(): Promise<void>
 }
 
-/** An empty place. Without a disk, records on SQLite are in memory, where nobody can tamper with them. */
-export async function makeStorePlace(of: { readonly isOnDisk: boolean }): Promise<StorePlace> {
-  if (isOnPostgres) return postgresPlace()
+/** An empty place, on the run's engine or another. Without a disk, records on SQLite are in memory, where nobody can tamper with them. */
+export async function makeStorePlace(of: {
+  readonly isOnDisk: boolean
+  readonly engine?: 'sqlite' | 'postgres'
+}): Promise<StorePlace> {
+  if (isOnPostgres || of.engine === 'postgres') return postgresPlace()
   const folder = of.isOnDisk ? makeStoreFolder() : undefined
   return {
     environment: { DATABASE_PATH: folder?.databasePath ?? ':memory:' },
