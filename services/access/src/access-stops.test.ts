@@ -58,7 +58,7 @@ describe('A3: a machine whose clock is off', () => {
         ...systemClock,
         unixMs: () => systemClock.unixMs() + off * 1_000,
       }
-      const wrong = await stack.startService({}, clock)
+      const wrong = await stack.startService({}, { clock, paymentClock: clock })
       const told = await sentenceOf(wrong, { check: 'clock', reason: 'clock_off' })
       expect(told).toMatch(off > 0 ? /(29|30) s ahead of/ : /(29|30|31) s behind/)
       const stranger = await stack.agent(`stranger ${off}`)

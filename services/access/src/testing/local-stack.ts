@@ -33,8 +33,8 @@ export type LocalStack = {
   readonly recorder: DevnetAccount
   readonly facilitator: Awaited<ReturnType<typeof startFacilitator>>
   agent(name: string): Promise<DevnetAccount>
-  /** Starts a process of the service, by the clock of its machine where one is given; it ends with the stack at the latest. */
-  startService(change?: Environment, machineClock?: Clock): Promise<RunningService>
+  /** Starts a process of the service, by other clocks where they are given; it ends with the stack at the latest. */
+  startService(change?: Environment, clocks?: Partial<ServiceClocks>): Promise<RunningService>
   stop(): Promise<void>
 }
 
@@ -118,9 +118,9 @@ export async function startLocalStack(
     recorder,
     facilitator,
     agent: (name) => devnet.createAccount({ name, balanceTinybar: 1_000n * TINYBAR_PER_HBAR }),
-    async startService(change = {}, machineClock?: Clock) {
+    async startService(change = {}, clocks = {}) {
       const service = await startListening(
-        { clock: machineClock ?? devnet.clock, paymentClock: machineClock ?? paymentClock },
+        { clock: devnet.clock, paymentClock, ...clocks },
         { ...environment, ...change },
       )
       services.add(service)
@@ -134,8 +134,10 @@ export async function startLocalStack(
   }
 }
 
+type ServiceClocks = { readonly clock: Clock; readonly paymentClock: Clock }
+
 async function startListening(
-  clocks: { readonly clock: Clock; readonly paymentClock: Clock },
+  clocks: ServiceClocks,
   environment: Environment,
 ): Promise<RunningService> {
   const reading = readConfig(accessConfigSchema, environment)
@@ -183,7 +185,7 @@ export function payingFetch(
 }
 
 /** Polls until `isDone`, for what happens in the background; throws after `limitMs`. */
-export async function until(isDone: () => Promise<boolean>, limitMs = 10_000): Promise<void> {
+export async function until(isDone: () => Promise<boolean>, limitMs = 50_000): Promise<void> {
   await vi.waitUntil(isDone, { timeout: limitMs, interval: 50 })
 }
 
