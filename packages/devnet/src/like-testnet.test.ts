@@ -3,7 +3,7 @@
 import { AccountId, Hbar, Status, TransactionId, TransferTransaction } from '@hiero-ledger/sdk'
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { type Hex, parseEther } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { seededChance } from './ledger/network-faults.ts'
 import { type Devnet, startDevnet } from './start-devnet.ts'
 import {
@@ -63,7 +63,7 @@ async function startSend(raw: Hex): Promise<{ answered: Promise<unknown>; isAnsw
   const answered = rpc(devnet, 'eth_sendRawTransaction', [raw]).finally(() => {
     isAnswered = true
   })
-  await vi.waitUntil(() => clock.pendingCount() >= before + 2)
+  await expect.poll(() => clock.pendingCount()).toBeGreaterThanOrEqual(before + 2)
   return { answered, isAnswered: () => isAnswered }
 }
 
@@ -130,7 +130,7 @@ describe('L18: receipts and transfers', () => {
     const path = `/api/v1/transactions/${toMirrorId(transactionId)}`
     expect((await mirror(devnet, path)).status).toBe(404)
     clock.advanceMs(2_000)
-    await vi.waitUntil(async () => (await mirror(devnet, path)).status === 200)
+    await expect.poll(async () => (await mirror(devnet, path)).status).toBe(200)
     own.close()
   })
 })
@@ -215,7 +215,7 @@ describe('L18: losses', () => {
     const sent = transfer().setTransactionId(id).execute(own)
     await expect(sent).rejects.toThrow(/UNAVAILABLE|max attempts/i)
     const path = `/api/v1/transactions/${toMirrorId(id)}`
-    await vi.waitUntil(async () => (await mirror(devnet, path)).status === 200)
+    await expect.poll(async () => (await mirror(devnet, path)).status).toBe(200)
     own.close()
   })
 

@@ -46,7 +46,7 @@ describe.skipIf(postgresMissing !== undefined)(
         onProblem: () => undefined,
       })
       // One looks once whatever was told before.
-      await vi.waitUntil(() => looks.length === 1)
+      await vi.waitUntil(() => looks.length === 1, 60_000)
     })
     afterEach(async () => {
       for (const look of looks) look.resolve()

@@ -159,7 +159,7 @@ describe('S6: stopping', () => {
     await began.promise
     const close = async () => void messages.push('flushed')
     const stopped = stopOrderly({ app, registry: new Registry(), close }, logger, clock)
-    await vi.waitUntil(() => clock.pendingCount() === 1)
+    await expect.poll(() => clock.pendingCount()).toBe(1)
     clock.advanceMs(7_999)
     expect(messages).toEqual([])
     clock.advanceMs(1)

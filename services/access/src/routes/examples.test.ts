@@ -18,7 +18,7 @@ const accessUrl = `/api/svc/access?agent=${agentExample}`
 beforeAll(async () => {
   service = await startFakeService(createFakes())
   service.start()
-  await vi.waitUntil(async () => (await service.app.inject(accessUrl)).statusCode === 402)
+  await vi.waitUntil(async () => (await service.app.inject(accessUrl)).statusCode === 402, 60_000)
   const challenge = (await service.app.inject(accessUrl)).json()
   payment = paymentHeader(challenge, { nanos: 1, validFromSeconds: START_SECONDS })
 })

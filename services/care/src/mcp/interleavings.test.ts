@@ -98,7 +98,7 @@ async function checkReader(model: ModelSession): Promise<void> {
     reader.events
       .filter(({ message }) => message !== undefined)
       .map((event) => [parseEventId(client, event.id ?? ''), inWordsOfEvent(event)])
-  await expect.poll(held, { interval: 1, timeout: 5_000 }).toEqual(expected(model))
+  await expect.poll(held, { interval: 1 }).toEqual(expected(model))
 }
 
 async function write(

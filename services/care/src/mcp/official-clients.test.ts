@@ -71,9 +71,9 @@ describe('SDK 1.x Client', () => {
     await write('Three sugars.')
     await write('No sugar.')
     network.mend()
-    await expect.poll(() => updated, { timeout: 10_000 }).toHaveLength(3)
+    await expect.poll(() => updated).toHaveLength(3)
     await write('Honey.')
-    await expect.poll(() => updated, { timeout: 10_000 }).toHaveLength(4)
+    await expect.poll(() => updated).toHaveLength(4)
   })
 
   it('finds its schemas respected: lists, prompts, tools, completion, log level, unsubscribe, ping, termination', async () => {
@@ -131,7 +131,7 @@ describe('SDK 2.x client', () => {
     network.cut()
     await write('Honey.')
     network.mend()
-    await expect.poll(() => updated, { timeout: 10_000 }).toHaveLength(2)
+    await expect.poll(() => updated).toHaveLength(2)
     // This client renumbers -32002 for its callers; the message shows what was on the wire.
     await expect(client.readResource({ uri: 'care://ann/absent' })).rejects.toThrow('not found')
   })

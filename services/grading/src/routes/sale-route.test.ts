@@ -45,12 +45,12 @@ describe('money and grades', () => {
         fixture.payment(20, number, payer),
       )
     const buying = [buyAudit(1), buyAudit(2), buyAudit(3)]
-    await vi.waitUntil(() => waiting.length === 1)
+    await expect.poll(() => waiting).toHaveLength(1)
     expect((await buy(4)).statusCode).toBe(200)
     const other = buyAudit(5, `0x${'cd'.repeat(20)}`)
-    await vi.waitUntil(() => waiting.length === 2)
+    await expect.poll(() => waiting).toHaveLength(2)
     for (let left = 4; left > 0; left -= 1) {
-      await vi.waitUntil(() => waiting.length > 0)
+      await expect.poll(() => waiting.length).toBeGreaterThan(0)
       expect(waiting.length).toBeLessThanOrEqual(2)
       waiting.shift()?.()
     }
