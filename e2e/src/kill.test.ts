@@ -109,7 +109,7 @@ async function startHeldPayment(agent: DevnetAccount) {
   const { controls } = stack.devnet
   controls.holdConsensus(true)
   const paying = await startPaying(agent)
-  await eventually(() => controls.heldTransfers() === 1, { timeoutMs: 10_000 })
+  await eventually(() => controls.heldTransfers() === 1, { timeoutMs: 30_000 })
   return paying
 }
 

@@ -132,7 +132,7 @@ it('X9: killed between settle and open, the header resent to another process is 
   const header = await sign(0, agent)
   stack.devnet.controls.holdConsensus(true)
   const paying = call(0, agent, header)
-  await eventually(() => stack.devnet.controls.heldTransfers() === 1, { timeoutMs: 10_000 })
+  await eventually(() => stack.devnet.controls.heldTransfers() === 1, { timeoutMs: 30_000 })
   await stack.kill(0)
   expect((await paying).status).toBe(0)
   stack.devnet.controls.holdConsensus(false)
