@@ -1,45 +1,111 @@
-/** How events are filed and asked for by words, alike for every engine. */
+/** How events are asked for, by words, days or teams: statements that both engines take, over the few words that differ. */
 import type { EventInfo } from '../domain/event-state.ts'
 import { PREFIX_LETTERS_MIN } from '../domain/find-events.ts'
 import type { EventSearch } from '../domain/grading-store.ts'
 
 /** Events with the words of a search that are looked at, the last recorded first: "united" alone is in tens of thousands. */
-export const FOUND_EVENTS_MAX = 1_000
+const FOUND_EVENTS_MAX = 1_000
 
 /** A sport's name as one word of the index, which no team has; two sports that differ in a dash share it. */
 export const sportWord = (sport: string): string => `sport${sport.replace(/[_-]/g, '')}`
 
+/** What the engines say in different words. */
+export type SearchDialect = {
+  /** Selects the events with all words of $1, the last recorded first. */
+  readonly byWords: string
+  /** A word in the language of that index; words are letters and digits only, so that nothing in them is an operator. */
+  readonly matched: (word: string, isBeginning: boolean) => string
+  readonly and: string
+  /** The table of teams' keys and starts, with the columns of events. */
+  readonly teams: string
+  /** Whether a column is one of the texts of a value. */
+  readonly among: (column: string, value: string) => string
+  /** Texts as a value. */
+  readonly list: (texts: readonly string[]) => unknown
+  /** Selects those parts of $3 that the words of an event do not contain. */
+  readonly lackedParts: string
+}
+
 /** Whether a word of a search may be the beginning of a longer one. */
-export const isBeginning = ({ isWholeWords = false }: EventSearch, word: string): boolean =>
+const isBeginning = ({ isWholeWords = false }: EventSearch, word: string): boolean =>
   !isWholeWords && word.length >= PREFIX_LETTERS_MIN
 
 /** Whether a search is by words alone, which an index of words answers. */
-export const isByWords = ({ from, to, words }: EventSearch): boolean =>
+const isByWords = ({ from, to, words }: EventSearch): boolean =>
   from === undefined && to === undefined && words.length > 0
 
-/**
- * Finds by whole words, and by beginnings where those do not fill the answer: an index gathers all events of a beginning
- * before it names the first, and a word such as `united` begins tens of thousands.
- */
-export async function wholeWordsFirst(
-  search: EventSearch,
-  find: (search: EventSearch) => Promise<readonly string[]>,
-): Promise<readonly string[]> {
-  const { isWholeWords = false, limit, teams } = search
-  if (isWholeWords || teams !== undefined || !isByWords(search)) return find(search)
-  const whole = await find({ ...search, isWholeWords: true })
-  return whole.length < limit ? find(search) : whole
+/** Newest first. Where there are two of a kind each has its index: a rare sport must not be searched for in every event. */
+export function searchStatements({ among, byWords, lackedParts, teams }: SearchDialect) {
+  const byStart = (condition: string): string => `SELECT path FROM events
+    WHERE start_at >= $1 AND start_at < $2 ${condition} AND NOT EXISTS (${lackedParts})
+    ORDER BY start_at DESC, id DESC LIMIT $4`
+  const byTeams = (sides: string): string => `SELECT path FROM ${teams}
+    WHERE teams.start_at >= $1 AND teams.start_at < $2 AND sport = coalesce($3, sport) AND ${sides}
+    ORDER BY teams.start_at DESC, id DESC LIMIT $4`
+  return {
+    byWords: `SELECT path FROM (${byWords} LIMIT ${FOUND_EVENTS_MAX}) AS latest
+      WHERE sport = coalesce($2, sport) ORDER BY start_at DESC, id DESC LIMIT $3`,
+    byStart: byStart(''),
+    bySport: byStart('AND sport = $5'),
+    byBoth: byTeams(`${among('home', '$5')} AND ${among('away', '$6')}`),
+    byHome: byTeams(among('home', '$5')),
+    byAway: byTeams(among('away', '$5')),
+  }
 }
 
-/** Where an event's words must have each word of a search: `words || ' '` contains all of these. */
-export const wordParts = (search: EventSearch): readonly string[] =>
-  search.words.map((word) => (isBeginning(search, word) ? ` ${word}` : ` ${word} `))
+/** Finds the paths of the events that fit, newest first. */
+export function openEventSearch(
+  dialect: SearchDialect,
+  of: {
+    /** The paths that a statement selects. */
+    readonly paths: (text: string, values: readonly unknown[]) => Promise<readonly string[]>
+    /** Lets others run: common words are looked up in some milliseconds, and what they find is read in some more. */
+    readonly pause?: () => Promise<void>
+  },
+) {
+  const say = searchStatements(dialect)
+  const { and, list, matched } = dialect
 
-/** The days of a search, from (inclusive) to (exclusive), Unix seconds. */
-export const daysOf = ({ from, to }: EventSearch): readonly [from: number, to: number] => [
-  from ?? Number.MIN_SAFE_INTEGER,
-  to ?? Number.MAX_SAFE_INTEGER,
-]
+  /** Statement and values. */
+  function lookUp(search: EventSearch): readonly [text: string, values: readonly unknown[]] {
+    const { from, limit, sport, teams, to, words } = search
+    if (teams === undefined && isByWords(search)) {
+      const parts = words.map((word) => matched(word, isBeginning(search, word)))
+      if (sport !== undefined) parts.push(matched(sportWord(sport), false))
+      return [say.byWords, [parts.join(and), sport ?? null, limit]]
+    }
+    const days = [from ?? Number.MIN_SAFE_INTEGER, to ?? Number.MAX_SAFE_INTEGER]
+    if (teams !== undefined) {
+      const { home, away } = teams
+      const sides = [home, away].flatMap((keys) => (keys === undefined ? [] : [list(keys)]))
+      const text = away === undefined ? say.byHome : home === undefined ? say.byAway : say.byBoth
+      return [text, [...days, sport ?? null, limit, ...sides]]
+    }
+    // `words || ' '` contains all of these.
+    const parts = words.map((word) => (isBeginning(search, word) ? ` ${word}` : ` ${word} `))
+    const values = [...days, list(parts), limit]
+    return sport === undefined ? [say.byStart, values] : [say.bySport, [...values, sport]]
+  }
+
+  const find = async (search: EventSearch): Promise<readonly string[]> => {
+    const { teams } = search
+    if (teams !== undefined && teams.home === undefined && teams.away === undefined) return []
+    const found = await of.paths(...lookUp(search))
+    if (search.words.length > 0) await of.pause?.()
+    return found
+  }
+
+  /**
+   * By whole words first, and by beginnings where those do not fill the answer: an index gathers all events of a beginning
+   * before it names the first, and a word such as `united` begins tens of thousands.
+   */
+  return async (search: EventSearch): Promise<readonly string[]> => {
+    const { isWholeWords = false, limit, teams } = search
+    if (isWholeWords || teams !== undefined || !isByWords(search)) return find(search)
+    const whole = await find({ ...search, isWholeWords: true })
+    return whole.length < limit ? find(search) : whole
+  }
+}
 
 /** Whether an event is found by the same words and day as before. */
 export const isFiledAlike = (one: EventInfo, other: EventInfo): boolean =>

@@ -3,16 +3,8 @@ import type { PostgresQuery } from '@tallystick/journal-store/postgres'
 import type { CommittedPick } from '../domain/committed-pick.ts'
 import type { EventInfo, EventState } from '../domain/event-state.ts'
 import { eventWords } from '../domain/find-events.ts'
-import type { EventSearch } from '../domain/grading-store.ts'
 import { teamKey } from '../domain/team-names.ts'
-import {
-  daysOf,
-  FOUND_EVENTS_MAX,
-  isBeginning,
-  isByWords,
-  sportWord,
-  wordParts,
-} from './event-search.ts'
+import { type SearchDialect, sportWord } from './event-search.ts'
 import {
   byKey,
   committedOf,
@@ -113,59 +105,14 @@ export function filedColumns(
   ]
 }
 
-/** The words first, whatever the planner thinks of them: it cannot know how rare they are. */
-const BY_WORDS = `WITH found AS MATERIALIZED (SELECT id, path, sport, start_at FROM grading.events WHERE search @@ $1::tsquery)
-  SELECT path FROM (SELECT * FROM found ORDER BY id DESC LIMIT ${FOUND_EVENTS_MAX}) AS latest
-  WHERE sport = coalesce($2, sport) ORDER BY start_at DESC, id DESC LIMIT $3`
-
-const byStart = (condition: string): string => `SELECT path FROM grading.events
-  WHERE start_at >= $1 AND start_at < $2 ${condition}
-    AND NOT EXISTS (SELECT FROM unnest($3::text[]) AS part WHERE strpos(words || ' ', part) = 0)
-  ORDER BY start_at DESC, id DESC LIMIT $4`
-
-/** Two, so that each has its index: a rare sport must not be searched for in every event. */
-const [BY_START, BY_SPORT] = [byStart(''), byStart('AND sport = $5')]
-
-const byTeams = (sides: string): string => `SELECT path FROM grading.events
-  WHERE start_at >= $1 AND start_at < $2 AND sport = coalesce($3, sport) AND ${sides}
-  ORDER BY start_at DESC, id DESC LIMIT $4`
-const [BY_BOTH, BY_HOME, BY_AWAY] = [
-  byTeams('home = ANY($5) AND away = ANY($6)'),
-  byTeams('home = ANY($5)'),
-  byTeams('away = ANY($5)'),
-]
-
-/** Statement and values of a search. */
-function lookUp(search: EventSearch): readonly [text: string, values: readonly unknown[]] {
-  const { limit, sport, teams } = search
-  const days = daysOf(search)
-  if (teams !== undefined) {
-    const { home, away } = teams
-    const sides = [home, away].filter((keys) => keys !== undefined)
-    const text = away === undefined ? BY_HOME : home === undefined ? BY_AWAY : BY_BOTH
-    return [text, [...days, sport ?? null, limit, ...sides]]
-  }
-  if (isByWords(search)) return [BY_WORDS, [matchText(search), sport ?? null, limit]]
-  const values = [...days, wordParts(search), limit]
-  return sport === undefined ? [BY_START, values] : [BY_SPORT, [...values, sport]]
-}
-
-/** A search in the index's language; words are letters and digits only, so that nothing in them is an operator. */
-function matchText(search: EventSearch): string {
-  const words = search.words.map(
-    (word) => `'${filedWord(word)}'${isBeginning(search, word) ? ':*' : ''}`,
-  )
-  const { sport } = search
-  return (sport === undefined ? words : [...words, `'${sportWord(sport)}'`]).join(' & ')
-}
-
-/** Paths of the events that fit, newest first. */
-export async function findEvents(
-  query: PostgresQuery,
-  search: EventSearch,
-): Promise<readonly string[]> {
-  const { teams } = search
-  if (teams !== undefined && teams.home === undefined && teams.away === undefined) return []
-  const rows = await query<{ path: string }>(...lookUp(search))
-  return rows.map(({ path }) => path)
+export const POSTGRES_SEARCH: SearchDialect = {
+  // The words first, whatever the planner thinks of them: it cannot know how rare they are.
+  byWords: `WITH found AS MATERIALIZED (SELECT id, path, sport, start_at FROM events WHERE search @@ $1::tsquery)
+    SELECT * FROM found ORDER BY id DESC`,
+  matched: (word, isBeginning) => `'${filedWord(word)}'${isBeginning ? ':*' : ''}`,
+  and: ' & ',
+  teams: 'events AS teams',
+  among: (column, value) => `${column} = ANY(${value})`,
+  list: (texts) => texts,
+  lackedParts: "SELECT FROM unnest($3::text[]) AS part WHERE strpos(words || ' ', part) = 0",
 }

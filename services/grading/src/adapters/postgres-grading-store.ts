@@ -16,11 +16,11 @@ import {
   type StoredPick,
 } from '../domain/grading-store.ts'
 import { eventPathOf } from '../domain/markets.ts'
-import { wholeWordsFirst } from './event-search.ts'
+import { openEventSearch } from './event-search.ts'
 import { openLedgerReads } from './ledger-reads.ts'
 import { postgresLedgerSource } from './ledger-source.ts'
 import { ingestSlice, isCounting, keepPick, pathsWithPicks } from './ledger-writes.ts'
-import { findEvents, readEvents } from './postgres-events.ts'
+import { POSTGRES_SEARCH, readEvents } from './postgres-events.ts'
 import { type LedgerMemory, openLedgerMemory } from './postgres-ledger-memory.ts'
 import { recountOutdated } from './postgres-recount.ts'
 import { POSTGRES_LEDGER } from './postgres-schema.ts'
@@ -87,11 +87,6 @@ async function eventsOf(
   return paths.map((path) => (memory.cached(path) ?? found.get(path))?.state)
 }
 
-async function search(parts: Parts, asked: Parameters<GradingStore['searchEvents']>[0]) {
-  const paths = await wholeWordsFirst(asked, (one) => findEvents(parts.store.read, one))
-  return (await eventsOf(parts, paths)).flatMap((state) => state?.info ?? [])
-}
-
 /** Reads the ledger's secret and its table, and listens to other processes. */
 async function openMemory(store: Store): Promise<LedgerMemory> {
   const [row] = await store.read<{ value: string }>(
@@ -115,14 +110,16 @@ async function openMemory(store: Store): Promise<LedgerMemory> {
 function portOf(parts: Parts): GradingStore {
   const { memory, store } = parts
   const { secret } = memory
+  const source = postgresLedgerSource(store.read)
+  const find = openEventSearch(POSTGRES_SEARCH, {
+    paths: async (text, values) =>
+      (await store.read<{ readonly path: string }>(text, values)).map(({ path }) => path),
+  })
   return {
-    ...openLedgerReads(postgresLedgerSource(store.read), {
-      store,
-      secret,
-      look: async (run) => run(),
-    }),
+    ...openLedgerReads(source, { store, secret, look: async (run) => run() }),
     events: (paths) => eventsOf(parts, paths),
-    searchEvents: (asked) => search(parts, asked),
+    searchEvents: async (search) =>
+      (await eventsOf(parts, await find(search))).flatMap((state) => state?.info ?? []),
     ingest: (batch) => ingest(parts, batch),
     markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
       store.write((transaction) => {

@@ -2,21 +2,13 @@
  * Events read from the ledger's own entries and folded; those that were folded last are kept in memory. Nothing folded is
  * stored: a grade is always of entries that a reader can check.
  */
-import type { DatabaseSync } from 'node:sqlite'
-import { prepareQuery } from '@tallystick/journal-store'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { prepareQuery, type SqliteQuery } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
 import type { EventInfo, EventState } from '../domain/event-state.ts'
 import { eventWords } from '../domain/find-events.ts'
-import type { EventSearch } from '../domain/grading-store.ts'
-import {
-  daysOf,
-  FOUND_EVENTS_MAX,
-  isBeginning,
-  isByWords,
-  isFiledAlike,
-  sportWord,
-  wordParts,
-} from './event-search.ts'
+import { isFiledAlike, type SearchDialect, sportWord } from './event-search.ts'
+import { reading } from './sqlite-database.ts'
 import { openTeamIndex } from './sqlite-teams.ts'
 import { type EntryRow, foldEvent } from './stored-rows.ts'
 
@@ -35,6 +27,7 @@ export function openEventReader(database: DatabaseSync) {
   const idOf = prepareQuery<readonly [number]>(database, 'SELECT id FROM events WHERE path = ?')
   const entriesOf = openEventEntries(database)
   const index = openEventIndex(database)
+  const searches = new Map<string, SqliteQuery<readonly [string]>>()
   let cache = new BoundedMap<string, EventState>(CACHED_EVENTS_MAX)
 
   function read(path: string): EventState | undefined {
@@ -60,8 +53,14 @@ export function openEventReader(database: DatabaseSync) {
       // An import of years passes through; nobody asks for most of it soon.
       if (before !== undefined || !state.hadResult) cache.set(path, state)
     },
-    /** Paths of the events that fit, newest first. */
-    find: (search: EventSearch): readonly string[] => index.find(search),
+    /** The paths that a statement of a search selects, which is prepared once. */
+    paths: (text: string, values: readonly unknown[]): readonly string[] => {
+      const search =
+        searches.get(text) ??
+        prepareQuery<readonly [string]>(database, text.replaceAll(/\$(?=\d)/g, '?'))
+      searches.set(text, search)
+      return search.all(...(values as readonly SQLInputValue[])).map(([path]) => path)
+    },
     infos: (paths: readonly string[]): readonly EventInfo[] =>
       paths.flatMap((path) => read(path)?.info ?? []),
     /** Forgets everything folded: after a rollback, or another process's write. */
@@ -95,40 +94,29 @@ function openVocabulary(database: DatabaseSync): (beginning: string) => readonly
   }
 }
 
-/**
- * A search in the index's language; words are letters and digits only, so that nothing in them is an operator. A beginning
- * is asked for as its words: for those the index stops at the newest events, for a beginning it gathers all of them first.
- */
-function matchText(search: EventSearch, wordsOf: ReturnType<typeof openVocabulary>): string {
-  const words = search.words.map((word) => {
-    if (!isBeginning(search, word)) return `"${word}"`
-    const longer = wordsOf(word)
-    if (longer.length === 0 || longer.length > BEGINNING_WORDS_MAX) return `"${word}"*`
-    return `("${longer.join('" OR "')}")`
-  })
-  const { sport } = search
-  return (sport === undefined ? words : [...words, `"${sportWord(sport)}"`]).join(' AND ')
+/** How SQLite is asked. */
+export function sqliteSearch(database: DatabaseSync): SearchDialect {
+  const wordsOf = openVocabulary(database)
+  return {
+    byWords: `SELECT id, path, sport, start_at FROM event_words CROSS JOIN events ON id = event_words.rowid
+      WHERE event_words MATCH $1 ORDER BY event_words.rowid DESC`,
+    // A beginning is asked for as its words: for those the index stops at the newest events, for a beginning it gathers all first.
+    matched: (word, isBeginning) => {
+      if (!isBeginning) return `"${word}"`
+      const longer = reading(() => wordsOf(word))
+      if (longer.length === 0 || longer.length > BEGINNING_WORDS_MAX) return `"${word}"*`
+      return `("${longer.join('" OR "')}")`
+    },
+    and: ' AND ',
+    teams: 'event_teams AS teams JOIN events USING (id)',
+    among: (column, value) => `${column} IN (SELECT value FROM json_each(${value}))`,
+    list: (texts) => JSON.stringify(texts),
+    lackedParts: "SELECT 1 FROM json_each($3) AS part WHERE instr(words || ' ', part.value) = 0",
+  }
 }
-
-const byStart = (condition: string): string =>
-  `SELECT path FROM events WHERE start_at >= ? AND start_at < ? ${condition}
-    AND NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE instr(words || ' ', word.value) = 0)
-    ORDER BY start_at DESC LIMIT ?`
-
-/** Two, so that each has its index: a rare sport must not be searched for in every event. */
-export const EVENT_LOOKUPS = { byStart: byStart(''), bySport: byStart('AND sport = ?') } as const
 
 /** The index of one connection; it writes within the caller's transaction. */
 function openEventIndex(database: DatabaseSync) {
-  const found = prepareQuery<readonly [string]>(database, EVENT_LOOKUPS.byStart)
-  const foundInSport = prepareQuery<readonly [string]>(database, EVENT_LOOKUPS.bySport)
-  const named = prepareQuery<readonly [string]>(
-    database,
-    `SELECT path FROM events WHERE id IN
-      (SELECT rowid FROM event_words WHERE event_words MATCH ? ORDER BY rowid DESC LIMIT ${FOUND_EVENTS_MAX})
-      AND sport = coalesce(?, sport) ORDER BY start_at DESC LIMIT ?`,
-  )
-  const wordsOf = openVocabulary(database)
   const insertWords = database.prepare('INSERT INTO event_words (rowid, words) VALUES (?, ?)')
   const moveWords = database.prepare(
     'UPDATE event_words SET words = ? WHERE rowid = (SELECT id FROM events WHERE path = ?)',
@@ -138,14 +126,6 @@ function openEventIndex(database: DatabaseSync) {
   )
   const move = database.prepare('UPDATE events SET start_at = ?, words = ? WHERE path = ?')
   const teamIndex = openTeamIndex(database)
-
-  function findByDay(search: EventSearch) {
-    const { sport, limit } = search
-    const [days, rest] = [daysOf(search), [JSON.stringify(wordParts(search)), limit]]
-    return sport === undefined
-      ? found.all(...days, ...rest)
-      : foundInSport.all(...days, sport, ...rest)
-  }
 
   return {
     /** Files a new event; returns its id. */
@@ -164,15 +144,6 @@ function openEventIndex(database: DatabaseSync) {
       move.run(after.startAtSeconds, words, after.path)
       moveWords.run(sportWord(after.sport) + words, after.path)
       teamIndex.refile(after)
-    },
-    /** Paths of the events that fit, newest first. */
-    find: (search: EventSearch): readonly string[] => {
-      const { limit, teams, sport = null } = search
-      if (teams !== undefined) return teamIndex.find({ ...search, teams })
-      const rows = isByWords(search)
-        ? named.all(matchText(search, wordsOf), sport, limit)
-        : findByDay(search)
-      return rows.map(([path]) => path)
     },
   }
 }

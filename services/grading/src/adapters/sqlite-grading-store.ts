@@ -8,12 +8,12 @@ import { openSqliteJournalStore, type StoreOwner } from '@tallystick/journal-sto
 import type { Clock } from '@tallystick/service-kit'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
-import { wholeWordsFirst } from './event-search.ts'
+import { openEventSearch } from './event-search.ts'
 import { openLedgerReads } from './ledger-reads.ts'
 import { sqliteLedgerSource } from './ledger-source.ts'
 import { ingestSlice, keepPick } from './ledger-writes.ts'
 import { LEDGER, nextIteration, reading } from './sqlite-database.ts'
-import { openEventReader } from './sqlite-events.ts'
+import { openEventReader, sqliteSearch } from './sqlite-events.ts'
 import { openPickTable, openTruthTable } from './sqlite-ledger.ts'
 import { recountOutdated } from './sqlite-recount.ts'
 
@@ -136,6 +136,10 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
   }
   const perWrite =
     options.isImport === true ? OBSERVATIONS_PER_IMPORT_WRITE : OBSERVATIONS_PER_WRITE
+  const find = openEventSearch(sqliteSearch(database), {
+    paths: (text, values) => look(() => events.paths(text, values)),
+    pause: nextIteration,
+  })
   let searches = 0
 
   return {
@@ -144,12 +148,7 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
     searchEvents: async (search) => {
       searches += 1
       if (searches % SEARCHES_PER_ITERATION === 0) await nextIteration()
-      const paths = await wholeWordsFirst(search, async (asked) => {
-        const found = await look(() => events.find(asked))
-        // Common words are looked up in some milliseconds, and what they find is read from the file in some more.
-        if (asked.words.length > 0) await nextIteration()
-        return found
-      })
+      const paths = await find(search)
       return look(() => events.infos(paths))
     },
     ingest: async ({ observations, ...batch }) => {
