@@ -1,5 +1,6 @@
 /** What is read of a ledger alike on either engine: entries and their proofs, picks, and counts. */
 import { preimageHash } from '@tallystick/hashchain'
+import type { CheckpointReading, Journal } from '@tallystick/journal-store'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { AUDIT_TEXT } from '../domain/kept-pick.ts'
 import type { LedgerSource } from './ledger-source.ts'
@@ -16,41 +17,15 @@ import {
 } from './stored-rows.ts'
 import { verifyLedger } from './verify-ledger.ts'
 
-type Awaitable<Value> = Value | Promise<Value>
-
-/** What memory knows of the journal. */
-type LedgerJournal = {
-  readonly size: number
-  rootHash(): Uint8Array
-  inclusionProof(seq: number, size: number): Awaitable<readonly Uint8Array[]>
-}
-
 /** An open journal store, of either engine. */
 type LedgerStore = {
-  readonly journals: { readonly ledger: LedgerJournal }
-  readonly checkpointFiles: {
-    readonly ledger: { read(): Parameters<typeof verifyLedger>[1] }
+  readonly journals: {
+    readonly ledger: Pick<Journal, 'size' | 'rootHash' | 'inclusionProof'>
   }
+  readonly checkpointFiles: { readonly ledger: { read(): CheckpointReading } }
   checkpoint(name: 'ledger'): string
   verifierKey(name: 'ledger'): string
 }
-
-type LedgerReads = Pick<
-  GradingStore,
-  | 'hasPayload'
-  | 'payerTag'
-  | 'pickByReceipt'
-  | 'pickByPayment'
-  | 'pickBySeq'
-  | 'picksOf'
-  | 'entry'
-  | 'entries'
-  | 'head'
-  | 'checkpoint'
-  | 'inclusionProof'
-  | 'counts'
-  | 'verify'
->
 
 const COUNTS = `SELECT (SELECT count(*) FROM events) AS events,
   (SELECT count(*) FROM picks WHERE event_path <> '${AUDIT_TEXT}') AS picks`
@@ -61,9 +36,9 @@ export function openLedgerReads(
   of: {
     readonly store: LedgerStore
     readonly secret: string
-    readonly look: <Result>(run: () => Awaitable<Result>) => Promise<Result>
+    readonly look: <Result>(run: () => Result | Promise<Result>) => Promise<Result>
   },
-): LedgerReads {
+) {
   const { look, secret, store } = of
   const { ledger } = store.journals
   const { names, read } = source
@@ -106,5 +81,5 @@ export function openLedgerReads(
       return { entries: ledger.size, events: row?.events ?? 0, picks: row?.picks ?? 0 }
     },
     verify: () => look(() => verifyLedger(source, store.checkpointFiles.ledger.read())),
-  }
+  } satisfies Partial<GradingStore>
 }
