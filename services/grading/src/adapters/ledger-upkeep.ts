@@ -8,11 +8,11 @@ import {
 } from '@tallystick/journal-store'
 import { type Secret, serverOf, systemClock } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-store.ts'
+import { recountSqliteLedger } from './count-truth.ts'
 import { postgresLedgerSource, sqliteLedgerSource } from './ledger-source.ts'
 import { ledgerOwner, type StoreConfig } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
-import { recountOutdated } from './sqlite-recount.ts'
 import { verifyLedger } from './verify-ledger.ts'
 
 /**
@@ -101,7 +101,7 @@ export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<Acc
   if (url !== undefined) return acceptDatabase(owner, url)
   const database = openGradingDatabase(owner.databasePath)
   try {
-    recountOutdated(database)
+    await recountSqliteLedger(database)
     requireIntact(await verifyLedger(sqliteLedgerSource(database), { kind: 'absent' }))
   } finally {
     database.close()

@@ -7,7 +7,7 @@ import {
   openPostgresReservationStore,
   openSqliteReservationStore,
 } from './reservation-store.ts'
-import { openSqliteGradingStore } from './sqlite-grading-store.ts'
+import { openSqliteLedger } from './sqlite-grading-store.ts'
 
 /** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
 export type StoreConfig = {
@@ -45,7 +45,7 @@ export async function openLedger(
 ): Promise<GradingStore> {
   const { DATABASE_URL } = config
   const options = { ...ledgerOwner(config), ...opening }
-  if (DATABASE_URL === undefined) return openSqliteGradingStore(options)
+  if (DATABASE_URL === undefined) return openSqliteLedger(options)
   // Who keeps a file loads no driver.
   const { openPostgresGradingStore } = await import('./postgres-grading-store.ts')
   return openPostgresGradingStore({ ...options, ...serverOf(DATABASE_URL) })

@@ -16,13 +16,13 @@ import {
   type StoredPick,
 } from '../domain/grading-store.ts'
 import { eventPathOf } from '../domain/markets.ts'
+import { isOutdated, recountedCells } from './count-truth.ts'
 import { openEventSearch } from './event-search.ts'
 import { openLedgerReads } from './ledger-reads.ts'
 import { postgresLedgerSource } from './ledger-source.ts'
 import { ingestSlice, isCounting, keepPick, pathsWithPicks } from './ledger-writes.ts'
 import { POSTGRES_SEARCH, readEvents } from './postgres-events.ts'
-import { type LedgerMemory, openLedgerMemory } from './postgres-ledger-memory.ts'
-import { recountOutdated } from './postgres-recount.ts'
+import { type LedgerMemory, openLedgerMemory, PUT_CELLS } from './postgres-ledger-memory.ts'
 import { POSTGRES_LEDGER } from './postgres-schema.ts'
 
 /** Observations in one write, some 10 ms under the lock: a paid pick, here or in another process, waits for it. */
@@ -87,13 +87,19 @@ async function eventsOf(
   return paths.map((path) => (memory.cached(path) ?? found.get(path))?.state)
 }
 
+/** Under the lock of the head: of several processes one counts. */
+async function recount({ journals, query, send }: Transaction): Promise<void> {
+  const cells = await recountedCells(postgresLedgerSource(query))
+  send(PUT_CELLS, [[...cells.keys()], [...cells.values()], journals.ledger.size])
+}
+
 /** Reads the ledger's secret and its table, and listens to other processes. */
 async function openMemory(store: Store): Promise<LedgerMemory> {
   const [row] = await store.read<{ value: string }>(
     "SELECT value FROM grading.meta WHERE name = 'payer_secret'",
   )
   if (row === undefined) throw new GradingStoreUnavailable('the ledger has lost its secret')
-  await recountOutdated(store)
+  if (await isOutdated(store.read)) await store.write(recount)
   const memory = openLedgerMemory(row.value)
   await memory.takeUp(store.read)
   store.onGrown(() => {

@@ -15,17 +15,13 @@ import { type EntryRow, foldEvent } from './stored-rows.ts'
 /** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
 const CACHED_EVENTS_MAX = 20_000
 
-/** The entries of each event of a connection, by the event's id. */
-export const openEventEntries = (database: DatabaseSync) =>
-  prepareQuery<EntryRow>(
-    database,
-    'SELECT seq, text, hash FROM entries WHERE event = ? ORDER BY seq',
-  )
-
 /** Reads and keeps the events of one connection. */
 export function openEventReader(database: DatabaseSync) {
   const idOf = prepareQuery<readonly [number]>(database, 'SELECT id FROM events WHERE path = ?')
-  const entriesOf = openEventEntries(database)
+  const entriesOf = prepareQuery<EntryRow>(
+    database,
+    'SELECT seq, text, hash FROM entries WHERE event = ? ORDER BY seq',
+  )
   const index = openEventIndex(database)
   const searches = new Map<string, SqliteQuery<readonly [string]>>()
   let cache = new BoundedMap<string, EventState>(CACHED_EVENTS_MAX)

@@ -19,7 +19,11 @@ import {
 } from '../testing/samples.fixture.ts'
 import { backupGrading } from './ledger-upkeep.ts'
 import { describeRecount } from './recount.contract.ts'
-import { openSqliteGradingStore, type SqliteGradingStoreOptions } from './sqlite-grading-store.ts'
+import {
+  openSqliteGradingStore,
+  openSqliteLedger,
+  type SqliteGradingStoreOptions,
+} from './sqlite-grading-store.ts'
 
 const endings: (() => void | Promise<void>)[] = []
 
@@ -37,19 +41,20 @@ const clock = manualClock(1_780_000_000_000)
 
 type Opening = Pick<SqliteGradingStoreOptions, 'checkpoint'>
 
-function open(databasePath: string, by: Opening = {}): GradingStore {
-  const checkpointSeed = new Uint8Array(32).fill(3)
-  return openSqliteGradingStore({
-    databasePath,
-    clock,
-    checkpointSeed,
-    origin: 'grading.test/ledger',
-    ...by,
-  })
-}
+const optionsOf = (databasePath: string) => ({
+  databasePath,
+  clock,
+  checkpointSeed: new Uint8Array(32).fill(3),
+  origin: 'grading.test/ledger',
+})
 
-function opened(databasePath = newPath(), by: Opening = {}): GradingStore {
-  const store = open(databasePath, by)
+const open = (databasePath: string, by: Opening = {}): GradingStore =>
+  openSqliteGradingStore({ ...optionsOf(databasePath), ...by })
+
+const opened = (databasePath = newPath(), by: Opening = {}): GradingStore =>
+  kept(open(databasePath, by))
+
+function kept(store: GradingStore): GradingStore {
   let isClosed = false
   endings.push(async () => {
     if (!isClosed) await store.close()
@@ -98,7 +103,11 @@ describeGradingStore('SQLite', () => opened())
 
 describeRecount('SQLite', () => {
   const path = newPath()
-  return { open: () => opened(path), tamper: (sql) => tamper(path, sql), truth: 'truth' }
+  return {
+    open: async () => kept(await openSqliteLedger(optionsOf(path))),
+    tamper: (sql) => tamper(path, sql),
+    truth: 'truth',
+  }
 })
 
 describe('what the disk keeps', () => {

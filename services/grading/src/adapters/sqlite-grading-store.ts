@@ -8,6 +8,7 @@ import { openSqliteJournalStore, type StoreOwner } from '@tallystick/journal-sto
 import type { Clock } from '@tallystick/service-kit'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
+import { recountSqliteLedger } from './count-truth.ts'
 import { openEventSearch } from './event-search.ts'
 import { openLedgerReads } from './ledger-reads.ts'
 import { sqliteLedgerSource } from './ledger-source.ts'
@@ -15,7 +16,6 @@ import { ingestSlice, keepPick } from './ledger-writes.ts'
 import { LEDGER, nextIteration, reading } from './sqlite-database.ts'
 import { openEventReader, sqliteSearch } from './sqlite-events.ts'
 import { openPickTable, openTruthTable } from './sqlite-ledger.ts'
-import { recountOutdated } from './sqlite-recount.ts'
 
 /** Observations in one write, some 15 ms: requests are served during an import, and other processes write. */
 const OBSERVATIONS_PER_WRITE = 150
@@ -55,7 +55,6 @@ function ledgerSecret(database: DatabaseSync): string {
 
 /** What is read from the ledger's file and kept in memory. */
 function partsOf(database: DatabaseSync, size: () => number) {
-  recountOutdated(database)
   return {
     database,
     events: openEventReader(database),
@@ -102,6 +101,7 @@ function openParts(options: SqliteGradingStoreOptions) {
     ...parts,
     store,
     ledger,
+    perWrite: isImport ? OBSERVATIONS_PER_IMPORT_WRITE : OBSERVATIONS_PER_WRITE,
     /** For reads, at most once a millisecond: asking SQLite costs more than a grade. */
     freshen: () => {
       const now = clock.unixMs()
@@ -112,13 +112,27 @@ function openParts(options: SqliteGradingStoreOptions) {
   }
 }
 
+/** Opens the store as openSqliteGradingStore does, and counts a table of an earlier version again. */
+export async function openSqliteLedger(options: SqliteGradingStoreOptions): Promise<GradingStore> {
+  const parts = openParts(options)
+  try {
+    if (await recountSqliteLedger(parts.database)) parts.table.reload()
+    return portOf(parts)
+  } catch (error) {
+    await parts.store.close()
+    throw error
+  }
+}
+
 /**
  * Opens the store. Throws GradingStoreUnavailable for a file that cannot be opened or is another program's, and for a ledger
  * that does not go on from its last signed checkpoint.
  */
-export function openSqliteGradingStore(options: SqliteGradingStoreOptions): GradingStore {
-  const parts = openParts(options)
-  const { database, events, freshen, secret, store, table } = parts
+export const openSqliteGradingStore = (options: SqliteGradingStoreOptions): GradingStore =>
+  portOf(openParts(options))
+
+function portOf(parts: ReturnType<typeof openParts>): GradingStore {
+  const { database, events, freshen, perWrite, secret, store, table } = parts
   const markPayload = database.prepare(
     'INSERT OR IGNORE INTO payloads (raw_sha256, feed, received_at) VALUES (?, ?, ?)',
   )
@@ -134,8 +148,6 @@ export function openSqliteGradingStore(options: SqliteGradingStoreOptions): Grad
       return stored.read(text, values)
     },
   }
-  const perWrite =
-    options.isImport === true ? OBSERVATIONS_PER_IMPORT_WRITE : OBSERVATIONS_PER_WRITE
   const find = openEventSearch(sqliteSearch(database), {
     paths: (text, values) => look(() => events.paths(text, values)),
     pause: nextIteration,

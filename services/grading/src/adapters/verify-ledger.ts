@@ -4,25 +4,12 @@
  */
 import { type CheckpointReading, verifyJournal } from '@tallystick/journal-store'
 import { commitmentOf, type PickOpening } from '../domain/committed-pick.ts'
-import { eventContribution } from '../domain/event-contribution.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
 import type { LedgerEntry } from '../domain/ledger-entry.ts'
-import { emptyTruth, type MutableTruth, readCell, sameTruth } from '../domain/truth-table.ts'
-import { TruthTally } from '../domain/truth-tally.ts'
+import { emptyTruth, readCell, sameTruth } from '../domain/truth-table.ts'
+import { countTruth, PER_SLICE } from './count-truth.ts'
 import type { LedgerSource } from './ledger-source.ts'
-import {
-  byKey,
-  committedOf,
-  type EntryColumns,
-  entryRow,
-  foldEvent,
-  PICK_COLUMNS,
-  type PickColumns,
-  pickRow,
-} from './stored-rows.ts'
-
-/** Entries, events or picks in a slice: some 10 ms. */
-const PER_SLICE = 500
+import { type EntryColumns } from './stored-rows.ts'
 
 type Broken = Extract<LedgerVerdict, { kind: 'broken' }>
 
@@ -86,41 +73,6 @@ async function checkPicks({ names, pause, read }: LedgerSource): Promise<Broken 
     await pause()
   }
 }
-
-/** The truth table as the ledger comes to it, in slices of events. */
-export async function countTruth({
-  names: { hash, seq },
-  pause,
-  read,
-}: LedgerSource): Promise<MutableTruth> {
-  const events = `SELECT id, path FROM events WHERE id > $1 ORDER BY id LIMIT ${PER_SLICE}`
-  const entries = `SELECT event, ${seq} AS seq, text, ${hash} AS hash FROM entries
-    WHERE event > $1 AND event <= $2 ORDER BY event, ${seq}`
-  const picks = `SELECT events.id AS event, ${PICK_COLUMNS} FROM events JOIN picks ON event_path = path
-    WHERE events.id > $1 AND events.id <= $2 AND seq IS NOT NULL ORDER BY events.id, seq`
-  const tally = new TruthTally()
-  for (let last = 0; ; ) {
-    const slice = await read<{ readonly id: number }>(events, [last])
-    const range = [last, slice.at(-1)?.id ?? last]
-    const [entriesOf, picksOf] = await Promise.all([
-      read<EntryColumns & { readonly event: number }>(entries, range),
-      read<PickColumns & { readonly event: number }>(picks, range),
-    ]).then(([found, kept]) => [byKey(found, eventOf), byKey(kept, eventOf)] as const)
-    for (const { id } of slice) {
-      const state = foldEvent((entriesOf.get(id) ?? []).map(entryRow))
-      const committed = committedOf((picksOf.get(id) ?? []).map(pickRow))
-      if (state !== undefined) tally.add(eventContribution(state, committed), 1)
-      last = id
-    }
-    if (slice.length < PER_SLICE) break
-    await pause()
-  }
-  const truth = emptyTruth()
-  tally.mergeInto(truth)
-  return truth
-}
-
-const eventOf = ({ event }: { readonly event: number }): number => event
 
 async function checkTruth(source: LedgerSource): Promise<Broken | undefined> {
   const [counted, stored] = [await countTruth(source), emptyTruth()]

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { manualClock } from '@tallystick/service-kit'
 import {
   openSqliteGradingStore,
+  openSqliteLedger,
   type SqliteGradingStoreOptions,
 } from '../adapters/sqlite-grading-store.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
@@ -40,7 +41,7 @@ export function makeLedgerFolder() {
     use: (store: GradingStore) => Promise<Result>,
     by: Partial<SqliteGradingStoreOptions> = {},
   ): Promise<Result> => {
-    const store = open(by)
+    const store = await openSqliteLedger({ ...identity, clock, ...by })
     try {
       return await use(store)
     } finally {
