@@ -19,7 +19,7 @@ import { openPickTable, openTruthTable } from './sqlite-ledger.ts'
 
 /** Observations in one write, some 15 ms: requests are served during an import, and other processes write. */
 const OBSERVATIONS_PER_WRITE = 150
-/** The same where nobody waits for this process, some 40 ms: each commit writes the same pages of indexes again. */
+/** The same where nobody waits for this process, some 60 ms: each commit writes the same pages of indexes again. */
 const OBSERVATIONS_PER_IMPORT_WRITE = 500
 
 /** What a connection reads again and again: SQLite's own 2 MB do not hold the indexes of a hundred thousand events. */
