@@ -37,10 +37,10 @@ describe.skipIf(chromiumMissing !== undefined)(
         )
         const shown = await page.locator('h3 > code').allTextContents()
         expect(shown.toSorted()).toEqual(operations.toSorted())
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme })
-          expect(await axeFindings(page)).toEqual([])
-        }
+        expect(await axeFindings(page)).toEqual([])
+        // Colours are all that the other scheme changes.
+        await page.emulateMedia({ colorScheme: 'dark' })
+        expect(await axeFindings(page, ['color-contrast'])).toEqual([])
         await page.setViewportSize({ width: 360, height: 800 })
         expect(await page.locator('html').evaluate((root) => root.scrollWidth)).toBeLessThanOrEqual(
           360,

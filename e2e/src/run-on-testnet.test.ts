@@ -1,7 +1,6 @@
 // Every command of docs/how-to/run-on-testnet.md, as a person types it, on a ledger that is as slow, late, limited and lossy as
 // the public one: its shell blocks in order, and then each command of its last table. The page's addresses, accounts and keys are
 // replaced by the ledger's.
-import { type ChildProcess, spawn } from 'node:child_process'
 import {
   mkdirSync,
   mkdtempSync,
@@ -19,11 +18,10 @@ import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../../scripts/stack/ports.ts'
 import { eventually } from './eventually.ts'
-import { ended, outputOf, root } from './spawned-stack.ts'
+import { end, readersShell, STEP, untilSaid } from './readers-shell.ts'
+import { root } from './spawned-stack.ts'
 
 const PAGE = readFileSync(join(root, 'docs/how-to/run-on-testnet.md'), 'utf8')
-/** The first start compiles; a purchase whose answers are lost is looked up for up to four minutes. */
-const STEP = { timeoutMs: 300_000 }
 const PERIOD_SECONDS = 3_600
 const OVERDUE_SECONDS = 31
 const LOOK_MS = 2_000
@@ -34,7 +32,7 @@ const PURCHASE_TINYBAR = 1_200_000_000n
 const ODD_TINYBAR = 150_000_000n
 
 const folder = mkdtempSync(join(tmpdir(), 'run-on-testnet-'))
-const running: ChildProcess[] = []
+const { shell, run, endAll } = readersShell(folder)
 let rpcUrl: string
 let mirrorUrl: string
 let accounts: readonly DevnetAccount[]
@@ -44,46 +42,11 @@ let baseUrl: string
 /** What the page's facilitator finds on the public network. */
 let facilitatorPlace: Readonly<Record<'CONSENSUS_NODES' | 'HOST' | 'PORT', string>>
 
-type Shell = { readonly child: ChildProcess; readonly output: () => string }
-
-/** Runs a command in the reader's clone, without npm's look at the registry before it. */
-function shell(script: string, environment: Readonly<Record<string, string>> = {}): Shell {
-  const child = spawn('bash', ['-c', `set -euo pipefail\n${script}`], {
-    cwd: folder,
-    env: {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-      npm_config_ignore_scripts: 'true',
-      npm_config_update_notifier: 'false',
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
-  running.push(child)
-  return { child, output: outputOf(child) }
-}
-
-/** Waits until a program that stays says this. */
-async function untilSaid({ child, output }: Shell, text: RegExp): Promise<RegExpExecArray> {
-  await eventually(() => {
-    if (child.exitCode !== null) throw new Error(`it ended:\n${output()}`)
-    return text.test(output())
-  }, STEP)
-  return text.exec(output()) as RegExpExecArray
-}
-
 const isOk = (url: string): Promise<boolean> =>
   fetch(url).then(
     ({ ok }) => ok,
     () => false,
   )
-
-async function end({ child }: Shell, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid ?? 0), signal)
-  await ended(child)
-}
 
 /** The page's blocks of commands, with this ledger's places. */
 const blocks = (): readonly string[] =>
@@ -98,25 +61,26 @@ const operatorVerbs = (): readonly string[] => {
   return [...new Set(named.map(([, words = '']) => words.replace('access-operator ', '')))]
 }
 
-async function ledger<Result>(method: string, ...params: readonly unknown[]): Promise<Result> {
+const ledger = <Result>(method: string, ...params: readonly unknown[]): Promise<Result> =>
+  callLedger<Result>(rpcUrl, method, params)
+
+async function callLedger<Result>(
+  url: string,
+  method: string,
+  params: readonly unknown[] = [],
+): Promise<Result> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const answer = await fetch(rpcUrl, { method: 'POST', body })
+  const answer = await fetch(url, { method: 'POST', body })
   const { result, error } = (await answer.json()) as { result: Result; error?: object }
   if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`)
   return result
 }
 
-const account = (name: string): DevnetAccount => {
-  const found = accounts.find((one) => one.name === name)
-  if (found === undefined) throw new Error(`the ledger has no account ${name}`)
-  return found
-}
+const account = (name: string): DevnetAccount =>
+  accounts.find((one) => one.name === name) ?? expect.fail(`the ledger has no account ${name}`)
 
-const inlineCommand = (start: string): string => {
-  const command = new RegExp(`\`(${start}[^\`]*)\``).exec(PAGE)?.[1]
-  if (command === undefined) throw new Error(`the page has no ${start}`)
-  return command
-}
+const inlineCommand = (start: string): string =>
+  new RegExp(`\`(${start}[^\`]*)\``).exec(PAGE)?.[1] ?? expect.fail(`the page has no ${start}`)
 
 const FREE_PORTS = '--rpc-port 0 --mirror-port 0 --consensus-port 0'
 
@@ -159,27 +123,9 @@ beforeAll(async () => {
 }, STEP.timeoutMs)
 
 afterAll(async () => {
-  for (const child of running.toReversed()) await end({ child, output: () => '' })
+  await endAll()
   rmSync(folder, { recursive: true, force: true })
 }, 60_000)
-
-/** What a command says that did nothing since an answer was lost: a person runs it again. */
-const DID_NOTHING = /Nothing was signed|does not answer|No ledger answers|cannot try it/
-const RUNS_MAX = 5
-
-/** Runs a command to its end and returns what it prints. */
-async function run(
-  script: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<string> {
-  for (let runs = 1; ; runs += 1) {
-    const { child, output } = shell(script, environment)
-    const code = await ended(child)
-    if (code === 0) return output()
-    if (runs === RUNS_MAX || !DID_NOTHING.test(output()))
-      throw new Error(`${script}\nended with ${code}:\n${output()}`)
-  }
-}
 
 /** Lets ledger time run ahead while commands wait for it. */
 async function leaping<Result>(work: Promise<Result>): Promise<Result> {
@@ -199,10 +145,8 @@ async function payDirectly(
   amountTinybar: bigint,
   memo?: string,
 ): Promise<string> {
-  const scheme = new ExactHederaClient({
-    signer: hederaSigner(from),
-    ...(memo !== undefined && { memo }),
-  })
+  const signer = hederaSigner(from)
+  const scheme = new ExactHederaClient({ signer, ...(memo !== undefined && { memo }) })
   const accepted = {
     scheme: 'exact',
     network: 'hedera:testnet' as const,
@@ -272,11 +216,7 @@ async function sellWindow({ exported, settings }: Seller, scripts: readonly stri
     await pause(LOOK_MS)
     return await isOk(`${baseUrl}/ready`)
   }, STEP)
-  const without = (verb: string): string =>
-    sell
-      .split('\n')
-      .filter((line) => !line.includes(`-- ${verb}`))
-      .join('\n')
+  const without = (verb: string): string => sell.replace(new RegExp(`^.*-- ${verb}.*$`, 'm'), '')
   const sold = await run(without('watch'))
   expect(sold).toContain('12 HBAR')
   expect(sold).toContain('The window is guarded')
@@ -350,11 +290,8 @@ async function loseRenewals(contract: string): Promise<void> {
 it('--server-clock-off makes this machine’s clock wrong by as much', async () => {
   const devnet = shell(`npm run devnet -- ${inlineCommand('--server-clock-off')} ${FREE_PORTS}`)
   const [, url = ''] = await untilSaid(devnet, /JSON-RPC +(http\S+)[^]*client\.close/)
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'devnet_nowSeconds', params: [] })
-  const { result } = (await (await fetch(url, { method: 'POST', body })).json()) as {
-    result: number
-  }
-  const offSeconds = Math.round(Date.now() / 1_000) - result
+  const offSeconds =
+    Math.round(Date.now() / 1_000) - (await callLedger<number>(url, 'devnet_nowSeconds'))
   expect(Math.abs(offSeconds - 30)).toBeLessThanOrEqual(2)
   await end(devnet, 'SIGINT')
 }, 120_000)

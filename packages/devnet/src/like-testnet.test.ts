@@ -47,15 +47,6 @@ const signOne = (nonce: number): Promise<Hex> =>
 
 const nonceOf = () => client.getTransactionCount({ address: client.account.address })
 
-async function call(
-  method: string,
-  url = devnet.rpcUrl,
-): Promise<{ status: number; body: object }> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
-  const answer = await fetch(url, { method: 'POST', body })
-  return { status: answer.status, body: (await answer.json()) as object }
-}
-
 /** Starts a send and waits until its timers run. */
 async function startSend(raw: Hex): Promise<{ answered: Promise<unknown>; isAnswered(): boolean }> {
   const before = clock.pendingCount()
@@ -135,58 +126,6 @@ describe('L18: receipts and transfers', () => {
   })
 })
 
-describe('L18: request limits', () => {
-  test.each([
-    ['eth_mining', 'tier 1', 100],
-    ['eth_chainId', 'tier 2', 800],
-    ['net_version', 'tier 3', 1_600],
-  ])(
-    'setRequestLimits: %s, %s, %i a minute, then 429 in the relay’s words',
-    async (method, _tier, limit) => {
-      devnet.controls.setRequestLimits('public')
-      const batch = JSON.stringify(
-        Array.from({ length: 100 }, (_, id) => ({ jsonrpc: '2.0', id, method, params: [] })),
-      )
-      for (let sent = 0; sent < limit; sent += 100) {
-        const answer = await fetch(devnet.rpcUrl, { method: 'POST', body: batch })
-        expect(await answer.text()).not.toContain('error')
-      }
-      const refused = {
-        status: 429,
-        body: { error: { code: -32605, message: `IP Rate limit exceeded on ${method}` } },
-      }
-      expect(await call(method)).toMatchObject(refused)
-      const inBatch = await fetch(devnet.rpcUrl, { method: 'POST', body: batch })
-      expect(inBatch.status).toBe(200)
-      expect(await inBatch.text()).toContain('IP Rate limit exceeded')
-      // Other methods have their own count, and so has a caller of another name.
-      expect((await call('eth_blockNumber')).status).toBe(200)
-      expect((await call(method, `${devnet.rpcUrl}/as/replica-2`)).status).toBe(200)
-      clock.advanceMs(60_000)
-      expect((await call(method)).status).toBe(200)
-    },
-  )
-
-  test('the mirror node takes 50 requests a second from one caller, under a name of its own too', async () => {
-    devnet.controls.setRequestLimits('public')
-    expect((await statusesOf51(devnet.mirrorUrl)).filter((status) => status === 429)).toHaveLength(
-      1,
-    )
-    const other = await statusesOf51(`${devnet.mirrorUrl}/as/replica-2`)
-    expect(other.filter((status) => status === 200)).toHaveLength(50)
-    clock.advanceMs(1_000)
-    expect((await mirror(devnet, '/api/v1/blocks?limit=1')).status).toBe(200)
-  })
-
-  test('controls are free of limits and losses', async () => {
-    devnet.controls.setRequestLimits({ relayPerMinute: { tier1: 0, tier2: 0, tier3: 0, other: 0 } })
-    devnet.controls.setAnswerLoss({ rpc: 1 })
-    expect(await call('devnet_nowSeconds')).toMatchObject({ status: 200 })
-    await rpc(devnet, 'devnet_answerPromptly')
-    expect(await call('eth_chainId')).toMatchObject({ status: 200 })
-  })
-})
-
 describe('L18: losses', () => {
   test('setNodeDown: a transaction for that node is refused, one for the other is taken', async () => {
     devnet.controls.setNodeDown('0.0.3', true)
@@ -229,7 +168,7 @@ describe('L18: losses', () => {
   test('setAnswerLoss: that share of answers is lost', async () => {
     devnet.controls.setAnswerLoss({ rpc: 0.5 })
     const asked = Array.from({ length: 40 }, () =>
-      call('eth_chainId').then(
+      rpc(devnet, 'eth_chainId').then(
         () => true,
         () => false,
       ),
@@ -315,12 +254,6 @@ describe('L18: the profile', () => {
 function drawn(seed: number): number[] {
   const chance = seededChance(seed)
   return Array.from({ length: 100 }, () => chance())
-}
-
-/** Of as many requests at once to a mirror node. */
-async function statusesOf51(base: string): Promise<number[]> {
-  const asked = Array.from({ length: 51 }, () => fetch(`${base}/api/v1/blocks?limit=1`))
-  return (await Promise.all(asked)).map(({ status }) => status)
 }
 
 function transfer(): TransferTransaction {

@@ -3,146 +3,23 @@
  * is charged twice for one thing, nobody pays for nothing, and nothing is given away. On Hedera, where a payment has one
  * facilitator: fee-payer-failover.test.ts.
  */
-import { type ManualClock, manualClock } from '@tallystick/service-kit'
+import type { ManualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { type Facilitator, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
 import { createFacilitatorPool } from '../facilitators/facilitator-pool.ts'
-import type { PaymentPayload, PaymentRequirement, Settlement } from '../payment.ts'
+import { header, terms } from '../reservations/evm-gate.fixture.ts'
 import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
-import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
-import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
-import { authorizationKeyOf } from '../schemes/evm/find-evm-payment.ts'
-import { verifyEvmPayment } from '../schemes/evm/verify-evm-payment.ts'
+import { payCent } from '../testing/evm-stand-in.fixture.ts'
 import {
-  centRequirement,
-  EVM_NOW_SECONDS,
-  EvmStandIn,
-  payCent,
-  settlementEvents,
-} from '../testing/evm-stand-in.fixture.ts'
+  EvmNetwork,
+  FACILITATOR_FAULTS,
+  type FacilitatorFault,
+  LATER_MS,
+} from '../testing/faulty-facilitator.fixture.ts'
 import { encodeHeader } from '../testing/payment-header.fixture.ts'
-import type { PaymentTerms } from './challenge.ts'
 import { createPaymentGate, type PaymentGate } from './payment-gate.ts'
 
 const RUNS = process.env['TALLYSTICK_LONG'] === '1' ? 1_000 : 100
-
-/** What the faulty facilitator does with each payment. */
-const FAULTS = [
-  'refuses the connection',
-  'is killed before it submits',
-  'is killed after it submitted',
-  'is killed, and its transaction is mined later',
-  'hangs',
-  'hangs, having submitted',
-  'says success without submitting',
-  'names another transaction',
-  'says that it refused, having submitted',
-  'says that it refused, and submits later',
-  'says pending, having submitted',
-  'answers nonsense',
-] as const
-type Fault = (typeof FAULTS)[number]
-
-/** A made-up transaction hash. */
-const NO_TRANSACTION = `0x${'ee'.repeat(32)}`
-const LATER_MS = 4_000
-
-class EvmNetwork {
-  readonly clock: ManualClock = manualClock(EVM_NOW_SECONDS * 1_000)
-  readonly chain = new EvmStandIn()
-  /** Payments that moved money, by id. */
-  readonly debits: string[] = []
-
-  constructor() {
-    Object.defineProperty(this.chain, 'nowSeconds', {
-      get: () => Math.floor(this.clock.unixMs() / 1_000),
-    })
-  }
-
-  get scheme() {
-    const { chain, clock } = this
-    return createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })
-  }
-
-  /** Submits, as the token lets it: a nonce is good once. Undefined if it reverts. */
-  async submit(payload: PaymentPayload, requirement: PaymentRequirement) {
-    const { chain } = this
-    const verified = await verifyEvmPayment(payload.payload, requirement, {
-      assets: [X_LAYER_USDT0],
-      ledger: chain.ledger,
-      nowSeconds: chain.nowSeconds,
-    })
-    if (verified.kind !== 'valid') return undefined
-    const { payment } = verified
-    if (chain.used.has(JSON.stringify(authorizationKeyOf(payment)))) return undefined
-    this.debits.push(payment.id)
-    return chain.mine(settlementEvents(payment))
-  }
-
-  /** A facilitator that does what it says. */
-  honest(): Facilitator {
-    return {
-      settle: async (payload, requirement) => {
-        const { network } = requirement
-        const transaction = await this.submit(payload, requirement)
-        return transaction === undefined
-          ? { success: false, transaction: '', network, errorReason: 'nonce_already_used' }
-          : { success: true, transaction, network }
-      },
-      feePayers: async () => new Map(),
-    }
-  }
-
-  faulty(fault: Fault): Facilitator {
-    return { settle: (...call) => this.#fail(fault, call), feePayers: async () => new Map() }
-  }
-
-  async #fail(
-    fault: Fault,
-    [payload, requirement]: [PaymentPayload, PaymentRequirement],
-  ): Promise<Settlement> {
-    const { network } = requirement
-    const submit = () => this.submit(payload, requirement)
-    const later = () => void this.clock.after(LATER_MS, () => void submit())
-    const refusal = (errorReason: string, transaction = ''): Settlement => {
-      return { success: false, transaction, network, errorReason }
-    }
-    switch (fault) {
-      case 'refuses the connection':
-        throw new FacilitatorUnavailable('refused', { nothingSent: true })
-      case 'is killed before it submits':
-        throw new FacilitatorUnavailable('reset')
-      case 'is killed after it submitted':
-        await submit()
-        throw new FacilitatorUnavailable('reset')
-      case 'is killed, and its transaction is mined later':
-        later()
-        throw new FacilitatorUnavailable('reset')
-      case 'hangs':
-        return await new Promise(() => {})
-      case 'hangs, having submitted':
-        await submit()
-        return await new Promise(() => {})
-      case 'says success without submitting':
-        return { success: true, transaction: NO_TRANSACTION, network }
-      case 'names another transaction':
-        await submit()
-        return { success: true, transaction: NO_TRANSACTION, network }
-      case 'says that it refused, having submitted':
-        await submit()
-        return refusal('invalid_payload')
-      case 'says that it refused, and submits later':
-        later()
-        return refusal('insufficient_funds')
-      case 'says pending, having submitted':
-        return refusal('settlement_pending', (await submit()) ?? '')
-      case 'answers nonsense':
-        throw new FacilitatorUnavailable('nonsense')
-      default:
-        return fault satisfies never
-    }
-  }
-}
 
 /** A repeatable source of choices. */
 function chooser(seed: number) {
@@ -175,17 +52,13 @@ async function buyAs(
   gate: PaymentGate,
   job: Parameters<PaymentGate['pay']>[2],
 ): Promise<Bought> {
-  const terms = evmTerms()
   const nowSeconds = () => Math.floor(network.clock.unixMs() / 1_000)
   for (let signed = 1; signed <= 3; signed += 1) {
     const [requirement] = terms.requirements
     const payload = await payCent(requirement, nowSeconds())
-    const header = encodeHeader({ x402Version: 2, payload, accepted: requirement })
+    const paymentSignature = encodeHeader({ x402Version: 2, payload, accepted: requirement })
     for (let sent = 0; sent < 60; sent += 1) {
-      const outcome = await untilOver(
-        network.clock,
-        gate.pay({ paymentSignature: header }, terms, job),
-      )
+      const outcome = await untilOver(network.clock, gate.pay({ paymentSignature }, terms, job))
       if (outcome.kind === 'paid') return { signed, answers: 1, gaveUp: false }
       if (outcome.kind === 'challenged') break
       await network.clock.advanceMsSettled(3_000)
@@ -194,13 +67,8 @@ async function buyAs(
   return { signed: 3, answers: 0, gaveUp: true }
 }
 
-const evmTerms = (): PaymentTerms => ({
-  requirements: [centRequirement()],
-  resource: { url: 'https://shop.example/api/grade', description: '', mimeType: 'text/plain' },
-})
-
 /** One purchase at a gate over an honest and a faulty facilitator. */
-async function purchase(fault: Fault, isFaultyFirst: boolean) {
+async function purchase(fault: FacilitatorFault, isFaultyFirst: boolean) {
   const network = new EvmNetwork()
   const { clock } = network
   const both = [network.faulty(fault), network.honest()]
@@ -234,7 +102,7 @@ describe('X19: EVM', () => {
     const choose = chooser(20_261_122)
     const tally = { purchases: 0, doubleCharges: 0, paidForNothing: 0, givenAway: 0, unserved: 0 }
     for (let run = 0; run < RUNS; run += 1) {
-      const fault = FAULTS[run % FAULTS.length] ?? 'hangs'
+      const fault = FACILITATOR_FAULTS[run % FACILITATOR_FAULTS.length] ?? 'hangs'
       const { answers, debits, fulfilled, gaveUp } = await purchase(fault, choose(4) > 0)
       tally.purchases += 1
       if (debits.length > 1) tally.doubleCharges += 1
@@ -251,7 +119,7 @@ describe('X19: EVM', () => {
     })
   })
 
-  test.for(FAULTS)(
+  test.for(FACILITATOR_FAULTS)(
     'the first facilitator %s: one debit, one answer, one signature',
     async (fault) => {
       const { answers, debits, fulfilled, signed } = await purchase(fault, true)
@@ -272,7 +140,7 @@ describe('X19: EVM', () => {
     }))
     const pool = createFacilitatorPool({ members, clock })
     await pool.directory.firstAttempt
-    const [requirement] = evmTerms().requirements
+    const [requirement] = terms.requirements
     if (requirement === undefined) throw new Error('no requirement')
     const first = () => pool.routesFor(requirement)[0]
     const before = first()
@@ -305,10 +173,7 @@ describe('X19: EVM', () => {
     const facilitator = createFacilitatorPool({ members, clock })
     const reservations = createMemoryReservationStore({ clock })
     const gate = createPaymentGate({ schemes: [network.scheme], facilitator, reservations, clock })
-    const [requirement] = evmTerms().requirements
-    const payload = await payCent(requirement)
-    const paymentSignature = encodeHeader({ x402Version: 2, payload, accepted: requirement })
-    const paying = gate.pay({ paymentSignature }, evmTerms(), {
+    const paying = gate.pay(await header(), terms, {
       fingerprint: 'a',
       subject: 'a',
       prepare: async () => ({ kind: 'ready', prepared: undefined }),

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
 import { createHttpFacilitator } from '../facilitators/http-facilitator.ts'
 import { paidRoute } from '../fastify/paid-route.ts'
+import { terms } from '../reservations/evm-gate.fixture.ts'
 import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
@@ -15,11 +16,9 @@ import {
   EVM_NOW_SECONDS,
   EvmStandIn,
   payCent,
-  settlementEvents,
 } from '../testing/evm-stand-in.fixture.ts'
 import { decodeHeader, encodeHeader } from '../testing/payment-header.fixture.ts'
 import { listen } from '../testing/scripted-server.fixture.ts'
-import type { PaymentTerms } from './challenge.ts'
 import { createPaymentGate } from './payment-gate.ts'
 
 const MODES = [
@@ -56,21 +55,14 @@ afterEach(async () => {
 /** A shop on a real socket over a facilitator in that mode. */
 async function shop(mode: Mode) {
   const clock = hurriedClock()
-  const chain = new EvmStandIn()
-  Object.defineProperty(chain, 'nowSeconds', { get: () => Math.floor(clock.unixMs() / 1_000) })
+  const chain = new EvmStandIn(clock)
   const scheme = createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })
-  const settled = new Set<string>()
   let asked = 0
 
-  /** Submits, as the token lets it: a nonce is good once. */
   async function submit(payload: unknown): Promise<string> {
     const verified = await scheme.verify(payload, centRequirement())
     if (verified.kind !== 'valid') throw new Error('the gate has verified it')
-    const { id } = verified.payment
-    const known = chain.receipts.at(-1)?.transaction
-    if (settled.has(id) && known !== undefined) return known
-    settled.add(id)
-    return chain.mine(settlementEvents(verified.payment))
+    return chain.submit(verified.payment) ?? chain.receipts.at(-1)?.transaction ?? ''
   }
 
   const behaved: Readonly<Record<Mode, (transaction: string, reply: FastifyReply) => unknown>> = {
@@ -120,10 +112,6 @@ async function shop(mode: Mode) {
     clock,
   })
   closing.push(() => gate.close())
-  const terms: PaymentTerms = {
-    requirements: [centRequirement()],
-    resource: { url: 'https://shop.example/report', description: '', mimeType: 'text/plain' },
-  }
   let served = 0
   const app = fastify({ forceCloseConnections: true })
   app.get(
@@ -154,7 +142,7 @@ async function shop(mode: Mode) {
   }
   const send = (header?: string) =>
     fetch(`${url}/report`, header === undefined ? {} : { headers: { 'payment-signature': header } })
-  return { counts: () => ({ asked, settled: settled.size, served }), send, sign }
+  return { counts: () => ({ asked, settled: chain.used.size, served }), send, sign }
 }
 
 /** As official clients: at a 402 a new payment, at most three; at anything else the same header again. */

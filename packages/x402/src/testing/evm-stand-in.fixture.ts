@@ -2,6 +2,7 @@
  * An in-memory EVM chain for tests of the scheme: nonces, events and contract wallets set by the test, behind the ledger
  * port. The facilitator's tests use the real chain.
  */
+import type { Clock } from '../clock.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
 import { domainOf, domainSeparator } from '../schemes/evm/authorization.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
@@ -29,7 +30,7 @@ export const evmPayer = evmSigner({ privateKey: EVM_PAYER_KEY })
 type LoggedTransfer = { readonly from: Hex; readonly to: Hex; readonly value: bigint }
 
 export class EvmStandIn {
-  nowSeconds = EVM_NOW_SECONDS
+  readonly #clock: Pick<Clock, 'unixMs'>
   /** Seconds between two blocks, counted from block 0 at time 0. */
   readonly blockSeconds = 2
   readonly used = new Set<string>()
@@ -40,6 +41,15 @@ export class EvmStandIn {
   balance: bigint | undefined = 1_000_000n
   /** Calls that reached the node. */
   calls = 0
+
+  /** Time stands still by default. */
+  constructor(clock: Pick<Clock, 'unixMs'> = { unixMs: () => EVM_NOW_SECONDS * 1_000 }) {
+    this.#clock = clock
+  }
+
+  get nowSeconds(): number {
+    return Math.floor(this.#clock.unixMs() / 1_000)
+  }
 
   get ledger(): EvmLedger {
     const answer = async <Value>(value: () => Value): Promise<Value> => {
@@ -106,6 +116,12 @@ export class EvmStandIn {
     })
     this.receipts.push({ transaction, isSuccess: true, blockNumber, logs })
     return transaction
+  }
+
+  /** Submits a payment as the token lets it: a nonce is good once. Undefined if it reverts. */
+  submit(payment: VerifiedPayment): Hex | undefined {
+    if (this.used.has(JSON.stringify(authorizationKeyOf(payment)))) return undefined
+    return this.mine(settlementEvents(payment))
   }
 }
 

@@ -1,3 +1,4 @@
+import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import type { VerifiedPayment } from '../../payment.ts'
 import {
@@ -41,9 +42,10 @@ describe('X8: what the chain says about a payment', () => {
     [330, 'unknown'],
     [332, 'never'],
   ])('unused %i s after signing is %s', async (seconds, kind) => {
-    const chain = new EvmStandIn()
+    const clock = manualClock(EVM_NOW_SECONDS * 1_000)
+    const chain = new EvmStandIn(clock)
     const payment = await paid(chain)
-    chain.nowSeconds += seconds
+    clock.advanceMs(seconds * 1_000)
     expect(await findEvmPayment(payment, chain.ledger)).toEqual({ kind })
   })
 
@@ -56,19 +58,21 @@ describe('X8: what the chain says about a payment', () => {
   })
 
   test('a nonce used without an event yet is not known; after expiry it failed', async () => {
-    const chain = new EvmStandIn()
+    const clock = manualClock(EVM_NOW_SECONDS * 1_000)
+    const chain = new EvmStandIn(clock)
     const payment = await paid(chain)
     chain.used.add(JSON.stringify(authorizationKeyOf(payment)))
     expect(await findEvmPayment(payment, chain.ledger)).toEqual({ kind: 'unknown' })
-    chain.nowSeconds += 400
+    clock.advanceMs(400_000)
     expect(await findEvmPayment(payment, chain.ledger)).toMatchObject({ kind: 'failed' })
   })
 
   test('is found days later, however many blocks have passed, in a bounded number of calls', async () => {
-    const chain = new EvmStandIn()
+    const clock = manualClock(EVM_NOW_SECONDS * 1_000)
+    const chain = new EvmStandIn(clock)
     const payment = await paid(chain)
     chain.mine(settlementEvents(payment), EVM_NOW_SECONDS + 20)
-    chain.nowSeconds += 30 * 86_400
+    clock.advanceMs(30 * 86_400_000)
     chain.calls = 0
     expect(await findEvmPayment(payment, chain.ledger)).toMatchObject({ kind: 'landed' })
     expect(chain.calls).toBeLessThan(80)

@@ -1,0 +1,71 @@
+// The shell of a person who follows a page of the docs in a clone of the repository.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { eventually } from './eventually.ts'
+import { ended, outputOf } from './spawned-stack.ts'
+
+/** The first start compiles; a purchase whose answers are lost is looked up for up to four minutes. */
+export const STEP = { timeoutMs: 300_000 }
+
+/** What a command says that did nothing since an answer was lost: a person runs it again. */
+const DID_NOTHING = /Nothing was signed|does not answer|No ledger answers|cannot try it/
+const RUNS_MAX = 5
+
+type Environment = Readonly<Record<string, string>>
+
+type Shell = { readonly child: ChildProcess; readonly output: () => string }
+
+/** Shells in the reader's clone. */
+export function readersShell(folder: string) {
+  const running: Shell[] = []
+
+  /** Runs a command, without npm's look at the registry before it. */
+  const shell = (script: string, environment: Environment = {}): Shell => {
+    const child = spawn('bash', ['-c', `set -euo pipefail\n${script}`], {
+      cwd: folder,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        npm_config_ignore_scripts: 'true',
+        npm_config_update_notifier: 'false',
+        ...environment,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    const started = { child, output: outputOf(child) }
+    running.push(started)
+    return started
+  }
+
+  return {
+    shell,
+    /** Runs a command to its end and returns what it prints. */
+    run: async (script: string, environment: Environment = {}): Promise<string> => {
+      for (let runs = 1; ; runs += 1) {
+        const { child, output } = shell(script, environment)
+        const code = await ended(child)
+        if (code === 0) return output()
+        if (runs === RUNS_MAX || !DID_NOTHING.test(output()))
+          throw new Error(`${script}\nended with ${code}:\n${output()}`)
+      }
+    },
+    endAll: async (): Promise<void> => {
+      for (const one of running.toReversed()) await end(one)
+    },
+  }
+}
+
+/** Waits until a program that stays says this. */
+export async function untilSaid({ child, output }: Shell, text: RegExp): Promise<RegExpExecArray> {
+  await eventually(() => {
+    if (child.exitCode !== null) throw new Error(`it ended:\n${output()}`)
+    return text.test(output())
+  }, STEP)
+  return text.exec(output()) as RegExpExecArray
+}
+
+export async function end({ child }: Shell, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid ?? 0), signal)
+  await ended(child)
+}
