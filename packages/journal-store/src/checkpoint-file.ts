@@ -43,6 +43,25 @@ export type CheckpointReading =
   | { readonly kind: 'absent' }
   | { readonly kind: 'refused' }
 
+/** Refuses a journal of so many entries that does not go on from its last checkpoint. */
+export function refuseJournal(
+  last: Exclude<CheckpointReading, { readonly kind: 'absent' }>,
+  { noun, size }: { readonly noun: string; readonly size: number },
+  { acceptCommand, Unavailable }: Refusing,
+): never {
+  let reason = 'its last checkpoint is not signed by its checkpoint key, or was altered'
+  if (last.kind === 'checkpoint')
+    reason =
+      last.checkpoint.size > size
+        ? `its last signed checkpoint counts ${last.checkpoint.size} entries, ${size} of them are here`
+        : `its entries do not hash to its last signed checkpoint, of ${last.checkpoint.size}`
+  throw new Unavailable(
+    `${noun} is refused: ${reason}. If a backup was restored on purpose, run "${acceptCommand}"`,
+  )
+}
+
+type Refusing = { readonly acceptCommand: string; readonly Unavailable: UnavailableError }
+
 type Head = Pick<CompactRange, 'size' | 'rootHash'>
 
 export type CheckpointFile = ReturnType<typeof checkpointFile>

@@ -49,6 +49,22 @@ function splitPoint(size: number): number {
 /** A range of leaves, from (inclusive) to (exclusive). */
 type LeafRange = readonly [from: number, to: number]
 
+/** Divides a tree towards one of its entries until `isEnd`: the halves that were left aside, and where the last one begins. */
+function halvesBeside(
+  { index, size }: { readonly index: number; readonly size: number },
+  isEnd: (from: number, to: number) => boolean,
+): { readonly halves: readonly LeafRange[]; readonly from: number } {
+  const halves: LeafRange[] = []
+  let [from, to] = [0, size]
+  while (!isEnd(from, to)) {
+    const middle = from + splitPoint(to - from)
+    halves.unshift(index < middle ? [middle, to] : [from, middle])
+    if (index < middle) to = middle
+    else from = middle
+  }
+  return { halves, from }
+}
+
 /** The ranges whose roots are an entry's inclusion proof, nearest first. Throws a RangeError unless index < size <= leaves. */
 export function proofRanges(
   { index, size }: { readonly index: number; readonly size: number },
@@ -56,19 +72,7 @@ export function proofRanges(
 ): readonly LeafRange[] {
   if (!Number.isSafeInteger(index) || index < 0 || index >= size || size > leaves)
     throw new RangeError('an inclusion proof needs an entry below the size')
-  const ranges: LeafRange[] = []
-  let [from, to] = [0, size]
-  while (to - from > 1) {
-    const middle = from + splitPoint(to - from)
-    if (index < middle) {
-      ranges.push([middle, to])
-      to = middle
-    } else {
-      ranges.push([from, middle])
-      from = middle
-    }
-  }
-  return ranges.toReversed()
+  return halvesBeside({ index, size }, (from, to) => to - from === 1).halves
 }
 
 /**
@@ -82,19 +86,7 @@ export function consistencyRanges(
   if (!Number.isSafeInteger(oldSize) || oldSize < 0 || !(oldSize <= size && size <= leaves))
     throw new RangeError('a consistency proof needs an old size up to the size')
   if (oldSize === 0 || oldSize === size) return []
-  const ranges: LeafRange[] = []
-  let [from, to] = [0, size]
-  while (oldSize !== to) {
-    const middle = from + splitPoint(to - from)
-    if (oldSize <= middle) {
-      ranges.push([middle, to])
-      to = middle
-    } else {
-      ranges.push([from, middle])
-      from = middle
-    }
-  }
+  const { from, halves } = halvesBeside({ index: oldSize - 1, size }, (_, to) => to === oldSize)
   // A verifier knows the old root, but not the root of a part of it.
-  if (from > 0) ranges.push([from, to])
-  return ranges.toReversed()
+  return from > 0 ? [[from, oldSize], ...halves] : halves
 }

@@ -3,16 +3,7 @@ import { PostgresConnection } from './postgres-connection.ts'
 import { committedJournal, countLeaves, one, postgresFilesOf, readHeads } from './postgres-heads.ts'
 import type { PostgresStoreOptions } from './postgres-journal-store.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
-
-/** What was accepted of one journal. */
-type AcceptedJournal = {
-  /** Entries that are there now. */
-  readonly size: number
-  /** Entries that the last checkpoint counted; undefined without one by the store's key. */
-  readonly signedSize: number | undefined
-  /** Whether the journal has all that the last checkpoint signed, as it signed it. */
-  readonly isContinued: boolean
-}
+import type { AcceptedJournal } from './sqlite-backup.ts'
 
 /**
  * Signs the journals as they are found, so that a restored backup opens again on this replica. Entries must be there without gaps

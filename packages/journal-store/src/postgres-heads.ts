@@ -4,6 +4,7 @@ import {
   type CheckpointFile,
   type CheckpointReading,
   checkpointFile,
+  refuseJournal,
   type StoreOwner,
 } from './checkpoint-file.ts'
 import type { Journal } from './journal-store.ts'
@@ -116,18 +117,12 @@ export async function requireSigned(
 ): Promise<void> {
   const { journal, last, table } = of
   if (last.kind === 'absent') return
-  let reason = 'its last checkpoint is not signed by its checkpoint key, or was altered'
   if (last.kind === 'checkpoint') {
     const { rootHash, size } = last.checkpoint
     const isHere = size <= journal.size
     if (isHere && Buffer.compare(await journal.rootAt(size), rootHash) === 0) return
-    reason = isHere
-      ? `its entries do not hash to its last signed checkpoint, of ${size}`
-      : `its last signed checkpoint counts ${size} entries, ${journal.size} of them are here`
   }
-  throw new kind.Unavailable(
-    `${table.noun} is refused: ${reason}. If a backup was restored on purpose, run "${kind.acceptCommand}"`,
-  )
+  refuseJournal(last, { noun: table.noun, size: journal.size }, kind)
 }
 
 /** Counts all leaves of a journal; rejects with the service's error unless they are there without gaps. */

@@ -103,7 +103,7 @@ export const backupSqliteStore = <Name extends string>(
   )
 
 /** What was accepted of one journal. */
-type AcceptedJournal = {
+export type AcceptedJournal = {
   /** Entries that are there now. */
   readonly size: number
   /** Entries that the last checkpoint counted; undefined without one by the store's key. */

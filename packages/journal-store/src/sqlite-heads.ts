@@ -1,7 +1,7 @@
 /** Heads of journals at opening, held against the last signed checkpoints, and at closing. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { TreeHead } from '@tallystick/hashchain'
-import type { CheckpointFile, CheckpointReading } from './checkpoint-file.ts'
+import { type CheckpointFile, type CheckpointReading, refuseJournal } from './checkpoint-file.ts'
 import {
   type JournalHead,
   readLeaves,
@@ -62,15 +62,7 @@ export function requireContinued(
 ): void {
   if (last.kind === 'absent') return
   if (last.kind === 'checkpoint' && isContinued(journal, last.checkpoint)) return
-  const reason =
-    last.kind === 'refused'
-      ? 'its last checkpoint is not signed by its checkpoint key, or was altered'
-      : last.checkpoint.size > journal.size
-        ? `its last signed checkpoint counts ${last.checkpoint.size} entries, ${journal.size} of them are here`
-        : `its entries do not hash to its last signed checkpoint, of ${last.checkpoint.size}`
-  throw new kind.Unavailable(
-    `${table.noun} is refused: ${reason}. If a backup was restored on purpose, run "${kind.acceptCommand}"`,
-  )
+  refuseJournal(last, { noun: table.noun, size: journal.size }, kind)
 }
 
 /** Signs a journal's head. A checkpoint that the journal does not go on from stays: it is the proof of what was lost. */
