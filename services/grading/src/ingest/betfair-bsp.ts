@@ -7,7 +7,7 @@ import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
 import type { SelectionResult } from '../wire/upload.ts'
 import { readPrice, refuseBook } from './accept-price.ts'
-import { type CsvRow, csvRows, csvSlices } from './csv-rows.ts'
+import { csvRows, csvSlices, fileBytes, headerOf } from './csv-rows.ts'
 import { nameSlug } from './event-ids.ts'
 import { londonSeconds } from './london-time.ts'
 
@@ -45,23 +45,13 @@ type Race = {
   readonly runners: Runner[]
 }
 
-const headerOf = (row: CsvRow | undefined): readonly string[] =>
-  (row ?? []).map((name) =>
-    name
-      .replace(/^\ufeff/, '')
-      .trim()
-      .toLowerCase(),
-  )
-
-const isBspHeader = (header: readonly string[]): boolean =>
-  MARKS.every((name) => header.includes(name))
+const columnsOf = (header: readonly string[]): readonly string[] =>
+  header.map((name) => name.trim().toLowerCase())
 
 /** Whether a text begins like one of the files. */
 export function isBetfairBsp(raw: Uint8Array): boolean {
-  const head = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, 1_024)).toString(
-    'utf8',
-  )
-  return isBspHeader(headerOf((head.split(/\r?\n/, 1)[0] ?? '').split(',')))
+  const columns = columnsOf(headerOf(raw))
+  return MARKS.every((name) => columns.includes(name))
 }
 
 function eventOf({ course, moment }: Race): EventInfo | undefined {
@@ -157,11 +147,11 @@ export function* readBetfairBsp(raw: Uint8Array): Generator<Normalised> {
   const races = new Map<string, Race>()
   let header: readonly string[] | undefined
   let line = 0
-  for (const slice of csvSlices(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)))
+  for (const slice of csvSlices(fileBytes(raw)))
     for (const row of csvRows(slice)) {
       line += 1
       if (header === undefined) {
-        header = headerOf(row)
+        header = columnsOf(row ?? [])
         continue
       }
       const cell = (name: string): string => row?.[header?.indexOf(name) ?? -1]?.trim() ?? ''

@@ -12,6 +12,21 @@ const RECORD_BYTES_MAX = 1_048_576
 const NEWLINE = 0x0a
 const QUOTE = 0x22
 
+/** A header is a few hundred bytes; a file with no line break in this many is of another kind. */
+const HEADER_BYTES_MAX = 65_536
+
+/** A file's bytes behind its byte order mark. */
+export function fileBytes(raw: Uint8Array): Buffer {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
+}
+
+/** The cells of a file's first line, by which its table is known. */
+export function headerOf(raw: Uint8Array): readonly string[] {
+  const start = fileBytes(raw).subarray(0, HEADER_BYTES_MAX).toString('latin1')
+  return (start.split(/\r?\n/, 1)[0] ?? '').trim().split(',')
+}
+
 /** Cuts a CSV's bytes into slices that end with a record: at a line feed outside quotes. */
 export function* csvSlices(bytes: Buffer, sliceBytes: number = SLICE_BYTES): Generator<Buffer> {
   let from = 0

@@ -8,7 +8,7 @@ import type { EntryPrices } from '../domain/ledger-entry.ts'
 import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
 import { isoDay, isoSeconds } from '../wire/times.ts'
 import { readPrice, refuseBook } from './accept-price.ts'
-import { type CsvRow, csvRows, csvSlices } from './csv-rows.ts'
+import { type CsvRow, csvRows, csvSlices, fileBytes, headerOf } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'
 import {
   type FootballColumns,
@@ -132,22 +132,10 @@ function readRow(
   })
 }
 
-const withoutMark = (raw: Uint8Array): Buffer => {
-  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
-}
-
 /** Whether a text begins like one of the site's files. */
-export function isFootballData(raw: Uint8Array): boolean {
-  const bytes = withoutMark(raw)
-  const start = bytes.subarray(0, HEADER_BYTES_MAX)
-  const end = start.indexOf(0x0a)
-  const head = start.subarray(0, end === -1 ? start.length : end).toString('latin1')
-  return findColumns(head.trim().split(',')).kind === 'columns'
-}
+export const isFootballData = (raw: Uint8Array): boolean =>
+  findColumns(headerOf(raw)).kind === 'columns'
 
-/** A header is a few hundred bytes; a file with no line break in this many is of another kind. */
-const HEADER_BYTES_MAX = 65_536
 /**
  * Reads a file's bytes slice by slice, so that a table of a hundred thousand matches needs little memory and an import
  * can report progress. Unreadable rows are refused one by one; a file with an unknown header is refused as a whole.
@@ -158,7 +146,7 @@ export function* readFootballData(
 ): Generator<Normalised> {
   let columns: FoundColumns | undefined
   let line = 1
-  for (const slice of csvSlices(withoutMark(raw))) {
+  for (const slice of csvSlices(fileBytes(raw))) {
     const reading: Reading = { observations: [], refusals: [], missingPrices: 0 }
     const all = csvRows(slice)
     const header = columns === undefined ? all[0] : undefined

@@ -9,7 +9,7 @@ import { lineText } from '../domain/markets.ts'
 import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
 import { isoSeconds } from '../wire/times.ts'
 import { refuseBook } from './accept-price.ts'
-import { type CsvRow, csvRows, csvSlices } from './csv-rows.ts'
+import { type CsvRow, csvRows, csvSlices, fileBytes, headerOf } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'
 
 type Cells = (name: string) => string
@@ -150,12 +150,7 @@ const tableWith = (header: readonly string[]): UsTable | undefined =>
   TABLES.find(({ marks }) => marks.every((name) => header.includes(name)))
 
 /** Whether a text begins like one of the tables. */
-export function isUsTable(raw: Uint8Array): boolean {
-  const head = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, 2_048)).toString(
-    'latin1',
-  )
-  return tableWith((head.split(/\r?\n/, 1)[0] ?? '').split(',')) !== undefined
-}
+export const isUsTable = (raw: Uint8Array): boolean => tableWith(headerOf(raw)) !== undefined
 
 /** American odds as the ledger takes them; a table writes 100 for +100 and `.0` after each. */
 function decimalText(text: string): string | undefined {
@@ -233,7 +228,7 @@ export function* readUsTable(raw: Uint8Array): Generator<Normalised> {
       outcomes: outcomesOf(cell),
     })
   }
-  for (const slice of csvSlices(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength))) {
+  for (const slice of csvSlices(fileBytes(raw))) {
     const reading: Reading = { observations: [], refusals: [], missingPrices: 0 }
     for (const row of csvRows(slice)) {
       line += 1
