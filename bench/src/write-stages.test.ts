@@ -8,7 +8,7 @@ const STACKS = [
   ['answer', 'write-route.ts'],
   ['judgeWrite', 'judge-write.ts'],
   ['parseJson', 'judge-write.ts'],
-  ['#write', 'sqlite-append.ts'],
+  ['#write', 'record-append.ts'],
   ['commit', 'sqlite-journal-store.ts'],
   ['#ask', 'sqlite-connection.ts'],
   ['publish', 'session-hub.ts'],
@@ -16,6 +16,8 @@ const STACKS = [
   ['replaceFile', 'private-file.ts'],
   ['(garbage collector)', ''],
   ['(idle)', ''],
+  ['#groupOf', 'record-append.ts'],
+  ['finish', 'record-append.ts'],
 ] as const
 
 /** Every function below the root, but `judgeWrite` within `answer` and `parseJson` within that. */

@@ -25,7 +25,9 @@ const IDLE = 'idle'
 /** Functions by name and file. */
 const STAGES: readonly (readonly [stage: string, name: string, file: string])[] = [
   ['judging: signature, JSON, fields', 'judgeWrite', 'judge-write.ts'],
-  ['the version: tail, hashes, rows', '#write', 'sqlite-append.ts'],
+  ['the version: tail, hashes, rows', '#groupOf', 'record-append.ts'],
+  ['the version: tail, hashes, rows', '#write', 'record-append.ts'],
+  ['the version: tail, hashes, rows', 'finish', 'record-append.ts'],
   ['commit of the records, with its fsync', 'commit', 'sqlite-journal-store.ts'],
   ['audit row, with its fsync, and frames', '#ask', 'sqlite-connection.ts'],
   ['telling sessions', 'publish', 'session-hub.ts'],

@@ -4,7 +4,7 @@ export {
   loadCheckpointSeed,
   type StoreOwner,
 } from './checkpoint-file.ts'
-export { type Journal, messageOf } from './journal-store.ts'
+export { type Awaitable, type Journal, messageOf } from './journal-store.ts'
 export { besideDatabase, makePrivateFile, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
 export { resealSqliteStore } from './reseal.ts'
 export {
@@ -14,13 +14,13 @@ export {
   type SealPlan,
   sealReceipt,
 } from './sealed-bodies.ts'
-export type { SqlConnection, SqlQuery } from './sql-connection.ts'
+export type { SqlConnection, SqlQuery, TupleQuery } from './sql-connection.ts'
 export {
   acceptSqliteBackup,
   backupSqliteFile,
   backupSqliteStore,
 } from './sqlite-backup.ts'
-export { SqliteConnection } from './sqlite-connection.ts'
+export { SqliteConnection, sqliteTuples } from './sqlite-connection.ts'
 export {
   guardsOf,
   openSqliteFile,
@@ -32,8 +32,6 @@ export { readStoredHead, type SqliteJournalTable } from './sqlite-journal.ts'
 export {
   openSqliteJournalReader,
   openSqliteJournalStore,
-  type SqliteJournalReader,
-  type SqliteJournalStore,
   type SqliteStoreOptions,
 } from './sqlite-journal-store.ts'
 export type { SqliteStoreKind } from './sqlite-store-kind.ts'

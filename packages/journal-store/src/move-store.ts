@@ -15,7 +15,6 @@ import {
   pagesOf,
   rowsOf,
   type StoreMove,
-  toBytes,
   toSqlite,
 } from './moved-rows.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
@@ -106,9 +105,7 @@ async function appendToPostgres<Name extends string>(
         throw new sqlite.Unavailable(`${noun} has gaps: entry ${range.size} is gone`)
       journal.append(
         typeof leaf === 'string' ? Buffer.from(leaf, 'hex') : (leaf as Uint8Array),
-        cells.map((cell, column) =>
-          target.columns[column]?.type === 'bytea' ? toBytes(cell) : cell,
-        ),
+        cells,
       )
     }
     await sendEntries(query, postgres.schema, journal)

@@ -1,7 +1,7 @@
 /** What a move reads and writes: rows of a store's own tables, in pages, from one engine's statement into the other's. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { PostgresQuery } from './postgres-connection.ts'
-import type { PostgresCell } from './postgres-group.ts'
+import { type PostgresCell, toBytes } from './postgres-group.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import { prepareQuery, type SqliteFileKind } from './sqlite-database.ts'
 import type { SqliteStoreKind } from './sqlite-store-kind.ts'
@@ -43,9 +43,6 @@ export type StoreMove<Name extends string> = {
   readonly last?: { readonly postgres: string; readonly sqlite: string }
 }
 
-/** Text is bytes on PostgreSQL where no collation may touch it. */
-export const toBytes = (cell: PostgresCell): PostgresCell =>
-  typeof cell === 'string' ? Buffer.from(cell) : cell
 const toText = (cell: PostgresCell): PostgresCell =>
   cell instanceof Uint8Array ? Buffer.from(cell).toString() : cell
 export const toSqlite = (cell: unknown): SQLInputValue =>

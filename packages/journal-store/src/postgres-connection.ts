@@ -47,6 +47,17 @@ export async function askPostgres<Row extends QueryResultRow>(
   return rows
 }
 
+/** The same with rows as arrays. */
+export async function askPostgresTuples<Row extends readonly unknown[]>(
+  client: Client,
+  text: string,
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
+  const asked = { name: nameOf(text), text, values: values.map(valueOf), rowMode: 'array' } as const
+  const { rows } = await client.query<unknown[]>(asked)
+  return rows as unknown as readonly Row[]
+}
+
 /** How a transaction begins that lost its connection so often before. */
 export const beginPostgres = (durability: Durability, losses: number): string =>
   `BEGIN ISOLATION LEVEL READ COMMITTED;${durability === 'relaxed' ? ' SET LOCAL synchronous_commit = off;' : ''}${losses > 0 ? limitIdle(losses) : ''}`
@@ -120,6 +131,12 @@ export class PostgresConnection implements SqlConnection {
     text: string,
     values: readonly unknown[] = [],
   ) => this.#tracked(this.#twice((held) => askPostgres<Row>(held, text, values)))
+
+  /** The same with rows as arrays. */
+  readonly tuples = <Row extends readonly unknown[]>(
+    text: string,
+    values: readonly unknown[] = [],
+  ) => this.#tracked(this.#twice((held) => askPostgresTuples<Row>(held, text, values)))
 
   /**
    * Runs statements in a transaction of their own, one transaction after the other; once more where the connection was lost,

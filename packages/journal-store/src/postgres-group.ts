@@ -3,11 +3,21 @@ import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
 import type { Client, QueryResultRow } from 'pg'
 import type { WriteTransaction, WrittenJournal } from './journal-store.ts'
 import { completedNode } from './merkle-nodes.ts'
-import { askPostgres, commitPostgres, type PostgresQuery } from './postgres-connection.ts'
+import {
+  askPostgres,
+  askPostgresTuples,
+  commitPostgres,
+  type PostgresConnection,
+  type PostgresQuery,
+} from './postgres-connection.ts'
 import type { PostgresJournalTable } from './postgres-store-kind.ts'
 
 /** What a row's cell may hold. */
 export type PostgresCell = string | number | bigint | Uint8Array | null
+
+/** Text is bytes on PostgreSQL where no collation may touch it. */
+export const toBytes = (cell: PostgresCell): PostgresCell =>
+  typeof cell === 'string' ? Buffer.from(cell) : cell
 
 export type HeadRow = { readonly name: string; readonly size: number; readonly peaks: Buffer }
 
@@ -23,6 +33,8 @@ export function rangeOfRow({ peaks, size }: Pick<HeadRow, 'size' | 'peaks'>): Co
 export type PostgresTransaction<Name extends string> = WriteTransaction<Name, PostgresCell> & {
   /** Reads, with what earlier writes of the group have sent. */
   readonly query: PostgresQuery
+  /** The same with rows as arrays. */
+  readonly tuples: PostgresConnection['tuples']
   /** Sends a statement without waiting; where it fails, the group does. Entries are sent behind all statements. */
   readonly send: (text: string, values: readonly unknown[]) => void
 }
@@ -110,23 +122,25 @@ export class PostgresGroup {
     if (!this.#isOpen) throw new Error('an entry is appended, and a statement sent, within a write')
   }
 
-  readonly #ask = async <Row extends QueryResultRow>(
-    text: string,
-    values: readonly unknown[] = [],
-  ): Promise<readonly Row[]> => {
+  readonly #asked = async <Rows>(ask: () => Promise<Rows>): Promise<Rows> => {
     this.#requireOpen()
     try {
-      return await askPostgres<Row>(this.#client, text, values)
+      return await ask()
     } catch (error) {
       this.failure ??= error
       throw error
     }
   }
 
+  readonly #ask = <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+    this.#asked(() => askPostgres<Row>(this.#client, text, values))
+
   /** What writes are run with. */
   readonly transaction: PostgresTransaction<string> = {
     journals: this.#journals,
     query: this.#ask,
+    tuples: <Row extends readonly unknown[]>(text: string, values?: readonly unknown[]) =>
+      this.#asked(() => askPostgresTuples<Row>(this.#client, text, values ?? [])),
     send: (text, values) => {
       this.#requireOpen()
       this.#sent.push(this.#ask(text, values).catch(() => undefined))
@@ -176,7 +190,9 @@ export async function sendEntries(
   schema: string,
   { leaves, nodes, range, rows, table }: GroupJournal,
 ): Promise<void> {
-  const cells = table.columns.map((_, column) => rows.map((row) => row[column]))
+  const cells = table.columns.map(({ type }, column) =>
+    rows.map((row) => (type === 'bytea' ? toBytes(row[column] ?? null) : row[column])),
+  )
   const places = [...cells, 0, 0, 0, 0].map((_, at) => `$${at + 1}`).join(', ')
   await query(`SELECT ${schema}.append_${table.table}(${places})`, [
     range.size - leaves.length,

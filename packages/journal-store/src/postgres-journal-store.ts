@@ -53,6 +53,8 @@ export type PostgresJournalReader<Name extends string> = {
   verifierKey(name: Name): string
   /** Rows of a statement. Whatever a committed head counts is seen. */
   readonly read: PostgresQuery
+  /** The same with rows as arrays. */
+  readonly tuples: PostgresConnection['tuples']
   close(): Promise<void>
 }
 
@@ -106,7 +108,8 @@ async function openReader<Name extends string>(
   const end = async (): Promise<void> => {
     await Promise.all(connections.map((connection) => connection.end()))
   }
-  const source = { kind, read: connect().read }
+  const { read, tuples } = connect()
+  const source = { kind, read }
   try {
     await requireSchema(source)
     await requireKeys(source.read, options.keyRing, kind)
@@ -133,7 +136,8 @@ async function openReader<Name extends string>(
       checkpointFiles: Object.fromEntries(files) as Record<Name, CheckpointFile>,
       checkpoint: (name: Name) => one(files, name).sign(one(journals, name)),
       verifierKey: (name: Name) => one(files, name).verifierKey,
-      read: source.read,
+      read,
+      tuples,
     }
     return { source, heads, reader, connect, timeline, end }
   } catch (error) {

@@ -4,14 +4,38 @@
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Awaitable, Durability, UnavailableError } from './journal-store.ts'
-import type { SqlConnection, SqlQuery } from './sql-connection.ts'
-import { guardsOf } from './sqlite-database.ts'
+import type { SqlConnection, SqlQuery, TupleQuery } from './sql-connection.ts'
+import { guardsOf, prepareQuery, type SqliteQuery } from './sqlite-database.ts'
 
 /**
  * What this process asked last, of whichever file: one after the other. A transaction may be between two statements when another
  * is to begin; on a second connection to the same file, BEGIN would hold up the whole process until it gave up.
  */
 let last: Promise<unknown> = Promise.resolve()
+
+const numbered = (text: string): string => text.replaceAll(/\$(?=\d)/g, '?')
+
+/**
+ * TupleQuery on SQLite, which answers at once: in the transaction that the connection is in, if any. Each statement is prepared
+ * once, by its text, which stands in code. Throws what SQLite does.
+ */
+export function sqliteTuples(database: DatabaseSync): TupleQuery {
+  const queries = new Map<string, SqliteQuery<never>>()
+  return (text, values = []) => {
+    let query = queries.get(text)
+    if (query === undefined) {
+      query = prepareQuery(database, numbered(text))
+      queries.set(text, query)
+    }
+    return query.all(...(values as readonly SQLInputValue[]))
+  }
+}
+
+/** The same, outside of a group of writes: failures are the service's error. */
+export function guardedTuples(tuples: TupleQuery, Unavailable: UnavailableError): TupleQuery {
+  const { guardedNow } = guardsOf(Unavailable)
+  return (text, values) => guardedNow(() => tuples(text, values))
+}
 
 export class SqliteConnection implements SqlConnection {
   readonly #database: DatabaseSync
@@ -82,7 +106,7 @@ export class SqliteConnection implements SqlConnection {
   #ask(text: string, values: readonly unknown[]): readonly never[] {
     let statement = this.#statements.get(text)
     if (statement === undefined) {
-      statement = this.#database.prepare(text.replaceAll(/\$(?=\d)/g, '?'))
+      statement = this.#database.prepare(numbered(text))
       this.#statements.set(text, statement)
     }
     return statement.all(...(values as readonly SQLInputValue[])) as unknown as readonly never[]

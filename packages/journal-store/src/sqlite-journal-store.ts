@@ -8,8 +8,10 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { CompactRange, KeyRing } from '@tallystick/hashchain'
 import type { CheckpointFile, CheckpointReading, StoreOwner } from './checkpoint-file.ts'
 import { type GroupTransaction, inOneTransaction, openGroupCommit } from './group-commit.ts'
-import type { Durability, JournalStore } from './journal-store.ts'
+import type { Awaitable, Durability, JournalStore, WriteTransaction } from './journal-store.ts'
 import { keyRegistration, requireSealKeys, ringsToRegister } from './sealed-bodies.ts'
+import type { TupleQuery } from './sql-connection.ts'
+import { guardedTuples, sqliteTuples } from './sqlite-connection.ts'
 import {
   guardsOf,
   isOfSqlite,
@@ -35,17 +37,32 @@ export type SqliteStoreOptions = StoreOwner & {
   readonly checkpoint?: 'checked' | 'unchecked' | undefined
   /** Told of what goes wrong in the background: a checkpoint file that cannot be written. */
   readonly onProblem?: ((error: unknown) => void) | undefined
-  /** The service's last word in each transaction. */
-  readonly beforeCommit?: (durability: Durability) => void
+  /** The service's last word in each transaction: rows that it gathered are sent together. */
+  readonly beforeCommit?: (transaction: SqliteTransaction<string>, durability: Durability) => void
   /** Memory is behind the file, or ahead of it: the service forgets what it holds of it. */
   readonly onReload?: () => void
 }
 
+/** What a write on SQLite is run with: everything commits with the group. */
+type SqliteTransaction<Name extends string> = WriteTransaction<Name, SQLInputValue> & {
+  /** Reads, with what earlier writes of the group have changed. */
+  readonly tuples: TupleQuery
+  /** Runs a statement. */
+  readonly send: (text: string, values: readonly unknown[]) => void
+}
+
 export type SqliteJournalStore<Name extends string> = Omit<
   JournalStore<Name, SQLInputValue>,
-  'journals'
+  'journals' | 'write'
 > & {
   readonly database: DatabaseSync
+  /** Rows of a statement. */
+  readonly tuples: TupleQuery
+  /** As the port has it; a run is done when it returns. */
+  write<Result>(
+    run: (transaction: SqliteTransaction<Name>) => Awaitable<Result>,
+    durability?: Durability,
+  ): Promise<Result>
   readonly journals: Readonly<Record<Name, SqliteJournal>>
   readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
   /** Brings memory up to date where another process has written; SQLite itself says whether one has. */
@@ -109,8 +126,18 @@ function openOn<Name extends string>(
     if (one.table.head === 'counted') one.file.write(one.journal)
     else if (options.checkpoint !== 'unchecked') requireContinued(one, kind)
   }
-  const { transaction, catchUp } = transactionOf(database, { journals: all, options, onProblem })
   const { Unavailable, writesPerCommitMax } = kind
+  const tuples = sqliteTuples(database)
+  const send = (text: string, values: readonly unknown[]): void => void tuples(text, values)
+  let running = { journals: held, tuples, send }
+  const { transaction, catchUp } = transactionOf(database, {
+    journals: all,
+    options,
+    onProblem,
+    // Another one for each group, that may tell its own by it.
+    begun: () => (running = { ...running }),
+    ending: (durability) => options.beforeCommit?.(running, durability),
+  })
   const writeTogether = inOneTransaction(transaction, Unavailable)
   const queue = openGroupCommit({ writeTogether, writesMax: writesPerCommitMax, Unavailable })
   const close = async (): Promise<void> => {
@@ -129,10 +156,10 @@ function openOn<Name extends string>(
       release()
     }
   }
-  const running = { journals: held }
   let closing: Promise<void> | undefined
   return {
     database,
+    tuples: guardedTuples(tuples, Unavailable),
     journals: held,
     checkpointFiles: files,
     write: (run, durability) => queue.write(() => run(running), durability),
@@ -157,9 +184,11 @@ function transactionOf(
     readonly journals: readonly OpenJournal[]
     readonly options: SqliteStoreOptions
     readonly onProblem: (error: unknown) => void
+    readonly begun: () => void
+    readonly ending: (durability: Durability) => void
   },
 ): { readonly transaction: GroupTransaction; readonly catchUp: () => void } {
-  const { journals, onProblem, options } = of
+  const { begun, ending, journals, onProblem, options } = of
   const isShared = journals.some(({ table }) => table.head === 'stored')
   const version = prepareQuery<readonly [number]>(database, 'PRAGMA data_version')
   let seenVersion = version.get()?.[0]
@@ -186,9 +215,10 @@ function transactionOf(
       database.exec('BEGIN IMMEDIATE')
       catchUp()
       for (const { journal } of journals) journal.begin()
+      begun()
     },
     commit: (durability) => {
-      options.beforeCommit?.(durability)
+      ending(durability)
       for (const { journal } of journals) if (journal.hasGrown()) journal.save()
       database.exec('COMMIT')
       relax(false)
@@ -208,11 +238,14 @@ function transactionOf(
 }
 
 /** What can be read beside a running service. */
-export type SqliteJournalReader<Name extends string> = {
+type SqliteJournalReader<Name extends string> = {
   readonly database: DatabaseSync
+  /** Rows of a statement. */
+  readonly tuples: TupleQuery
   readonly journals: Readonly<Record<Name, Pick<CompactRange, 'size' | 'rootHash'>>>
   readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
   checkpoint(name: Name): string
+  verifierKey(name: Name): string
   close(): void
 }
 
@@ -236,9 +269,11 @@ export function openSqliteJournalReader<Name extends string>(
       const journals = eachJournal(kind, (_, name) => heads[name].range)
       return {
         database,
+        tuples: guardedTuples(sqliteTuples(database), kind.Unavailable),
         journals,
         checkpointFiles: files,
         checkpoint: (name) => files[name].sign(journals[name]),
+        verifierKey: (name) => files[name].verifierKey,
         close: () => database.close(),
       }
     })

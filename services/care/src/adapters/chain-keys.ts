@@ -77,7 +77,7 @@ export class ChainKeys {
     this.ring = { ...ring, key: (id) => ring.key(id) ?? this.#keyOf(id) }
     this.seal = {
       close: (entry, slot) => this.#close(entry, slot),
-      open: (body, slot) => this.#open(body, slot),
+      open: (body, slot) => guardedNow(() => this.#open(body, slot)),
     }
     this.fileKeyId = this.#idOf(FILE_KEY_CHAIN)
     this.commit()

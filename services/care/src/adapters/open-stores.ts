@@ -17,7 +17,7 @@ import type { SessionStore } from '../domain/session-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { openPostgresAuditTrail, openSqliteAuditTrail } from './audit-rows.ts'
-import { type ErasedBy, type ErasedChain, eraseSqliteChain } from './chain-erasure.ts'
+import type { ErasedBy, ErasedChain } from './chain-erasure.ts'
 import { type ChainKeys, openChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { acceptedOf, acceptBackup as acceptFiles, loadCheckpointSeed } from './record-upkeep.ts'
@@ -29,7 +29,11 @@ import {
   type SideRows,
 } from './side-rows.ts'
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
-import { openSqliteRecordReader, openSqliteRecordStore } from './sqlite-record-store.ts'
+import {
+  eraseSqliteChain,
+  openSqliteRecordReader,
+  openSqliteRecordStore,
+} from './sqlite-record-store.ts'
 
 /** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
 export type StoreConfig = {
@@ -60,13 +64,12 @@ const ownerOf = (config: StoreConfig): StoreOwner => ({
 
 /** The engine behind a connection string: who keeps a file loads no driver. */
 const loadPostgres = async () => {
-  const [engine, schema, records, erasure] = await Promise.all([
+  const [engine, schema, records] = await Promise.all([
     import('@tallystick/journal-store/postgres'),
     import('./postgres-record-database.ts'),
     import('./postgres-record-store.ts'),
-    import('./postgres-erasure.ts'),
   ])
-  return { ...engine, ...schema, ...records, ...erasure }
+  return { ...engine, ...schema, ...records }
 }
 
 type Opening = {

@@ -1,138 +1,289 @@
-// What a write comes to, whichever engine keeps it: the version that follows a chain's tail, and the waiting of a repeated
-// request for the answer of the first one.
-import { hash, randomBytes } from 'node:crypto'
-import type { BodySeal } from '@tallystick/journal-store'
-import type { Clock } from '@tallystick/service-kit'
-import type { CareRecord, NewRecord } from '../domain/care-record.ts'
+// The writing half of the store, on either engine. What the writes of a group need is read by the first of them, under the lock
+// of the journals; each is then decided in memory, and what they changed is sent behind the last one. The journal store groups
+// writes into commits and answers each when it is on the disk (C14).
+import type { Awaitable, TupleQuery } from '@tallystick/journal-store'
+import type { CareRecord } from '../domain/care-record.ts'
+import { requireStorable } from '../domain/journal-entry.ts'
+import type { AppendOutcome, RequestKey } from '../domain/record-store.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
 import {
-  ENTRY_RANDOM_BYTES,
-  entryLeafHash,
-  nextEntry,
-  recordOf,
-  writeJournalEntry,
-} from '../domain/journal-entry.ts'
+  type AppendOptions,
+  type AskedWrite,
+  macHashOf,
+  makeVersion,
+  RepeatedRequests,
+  refusedBehind,
+  type WriteResult,
+} from './append-outcome.ts'
+import { chainName } from './chain-keys-file.ts'
 import {
-  type AppendOutcome,
-  REPEAT_WAIT_MS,
-  RecordStoreUnavailable,
-  type RequestKey,
-} from '../domain/record-store.ts'
-import { slotTextOf, type Tail } from './stored-record.ts'
+  askEach,
+  type FoundRow,
+  foundChains,
+  type RecordSource,
+  whenAnswered,
+} from './record-sql.ts'
+import { RECORDS } from './sqlite-record-database.ts'
+import { isErased, NO_TAIL, recordOfRow, slotOfChain, type Tail, tailOf } from './stored-record.ts'
+import { forgetWrites, outboxRows } from './write-outbox.ts'
 
 /** How long after its window a request is remembered, milliseconds: a clock set back by less does not reopen the window. */
-export const REQUEST_KEPT_MS = 3_600_000
+const REQUEST_KEPT_MS = 3_600_000
 /** Remembered requests that one transaction deletes, so that none gets long. */
-export const FORGOTTEN_PER_COMMIT = 1_000
+const FORGOTTEN_PER_COMMIT = 1_000
 
-/** What is asked of the store. */
-export type AskedWrite = {
-  readonly record: NewRecord
-  readonly request: RequestKey | undefined
-  /** The version that the writer has seen, 0 for none. */
-  readonly expectedVersion: number | undefined
+/** What the writes of one group are run with, under the lock of the journals. */
+type RecordTransaction = {
+  readonly journals: Readonly<
+    Record<Audience, { append(leafHash: Uint8Array, cells: readonly WrittenCell[]): number }>
+  >
+  readonly tuples: TupleQuery
+  /** Sends a statement; where it fails, the group does. */
+  readonly send: (text: string, values: readonly unknown[]) => void
 }
 
-/** What one write comes to inside its transaction. */
-export type WriteResult =
-  | Exclude<AppendOutcome, { kind: 'repeated' }>
-  | { readonly kind: 'known'; readonly record: CareRecord }
-  /** The request is known, but the version that it made does not hold any more. */
-  | { readonly kind: 'known-broken' }
+/** A version's chain, its number, its time and its body. */
+type WrittenCell = number | string | Uint8Array
 
-/** The MAC itself is not kept: whoever reads the disk could send the write again. */
-export const macHashOf = (request: RequestKey): string => hash('sha256', request.mac)
-
-/** Why a write may not follow a tail. */
-export function refusedBehind(
-  tail: Pick<Tail, 'version'>,
-  expectedVersion: number | undefined,
-): Extract<AppendOutcome, { kind: 'version-conflict' }> | undefined {
-  return expectedVersion === undefined || expectedVersion === tail.version
-    ? undefined
-    : { kind: 'version-conflict', latestVersion: tail.version }
+/** Where writes go. */
+export type WrittenStore = {
+  write<Result>(run: (transaction: RecordTransaction) => Awaitable<Result>): Promise<Result>
+  /** Runs a statement by itself. It outlives the process at once, and power loss with the next write. */
+  note(text: string, values: readonly unknown[]): Promise<unknown>
+  readonly tuples: TupleQuery
 }
 
-/** What a record becomes behind a tail. */
-type MadeVersion = {
-  readonly record: CareRecord
-  readonly leafHash: Uint8Array
-  /** Text, or sealed bytes. */
-  readonly body: string | Uint8Array
+/** A chain as a group finds and leaves it. */
+type HeldChain = ChainSlot & {
+  readonly id: number
+  readonly isErased: boolean
+  tail: Tail
 }
 
-/** What writing takes. */
-export type AppendOptions = {
-  readonly seal: BodySeal
-  readonly clock: Clock
-  /** Draws what makes equal entries differ, ENTRY_RANDOM_BYTES in hex; a test that compares stores brings its own. */
-  readonly random?: (() => string) | undefined
-}
+type KnownRequest = readonly [macHash: string, audience: Audience, leaf: number]
 
-const drawRandom = (): string => randomBytes(ENTRY_RANDOM_BYTES).toString('hex')
+/** What a group has read, and what it changes. */
+class Group {
+  readonly transaction: RecordTransaction
+  readonly source: RecordSource
+  readonly read = new Set<AskedWrite>()
+  /** By name and the audience that was asked for: a chain of the other one is there too, without its tail. */
+  readonly chains = new Map<string, HeldChain>()
+  /** What each made, where that holds. */
+  readonly requests = new Map<string, CareRecord | undefined>()
+  /** Names of chains that were erased, and are not there. */
+  readonly erased = new Set<string>()
+  readonly changed = new Set<HeldChain>()
+  readonly newRequests: (readonly unknown[])[] = []
+  readonly written: CareRecord[] = []
+  lastChain = 0
 
-/** Makes the version that follows a chain's tail. */
-export function makeVersion(
-  record: NewRecord,
-  { tail, seal, clock, random = drawRandom }: AppendOptions & { readonly tail: Tail },
-): MadeVersion {
-  const entry = nextEntry({
-    record,
-    prevHash: tail.versionHash,
-    version: tail.version + 1,
-    writtenAt: new Date(clock.unixMs()).toISOString(),
-    random: random(),
-  })
-  const text = writeJournalEntry(entry)
-  return {
-    record: recordOf(entry),
-    leafHash: Buffer.from(entryLeafHash(text), 'hex'),
-    body: seal.close(text, slotTextOf(record)(entry.version)),
+  constructor(transaction: RecordTransaction, source: RecordSource) {
+    this.transaction = transaction
+    this.source = source
   }
 }
 
-/** Signed requests whose write is done and whose subscribers are not counted yet. */
-export class RepeatedRequests {
-  readonly #clock: Clock
-  readonly #uncounted = new Map<string, { readonly done: Promise<void>; settle(): void }>()
+const LAST_CHAIN = 'SELECT coalesce(max(id), 0) FROM chains'
+const FORGET = `DELETE FROM requests WHERE mac_hash IN
+  (SELECT mac_hash FROM requests WHERE expires_at_ms < $1 LIMIT ${FORGOTTEN_PER_COMMIT})`
 
-  constructor(clock: Clock) {
-    this.#clock = clock
+const keyOf = (slot: ChainSlot): string => `${chainName(slot)}|${slot.audience}`
+
+type Options = AppendOptions & {
+  readonly sourceOf: (tuples: TupleQuery) => RecordSource
+}
+
+/** Writes records, and remembers the signed requests that made them. */
+export class RecordAppender {
+  readonly #options: Options
+  readonly #repeated: RepeatedRequests
+  /** In the order of their writes: the first ones are those of the running group. */
+  readonly #waiting = new Set<AskedWrite>()
+  #group: Group | undefined
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#repeated = new RepeatedRequests(options.clock)
   }
 
-  /** The answer to a write; a repeated one's waits until the first one's subscribers are counted. */
-  async answer(
-    result: WriteResult,
-    request: RequestKey | undefined,
-    subscribersOf: (request: RequestKey) => Promise<number>,
-  ): Promise<AppendOutcome> {
-    if (result.kind === 'known-broken')
-      throw new RecordStoreUnavailable('the version that this request made does not hold any more')
-    if (result.kind !== 'known') {
-      if (result.kind === 'appended' && request !== undefined) this.#awaitCount(request.mac)
-      return result
-    }
-    if (request === undefined) throw new Error('only a request can be known')
-    await this.#uncounted.get(request.mac)?.done
-    return {
-      kind: 'repeated',
-      record: result.record,
-      subscribers: await subscribersOf(request),
+  /** Queues a write; resolves when it is durable. A repeated request waits until the first one's subscribers are counted. */
+  async append(store: WrittenStore, asked: AskedWrite): Promise<AppendOutcome> {
+    requireStorable(asked.record)
+    this.#waiting.add(asked)
+    try {
+      const result = await store.write((transaction) =>
+        whenAnswered([this.#groupOf(transaction, asked)], ([group]) => this.#write(group, asked)),
+      )
+      return await this.#repeated.answer(result, asked.request, async (known) => {
+        const sql = 'SELECT subscribers FROM requests WHERE mac_hash = $1'
+        const [row] = await store.tuples<readonly [number]>(sql, [macHashOf(known)])
+        return row?.[0] ?? 0
+      })
+    } finally {
+      this.#waiting.delete(asked)
     }
   }
 
-  /** The subscribers of a request are counted. */
-  settle({ mac }: RequestKey): void {
-    this.#uncounted.get(mac)?.settle()
+  /** Keeps how many sessions heard of a write. */
+  async noteSubscribers(
+    store: WrittenStore,
+    request: RequestKey,
+    subscribers: number,
+  ): Promise<void> {
+    const values = [subscribers, macHashOf(request)]
+    await store.note('UPDATE requests SET subscribers = $1 WHERE mac_hash = $2', values)
+    this.#repeated.settle(request)
   }
 
-  #awaitCount(mac: string): void {
-    const { promise: done, resolve } = Promise.withResolvers<void>()
-    const settle = (): void => {
-      cancel()
-      this.#uncounted.delete(mac)
-      resolve()
+  /** The last word of a group: what its writes changed, each table's rows in one go, and out with what is too old. */
+  finish(transaction: RecordTransaction): void {
+    const group = this.#group
+    if (group?.transaction !== transaction) return
+    this.#group = undefined
+    const { send } = transaction
+    const { sql } = group.source
+    const sendRows = (text: string, rows: readonly (readonly unknown[])[]): void => {
+      for (const values of sql.batches(rows)) send(text, values)
     }
-    const cancel = this.#clock.after(REPEAT_WAIT_MS, settle)
-    this.#uncounted.set(mac, { done, settle })
+    const nowMs = this.#options.clock.unixMs()
+    const chains = [...group.changed].map(({ audience, domain, id, patient, tail }) => [
+      id,
+      patient,
+      domain,
+      audience,
+      tail.version,
+      tail.versionHash,
+    ])
+    sendRows(sql.keepChains, chains)
+    sendRows(sql.keepRequests, group.newRequests)
+    sendRows(sql.keepWrites, outboxRows(group.written, nowMs))
+    forgetWrites(send, nowMs)
+    send(FORGET, [nowMs - REQUEST_KEPT_MS])
+  }
+
+  /** The group of a transaction, with what a write needs. */
+  #groupOf(transaction: RecordTransaction, asked: AskedWrite): Awaitable<Group> {
+    const known = this.#group
+    if (known?.transaction === transaction)
+      return known.read.has(asked) ? known : this.#read(known, [asked])
+    const group = new Group(transaction, this.#options.sourceOf(transaction.tuples))
+    this.#group = group
+    return this.#read(group, [...this.#waiting].slice(0, RECORDS.writesPerCommitMax))
+  }
+
+  /** Reads what writes need: chains with their tails, and requests with what they made. */
+  #read(group: Group, writes: readonly AskedWrite[]): Awaitable<Group> {
+    const { source } = group
+    const slots = new Map<string, ChainSlot>()
+    const macs: (readonly [string])[] = []
+    for (const write of writes) {
+      const { record, request } = write
+      group.read.add(write)
+      if (!group.chains.has(keyOf(record))) slots.set(keyOf(record), record)
+      if (request !== undefined) macs.push([macHashOf(request)])
+    }
+    const found = AUDIENCES.map((audience) => {
+      const names: (readonly string[])[] = []
+      for (const slot of slots.values())
+        if (slot.audience === audience) names.push([slot.patient, slot.domain])
+      return askEach<FoundRow>(source, source.sql.of[audience].tails, names)
+    })
+    const requests = askEach<KnownRequest>(source, source.sql.requests, macs)
+    return whenAnswered([requests, ...found], ([known, ...rows]) => {
+      for (const [at, audience] of AUDIENCES.entries()) this.#hold(group, audience, rows[at] ?? [])
+      const begun = [...slots].filter(([key]) => !group.chains.has(key))
+      return whenAnswered(
+        [this.#readBegun(group, begun), this.#readMade(group, known)],
+        () => group,
+      )
+    })
+  }
+
+  /** Of chains that are not there: whether they were erased, and behind which one they begin. */
+  #readBegun(
+    group: Group,
+    begun: readonly (readonly [key: string, slot: ChainSlot])[],
+  ): Awaitable<void> {
+    if (begun.length === 0) return
+    const { ask, sql } = group.source
+    const names = begun.map(([, slot]) => [chainName(slot)])
+    return whenAnswered(
+      [
+        ask<readonly [number]>(LAST_CHAIN),
+        askEach<readonly [string]>(group.source, sql.erased, names),
+      ],
+      ([[last], erased]) => {
+        group.lastChain = Math.max(group.lastChain, last?.[0] ?? 0)
+        for (const [name] of erased) group.erased.add(name)
+      },
+    )
+  }
+
+  #readMade(group: Group, known: readonly KnownRequest[]): Awaitable<void> {
+    const { ask, sql } = group.source
+    const made = known.map(([, audience, leaf]) => ask<FoundRow>(sql.of[audience].byLeaf, [leaf]))
+    return whenAnswered(made, (rows) => {
+      for (const [at, [macHash]] of known.entries())
+        group.requests.set(macHash, this.#recordOf(rows[at] ?? []))
+    })
+  }
+
+  #hold(group: Group, asked: Audience, rows: readonly FoundRow[]): void {
+    for (const found of foundChains(rows)) {
+      const slot = slotOfChain(found.chain)
+      const tail = slot.audience === asked ? tailOf(found, this.#options.seal) : NO_TAIL
+      group.chains.set(keyOf({ ...slot, audience: asked }), {
+        ...slot,
+        id: found.chain[0],
+        isErased: isErased(found.chain),
+        tail,
+      })
+    }
+  }
+
+  #recordOf(rows: readonly FoundRow[]): CareRecord | undefined {
+    const [found] = foundChains(rows)
+    if (found === undefined) return undefined
+    const at = { slot: slotOfChain(found.chain), seal: this.#options.seal }
+    return recordOfRow(found.versions[0], at)
+  }
+
+  #write(group: Group, { record, request, expectedVersion }: AskedWrite): WriteResult {
+    const macHash = request === undefined ? undefined : macHashOf(request)
+    if (macHash !== undefined && group.requests.has(macHash)) {
+      const known = group.requests.get(macHash)
+      return known === undefined ? { kind: 'known-broken' } : { kind: 'known', record: known }
+    }
+    const { patient, domain, audience } = record
+    const held = group.chains.get(keyOf(record))
+    if (held !== undefined && held.audience !== audience) return { kind: 'audience-conflict' }
+    if (held?.isErased ?? group.erased.has(chainName(record))) return { kind: 'erased' }
+    const tail = held?.tail ?? NO_TAIL
+    const refused = refusedBehind(tail, expectedVersion)
+    if (refused !== undefined) return refused
+    const made = makeVersion(record, { ...this.#options, tail })
+    const { version, versionHash, writtenAt } = made.record
+    const chain = held ?? this.#newChain(group, { patient, domain, audience })
+    const { journals } = group.transaction
+    const cells = [chain.id, version, writtenAt, made.body]
+    const leafIndex = journals[audience].append(made.leafHash, cells)
+    chain.tail = { version, versionHash, record: made.record }
+    group.changed.add(chain)
+    group.written.push(made.record)
+    if (request !== undefined && macHash !== undefined) {
+      group.requests.set(macHash, made.record)
+      group.newRequests.push([macHash, request.expiresAtMs, audience, leafIndex, 0])
+    }
+    return { kind: 'appended', record: made.record, previous: tail.record }
+  }
+
+  /** A chain that begins, in the way of one of the other audience. */
+  #newChain(group: Group, slot: ChainSlot): HeldChain {
+    const id = (group.lastChain += 1)
+    const made = { ...slot, id, isErased: false, tail: NO_TAIL }
+    for (const audience of AUDIENCES) group.chains.set(keyOf({ ...slot, audience }), made)
+    return made
   }
 }

@@ -13,7 +13,12 @@ import {
   sliceEnd,
   type VerifySource,
 } from './record-rows.ts'
-import { openVersion, slotOfChain, type VersionRow } from './stored-record.ts'
+import {
+  isErased as isErasedChain,
+  openVersion,
+  slotOfChain,
+  type VersionRow,
+} from './stored-record.ts'
 
 /** Leaf hashes on one line: about 70 KB of text, and the memory that a reader needs. */
 const LEAVES_PER_LINE = 1_024
@@ -104,11 +109,11 @@ function rowsOfChain(rows: RecordRows, slot: ChainSlot): ChainRows {
   let last = 0
   let isErased = false
   const readOn = async (): Promise<readonly VersionRow[]> => {
-    const named = await rows.chainOf(slot)
-    if (named?.[1] !== slot.audience) return []
-    isErased = named[4] !== null
+    const named = await rows.found(slot)
+    if (named === undefined) return []
+    isErased = isErasedChain(named.chain)
     const range = { after: last, upTo: Number.MAX_SAFE_INTEGER, limit: CHAIN_VERSIONS_PER_READ }
-    return rows.versions({ audience: slot.audience, chain: named[0], ...range })
+    return rows.versions({ audience: slot.audience, chain: named.chain[0], ...range })
   }
   return {
     isErased: () => isErased,

@@ -1,11 +1,11 @@
-// What verification and export read, whichever engine keeps it. An embedded engine answers at once.
+// What verification and export read, whichever engine keeps it, and how their work is cut into slices.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BodySeal, sealReceipt } from '@tallystick/journal-store'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import type { ChainRow, VersionRow, WholeChainRow } from './stored-record.ts'
-
-type Awaitable<Value> = Value | Promise<Value>
+import { findChain } from './record-reads.ts'
+import { askEach, type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
+import type { ChainRow, FoundChain, VersionRow } from './stored-record.ts'
 
 /** Leaves of a journal, `from` (inclusive) to `to` (exclusive). */
 export type LeafRange = { readonly audience: Audience; readonly from: number; readonly to: number }
@@ -19,25 +19,39 @@ type ChainRange = {
   readonly limit: number
 }
 
-export type RecordRows = {
-  /** Versions in the order of their leaves. */
-  leaves(range: LeafRange): Awaitable<readonly VersionRow[]>
-  /** Stored bytes of their bodies. */
-  leafBytes(range: LeafRange): Awaitable<number>
-  /** Leaf hashes in order, lower-case hex. */
-  leafHashes(range: LeafRange): Awaitable<readonly string[]>
-  /** Versions of a chain in order. */
-  versions(range: ChainRange): Awaitable<readonly VersionRow[]>
-  /** The newest stored version of each chain that has one, by the chain's id. */
-  newest(audience: Audience, chains: readonly number[]): Awaitable<ReadonlyMap<number, VersionRow>>
-  /** Chains by id. */
-  chains(ids: readonly number[]): Awaitable<ReadonlyMap<number, WholeChainRow>>
-  chainOf(slot: ChainSlot): Awaitable<ChainRow | undefined>
-  /** Chains of an audience in order of creation, after one. */
-  chainsAfter(
-    audience: Audience,
-    of: { readonly after: number; readonly limit: number },
-  ): Awaitable<readonly WholeChainRow[]>
+export type RecordRows = ReturnType<typeof recordRows>
+
+/** What verification and export read of a store. */
+export function recordRows(source: RecordSource) {
+  const { ask, sql } = source
+  return {
+    /** Versions in the order of their leaves. */
+    leaves: async ({ audience, from, to }: LeafRange) =>
+      ask<VersionRow>(sql.of[audience].leaves, [from, to]),
+    /** Stored bytes of their bodies. */
+    leafBytes: async ({ audience, from, to }: LeafRange): Promise<number> =>
+      (await ask<readonly [number]>(sql.of[audience].leafBytes, [from, to]))[0]?.[0] ?? 0,
+    /** Leaf hashes in order, lower-case hex. */
+    leafHashes: async ({ audience, from, to }: LeafRange): Promise<readonly string[]> =>
+      (await ask<readonly [string]>(sql.of[audience].leafHashes, [from, to])).flat(),
+    /** Versions of a chain in order. */
+    versions: async ({ audience, chain, after, upTo, limit }: ChainRange) =>
+      ask<VersionRow>(sql.of[audience].versions, [chain, after, upTo, limit]),
+    /** Chains by id. */
+    chains: async (ids: readonly number[]): Promise<ReadonlyMap<number, ChainRow>> => {
+      const rows = ids.map((id) => [id])
+      const found = await askEach<ChainRow>(source, sql.chains, rows)
+      return new Map(found.map((chain) => [chain[0], chain]))
+    },
+    /** A chain and its newest version, which may be missing. */
+    found: (slot: ChainSlot) => findChain(source, slot),
+    /** Chains of an audience in order of creation, after one, each with its newest version. */
+    chainsAfter: async (
+      audience: Audience,
+      { after, limit }: { readonly after: number; readonly limit: number },
+    ): Promise<readonly FoundChain[]> =>
+      foundChains(await ask<FoundRow>(sql.of[audience].chainsAfter, [audience, after, limit])),
+  }
 }
 
 /** Where verification reads. */

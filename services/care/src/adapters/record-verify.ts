@@ -21,11 +21,12 @@ import {
   type VerifySource,
 } from './record-rows.ts'
 import {
+  type ChainRow,
+  isErased as isErasedChain,
   recordOfRow,
   slotOfChain,
   slotTextOf,
   type VersionRow,
-  type WholeChainRow,
 } from './stored-record.ts'
 
 /** Chains judged in a slice; each takes one look at its row and its newest version. */
@@ -55,7 +56,7 @@ const erasedStateOf = (slot: ChainSlot, erasedLeaves: string): ChainState => ({
   lastVersion: 0,
 })
 
-const stateOfChain = (chain: WholeChainRow): ChainState =>
+const stateOfChain = (chain: ChainRow): ChainState =>
   chain[6] === null ? stateOf(slotOfChain(chain)) : erasedStateOf(slotOfChain(chain), chain[6])
 
 function take(state: ChainState, row: VersionRow, seal: BodySeal): void {
@@ -100,17 +101,13 @@ async function* verifyJournal(
   }
   for (let after = 0; ; ) {
     const chains = await rows.chainsAfter(audience, { after, limit: SLICE_CHAINS })
-    const newest = await rows.newest(
-      audience,
-      chains.map(([id]) => id),
-    )
-    for (const chain of chains) {
+    for (const { chain, versions } of chains) {
       const state = states.get(chain[0]) ?? stateOfChain(chain)
-      yield judge(source, { chain, state, body: newest.get(chain[0])?.[5] })
+      yield judge(source, { chain, state, body: versions[0]?.[5] })
     }
     const last = chains.at(-1)
     if (last === undefined) break
-    after = last[0]
+    after = last.chain[0]
     await rest()
   }
   yield* strays.map((row) => judgeStray(source, row, audience))
@@ -178,13 +175,13 @@ async function* verifyOne(
 ): AsyncGenerator<ChainVerification> {
   const { rows, seal } = source
   const { audience } = slot
-  const named = await rows.chainOf(slot)
-  if (named?.[1] !== audience) return
-  const [id, , , , erasedLeaves] = named
-  const state =
-    erasedLeaves === null
-      ? stateOf(slot, known && (await knownPart(source, { id, slot, known })))
-      : erasedStateOf(slot, erasedLeaves)
+  const named = await rows.found(slot)
+  if (named === undefined) return
+  const { chain } = named
+  const [id] = chain
+  const state = isErasedChain(chain)
+    ? stateOfChain(chain)
+    : stateOf(slot, known && (await knownPart(source, { id, slot, known })))
   let limit = SLICE_LARGE
   for (let isMore = true; isMore; ) {
     const range = { after: state.lastVersion, upTo: Number.MAX_SAFE_INTEGER, limit }
@@ -195,9 +192,9 @@ async function* verifyOne(
     limit = isLarge ? SLICE_LARGE : SLICE_VERSIONS
     await nextTurn()
   }
-  const chain = (await rows.chains([id])).get(id)
-  const body = (await rows.newest(audience, [id])).get(id)?.[5]
-  if (chain !== undefined) yield await judge(source, { chain, state, body })
+  const now = await rows.found(slot)
+  if (now !== undefined)
+    yield await judge(source, { chain: now.chain, state, body: now.versions[0]?.[5] })
 }
 
 const sizeOf = (body: unknown): number =>
@@ -206,20 +203,24 @@ const sizeOf = (body: unknown): number =>
 /** Ends a chain's replay by what its row says now, after the versions up to there that were appended meanwhile. */
 async function judge(
   source: VerifySource,
-  of: { readonly chain: WholeChainRow; readonly state: ChainState; readonly body: unknown },
+  of: { readonly chain: ChainRow; readonly state: ChainState; readonly body: unknown },
 ): Promise<ChainVerification> {
   const { rows, seal } = source
   const { body, chain } = of
-  const [id, , , audience, latestVersion, headHash, erasedLeaves] = chain
-  const isErased = erasedLeaves !== null
+  const [id, , , audience, latestVersion, headHash] = chain
   // Where it was erased in the middle of its replay, that begins again.
-  const state = of.state.isErased === isErased ? of.state : stateOfChain(chain)
+  const state = of.state.isErased === isErasedChain(chain) ? of.state : stateOfChain(chain)
   if (state.lastVersion < latestVersion) {
     const after = { after: state.lastVersion, upTo: latestVersion, limit: Number.MAX_SAFE_INTEGER }
     for (const row of await rows.versions({ audience, chain: id, ...after })) take(state, row, seal)
   }
   const verdict = state.replay.end({ version: latestVersion, versionHash: headHash })
-  return verdictOf(source, { slot: slotOfChain(chain), body, isErased, ...verdict })
+  return verdictOf(source, {
+    slot: slotOfChain(chain),
+    body,
+    isErased: isErasedChain(chain),
+    ...verdict,
+  })
 }
 
 function verdictOf(

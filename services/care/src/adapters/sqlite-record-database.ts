@@ -136,4 +136,4 @@ export const RECORDS = {
   acceptCommand: 'care accept-backup',
 } as const satisfies SqliteStoreKind<Audience>
 
-export const { guarded, guardedNow, guardedStream } = guardsOf(RecordStoreUnavailable)
+export const { guarded, guardedNow } = guardsOf(RecordStoreUnavailable)

@@ -11,9 +11,9 @@ import type { CareRecord } from '../domain/care-record.ts'
 import { collect } from '../domain/record-store.fixture.ts'
 import { type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
 import { verifyExport } from '../domain/verify-export.ts'
-import { SqliteAppender } from './sqlite-append.ts'
+import { RecordAppender } from './record-append.ts'
+import { sqliteSource } from './record-sql.ts'
 import { RECORDS } from './sqlite-record-database.ts'
-import { prepareStatements } from './sqlite-statements.ts'
 import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 
@@ -118,17 +118,21 @@ describe('C14: a 200 from /write means fsynced', () => {
   it('PRAGMA synchronous reads 2 and the journal mode is WAL, also after a note without fsync', async () => {
     const { databasePath } = folder
     const owner = { databasePath, checkpointSeed: TEST_SEED, origin: TEST_ORIGIN }
-    const store = openSqliteJournalStore(RECORDS, owner)
-    const { database } = store
-    const appender = new SqliteAppender({
-      store,
-      statements: prepareStatements(database),
-      seal: createBodySeal(undefined),
-      clock: manualClock(0),
+    const seal = createBodySeal(undefined)
+    const clock = manualClock(0)
+    const appender = new RecordAppender({ sourceOf: sqliteSource, seal, clock })
+    const store = openSqliteJournalStore(RECORDS, {
+      ...owner,
+      beforeCommit: (transaction) => appender.finish(transaction),
     })
+    const { database, tuples } = store
+    const write: typeof store.write = (run, durability) => store.write(run, durability)
+    const note = (text: string, values: readonly unknown[]) =>
+      write(({ send }) => send(text, values), 'relaxed')
     const request = { mac: 'aa', expiresAtMs: 9e15 }
-    await appender.append({ record: storeRecord(), request, expectedVersion: undefined })
-    await appender.noteSubscribers(request, 1)
+    const asked = { record: storeRecord(), request, expectedVersion: undefined }
+    await appender.append({ write, note, tuples }, asked)
+    await appender.noteSubscribers({ write, note, tuples }, request, 1)
     // Of the very connection that writes: another one has a setting of its own.
     expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })

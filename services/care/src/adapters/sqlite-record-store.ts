@@ -1,180 +1,153 @@
-// The record store on SQLite. This file joins its halves over the journal store: sqlite-append.ts, sqlite-reads.ts, and what
-// both engines share, record-verify.ts and record-export.ts.
+// The record store on SQLite: how its file is opened, written to and erased from. The rest is record-engine.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import {
-  createBodySeal,
+  type Awaitable,
+  openSqliteFile,
   openSqliteJournalReader,
   openSqliteJournalStore,
-  type SqliteJournalReader,
+  resealSqliteStore,
   type SqliteStoreOptions,
-  sealReceipt,
+  sqliteTuples,
 } from '@tallystick/journal-store'
 import type { RecordStore } from '../domain/record-store.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { reconcileSqliteErasures } from './chain-erasure.ts'
-import { type ChainKeys, openChainKeys } from './chain-keys.ts'
-import { createJournalProofs } from './journal-proofs.ts'
-import type { AppendOptions } from './record-append.ts'
-import { exportRecordLines } from './record-export.ts'
-import { verifyAdded, verifyChains } from './record-verify.ts'
-import { SqliteAppender } from './sqlite-append.ts'
-import { createSqliteReads } from './sqlite-reads.ts'
+import type { AppendOptions } from './append-outcome.ts'
 import {
-  chainKeysPath,
-  guarded,
-  guardedNow,
-  guardedStream,
-  RECORDS,
-} from './sqlite-record-database.ts'
-import { prepareStatements, sqliteRows } from './sqlite-statements.ts'
+  type ErasedBy,
+  type ErasedChain,
+  eraseChainOf,
+  reconcileErasures,
+} from './chain-erasure.ts'
+import type { ChainKeys } from './chain-keys.ts'
+import { RecordAppender } from './record-append.ts'
+import {
+  createRecordReader,
+  createRecordStore,
+  type KeptKeys,
+  openWithKeys,
+  type RecordReader,
+  sealOf,
+} from './record-engine.ts'
+import { type RecordSource, sqliteSource } from './record-sql.ts'
+import { guarded, guardedNow, RECORDS } from './sqlite-record-database.ts'
 import { watchSqliteFile } from './watch-sqlite-file.ts'
-import { createSqliteOutbox } from './write-outbox.ts'
 
 export type SqliteRecordStoreOptions = Pick<
   SqliteStoreOptions,
   'databasePath' | 'checkpointSeed' | 'origin' | 'keyRing' | 'onProblem'
 > &
-  Omit<AppendOptions, 'seal'> & {
-    /** Where the keys of chains are; beside the database unless it says otherwise. */
-    readonly chainKeysPath?: string | undefined
+  Omit<AppendOptions, 'seal'> &
+  KeptKeys & {
     /** Pages that the database may grow to; tests of a full disk set it. */
     readonly pagesMax?: number
   }
 
-const storedIn = (database: DatabaseSync, keys: ChainKeys | undefined) => ({
-  statements: prepareStatements(database),
-  seal: keys?.seal ?? createBodySeal(undefined),
-  receipt: (body: unknown) => keys?.receipt(body) ?? sealReceipt(body),
-})
-
-/** The keys of a store's chains; undefined for one in the clear. */
-function keysOf({
-  chainKeysPath: path,
-  databasePath,
-  keyRing,
-}: Pick<SqliteRecordStoreOptions, 'chainKeysPath' | 'databasePath' | 'keyRing'>) {
-  return keyRing === undefined
-    ? undefined
-    : openChainKeys(path ?? chainKeysPath(databasePath), keyRing)
-}
-
-/** Where verification and export read. */
 /** Pages that a connection keeps: a page of a list reads two hundred, all over a large file. */
 const CACHE_KIB = 16_384
 
-const sourceOf = (
-  stored: ReturnType<typeof storedIn>,
-  {
-    checkpoint,
-    checkpointFiles,
-    journals,
-  }: Omit<SqliteJournalReader<Audience>, 'database' | 'close'>,
-) => ({
-  rows: sqliteRows(stored.statements),
-  seal: stored.seal,
-  receipt: stored.receipt,
-  journalSize: (audience: Audience) => journals[audience].size,
-  verifierKey: (audience: Audience) => checkpointFiles[audience].verifierKey,
-  checkpoint,
-})
+/** Runs statements in one transaction. */
+function atOnce<Result>(
+  database: DatabaseSync,
+  run: (source: RecordSource) => Awaitable<Result>,
+): Awaitable<Result> {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const result = run(sqliteSource(sqliteTuples(database)))
+    database.exec('COMMIT')
+    return result
+  } finally {
+    if (database.isTransaction) database.exec('ROLLBACK')
+  }
+}
 
 /**
  * Opens the store, making it where there is none. Throws RecordStoreUnavailable where another process has it, the file is
  * damaged, a key is missing, or a journal falls short of its last signed checkpoint. A version that was altered does not
  * keep it from opening: it is reported as BROKEN.
  */
-export function openSqliteRecordStore(options: SqliteRecordStoreOptions): RecordStore {
-  const { clock, keyRing, pagesMax, random } = options
-  const keys = keysOf(options)
-  const store = openWith(keys, () =>
-    openSqliteJournalStore<Audience>(RECORDS, {
+export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): RecordStore =>
+  openWithKeys(options, (keys) => {
+    const { clock, pagesMax, random } = options
+    const appender = new RecordAppender({
+      sourceOf: sqliteSource,
+      seal: sealOf(keys),
+      clock,
+      random,
+    })
+    const store = openSqliteJournalStore<Audience>(RECORDS, {
       ...options,
       keyRing: keys?.ring,
       neededKeys: keys === undefined ? [] : [keys.fileKeyId],
-      beforeCommit: (durability) => {
-        if (durability === 'synced') appender.forgetRequests()
+      beforeCommit: (transaction) => {
+        appender.finish(transaction)
         // A version is never without its key.
         keys?.commit()
         watch.beforeOwnCommit()
       },
-    }),
-  )
-  if (keys !== undefined) reconcileSqliteErasures(store.database, keys)
-  store.database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
-  const watch = watchSqliteFile(store.database, options.databasePath)
-  if (pagesMax !== undefined) store.database.exec(`PRAGMA max_page_count = ${pagesMax}`)
-  const stored = storedIn(store.database, keys)
-  const { writesAfter, writeBounds } = createSqliteOutbox(store.database)
-  const appender = new SqliteAppender({
-    store,
-    ...stored,
-    clock,
-    random,
-    onCommitted: watch.afterOwnCommit,
+    })
+    const { database } = store
+    const source = sqliteSource(store.tuples)
+    if (keys !== undefined)
+      reconcileErasures(keys, { source, atOnce: (run) => atOnce(database, run) })
+    database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
+    const watch = watchSqliteFile(database, options.databasePath)
+    if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`)
+    const write: typeof store.write = async (run, durability) => {
+      const result = await store.write(run, durability)
+      watch.afterOwnCommit()
+      return result
+    }
+    const engine = {
+      ...store,
+      source,
+      appender,
+      write,
+      note: (text: string, values: readonly unknown[]) =>
+        write(({ send }) => send(text, values), 'relaxed'),
+      outsideMark: () => guardedNow(watch.mark),
+    }
+    return createRecordStore(engine, keys, options.keyRing)
   })
-  const source = sourceOf(stored, store)
-  const proofs = createJournalProofs(source.rows, store.journals)
-  return {
-    append: (record, request, expectedVersion) =>
-      appender.append({ record, request, expectedVersion }),
-    noteSubscribers: (request, subscribers) => appender.noteSubscribers(request, subscribers),
-    ...createSqliteReads(stored),
-    writesAfter,
-    writeBounds,
-    verify: guardedStream((query) => verifyChains(source, query)),
-    verifyAdded: guardedStream((query) => verifyAdded(source, query)),
-    rootAt: guarded(proofs.rootAt),
-    inclusionProof: guarded(proofs.inclusionProof),
-    consistencyProof: guarded(proofs.consistencyProof),
-    leaf: guarded(proofs.leaf),
-    journalSize: source.journalSize,
-    outsideMark: () => guardedNow(watch.mark),
-    exportLines: guardedStream((query) => exportRecordLines(source, query)),
-    checkpoint: async (audience) => store.checkpoint(audience),
-    verifierKey: source.verifierKey,
-    sealing: () =>
-      keyRing === undefined ? { isSealed: false } : { isSealed: true, keyId: keyRing.activeId },
-    close: async () => {
-      await store.close()
-      keys?.close()
-    },
-  }
-}
-
-/** Opens what needs the keys of chains; they are closed where that fails. */
-function openWith<Opened>(keys: ChainKeys | undefined, open: () => Opened): Opened {
-  try {
-    return open()
-  } catch (error) {
-    keys?.close()
-    throw error
-  }
-}
-
-/** What can be read beside a running service. */
-type SqliteRecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'close'>
 
 /**
  * Opens a store to read, without its lock, as it is at this moment: what the service appends meanwhile is not seen.
  * Throws RecordStoreUnavailable as opening to write does.
  */
-export function openSqliteRecordReader(
-  options: Pick<
-    SqliteRecordStoreOptions,
-    'databasePath' | 'checkpointSeed' | 'origin' | 'keyRing' | 'chainKeysPath'
-  >,
-): SqliteRecordReader {
-  const keys = keysOf(options)
-  const reader = openWith(keys, () =>
-    openSqliteJournalReader<Audience>(RECORDS, { ...options, keyRing: keys?.ring }),
-  )
-  const source = sourceOf(storedIn(reader.database, keys), reader)
-  return {
-    verify: guardedStream((query) => verifyChains(source, query)),
-    exportLines: guardedStream((query) => exportRecordLines(source, query)),
-    close: async () => {
-      reader.close()
-      keys?.close()
-    },
-  }
+export const openSqliteRecordReader = (
+  options: KeptKeys & Pick<SqliteRecordStoreOptions, 'checkpointSeed' | 'origin'>,
+): RecordReader =>
+  openWithKeys(options, (keys) => {
+    const reader = openSqliteJournalReader<Audience>(RECORDS, { ...options, keyRing: keys?.ring })
+    return createRecordReader({ ...reader, source: sqliteSource(reader.tuples) }, keys)
+  })
+
+type Erasing = {
+  readonly databasePath: string
+  readonly keys: ChainKeys
+  /** Lets others run between transactions. */
+  readonly pause: () => Promise<void>
 }
+
+/** Erases a chain of a store on SQLite, also of a running service. Rejects with RecordStoreUnavailable. */
+export const eraseSqliteChain = guarded(
+  async (slot: ChainSlot, by: ErasedBy, erasing: Erasing): Promise<ErasedChain> => {
+    const { databasePath, keys } = erasing
+    // Also refuses where a running service does not have the keys.
+    await resealSqliteStore(RECORDS, { ...erasing, keyRing: keys.ring, plan: keys.plan() })
+    const database = openSqliteFile(databasePath, RECORDS, 'exist')
+    try {
+      database.exec('PRAGMA secure_delete = ON')
+      return await eraseChainOf(slot, by, {
+        keys,
+        source: sqliteSource(sqliteTuples(database)),
+        atOnce: async (run) => {
+          await atOnce(database, run)
+          database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+        },
+      })
+    } finally {
+      database.close()
+    }
+  },
+)

@@ -10,22 +10,15 @@ import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { VersionFault } from '../wire/verify.ts'
 
-/** [id, audience, latest_version, head_hash, erased_leaves] */
-export type ChainRow = readonly [number, Audience, number, string, string | null]
-/** [leaf_index, chain, version, written_at, leaf_hash, body] */
+/** [leaf index, chain, version, written_at, leaf_hash, body] */
 export type VersionRow = readonly [number, number, number, string, string, unknown]
 /** [id, patient, domain, audience, latest_version, head_hash, erased_leaves] */
-export type WholeChainRow = readonly [
-  number,
-  string,
-  string,
-  Audience,
-  number,
-  string,
-  string | null,
-]
+export type ChainRow = readonly [number, string, string, Audience, number, string, string | null]
 
-/** What an engine reads for lists and for single versions. */
+/** A chain and some of its versions, the newest first. */
+export type FoundChain = { readonly chain: ChainRow; readonly versions: readonly VersionRow[] }
+
+/** What is read for lists and for single versions. */
 export type RecordReads = Pick<
   RecordStore,
   | 'latest'
@@ -86,65 +79,45 @@ export function recordOfRow(row: VersionRow | undefined, at: InSlot): CareRecord
 }
 
 /** The slot that a chain's row names. */
-export const slotOfChain = ([, patient, domain, audience]: WholeChainRow): ChainSlot => ({
+export const slotOfChain = ([, patient, domain, audience]: ChainRow): ChainSlot => ({
   patient,
   domain,
   audience,
 })
 
 /** Whether a chain's key was destroyed: to readers it is not there. */
-export const isErased = (chain: ChainRow): boolean => chain[4] !== null
+export const isErased = (chain: ChainRow): boolean => chain[6] !== null
 
-/** Rows of one chain by version number; absent where there is none. */
-type VersionOf = (version: number) => VersionRow | undefined
-
-/** The newest version of a chain. `newest` is the newest row that is stored, whatever the chain's row says. */
-export function latestOf(
-  chain: ChainRow | undefined,
-  rows: { readonly newest: VersionRow | undefined; readonly version: VersionOf },
-  at: InSlot,
-): ReadOutcome {
-  if (chain?.[1] !== at.slot.audience || isErased(chain)) return { kind: 'absent' }
-  const [, , latestVersion, headHash] = chain
-  const { newest } = rows
+/** The newest version of a chain; its newest rows are those that are stored, whatever the chain's row says. */
+export function latestOf(found: FoundChain | undefined, at: InSlot): ReadOutcome {
+  if (found === undefined || isErased(found.chain)) return { kind: 'absent' }
+  const [, , , , latestVersion, headHash] = found.chain
+  const [newest] = found.versions
   if (newest === undefined || newest[2] !== latestVersion)
     return { kind: 'broken', version: Math.max(latestVersion, newest?.[2] ?? 1) }
   const record = recordOfRow(newest, at)
   if (record?.versionHash !== headHash) return { kind: 'broken', version: latestVersion }
-  return linked({ record, latestVersion, before: rows.version(record.version - 1) }, at)
+  return linked(found, record, at)
 }
 
 /** One version of a chain. */
-export function versionOf(
-  chain: ChainRow | undefined,
-  of: { readonly number: number; readonly version: VersionOf },
-  at: InSlot,
-): ReadOutcome {
-  const { number, version } = of
-  if (chain?.[1] !== at.slot.audience || isErased(chain) || number < 1) return { kind: 'absent' }
-  const [, , latestVersion] = chain
-  const row = version(number)
+export function versionOf(found: FoundChain | undefined, number: number, at: InSlot): ReadOutcome {
+  if (found === undefined || isErased(found.chain) || number < 1) return { kind: 'absent' }
+  const row = found.versions.find(([, , version]) => version === number)
   if (row === undefined)
-    return number > latestVersion ? { kind: 'absent' } : { kind: 'broken', version: number }
+    return number > found.chain[4] ? { kind: 'absent' } : { kind: 'broken', version: number }
   const record = recordOfRow(row, at)
   if (record === undefined) return { kind: 'broken', version: number }
-  return linked({ record, latestVersion, before: version(record.version - 1) }, at)
+  return linked(found, record, at)
 }
 
 /** A version that names another hash than the version before it, where that one holds, is broken too. */
-function linked(
-  found: {
-    readonly record: CareRecord
-    readonly latestVersion: number
-    readonly before: VersionRow | undefined
-  },
-  at: InSlot,
-): ReadOutcome {
-  const { before, latestVersion, record } = found
+function linked({ chain, versions }: FoundChain, record: CareRecord, at: InSlot): ReadOutcome {
+  const before = versions.find(([, , version]) => version === record.version - 1)
   const previous = recordOfRow(before, at)
   if (previous !== undefined && previous.versionHash !== record.prevHash)
     return { kind: 'broken', version: record.version }
-  return { kind: 'found', record, latestVersion }
+  return { kind: 'found', record, latestVersion: chain[4] }
 }
 
 const VERSION_HASH = /^[0-9a-f]{64}$/
@@ -154,17 +127,16 @@ export type Tail = Pick<CareRecord, 'version' | 'versionHash'> & {
   readonly record?: CareRecord | undefined
 }
 
+/** What the first version of a chain follows. */
+export const NO_TAIL: Tail = { version: 0, versionHash: GENESIS_PREV_HASH }
+
 /**
  * The newest version that is stored, or, where that does not hold, what the chain's row says of it. A chain that was
  * tampered with still takes new versions, behind everything that is there.
  */
-export function tailOf(
-  chain: ChainRow | undefined,
-  newest: VersionRow | undefined,
-  at: InSlot,
-): Tail {
-  if (chain === undefined) return { version: 0, versionHash: GENESIS_PREV_HASH }
-  const [, , latestVersion, headHash] = chain
+export function tailOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal): Tail {
+  const [, , , , latestVersion, headHash] = chain
+  const at = { slot: slotOfChain(chain), seal }
   const record = newest?.[2] === latestVersion ? recordOfRow(newest, at) : undefined
   if (record !== undefined)
     return { version: record.version, versionHash: record.versionHash, record }
@@ -173,11 +145,7 @@ export function tailOf(
 }
 
 /** A chain as shown in lists, with its newest stored row: what a list shows of that is cut out of it, not read as a whole. */
-export function headOf(
-  chain: WholeChainRow,
-  newest: VersionRow | undefined,
-  seal: BodySeal,
-): ChainHead {
+export function headOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal): ChainHead {
   const [id, , , , latestVersion] = chain
   const slot = slotOfChain(chain)
   const lone = newest === undefined ? undefined : checkRow(newest, { slot, seal }).lone
@@ -190,9 +158,6 @@ export function headOf(
     sequence: id,
   }
 }
-
-/** A version of a chain, and the chain. */
-export type FoundVersion = { readonly chain: WholeChainRow; readonly row: VersionRow }
 
 /** Hexadecimal digits of a leaf's hash that tell one version from another in its place. */
 const MARK_DIGITS = 16

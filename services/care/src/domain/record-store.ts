@@ -1,5 +1,5 @@
-// The port behind which records are kept. SQLite implements it (adapters/sqlite-record-store.ts), and PostgreSQL
-// (adapters/postgres-record-store.ts); record-store.contract.ts is the suite that every implementation passes.
+// The port behind which records are kept. adapters/record-engine.ts implements it over SQLite and PostgreSQL;
+// record-store.contract.ts is the suite that both pass.
 
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'

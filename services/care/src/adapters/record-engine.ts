@@ -1,0 +1,115 @@
+// The record store over whatever engine keeps it: this file joins its halves, record-append.ts and record-reads.ts, with what
+// verifies, proves and exports. The engines open theirs in sqlite-record-store.ts and postgres-record-store.ts.
+import type { KeyRing } from '@tallystick/hashchain'
+import { createBodySeal, type Journal, sealReceipt } from '@tallystick/journal-store'
+import type { RecordStore } from '../domain/record-store.ts'
+import type { Audience } from '../wire/records.ts'
+import { type ChainKeys, openChainKeys } from './chain-keys.ts'
+import { createJournalProofs } from './journal-proofs.ts'
+import type { RecordAppender, WrittenStore } from './record-append.ts'
+import { exportRecordLines } from './record-export.ts'
+import { createRecordReads } from './record-reads.ts'
+import { recordRows } from './record-rows.ts'
+import type { RecordSource } from './record-sql.ts'
+import { verifyAdded, verifyChains } from './record-verify.ts'
+import { chainKeysPath } from './sqlite-record-database.ts'
+import { createOutbox } from './write-outbox.ts'
+
+/** What an engine has open to read. */
+type ReadEngine = {
+  readonly source: RecordSource
+  readonly journals: Readonly<Record<Audience, Pick<Journal, 'size'>>>
+  checkpoint(audience: Audience): string
+  verifierKey(audience: Audience): string
+  close(): void | Promise<void>
+}
+
+/** The same to write. */
+type RecordEngine = ReadEngine &
+  WrittenStore & {
+    readonly journals: Readonly<
+      Record<Audience, Pick<Journal, 'size' | 'rootAt' | 'inclusionProof' | 'consistencyProof'>>
+    >
+    readonly appender: RecordAppender
+    outsideMark(): string | undefined
+  }
+
+/** What opens stored bodies. */
+export type KeptKeys = {
+  readonly keyRing?: KeyRing | undefined
+  readonly databasePath: string
+  /** Where the keys of chains are; beside the database unless it says otherwise. */
+  readonly chainKeysPath?: string | undefined
+}
+
+/** Opens what needs the keys of chains, undefined for a store in the clear; they are closed where that fails. */
+export function openWithKeys<Opened>(
+  { chainKeysPath: path, databasePath, keyRing }: KeptKeys,
+  open: (keys: ChainKeys | undefined) => Opened,
+): Opened {
+  const keys =
+    keyRing === undefined ? undefined : openChainKeys(path ?? chainKeysPath(databasePath), keyRing)
+  const fail = (error: unknown): never => {
+    keys?.close()
+    throw error
+  }
+  try {
+    const opened = open(keys)
+    return opened instanceof Promise ? (opened.catch(fail) as Opened) : opened
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+export const sealOf = (keys: ChainKeys | undefined) => keys?.seal ?? createBodySeal(undefined)
+
+/** Where verification and export read. */
+const sourceOf = (engine: ReadEngine, keys: ChainKeys | undefined) => ({
+  rows: recordRows(engine.source),
+  seal: sealOf(keys),
+  receipt: (body: unknown) => keys?.receipt(body) ?? sealReceipt(body),
+  journalSize: (audience: Audience) => engine.journals[audience].size,
+  verifierKey: (audience: Audience) => engine.verifierKey(audience),
+  checkpoint: (audience: Audience) => engine.checkpoint(audience),
+})
+
+/** What can be read beside a running service. */
+export type RecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'close'>
+
+export function createRecordReader(engine: ReadEngine, keys: ChainKeys | undefined): RecordReader {
+  const source = sourceOf(engine, keys)
+  return {
+    verify: (query) => verifyChains(source, query),
+    exportLines: (query) => exportRecordLines(source, query),
+    close: async () => {
+      await engine.close()
+      keys?.close()
+    },
+  }
+}
+
+export function createRecordStore(
+  engine: RecordEngine,
+  keys: ChainKeys | undefined,
+  keyRing: KeyRing | undefined,
+): RecordStore {
+  const source = sourceOf(engine, keys)
+  const { appender } = engine
+  return {
+    append: (record, request, expectedVersion) =>
+      appender.append(engine, { record, request, expectedVersion }),
+    noteSubscribers: (request, subscribers) =>
+      appender.noteSubscribers(engine, request, subscribers),
+    ...createRecordReads(engine.source, source.seal),
+    ...createOutbox(engine.source),
+    ...createRecordReader(engine, keys),
+    verifyAdded: (query) => verifyAdded(source, query),
+    ...createJournalProofs(source.rows, engine.journals),
+    journalSize: source.journalSize,
+    outsideMark: () => engine.outsideMark(),
+    checkpoint: async (audience) => engine.checkpoint(audience),
+    verifierKey: source.verifierKey,
+    sealing: () =>
+      keyRing === undefined ? { isSealed: false } : { isSealed: true, keyId: keyRing.activeId },
+  }
+}

@@ -1,0 +1,162 @@
+// The reading half of the store: single versions, and lists. Each of a single chain is one statement, and so of one moment. What
+// rows are to the domain, stored-record.ts says.
+import type { BodySeal } from '@tallystick/journal-store'
+import type { Reach } from '../domain/care-record.ts'
+import type { NamesQuery, RecordStore, WrittenVersion } from '../domain/record-store.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
+import { namesOfChain } from './chain-keys-file.ts'
+import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
+import {
+  type ChainRow,
+  type FoundChain,
+  headOf,
+  inByteOrder,
+  isErased,
+  latestOf,
+  markOf,
+  patientsWithin,
+  type RecordReads,
+  recordOfRow,
+  type VersionRow,
+  versionOf,
+} from './stored-record.ts'
+
+/** A chain that is stored, erased or not, and its two newest versions. */
+export async function findChain(
+  { ask, sql }: RecordSource,
+  { audience, domain, patient }: ChainSlot,
+): Promise<FoundChain | undefined> {
+  return foundChains(await ask<FoundRow>(sql.of[audience].newest, [audience, patient, domain]))[0]
+}
+
+/** The reading half of the store. */
+export function createRecordReads(source: RecordSource, seal: BodySeal): RecordReads {
+  const { ask, sql } = source
+  return {
+    latest: async (slot) => latestOf(await findChain(source, slot), { slot, seal }),
+    version: async (slot, number) => {
+      const { audience, domain, patient } = slot
+      const values = [audience, patient, domain, number]
+      const [found] = foundChains(await ask<FoundRow>(sql.of[audience].version, values))
+      return versionOf(found, number, { slot, seal })
+    },
+    head: async (slot) => {
+      const found = await findChain(source, slot)
+      return found === undefined || isErased(found.chain) ? undefined : headOf(found, seal)
+    },
+    erased: async () =>
+      (await ask<readonly [string]>('SELECT chain FROM erasures')).map(([chain]) =>
+        namesOfChain(chain),
+      ),
+    versions: async ({ slot, after, limit }) => {
+      const { audience, domain, patient } = slot
+      const values = [audience, patient, domain, after, limit]
+      const rows = await ask<VersionRow>(sql.of[audience].chainVersions, values)
+      return rows.flatMap((row) => recordOfRow(row, { slot, seal }) ?? [])
+    },
+    heads: async (query) => {
+      const rows = await withinReach<FoundRow>(source, query, ({ all, ofPatient }, patient) =>
+        patient === undefined ? [all.heads] : [ofPatient.heads, patient],
+      )
+      return foundChains(rows).map((found) => headOf(found, seal))
+    },
+    changedChains: async ({ sinceIso, ...query }) => {
+      type Row = readonly [...ChainRow, number]
+      const rows = await withinReach<Row>(source, query, ({ all, ofPatient }, patient) =>
+        patient === undefined ? [all.changed, sinceIso] : [ofPatient.changed, sinceIso, patient],
+      )
+      return rows.map((row) => {
+        const [id, patient, domain, audience, latestVersion, , , firstSince] = row
+        return { patient, domain, audience, sequence: id, latestVersion, firstSince }
+      })
+    },
+    names: (query) => namesOf(source, query),
+    written: (query) => writtenOf(source, query),
+  }
+}
+
+type VersionSql = RecordSource['sql']['of'][Audience]
+
+/**
+ * Chains in order of creation: each part of a reach gives its first ones, and the first of those are taken. One that was made
+ * after the first part was asked is left out, since another before it may be missing then.
+ */
+async function withinReach<Row extends readonly [number, ...unknown[]]>(
+  { ask, sql }: RecordSource,
+  query: {
+    readonly reach: readonly Reach[]
+    readonly after?: number | undefined
+    readonly limit: number
+  },
+  statementOf: (
+    of: VersionSql,
+    patient: string | undefined,
+  ) => readonly [text: string, ...values: unknown[]],
+): Promise<readonly Row[]> {
+  const { after = 0, limit, reach } = query
+  const parts = reach.map(({ audience, patient }) => {
+    const [text, ...values] = statementOf(sql.of[audience], patient)
+    return () => ask<Row>(text, [audience, after, limit, ...values])
+  })
+  const [alone] = parts
+  if (parts.length === 1 && alone !== undefined) return alone()
+  const [newest] = await ask<readonly [number]>('SELECT coalesce(max(id), 0) FROM chains')
+  const found = await Promise.all(parts.map(async (part) => part()))
+  return found
+    .flat()
+    .filter(([id]) => id <= (newest?.[0] ?? 0))
+    .toSorted(([left], [right]) => left - right)
+    .slice(0, limit)
+}
+
+async function namesOf(
+  { ask, sql }: RecordSource,
+  { limit, of, prefix, reach }: NamesQuery,
+): Promise<readonly string[]> {
+  const { all, ofPatient } = sql.names[of]
+  const namesIn = async ({ audience, patient }: Reach): Promise<readonly string[]> => {
+    if (patient === undefined)
+      return (await ask<readonly [string]>(all, [audience, prefix, limit])).flat()
+    if (of === 'patient' && !patient.startsWith(prefix)) return []
+    const from = of === 'patient' ? patient : prefix
+    return (await ask<readonly [string]>(ofPatient, [audience, from, limit, patient])).flat()
+  }
+  return inByteOrder((await Promise.all(reach.map(namesIn))).flat()).slice(0, limit)
+}
+
+/** The versions behind one: by the order of leaves, or by the chains of each patient of a narrowed reach. */
+async function writtenOf(
+  { ask, sql }: RecordSource,
+  { audience, behind, limit, reach }: Parameters<RecordStore['written']>[0],
+): Promise<readonly WrittenVersion[] | undefined> {
+  const { place, written, writtenOfPatient } = sql.of[audience]
+  let after = -1
+  if (behind !== undefined) {
+    const { domain, mark, patient, version } = behind
+    const values = [audience, patient, domain, version]
+    const [found] = await ask<readonly [number, string]>(place, values)
+    if (found === undefined || markOf(found[1]) !== mark) return undefined
+    after = found[0]
+  }
+  type Row = readonly [leaf: number, patient: string, domain: string, version: number, hash: string]
+  const patients = patientsWithin(reach, audience)
+  const rows =
+    patients === undefined
+      ? await ask<Row>(written, [after, limit])
+      : (
+          await Promise.all(
+            patients.map(async (one) => ask<Row>(writtenOfPatient, [after, limit, one])),
+          )
+        ).flat()
+  return rows
+    .toSorted(([left], [right]) => left - right)
+    .slice(0, limit)
+    .map(([, patient, domain, version, leafHash]) => ({
+      patient,
+      domain,
+      audience,
+      version,
+      mark: markOf(leafHash),
+    }))
+}

@@ -1,0 +1,218 @@
+// The SQL of the records, in the words that both engines take; a dialect has those in which they differ. Tables have no schema,
+// `$1` stands for a value, and rows come as arrays: each statement's user says what stands where.
+import { type Awaitable, bodyOfBytes, type TupleQuery } from '@tallystick/journal-store'
+import type { Audience } from '../wire/records.ts'
+import { VERSION_TABLES } from './sqlite-record-database.ts'
+import type { ChainRow, FoundChain, VersionRow } from './stored-record.ts'
+
+type Type = 'text' | 'bigint'
+
+/** What the engines say differently. */
+type Dialect = {
+  /** The column of a version's place in its journal. */
+  readonly leaf: 'leaf_index' | 'at'
+  /** Leaf hashes in lower-case hex. */
+  readonly leafHash: string
+  /** Finds no trace of a chain of the other audience, and takes no longer over it than over none (C30). */
+  readonly bySlot: string
+  /** All versions of each chain `c`, never past those of others. */
+  readonly ofEach: (table: string) => string
+  /** Rows of values of these types, as what is inserted. */
+  readonly rowsOf: (...types: readonly Type[]) => string
+  /** Whether columns of these types are those of one of the rows. */
+  readonly isOneOf: (columns: Readonly<Record<string, Type>>) => string
+  /** Adds to the outbox, each row with the next number. */
+  readonly keepWrites: string
+  /** The values of each statement over rows: one for each row, or one for all of them, by columns. */
+  readonly batches: (rows: readonly (readonly unknown[])[]) => readonly (readonly unknown[])[]
+}
+
+const SQLITE: Dialect = {
+  leaf: 'leaf_index',
+  leafHash: 'leaf_hash',
+  bySlot: 'INDEXED BY chains_by_slot',
+  ofEach: (table) => table,
+  rowsOf: (...types) => `VALUES (${types.map((_, at) => `$${at + 1}`).join(', ')})`,
+  isOneOf: (columns) =>
+    Object.keys(columns)
+      .map((column, at) => `${column} = $${at + 1}`)
+      .join(' AND '),
+  keepWrites:
+    'INSERT INTO writes (audience, patient, domain, version, at_ms) VALUES ($1, $2, $3, $4, $5)',
+  batches: (rows) => rows,
+}
+
+const unnested = (types: readonly Type[]): string =>
+  `SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`
+
+const POSTGRES: Dialect = {
+  leaf: 'at',
+  leafHash: "encode(leaf_hash, 'hex')",
+  bySlot: '',
+  ofEach: (table) => `LATERAL (SELECT * FROM ${table} WHERE chain = c.id OFFSET 0)`,
+  rowsOf: (...types) => unnested(types),
+  isOneOf: (columns) =>
+    `(${Object.keys(columns).join(', ')}) IN (${unnested(Object.values(columns))})`,
+  keepWrites: `INSERT INTO writes (sequence, audience, patient, domain, version, at_ms)
+    SELECT (SELECT coalesce(max(sequence), 0) FROM writes) + n, audience, patient, domain, version, at_ms
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
+      WITH ORDINALITY AS rows (audience, patient, domain, version, at_ms, n)`,
+  batches: (rows) => {
+    const [first = []] = rows
+    return rows.length === 0 ? [] : [first.map((_, column) => rows.map((row) => row[column]))]
+  },
+}
+
+const CHAIN =
+  'c.id, c.patient, c.domain, c.audience, c.latest_version, c.head_hash, c.erased_leaves'
+
+/** A chain and one of its versions, or nulls. */
+export type FoundRow = readonly [...ChainRow, ...(VersionRow | readonly null[])]
+
+const CHAIN_CELLS = 7
+
+/** The chains of rows in their order, each with its versions, the newest first. */
+export function foundChains(rows: readonly FoundRow[]): readonly FoundChain[] {
+  const found: { readonly chain: ChainRow; readonly versions: VersionRow[] }[] = []
+  for (const row of rows) {
+    let last = found.at(-1)
+    if (last?.chain[0] !== row[0])
+      found.push((last = { chain: row.slice(0, CHAIN_CELLS) as unknown as ChainRow, versions: [] }))
+    if (row[CHAIN_CELLS] !== null)
+      last.versions.push(row.slice(CHAIN_CELLS) as unknown as VersionRow)
+  }
+  for (const { versions } of found) versions.sort((left, right) => right[2] - left[2])
+  return found
+}
+
+/** The statements over one audience's versions. */
+function versionSql({ bySlot, isOneOf, leaf, leafHash, ofEach }: Dialect, audience: Audience) {
+  const table = VERSION_TABLES[audience]
+  const version = `v.${leaf}, v.chain, v.version, v.written_at, ${leafHash}, v.body`
+  const newest = `(SELECT max(version) FROM ${table} WHERE chain = c.id)`
+  const chainOfSlot = `chains c ${bySlot}`
+  const isSlot = 'c.audience = $1 AND c.patient = $2 AND c.domain = $3'
+  const versions = `SELECT ${version} FROM ${table} v WHERE`
+  const found = (from: string, which: string) =>
+    `SELECT ${CHAIN}, ${version} FROM ${from} LEFT JOIN ${table} v ON v.chain = c.id AND v.version ${which} WHERE`
+  const firstSince = `(SELECT min(version) FROM ${table} WHERE chain = c.id AND written_at >= $4)`
+  // $1 is the audience, $2 the chain behind which to go on, $3 how many, and the last one the patient.
+  const listed = (patient: string) => ({
+    heads: `${found('chains c', `= ${newest}`)} c.audience = $1 AND c.id > $2 AND c.erased_leaves IS NULL
+      ${patient === '' ? '' : `AND c.patient = $4`} ORDER BY c.id LIMIT $3`,
+    changed: `SELECT * FROM (
+        SELECT ${CHAIN}, ${firstSince} AS first_since FROM chains c
+        WHERE c.audience = $1 AND c.id > $2 AND c.erased_leaves IS NULL ${patient === '' ? '' : 'AND c.patient = $5'}
+      ) changed WHERE first_since IS NOT NULL ORDER BY id LIMIT $3`,
+  })
+  const written = `SELECT v.${leaf}, c.patient, c.domain, v.version, ${leafHash} FROM`
+  return {
+    /** A chain and its two newest versions. */
+    newest: `${found(chainOfSlot, `>= ${newest} - 1`)} ${isSlot}`,
+    /** A chain, and a version with the one before it. */
+    version: `${found(chainOfSlot, 'BETWEEN CAST($4 AS bigint) - 1 AND $4')} ${isSlot}`,
+    /** Chains by names, whatever their audience, and the newest version of those of this one. */
+    tails: `${found('chains c', `= ${newest}`)} ${isOneOf({ 'c.patient': 'text', 'c.domain': 'text' })}`,
+    chainVersions: `${versions} v.chain = (SELECT c.id FROM ${chainOfSlot} WHERE ${isSlot} AND c.erased_leaves IS NULL)
+      AND v.version > $4 ORDER BY v.version LIMIT $5`,
+    all: listed(''),
+    ofPatient: listed('c.patient'),
+    chainsAfter: `${found('chains c', `= ${newest}`)} c.audience = $1 AND c.id > $2 ORDER BY c.id LIMIT $3`,
+    byLeaf: `SELECT ${CHAIN}, ${version} FROM ${table} v JOIN chains c ON c.id = v.chain WHERE v.${leaf} = $1`,
+    leaves: `${versions} v.${leaf} >= $1 AND v.${leaf} < $2 ORDER BY v.${leaf}`,
+    leafBytes: `SELECT coalesce(sum(octet_length(body)), 0) FROM ${table} WHERE ${leaf} >= $1 AND ${leaf} < $2`,
+    leafHashes: `SELECT ${leafHash} FROM ${table} WHERE ${leaf} >= $1 AND ${leaf} < $2 ORDER BY ${leaf}`,
+    versions: `${versions} v.chain = $1 AND v.version > $2 AND v.version <= $3 ORDER BY v.version LIMIT $4`,
+    place: `SELECT v.${leaf}, ${leafHash} FROM ${chainOfSlot} JOIN ${table} v ON v.chain = c.id
+      WHERE ${isSlot} AND v.version = $4`,
+    hashesOfChain: `SELECT ${leafHash} FROM ${table} WHERE chain = $1 ORDER BY version`,
+    forgetRequests: `DELETE FROM requests WHERE audience = $1
+      AND leaf_index IN (SELECT ${leaf} FROM ${table} WHERE chain = $2)`,
+    // The order of these joins is as they are written.
+    written: `${written} ${table} v CROSS JOIN chains c
+      WHERE c.id = v.chain AND v.${leaf} > $1 AND c.erased_leaves IS NULL ORDER BY v.${leaf} LIMIT $2`,
+    writtenOfPatient: `${written} chains c CROSS JOIN ${ofEach(table)} v
+      WHERE v.chain = c.id AND c.audience = '${audience}' AND c.patient = $3 AND v.${leaf} > $1
+        AND c.erased_leaves IS NULL ORDER BY v.${leaf} LIMIT $2`,
+  }
+}
+
+/** The least name from a text on, then the least after each: as many steps in an index as there are names to give. */
+function namesSql(name: 'patient' | 'domain', where: string): string {
+  const least = `SELECT min(${name}) FROM chains WHERE erased_leaves IS NULL AND audience = $1${where} AND ${name}`
+  const begins = 'substr(name, 1, length($2)) = $2'
+  return `WITH RECURSIVE step (name) AS (
+      ${least} >= $2 UNION ALL SELECT (${least} > step.name) FROM step WHERE ${begins}
+    ) SELECT name FROM step WHERE ${begins} LIMIT $3`
+}
+
+/** Within an audience, and of a patient of it. */
+const namesOf = (name: 'patient' | 'domain') => ({
+  all: namesSql(name, ''),
+  ofPatient: namesSql(name, ' AND patient = $4'),
+})
+
+function recordSql(dialect: Dialect) {
+  const { isOneOf, rowsOf } = dialect
+  return {
+    of: { user: versionSql(dialect, 'user'), assistant: versionSql(dialect, 'assistant') },
+    names: { patient: namesOf('patient'), domain: namesOf('domain') },
+    /** Requests that are known, and which leaves they made. */
+    requests: `SELECT mac_hash, audience, leaf_index FROM requests WHERE ${isOneOf({ mac_hash: 'text' })}`,
+    erased: `SELECT chain FROM erasures WHERE ${isOneOf({ chain: 'text' })}`,
+    /** Chains that are new, or have new versions. */
+    keepChains: `INSERT INTO chains (id, patient, domain, audience, latest_version, head_hash)
+      ${rowsOf('bigint', 'text', 'text', 'text', 'bigint', 'text')}
+      ON CONFLICT (id) DO UPDATE SET latest_version = excluded.latest_version, head_hash = excluded.head_hash`,
+    keepRequests: `INSERT INTO requests (mac_hash, expires_at_ms, audience, leaf_index, subscribers)
+      ${rowsOf('text', 'bigint', 'text', 'bigint', 'bigint')}`,
+    keepWrites: dialect.keepWrites,
+    chainByName: `SELECT ${CHAIN} FROM chains c WHERE c.patient = $1 AND c.domain = $2`,
+    chains: `SELECT ${CHAIN} FROM chains c WHERE ${isOneOf({ 'c.id': 'bigint' })}`,
+    batches: dialect.batches,
+  }
+}
+
+/** Where records are read: statements, and what asks them. */
+export type RecordSource = {
+  readonly ask: TupleQuery
+  readonly sql: ReturnType<typeof recordSql>
+}
+
+const SQLITE_SQL = recordSql(SQLITE)
+const POSTGRES_SQL = recordSql(POSTGRES)
+
+export const sqliteSource = (tuples: TupleQuery): RecordSource => ({ ask: tuples, sql: SQLITE_SQL })
+
+const cellOf = (cell: unknown): unknown => (Buffer.isBuffer(cell) ? bodyOfBytes(cell) : cell)
+
+/** Bodies are the only bytes. */
+export const postgresSource = (tuples: TupleQuery): RecordSource => ({
+  ask: async <Row extends readonly unknown[]>(text: string, values?: readonly unknown[]) =>
+    (await tuples(text, values)).map((row) => row.map(cellOf) as unknown as Row),
+  sql: POSTGRES_SQL,
+})
+
+/** Goes on with answers, at once where they are there. */
+export function whenAnswered<const Asked extends readonly unknown[], Result>(
+  asked: Asked,
+  run: (answers: { -readonly [At in keyof Asked]: Awaited<Asked[At]> }) => Awaitable<Result>,
+): Awaitable<Result> {
+  for (const each of asked) if (each instanceof Promise) return Promise.all(asked).then(run)
+  return run(asked as { -readonly [At in keyof Asked]: Awaited<Asked[At]> })
+}
+
+/** Rows of a statement over rows of values. */
+export function askEach<Row extends readonly unknown[]>(
+  { ask, sql }: RecordSource,
+  text: string,
+  rows: readonly (readonly unknown[])[],
+): Awaitable<readonly Row[]> {
+  const [values, ...others] = sql.batches(rows)
+  if (values === undefined) return []
+  const first = ask<Row>(text, values)
+  // What most ask for is one row.
+  if (others.length === 0) return first
+  const rest = others.map((each) => ask<Row>(text, each))
+  return whenAnswered([first, ...rest], (found) => found.flat())
+}
