@@ -143,7 +143,7 @@ test('A16: a refund comes back although the ledger’s reads and nonces lag behi
   try {
     // While the lagging ledger shows nothing yet, the command signs nothing and says to try again.
     await expect
-      .poll(() => stack.agent(privateKey, ['cancel']), { timeout: 10_000 })
+      .poll(() => stack.agent(privateKey, ['cancel']), { timeout: 40_000 })
       .toMatchObject({
         code: 0,
         err: '',

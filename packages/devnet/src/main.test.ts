@@ -73,7 +73,7 @@ describe('tallystick-devnet', () => {
   async function runThirdParty(name: string, script: string): Promise<string> {
     const file = join(folder, name)
     writeFileSync(file, script)
-    const { stdout } = await run(process.execPath, [file], { cwd: folder, timeout: 20_000 })
+    const { stdout } = await run(process.execPath, [file], { cwd: folder, timeout: 60_000 })
     return stdout
   }
 

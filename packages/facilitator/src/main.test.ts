@@ -87,7 +87,7 @@ describe('the command', () => {
       FEE_PAYER: '0.0.1001',
       FEE_PAYER_KEY: KEY,
     })
-    await vi.waitUntil(() => output.stdout.includes('"msg":"listening"'), { timeout: 15_000 })
+    await vi.waitUntil(() => output.stdout.includes('"msg":"listening"'), { timeout: 60_000 })
     const line = output.stdout.split('\n').find((text) => text.includes('"msg":"listening"'))
     const url = String(JSON.parse(line ?? '{}').url)
     const supported = await fetch(`${url}/supported`)

@@ -189,7 +189,7 @@ describe('what the ledger decides', () => {
     const change = await fixture.changeBy(async () => {
       fixture.devnet.controls.holdConsensus(false)
       await expect
-        .poll(() => fixture.impatientClient.settle(payload, payload.accepted), { timeout: 10_000 })
+        .poll(() => fixture.impatientClient.settle(payload, payload.accepted))
         .toMatchObject({ success: true, transaction: first.transaction })
     })
     expect(change).toEqual({ payer: -PRICE, seller: PRICE })

@@ -32,8 +32,8 @@ const MODES = [
 ] as const
 type Mode = (typeof MODES)[number]
 
-/** The clock runs this much faster, so that minutes of waiting take seconds. */
-const HURRY = 40
+/** The clock runs this much faster: 30 s of waiting take 1.5, and a payment is good for 15 even on a busy machine. */
+const HURRY = 20
 const SLOW_MS = 8_000
 
 function hurriedClock(): Clock {

@@ -180,7 +180,7 @@ export const posted = (body: unknown, headers: Readonly<Record<string, string>> 
 })
 
 /** Polls until `isDone`, for what happens in the background; throws after `limitMs`. */
-export async function until(isDone: () => Promise<boolean>, limitMs = 20_000): Promise<void> {
+export async function until(isDone: () => Promise<boolean>, limitMs = 50_000): Promise<void> {
   const endMs = Date.now() + limitMs
   while (!(await isDone())) {
     if (Date.now() > endMs) throw new Error('it did not happen in time')
