@@ -1,7 +1,7 @@
 import {
+  checkedSecretField,
   httpUrlField,
   integerField,
-  secretField,
   sharedConfigFields,
   withFieldMeta,
 } from '@tallystick/service-kit'
@@ -19,14 +19,9 @@ export function parseEvmAssets(text: string, chainId: number): readonly EvmAsset
   return assets.every((asset) => asset !== undefined) ? assets : undefined
 }
 
-/** A field whose value is checked, with a description of what is expected. */
-function checked<Schema extends z.ZodType>(
-  schema: Schema,
-  isGood: (value: z.output<Schema>) => boolean,
-  meta: Parameters<typeof withFieldMeta>[1] & { readonly expected: string },
-) {
-  return withFieldMeta(schema.refine(isGood, meta.expected), meta)
-}
+/** A text that is checked. */
+const checked = (expected: string, isGood: (text: string) => boolean) =>
+  withFieldMeta(z.string().refine(isGood, expected), { expected })
 
 const networkExpected = `one of ${HEDERA_NETWORKS.join(', ')}`
 const nodesExpected = 'host:port=account pairs, separated by commas, e.g. 127.0.0.1:50211=0.0.3'
@@ -65,13 +60,13 @@ const fields = z.object({
   MIRROR_URL: httpUrlField()
     .prefault('https://testnet.mirrornode.hedera.com')
     .describe('Mirror node to read accounts, keys and balances from.'),
-  FEE_PAYER: checked(z.string(), isAccountId, { expected: accountExpected }).describe(
+  FEE_PAYER: checked(accountExpected, isAccountId).describe(
     'Account that pays the settlement fees.',
   ),
-  FEE_PAYER_KEY: checked(secretField(), (key) => parsePrivateKey(key.reveal()) !== undefined, {
-    expected: keyExpected,
-    isSecret: true,
-  }).describe('Private key of FEE_PAYER.'),
+  FEE_PAYER_KEY: checkedSecretField(
+    keyExpected,
+    (text) => parsePrivateKey(text) !== undefined,
+  ).describe('Private key of FEE_PAYER.'),
   SERVED_PAY_TO: withFieldMeta(
     z
       .string()
@@ -87,17 +82,12 @@ const fields = z.object({
   EVM_CHAIN_ID: integerField({ min: 1, max: 4_294_967_295 })
     .prefault('196')
     .describe('Chain id of that network; 196 is X Layer.'),
-  EVM_KEY: checked(secretField(), (key) => parseEvmKey(key.reveal()) !== undefined, {
-    expected: evmKeyExpected,
-    isSecret: true,
-  })
+  EVM_KEY: checkedSecretField(evmKeyExpected, (text) => parseEvmKey(text) !== undefined)
     .optional()
     .describe(
       'Private key of the account that submits there and pays the gas; set together with EVM_RPC_URL.',
     ),
-  EVM_ASSETS: checked(z.string(), (text) => parseEvmAssets(text, 196) !== undefined, {
-    expected: assetsExpected,
-  })
+  EVM_ASSETS: checked(assetsExpected, (text) => parseEvmAssets(text, 196) !== undefined)
     .prefault(X_LAYER_USDT0.address)
     .describe(
       'Tokens with signed transfers (EIP-3009) to settle, with their EIP-712 name and version.',

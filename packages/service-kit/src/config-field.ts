@@ -70,9 +70,14 @@ export function textField(expected = 'a text') {
 export function secretField(options: { readonly minBytes?: number } = {}) {
   const minBytes = options.minBytes ?? 1
   const expected = minBytes > 1 ? `a secret of at least ${minBytes} bytes` : 'a secret'
+  return checkedSecretField(expected, (text) => Buffer.byteLength(text) >= minBytes)
+}
+
+/** A secret of a form of its own, also read from `<NAME>_FILE`. */
+export function checkedSecretField(expected: string, isGood: (text: string) => boolean) {
   const field = z
     .string()
-    .refine((text) => Buffer.byteLength(text) >= minBytes, expected)
+    .refine(isGood, expected)
     .transform((text) => new Secret(text))
   return withFieldMeta(field, { expected, isSecret: true })
 }
@@ -160,12 +165,8 @@ export const receiptKeysField = () =>
 
 /** PostgreSQL in place of a file. */
 export const databaseUrlField = () =>
-  withFieldMeta(
-    z
-      .string()
-      .regex(/^postgres(?:ql)?:\/\/[^\s/?]+\/[^\s/?]+/, DATABASE_URL_TEXT)
-      .transform((text) => new Secret(text)),
-    { expected: DATABASE_URL_TEXT, isSecret: true },
+  checkedSecretField(DATABASE_URL_TEXT, (text) =>
+    /^postgres(?:ql)?:\/\/[^\s/?]+\/[^\s/?]+/.test(text),
   )
     .optional()
     .describe(
@@ -185,13 +186,7 @@ export function storeConfigFields(of: {
         `${of.description} With DATABASE_URL only this process’s last signed checkpoints are kept beside it.`,
       ),
     DATABASE_URL: databaseUrlField(),
-    CHECKPOINT_KEY: withFieldMeta(
-      z
-        .string()
-        .refine(isCheckpointKey, CHECKPOINT_KEY_TEXT)
-        .transform((text) => new Secret(text)),
-      { expected: CHECKPOINT_KEY_TEXT, isSecret: true },
-    )
+    CHECKPOINT_KEY: checkedSecretField(CHECKPOINT_KEY_TEXT, isCheckpointKey)
       .optional()
       .describe(
         'Signs checkpoints; required with DATABASE_URL. If unset, a key is created once and kept beside the file.',

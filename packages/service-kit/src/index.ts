@@ -12,6 +12,7 @@ export {
   readConfig,
 } from './config.ts'
 export {
+  checkedSecretField,
   checkpointSeedOf,
   httpUrlField,
   integerField,

@@ -1,8 +1,9 @@
 import {
+  checkedSecretField,
   httpUrlField,
   integerField,
   receiptKeysField,
-  Secret,
+  type Secret,
   secretField,
   serviceNameField,
   sharedConfigFields,
@@ -49,14 +50,7 @@ function isEcdsaKey(text: string): boolean {
 }
 
 /** An ECDSA private key. */
-export const ecdsaKey = () =>
-  withFieldMeta(
-    z
-      .string()
-      .refine(isEcdsaKey, keyText)
-      .transform((text) => new Secret(text)),
-    { expected: keyText, isSecret: true },
-  )
+export const ecdsaKey = () => checkedSecretField(keyText, isEcdsaKey)
 
 /** A key as the ledger's libraries take it. */
 export function keyHex(key: Secret): `0x${string}` {
@@ -68,14 +62,7 @@ const address = () =>
 
 const webhookText = 'an https URL, or an http URL of this machine'
 /** Webhooks carry their secret in the address. */
-const webhookUrl = () =>
-  withFieldMeta(
-    z
-      .string()
-      .refine(isWebhookUrl, webhookText)
-      .transform((text) => new Secret(text)),
-    { expected: webhookText, isSecret: true },
-  )
+const webhookUrl = () => checkedSecretField(webhookText, isWebhookUrl)
 
 function isWebhookUrl(text: string): boolean {
   const url = URL.parse(text)
