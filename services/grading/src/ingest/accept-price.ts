@@ -1,7 +1,8 @@
 /** Which parts of a payload are credible: JSON that parses, plausible prices, in a possible book, at a possible time. */
 import { BOOKSUM_MAX, BOOKSUM_MIN, parseDecimalOdds } from '@tallystick/odds'
 import { isCompleteBook } from '../domain/apply-entry.ts'
-import type { Refusal } from '../domain/observation.ts'
+import type { EntryPrices } from '../domain/ledger-entry.ts'
+import type { Observation, Refusal } from '../domain/observation.ts'
 import { readMarketPath } from '../domain/parse-market.ts'
 
 /** JSON in UTF-8 bytes; undefined for anything else. */
@@ -25,11 +26,46 @@ export function readPrice(value: string | number | undefined | null): string | u
   return read.kind === 'odds' && read.decimal <= PRICE_MAX ? read.text : undefined
 }
 
+/** What has been read of a payload so far. */
+export type Reading = {
+  readonly observations: Observation[]
+  readonly refusals: Refusal[]
+  missingPrices: number
+}
+
+export const newReading = (): Reading => ({ observations: [], refusals: [], missingPrices: 0 })
+
+/** Prices by selection as canonical text; those that the feed lacks are left out and counted. */
+export function readOdds(
+  reading: Pick<Reading, 'missingPrices'>,
+  written: Iterable<readonly [selection: string, price: string | number | undefined]>,
+): Record<string, string> {
+  const odds: Record<string, string> = {}
+  for (const [selection, price] of written) {
+    const text = readPrice(price)
+    if (text === undefined) reading.missingPrices += 1
+    else odds[selection] = text
+  }
+  return odds
+}
+
+/** The prices, unless they cannot be one market at one time: then they are refused. */
+export function acceptBook(
+  reading: Pick<Reading, 'refusals'>,
+  prices: EntryPrices,
+  place: string,
+): readonly EntryPrices[] {
+  const refusal = refuseBook({ ...prices, place })
+  if (refusal === undefined) return [prices]
+  reading.refusals.push(refusal)
+  return []
+}
+
 /**
  * Why a whole book of prices cannot be one market at one time: its inverse prices sum to more than 1.5 or less than 0.5.
  * A book that lacks a price is not judged.
  */
-export function refuseBook(book: {
+function refuseBook(book: {
   readonly market: string
   readonly odds: Readonly<Record<string, string>>
   readonly isWhole?: boolean

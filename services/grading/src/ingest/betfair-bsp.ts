@@ -4,10 +4,10 @@
  * withdrawn has none, and is not in the field.
  */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
-import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
+import type { Normalised, Refusal } from '../domain/observation.ts'
 import type { SelectionResult } from '../wire/upload.ts'
-import { readPrice, refuseBook } from './accept-price.ts'
-import { csvRows, csvSlices, fileBytes, headerOf } from './csv-rows.ts'
+import { acceptBook, newReading, type Reading, readOdds } from './accept-price.ts'
+import { cellsOf, csvTable, headerOf } from './csv-rows.ts'
 import { nameSlug } from './event-ids.ts'
 import { londonSeconds } from './london-time.ts'
 
@@ -45,13 +45,14 @@ type Race = {
   readonly runners: Runner[]
 }
 
-const columnsOf = (header: readonly string[]): readonly string[] =>
+/** Names in the case of MARKS. */
+const lowered = (header: readonly string[]): readonly string[] =>
   header.map((name) => name.trim().toLowerCase())
 
 /** Whether a text begins like one of the files. */
 export function isBetfairBsp(raw: Uint8Array): boolean {
-  const columns = columnsOf(headerOf(raw))
-  return MARKS.every((name) => columns.includes(name))
+  const header = lowered(headerOf(raw))
+  return MARKS.every((name) => header.includes(name))
 }
 
 function eventOf({ course, moment }: Race): EventInfo | undefined {
@@ -102,8 +103,6 @@ function placesOf(prices: readonly string[]): number {
   return Math.abs(sum - places) <= PLACES_OFF_MAX && places < prices.length ? places : 0
 }
 
-type Reading = { observations: Observation[]; refusals: Refusal[]; missingPrices: number }
-
 function readRace(reading: Reading, race: Race): void {
   const place = `line ${race.line}`
   const refuse = (reason: Refusal['reason'], detail: string): void => {
@@ -112,25 +111,23 @@ function readRace(reading: Reading, race: Race): void {
   const event = eventOf(race)
   if (event === undefined)
     return refuse('malformed_row', 'a course and a time such as 31-05-2026 16:55 were expected')
-  const odds: Record<string, string> = {}
-  for (const { name, bsp } of race.runners) {
-    const price = readPrice(bsp)
-    if (price === undefined) reading.missingPrices += 1
-    else odds[nameSlug(name)] = price
-  }
+  const odds = readOdds(
+    reading,
+    race.runners.map(({ name, bsp }) => [nameSlug(name), bsp] as const),
+  )
   if (Object.keys(odds).length < 2) return refuse('no_price', 'fewer than two starting prices')
   const places = PLACE_MARKET.test(race.name) ? placesOf(Object.values(odds)) : undefined
   if (places === 0)
     return refuse('unknown_market', `${race.name}: its prices do not say how many places it pays`)
   const market = places === undefined ? MARKET : `place/ft/${places}`
-  const wrong = refuseBook({ market, odds, isWhole: true, place })
-  if (wrong !== undefined) return void reading.refusals.push(wrong)
+  const closes = acceptBook(reading, { market, book: 'betfair_sp', odds, isWhole: true }, place)
+  if (closes.length === 0) return undefined
   const results = resultsOf(race.runners, places)
   reading.observations.push({
     event,
     rule: 'source_declared',
     snapshots: [],
-    closes: [{ market, book: 'betfair_sp', odds, isWhole: true }],
+    closes,
     closeStatus: 'final',
     outcomes:
       results === undefined
@@ -145,16 +142,10 @@ const HAS_WON: Readonly<Record<string, boolean>> = { '1': true, '0': false }
 /** Reads a file; the rows of a race may stand anywhere in it. */
 export function* readBetfairBsp(raw: Uint8Array): Generator<Normalised> {
   const races = new Map<string, Race>()
-  let header: readonly string[] | undefined
-  let line = 0
-  for (const slice of csvSlices(fileBytes(raw)))
-    for (const row of csvRows(slice)) {
-      line += 1
-      if (header === undefined) {
-        header = columnsOf(row ?? [])
-        continue
-      }
-      const cell = (name: string): string => row?.[header?.indexOf(name) ?? -1]?.trim() ?? ''
+  for (const { header, rows } of csvTable(raw)) {
+    const names = lowered(header)
+    for (const [line, row] of rows) {
+      const cell = cellsOf(names, row)
       const id = cell('event_id')
       const race = races.get(id) ?? {
         line,
@@ -168,7 +159,8 @@ export function* readBetfairBsp(raw: Uint8Array): Generator<Normalised> {
       const name = cell('selection_name').replace(/^\d+\.\s*/, '')
       race.runners.push({ name, bsp: cell('bsp'), hasWon: HAS_WON[cell('win_lose')] })
     }
-  const reading: Reading = { observations: [], refusals: [], missingPrices: 0 }
+  }
+  const reading = newReading()
   for (const race of races.values()) readRace(reading, race)
   yield { feed: BSP_FEED, ...reading }
 }

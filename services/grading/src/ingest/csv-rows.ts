@@ -16,7 +16,7 @@ const QUOTE = 0x22
 const HEADER_BYTES_MAX = 65_536
 
 /** A file's bytes behind its byte order mark. */
-export function fileBytes(raw: Uint8Array): Buffer {
+function fileBytes(raw: Uint8Array): Buffer {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 }
@@ -26,6 +26,26 @@ export function headerOf(raw: Uint8Array): readonly string[] {
   const start = fileBytes(raw).subarray(0, HEADER_BYTES_MAX).toString('latin1')
   return (start.split(/\r?\n/, 1)[0] ?? '').trim().split(',')
 }
+
+/** A table, slice by slice: the names of its columns, and rows by their lines, from 1; a row is undefined if its quotes cannot be read. */
+export function* csvTable(raw: Uint8Array): Generator<{
+  readonly header: readonly string[]
+  readonly rows: readonly (readonly [line: number, row: CsvRow | undefined])[]
+}> {
+  let header: readonly string[] | undefined
+  let line = 0
+  for (const slice of csvSlices(fileBytes(raw))) {
+    const rows = csvRows(slice).map((row) => [++line, row] as const)
+    header ??= (rows.shift()?.[1] ?? []).map((name) => name.trim())
+    yield { header, rows }
+  }
+}
+
+/** A row's cells by name; empty for a column that the table lacks. */
+export const cellsOf =
+  (header: readonly string[], row: CsvRow | undefined) =>
+  (name: string): string =>
+    row?.[header.indexOf(name)]?.trim() ?? ''
 
 /** Cuts a CSV's bytes into slices that end with a record: at a line feed outside quotes. */
 export function* csvSlices(bytes: Buffer, sliceBytes: number = SLICE_BYTES): Generator<Buffer> {

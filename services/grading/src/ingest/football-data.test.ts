@@ -2,9 +2,10 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseMarket } from '../domain/parse-market.ts'
 import { openMemoryStore } from '../testing/grader.fixture.ts'
+import { wholeReading } from '../testing/whole-reading.fixture.ts'
 import { isoText } from '../wire/times.ts'
 import { csvSlices } from './csv-rows.ts'
-import { isFootballData, normaliseFootballData } from './football-data.ts'
+import { isFootballData, readFootballData } from './football-data.ts'
 import { ingestPayload } from './ingest-payload.ts'
 
 const HEADER =
@@ -18,7 +19,7 @@ const ROW =
 const shortRow = (home: string) => `E0,01/05/2024,${home},Chelsea,1,0`
 
 const read = (...rows: readonly string[]) =>
-  normaliseFootballData(Buffer.from([HEADER, ...rows].join('\n')))
+  wholeReading(readFootballData(Buffer.from([HEADER, ...rows].join('\n'))))
 
 describe('football-data.co.uk', () => {
   test('a row of a main league: event, start by London’s clock, early and closing prices, both results', () => {
@@ -69,7 +70,7 @@ describe('football-data.co.uk', () => {
     { when: '27/10/2024', time: '02:00', utc: '2024-10-27T02:00:00Z' },
   ])('on the day London’s clock changes, $when $time is $utc', ({ when, time, utc }) => {
     const text = `Div,Date,Time,HomeTeam,AwayTeam,FTHG,FTAG\nE0,${when},${time},Arsenal,Chelsea,1,0\n`
-    const [observation] = normaliseFootballData(Buffer.from(text)).observations
+    const [observation] = wholeReading(readFootballData(Buffer.from(text))).observations
     expect(isoText(observation?.event.startAtSeconds ?? 0)).toBe(utc)
   })
 
@@ -81,7 +82,7 @@ describe('football-data.co.uk', () => {
       'DNK,01/05/2024,Brøndby,Lødz Łks,1,0',
     ]
     const text = `Div,Date,HomeTeam,AwayTeam,FTHG,FTAG\n${rows.join('\n')}\n`
-    const paths = normaliseFootballData(Buffer.from(text)).observations.map(
+    const paths = wholeReading(readFootballData(Buffer.from(text))).observations.map(
       ({ event }) => event.path,
     )
     expect(new Set(paths).size).toBe(4)
@@ -96,7 +97,7 @@ describe('football-data.co.uk', () => {
     const text = ['Div,Date,HomeTeam,AwayTeam,FTHG,FTAG', shortRow('"Arsenal'), ...many, ''].join(
       '\n',
     )
-    const { observations, refusals } = normaliseFootballData(Buffer.from(text))
+    const { observations, refusals } = wholeReading(readFootballData(Buffer.from(text)))
     expect(observations.length).toBe(3_000)
     expect(refusals).toEqual([
       {
@@ -109,7 +110,7 @@ describe('football-data.co.uk', () => {
 
   test('a field of megabytes is refused and never held as a row', () => {
     const text = `Div,Date,HomeTeam,AwayTeam,FTHG,FTAG\nE0,01/05/2024,${'x'.repeat(6_000_000)},Chelsea,1,0\nE0,01/05/2024,Arsenal,Chelsea,1,0\n`
-    const { observations, refusals } = normaliseFootballData(Buffer.from(text))
+    const { observations, refusals } = wholeReading(readFootballData(Buffer.from(text)))
     expect(refusals.map(({ reason }) => reason)).toEqual(['malformed_row'])
     expect(observations.length).toBe(1)
     expect(isFootballData(Buffer.alloc(2_000_000, 'x'))).toBe(false)
@@ -163,7 +164,7 @@ describe('football-data.co.uk', () => {
 
   test('any other file is refused as a whole', () => {
     expect(isFootballData(Buffer.from('a,b,c\n1,2,3\n'))).toBe(false)
-    expect(normaliseFootballData(Buffer.from('a,b,c\n1,2,3\n'))).toMatchObject({
+    expect(wholeReading(readFootballData(Buffer.from('a,b,c\n1,2,3\n')))).toMatchObject({
       observations: [],
       refusals: [{ reason: 'malformed_row', place: 'line 1' }],
     })
@@ -186,7 +187,11 @@ describe('football-data.co.uk', () => {
 
 const payload = (text: string) => {
   const raw = Buffer.from(text)
-  return { raw, receivedAtSeconds: 1_780_000_000, read: () => [normaliseFootballData(raw)] }
+  return {
+    raw,
+    receivedAtSeconds: 1_780_000_000,
+    read: () => [wholeReading(readFootballData(raw))],
+  }
 }
 
 describe('taking a payload in', () => {

@@ -5,10 +5,10 @@
  */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
-import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
+import type { Normalised, Observation } from '../domain/observation.ts'
 import { isoDay, isoSeconds } from '../wire/times.ts'
-import { readPrice, refuseBook } from './accept-price.ts'
-import { type CsvRow, csvRows, csvSlices, fileBytes, headerOf } from './csv-rows.ts'
+import { acceptBook, newReading, type Reading, readPrice } from './accept-price.ts'
+import { type CsvRow, csvTable, headerOf } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'
 import {
   type FootballColumns,
@@ -25,8 +25,6 @@ const FOOTBALL_DATA_FEED: FeedInfo = {
   isSynthetic: false,
 }
 
-type Taken = { prices: EntryPrices[]; missing: number; refusals: Refusal[] }
-
 /** Goals; a larger handicap is a typing error. */
 const HANDICAP_MAX = 20
 
@@ -36,9 +34,9 @@ const lineOf = (text: string | undefined): number | undefined => {
   return Number.isInteger(line * 4) && Math.abs(line) < HANDICAP_MAX ? line : undefined
 }
 
-/** Adds one book's prices of one market to the row's result; a market without any price is left out. */
+/** One book's prices of one market; a market without any price is left out. */
 function takeMarket(
-  taken: Taken,
+  reading: Reading,
   options: {
     readonly row: CsvRow
     readonly columns: Readonly<Record<string, number>>
@@ -46,7 +44,7 @@ function takeMarket(
     readonly book: string
     readonly place: string
   },
-): void {
+): readonly EntryPrices[] {
   const { row, columns, market, book, place } = options
   const odds: Record<string, string> = {}
   let [priced, missing] = [0, 0]
@@ -58,27 +56,27 @@ function takeMarket(
       priced += 1
     }
   }
-  if (priced === 0) return
-  taken.missing += missing
-  const refusal = refuseBook({ market, odds, place })
-  if (refusal === undefined) taken.prices.push({ book, market, odds })
-  else taken.refusals.push(refusal)
+  if (priced === 0) return []
+  reading.missingPrices += missing
+  return acceptBook(reading, { book, market, odds }, place)
 }
 
 function takeStage(
+  reading: Reading,
   row: CsvRow,
   { stage, place }: { readonly stage: FootballColumns['early']; readonly place: string },
-): Taken {
-  const taken: Taken = { prices: [], missing: 0, refusals: [] }
+): readonly EntryPrices[] {
   const line = lineOf(row[stage.handicapLine])
+  const prices: EntryPrices[] = []
   for (const { book, matchOdds, total, handicap } of stage.books) {
-    takeMarket(taken, { row, columns: matchOdds, market: '1x2/ft', book, place })
-    takeMarket(taken, { row, columns: total, market: 'total/ft/2.5', book, place })
-    if (line === undefined) continue
-    const market = `ah/ft/${line === 0 ? 0 : line}`
-    takeMarket(taken, { row, columns: handicap, market, book, place })
+    const take = (market: string, columns: Readonly<Record<string, number>>): void => {
+      prices.push(...takeMarket(reading, { row, columns, market, book, place }))
+    }
+    take('1x2/ft', matchOdds)
+    take('total/ft/2.5', total)
+    if (line !== undefined) take(`ah/ft/${line === 0 ? 0 : line}`, handicap)
   }
-  return taken
+  return prices
 }
 
 const GOALS = /^\d{1,2}$/
@@ -102,9 +100,6 @@ function outcomesOf(row: CsvRow, columns: FootballColumns): Observation['outcome
   ]
 }
 
-/** The running result of reading rows. */
-type Reading = { observations: Observation[]; refusals: Refusal[]; missingPrices: number }
-
 function readRow(
   reading: Reading,
   row: CsvRow | undefined,
@@ -118,15 +113,11 @@ function readRow(
     reading.refusals.push({ reason: 'malformed_row', place, detail: `${expected} expected` })
     return
   }
-  const early = takeStage(row, { stage: columns.early, place })
-  const closing = takeStage(row, { stage: columns.closing, place })
-  reading.missingPrices += early.missing + closing.missing
-  reading.refusals.push(...early.refusals, ...closing.refusals)
   reading.observations.push({
     event,
     rule: 'source_declared',
-    snapshots: early.prices,
-    closes: closing.prices,
+    snapshots: takeStage(reading, row, { stage: columns.early, place }),
+    closes: takeStage(reading, row, { stage: columns.closing, place }),
     closeStatus: 'final',
     outcomes: outcomesOf(row, columns),
   })
@@ -145,39 +136,18 @@ export function* readFootballData(
   feed: FeedInfo = FOOTBALL_DATA_FEED,
 ): Generator<Normalised> {
   let columns: FoundColumns | undefined
-  let line = 1
-  for (const slice of csvSlices(fileBytes(raw))) {
-    const reading: Reading = { observations: [], refusals: [], missingPrices: 0 }
-    const all = csvRows(slice)
-    const header = columns === undefined ? all[0] : undefined
-    const rows = columns === undefined ? all.slice(1) : all
-    columns ??= findColumns(header ?? [], feed.isSynthetic ? SYNTHETIC_BOOKS : {})
+  for (const { header, rows } of csvTable(raw)) {
+    const reading = newReading()
+    columns ??= findColumns(header, feed.isSynthetic ? SYNTHETIC_BOOKS : {})
     if (columns.kind === 'unknown') {
       reading.refusals.push({ reason: 'malformed_row', place: 'line 1', detail: columns.problem })
       yield { feed, ...reading }
       return
     }
-    if (header !== undefined) line += 1
-    for (const row of rows) {
+    for (const [line, row] of rows)
       readRow(reading, row, { columns: columns.columns, place: `line ${line}` })
-      line += 1
-    }
     yield { feed, ...reading }
   }
-}
-
-/** A whole file at once. */
-export function normaliseFootballData(
-  raw: Uint8Array,
-  feed: FeedInfo = FOOTBALL_DATA_FEED,
-): Normalised {
-  const whole: Reading = { observations: [], refusals: [], missingPrices: 0 }
-  for (const slice of readFootballData(raw, feed)) {
-    whole.observations.push(...slice.observations)
-    whole.refusals.push(...slice.refusals)
-    whole.missingPrices += slice.missingPrices
-  }
-  return { feed, ...whole }
 }
 
 const ISO_DAY = /^\d{4}-\d{2}-\d{2}$/

@@ -89,9 +89,7 @@ type PayloadReading =
   | {
       readonly kind: 'payload'
       readonly form:
-        | 'football-data'
-        | 'us-table'
-        | 'betfair-bsp'
+        | (typeof TABLES)[number]['form']
         | 'prediction-markets'
         | 'the-odds-api'
         | 'manual'
@@ -100,19 +98,24 @@ type PayloadReading =
     }
   | { readonly kind: 'unreadable'; readonly problem: string }
 
-/** Recognises bytes: a football-data.co.uk CSV, a table of MLB or NFL, Betfair's starting prices, price histories of a prediction market, a payload of The Odds API, or one of our uploads. */
+/** Tables by their headers: a football-data.co.uk CSV, one of MLB or NFL, Betfair's starting prices. */
+const TABLES = [
+  { form: 'football-data', isOne: isFootballData, read: readFootballData },
+  { form: 'us-table', isOne: isUsTable, read: readUsTable },
+  { form: 'betfair-bsp', isOne: isBetfairBsp, read: readBetfairBsp },
+] as const
+
+/** Recognises bytes: one of the tables, price histories of a prediction market, a payload of The Odds API, or one of our uploads. */
 export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadReading {
-  if (isFootballData(raw))
-    return { kind: 'payload', form: 'football-data', read: () => readFootballData(raw) }
-  if (isUsTable(raw)) return { kind: 'payload', form: 'us-table', read: () => readUsTable(raw) }
-  if (isBetfairBsp(raw))
-    return { kind: 'payload', form: 'betfair-bsp', read: () => readBetfairBsp(raw) }
+  const table = TABLES.find(({ isOne }) => isOne(raw))
+  if (table !== undefined) return { kind: 'payload', form: table.form, read: () => table.read(raw) }
   const json = parseJson(raw)
-  if (readPredictionFile(json) !== undefined)
+  const histories = readPredictionFile(json)
+  if (histories !== undefined)
     return {
       kind: 'payload',
       form: 'prediction-markets',
-      read: () => [normalisePredictionMarkets(raw, reading.receivedAtSeconds)],
+      read: () => [normalisePredictionMarkets(histories, reading.receivedAtSeconds)],
     }
   const upload = uploadSchema.safeParse(json)
   if (upload.success)

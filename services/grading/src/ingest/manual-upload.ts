@@ -6,17 +6,16 @@ import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
 import { parseWholeMarket, readMarketPath } from '../domain/parse-market.ts'
 import { isoSeconds } from '../wire/times.ts'
 import type { Upload } from '../wire/upload.ts'
-import { readPrice, refuseBook, refuseTime } from './accept-price.ts'
+import { acceptBook, type Reading, readOdds, refuseTime } from './accept-price.ts'
 
 type UploadEvent = Upload['events'][number]
 type UploadPrices = UploadEvent['closes'][number]
-type Gathered = {
-  readonly refusals: Refusal[]
-  readonly receivedAtSeconds: number
-  missing: number
-}
+type Gathered = Pick<Reading, 'refusals' | 'missingPrices'> & { readonly receivedAtSeconds: number }
 
-const infoOf = (event: UploadEvent): EventInfo => ({
+/** An event as an upload or a file of histories names it. */
+export const infoOf = (
+  event: Pick<UploadEvent, 'event' | 'league' | 'home' | 'away' | 'starts_at'>,
+): EventInfo => ({
   path: event.event,
   sport: event.event.slice(0, event.event.indexOf('/')),
   league: event.league,
@@ -57,17 +56,6 @@ function readBySelection<Value>(
   return { kind: 'read', bySelection }
 }
 
-function oddsOf(bySelection: ReadonlyMap<string, string | number>) {
-  const odds: Record<string, string> = {}
-  let missing = 0
-  for (const [selection, price] of bySelection) {
-    const text = readPrice(price)
-    if (text === undefined) missing += 1
-    else odds[selection] = text
-  }
-  return { odds, missing }
-}
-
 function readPrices(
   gathered: Gathered,
   options: {
@@ -96,23 +84,19 @@ function readPrices(
   if (path === undefined || read === undefined || read.kind === 'unknown')
     return refuse({ reason: 'unknown_market', detail: prices.market })
   if (read.kind === 'twice') return refuse({ reason: 'malformed_row', detail: read.detail })
-  const { missing, odds } = oddsOf(read.bySelection)
-  gathered.missing += missing
+  const odds = readOdds(gathered, read.bySelection)
   const isVoid = isClose && event.close_status === 'void'
   if (Object.keys(odds).length === 0 && !isVoid)
     return refuse({ reason: 'no_price', detail: prices.market })
   const isWhole = prices.is_whole === true
-  const wrong = refuseBook({ market: path, odds, isWhole, place })
-  if (wrong !== undefined) return refuse(wrong)
-  return [
-    {
-      market: path,
-      book: prices.book,
-      odds,
-      ...(isWhole ? { isWhole } : {}),
-      ...(captured === undefined ? {} : { capturedAtSeconds: captured }),
-    },
-  ]
+  const accepted = {
+    market: path,
+    book: prices.book,
+    odds,
+    ...(isWhole ? { isWhole } : {}),
+    ...(captured === undefined ? {} : { capturedAtSeconds: captured }),
+  }
+  return acceptBook(gathered, accepted, place)
 }
 
 type UploadResults = NonNullable<UploadEvent['outcomes'][number]['results']>
@@ -174,7 +158,7 @@ export function normaliseManualUpload(upload: Upload, receivedAtSeconds: number)
     isRedistributable: upload.redistributable,
     isSynthetic: upload.synthetic,
   }
-  const gathered: Gathered = { refusals: [], receivedAtSeconds, missing: 0 }
+  const gathered: Gathered = { refusals: [], receivedAtSeconds, missingPrices: 0 }
   const observations = upload.events.map((event, index): Observation => {
     const read = (name: 'snapshots' | 'closes') =>
       event[name].flatMap((prices, place) =>
@@ -197,5 +181,5 @@ export function normaliseManualUpload(upload: Upload, receivedAtSeconds: number)
       outcomes: readOutcomes(gathered, event, `events[${index}]`),
     }
   })
-  return { feed, observations, refusals: gathered.refusals, missingPrices: gathered.missing }
+  return { feed, observations, refusals: gathered.refusals, missingPrices: gathered.missingPrices }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { START_SECONDS } from '../testing/samples.fixture.ts'
 import { isoText } from '../wire/times.ts'
 import { readPayload } from './ingest-payload.ts'
-import { normalisePredictionMarkets } from './prediction-markets.ts'
+import { normalisePredictionMarkets, readPredictionFile } from './prediction-markets.ts'
 
 const event = {
   event: 'basketball/nba.20260601.lal-bos',
@@ -16,7 +16,9 @@ const RECEIVED = START_SECONDS + 86_400
 
 const read = (exchange: string, histories: object, over: object = {}) => {
   const raw = Buffer.from(JSON.stringify({ exchange, events: [{ ...event, histories, ...over }] }))
-  return { raw, ...normalisePredictionMarkets(raw, RECEIVED) }
+  const file = readPredictionFile(JSON.parse(raw.toString()))
+  if (file === undefined) throw new Error('this is no file of histories')
+  return { raw, ...normalisePredictionMarkets(file, RECEIVED) }
 }
 
 const token = (...points: readonly (readonly [number, number])[]) => ({

@@ -10,7 +10,9 @@ import { marketPath } from '../domain/markets.ts'
 import type { Normalised, Refusal } from '../domain/observation.ts'
 import { parseWholeMarket } from '../domain/parse-market.ts'
 import { isoSeconds } from '../wire/times.ts'
-import { parseJson, refuseBook, refuseTime } from './accept-price.ts'
+import { namedEvent } from '../wire/upload.ts'
+import { acceptBook, newReading, type Reading, refuseTime } from './accept-price.ts'
+import { infoOf } from './manual-upload.ts'
 
 /** `GET clob.polymarket.com/prices-history`: the middle of a token's book, from 0 to 1. */
 const polymarketHistory = z.object({
@@ -25,20 +27,12 @@ const kalshiCandles = z.object({
   ),
 })
 
-const isoTime = z.string().refine((text) => isoSeconds(text) !== undefined)
-
 const fileSchema = z.object({
   exchange: z.enum(['kalshi', 'polymarket']),
   events: z
     .array(
       z.object({
-        event: z
-          .string()
-          .regex(/^[a-z0-9_-]{1,40}\/[\p{Ll}\p{Lo}\p{N}][\p{Ll}\p{Lo}\p{N}._-]{0,119}$/u),
-        league: z.string().min(1).max(80),
-        home: z.string().min(1).max(80),
-        away: z.string().min(1).max(80),
-        starts_at: isoTime,
+        ...namedEvent,
         market: z.string().max(200),
         /** By selection; of a market of two, one history may do for both. */
         histories: z.record(z.string().max(80), z.union([polymarketHistory, kalshiCandles])),
@@ -48,11 +42,11 @@ const fileSchema = z.object({
     .max(1_000),
 })
 
-type File = z.output<typeof fileSchema>
-type MarketEvent = File['events'][number]
+export type PredictionFile = z.output<typeof fileSchema>
+type MarketEvent = PredictionFile['events'][number]
 type History = MarketEvent['histories'][string]
 
-const FEEDS: Readonly<Record<File['exchange'], FeedInfo>> = {
+const FEEDS: Readonly<Record<PredictionFile['exchange'], FeedInfo>> = {
   kalshi: { feed: 'kalshi', isRedistributable: false, isSynthetic: false },
   polymarket: { feed: 'polymarket', isRedistributable: false, isSynthetic: false },
 }
@@ -97,19 +91,17 @@ const TWO_SIDED: Readonly<Record<string, string>> = {
   under: 'over',
 }
 
-type Close =
-  | { readonly kind: 'close'; readonly prices: EntryPrices }
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
-
+/** The event's close, or nothing if it is refused. */
 function closeOf(
+  reading: Reading,
   event: MarketEvent,
-  reading: { readonly book: string; readonly receivedAtSeconds: number; readonly place: string },
-): Close {
-  const { book, place, receivedAtSeconds } = reading
-  const refused = (reason: Refusal['reason'], detail: string): Close => ({
-    kind: 'refused',
-    refusal: { reason, place, detail },
-  })
+  at: { readonly book: string; readonly receivedAtSeconds: number; readonly place: string },
+): readonly EntryPrices[] {
+  const { book, place, receivedAtSeconds } = at
+  const refused = (reason: Refusal['reason'], detail: string): readonly [] => {
+    reading.refusals.push({ reason, place, detail })
+    return []
+  }
   const parsed = parseWholeMarket(`${event.event}/${event.market}`)
   if (parsed.kind !== 'market') return refused('unknown_market', event.market)
   const startAtSeconds = isoSeconds(event.starts_at) ?? 0
@@ -137,47 +129,32 @@ function closeOf(
   }
   if (Object.keys(odds).length === 0) return refused('no_price', 'no price between 0 and 1')
   const market = marketPath(parsed.key)
-  const wrong = refuseBook({ market, odds, place })
-  return wrong === undefined
-    ? { kind: 'close', prices: { market, book, odds, capturedAtSeconds: captured } }
-    : { kind: 'refused', refusal: wrong }
+  return acceptBook(reading, { market, book, odds, capturedAtSeconds: captured }, place)
 }
 
 /** A file of price histories, if the JSON is one. */
-export const readPredictionFile = (json: unknown): File | undefined =>
+export const readPredictionFile = (json: unknown): PredictionFile | undefined =>
   fileSchema.safeParse(json).data
 
 /** Each event's close at its start, or why there is none. */
-export function normalisePredictionMarkets(raw: Uint8Array, receivedAtSeconds: number): Normalised {
-  const file = readPredictionFile(parseJson(raw))
-  const feed = FEEDS[file?.exchange ?? 'kalshi']
-  const refusals: Refusal[] = []
-  const observations = (file?.events ?? []).flatMap((event, index) => {
-    const place = `events[${index}]`
-    const close = closeOf(event, { book: feed.feed, receivedAtSeconds, place })
-    if (close.kind === 'refused') {
-      refusals.push(close.refusal)
-      return []
-    }
-    const { event: path, league, home, away } = event
-    return [
-      {
-        event: {
-          path,
-          sport: path.slice(0, path.indexOf('/')),
-          league,
-          home,
-          away,
-          startAtSeconds: isoSeconds(event.starts_at) ?? 0,
-          startPrecision: 'second' as const,
-        },
-        rule: 'last_before_start' as const,
+export function normalisePredictionMarkets(
+  { events, exchange }: PredictionFile,
+  receivedAtSeconds: number,
+): Normalised {
+  const feed = FEEDS[exchange]
+  const reading = newReading()
+  for (const [index, event] of events.entries()) {
+    const at = { book: feed.feed, receivedAtSeconds, place: `events[${index}]` }
+    const closes = closeOf(reading, event, at)
+    if (closes.length > 0)
+      reading.observations.push({
+        event: infoOf(event),
+        rule: 'last_before_start',
         snapshots: [],
-        closes: [close.prices],
-        closeStatus: 'final' as const,
+        closes,
+        closeStatus: 'final',
         outcomes: [],
-      },
-    ]
-  })
-  return { feed, observations, refusals, missingPrices: 0 }
+      })
+  }
+  return { feed, ...reading }
 }

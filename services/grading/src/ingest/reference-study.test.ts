@@ -14,7 +14,8 @@ import { readMarketPath } from '../domain/parse-market.ts'
 import { REFERENCE_STUDY, studyLines } from '../domain/reference-study.ts'
 import { clusterRegression, type RegressionPoint } from '../testing/cluster-regression.fixture.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
-import { normaliseFootballData } from './football-data.ts'
+import { wholeReading } from '../testing/whole-reading.fixture.ts'
+import { readFootballData } from './football-data.ts'
 import { readUsTable } from './us-tables.ts'
 
 /** The files in the order in which the document imports them. */
@@ -125,7 +126,7 @@ test.skipIf(skipped !== undefined)(
 test.skipIf(skipped !== undefined)(
   `the real table reads without a malformed row${skipped ?? ''}`,
   () => {
-    const { observations, refusals, missingPrices } = normaliseFootballData(realTable())
+    const { observations, refusals, missingPrices } = wholeReading(readFootballData(realTable()))
     expect(observations).toHaveLength(153_116)
     expect(refusals.map(({ reason }) => reason)).toEqual(
       Array.from({ length: 3 }, () => 'booksum_out_of_range'),
@@ -137,7 +138,7 @@ test.skipIf(skipped !== undefined)(
 test.skipIf(skipped !== undefined)(
   `convergence on every closing book of the real table, by every method${skipped ?? ''}`,
   () => {
-    const { observations } = normaliseFootballData(realTable())
+    const { observations } = wholeReading(readFootballData(realTable()))
     let [books, failed] = [0, 0]
     for (const { closes } of observations)
       for (const { market, odds } of closes) {

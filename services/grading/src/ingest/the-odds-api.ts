@@ -9,7 +9,14 @@ import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { marketTypesNamed, ownValue } from '../domain/markets.ts'
 import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
 import { isoSeconds } from '../wire/times.ts'
-import { parseJson, readPrice, refuseBook, refuseTime } from './accept-price.ts'
+import {
+  acceptBook,
+  newReading,
+  parseJson,
+  type Reading,
+  readPrice,
+  refuseTime,
+} from './accept-price.ts'
 import { eventSlug, nameSlug } from './event-ids.ts'
 
 /** The API's terms forbid passing its odds on. */
@@ -126,10 +133,9 @@ function lineOf(selection: string, point: number | null | undefined): number | u
   return line === 0 ? 0 : line
 }
 
-type Gathered = { prices: EntryPrices[]; refusals: Refusal[]; missing: number }
-
-function gatherMarket(
-  gathered: Gathered,
+/** A book's prices of one market, by line. */
+function pricesOf(
+  gathered: Reading,
   options: {
     readonly event: FeedEvent
     readonly book: string
@@ -137,12 +143,12 @@ function gatherMarket(
     readonly capturedAtSeconds: number
     readonly place: string
   },
-): void {
+): readonly EntryPrices[] {
   const { event, book, market, capturedAtSeconds, place } = options
   const type = typeOf(event, market)
   if (type === undefined) {
     gathered.refusals.push({ reason: 'unknown_market', place, detail: market.key })
-    return
+    return []
   }
   const byPath = new Map<string, Record<string, string>>()
   const needsLine = type === 'ah' || type === 'spread' || type === 'total'
@@ -157,70 +163,54 @@ function gatherMarket(
     const odds = byPath.get(path) ?? {}
     byPath.set(path, odds)
     const text = readPrice(price)
-    if (text === undefined) gathered.missing += 1
+    if (text === undefined) gathered.missingPrices += 1
     else odds[selection] = text
   }
-  for (const [path, odds] of byPath) {
-    if (Object.keys(odds).length === 0) continue
-    const refusal = refuseBook({ market: path, odds, place })
-    if (refusal === undefined)
-      gathered.prices.push({
-        market: path,
-        book,
-        odds,
-        ...(market.key.startsWith('alternate_') ? { isAlternative: true } : {}),
-        capturedAtSeconds,
-      })
-    else gathered.refusals.push(refusal)
-  }
+  const further = market.key.startsWith('alternate_') ? { isAlternative: true } : {}
+  return [...byPath].flatMap(([path, odds]) =>
+    Object.keys(odds).length === 0
+      ? []
+      : acceptBook(gathered, { market: path, book, odds, ...further, capturedAtSeconds }, place),
+  )
 }
 
 function readEvent(
+  gathered: Reading,
   event: FeedEvent,
-  reading: OddsApiReading,
-  place: string,
-): { readonly observation: Observation; readonly refusals: Refusal[]; readonly missing: number } {
-  const gathered: Gathered = { prices: [], refusals: [], missing: 0 }
-  const isClose = reading.stage === 'final'
+  { reading, place }: { readonly reading: OddsApiReading; readonly place: string },
+): Observation {
+  const { receivedAtSeconds, stage } = reading
+  const isClose = stage === 'final'
   const info = infoOf(event)
+  const all: EntryPrices[] = []
   for (const [b, bookmaker] of event.bookmakers.entries())
     for (const [m, market] of bookmaker.markets.entries()) {
       const at = `${place}.bookmakers[${b}].markets[${m}]`
-      const seen = market.last_update ?? bookmaker.last_update ?? reading.receivedAtSeconds
-      const { receivedAtSeconds } = reading
+      const seen = market.last_update ?? bookmaker.last_update ?? receivedAtSeconds
       const moment = { startAtSeconds: info.startAtSeconds, receivedAtSeconds, isClose }
       const refusal =
         refuseTime(seen, moment) ??
         // Prices that arrive after the start are in-play, whatever their timestamp says.
         (isClose ? undefined : refuseTime(receivedAtSeconds, moment))
-      if (refusal !== undefined) gathered.refusals.push({ ...refusal, place: at })
-      else
-        gatherMarket(gathered, {
-          event,
-          book: nameSlug(bookmaker.key).replaceAll('-', '_'),
-          market,
-          capturedAtSeconds: seen,
-          place: at,
-        })
+      const book = nameSlug(bookmaker.key).replaceAll('-', '_')
+      const found = { event, book, market, capturedAtSeconds: seen, place: at }
+      if (refusal === undefined) all.push(...pricesOf(gathered, found))
+      else gathered.refusals.push({ ...refusal, place: at })
     }
   // The further lines may include the main one: it is one price and counts once.
   const main = new Set(
-    gathered.prices.flatMap((one) => (one.isAlternative ? [] : [`${one.book} ${one.market}`])),
+    all.flatMap((one) => (one.isAlternative ? [] : [`${one.book} ${one.market}`])),
   )
-  const prices = gathered.prices.filter(
+  const prices = all.filter(
     (one) => one.isAlternative !== true || !main.has(`${one.book} ${one.market}`),
   )
   return {
-    observation: {
-      event: info,
-      rule: 'last_before_start',
-      snapshots: isClose ? [] : prices,
-      closes: prices,
-      closeStatus: reading.stage,
-      outcomes: [],
-    },
-    refusals: gathered.refusals,
-    missing: gathered.missing,
+    event: info,
+    rule: 'last_before_start',
+    snapshots: isClose ? [] : prices,
+    closes: prices,
+    closeStatus: stage,
+    outcomes: [],
   }
 }
 
@@ -233,15 +223,15 @@ const malformed = (place: string, detail: string): Refusal => ({
 /** Reads a payload. An unreadable event is refused alone; an unreadable payload is refused as a whole. */
 export function normaliseOddsApi(raw: Uint8Array, reading: OddsApiReading): Normalised {
   const payload = payloadSchema.safeParse(parseJson(raw))
-  const nothing = { feed: ODDS_API_FEED, observations: [], missingPrices: 0 }
-  if (!payload.success)
-    return { ...nothing, refusals: [malformed('$', 'a list of events, or a history payload')] }
+  const gathered = newReading()
+  const { observations, refusals } = gathered
+  if (!payload.success) {
+    refusals.push(malformed('$', 'a list of events, or a history payload'))
+    return { feed: ODDS_API_FEED, ...gathered }
+  }
   const history = Array.isArray(payload.data) ? undefined : payload.data
   const events: readonly unknown[] = [history === undefined ? payload.data : history.data].flat()
   const at = { ...reading, receivedAtSeconds: history?.timestamp ?? reading.receivedAtSeconds }
-  const observations: Observation[] = []
-  const refusals: Refusal[] = []
-  let missingPrices = 0
   for (const [index, one] of events.entries()) {
     const place = `${history === undefined ? '' : 'data'}[${index}]`
     const event = eventSchema.safeParse(one)
@@ -250,10 +240,8 @@ export function normaliseOddsApi(raw: Uint8Array, reading: OddsApiReading): Norm
       refusals.push(malformed(place, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`))
       continue
     }
-    const read = readEvent(event.data, at, place)
-    refusals.push(...read.refusals)
-    missingPrices += read.missing
-    if (read.observation.closes.length > 0) observations.push(read.observation)
+    const observation = readEvent(gathered, event.data, { reading: at, place })
+    if (observation.closes.length > 0) observations.push(observation)
   }
-  return { feed: ODDS_API_FEED, observations, refusals, missingPrices }
+  return { feed: ODDS_API_FEED, ...gathered }
 }

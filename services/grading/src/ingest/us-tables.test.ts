@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { settleSelection } from '../domain/settle-selection.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { samplePick } from '../testing/samples.fixture.ts'
+import { wholeReading } from '../testing/whole-reading.fixture.ts'
 import { ingestPayload, readPayload } from './ingest-payload.ts'
 import { isUsTable, readUsTable } from './us-tables.ts'
 
@@ -29,14 +30,7 @@ const NFL = [
   '2024_18_HOU_TEN,2024,2025-01-05,HOU,TEN,,,-155.0,130.0,-3.0,-110.0,-110.0,45.0,-110.0,-110.0',
 ].join('\n')
 
-const read = (text: string) => {
-  const all = [...readUsTable(Buffer.from(text))]
-  return {
-    observations: all.flatMap(({ observations }) => observations),
-    refusals: all.flatMap(({ refusals }) => refusals),
-    missingPrices: all.reduce((sum, { missingPrices }) => sum + missingPrices, 0),
-  }
-}
+const read = (text: string) => wholeReading(readUsTable(Buffer.from(text)))
 
 describe('G8: MLB', () => {
   test('opening and closing moneyline, run line and total; two games of a day; a row without a team is refused', () => {

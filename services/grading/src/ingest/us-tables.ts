@@ -6,10 +6,10 @@ import { parseOdds } from '@tallystick/odds'
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { lineText } from '../domain/markets.ts'
-import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
+import type { Normalised, Observation } from '../domain/observation.ts'
 import { isoSeconds } from '../wire/times.ts'
-import { refuseBook } from './accept-price.ts'
-import { type CsvRow, csvRows, csvSlices, fileBytes, headerOf } from './csv-rows.ts'
+import { acceptBook, newReading, type Reading } from './accept-price.ts'
+import { cellsOf, csvTable, headerOf } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'
 
 type Cells = (name: string) => string
@@ -158,8 +158,6 @@ function decimalText(text: string): string | undefined {
   return odds.kind === 'odds' ? String(odds.decimal) : undefined
 }
 
-type Reading = { observations: Observation[]; refusals: Refusal[]; missingPrices: number }
-
 function takePrices(
   reading: Reading,
   markets: readonly MarketPrices[],
@@ -173,10 +171,7 @@ function takePrices(
       else odds[selection] = price
     }
     if (market === undefined || Object.keys(odds).length === 0) return []
-    const refusal = refuseBook({ market, odds, place })
-    if (refusal === undefined) return [{ market, book, odds }]
-    reading.refusals.push(refusal)
-    return []
+    return acceptBook(reading, { market, book, odds }, place)
   })
 }
 
@@ -204,40 +199,32 @@ function eventOf(table: UsTable, cell: Cells, met: Map<string, number>): EventIn
 
 /** Reads a table, slice by slice. A row without a day or two known teams is refused alone. */
 export function* readUsTable(raw: Uint8Array): Generator<Normalised> {
-  let header: readonly string[] | undefined
-  let table: UsTable | undefined
   const met = new Map<string, number>()
-  let line = 0
-  const readRow = (reading: Reading, row: CsvRow | undefined, known: UsTable): void => {
-    const cell: Cells = (name) => row?.[header?.indexOf(name) ?? -1]?.trim() ?? ''
-    const place = `line ${line}`
-    const event = row === undefined ? undefined : eventOf(known, cell, met)
-    if (event === undefined) {
-      const detail = 'a day and two known teams were expected'
-      reading.refusals.push({ reason: 'malformed_row', place, detail })
-      return
-    }
-    const { opening, closing } = known.pricesOf(cell)
-    const where = { book: known.feed.feed.replaceAll('-', '_'), place }
-    reading.observations.push({
-      event,
-      rule: 'source_declared',
-      snapshots: takePrices(reading, opening, where),
-      closes: takePrices(reading, closing, where),
-      closeStatus: 'final',
-      outcomes: outcomesOf(cell),
-    })
-  }
-  for (const slice of csvSlices(fileBytes(raw))) {
-    const reading: Reading = { observations: [], refusals: [], missingPrices: 0 }
-    for (const row of csvRows(slice)) {
-      line += 1
-      if (header === undefined) {
-        header = row?.map((name) => name.trim()) ?? []
-        table = tableWith(header)
-      } else if (table !== undefined) readRow(reading, row, table)
-    }
+  for (const { header, rows } of csvTable(raw)) {
+    const table = tableWith(header)
     if (table === undefined) return
-    yield { feed: table.feed, ...reading }
+    const { feed } = table
+    const reading = newReading()
+    for (const [line, row] of rows) {
+      const cell = cellsOf(header, row)
+      const place = `line ${line}`
+      const event = row === undefined ? undefined : eventOf(table, cell, met)
+      if (event === undefined) {
+        const detail = 'a day and two known teams were expected'
+        reading.refusals.push({ reason: 'malformed_row', place, detail })
+        continue
+      }
+      const { opening, closing } = table.pricesOf(cell)
+      const where = { book: feed.feed.replaceAll('-', '_'), place }
+      reading.observations.push({
+        event,
+        rule: 'source_declared',
+        snapshots: takePrices(reading, opening, where),
+        closes: takePrices(reading, closing, where),
+        closeStatus: 'final',
+        outcomes: outcomesOf(cell),
+      })
+    }
+    yield { feed, ...reading }
   }
 }

@@ -41,7 +41,8 @@ const outcomeSchema = z.strictObject({
   results: z.record(z.string().max(200), z.record(z.string().max(80), resultSchema)).optional(),
 })
 
-const eventSchema = z.strictObject({
+/** Who plays and when, of an event that an operator names. */
+export const namedEvent = {
   event: z
     .string()
     .regex(/^[a-z0-9_-]{1,40}\/[\p{Ll}\p{Lo}\p{N}][\p{Ll}\p{Lo}\p{N}._-]{0,119}$/u)
@@ -50,6 +51,10 @@ const eventSchema = z.strictObject({
   home: z.string().min(1).max(80),
   away: z.string().min(1).max(80),
   starts_at: isoTime,
+}
+
+const eventSchema = z.strictObject({
+  ...namedEvent,
   snapshots: z.array(pricesSchema).max(1_000).default([]),
   closes: z.array(pricesSchema).max(1_000).default([]),
   close_status: z.enum(['provisional', 'final', 'void']).default('final'),
