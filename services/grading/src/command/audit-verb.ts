@@ -46,11 +46,8 @@ function choicesOf(call: CommandCall) {
     throw new BadUsage('--odds takes american or decimal.')
   if (order !== undefined && order !== 'day-first' && order !== 'month-first')
     throw new BadUsage('--dates takes day-first or month-first.')
-  const dateOrder = order === 'day-first' ? 'day_first' : 'month_first'
-  return {
-    odds_notation: notation,
-    date_order: order === undefined ? undefined : dateOrder,
-  } as const
+  const orders = { 'day-first': 'day_first', 'month-first': 'month_first' } as const
+  return { odds_notation: notation, date_order: order && orders[order] } as const
 }
 
 /** `grading audit`: a tracker's file against the operator's own ledger, row by row. */

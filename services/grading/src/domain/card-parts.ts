@@ -121,11 +121,13 @@ function closeOnCard({ pick, close, closing, fair, probability }: Chosen): Grade
   const captured = close.capturedAtSeconds
   return {
     odds: closing,
-    ...(close.line === undefined ? {} : { line: close.line }),
-    ...(probability === undefined
-      ? {}
-      : { fair_odds: 1 / probability, fair_prob: probability, method: pick.options.method }),
-    ...(fair === undefined ? {} : { booksum: fair.booksum }),
+    line: close.line,
+    ...(probability !== undefined && {
+      fair_odds: 1 / probability,
+      fair_prob: probability,
+      method: pick.options.method,
+    }),
+    booksum: fair?.booksum,
     source: { feed: close.feed, book: close.book, synthetic: close.isSynthetic },
     captured_at: captured === undefined ? null : isoText(captured),
     seconds_before_start: captured === undefined ? null : close.anchoredStartSeconds - captured,
@@ -173,7 +175,7 @@ function prepareQuarter(
   if (close.isSynthetic) flags.push('synthetic')
   const card = {
     ...closeOnCard(parts),
-    ...(key.line === undefined ? {} : { line: key.line }),
+    line: key.line,
     rule: 'from_both_halves',
     halves: halves.map((half) => ({
       line: half.close.line ?? 0,

@@ -40,10 +40,10 @@ const shared = (values: readonly string[]): string =>
 const legOf = ({ pick, taken, close, scoreboard }: GradedCard): CardLeg => ({
   market: pick.market,
   selection: pick.selection,
-  ...(pick.event === undefined ? {} : { event: pick.event }),
+  event: pick.event,
   taken: taken.odds,
   odds: close.odds,
-  ...(close.fair_prob === undefined ? {} : { fair_prob: close.fair_prob }),
+  fair_prob: close.fair_prob,
   scoreboard,
   record: close.record,
 })
@@ -56,9 +56,11 @@ function closeOf(parts: readonly GradedCard[], bet: Bet): GradedCard['close'] {
   const sources = parts.map(({ close }) => close.source)
   return {
     odds,
-    ...(probability === undefined
-      ? {}
-      : { fair_odds: 1 / probability, fair_prob: probability, ...(method && { method }) }),
+    ...(probability !== undefined && {
+      fair_odds: 1 / probability,
+      fair_prob: probability,
+      method,
+    }),
     source: {
       feed: shared(sources.map(({ feed }) => feed)),
       book: shared(sources.map(({ book }) => book)),
@@ -136,7 +138,7 @@ export function gradeParlay(
 ): Card {
   const { odds, ref } = parlay
   const selection = `${cards.length} legs`
-  const pick = { market: PARLAY_MARKET, selection, ...(ref === undefined ? {} : { ref }) }
+  const pick = { market: PARLAY_MARKET, selection, ref }
   const taken = { odds: odds.decimal, text: odds.text }
   const paths = new Set(cards.map((card) => eventPathOf(card.pick.market)))
   if (paths.size < cards.length) return ungraded({ pick, taken, code: 'legs_of_one_event' })

@@ -1,8 +1,10 @@
 /** A pick received before its start: a salted commitment in the ledger until then, and the rules for whether it counts after (G6). */
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'
 import { type ParsedOdds, parseDecimalOdds, parseOdds } from '@tallystick/odds'
+import { BoundedMap } from '@tallystick/service-kit'
 import type { NotCountedReason } from '../wire/cards.ts'
 import type { EarliestStart } from './event-state.ts'
+import type { GradingStore } from './grading-store.ts'
 import { isWithinReach } from './recorded-prices.ts'
 
 /** What a committed pick says; public once its event has started, apart from the prices of sources that may not be shown. */
@@ -83,7 +85,7 @@ export function refusalOf(
 }
 
 /** What counts once per payer and event: a selection of a market, at any line. */
-export function repeatKey(opening: Pick<PickOpening, 'payerTag' | 'market' | 'selection'>): string {
+function repeatKey(opening: Pick<PickOpening, 'payerTag' | 'market' | 'selection'>): string {
   const [, , type, period] = opening.market.split('/')
   const participant = opening.market.split('@')[1] ?? ''
   return `${opening.payerTag} ${type}/${period}@${participant} ${opening.selection}`
@@ -101,4 +103,47 @@ export function countedPicks(
     seen.add(key)
     return true
   })
+}
+
+/** Events remembered: some hundred bytes a pick. */
+const EVENTS_MAX = 64
+
+/** The picks of an event up to one of them. */
+type Looked = {
+  readonly startAtSeconds: number
+  /** Of each payer's selection, the place of the pick that counts. */
+  readonly counted: Map<string, number>
+  lastSeq: number
+}
+
+/**
+ * Whether a committed pick counts, for a reader of its card. The rule looks at every earlier pick of the event; what was
+ * looked at is kept, so that a read costs what is new on the event and not what was ever committed on it. Throws
+ * GradingStoreUnavailable.
+ */
+export function createCountedPicks(store: Pick<GradingStore, 'picksOf'>) {
+  const events = new BoundedMap<string, Looked>(EVENTS_MAX)
+  return {
+    /** Whether this is the one pick of its payer and selection that counts. */
+    async isCounted(
+      path: string,
+      start: EarliestStart,
+      { opening, seq }: CommittedPick,
+    ): Promise<boolean> {
+      const { startAtSeconds } = start
+      let looked = events.get(path)
+      // An earlier start makes picks late that were not: all are looked at again.
+      if (looked?.startAtSeconds !== startAtSeconds) {
+        looked = { startAtSeconds, counted: new Map(), lastSeq: -1 }
+        events.set(path, looked)
+      }
+      for (const pick of await store.picksOf(path, looked.lastSeq)) {
+        const key = repeatKey(pick.opening)
+        if (!looked.counted.has(key) && refusalOf(start, pick) === undefined)
+          looked.counted.set(key, pick.seq)
+        looked.lastSeq = Math.max(looked.lastSeq, pick.seq)
+      }
+      return looked.counted.get(repeatKey(opening)) === seq
+    },
+  }
 }

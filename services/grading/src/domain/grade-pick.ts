@@ -3,7 +3,7 @@
  * keeps nothing, and every number on a graded card comes from a recorded close.
  */
 import { type GradeBand, gradePrice, type PriceGrade } from '@tallystick/odds'
-import { UNGRADED_MEANINGS } from '../wire/card-codes.ts'
+import { RESULT_WORDS, UNGRADED_MEANINGS } from '../wire/card-codes.ts'
 import type {
   Card,
   CardCalibration,
@@ -36,22 +36,22 @@ export type GradeContext = {
 const NOT_KEPT = { population: null, why: 'not_kept' } as const
 const PENDING: Scoreboard = { status: 'pending' }
 
-// Objects that every grade makes are written out per form: conditional spreads cost more than all the arithmetic.
-function pickOnCard(
+const pickOnCard = (
   { key, selection, ref }: PickRequest,
   known?: Pick<GradableSelection, 'market' | 'event'>,
-): CardPick {
-  if (known === undefined) {
-    const market = formatMarketKey(key)
-    return ref === undefined ? { market, selection } : { market, selection, ref }
-  }
-  const { market, event } = known
-  return ref === undefined ? { market, selection, event } : { market, selection, event, ref }
-}
+): CardPick => ({
+  market: known?.market ?? formatMarketKey(key),
+  selection,
+  event: known?.event,
+  ref,
+})
 
-function takenOf({ key, odds: { decimal, text } }: PickRequest): TakenPrice {
-  return key.line === undefined ? { odds: decimal, text } : { odds: decimal, text, line: key.line }
-}
+const takenOf = ({ key, odds: { decimal, text } }: PickRequest, pays?: number): TakenPrice => ({
+  odds: decimal,
+  text,
+  line: key.line,
+  pays,
+})
 
 /** The lowest price of an exchange: no reduction goes below it. */
 const PRICE_MIN = 1.01
@@ -67,10 +67,7 @@ function payingOdds({ deductions, odds: { decimal } }: PickRequest): number {
 function scoreboardOf(result: PreparedResult, odds: number): Scoreboard {
   if (result === undefined) return PENDING
   const { settled, score } = result
-  const [status, units] = [settled.result, returnOf(settled, odds)]
-  return score === undefined
-    ? { status, return_units: units }
-    : { status, return_units: units, score }
+  return { status: settled.result, return_units: returnOf(settled, odds), score }
 }
 
 /** An ungraded card. */
@@ -90,8 +87,8 @@ export function ungraded(options: {
     grade: 'UNGRADED',
     pick,
     ...(taken === undefined ? {} : { taken, price_seen: isSeen }),
-    reason: { code, message, ...(nearest === undefined ? {} : { nearest }) },
-    ...(scoreboard === undefined ? {} : { scoreboard }),
+    reason: { code, message, nearest },
+    scoreboard,
     counted: NOT_KEPT,
     summary: `Ungraded. ${message}`,
   }
@@ -101,7 +98,7 @@ export function ungraded(options: {
 export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
   const { market, selection, ref, candidates } = pick
   return ungraded({
-    pick: { market, selection, ...(ref === undefined ? {} : { ref }) },
+    pick: { market, selection, ref },
     code: 'ambiguous_market',
     nearest: candidates,
   })
@@ -137,8 +134,8 @@ export function gradedCard(
   const { close, grade, scoreboard, spread, taken } = parts
   const { band, basis } = grade
   const isSynthetic = close.source.synthetic
-  const card = {
-    outcome: 'GRADED' as const,
+  return {
+    outcome: 'GRADED',
     grade: band,
     basis,
     pick: parts.pick,
@@ -148,7 +145,7 @@ export function gradedCard(
     close,
     scoreboard,
     calibration: calibration({ band, basis, isSynthetic }),
-    method_spread: spread ?? 0,
+    method_spread: spread,
     grade_margin: grade.gradeMargin,
     flags: parts.flags,
     summary: gradedSummary({
@@ -160,9 +157,6 @@ export function gradedCard(
     }),
     counted: NOT_KEPT,
   }
-  if (spread !== undefined) return card
-  const { method_spread: _none, ...priced } = card
-  return priced
 }
 
 /** The card of a single pick. */
@@ -179,7 +173,7 @@ function cardOfPick(
     {
       grade,
       pick: pickOnCard(pick, prepared),
-      taken: isReduced ? { ...takenOf(pick), pays: paid } : takenOf(pick),
+      taken: takenOf(pick, isReduced ? paid : undefined),
       price_seen: prepared.isSeen(pick.odds.decimal, pick.placedAtSeconds),
       close: prepared.close,
       scoreboard: scoreboardOf(prepared.result, paid),
@@ -220,17 +214,6 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
     nearest: isPlacedLate ? undefined : refused?.nearest,
     scoreboard: scoreboardOf(prepared.result, payingOdds(pick)),
   })
-}
-
-const RESULT_WORDS: Readonly<Record<Scoreboard['status'], string>> = {
-  won: 'Won',
-  half_won: 'Half won',
-  push: 'Pushed',
-  half_lost: 'Half lost',
-  lost: 'Lost',
-  void: 'Void',
-  dead_heat: 'Dead heat',
-  pending: 'Not settled yet',
 }
 
 const percent = (fraction: number): string => `${Math.abs(fraction * 100).toFixed(1)} %`

@@ -6,8 +6,7 @@ import { auditContext } from './audit-context.ts'
 import { auditCards } from './audit-picks.ts'
 import { createCardFigures } from './calibration.ts'
 import { gradeEachWay, gradeParlay } from './combined-bets.ts'
-import { bestInOpening, type PickOpening, refusalOf } from './committed-pick.ts'
-import { type CountedPicks, createCountedPicks } from './counted-picks.ts'
+import { bestInOpening, createCountedPicks, type PickOpening, refusalOf } from './committed-pick.ts'
 import { type EventState, hasStarted } from './event-state.ts'
 import { type FoundNames, resolveEvents } from './find-events.ts'
 import { ambiguousCard, gradePick } from './grade-pick.ts'
@@ -59,7 +58,7 @@ type Dependencies = {
 
 type Parts = Dependencies & {
   readonly figuresOf: ReturnType<typeof createCardFigures>
-  readonly counted: CountedPicks
+  readonly counted: ReturnType<typeof createCountedPicks>
 }
 
 /** What the cards of one request share. */

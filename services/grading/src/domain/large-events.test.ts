@@ -11,7 +11,7 @@ import {
 } from '../testing/samples.fixture.ts'
 import { advanceEvent } from './advance-event.ts'
 import type { CommittedPick } from './committed-pick.ts'
-import { createCountedPicks } from './counted-picks.ts'
+import { createCountedPicks } from './committed-pick.ts'
 import type { EventState, PriceRecord } from './event-state.ts'
 import { PriceLog } from './price-log.ts'
 import { bestRecorded, priceSeenOf } from './recorded-prices.ts'

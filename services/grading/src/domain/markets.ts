@@ -136,16 +136,16 @@ const ALIASES: Readonly<Record<string, readonly MarketType[]>> = {
 
 /** Sports whose matches can be drawn at full time, where "moneyline" may mean three-way or draw-no-bet. */
 const DRAW_SPORTS: ReadonlySet<string> = new Set(['soccer', 'rugby', 'handball', 'futsal'])
+export const canDraw = (sport: string): boolean => DRAW_SPORTS.has(sport)
 
 /** The types that a name may mean in a sport: none for an unknown name, several for an ambiguous one. */
 export function marketTypesNamed(
   name: string,
   { sport }: { readonly sport: string },
 ): readonly MarketType[] {
-  const canDraw = DRAW_SPORTS.has(sport)
   if (['ml', 'moneyline', 'h2h', 'winner'].includes(name))
-    return canDraw ? (name === 'h2h' ? ['1x2'] : ['1x2', 'dnb']) : ['ml']
-  if (name === 'handicap' || name === 'spreads') return canDraw ? ['ah'] : ['spread']
+    return canDraw(sport) ? (name === 'h2h' ? ['1x2'] : ['1x2', 'dnb']) : ['ml']
+  if (name === 'handicap' || name === 'spreads') return canDraw(sport) ? ['ah'] : ['spread']
   if (isNamedType(name)) return [name]
   if (PROP.test(name)) return [name as MarketType]
   return ownValue(ALIASES, name) ?? []

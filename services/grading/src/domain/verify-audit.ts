@@ -5,6 +5,7 @@
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card, GradedCard } from '../wire/cards.ts'
 import type { PublicEntry } from '../wire/ledger.ts'
+import type { EntryPrices } from './ledger-entry.ts'
 import type { EntryCheck } from './verify-entry.ts'
 
 /** A price on a card, and the entry that it was read from. */
@@ -55,17 +56,11 @@ export function closesOf({ picks }: Pick<AuditAnswer, 'picks'>) {
   return [...bySeq].map(([seq, cards]) => ({ seq, cards }))
 }
 
-type EntryPrices = {
-  readonly market: string
-  readonly book: string
-  readonly odds?: Readonly<Record<string, string>>
-}
-
 /** Whether a card has the price that its entry records; `hidden` where that may not be public. */
 export function checkClose(close: ShownClose, { entry, hash }: PublicEntry): EntryCheck['outcome'] {
   if (hash !== close.record.hash) return 'fails'
   if (entry === undefined) return 'hidden'
-  const prices = (entry['prices'] ?? []) as readonly EntryPrices[]
+  const prices = (entry['prices'] ?? []) as readonly Partial<EntryPrices>[]
   const isRecorded = prices.some(
     ({ book, market, odds }) =>
       market === pathOf(close.market) &&

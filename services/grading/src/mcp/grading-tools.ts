@@ -2,14 +2,14 @@
  * The tools of `/mcp` (G10): three free looks, and the two sales of the paid routes, paid in `_meta` (X20). Each answers
  * what its route answers, from the same functions; mcp-route.ts speaks the protocol.
  */
-import type { RequestIssue } from '@tallystick/service-kit'
+import type { ErrorAnswer, RequestIssue } from '@tallystick/service-kit'
 import { callPaidTool, listPaidTool, type ToolResult, toolCallHash } from '@tallystick/x402/mcp'
 import { z } from 'zod'
 import { calibrationAnswer } from '../domain/calibration.ts'
 import { answerText } from '../domain/card-text.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
-import { dependencyAnswer, type GradingErrorCode } from '../errors.ts'
+import { dependencyAnswer, errorAnswer, invalidRequest } from '../errors.ts'
 import type { CoverageLook } from '../routes/coverage-route.ts'
 import { requestIssuesOf } from '../routes/read-body.ts'
 import { type SaleKind, saleSteps } from '../routes/read-sale.ts'
@@ -106,22 +106,26 @@ const saidIn = (
   structuredContent: said,
 })
 
-/** A failed call, by the code that the route would answer. It never looks like a challenge. */
-const failure = (
-  error: GradingErrorCode,
-  details: Readonly<Record<string, unknown>> = {},
-): ToolResult => ({ ...saidIn({ error, ...details }), isError: true })
+/** A failed call, by what the route would answer. It never looks like a challenge. */
+function failure({ details, error, headers }: ErrorAnswer): ToolResult {
+  const retryAfter = headers?.['retry-after']
+  const wait = retryAfter === undefined ? {} : { retryAfterSeconds: Number(retryAfter) }
+  return { ...saidIn({ error, ...details, ...wait }), isError: true }
+}
+
+const tooMany = (retryAfterSeconds: number): ToolResult =>
+  failure(errorAnswer('too_many_requests', { retryAfterSeconds }))
 
 /** Faults of arguments are found where a route finds those of its body. */
 const malformed = (issues: readonly RequestIssue[]): ToolResult =>
-  failure('invalid_request', {
-    issues: issues
-      .slice(0, ISSUES_MAX)
-      .map(({ expected, field }) => ({ field: field.replace(/^body/, 'arguments'), expected })),
-  })
-
-/** As many as a route names. */
-const ISSUES_MAX = 20
+  failure(
+    invalidRequest(
+      issues.map(({ expected, field }) => ({
+        field: field.replace(/^body/, 'arguments'),
+        expected,
+      })),
+    ),
+  )
 
 /** A free tool: reads its arguments by their schema and answers, or says what is wrong with them. */
 async function look<Schema extends z.ZodType>(
@@ -140,7 +144,7 @@ type FreeTool = (deps: GradingToolDeps, given: unknown, caller: ToolCaller) => P
 const FREE: Readonly<Record<string, FreeTool>> = {
   async coverage({ coverage }, given, asker) {
     const retryAfterSeconds = coverage.waitOf(asker)
-    if (retryAfterSeconds !== undefined) return failure('too_many_requests', { retryAfterSeconds })
+    if (retryAfterSeconds !== undefined) return tooMany(retryAfterSeconds)
     return await look(coverageRequestSchema, given, async (body) => {
       const found = await coverage.look(body, asker)
       switch (found.kind) {
@@ -149,7 +153,7 @@ const FREE: Readonly<Record<string, FreeTool>> = {
         case 'malformed':
           return malformed(found.issues)
         case 'limited':
-          return failure('too_many_requests', { retryAfterSeconds: found.retryAfterSeconds })
+          return tooMany(found.retryAfterSeconds)
         default:
           return found satisfies never
       }
@@ -162,7 +166,7 @@ const FREE: Readonly<Record<string, FreeTool>> = {
   read_pick: async ({ grader }, given) =>
     await look(readPickSchema, given, async ({ receipt }) => {
       const card = await grader.cardOf(receipt)
-      return card === undefined ? failure('not_found') : saidIn(card)
+      return card === undefined ? failure(errorAnswer('not_found')) : saidIn(card)
     }),
 }
 
@@ -237,10 +241,8 @@ export async function callGradingTool(
     if (kind !== undefined) return await sell(deps, kind, { call, caller })
     return free && { result: await free(deps, call.arguments ?? {}, caller) }
   } catch (error) {
-    if (dependencyAnswer(error) === undefined) throw error
-    return { result: failure('store_unavailable', { retryAfterSeconds: STORE_RETRY_SECONDS }) }
+    const failed = dependencyAnswer(error)
+    if (failed === undefined) throw error
+    return { result: failure(failed) }
   }
 }
-
-/** As the routes say. */
-const STORE_RETRY_SECONDS = 5

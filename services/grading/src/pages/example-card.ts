@@ -2,13 +2,14 @@
  * The card that the pages show before anybody has paid: the reference's own example, put through the functions that grade
  * paid picks. Its match and prices are made up, and the pages say so.
  */
-import { parseOdds } from '@tallystick/odds'
 import { advanceEvent } from '../domain/advance-event.ts'
+import { createCardFigures } from '../domain/calibration.ts'
 import { gradePick } from '../domain/grade-pick.ts'
-import { knownMarket } from '../domain/parse-market.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
+import { emptyTruth } from '../domain/truth-table.ts'
 import { TruthTally } from '../domain/truth-tally.ts'
 import { normaliseManualUpload } from '../ingest/manual-upload.ts'
+import { readPick } from '../routes/read-picks.ts'
 import type { Card } from '../wire/cards.ts'
 import { gradeExample, uploadExample } from '../wire/examples.ts'
 import { isoSeconds } from '../wire/times.ts'
@@ -22,39 +23,19 @@ export function exampleCard(): Card {
   const receivedAtSeconds = (isoSeconds(upload.events[0]?.starts_at ?? '') ?? 0) + SECONDS_PER_DAY
   const { feed, observations } = normaliseManualUpload(upload, receivedAtSeconds)
   const [observation] = observations
-  const odds = parseOdds(gradeExample.pick.odds)
-  const parsed = knownMarket(gradeExample.pick)
-  if (observation === undefined || odds.kind !== 'odds' || parsed.kind !== 'market')
+  const pick = readPick(gradeExample.pick, {
+    field: 'body.pick',
+    options: DEFAULT_GRADE_OPTIONS,
+  })
+  if (observation === undefined || 'issues' in pick || pick.kind !== 'pick')
     throw new Error('the example is malformed')
-  let seq = 0
   const { state } = advanceEvent({
     state: undefined,
     picks: () => [],
     observation,
     batch: { feed, receivedAtSeconds, rawSha256: '' },
     tally: new TruthTally(),
-    append: () => {
-      seq += 1
-      return { seq, hash: '' }
-    },
+    append: () => ({ seq: 0, hash: '' }),
   })
-  const { key, selection } = parsed
-  return gradePick(
-    { kind: 'pick', key, selection, odds, options: DEFAULT_GRADE_OPTIONS },
-    {
-      state,
-      calibration: ({ band, basis }) => ({
-        band,
-        basis,
-        population: 'mechanical',
-        scope: 'all',
-        n: 0,
-        roi: null,
-        roi_ci95: null,
-        expected_roi: null,
-        low_sample: true,
-        as_of_seq: 0,
-      }),
-    },
-  )
+  return gradePick(pick, { state, calibration: createCardFigures()(emptyTruth()) })
 }

@@ -5,7 +5,6 @@ import {
   browserModules,
   filledMarkup,
   framedPage,
-  type Html,
   html,
   type Page,
   type PageFile,
@@ -86,56 +85,49 @@ function tryFacts({ payment }: PagesOptions): Readonly<Record<string, string>> {
 export function readPageFiles(options: PagesOptions): readonly PageFile[] {
   const values = placeValues(options)
   const example = { 'example-card': JSON.stringify(exampleCard()) }
-  const body = (name: string): Html =>
-    filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), values)
+  /** The page of a file and a script. */
+  const page = (
+    name: string,
+    paths: readonly [string, ...string[]],
+    words: Omit<Page, 'body' | 'script'>,
+  ): PageFile => {
+    const markup = readFileSync(new URL(`${name}.html`, import.meta.url), 'utf8')
+    const body = filledMarkup(markup, values)
+    return framedPage(paths, { ...FRAME, ...words, body, script: `/pages/${name}.js` })
+  }
   return [
-    framedPage(['/', '/index.html'], {
-      ...FRAME,
+    page('home', ['/', '/index.html'], {
       title: 'Tallystick grading',
       description: 'Grades bets against the closing line, not the final score. Paid per call.',
       heading: 'Was it a good price, or a lucky bet?',
       lead: `A bet can win at a bad price and lose at a good one. This service grades the price: what you took, against the last price before the start with the bookmaker’s margin taken out. A grade costs ${values.gradePrice}, an audit of a whole record ${values.auditPrice}; the evidence that grades mean something is public and free.`,
-      body: body('home.html'),
-      script: '/pages/home.js',
       facts: example,
     }),
-    framedPage(['/calibration'], {
-      ...FRAME,
+    page('calibration', ['/calibration'], {
       title: 'Calibration – Tallystick grading',
       description: 'What each grade promised and what came back, with intervals.',
       heading: 'Do the grades come true?',
       lead: 'Every settled price in the ledger has a grade, and the grade promises a return. Here is what came back. A grade on the line returned exactly what it promised.',
-      body: body('calibration.html'),
-      script: '/pages/calibration.js',
     }),
-    framedPage(['/try'], {
-      ...FRAME,
+    page('try', ['/try'], {
       title: 'Try it – Tallystick grading',
       description: 'Grade a pick or audit a record, and see the card.',
       heading: 'Try a grade',
       lead: 'Look up a market, enter the price you took, and see both results on one card: the scoreboard’s and the closing line’s.',
-      body: body('try.html'),
-      script: '/pages/try.js',
       facts: { ...tryFacts(options), ...example },
     }),
-    framedPage(['/ledger'], {
-      ...FRAME,
+    page('ledger', ['/ledger'], {
       title: 'Ledger – Tallystick grading',
       description: 'Every close, result and committed pick, checked in your browser.',
       heading: 'What every grade rests on',
       lead: 'Closes, results and committed picks are entries of a ledger that only grows. Open one, and check in your own browser that it is part of what the checkpoint signs.',
-      body: body('ledger.html'),
-      script: '/pages/ledger.js',
     }),
     {
-      ...framedPage(['/audit/:receipt'], {
-        ...FRAME,
+      ...page('audit', ['/audit/:receipt'], {
         title: 'Audit – Tallystick grading',
         description: 'A record against the closing line: every card, and the evidence for it.',
         heading: 'A record, audited',
         lead: 'Raw return beside the Sharp Score, with every card they are made of. Whoever has this address can read it and check it.',
-        body: body('audit.html'),
-        script: '/pages/audit.js',
       }),
       hasSecretPath: true,
     },

@@ -12,6 +12,7 @@ import {
   removeMargin,
   sharpScore,
 } from '@tallystick/odds'
+import { methodSchema } from '../wire/cards.ts'
 
 /** Closing prices of home, draw and away. */
 export const CASE_CLOSE = [2.05, 3.55, 3.9] as const
@@ -20,14 +21,6 @@ const TAKEN = 1.95
 /** Taken on the draw: above its closing price, yet still not worth it. */
 const DRAW_TAKEN = 3.6
 const SELECTIONS = ['Home', 'Draw', 'Away'] as const
-const METHODS: readonly MarginMethod[] = [
-  'power',
-  'shin',
-  'odds_ratio',
-  'multiplicative',
-  'additive',
-]
-
 /** A five-pick record: closing-line values, prices and results. */
 const RECORD = [
   { clv: 0.0677, odds: 2.1, returnUnits: 1.1 },
@@ -68,7 +61,10 @@ export function workedCase() {
     won: fairGrade(TAKEN, 0),
     drawTaken: DRAW_TAKEN,
     draw: fairGrade(DRAW_TAKEN, 1),
-    methods: METHODS.map((method) => ({ method, fair: fairGrade(TAKEN, 0, method).fair })),
+    methods: methodSchema.options.map((method) => ({
+      method,
+      fair: fairGrade(TAKEN, 0, method).fair,
+    })),
     bands: GRADE_BANDS.map(({ band, fromBillionths }, index) => ({
       band,
       from: fromBillionths / 1e9,

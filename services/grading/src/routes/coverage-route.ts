@@ -82,23 +82,24 @@ function byKey(wire: WirePick, { market, selection }: Card['pick']): Record<stri
   return { ...rest, market, selection }
 }
 
-function placeOf({
+const placeOf = ({
   index,
   line,
   written,
-}: ReturnType<Rows['placeOf']>): Pick<PreviewRow, 'pick' | 'line' | 'written'> {
-  const place = line === undefined ? { pick: index } : { line }
-  return written === undefined ? place : { ...place, written }
-}
+}: ReturnType<Rows['placeOf']>): Pick<PreviewRow, 'pick' | 'line' | 'written'> => ({
+  pick: line === undefined ? index : undefined,
+  line,
+  written,
+})
 
 function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
   if (row.kind === 'faulty') return { ...placeOf(row), status: 'unreadable', issues: row.issues }
   if (card === undefined) return { ...placeOf(row), status: 'not_looked_at' }
   const { market, selection, event } = card.pick
-  const known = { market, selection, ...(event === undefined ? {} : { event }) }
-  if (card.outcome === 'UNGRADED')
-    return { ...placeOf(row), status: 'ungraded', ...known, reason: card.reason, send: row.wire }
-  return { ...placeOf(row), status: 'gradable', ...known, send: byKey(row.wire, card.pick) }
+  const known = { ...placeOf(row), market, selection, event }
+  return card.outcome === 'UNGRADED'
+    ? { ...known, status: 'ungraded', reason: card.reason, send: row.wire }
+    : { ...known, status: 'gradable', send: byKey(row.wire, card.pick) }
 }
 
 type Rows = Extract<ReadPicks, { kind: 'rows' }>

@@ -49,12 +49,10 @@ function termsOf(
   pick: WireSingle,
 ): Pick<Extract<SinglePick, { kind: 'pick' }>, 'eachWay' | 'deductions'> {
   const { each_way: eachWay, reduction_factor: ofPrice = 0, rule4_deduction: ofProfit = 0 } = pick
-  const fraction = eachWay === undefined ? undefined : placeFraction(eachWay.fraction)
+  const fraction = eachWay && placeFraction(eachWay.fraction)
   return {
-    ...(eachWay === undefined || fraction === undefined
-      ? {}
-      : { eachWay: { places: eachWay.places, fraction } }),
-    ...(ofPrice === 0 && ofProfit === 0 ? {} : { deductions: { ofPrice, ofProfit } }),
+    eachWay: fraction === undefined ? undefined : { places: eachWay?.places ?? 0, fraction },
+    deductions: ofPrice === 0 && ofProfit === 0 ? undefined : { ofPrice, ofProfit },
   }
 }
 
@@ -112,14 +110,9 @@ function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | F
   const { field_size: fieldSize, ref } = pick
   const daySeconds = pick.date === undefined ? undefined : isoSeconds(pick.date)
   const when = { placedAtSeconds: placed, daySeconds }
-  const read = { kind: 'pick' as const, key, selection, odds, options, ...when, fieldSize, ref }
-  return isPlain(pick) ? read : { ...read, ...termsOf(pick) }
+  const bet = { kind: 'pick' as const, key, selection, odds, options }
+  return { ...bet, ...when, fieldSize, ref, ...termsOf(pick) }
 }
-
-const isPlain = (pick: WireSingle): boolean =>
-  pick.each_way === undefined &&
-  pick.rule4_deduction === undefined &&
-  pick.reduction_factor === undefined
 
 /** Two notations of one price differ by less than this many decimals show. */
 const PRICE_DECIMALS = 6

@@ -4,10 +4,10 @@
  */
 import { isKnownTeam, sportNamed } from '../domain/team-names.ts'
 import type { WireSingle } from '../wire/requests.ts'
-import { allAtOnce, type Steps } from './steps.ts'
+import type { Steps } from './steps.ts'
 import { findTrackerColumns, type TrackerColumns, type TrackerField } from './tracker-columns.ts'
 import { type DayOrder, orderOf, readDate } from './tracker-dates.ts'
-import { eventIn, type Teams, teamsOf } from './tracker-events.ts'
+import { eventIn, SPORTS, type Teams, teamsOf } from './tracker-events.ts'
 import { readBet } from './tracker-market.ts'
 import { HEADER_LINES_MAX, recordsOf, separatorOf, TRACKER_ROWS_MAX } from './tracker-records.ts'
 
@@ -59,8 +59,6 @@ function oddsText(text: string, { notation, separator }: Sheet): string {
   // Where commas do not separate cells, a comma in a price is a decimal one.
   return separator !== ',' && /^\d+,\d+$/.test(text) ? text.replace(',', '.') : text
 }
-
-const SPORTS = ['soccer', 'american_football', 'baseball'] as const
 
 /** The sport by the row's words, or by the teams where the file has none or only "Football". */
 function sportOf(cell: Cells, teams: Teams | undefined): string | undefined {
@@ -117,11 +115,7 @@ function extrasOf(cell: Cells): Pick<WireSingle, 'stake' | 'book' | 'ref'> {
   )
   const short = (field: TrackerField): string => cell(field).replace(/\p{C}/gu, ' ').slice(0, 80)
   const [book, ref] = [short('book'), short('ref')]
-  return {
-    ...(stake > 0 ? { stake } : {}),
-    ...(book === '' ? {} : { book }),
-    ...(ref === '' ? {} : { ref }),
-  }
+  return { stake: stake > 0 ? stake : undefined, book: book || undefined, ref: ref || undefined }
 }
 
 /** `soccer/epl.20240423.ars-che/1x2/ft`. */
@@ -146,18 +140,11 @@ function readRow(cell: Cells, sheet: Sheet, place: Place): TrackerRow {
   if ('field' in when) return problem(when.field, when.expected)
   const odds = oddsText(cell('odds'), sheet)
   // Our own keys are taken as they are.
-  if (OWN_KEY.test(cell('market')))
-    return {
-      ...place,
-      kind: 'pick',
-      pick: {
-        market: cell('market'),
-        selection: cell('selection'),
-        odds,
-        ...when,
-        ...extrasOf(cell),
-      },
-    }
+  if (OWN_KEY.test(cell('market'))) {
+    const [market, selection] = [cell('market'), cell('selection')]
+    const pick = { market, selection, odds, ...when, ...extrasOf(cell) }
+    return { ...place, kind: 'pick', pick }
+  }
   const written = teamsOf({
     home: cell('home'),
     away: cell('away'),
@@ -176,15 +163,8 @@ function readRow(cell: Cells, sheet: Sheet, place: Place): TrackerRow {
   const bet = readBet({ sport, market, selection, line: cell('line'), teams })
   if (bet.kind === 'problem') return problem(bet.field, bet.expected)
   const { type, period, participant, line } = bet
-  const key = { sport, event, type, period, ...(participant === undefined ? {} : { participant }) }
-  const pick = {
-    market: key,
-    selection: bet.selection,
-    ...(line === undefined ? {} : { line }),
-    odds,
-    ...when,
-    ...extrasOf(cell),
-  }
+  const key = { sport, event, type, period, participant }
+  const pick = { market: key, selection: bet.selection, line, odds, ...when, ...extrasOf(cell) }
   return { ...place, kind: 'pick', pick }
 }
 
@@ -211,10 +191,6 @@ const OWN_COLUMNS: TrackerColumns = {
   ]),
   notation: undefined,
 }
-
-/** Reads a tracker's file at once. Never throws. */
-export const readTracker = (text: string, choices?: TrackerChoices): ReadTracker =>
-  allAtOnce(trackerSteps(text, choices))
 
 /** Reads a tracker's file in steps of some milliseconds. Never throws. */
 export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps<ReadTracker> {

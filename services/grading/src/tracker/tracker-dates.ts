@@ -21,12 +21,13 @@ const UNREADABLE: ReadDate = { kind: 'unreadable' }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
-const ISO = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T\s]+(.*))?$/
+/** Forms in which day and month cannot be mistaken; a month may be a name. */
+const CLEAR = [
+  /^(?<year>\d{4})[-/.](?<month>\d{1,2})[-/.](?<day>\d{1,2})(?:[T\s]+(?<rest>.*))?$/,
+  /^(?:[a-z]{3,9},?\s+)?(?<day>\d{1,2})[-\s](?:of\s+)?(?<month>[a-z]{3,9})[-\s,.]+(?<year>\d{4}|\d{2})(?:,?\s+(?<rest>.*))?$/i,
+  /^(?:[a-z]{3,9},?\s+)?(?<month>[a-z]{3,9})\.?\s+(?<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<year>\d{4})(?:,?\s+(?<rest>.*))?$/i,
+]
 const NUMBERS = /^(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:,?\s+(.*))?$/
-const DAY_MONTH =
-  /^(?:[a-z]{3,9},?\s+)?(\d{1,2})[-\s](?:of\s+)?([a-z]{3,9})[-\s,.]+(\d{4}|\d{2})(?:,?\s+(.*))?$/i
-const MONTH_DAY =
-  /^(?:[a-z]{3,9},?\s+)?([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?:,?\s+(.*))?$/i
 const CLOCK =
   /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*([ap]m)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?$/i
 
@@ -66,17 +67,11 @@ function dated(
 /** Reads a date; `order` decides about `03/04/2024`. */
 export function readDate(text: string, order: DayOrder | undefined): ReadDate {
   const trimmed = text.trim()
-  const iso = ISO.exec(trimmed)
-  if (iso !== null) return dated([iso[1] ?? '', iso[2] ?? '', iso[3] ?? ''], iso[4])
-  const dayMonth = DAY_MONTH.exec(trimmed)
-  if (dayMonth !== null) {
-    const [, day = '', month = '', year = '', rest] = dayMonth
-    return dated([year, monthNamed(month), day], rest)
-  }
-  const monthDay = MONTH_DAY.exec(trimmed)
-  if (monthDay !== null) {
-    const [, month = '', day = '', year = '', rest] = monthDay
-    return dated([year, monthNamed(month), day], rest)
+  for (const form of CLEAR) {
+    const found = form.exec(trimmed)?.groups
+    if (found === undefined) continue
+    const { year = '', month = '', day = '', rest } = found
+    return dated([year, /^\d/.test(month) ? month : monthNamed(month), day], rest)
   }
   const numbers = NUMBERS.exec(trimmed)
   if (numbers === null) return UNREADABLE

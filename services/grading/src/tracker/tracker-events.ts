@@ -3,9 +3,10 @@ import { isKnownTeam } from '../domain/team-names.ts'
 
 export type Teams = { readonly home: string; readonly away: string }
 
-/** ` v `, ` vs. `, ` - `; `@` and `at` name the away team first. */
+/** ` v `, ` vs. `, ` - `. */
 const SEPARATOR = /\s+(v|vs|versus|-|–|—|@|at)\.?\s+/i
-const SPORTS = ['soccer', 'american_football', 'baseball'] as const
+/** Sports whose teams are known by name. */
+export const SPORTS = ['soccer', 'american_football', 'baseball'] as const
 
 /** `Football / Arsenal v Chelsea : Match Odds`, as an exchange writes a market. */
 const EXCHANGE_MARKET = /^[^/:]+\/\s*([^:]+?)\s*:\s*(.+)$/
@@ -20,14 +21,18 @@ type Event = {
   readonly market: string | undefined
 }
 
+/** The sides of two teams: `@` and `at` name the away team first. */
+const sidesOf = (first: string, second: string, separator: string | undefined): Teams =>
+  separator === '@' || separator?.toLowerCase() === 'at'
+    ? { home: second, away: first }
+    : { home: first, away: second }
+
 const isKnown = (name: string): boolean => SPORTS.some((sport) => isKnownTeam(sport, name))
 
 function pairOf(text: string): Teams | undefined {
   const [first, separator, second, ...more] = text.split(SEPARATOR)
-  if (first !== undefined && second !== undefined && more.length === 0) {
-    const isAwayFirst = separator === '@' || separator?.toLowerCase() === 'at'
-    return isAwayFirst ? { home: second, away: first } : { home: first, away: second }
-  }
+  if (first !== undefined && second !== undefined && more.length === 0)
+    return sidesOf(first, second, separator)
   // `Arsenal-Chelsea`, but not `Go-Ahead`: both must be known.
   const [one = '', other = '', ...rest] = text.split(/[-–/]/)
   const isPair = rest.length === 0 && isKnown(one) && isKnown(other)
@@ -67,8 +72,7 @@ export function eventIn(
   for (let at = 0; at < words.length; at += 1) {
     const name = words.slice(at).join(' ')
     if (!isKnown(name)) continue
-    const isAwayFirst = separator === '@' || separator?.toLowerCase() === 'at'
-    const teams = isAwayFirst ? { home: after, away: name } : { home: name, away: after }
+    const teams = sidesOf(name, after, separator)
     return { teams, event: eventOf(teams), selection: words.slice(0, at).join(' ') }
   }
   return undefined

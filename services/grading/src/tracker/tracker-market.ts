@@ -2,9 +2,9 @@
  * A bet as trackers write it, `Arsenal -0.5` in a column or `Over 2.5 Goals` beside a market's name, as a market, a
  * selection and a line of ours. It fails closed: whatever it does not know by name is a problem, never a guess.
  */
+import { canDraw } from '../domain/markets.ts'
 import { isSameTeam, plainText } from '../domain/team-names.ts'
-
-type Teams = { readonly home: string; readonly away: string }
+import type { Teams } from './tracker-events.ts'
 
 type Bet = {
   readonly sport: string
@@ -73,7 +73,6 @@ const TYPES: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-const DRAW_SPORTS: ReadonlySet<string> = new Set(['soccer', 'rugby', 'handball', 'futsal'])
 const DRAWS: ReadonlySet<string> = new Set(
   'draw|the draw|x|d|tie|unentschieden|remis|empate|pareggio|match nul|nul'.split('|'),
 )
@@ -208,7 +207,7 @@ function readSide(
   if (side === undefined) return problem('selection', SELECTIONS)
   const line =
     cut.line ?? cutLine(withoutManner(bet.line)).line ?? cutLine(withoutManner(bet.market)).line
-  const canDraw = DRAW_SPORTS.has(bet.sport)
+  const mayDraw = canDraw(bet.sport)
   if (
     type === 'handicap' ||
     (type === undefined && line !== undefined) ||
@@ -218,7 +217,7 @@ function readSide(
     const home = side === 'home' ? line : -line
     return {
       kind: 'bet',
-      type: canDraw ? 'ah' : 'spread',
+      type: mayDraw ? 'ah' : 'spread',
       period,
       selection: side,
       line: home === 0 ? 0 : home,
@@ -227,7 +226,7 @@ function readSide(
   if (type === 'dnb') return { kind: 'bet', type: 'dnb', period, selection: side }
   if (type === 'ml') return { kind: 'bet', type: 'ml', period, selection: side }
   if (type === undefined || type === 'winner')
-    return { kind: 'bet', type: canDraw ? '1x2' : 'ml', period, selection: side }
+    return { kind: 'bet', type: mayDraw ? '1x2' : 'ml', period, selection: side }
   return problem(
     'selection',
     `a selection of that market, not ${side === 'home' ? 'the home' : 'the away'} team`,

@@ -32,3 +32,15 @@ export const FLAG_MEANINGS = {
   price_reduced: 'Withdrawn runners reduced the price: it was graded as it pays.',
   synthetic: 'The close is synthetic, for trying the service out.',
 } as const
+
+/** A result in words. */
+export const RESULT_WORDS = {
+  won: 'Won',
+  half_won: 'Half won',
+  push: 'Pushed',
+  half_lost: 'Half lost',
+  lost: 'Lost',
+  void: 'Void',
+  dead_heat: 'Dead heat',
+  pending: 'Not settled yet',
+} as const

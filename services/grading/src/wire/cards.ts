@@ -42,7 +42,7 @@ const scoreboardSchema = z
     z.object({
       status: z.enum(['won', 'half_won', 'push', 'half_lost', 'lost', 'void', 'dead_heat']),
       return_units: z.number().describe('Profit per unit staked.'),
-      score: z.string().exactOptional(),
+      score: z.string().optional(),
     }),
   ])
   .meta({ id: 'Scoreboard' })
@@ -58,8 +58,8 @@ export const cardEventSchema = z.object({
 const cardPickSchema = z.object({
   market: z.string().describe('Its key; `parlay` for one, whose legs are in close.'),
   selection: z.string(),
-  event: cardEventSchema.exactOptional(),
-  ref: z.string().exactOptional(),
+  event: cardEventSchema.optional(),
+  ref: z.string().optional(),
 })
 export type CardPick = z.output<typeof cardPickSchema>
 
@@ -77,12 +77,12 @@ export type NotCountedReason = z.output<typeof notCounted>
 const takenSchema = z.object({
   odds: z.number(),
   text: z.string(),
-  line: z.number().exactOptional(),
+  line: z.number().optional(),
   pays: z
     .number()
-    .exactOptional()
+    .optional()
     .describe('The price after deductions for withdrawn runners: what is graded.'),
-  each_way: z.object({ places: z.int(), fraction: z.number() }).exactOptional(),
+  each_way: z.object({ places: z.int(), fraction: z.number() }).optional(),
 })
 export type TakenPrice = z.output<typeof takenSchema>
 
@@ -95,14 +95,14 @@ const priceSeen = z
 const countingSchema = z
   .union([
     z.object({ population: z.literal('committed'), seq: z.int() }),
-    z.object({ population: z.null(), why: notCounted, seq: z.int().exactOptional() }),
+    z.object({ population: z.null(), why: notCounted, seq: z.int().optional() }),
   ])
   .describe('Whether the pick counts in the truth table, and if not why.')
 export type CardCounting = z.output<typeof countingSchema>
 
 const receipt = z
   .string()
-  .exactOptional()
+  .optional()
   .describe('Reads the current card, free, at /api/picks/{receipt}, for anyone who has it.')
 
 const calibrationSchema = z.object({
@@ -120,25 +120,28 @@ const calibrationSchema = z.object({
 /** A band's record so far, by the entries below `as_of_seq`. */
 export type CardCalibration = z.output<typeof calibrationSchema>
 
+/** An entry of the ledger, by its number and its leaf's hash. */
+const recordSchema = z.object({ seq: z.int(), hash: z.string() })
+
 const legSchema = z.object({
   market: z.string(),
   selection: z.string(),
-  event: cardEventSchema.exactOptional(),
+  event: cardEventSchema.optional(),
   taken: z.number().describe('Its price.'),
   odds: z.number().describe('Its closing price.'),
-  fair_prob: z.number().exactOptional(),
+  fair_prob: z.number().optional(),
   scoreboard: scoreboardSchema,
-  record: z.object({ seq: z.int(), hash: z.string() }),
+  record: recordSchema,
 })
 export type CardLeg = z.output<typeof legSchema>
 
 const closeSchema = z.object({
   odds: z.number(),
-  line: z.number().exactOptional(),
-  fair_odds: z.number().exactOptional(),
-  fair_prob: z.number().exactOptional(),
-  booksum: z.number().exactOptional(),
-  method: methodSchema.exactOptional(),
+  line: z.number().optional(),
+  fair_odds: z.number().optional(),
+  fair_prob: z.number().optional(),
+  booksum: z.number().optional(),
+  method: methodSchema.optional(),
   source: z.object({ feed: z.string(), book: z.string(), synthetic: z.boolean() }),
   captured_at: z.string().nullable(),
   seconds_before_start: z.number().nullable(),
@@ -148,23 +151,21 @@ const closeSchema = z.object({
       z.object({
         line: z.number(),
         odds: z.number(),
-        record: z.object({ seq: z.int(), hash: z.string() }),
+        record: recordSchema,
       }),
     )
     .readonly()
-    .exactOptional()
+    .optional()
     .describe('Of a quarter line graded from its two recorded halves: the prices it comes from.'),
   legs: z
     .array(legSchema)
     .readonly()
-    .exactOptional()
+    .optional()
     .describe(
       'Of a parlay its legs, whose prices and probabilities are multiplied; of an each-way bet its two halves, whose values are averaged.',
     ),
   status: z.literal('final'),
-  record: z
-    .object({ seq: z.int(), hash: z.string() })
-    .describe('The close’s entry: /api/ledger/{seq}.'),
+  record: recordSchema.describe('The close’s entry: /api/ledger/{seq}.'),
 })
 
 const gradedCardSchema = z
@@ -175,9 +176,9 @@ const gradedCardSchema = z
     pick: cardPickSchema,
     clv: z.object({
       price: fraction('Price taken over closing price, less one'),
-      fair: fraction('Expected value at the close without its margin').exactOptional(),
-      log: z.number().exactOptional(),
-      points: z.number().exactOptional(),
+      fair: fraction('Expected value at the close without its margin').optional(),
+      log: z.number().optional(),
+      points: z.number().optional(),
       beat_close: z.boolean(),
     }),
     taken: takenSchema,
@@ -185,7 +186,7 @@ const gradedCardSchema = z
     close: closeSchema,
     scoreboard: scoreboardSchema,
     calibration: calibrationSchema.describe('This band’s record so far, by the ledger.'),
-    method_spread: z.number().exactOptional(),
+    method_spread: z.number().optional(),
     grade_margin: z.number().describe('Distance to the nearest edge of a band.'),
     flags: z.array(flagSchema).readonly(),
     summary: z.string(),
@@ -201,18 +202,14 @@ const ungradedCardSchema = z
     grade: z.literal('UNGRADED'),
     pick: cardPickSchema,
     // Absent if the market is ambiguous, because then there is no result either.
-    taken: takenSchema.exactOptional(),
-    price_seen: priceSeen.exactOptional(),
+    taken: takenSchema.optional(),
+    price_seen: priceSeen.optional(),
     reason: z.object({
       code: ungradedCodeSchema,
       message: z.string(),
-      nearest: z
-        .array(z.string())
-        .readonly()
-        .exactOptional()
-        .describe('What the ledger does have.'),
+      nearest: z.array(z.string()).readonly().optional().describe('What the ledger does have.'),
     }),
-    scoreboard: scoreboardSchema.exactOptional(),
+    scoreboard: scoreboardSchema.optional(),
     counted: countingSchema,
     summary: z.string(),
     receipt,

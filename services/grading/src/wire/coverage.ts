@@ -57,29 +57,29 @@ const coveredEventSchema = z.object({
 export type CoveredEvent = z.output<typeof coveredEventSchema>
 
 const previewRowSchema = z.object({
-  pick: z.int().exactOptional().describe('Its place in picks, from 0.'),
-  line: z.int().exactOptional().describe('Its line in the file, from 1.'),
-  written: z.string().exactOptional().describe('The bet as the file has it.'),
+  pick: z.int().optional().describe('Its place in picks, from 0.'),
+  line: z.int().optional().describe('Its line in the file, from 1.'),
+  written: z.string().optional().describe('The bet as the file has it.'),
   status: z.enum(['gradable', 'ungraded', 'unreadable', 'not_looked_at']),
-  market: z.string().exactOptional(),
-  selection: z.string().exactOptional(),
-  event: cardEventSchema.exactOptional(),
+  market: z.string().optional(),
+  selection: z.string().optional(),
+  event: cardEventSchema.optional(),
   reason: z
     .object({
       code: ungradedCodeSchema,
       message: z.string(),
-      nearest: z.array(z.string()).readonly().exactOptional(),
+      nearest: z.array(z.string()).readonly().optional(),
     })
-    .exactOptional()
+    .optional()
     .describe('Why it would be UNGRADED, and be paid for.'),
   issues: z
     .array(z.object({ field: z.string(), expected: z.string() }))
     .readonly()
-    .exactOptional()
+    .optional()
     .describe('Why it cannot be sent.'),
   send: z
     .record(z.string(), z.unknown())
-    .exactOptional()
+    .optional()
     .describe('The pick as an audit takes it; a gradable one by its key.'),
 })
 export type PreviewRow = z.output<typeof previewRowSchema>

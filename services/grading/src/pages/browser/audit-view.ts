@@ -1,11 +1,12 @@
 /** An audit for people: raw return beside the Sharp Score, edge and luck apart, and every card below. */
 import { element, svgElement } from '@tallystick/service-kit/browser'
 import type { AuditAnswer } from '../../wire/audit.ts'
+import { RESULT_WORDS } from '../../wire/card-codes.ts'
 import type { Card, Scoreboard, UngradedCode } from '../../wire/cards.ts'
 import { counted, number, percent, percentInterval, signed, signedPercent } from '../figures.ts'
 import { figureTable } from './band-table.ts'
 import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
-import { RESULT_TONES, RESULT_WORDS, UNGRADED_WORDS } from './card-words.ts'
+import { resultTone, UNGRADED_WORDS } from './card-words.ts'
 import { eventWords, marketWords, selectionWords } from './market-words.ts'
 
 /** Rows shown at first; a button loads the rest, so that a phone does not get a thousand at once. */
@@ -175,7 +176,7 @@ function cardRow(card: Card, index: number): HTMLElement {
     element(
       'td',
       { 'data-label': 'Result' },
-      element('span', { class: RESULT_TONES[status] }, RESULT_WORDS[status]),
+      element('span', { class: resultTone(status) }, RESULT_WORDS[status]),
     ),
     element('td', { class: 'number', 'data-label': 'Value' }, value),
     element('td', { class: 'number', 'data-label': 'Taken → close' }, prices),

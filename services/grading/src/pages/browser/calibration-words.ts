@@ -33,16 +33,6 @@ const VERDICTS: Readonly<Record<Column['verdict'], string>> = {
   uneven: 'Some grades returned other than promised, though neither all more nor all less.',
 }
 
-/** The same in a badge. */
-export const VERDICT_WORDS: Readonly<Record<Column['verdict'], string>> = {
-  none: 'none yet',
-  too_few: 'too few',
-  came_true: 'came true',
-  promised_too_much: 'promised too much',
-  promised_too_little: 'promised too little',
-  uneven: 'uneven',
-}
-
 export const VERDICT_TONES: Readonly<Record<Column['verdict'], 'good' | 'warn' | 'bad' | ''>> = {
   none: '',
   too_few: '',

@@ -1,6 +1,6 @@
 /** A card for people: the scoreboard's result beside the closing line's, and the evidence for both. */
 import { element } from '@tallystick/service-kit/browser'
-import { FLAG_MEANINGS } from '../../wire/card-codes.ts'
+import { FLAG_MEANINGS, RESULT_WORDS } from '../../wire/card-codes.ts'
 import type { Card, CardCalibration, GradedCard, UngradedCard } from '../../wire/cards.ts'
 import {
   counted,
@@ -14,7 +14,7 @@ import {
 } from '../figures.ts'
 import { bandScale } from './band-scale.ts'
 import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
-import { NOT_COUNTED_WORDS, RESULT_TONES, RESULT_WORDS, UNGRADED_WORDS } from './card-words.ts'
+import { NOT_COUNTED_WORDS, resultTone, UNGRADED_WORDS } from './card-words.ts'
 import { eventWords, marketWords, selectionWords } from './market-words.ts'
 
 type CardOptions = {
@@ -28,7 +28,7 @@ type CardOptions = {
 
 function scoreboardSide(scoreboard: Card['scoreboard']): HTMLElement {
   const status = scoreboard?.status ?? 'pending'
-  const result = big(RESULT_WORDS[status], RESULT_TONES[status])
+  const result = big(RESULT_WORDS[status], resultTone(status))
   if (scoreboard === undefined || scoreboard.status === 'pending')
     return side('Scoreboard', result, 'The ledger has no result yet.')
   const { return_units: units, score } = scoreboard

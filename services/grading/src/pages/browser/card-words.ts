@@ -25,24 +25,8 @@ export const UNGRADED_WORDS: Readonly<Record<UngradedCode, string>> = {
   legs_of_one_event: 'Two of its legs are on one event',
 }
 
-export const RESULT_WORDS: Readonly<Record<Scoreboard['status'], string>> = {
-  won: 'Won',
-  half_won: 'Half won',
-  push: 'Push',
-  half_lost: 'Half lost',
-  lost: 'Lost',
-  void: 'Void',
-  dead_heat: 'Dead heat',
-  pending: 'Not settled',
-}
-
-export const RESULT_TONES: Readonly<Record<Scoreboard['status'], 'good' | 'bad' | 'plain'>> = {
-  won: 'good',
-  half_won: 'good',
-  push: 'plain',
-  half_lost: 'bad',
-  lost: 'bad',
-  void: 'plain',
-  dead_heat: 'plain',
-  pending: 'plain',
+/** How a result is shown: a void or pushed bet is neither. */
+export function resultTone(status: Scoreboard['status']): 'good' | 'bad' | 'plain' {
+  if (status === 'won' || status === 'half_won') return 'good'
+  return status === 'lost' || status === 'half_lost' ? 'bad' : 'plain'
 }

@@ -1,42 +1,28 @@
 /** Entries of the ledger in words: what each records, of which event, and when. */
 import { element } from '@tallystick/service-kit/browser'
+import type { PickOpening } from '../../domain/committed-pick.ts'
+import type { EntryPrices, LedgerEntry, OutcomeEntry } from '../../domain/ledger-entry.ts'
 import type { EntryView } from '../../wire/ledger.ts'
 import { counted, timeText } from '../figures.ts'
 import { facts, hint, mono } from './card-parts.ts'
 import { marketWords, selectionWords } from './market-words.ts'
 
-type Teams = { readonly home: string; readonly away: string }
+type Prices = Pick<EntryPrices, 'market' | 'book'> & Partial<Pick<EntryPrices, 'odds'>>
 
 /** The members of an entry that the page reads; each kind has some of them. */
-type Members = {
-  readonly type?: 'close' | 'snapshot' | 'outcome' | 'pick'
-  readonly event?: Teams & {
-    readonly path: string
-    readonly league: string
-    readonly startAtSeconds: number
-    readonly startPrecision: 'second' | 'day'
-  }
-  readonly feed?: string
-  readonly isSynthetic?: boolean
-  readonly receivedAtSeconds?: number
+type Members = Partial<
+  Pick<
+    OutcomeEntry,
+    'event' | 'feed' | 'isSynthetic' | 'receivedAtSeconds' | 'period' | 'score' | 'supersedes'
+  >
+> & {
+  readonly type?: LedgerEntry['type']
   readonly status?: string
-  readonly period?: string
-  readonly score?: { readonly home: number; readonly away: number }
-  readonly prices?: readonly {
-    readonly market: string
-    readonly book: string
-    readonly odds?: Readonly<Record<string, string>>
-    readonly selections?: readonly string[]
-  }[]
-  readonly supersedes?: readonly number[]
+  readonly prices?: readonly (Prices & { readonly selections?: readonly string[] })[]
   readonly commitment?: string
 }
 
-type Opening = {
-  readonly market: string
-  readonly selection: string
-  readonly odds: string
-}
+type Opening = Pick<PickOpening, 'market' | 'selection' | 'odds'>
 
 const membersOf = ({ entry, redacted }: EntryView): Members => entry ?? redacted ?? {}
 

@@ -6,7 +6,7 @@ import { element, pageElement } from '@tallystick/service-kit/browser'
 import type { ReferenceStudy } from '../../wire/calibration.ts'
 import { counted, grouped, number, percentInterval, signed, signedPercent } from '../figures.ts'
 import { type BandFigures, bandRow, figureTable, numberCell, shareCell } from './band-table.ts'
-import { chanceWords, scopeWords, VERDICT_TONES, VERDICT_WORDS } from './calibration-words.ts'
+import { chanceWords, scopeWords, VERDICT_TONES } from './calibration-words.ts'
 import { mono } from './card-parts.ts'
 
 const columnsFrom = (first: string) =>
@@ -42,7 +42,7 @@ function lineItem(line: ReferenceStudy['lines'][number]): HTMLElement {
       {},
       element('strong', {}, scope === 'all' ? 'Everything' : scopeWords(scope)),
       ' ',
-      element('span', { class: `badge ${VERDICT_TONES[verdict]}` }, VERDICT_WORDS[verdict]),
+      element('span', { class: `badge ${VERDICT_TONES[verdict]}` }, verdict.replaceAll('_', ' ')),
     ),
     element(
       'p',
