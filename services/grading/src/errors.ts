@@ -61,8 +61,6 @@ export const gradingErrors = {
   },
 } as const
 
-export type GradingErrorCode = keyof typeof gradingErrors
-
 export const errorAnswer = errorAnswers(gradingErrors)
 
 /** Most issues named in one answer: a thousand bad picks do not need a thousand lines. */

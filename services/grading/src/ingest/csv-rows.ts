@@ -88,7 +88,7 @@ function linesOf(slice: Buffer): readonly Buffer[] {
 }
 
 /** The rows of a slice. If its quotes cannot be read, the rows of every readable line, and `undefined` for each other line. */
-export function csvRows(slice: Buffer): readonly (CsvRow | undefined)[] {
+function csvRows(slice: Buffer): readonly (CsvRow | undefined)[] {
   try {
     return parse(slice, CSV)
   } catch (error) {

@@ -42,7 +42,7 @@ const fileSchema = z.object({
     .max(1_000),
 })
 
-export type PredictionFile = z.output<typeof fileSchema>
+type PredictionFile = z.output<typeof fileSchema>
 type MarketEvent = PredictionFile['events'][number]
 type History = MarketEvent['histories'][string]
 
