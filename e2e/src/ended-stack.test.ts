@@ -1,25 +1,44 @@
 import { createServer } from 'node:net'
-import { expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { defaultPorts } from '../../scripts/stack/ports.ts'
-import { findStack, isRunning, writeStackFile } from '../../scripts/stack/stack-file.ts'
-import { ended, spawnScript, spawnStack } from './spawned-stack.ts'
+import { findStack, isRunning } from '../../scripts/stack/stack-file.ts'
+import { eventually } from './eventually.ts'
+import { ended, type SpawnedStack, spawnScript, spawnStack } from './spawned-stack.ts'
 
-it('npm start leaves no process behind after Ctrl-C; what a killed one left is reported by name and process', async () => {
+const ENDED = { timeoutMs: 15_000 }
+let leftovers: readonly number[] = []
+
+afterEach(async () => {
+  for (const pid of leftovers) if (isRunning(pid)) process.kill(pid)
+  await eventually(() => leftovers.every((pid) => !isRunning(pid)), ENDED)
+})
+
+async function startAgain({ stackFile }: SpawnedStack) {
+  const second = spawnScript('scripts/start.ts', ['--free-ports', '--stack-file', stackFile])
+  return { code: await ended(second.child), output: second.output() }
+}
+
+it('npm start leaves no process behind after Ctrl-C', async () => {
   const stack = await spawnStack()
   const { process: processes, access } = stack.description
-  for (const pid of Object.values(processes.children)) expect(isRunning(pid)).toBe(true)
   expect(await stack.interrupt()).toBe(0)
   for (const pid of Object.values(processes.children)) expect(isRunning(pid)).toBe(false)
   await expect(fetch(`${access.baseUrl}/health`)).rejects.toThrow('fetch failed')
   expect(findStack(stack.stackFile).kind).toBe('none')
-
-  // As a killed stack leaves it: its description stands, and of its processes one still runs.
-  const children = { ...processes.children, care: process.pid }
-  writeStackFile(stack.stackFile, { ...stack.description, process: { ...processes, children } })
-  const next = spawnScript('scripts/start.ts', ['--free-ports', '--stack-file', stack.stackFile])
-  expect(await ended(next.child)).toBe(1)
-  expect(next.output()).toContain(`left care (process ${process.pid}) running`)
 }, 60_000)
+
+it('what a killed stack left running is reported by name and process', async () => {
+  const stack = await spawnStack()
+  const { children } = stack.description.process
+  leftovers = Object.values(children)
+  stack.child.kill('SIGKILL')
+  await ended(stack.child)
+  const { code, output } = await startAgain(stack)
+  expect(code).toBe(1)
+  for (const [name, pid] of Object.entries(children)) {
+    expect(output).toContain(`${name} (process ${pid})`)
+  }
+})
 
 it('a port in use is named clearly', async () => {
   const server = createServer()
