@@ -145,8 +145,8 @@ export class UsageReceipts {
       return
     }
     this.#probe(batch, ledgerNonce)
-    // The proof is a later receipt, and nothing later can leave.
-    if (sender.lacksFunds) batch.consumedSinceMs = clock.unixMs()
+    // The proof is a later receipt, and nothing later can leave. What counts nothing needs none, and must not hold up what does.
+    if (sender.lacksFunds && batch.entries.length > 0) batch.consumedSinceMs = clock.unixMs()
     if (clock.unixMs() - batch.consumedSinceMs < RECEIPT_GIVE_UP_MS) return
     sender.finish(batch)
     this.#options.onMissing(batch)

@@ -7,6 +7,7 @@ import {
   arbitraryQuota,
   arbitraryReverting,
   arbitraryStep,
+  type Step,
 } from './recorder-histories.fixture.ts'
 import { play, RecorderRun } from './recorder-run.fixture.ts'
 
@@ -16,6 +17,7 @@ const numRuns = isLong ? 5_000 : 60
 
 /** Nothing but the recorders counts calls. */
 const arbitraryOwnStep = arbitraryStep.filter((step) => step.kind !== 'count-outside')
+const fiveCalls = (agent: number): Step => ({ kind: 'calls', agent, count: 5, readLagMs: 0 })
 const agents = Array.from({ length: AGENTS }, (_, agent) => agent)
 
 /** Runs the property over histories of one recorder. */
@@ -124,6 +126,33 @@ describe('properties', { timeout: isLong ? 3_600_000 : 120_000 }, () => {
       )
       expect(wronged).toEqual([])
     }))
+
+  test('A10: an empty transaction whose nonce is consumed while the recorder has no money holds up none of the calls behind it', async () => {
+    const run = new RecorderRun({ quota: 5, recorderCount: 1 })
+    const history: readonly Step[] = [
+      { kind: 'send-fault', fault: 'late' },
+      fiveCalls(1),
+      { kind: 'nonce-taken' },
+      { kind: 'time', ms: 0 },
+      { kind: 'receipts-lag', ms: 9_000 },
+      { kind: 'send-takes', ms: 4_000 },
+      { kind: 'gas-price', weibar: 250 },
+      fiveCalls(0),
+      { kind: 'time', ms: 16_000 },
+      { kind: 'send-fault', fault: 'dropped' },
+      { kind: 'time', ms: 31_000 },
+      { kind: 'funds', has: false },
+      { kind: 'nonce-taken' },
+      { kind: 'nonce-taken' },
+      { kind: 'time', ms: 31_000 },
+    ]
+    await play(
+      run,
+      history.map((step) => [step, 0] as const),
+    )
+    for (const agent of [0, 1]) expect(run.chain.usedOf(run.windowOf(agent))).toBe(5)
+    expect(run.total('unreceiptedCalls')).toBe(0)
+  })
 
   test('A11, A18: with several recorders every call answered as recorded is counted by its hash, and none beyond the quota', () =>
     holdsForSeveral(arbitraryOwnStep, (run) => {
