@@ -249,6 +249,30 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await text(page, '#outcome')).toContain('2 of 2')
       })
 
+      it('paid for while a slow look at the pasted record is under way, it waits for that look and is paid once', async () => {
+        const payer = site.xlayer().account('agent-7')
+        const before = await site.balanceOf(payer)
+        const page = await site.visitWithKey('agent-7')
+        await page.check('input[value="audit"]')
+        const held = Promise.withResolvers<void>()
+        let looks = 0
+        await page.route('**/api/coverage', async (route) => {
+          looks += 1
+          await held.promise
+          return route.continue()
+        })
+        await page.clock.install()
+        await page.fill('#picks', `${MARKET}, home, 1.95\n${MARKET}, draw, 3.60`)
+        await page.dblclick('#audit-send')
+        await expect.poll(() => looks, WAIT).toBe(1)
+        // Typing pauses long enough for the look that follows it.
+        await page.clock.fastForward(2_000)
+        held.resolve()
+        await page.waitForSelector('#outcome [data-outcome="AUDIT"]', WAIT)
+        expect(looks).toBe(1)
+        expect(await site.balanceOf(payer)).toBe(before - 200_000n)
+      })
+
       it('an example can be filled in and submitted', async () => {
         const page = await site.visitWithKey('agent-7')
         await page.check('input[value="audit"]')

@@ -111,10 +111,8 @@ function showPickProblems(problems: readonly string[]): void {
   picks.focus()
 }
 
-/** The last look, and the text that it was at. */
-let seen: { readonly text: string; readonly look: Look } | undefined
-/** Counts looks: an answer to an earlier text is dropped. */
-let looks = 0
+/** The last look, and the text that it is at: whoever asks about that text again, shares it. */
+let last: { readonly text: string; readonly look: Promise<Look | undefined> } | undefined
 
 const choicesText = (): string => `${valueOf('notation')} ${valueOf('order')}`
 
@@ -130,25 +128,30 @@ function showLook(answer: Look): void {
   if (answer.kind === 'invalid') showPickProblems(answer.issues.map(issueWords))
 }
 
+/** Asks and shows what would become of each; undefined if the reader has gone on typing. */
+async function askAndShow(text: string, record: ReadRecord & { kind: 'record' }) {
+  put('picks-count', 'Looking at each bet, free…')
+  const answer = await lookAt(record.body)
+  if (last?.text !== text) return undefined
+  if (answer.kind === 'failed') last = undefined
+  showLook(answer)
+  return answer
+}
+
 /** Looks at the record, free; undefined if it cannot be sent, or if the reader has gone on typing. */
 async function look(): Promise<{ readonly look: Look; readonly record: ReadRecord } | undefined> {
   const record = readRecord(picks.value)
   showPickProblems(record.kind === 'problem' ? [record.problem] : [])
   if (record.kind !== 'record') {
+    last = undefined
     pageElement('preview').replaceChildren()
     put('picks-count', '')
     return undefined
   }
   const text = `${choicesText()} ${picks.value}`
-  if (seen?.text === text) return { look: seen.look, record }
-  looks += 1
-  const mine = looks
-  put('picks-count', 'Looking at each bet, free…')
-  const answer = await lookAt(record.body)
-  if (mine !== looks) return undefined
-  if (answer.kind !== 'failed') seen = { text, look: answer }
-  showLook(answer)
-  return { look: answer, record }
+  if (last?.text !== text) last = { text, look: askAndShow(text, record) }
+  const shown = await last.look
+  return shown && { look: shown, record }
 }
 
 const isKeptUngraded = (): boolean => {
