@@ -20,6 +20,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { openSqliteRecordStore } from '../../../services/care/src/adapters/sqlite-record-store.ts'
 import { readBody } from '../../../services/care/src/mcp/json-rpc.ts'
+import { DEFAULT_MCP_LIMITS } from '../../../services/care/src/mcp/limits.ts'
 import { readResource } from '../../../services/care/src/mcp/resource-methods.ts'
 import { noticeMessage, updatedMessage } from '../../../services/care/src/mcp/session-hub.ts'
 import { CAPABILITIES, initializeResult } from '../../../services/care/src/mcp/session-server.ts'
@@ -54,12 +55,16 @@ const bearer = {
 }
 
 /** What reading a record needs from the service; all sessions have one scope. */
-const context = {
+const context: CallContext = {
   ...NAMES,
   store,
   clock: systemClock,
-  session: { scopes: ['care.read.user'] },
-} as unknown as CallContext
+  audio: undefined,
+  limits: DEFAULT_MCP_LIMITS,
+  verifyUrl: undefined,
+  unheard: { heard: () => undefined },
+  principal: { sub: 'bench', scopes: ['care.read.user'] },
+}
 
 async function connect(): Promise<Held> {
   const server = new Server(
