@@ -14,7 +14,25 @@ const Report = z.object({
   numFailedTests: z.number(),
   numPendingTests: z.number().optional(),
   numTodoTests: z.number().optional(),
+  testResults: z
+    .array(
+      z.object({
+        name: z.string(),
+        status: z.string(),
+        message: z.string().optional(),
+        assertionResults: z.array(
+          z.object({
+            fullName: z.string(),
+            status: z.string(),
+            failureMessages: z.array(z.string()).nullish(),
+          }),
+        ),
+      }),
+    )
+    .default([]),
 })
+/** Of a failed test's messages: enough for an assertion with its place, not for a page of HTML. */
+const MAX_REASON_CHARACTERS = 2_000
 type Totals = { passed: number; failed: number; skipped: number }
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'))
@@ -39,8 +57,35 @@ function totalsOf(folder: string): Totals {
   }
 }
 
+/** A failed test's messages with their places in our own files. */
+function reasonIn(messages: readonly string[]): string {
+  const lines = messages.join('\n').split('\n')
+  return lines
+    .filter((line) => !line.includes('/node_modules/'))
+    .join('\n')
+    .slice(0, MAX_REASON_CHARACTERS)
+}
+
+/**
+ * Each failed test of a folder with its reason, and each file that did not load: the suites' outputs mix, and whoever reads
+ * only the end of a run's output needs these.
+ */
+function failuresOf(folder: string): readonly string[] {
+  if (!existsSync(reportOf(folder))) return []
+  return Report.parse(readJson(reportOf(folder))).testResults.flatMap((file) => {
+    const failed = file.assertionResults.filter(({ status }) => status === 'failed')
+    if (failed.length === 0 && file.status === 'failed') return [`${file.name}: ${file.message}`]
+    return failed.map(
+      ({ fullName, failureMessages }) =>
+        `${file.name}: ${fullName}\n${reasonIn(failureMessages ?? [])}`,
+    )
+  })
+}
+
 const passedOn = process.argv.slice(2)
 const isLong = passedOn.includes('--long')
+/** Of the workspaces that were not asked for there is no report, and none is missed. */
+const isFiltered = passedOn.some((argument) => argument.startsWith('--filter'))
 const folders = testedFolders()
 for (const folder of folders) rmSync(reportOf(folder), { force: true })
 
@@ -71,24 +116,34 @@ function runSuites(filters: readonly string[], concurrency: number): Promise<num
   return new Promise((done) => child.once('exit', (code) => done(code ?? 1)))
 }
 
-// End-to-end tests and the services' suites are the longest and mostly wait: for processes, windows and browsers. They start at
-// once and run beside the packages' suites, of which one per core runs.
-const isFiltered = passedOn.some((argument) => argument.startsWith('--filter'))
+// What is longest and mostly waits, for processes, windows and browsers, starts at once. Beside it the packages' suites run one
+// at a time: two would only slow down the longest, care's, after which nothing is left to run. Solidity's tests wait for
+// nothing: they take what the others leave (see their script).
+const WAITING = ['@tallystick/e2e', '@tallystick/agent']
+const COMPUTING = ['@tallystick/contracts']
+const only = (names: readonly string[]) => names.map((name) => `--filter=${name}`)
+const exceptFor = (names: readonly string[]) => names.map((name) => `--filter=!${name}`)
 const exitCodes = await Promise.all(
   isFiltered
     ? [runSuites([], availableParallelism())]
     : [
-        runSuites(['--filter=@tallystick/e2e'], 1),
-        runSuites(['--filter=./services/*'], 3),
-        runSuites(['--filter=!@tallystick/e2e', '--filter=!./services/*'], availableParallelism()),
+        runSuites(only(WAITING), WAITING.length),
+        runSuites(only(['./services/*']), 3),
+        runSuites(only(COMPUTING), COMPUTING.length),
+        runSuites(exceptFor([...WAITING, ...COMPUTING, './services/*']), 1),
       ],
 )
 
-const totals = folders.map(totalsOf).reduce((sum, one) => ({
-  passed: sum.passed + one.passed,
-  failed: sum.failed + one.failed,
-  skipped: sum.skipped + one.skipped,
-}))
+const reported = isFiltered ? folders.filter((folder) => existsSync(reportOf(folder))) : folders
+const totals = reported.map(totalsOf).reduce(
+  (sum, one) => ({
+    passed: sum.passed + one.passed,
+    failed: sum.failed + one.failed,
+    skipped: sum.skipped + one.skipped,
+  }),
+  { passed: 0, failed: 0, skipped: 0 },
+)
 const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : ''
+for (const failure of folders.flatMap(failuresOf)) console.log(`\nFailed: ${failure}`)
 console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped}`)
 process.exitCode = totals.failed > 0 ? 1 : Math.max(...exitCodes)

@@ -12,8 +12,6 @@ const STACKS = [
   ['commit', 'sqlite-journal-store.ts'],
   ['#ask', 'sqlite-connection.ts'],
   ['publish', 'session-hub.ts'],
-  ['run', 'checkpoint-file.ts'],
-  ['replaceFile', 'private-file.ts'],
   ['(garbage collector)', ''],
   ['(idle)', ''],
   ['#groupOf', 'record-append.ts'],
@@ -31,7 +29,7 @@ const profileWith = (stacks: readonly (readonly [string, string])[]) => ({
         : ([[], [3], [4]][at] ?? []),
   })),
   startTime: 1_000,
-  samples: [4, 4, 2, 5, 12, 3],
+  samples: [4, 4, 2, 5, 10, 3],
   timeDeltas: [10, 20, 30, 40, 50, 60],
 })
 

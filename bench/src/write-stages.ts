@@ -31,8 +31,6 @@ const STAGES: readonly (readonly [stage: string, name: string, file: string])[] 
   ['commit of the records, with its fsync', 'commit', 'sqlite-journal-store.ts'],
   ['audit row, with its fsync, and frames', '#ask', 'sqlite-connection.ts'],
   ['telling sessions', 'publish', 'session-hub.ts'],
-  ['checkpoint file', 'run', 'checkpoint-file.ts'],
-  ['checkpoint file', 'replaceFile', 'private-file.ts'],
   ['garbage collection', '(garbage collector)', ''],
   [IDLE, '(idle)', ''],
 ]

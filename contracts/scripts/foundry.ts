@@ -17,12 +17,6 @@ const buildIn = (folder: string): Readonly<Record<string, string>> => ({
 /** Build folder for full builds, tests included. */
 export const WHOLE_BUILD = buildIn('cache/whole')
 
-/**
- * The linter's build folder. After an edit the linter compiles without code into its folder; a later build there would
- * take the files as up to date and forget their tests.
- */
-export const LINT_BUILD = buildIn('cache/lint')
-
 /** Folder for a build without the tests, for the artifacts. */
 export const ARTIFACTS_FOLDER = 'cache/artifacts'
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../../scripts/stack/ports.ts'
 import { composeServices, envFile } from './compose-file.ts'
 import { eventually } from './eventually.ts'
 import {

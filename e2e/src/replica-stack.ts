@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
+import { freePort } from '@tallystick/service-kit'
 import { createPublicClient, http } from 'viem'
-import { freePort } from '../../scripts/stack/ports.ts'
 import { accessRecipe, devnetAccount, facilitatorRecipe } from '../../scripts/stack/recipes.ts'
 import {
   type ServiceProcess,

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { freePort, isPortFree } from '@tallystick/service-kit'
 
 /** TCP ports of the local stack. */
 export type StackPorts = {
@@ -26,41 +26,18 @@ export const defaultPorts: StackPorts = {
   issuer: 3004,
 }
 
-/** A port of 127.0.0.1 that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve)
-  })
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no TCP address')
-  return address.port
-}
-
-/** Ports that were free a moment ago, for a stack beside another. */
+/** Free ports, for a stack beside another. */
 export async function freePorts(): Promise<StackPorts> {
-  const ports = new Set<number>()
-  while (ports.size < Object.keys(defaultPorts).length) ports.add(await freePort())
-  const free = [...ports]
   const names = Object.keys(defaultPorts) as (keyof StackPorts)[]
-  return Object.fromEntries(names.map((name, at) => [name, free[at]])) as StackPorts
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer()
-  return await new Promise((resolve) => {
-    server
-      .once('error', () => resolve(false))
-      .listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
+  const ports = await Promise.all(names.map(async (name) => [name, await freePort()] as const))
+  return Object.fromEntries(ports) as StackPorts
 }
 
 /** Names and numbers of the ports that something else listens on. */
 export async function portsInUse(ports: StackPorts): Promise<readonly string[]> {
   const taken: string[] = []
   for (const [name, port] of Object.entries(ports)) {
-    if (!(await isFree(port))) taken.push(`${name} ${port}`)
+    if (!(await isPortFree(port))) taken.push(`${name} ${port}`)
   }
   return taken
 }

@@ -19,13 +19,13 @@ import {
 } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { openSqliteRecordStore } from '../../../services/care/src/adapters/sqlite-record-store.ts'
-import { readBody } from '../../../services/care/src/mcp/json-rpc.ts'
 import { DEFAULT_MCP_LIMITS } from '../../../services/care/src/mcp/limits.ts'
 import { readResource } from '../../../services/care/src/mcp/resource-methods.ts'
 import { noticeMessage, updatedMessage } from '../../../services/care/src/mcp/session-hub.ts'
 import { CAPABILITIES, initializeResult } from '../../../services/care/src/mcp/session-server.ts'
 import type { CallContext } from '../../../services/care/src/mcp/visible-records.ts'
 import { checkBearer } from '../../../services/care/src/routes/bearer.ts'
+import { readRequestBody } from '../../../services/care/src/routes/request-body.ts'
 import { corsHook } from '../../../services/care/src/routes/service-routes.ts'
 import { answerProbe } from './answer-probe.ts'
 import { BENCH_BASE_URL, BENCH_TOKEN_SECRET } from './bench-protocol.ts'
@@ -160,10 +160,9 @@ const takingOver =
     const check = checkBearer(request.headers.authorization, bearer)
     if (check instanceof Promise || check.kind === 'refused') void reply.code(401).send()
     else if (request.method === 'POST')
-      readBody(request.raw, BODY_BYTES_MAX, (body) => {
-        const message = JSON.parse(Buffer.from(body ?? []).toString()) as Message
-        answer(request, reply, message).catch(fail)
-      })
+      readRequestBody(request.raw, BODY_BYTES_MAX)
+        .then((body) => answer(request, reply, JSON.parse(Buffer.from(body).toString()) as Message))
+        .catch(fail)
     else answer(request, reply, undefined).catch(fail)
   }
 

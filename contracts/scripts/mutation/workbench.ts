@@ -73,9 +73,10 @@ const FUZZ_SEED = '0x7a11'
 const ENVIRONMENT = {
   ...WHOLE_BUILD,
   FOUNDRY_PROFILE: 'default',
-  // a quarter of `npm test`: a survivor here may still be killed there, never the reverse
+  // a quarter of `npm test`: a survivor here may still be killed there
   FOUNDRY_FUZZ_RUNS: '64',
   FOUNDRY_INVARIANT_RUNS: '5',
+  FOUNDRY_INVARIANT_CHECK_INTERVAL: '1', // as the long runs do
   FOUNDRY_DISABLE_NIGHTLY_WARNING: '1',
   FOUNDRY_INVARIANT_SHRINK_RUN_LIMIT: '0', // a failing walk is enough, however long it is
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Test} from "forge-std/Test.sol";
+import {LeanTest} from "../LeanTest.sol";
 import {Vm} from "forge-std/Vm.sol";
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
 import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
@@ -13,7 +13,7 @@ import {ModelSubscription} from "./Model.sol";
 /// @notice Sums of what came in, what was charged and what went out, the calls of each window net of what was given back,
 /// and each agent's subscription as Model.sol has it. README.md beside this file gives the sums their letters. Of the
 /// contract it asks only which seconds the network's call has booked: the one thing that no clock shows.
-abstract contract Ghosts is Test {
+abstract contract Ghosts is LeanTest {
     AccessWindowHarness public access;
     /// @dev Gas that executions burned without booking it, since the books were last compared with the balance.
     uint256 public unbookedTinybar;

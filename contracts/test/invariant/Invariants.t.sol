@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {StdInvariant} from "forge-std/StdInvariant.sol";
-import {Test} from "forge-std/Test.sol";
+import {LeanTest} from "../LeanTest.sol";
 import {ScheduleBook} from "../../devnet/ScheduleBook.sol";
 import {ScheduleService} from "../../devnet/ScheduleService.sol";
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
@@ -14,7 +14,7 @@ import {AccessHandler} from "./AccessHandler.sol";
 import {ModelSubscription} from "./Model.sol";
 
 /// @title I1 to I12, held under a random walk: see README.md beside this file
-contract AccessWindowInvariantTest is StdInvariant, Test {
+contract AccessWindowInvariantTest is StdInvariant, LeanTest {
     ScheduleService internal constant SCHEDULE_SERVICE = ScheduleService(address(0x16b));
     address internal constant NETWORK = 0x0000000000000000000000000000000000000062;
 
@@ -116,8 +116,8 @@ contract AccessWindowInvariantTest is StdInvariant, Test {
     function invariant_I7_TheFundedHaveAccess() external view {
         for (uint256 i; i < handler.agentCount(); ++i) {
             address agent = handler.agents(i);
+            ModelSubscription memory model = handler.modelOf(agent);
             for (uint256 ahead; ahead < 5_000; ahead += 1_227) {
-                ModelSubscription memory model = handler.modelOf(agent);
                 model.passTo(block.timestamp + ahead);
                 if (!model.exists || block.timestamp + ahead >= model.expiresAt) continue;
                 assertTrue(access.hasAccess(agent, uint64(block.timestamp + ahead)));
@@ -129,8 +129,8 @@ contract AccessWindowInvariantTest is StdInvariant, Test {
     function invariant_I8_TheUnfundedHaveNone() external view {
         for (uint256 i; i < handler.agentCount(); ++i) {
             address agent = handler.agents(i);
+            ModelSubscription memory model = handler.modelOf(agent);
             for (uint256 ahead; ahead < 5_000; ahead += 1_227) {
-                ModelSubscription memory model = handler.modelOf(agent);
                 model.passTo(block.timestamp + ahead);
                 if (model.exists && block.timestamp + ahead < model.expiresAt) continue;
                 assertFalse(access.hasAccess(agent, uint64(block.timestamp + ahead)));

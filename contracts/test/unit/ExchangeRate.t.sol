@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Test} from "forge-std/Test.sol";
+import {LeanTest} from "../LeanTest.sol";
 import {ExchangeRate} from "../../devnet/ExchangeRate.sol";
 
-contract ExchangeRateTest is Test {
+contract ExchangeRateTest is LeanTest {
     ExchangeRate private constant RATE = ExchangeRate(address(0x168));
 
     function setUp() external {

@@ -2,7 +2,8 @@
 pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {Test, Vm} from "forge-std/Test.sol";
+import {Vm} from "forge-std/Vm.sol";
+import {LeanTest} from "../LeanTest.sol";
 import {Stablecoin} from "../../devnet/Stablecoin.sol";
 
 /// @notice A contract wallet that approves one digest.
@@ -18,7 +19,7 @@ contract AgreeingWallet {
     }
 }
 
-contract StablecoinTest is Test {
+contract StablecoinTest is LeanTest {
     uint256 private constant KEY = 0xA11CE;
     /// @dev Order of secp256k1.
     uint256 private constant ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141;

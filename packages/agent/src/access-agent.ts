@@ -1,5 +1,5 @@
-// The payer's side of a pay-once access service: call the resource (paying where no window is open), read the status,
-// watch the window, cancel, top up. Expected results are outcomes; a service or ledger that is down throws its error.
+// The payer's side of a pay-once access service: call the resource (paying if no window is open), read the status, watch the
+// window, cancel, top up. Expected results are outcomes; a service or ledger that is down throws its error.
 import { type Clock, LedgerUnavailable } from '@tallystick/x402'
 import { agentMemo } from '@tallystick/x402/hedera'
 import type { SchemeNetworkClient } from '@x402/fetch'
@@ -31,7 +31,7 @@ import { requestPaid, type SignedPayment } from './paid-request.ts'
 import { createEvidenceReader, type PurchaseEvidence } from './purchase-evidence.ts'
 import { type WindowChange, watchWindow } from './window-watch.ts'
 
-/** A purchase answers within 15 s of its receipt; twice that and the seconds of the ledger fit in. */
+/** A purchase answers within 15 s of its receipt; this is twice that, plus the ledger's own seconds. */
 const REQUEST_MS_MAX = 60_000
 /** How long one payment is resent: past the 200 s after which the service opens a found payment by itself. */
 const RESEND_MS = 240_000
@@ -54,25 +54,25 @@ export type AccessAgentOptions = {
   readonly baseUrl: string
   /** The service's own name in its paths, `/api/<name>/access`. */
   readonly serviceName: string
-  /** Left out, the agent only reads: nothing is ever signed, and `agent` must be stated. */
+  /** Without one the agent only reads: nothing is ever signed, and `agent` is required. */
   readonly signer?: AgentSigner | undefined
   readonly clock: Clock
-  /** Whose window: the signer's own unless stated. A payment for another is a gift. */
+  /** Whose window; by default the signer's own. A payment for another is a gift. */
   readonly agent?: Address | undefined
-  /** The most that one call may pay, tinybar. Left out, nothing is ever signed. */
+  /** The most that one call may pay, tinybar. Without it, nothing is ever signed. */
   readonly maxPaymentTinybar?: bigint | undefined
-  /** CAIP-2 network that is paid on; `hedera:testnet` unless stated. */
+  /** CAIP-2 network to pay on, by default `hedera:testnet`. */
   readonly network?: `${string}:${string}` | undefined
   /** JSON-RPC of the ledger, for `cancel`, `topUp` and `guard`. */
   readonly ledger?: { readonly rpcUrl: string; readonly chainId: number }
   /**
-   * The one access contract that is signed for. `topUp` needs it: money is sent to no address that an answer names. Left
-   * out, `cancel` and `guard` sign for whichever the service names.
+   * The only access contract to sign for. `topUp` needs it: no money goes to an address from an answer. Without it, `cancel`
+   * and `guard` sign for whichever contract the service names.
    */
   readonly contract?: Address | undefined
   /**
    * Whether the signer's own window is guarded once this agent has paid for it, which takes `ledger` and the gas of one
-   * transaction. True unless stated: without a guard whoever knows the address uses up the window.
+   * transaction. By default true: without a guard, whoever knows the address can use up the window.
    */
   readonly guardsPurchases?: boolean | undefined
   readonly fetch?: typeof globalThis.fetch
@@ -87,21 +87,21 @@ export type AccessAgentOptions = {
 
 export type AccessAgent = {
   readonly agent: Address
-  /** Calls the paid resource once, paying at most the maximum where no window is open. Counts as one metered call. */
+  /** Calls the paid resource once, paying at most the maximum if no window is open. Counts as one metered call. */
   access(): Promise<AccessOutcome>
   /** Free read of window, balance and usage. */
   status(): Promise<StatusOutcome>
   /** Reports every poll and every change until the returned function is called. */
   watch(onChange: (change: WindowChange) => void): () => void
-  /** Ends renewals of the signer's own subscription (not of another `agent`) and claims what is left of its balance. */
+  /** Ends renewals of the signer's own subscription (not of another `agent`) and claims the rest of its balance. */
   cancel(): Promise<CancelOutcome>
-  /** Says whether calls in the signer's own window must prove its key. */
+  /** Sets whether calls in the signer's own window must prove its key. */
   guard(isGuarded: boolean): Promise<GuardOutcome>
-  /** Adds to the subscription, for anyone, on the contract that was stated. */
+  /** Adds to the subscription of any `agent`, on the configured contract. */
   topUp(amountTinybar: bigint): Promise<TopUpOutcome>
 }
 
-/** The access contract, as the signer reaches it. */
+/** The access contract as the signer uses it. */
 type Opened = {
   readonly address: Address
   readonly transact: Transact
@@ -153,7 +153,7 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   async function guarded(outcome: AccessOutcome): Promise<AccessOutcome> {
     const isPurchase = outcome.kind === 'granted' && outcome.payment !== undefined
     if (!isPurchase || !isOwn || ledger === undefined || !guardsPurchases) return outcome
-    return { ...outcome, guard: await inTurn(setGuardUnlessSet).catch(guardFailed) }
+    return { ...outcome, guard: await signSerially(setGuardUnlessSet).catch(guardFailed) }
   }
 
   async function status(ended?: AbortSignal): Promise<StatusOutcome> {
@@ -173,18 +173,18 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     )
   }
 
-  const inTurn = signingInTurn(options, readStatus)
+  const signSerially = createSerialSigning(options, readStatus)
 
   return {
     agent,
     access,
     status: () => status(),
     watch: (onChange) => watchWindow({ readStatus, clock, pollMs, onChange }),
-    cancel: () => inTurn(({ transact }) => cancelAndClaim(transact)),
-    guard: (isGuarded) => inTurn(({ transact }) => setGuard(transact, isGuarded)),
+    cancel: () => signSerially(({ transact }) => cancelAndClaim(transact)),
+    guard: (isGuarded) => signSerially(({ transact }) => setGuard(transact, isGuarded)),
     async topUp(amountTinybar) {
       if (options.contract === undefined) throw new LedgerUnavailable(CONTRACT_UNSTATED)
-      return await inTurn(({ transact }) => topUp(transact, { agent, amountTinybar }))
+      return await signSerially(({ transact }) => topUp(transact, { agent, amountTinybar }))
     },
   }
 }
@@ -194,7 +194,7 @@ async function setGuardUnlessSet({ isGuarded, transact }: Opened): Promise<Guard
   return (await isGuarded()) ? { kind: 'guard-unchanged' } : await setGuard(transact, true)
 }
 
-/** What keeps a guard from being set hides no purchase. */
+/** A guard that could not be set must not hide the purchase. */
 function guardFailed(failure: unknown): GuardFailed {
   const isExpected =
     failure instanceof LedgerUnavailable || failure instanceof AccessServiceUnavailable
@@ -202,14 +202,14 @@ function guardFailed(failure: unknown): GuardFailed {
   return { kind: 'guard-failed', reason: failure.message }
 }
 
-type InTurn = <Outcome>(sign: (contract: Opened) => Promise<Outcome>) => Promise<Outcome>
+type SignSerially = <Outcome>(sign: (contract: Opened) => Promise<Outcome>) => Promise<Outcome>
 
-/** Signs on the contract, one after the other: two at once would take the same nonce, and the ledger queues no later one. */
-function signingInTurn(
+/** Signs on the contract one at a time: two at once would take the same nonce, and the ledger does not queue a later one. */
+function createSerialSigning(
   { contract, ledger, signer }: AccessAgentOptions,
   readStatus: () => Promise<AccessStatus>,
-): InTurn {
-  // Kept, since it knows its nonces before the relay shows them.
+): SignSerially {
+  // Kept because it knows its nonces before the relay shows them.
   let opened: Opened | undefined
 
   async function open(): Promise<Opened> {

@@ -1,5 +1,5 @@
-// What the access service answers, as this package reads it: the service's own schemas with names that carry units, amounts
-// as bigint, and room for what a service may leave out. Unknown members are ignored, so that newer services stay readable.
+// The access service's answers as this package reads them: the service's own schemas, with names that carry units, amounts as
+// bigint, and tolerance for what a service may omit. Unknown members are ignored, so that newer services stay readable.
 import { type Address, isAddress } from 'viem'
 import { z } from 'zod'
 import {
@@ -74,7 +74,7 @@ export type Metering = z.infer<typeof MeteringBody>
 /** Window, balance and usage of an agent, amounts in tinybar, times in Unix seconds. */
 export type AccessStatus = z.infer<typeof StatusBody>
 
-/** What `toWire` calls again by the service's own names: those that the schemas above change, whatever holds them. */
+/** The service's own names, which `toWire` restores, for members that the schemas above rename. */
 const WIRE_NAMES: Readonly<Record<string, string>> = {
   expiresAtSeconds: 'expiresAt',
   nowSeconds: 'now',
@@ -88,7 +88,7 @@ export function toWire(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(toWire)
   const entries = Object.entries(value).map(([name, part]) => [
-    // Of usage it is the service's own name.
+    // In usage this is the service's own name.
     name === 'callsRemaining' && !('callsUsed' in value)
       ? 'callsRemainingThisPeriod'
       : (WIRE_NAMES[name] ?? name),

@@ -1,6 +1,6 @@
-// What an agent itself signs on the access contract: cancel, claim, top up. Each transaction is tried first by a call, then
-// signed as a legacy transaction at the quoted gas price, since Hedera's relay answers wrong EIP-1559 fees, and with gas
-// limits of our own or the contract's, since it estimates scheduling calls badly.
+// What an agent signs on the access contract: cancel, claim, top up, guard. Each transaction is first tried as a call, then
+// signed as a legacy transaction at the quoted gas price, since Hedera's relay quotes wrong EIP-1559 fees. Gas limits are our
+// own or the contract's, since the relay estimates scheduling calls badly.
 import { accessWindowAbi } from '@tallystick/contracts'
 import { LedgerUnavailable } from '@tallystick/x402'
 import {
@@ -24,7 +24,7 @@ import {
   withRetry,
 } from 'viem'
 
-/** As viem takes any contract: the exact types of this one would cost the compiler seconds. */
+/** Typed as any contract's: this one's exact types would cost the compiler seconds. */
 const abi: Abi = accessWindowAbi
 
 /** JSON-RPC counts in weibar, 18 decimals; the contract in tinybar, 8. */
@@ -35,23 +35,23 @@ const RECEIPT_POLL_MS = 250
 /** Hedera's relay answers a send only after consensus, 3 to 8 s. */
 const SEND_MS_MAX = 15_000
 
-/** Errors of the contract that say that there is nothing to do. */
+/** The contract's errors that mean there is nothing to do. */
 const NOTHING_TO_CANCEL = 'AccessWindow_NothingToCancel'
 const NOTHING_TO_CLAIM = 'AccessWindow_NothingToClaim'
 const NO_OPEN_WINDOW = 'AccessWindow_NoOpenWindow'
 
-/** What came of cancelling; `refused` names an error of the contract. */
+/** The outcome of cancelling; `refused` names an error of the contract. */
 export type CancelOutcome =
   | {
       readonly kind: 'cancelled'
       readonly refundTinybar: bigint
-      /** Absent where there was nothing to refund. */
+      /** Absent if there was nothing to refund. */
       readonly transaction: Hex | undefined
     }
   | { readonly kind: 'nothing-to-cancel' }
   | { readonly kind: 'refused'; readonly errorName: string }
 
-/** What came of topping up; `refused` names an error of the contract. */
+/** The outcome of topping up; `refused` names an error of the contract. */
 export type TopUpOutcome =
   | {
       readonly kind: 'topped-up'
@@ -63,55 +63,55 @@ export type TopUpOutcome =
   | { readonly kind: 'no-open-window' }
   | { readonly kind: 'refused'; readonly errorName: string }
 
-/** What came of setting the guard; `refused` names an error of the contract. */
+/** The outcome of setting the guard; `refused` names an error of the contract. */
 export type GuardOutcome =
   | { readonly kind: 'guard-set'; readonly isGuarded: boolean; readonly transaction: Hex }
-  /** An earlier purchase or its owner has set it: nothing was sent. */
+  /** An earlier purchase or the owner had already set it: nothing was sent. */
   | { readonly kind: 'guard-unchanged' }
   | { readonly kind: 'refused'; readonly errorName: string }
 
 /** The guard could not be set after a purchase; `reason` is a sentence. The purchase stands. */
 export type GuardFailed = { readonly kind: 'guard-failed'; readonly reason: string }
 
-/** What came of one transaction: the amount that its event names; `refused` names the contract's error, nothing was sent. */
+/** The outcome of one transaction, with the amount in its event; `refused` names the contract's error, and nothing was sent. */
 export type ContractOutcome =
   | { readonly kind: 'done'; readonly transaction: Hex; readonly tinybar: bigint }
   | { readonly kind: 'refused'; readonly errorName: string }
 
-/** Each transaction with its gas limit, measured with room, and the event and argument that name its amount. */
+/** Each transaction's gas limit, measured plus headroom, and the event and argument with its amount. */
 const TRANSACTIONS = {
-  /** Ends renewals; what is left becomes claimable. */
+  /** Ends renewals; the rest of the balance becomes claimable. */
   cancel: { gas: 400_000n, eventName: 'SubscriptionCancelled', amount: 'refundTinybar' },
   /** Sends the claimable refund. May create an account that the network has not seen yet (0.8 M gas). */
   claimRefund: { gas: 1_000_000n, eventName: 'RefundClaimed', amount: 'amountTinybar' },
-  /** Adds to a window. May arm a renewal where none is, for which the contract says what gas it takes at present. */
+  /** Adds to a window. May arm a missing renewal, whose current gas the contract states. */
   topUp: { gas: 'arming', eventName: 'SubscriptionToppedUp', amount: 'balanceTinybar' },
-  /** Says whether calls must prove the agent's key. */
+  /** Sets whether calls must prove the agent's key. */
   setGuard: { gas: 150_000n, eventName: 'GuardSet', amount: undefined },
 } as const
 
 type ContractCall = {
   readonly functionName: keyof typeof TRANSACTIONS
-  /** Whose window or refund: the account's own unless stated. */
+  /** Whose window or refund; by default the account's own. */
   readonly agent?: Address
   readonly valueTinybar?: bigint
   /** What `setGuard` sets. */
   readonly isGuarded?: boolean
-  /** Sent without trying it first, since reads lag for seconds behind what this account itself just did. */
+  /** Sent without a trial call, since reads lag seconds behind what this account has just done. */
   readonly isCertain?: boolean
 }
 
 /** Sends one transaction of an agent on the access contract. Throws LedgerUnavailable. */
 export type Transact = (call: ContractCall) => Promise<ContractOutcome>
 
-/** Ends renewals of the signer's own subscription and claims what is left of its balance. Throws LedgerUnavailable. */
+/** Ends renewals of the signer's own subscription and claims the rest of its balance. Throws LedgerUnavailable. */
 export async function cancelAndClaim(transact: Transact): Promise<CancelOutcome> {
   const cancelled = await transact({ functionName: 'cancel' })
   if (cancelled.kind === 'refused' && cancelled.errorName !== NOTHING_TO_CANCEL) return cancelled
   if (cancelled.kind === 'done' && cancelled.tinybar === 0n) {
     return { kind: 'cancelled', refundTinybar: 0n, transaction: undefined }
   }
-  // also after an earlier cancel whose refund was never claimed
+  // Also after an earlier cancel whose refund was never claimed.
   const isCertain = cancelled.kind === 'done'
   const claimed = await transact({ functionName: 'claimRefund', isCertain })
   if (claimed.kind === 'done') {
@@ -163,7 +163,7 @@ export async function readIsGuarded(at: {
 
 type Call = Pick<TransactionRequest, 'data' | 'gas' | 'value'> & { readonly to: Address }
 
-/** Sends for one account. Keep it: it knows the nonces that it used, which the relay shows seconds later. */
+/** Sends for one account. Keep it: it knows the nonces it used, which the relay shows only seconds later. */
 export function createTransact(options: {
   readonly rpcUrl: string
   readonly chainId: number
@@ -172,7 +172,7 @@ export function createTransact(options: {
 }): Transact {
   const { account, chainId, contract: to, rpcUrl } = options
   const reader = createPublicClient({ transport: http(rpcUrl) })
-  // Sent again, one that landed is refused for its nonce.
+  // No retries: a repeated transaction that had landed would be refused for its nonce.
   const sender = createPublicClient({
     transport: http(rpcUrl, { retryCount: 0, timeout: SEND_MS_MAX }),
   })
@@ -207,7 +207,8 @@ export function createTransact(options: {
     try {
       const counted = await reader.getTransactionCount({ address, blockTag: 'latest' })
       const nonce = Math.max(counted, nextNonce)
-      const gasPrice = ((await reader.getGasPrice()) * 11n) / 10n // outlives a rising quote; the network charges its own price
+      // Survives a rising quote; the network charges its own price.
+      const gasPrice = ((await reader.getGasPrice()) * 11n) / 10n
       const transaction = { type: 'legacy', chainId, nonce, gasPrice, ...call } as const
       const serializedTransaction = await account.signTransaction(transaction)
       const hash = keccak256(serializedTransaction)
@@ -239,7 +240,7 @@ export function createTransact(options: {
   }
 }
 
-/** A receipt that is late and an answer that is lost are the same. Throws viem's errors. */
+/** Polls for the receipt: late or lost answers look the same. Throws viem's errors. */
 function receiptOf(client: PublicClient, hash: Hex): Promise<TransactionReceipt> {
   const endsAtMs = performance.now() + RECEIPT_MS_MAX
   return withRetry(() => client.getTransactionReceipt({ hash }), {
@@ -249,7 +250,7 @@ function receiptOf(client: PublicClient, hash: Hex): Promise<TransactionReceipt>
   })
 }
 
-/** A relay that says nothing may have taken what it was sent: the receipt tells. */
+/** A relay that does not answer may have taken the transaction: the receipt will tell. */
 function throwUnlessSilence(error: unknown): void {
   const failure =
     error instanceof BaseError
@@ -261,11 +262,11 @@ function throwUnlessSilence(error: unknown): void {
 
 function argumentsOf({ functionName, agent, isGuarded }: ContractCall): readonly unknown[] {
   if (functionName === 'cancel') return []
-  // The agent's own transaction needs no signature beside it.
+  // The agent's own transaction needs no separate signature.
   return functionName === 'setGuard' ? [agent, isGuarded, '0x'] : [agent]
 }
 
-/** Which ledger it was. Only the host: providers put keys into the path. */
+/** A name for the ledger in messages. Only its origin: providers put keys into paths. */
 function ledgerName({ rpcUrl, chainId }: { rpcUrl: string; chainId?: number }): string {
   const chain = chainId === undefined ? '' : ` (chain ${chainId})`
   return `${new URL(rpcUrl).origin}${chain}`

@@ -1,4 +1,4 @@
-// What came of a request to the access service, status by status (access.md, "Endpoints").
+// The outcomes of requests to the access service, status by status (access.md, "Endpoints").
 import { canonicalTransactionId, parseTransactionId } from '@tallystick/x402/hedera'
 import { decodePaymentResponseHeader } from '@x402/fetch'
 import {
@@ -19,7 +19,7 @@ import {
 } from './paid-request.ts'
 import type { PurchaseEvidence } from './purchase-evidence.ts'
 
-/** What came of one call of the paid resource. */
+/** The outcome of one call of the paid resource. */
 export type AccessOutcome =
   | (Granted & {
       readonly kind: 'granted'
@@ -28,16 +28,16 @@ export type AccessOutcome =
         | { readonly amountTinybar: bigint; readonly transaction: string; readonly payer: string }
         | undefined
       /**
-       * What was signed for this request. Where `payment` is absent the service does not say that it took it: a window
-       * may have opened between the challenge and the payment.
+       * What was signed for this request. If `payment` is absent, the service does not say it took it: a window may have
+       * opened between the challenge and the payment.
        */
       readonly signedPayment: SignedPayment | undefined
-      /** What came of guarding the window after the purchase; absent where that was not tried. */
+      /** The outcome of guarding the window after the purchase; absent if that was not tried. */
       readonly guard?: GuardOutcome | GuardFailed | undefined
-      /** What the service signed about the purchase; absent where nothing was paid. */
+      /** What the service signed about the purchase; absent if nothing was paid. */
       readonly evidence?: PurchaseEvidence | undefined
     })
-  /** No window is open and the price is above the caller's maximum (0 unless stated): nothing was signed. */
+  /** No window is open and the price is above the caller's maximum (by default 0): nothing was signed. */
   | {
       readonly kind: 'payment-needed'
       readonly priceTinybar: bigint
@@ -47,29 +47,29 @@ export type AccessOutcome =
     }
   /** The service asks for a payment that this agent cannot make, e.g. on another network: nothing was signed. */
   | { readonly kind: 'cannot-pay'; readonly offers: readonly string[] }
-  /** The service refused the payment, and says that it moved no money. While it is valid, it is sent again, not replaced. */
+  /** The service refused the payment, and says it moved no money. While the payment is valid, it is resent, not replaced. */
   | { readonly kind: 'payment-refused'; readonly reason: string; readonly payment: SignedPayment }
   /** The payment may have moved money and its window is not open yet. Do not sign another: ask again later. */
   | {
       readonly kind: 'payment-pending'
       readonly retryAfterSeconds: number
-      /** What the service says, as a code. */
+      /** The service's error code. */
       readonly error: string
       /** Absent when an earlier request's payment is the pending one. */
       readonly payment: SignedPayment | undefined
     }
   /** The quota of this window is spent (429); it refills when the window renews. */
   | { readonly kind: 'quota-spent'; readonly retryAfterSeconds: number }
-  /** Calls for this agent, or from this address, come too fast (429); the quota is untouched. */
+  /** Calls for this agent, or from this address, come too fast (429); no quota was used. */
   | { readonly kind: 'too-many-requests'; readonly retryAfterSeconds: number }
   /**
-   * The window is open and guarded, and no proof of its key was taken: this is not the agent's own signer, or `error` says
-   * what was wrong. A payment signed for this request is unsettled, or the one that opened the window before.
+   * The window is open and guarded, and no proof of its key was accepted: this is not the agent's own signer, or `error` says
+   * what was wrong. A payment signed for this request is unsettled, or is the one that opened the window.
    */
   | {
       readonly kind: 'proof-needed'
       readonly error: string
-      /** The service's own host: a proof is for it, and is signed only where it was called under that name. */
+      /** The service's own host: proofs are for it, and are signed only if it was called by that name. */
       readonly domain: string
       readonly payment: SignedPayment | undefined
     }
@@ -82,15 +82,15 @@ type Unavailable = {
   readonly error: string
 }
 
-/** What came of reading the status. */
+/** The outcome of reading the status. */
 export type StatusOutcome = { readonly kind: 'status'; readonly status: AccessStatus } | Unavailable
 
-/** The service was unreachable or answered what access.md does not know. */
+/** The service was unreachable, or gave an answer that access.md does not define. */
 export class AccessServiceUnavailable extends Error {
   override readonly name = 'AccessServiceUnavailable'
 }
 
-/** When to ask again about a payment without an answer or without a `Retry-After`. */
+/** When to ask again about a payment that got no answer or no `Retry-After`. */
 export const RETRY_AFTER_SECONDS = 5
 
 async function bodyOf(response: Response): Promise<unknown> {
@@ -112,7 +112,7 @@ function unexpected(response: Response): AccessServiceUnavailable {
   )
 }
 
-/** The outcome of a 402 that asks for no payment, but for a proof (A17); undefined for any other. */
+/** The outcome of a 402 that asks for a proof instead of a payment (A17); undefined for any other. */
 function proofOutcome(
   body: unknown,
   payment: SignedPayment | undefined,
@@ -123,7 +123,7 @@ function proofOutcome(
   return { kind: 'proof-needed', error: data.error, domain, payment }
 }
 
-/** What came of one request to the access endpoint, read. */
+/** One answer of the access endpoint, read. */
 type Answer = {
   readonly response: Response
   readonly body: unknown
@@ -139,7 +139,7 @@ function pendingOutcome({ response, body, payment }: Answer): AccessOutcome {
   }
 }
 
-/** For an answer that access.md does not know: it must not hide a payment, or its caller would sign another. */
+/** For an answer that access.md does not define: it must not hide a payment, or its caller would sign another. */
 function unexpectedOutcome(answer: Answer): AccessOutcome {
   if (answer.payment === undefined) throw unexpected(answer.response)
   return pendingOutcome(answer)
@@ -172,8 +172,8 @@ function grantedOutcome(answer: Answer): AccessOutcome {
 }
 
 /**
- * The outcome of an answer of the access endpoint. Without a payment it throws AccessServiceUnavailable for what access.md
- * does not know; with one that is a pending payment.
+ * The outcome of an answer of the access endpoint. For what access.md does not define, a signed payment is pending; without
+ * one, it throws AccessServiceUnavailable.
  */
 export async function answeredOutcome(
   response: Response,
@@ -230,7 +230,7 @@ export function unsignedOutcome(
     }
   }
   const priceTinybar = BigInt(offer.amount)
-  // within the maximum and yet unsigned: the scheme or the signer failed, which no outcome hides
+  // Within the maximum, yet unsigned: the scheme or the signer failed, which no outcome may hide.
   if (priceTinybar <= terms.maxPaymentTinybar) throw exchange.cause
   return {
     kind: 'payment-needed',

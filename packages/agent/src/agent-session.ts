@@ -1,20 +1,20 @@
-// How a guarded agent gets into its own window: it answers the service's request for a proof of its key, and sends the token
-// that this brought until that ends (A17).
+// How a guarded agent enters its own window: it answers the service's request for a proof of its key, and sends the token
+// from that answer until it expires (A17).
 import { answerSignIn } from '@tallystick/x402'
 import type { LocalAccount } from 'viem'
 
 /** Where the answer to a proof carries the token. */
 const TOKEN_HEADER = 'ACCESS-TOKEN'
 
-/** The EVM side of each network, whose id the text to sign names. */
+/** The EVM chain id of each network, which the signed text contains. */
 const EVM_CHAINS: Readonly<Record<string, string>> = {
   'hedera:testnet': 'eip155:296',
   'hedera:mainnet': 'eip155:295',
 }
 
 /**
- * `fetch` for the calls of one agent to its service. A 402 that asks for a proof, and for no payment, is answered once, with
- * the same request, whatever payment that carries; every other answer is passed on. Signs for the origin it called alone.
+ * `fetch` for one agent's calls to its service. A 402 that asks for a proof and no payment is answered once, by repeating the
+ * request with whatever payment it carries; every other answer is passed on. Signs only for the origin it called.
  */
 export function sessionFetch(
   fetch: typeof globalThis.fetch,
@@ -26,8 +26,8 @@ export function sessionFetch(
     chainId: EVM_CHAINS[network] ?? '',
     signText: (message: string) => account.signMessage({ message }),
   }
-  // The signal goes with `fetch`: Node 26 loses that of a Request whose memory is collected while the answer is awaited, so
-  // that no time limit would hold. Inside the Request it may go once undici keeps the request that it works for.
+  // The signal goes to `fetch`, not into the Request: Node 26 loses the signal of a Request that is garbage-collected while
+  // its answer is awaited, and with it the time limit. That can change once undici keeps the request it works on.
   const send = async (request: Request, limit: RequestInit): Promise<Response> => {
     const answer = await fetch(request, limit)
     token = answer.headers.get(TOKEN_HEADER) ?? token

@@ -8,9 +8,9 @@ import type { AgentSigner } from './access-agent.ts'
 const KEY_PATTERN = /^(0x)?[0-9a-fA-F]{64}$/
 
 /**
- * Signer of one ECDSA key: pays from its account and signs its transactions. `privateKey` is 64 hexadecimal digits, with
- * or without `0x`. `accountId` is the key's account `0.0.x`, or finds it when a payment is first signed. Throws RangeError
- * for anything else; the message never holds the key.
+ * The signer for one ECDSA key: pays from its account and signs its transactions. `privateKey` is 64 hexadecimal digits, with
+ * or without `0x`. `accountId` is the key's account `0.0.x`, or a function that finds it for the first payment. Throws
+ * RangeError for anything else; the message never holds the key.
  */
 export function agentSigner(options: {
   readonly privateKey: string
@@ -44,7 +44,7 @@ export function agentSigner(options: {
   return { evmAddress: account.address, account, paymentScheme }
 }
 
-/** No account of the network has the key's EVM address: it was never funded there. */
+/** No account on the network has the key's EVM address: it was never funded there. */
 export class AccountUnknown extends Error {
   override readonly name = 'AccountUnknown'
 }

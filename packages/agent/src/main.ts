@@ -2,7 +2,7 @@
 import { runAgent } from './command/run-agent.ts'
 import { systemClock } from './window-watch.ts'
 
-/** For an output that is no terminal, on which nothing is drawn. */
+/** For an output that is not a terminal, where nothing is drawn. */
 const COLUMNS_UNKNOWN = 80
 
 process.exitCode = await runAgent({

@@ -1,17 +1,17 @@
-// What an agent knows of its money after a call, in one sentence. It claims nothing that only the service said.
+// What an agent knows about its money after a call, in one sentence. It does not claim what only the service said.
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessOutcome } from './access-outcome.ts'
 import type { SignedPayment } from './paid-request.ts'
 
 const NOTHING = 'No payment was signed and nothing was paid.'
 
-/** The payment and how long anyone who holds it can still submit it. */
+/** The payment, and until when anyone who holds it can submit it. */
 function outstanding({ amountTinybar, transaction, validUntilSeconds }: SignedPayment): string {
   const until = new Date(validUntilSeconds * 1_000).toLocaleTimeString('en-GB')
   return `${formatHbar(amountTinybar)}, which can be submitted until ${until}; the ledger shows: ${transaction}`
 }
 
-/** One sentence on the money of a call of the paid resource; a call that threw signed nothing. */
+/** One sentence about the money of a call of the paid resource; a call that threw signed nothing. */
 export function moneySentence(outcome: AccessOutcome): string {
   switch (outcome.kind) {
     case 'granted': {

@@ -1,5 +1,5 @@
-// One request through the official `@x402/fetch`, and whether it signed a payment. The official client sends its payment
-// once: after a 502 money may have moved, and at the next 402 it would sign a second payment. So the `fetch` that it gets
+// One request through the official `@x402/fetch`, and whether it signed a payment. The official client sends its payment only
+// once: after a 502 money may have moved, yet at the next 402 it would sign a second payment. So it gets a `fetch` that
 // resends a paid request, byte for byte, while the service cannot say what became of the payment (X9).
 import { isDeepStrictEqual } from 'node:util'
 import { type Clock, namePayment, PAYMENT_IDENTIFIER } from '@tallystick/x402'
@@ -18,7 +18,7 @@ import { z } from 'zod'
 /** Header that carries a signed payment (x402 v2). */
 const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
 
-/** Pause where an answer names none: the service looks for its payments on the ledger every 10 s or oftener. */
+/** Pause if an answer names none: the service looks for its payments on the ledger at least every 10 s. */
 const RETRY_AFTER_SECONDS = 2
 /** A longer `Retry-After` is cut to this, so that the limit below bounds the wait. */
 const RETRY_AFTER_SECONDS_MAX = 15
@@ -29,11 +29,11 @@ const OPEN_STATUSES: readonly number[] = [502, 504]
 /** A payment that this agent signed for a request. */
 export type SignedPayment = {
   readonly amountTinybar: bigint
-  /** Account that is paid, `0.0.x`. */
+  /** Account paid, `0.0.x`. */
   readonly payTo: string
-  /** Id of the transfer, `0.0.x@seconds.nanoseconds`, under which any explorer shows what became of it. */
+  /** Id of the transfer, `0.0.x@seconds.nanoseconds`, by which any explorer shows what became of it. */
   readonly transaction: string
-  /** Account that is debited, `0.0.x`. */
+  /** Account debited, `0.0.x`. */
   readonly payer: string
   /** Until when anyone who holds it can submit it, Unix seconds. */
   readonly validUntilSeconds: number
@@ -41,7 +41,7 @@ export type SignedPayment = {
   readonly accepted: PaymentRequirements
   /** The name of the request, if the seller takes names (X17). */
   readonly identifier: string | undefined
-  /** Value of the `PAYMENT-SIGNATURE` header: whoever holds it can only send this very payment. */
+  /** Value of the `PAYMENT-SIGNATURE` header: whoever holds it can send only this payment. */
   readonly header: string
 }
 
@@ -49,24 +49,24 @@ type PaidRequestOptions = {
   readonly url: string
   readonly fetch: typeof globalThis.fetch
   readonly clock: Clock
-  /** CAIP-2 network that this agent pays on, e.g. `hedera:testnet`; it never pays on another. */
+  /** The only CAIP-2 network that this agent pays on, e.g. `hedera:testnet`. */
   readonly network: `${string}:${string}`
   /** The payer's side of the scheme; without one nothing is signed. */
   readonly scheme: SchemeNetworkClient | undefined
   /** The most that this request may pay, tinybar; 0 signs nothing. */
   readonly maxPaymentTinybar: bigint
-  /** How long one payment is resent, milliseconds, from its first sending. */
+  /** How long one payment is resent after it was first sent, milliseconds. */
   readonly resendMs: number
   readonly requestMs: number
-  /** Signed for an earlier request and not known to be settled: while it is valid, no other is signed beside it. */
+  /** Signed for an earlier request and not known to be settled: while it is valid, no other is signed. */
   readonly unsettled?: SignedPayment | undefined
-  /** The request's name, where the seller takes names (X17); a new one unless stated. */
+  /** The request's name, if the seller takes names (X17); by default a new one. */
   readonly identifier?: string | undefined
   /** Called before each resend. */
   readonly onResend?: ((attempt: number) => void) | undefined
 }
 
-/** An answer, and what was signed for it. */
+/** An answer, with what was signed for it. */
 export type AnsweredExchange = {
   readonly kind: 'answered'
   readonly response: Response
@@ -75,7 +75,7 @@ export type AnsweredExchange = {
 }
 
 export type PaidExchange =
-  /** A challenge that the spend controls or the registered scheme refuse: nothing was signed. */
+  /** A challenge that the spend controls or the registered scheme refused: nothing was signed. */
   | {
       readonly kind: 'unsigned'
       readonly challenge: PaymentRequired
@@ -90,7 +90,7 @@ export type PaidExchange =
       readonly cause: unknown
     }
 
-/** The offer of a challenge that is paid in HBAR on that network, if it has one. */
+/** A challenge's offer in HBAR on that network, if it has one. */
 export function hbarOffer(
   challenge: PaymentRequired,
   network: string,
@@ -107,13 +107,13 @@ export function hbarOffer(
 type Trace = {
   challenge: PaymentRequired | undefined
   payment: SignedPayment | undefined
-  /** What kept the scheme from signing: the official client tells only its message. */
+  /** What kept the scheme from signing: the official client passes on only its message. */
   failure: unknown
 }
 
 const namedSchema = z.object({ info: z.object({ id: z.string() }) })
 
-/** What a payment header says; it was made by the scheme that this agent registered. */
+/** Reads a payment header, which this agent's own scheme made. */
 function signedPayment(header: string): SignedPayment {
   const { accepted, extensions, payload } = decodePaymentSignatureHeader(header)
   const reading = readTransfer(Buffer.from(String(payload['transaction']), 'base64'))
@@ -130,7 +130,7 @@ function signedPayment(header: string): SignedPayment {
   return { ...common, transaction, payer, validUntilSeconds }
 }
 
-/** `fetch` with a time limit that notes the payment which passes through it. */
+/** `fetch` with a time limit, which notes the payment that passes through it. */
 function tracingFetch(options: PaidRequestOptions, trace: Trace): typeof globalThis.fetch {
   return async (input, init) => {
     const request = new Request(input, init)
@@ -138,7 +138,7 @@ function tracingFetch(options: PaidRequestOptions, trace: Trace): typeof globalT
     if (header !== null && trace.payment === undefined) {
       trace.payment = signedPayment(header)
     }
-    // A redirect would carry a payment, or take the price, to and from another host.
+    // A redirect could send the payment to another host, or take the price from one.
     const redirect = 'manual'
     return await options.fetch(request, {
       redirect,
@@ -181,7 +181,7 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
   })
 }
 
-/** The service asks for another payment than the one that it may still submit: two could be taken for one thing. */
+/** The service asks for a new payment while it may still submit the earlier one: it could take both for one thing. */
 export class EarlierPaymentValid extends Error {
   override readonly name = 'EarlierPaymentValid'
   readonly payment: SignedPayment
@@ -192,7 +192,7 @@ export class EarlierPaymentValid extends Error {
   }
 }
 
-/** The earlier payment's payload, if that is what is asked for again. Throws EarlierPaymentValid if it is not. */
+/** The earlier payment's payload, if the same is asked for again. Throws EarlierPaymentValid if something else is. */
 function payloadAgain(
   { clock, unsettled }: PaidRequestOptions,
   asked: PaymentRequirements,
@@ -219,7 +219,7 @@ export async function requestPaid(options: PaidRequestOptions): Promise<PaidExch
   }
 }
 
-/** Seconds that an answer asks to wait, at least 1; `undefined` where it names none or names it as a date. */
+/** Seconds that an answer asks to wait, at least 1; undefined if it names none or a date. */
 export function retryAfterSeconds(response: Response): number | undefined {
   const text = response.headers.get('retry-after')
   if (text === null || !/^\d{1,6}$/.test(text)) return undefined
@@ -231,8 +231,8 @@ function pause(clock: Clock, ms: number): Promise<void> {
 }
 
 /**
- * `fetch` that resends a request with a payment header after a 502 or 504, or after no answer at all, until the service
- * knows or the limit is reached; then it gives the last answer, or throws the last failure. Other requests are sent once.
+ * `fetch` that resends a request with a payment header after a 502, a 504 or no answer, until the service knows or the limit
+ * is reached; then it returns the last answer or throws the last failure. Other requests are sent once.
  */
 function resendingFetch(
   options: PaidRequestOptions,

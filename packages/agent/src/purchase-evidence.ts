@@ -1,5 +1,5 @@
-// What a seller signed about a purchase (X18): its offer and its receipt, checked against the host that was called, and
-// handed to whoever keeps them. A purchase stands with or without them: they are evidence for a dispute, not a condition.
+// What a seller signed about a purchase (X18): its offer and its receipt, checked against the host called and handed to
+// whoever keeps them. A purchase is valid without them: they are evidence for a dispute, not a condition.
 import {
   type Clock,
   createReceiptVerifier,
@@ -19,11 +19,11 @@ export type PurchaseEvidence = {
   readonly payTo: string
   /** Id of the transfer. */
   readonly transaction: string
-  /** Under which name the request was paid for, if the seller takes names (X17). */
+  /** The name of the paid request, if the seller takes names (X17). */
   readonly identifier: string | undefined
-  /** What it asked for. */
+  /** What the seller asked for. */
   readonly offer: StatementVerdict<OfferStatement>
-  /** That it served this payer for this transfer. */
+  /** The seller's statement that it served this payer for this transfer. */
   readonly receipt: StatementVerdict<ReceiptStatement>
 }
 

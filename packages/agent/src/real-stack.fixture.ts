@@ -2,10 +2,10 @@
 // seller's command, and the access service as a process of its own.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { type RunningFacilitator, startFacilitator } from '@tallystick/facilitator'
+import { freePort } from '@tallystick/service-kit'
 import type { Address } from 'viem'
 import { runAgent } from './command/run-agent.ts'
 import { systemClock } from './window-watch.ts'
@@ -84,16 +84,6 @@ async function runHere(
     },
   })
   return { code, ...written }
-}
-
-/** A port that is free now: proofs of a key name the service's address, so that it is known before the start. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function listening(child: ChildProcess, log: readonly string[]): Promise<string> {

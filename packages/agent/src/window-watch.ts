@@ -1,7 +1,7 @@
 import type { Clock } from '@tallystick/x402'
 import type { AccessStatus } from './access-answers.ts'
 
-/** Something that a watcher saw. `status` comes with every good poll, before the change that it shows. */
+/** Something that a watcher saw. `status` comes with every successful poll, before any change it shows. */
 export type WindowChange =
   | {
       readonly kind: 'status' | 'opened' | 'cancelled' | 'closed'
@@ -27,7 +27,7 @@ type WatchOptions = {
   readonly onChange: (change: WindowChange) => void
 }
 
-/** Whole periods by which an open window moved on; 0 if it did not, or if it is another purchase. */
+/** Whole periods by which an open window was extended; 0 if it was not, or if it is another purchase. */
 export function renewedPeriods(before: AccessStatus, after: AccessStatus): number {
   if (!before.hasAccess || !after.hasAccess || before.periodSeconds === 0) return 0
   const moved = after.expiresAtSeconds - before.expiresAtSeconds
@@ -57,7 +57,7 @@ function changesBetween(
   return changes
 }
 
-/** Polls until the returned function is called; no change comes through after that. */
+/** Polls until the returned function is called; after that, no change is reported. */
 export function watchWindow(options: WatchOptions): () => void {
   let last: AccessStatus | undefined
   let renewals = 0

@@ -17,21 +17,21 @@ import {
 export function conditionControls(faults: NetworkFaults) {
   return {
     /**
-     * The public network's speed, lags, limits and losses at once, which `changes` may override; LIKE_TESTNET has the figures.
-     * `devnet_*` calls stay prompt and free.
+     * Sets the public network's speed, lags, limits and losses at once, less what `changes` overrides; LIKE_TESTNET has the
+     * figures. `devnet_*` calls stay prompt and unlimited.
      */
     likeTestnet(changes: Partial<NetworkConditions> = {}): void {
       setConditions(faults, { ...LIKE_TESTNET, ...changes })
     },
-    /** Ends `likeTestnet` and everything that it sets: the network answers at once, and always. */
+    /** Undoes everything that `likeTestnet` sets: the network always answers, and at once. */
     answerPromptly(): void {
       setConditions(faults)
     },
-    /** Begins chance anew: the same seed gives the same latencies and losses. */
+    /** Restarts chance: the same seed gives the same latencies and losses. */
     seedChance(seed: number): void {
       faults.chance = seededChance(seed)
     },
-    /** `eth_sendRawTransaction` answers between these two times after its arrival; consensus comes at half of the shorter. */
+    /** `eth_sendRawTransaction` answers after a time between these; consensus comes after half of the shorter. */
     setSendLatencyMs(latency: { min: number; max: number }): void {
       if (latency.min > latency.max) throw new Error('min is above max')
       faults.sendLatencyMs = latency
@@ -44,25 +44,25 @@ export function conditionControls(faults: NetworkFaults) {
     setConsensusDelayMs(ms: number): void {
       faults.consensusDelayMs = ms
     },
-    /** What a caller may ask before it gets 429: the public relay's and mirror node's limits, others, or none. */
+    /** How much a caller may ask before it gets 429: the public relay's and mirror node's limits, your own, or none. */
     setRequestLimits(limits: RequestLimits | 'public' | 'none'): void {
       if (limits === 'public') faults.requestLimits = PUBLIC_LIMITS
       else faults.requestLimits = limits === 'none' ? {} : limits
     },
-    /** A consensus node (`0.0.3`, `0.0.4`) takes no transaction, or takes them again; the other one still does. */
+    /** Stops a consensus node (`0.0.3`, `0.0.4`) from taking transactions, or lets it take them again. */
     setNodeDown(nodeAccountId: string, isDown: boolean): void {
       const nodes = NODE_ACCOUNT_NUMBERS.map(entityId)
       if (!nodes.includes(nodeAccountId)) throw new Error(`there is no node ${nodeAccountId}`)
       const others = faults.downNodes.filter((node) => node !== nodeAccountId)
       faults.downNodes = isDown ? [...others, nodeAccountId] : others
     },
-    /** The shares of requests, 0 to 1, that are carried out and never answered; unnamed edges stay as they are. */
+    /** The shares of requests, 0 to 1, that are carried out but never answered; unnamed edges keep theirs. */
     setAnswerLoss(shares: { rpc?: number; mirror?: number; consensus?: number }): void {
       faults.answerLoss = { ...faults.answerLoss, ...shares }
     },
     /**
-     * The edge carries out the next requests and loses their answers; with `asked`, the next whose methods, path or gRPC method
-     * contain it.
+     * The edge carries out the next requests but loses their answers; with `asked`, only requests whose methods, path or gRPC
+     * method contain it.
      */
     loseNextAnswers(edge: Edge, count: number, asked = ''): void {
       for (let lost = 0; lost < count; lost += 1) faults.answersToLose.push({ edge, asked })

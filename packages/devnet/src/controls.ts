@@ -84,7 +84,7 @@ export function createControls(parts: {
       if (!isStatus(status)) throw new Error(`${status} is not a Hedera response code`)
       faults.refusals.push({ status, at })
     },
-    /** Replaces an account's key, e.g. by a list with a threshold. */
+    /** Replaces an account's key, e.g. with a list that has a threshold. */
     setAccountKey(accountId: string, key: AccountKey): void {
       findEntity(ledger, accountId).key = key
     },

@@ -37,7 +37,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Calls the controls, in order, up to the first that the ledger refuses; returns its reason. */
+/** Calls the controls in order until the ledger refuses one; returns its reason. */
 async function firstRefusal(
   { rpcUrl }: Devnet,
   controls: readonly ControlCall[],
@@ -65,7 +65,7 @@ async function startXLayerIfWanted(
   }
 }
 
-/** Resolves once a signal came and every ledger has ended, whatever happened to the others. */
+/** Resolves once a signal has come and every ledger has ended, even if another failed to. */
 async function stopOnSignal(ledgers: readonly { stop(): Promise<void> }[]): Promise<void> {
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

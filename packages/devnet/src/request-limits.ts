@@ -1,11 +1,11 @@
-// How many requests the public relay and mirror node take from one caller. A caller is an address, or whoever names itself
-// in front of the path (`/as/NAME`), for processes that share a machine here and would have addresses of their own there.
+// How many requests the public relay and mirror node take from one caller. A caller is an address, or a name in front of the
+// path (`/as/NAME`) for processes that share a machine here but would have their own addresses there.
 
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '@tallystick/service-kit'
 import type { RelayLimits } from './ledger/network-faults.ts'
 
-/** The relay's tiers (methodConfiguration.ts of hiero-json-rpc-relay); every other method that it knows is in the second. */
+/** The relay's tiers (methodConfiguration.ts of hiero-json-rpc-relay); every other method it knows is in the second. */
 const TIERS: Readonly<Record<string, 'tier1' | 'tier3' | undefined>> = {
   eth_call: 'tier1',
   eth_sendRawTransaction: 'tier1',
@@ -65,7 +65,7 @@ export function withoutCaller(request: IncomingMessage): string {
   return path === undefined || !path.startsWith('/') ? `/${path ?? ''}` : path
 }
 
-/** Whom a request counts against. */
+/** The caller that a request counts against. */
 export function callerOf(request: { raw: IncomingMessage; ip: string }): string {
   return named.get(request.raw) ?? request.ip
 }

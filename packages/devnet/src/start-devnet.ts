@@ -43,8 +43,8 @@ export type DevnetOptions = {
   /** The time that judges the validity of transfers, by default the machine's, since SDKs stamp wall time. */
   wallClock?: Pick<Clock, 'unixMs'>
   /**
-   * How far the machine's clock, by which services in other processes live, is ahead of the ledger's, milliseconds; below 0,
-   * behind it. The ledger's time is `clock` less this.
+   * How far the machine's clock, which services in other processes use, is ahead of the ledger's, milliseconds; below 0,
+   * behind it. The ledger's time is `clock` minus this.
    */
   serverClockOffMs?: number
 }
@@ -113,7 +113,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
       chainId: CHAIN_ID,
       /** Ledger time with its travel, for services that live in the same process. */
       clock: clock as Clock,
-      /** The clock of servers in the same process: the ledger's, and wrong by `setServerClockOffMs`. */
+      /** The clock of servers in the same process: the ledger's, off by `setServerClockOffMs`. */
       serverClock: shifted(clock, () => ledger.faults.serverClockOffMs),
       stop,
     }
@@ -125,7 +125,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
   }
 }
 
-/** A ledger that does not age: an anvil succeeds another, and before a state is forgotten it is read what was moved in it. */
+/** A ledger that does not age: anvils succeed one another, and transfers are read from a state before it is forgotten. */
 async function startLedger(clock: ConsensusClock) {
   const genesisSecond = clock.nowSeconds() - GENESIS_MARGIN_SECONDS
   const anvil = await startAnvilGenerations(() =>

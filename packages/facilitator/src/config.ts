@@ -2,10 +2,12 @@ import {
   checkedSecretField,
   httpUrlField,
   integerField,
+  parsedField,
   sharedConfigFields,
+  textField,
   withFieldMeta,
 } from '@tallystick/service-kit'
-import { type EvmAsset, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
+import { type EvmAsset, isEvmAddress, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { HEDERA_NETWORKS, isAccountId } from '@tallystick/x402/hedera'
 import { z } from 'zod'
 import { parseEvmKey } from './evm/evm-wallet.ts'
@@ -19,10 +21,6 @@ export function parseEvmAssets(text: string, chainId: number): readonly EvmAsset
   return assets.every((asset) => asset !== undefined) ? assets : undefined
 }
 
-/** A text that is checked. */
-const checked = (expected: string, isGood: (text: string) => boolean) =>
-  withFieldMeta(z.string().refine(isGood, expected), { expected })
-
 const networkExpected = `one of ${HEDERA_NETWORKS.join(', ')}`
 const nodesExpected = 'host:port=account pairs, separated by commas, e.g. 127.0.0.1:50211=0.0.3'
 const accountExpected = 'an account id such as 0.0.1001'
@@ -33,7 +31,11 @@ const assetsExpected =
   'tokens separated by commas, each address/name/version/decimals, e.g. 0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/USDG/2/6; the address alone for USD₮0 on X Layer'
 
 const servedExpected = 'Hedera accounts and EVM addresses, separated by commas'
-const isReceiver = (text: string): boolean => isAccountId(text) || /^0x[0-9a-fA-F]{40}$/.test(text)
+
+function parseReceivers(text: string): readonly string[] | undefined {
+  const parts = text.split(',').map((part) => part.trim())
+  return parts.every((part) => isAccountId(part) || isEvmAddress(part)) ? parts : undefined
+}
 
 const shared = sharedConfigFields({ port: 4020, baseUrl: 'http://localhost:4020' })
 
@@ -47,33 +49,20 @@ const fields = z.object({
     .describe(
       'Ledger on which payments are settled, as CAIP-2; a local ledger uses the name of the one it stands in for.',
     ),
-  CONSENSUS_NODES: withFieldMeta(
-    z
-      .string()
-      .transform((text) => parseConsensusNodes(text))
-      .refine((nodes) => nodes !== undefined, nodesExpected)
-      .transform((nodes) => nodes ?? []),
-    { expected: nodesExpected },
-  )
+  CONSENSUS_NODES: parsedField(parseConsensusNodes, { expected: nodesExpected })
     .optional()
     .describe('Consensus nodes to submit to; by default the public nodes of NETWORK.'),
   MIRROR_URL: httpUrlField()
     .prefault('https://testnet.mirrornode.hedera.com')
     .describe('Mirror node to read accounts, keys and balances from.'),
-  FEE_PAYER: checked(accountExpected, isAccountId).describe(
+  FEE_PAYER: textField(accountExpected, isAccountId).describe(
     'Account that pays the settlement fees.',
   ),
   FEE_PAYER_KEY: checkedSecretField(
     keyExpected,
     (text) => parsePrivateKey(text) !== undefined,
   ).describe('Private key of FEE_PAYER.'),
-  SERVED_PAY_TO: withFieldMeta(
-    z
-      .string()
-      .transform((text) => text.split(',').map((part) => part.trim()))
-      .refine((parts) => parts.every(isReceiver), servedExpected),
-    { expected: servedExpected },
-  )
+  SERVED_PAY_TO: parsedField(parseReceivers, { expected: servedExpected })
     .optional()
     .describe('The only receivers whose payments are settled; without it, anybody’s.'),
   EVM_RPC_URL: httpUrlField()
@@ -87,7 +76,7 @@ const fields = z.object({
     .describe(
       'Private key of the account that submits there and pays the gas; set together with EVM_RPC_URL.',
     ),
-  EVM_ASSETS: checked(assetsExpected, (text) => parseEvmAssets(text, 196) !== undefined)
+  EVM_ASSETS: textField(assetsExpected, (text) => parseEvmAssets(text, 196) !== undefined)
     .prefault(X_LAYER_USDT0.address)
     .describe(
       'Tokens with signed transfers (EIP-3009) to settle, with their EIP-712 name and version.',

@@ -21,7 +21,7 @@ type FacilitatorOptions = HederaNetwork &
   Pick<ServiceAppOptions, 'clock' | 'logger' | 'metricsToken'> & {
     /** A second network, where payments are signed token transfers. */
     readonly evm?: EvmChain | undefined
-    /** The only receivers whose payments are settled, accounts or addresses; any unless stated. */
+    /** The only receivers whose payments are settled, accounts or addresses; by default any. */
     readonly servedPayTo?: readonly string[] | undefined
   }
 

@@ -115,7 +115,7 @@ export type ExactFacilitator = SchemeNetworkFacilitator & {
 /** Concurrent settlements: each holds a connection to a node for some seconds, and more would only queue there. */
 const IN_FLIGHT_MAX = 256
 
-/** Doubts remembered; the oldest goes first. An expired payment cannot be submitted again anyway. */
+/** Doubts remembered; the oldest is dropped first. An expired payment cannot be submitted again anyway. */
 const DOUBTS_MAX = 10_000
 
 /** Submissions in one settlement of a repeatable payment: the second follows one that may not have arrived. */
@@ -124,14 +124,14 @@ const SUBMISSIONS_MAX = 2
 /** How a facilitator is observed and limited. */
 export type FacilitatorLimits = SettlementListener & {
   readonly inFlightMax?: number
-  /** The only receivers whose payments are settled, in lower case; any unless stated. */
+  /** The only receivers whose payments are settled, in lower case; by default any. */
   readonly servedPayTo?: ReadonlySet<string> | undefined
 }
 
 /**
- * The facilitator side of `exact` on a ledger. Identical concurrent payments share one submission and one answer; a
- * payment in doubt is submitted again only where that is harmless. Both methods throw LedgerUnavailable, and `settle` also throws
- * ConsensusUnavailable, in both cases before anything was submitted.
+ * The facilitator side of `exact` on a ledger. Identical concurrent payments share one submission and one answer; a payment
+ * in doubt is resubmitted only where that is harmless. Both methods throw LedgerUnavailable, and `settle` also throws
+ * ConsensusUnavailable, in each case before anything was submitted.
  */
 export function createExactFacilitator(
   side: LedgerSide,
@@ -194,7 +194,7 @@ function createSettlements({ inFlightMax = IN_FLIGHT_MAX, onDoubt, onEnd }: Faci
   const inFlight = new Map<string, { fingerprint: string; answer: Promise<SettleResponse> }>()
   const doubts = new BoundedMap<string, Doubt>(DOUBTS_MAX)
 
-  /** Submits once, or again: what an earlier submission may have done is no refusal. Throws only what a first one throws. */
+  /** Submits once, or again; after an earlier submission, a refusal means nothing. Throws only what a first submission throws. */
   async function submitOnce(
     payment: VerifiedPayment,
     order: Order,

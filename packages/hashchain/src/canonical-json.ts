@@ -35,13 +35,13 @@ function write(value: unknown, depth: number): string {
   return Array.isArray(value) ? writeArray(value, depth) : writeObject(value, depth)
 }
 
-/** Depths at which a value is asked whether it is in order: asking at each would walk a deep value again and again. */
+/** The order of members is checked only above this depth: checking at every depth would walk a deep value repeatedly. */
 const ORDER_ASKED_BELOW = 2
 
-/** What JSON.stringify writes a lone surrogate as, also part of an escaped text of just that. */
+/** How JSON.stringify escapes a lone surrogate. Text that spells out such an escape contains it too, and is written slowly. */
 const LONE_SURROGATE = '\\ud'
 
-/** Whether JSON.stringify, which is native, writes a value in this form, lone surrogates aside: its members are sorted already. */
+/** Whether JSON.stringify, which is native, already writes a value canonically, lone surrogates aside: its members are sorted. */
 function isInOrder(value: unknown, depth: number): boolean {
   if (depth > NESTING_MAX) return false
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
@@ -70,7 +70,7 @@ function writeNumber(value: number): string {
   return String(value)
 }
 
-/** Texts that JSON does not escape; most are. */
+/** Text that JSON need not escape; most text is. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 function writeString(text: string): string {
@@ -100,7 +100,7 @@ function writeObject(object: object, depth: number): string {
   return `{${text}}`
 }
 
-/** Names of members, written: few come again and again. At the limit all are dropped. */
+/** Serialized member names: a few recur in every entry. At the limit the cache is cleared. */
 const NAMES_MAX = 4_096
 const writtenNames = new Map<string, string>()
 

@@ -1,6 +1,6 @@
 /**
- * C2SP cosignatures (https://c2sp.org/tlog-cosignature, `cosignature/v1`) with Ed25519: a witness states that at a time a
- * checkpoint was the largest that it had seen of that journal, and that it was consistent with all before.
+ * C2SP cosignatures (https://c2sp.org/tlog-cosignature, `cosignature/v1`) with Ed25519. A witness states that, at a given
+ * time, a checkpoint was the largest it had seen of that journal and was consistent with all earlier ones.
  */
 import {
   createNoteKey,
@@ -36,13 +36,13 @@ type OpenedCosignature =
   | { readonly kind: 'opened'; readonly text: string; readonly atSeconds: number }
   | {
       readonly kind: 'refused'
-      /** As of `openNote`. */
+      /** As in `openNote`. */
       readonly reason: 'malformed_key' | 'malformed_note' | 'unknown_key' | 'bad_signature'
     }
 
 /**
- * A cosigner from an Ed25519 seed of 32 bytes. The signed message does not hold the key's name, so a key must have one
- * name only. Throws as `createNoteSigner` does.
+ * A cosigner from an Ed25519 seed of 32 bytes. The signed message omits the key's name, so use a key under one name only.
+ * Throws as `createNoteSigner` does.
  */
 export function createCosigner(options: NoteKeyOptions): Cosigner {
   const { signatureLine, ...key } = createNoteKey({ ...options, algorithm: ALGORITHM_COSIGNATURE })
@@ -60,7 +60,7 @@ export function createCosigner(options: NoteKeyOptions): Cosigner {
 
 /**
  * Checks a note against one witness's verifier key. Lines by other keys are ignored; one failing cosignature by this key
- * refuses the note even if another of its lines holds. It says nothing of the journal's own signature.
+ * refuses the note even if another of its lines verifies. The journal's own signature is not checked.
  *
  * @example openCosignature({ note: checkpoint + line, verifierKey })
  */
@@ -80,7 +80,7 @@ export function openCosignature(options: NoteAndKey): OpenedCosignature {
   return { kind: 'opened', text: own.text, atSeconds: latestSeconds }
 }
 
-/** Whether a text is a verifier key that cosignatures can be checked with. Never throws. */
+/** Whether a text is a verifier key for cosignatures. Never throws. */
 export function isCosignatureKey(text: string): boolean {
   return readVerifierKey(text, ALGORITHM_COSIGNATURE) !== undefined
 }

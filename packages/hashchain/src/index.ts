@@ -31,9 +31,8 @@ export {
 export { createNoteSigner, openNote } from './signed-note.ts'
 export {
   GENESIS_PREV_HASH,
-  hasLoneSurrogate,
   preimageHash,
   versionHash,
   versionPreimage,
 } from './version-chain.ts'
-export { formatWitnessRequest, judgeWitnessRequest, readCosignatures } from './witness.ts'
+export { formatWitnessRequest, readCosignatures } from './witness.ts'

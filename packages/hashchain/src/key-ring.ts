@@ -19,7 +19,7 @@ export type KeyRing = {
   readonly ids: readonly string[]
   /** The key with that id, if the ring has it. */
   key(id: string): KeyObject | undefined
-  /** Those of `ids` without a key in the ring, each once (C16: a service with missing keys refuses to start). */
+  /** The `ids` without a key in the ring, each once (C16: a service with missing keys refuses to start). */
   missing(ids: Iterable<string>): readonly string[]
   /** Fresh random bytes for nonces. */
   randomBytes(size: number): Uint8Array

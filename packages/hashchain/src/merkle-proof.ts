@@ -1,6 +1,6 @@
 /**
  * RFC 9162 proofs: that an entry is in a tree (inclusion), and that a tree is a prefix of a later one (consistency).
- * Proofs are made from stored leaf hashes; checking one needs only roots and the leaf's hash.
+ * Making a proof needs the stored leaf hashes; checking one needs only roots and the leaf's hash.
  */
 import { HASH_BYTES, nodeHash, rootOf } from './merkle-tree.ts'
 
@@ -46,24 +46,36 @@ export function verifyInclusion(options: {
   const { index, size, proof, rootHash } = options
   if (!isWhole(index) || !isWhole(size) || index >= size) return false
   if (!areHashes([options.leafHash, ...proof])) return false
-  let node = index
-  let last = size - 1
   let hash = options.leafHash
-  for (const sibling of proof) {
+  const reachesRoot = climb({ node: index, last: size - 1 }, proof, (sibling, isLeft) => {
+    hash = nodeHash(isLeft ? { left: sibling, right: hash } : { left: hash, right: sibling })
+  })
+  return reachesRoot && isSame(hash, rootHash)
+}
+
+/**
+ * Climbs a tree from `node`, on a level numbered 0 to `last`, one sibling per step; `join` gets each sibling and its side.
+ * Returns whether the siblings lead exactly to the root.
+ */
+function climb(
+  start: { readonly node: number; readonly last: number },
+  siblings: readonly Uint8Array[],
+  join: (sibling: Uint8Array, isLeft: boolean) => void,
+): boolean {
+  let { node, last } = start
+  for (const sibling of siblings) {
     if (last === 0) return false
-    if (node % 2 === 1 || node === last) {
-      hash = nodeHash({ left: sibling, right: hash })
+    const isLeft = node % 2 === 1 || node === last
+    join(sibling, isLeft)
+    if (isLeft)
       while (node % 2 === 0 && node !== 0) {
         node /= 2
         last = Math.floor(last / 2)
       }
-    } else {
-      hash = nodeHash({ left: hash, right: sibling })
-    }
     node = Math.floor(node / 2)
     last = Math.floor(last / 2)
   }
-  return last === 0 && isSame(hash, rootHash)
+  return last === 0
 }
 
 /** The hashes that show the first `oldSize` leaves to be a prefix of the first `size` leaves. O(size). */
@@ -88,7 +100,7 @@ export function consistencyProof(options: {
       from = middle
     }
   }
-  // A verifier already knows the old root, but not the root of part of it.
+  // A verifier knows the old root, but not the root of a part of that tree.
   if (from > 0) path.push(rootOf(leafHashes({ from, to })))
   return path.toReversed()
 }
@@ -116,22 +128,11 @@ export function verifyConsistency(options: {
   }
   let oldHash = first
   let hash = first
-  for (const sibling of rest) {
-    if (last === 0) return false
-    if (node % 2 === 1 || node === last) {
-      oldHash = nodeHash({ left: sibling, right: oldHash })
-      hash = nodeHash({ left: sibling, right: hash })
-      while (node % 2 === 0 && node !== 0) {
-        node /= 2
-        last = Math.floor(last / 2)
-      }
-    } else {
-      hash = nodeHash({ left: hash, right: sibling })
-    }
-    node = Math.floor(node / 2)
-    last = Math.floor(last / 2)
-  }
-  return last === 0 && isSame(oldHash, oldRootHash) && isSame(hash, rootHash)
+  const reachesRoot = climb({ node, last }, rest, (sibling, isLeft) => {
+    hash = nodeHash(isLeft ? { left: sibling, right: hash } : { left: hash, right: sibling })
+    if (isLeft) oldHash = nodeHash({ left: sibling, right: oldHash })
+  })
+  return reachesRoot && isSame(oldHash, oldRootHash) && isSame(hash, rootHash)
 }
 
 /** The largest power of two below `size`, where RFC 9162 divides a tree; `size` is at least 2. */

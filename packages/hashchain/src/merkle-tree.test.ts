@@ -1,14 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/merkle.json' with { type: 'json' }
-import {
-  createCompactRange,
-  emptyRootHash,
-  HASH_BYTES,
-  leafHash,
-  nodeHash,
-  rootOf,
-} from './merkle-tree.ts'
+import { createCompactRange, HASH_BYTES, leafHash, nodeHash, rootOf } from './merkle-tree.ts'
 import { byteFlips } from './testing/byte-flips.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
@@ -19,7 +12,7 @@ const leaves = (count: number): Uint8Array[] =>
 /** The tree hash exactly as RFC 9162 §2.1.1 defines it. */
 const definition = (hashes: readonly Uint8Array[]): Uint8Array => {
   const [first] = hashes
-  if (first === undefined) return emptyRootHash()
+  if (first === undefined) return rootOf([])
   if (hashes.length === 1) return first
   let split = 1
   while (split * 2 < hashes.length) split *= 2
@@ -77,7 +70,7 @@ describe('RFC 9162: the tree', () => {
     expect(hex(createCompactRange(before).rootHash())).toBe(rootBefore)
     expect(before.size).toBe(7)
     const again = createCompactRange(before)
-    again.append(emptyRootHash())
+    again.append(rootOf([]))
     expect(before.peaks).toHaveLength(3)
     expect(hex(createCompactRange(before).rootHash())).toBe(rootBefore)
   })
@@ -92,8 +85,8 @@ describe('RFC 9162: the tree', () => {
 
   test.each([
     { size: 1, peaks: [] },
-    { size: 0, peaks: [emptyRootHash()] },
-    { size: 3, peaks: [emptyRootHash()] },
+    { size: 0, peaks: [rootOf([])] },
+    { size: 3, peaks: [rootOf([])] },
     { size: 1, peaks: [Buffer.alloc(31)] },
     { size: -1, peaks: [] },
     { size: 0.5, peaks: [] },
@@ -105,7 +98,7 @@ describe('RFC 9162: the tree', () => {
     const range = createCompactRange()
     expect(() => range.append(Buffer.alloc(HASH_BYTES + 1))).toThrow(RangeError)
     expect(range.size).toBe(0)
-    const root = emptyRootHash()
+    const root = rootOf([])
     expect(() => nodeHash({ left: Buffer.alloc(31), right: root })).toThrow(RangeError)
     expect(() => nodeHash({ left: root, right: Buffer.alloc(33) })).toThrow(RangeError)
   })

@@ -13,6 +13,10 @@ const NODE_PREFIX = 0x01
 /** Where a node's children are joined for hashing. Filled and read in one step, so one buffer serves all. */
 const nodeBytes = Buffer.alloc(1 + 2 * HASH_BYTES, NODE_PREFIX)
 
+/** Through text: asked for bytes, node:crypto allocates memory for each hash, which takes longer than hashing a short input. */
+const sha256 = (bytes: Uint8Array | string): Uint8Array =>
+  Buffer.from(hash('sha256', bytes, 'latin1'), 'latin1')
+
 /** Size and root of a journal at one moment. */
 export type TreeHead = {
   readonly size: number
@@ -28,11 +32,11 @@ type CompactRangeState = {
   readonly peaks: readonly Uint8Array[]
 }
 
-/** Hash of a leaf: SHA-256(0x00 ‖ entry), 32 bytes. A text stands for its UTF-8. */
+/** Hash of a leaf: SHA-256(0x00 ‖ entry), 32 bytes. Text is hashed as UTF-8. */
 export function leafHash(entry: Uint8Array | string): Uint8Array {
   // U+0000 is a zero byte in UTF-8.
   const bytes = typeof entry === 'string' ? `\0${entry}` : Buffer.concat([LEAF_PREFIX, entry])
-  return hash('sha256', bytes, 'buffer')
+  return sha256(bytes)
 }
 
 /** Hash of an inner node: SHA-256(0x01 ‖ left ‖ right), 32 bytes. Throws a RangeError if a child is not a hash. */
@@ -44,12 +48,7 @@ export function nodeHash(children: {
   requireHash(children.right)
   nodeBytes.set(children.left, 1)
   nodeBytes.set(children.right, 1 + HASH_BYTES)
-  return hash('sha256', nodeBytes, 'buffer')
-}
-
-/** Root of the empty tree: SHA-256 of nothing, 32 bytes. */
-export function emptyRootHash(): Uint8Array {
-  return hash('sha256', '', 'buffer')
+  return sha256(nodeBytes)
 }
 
 /** A tree that only grows at its end. */
@@ -65,8 +64,8 @@ export type CompactRange = {
 }
 
 /**
- * Starts a tree, empty or from an earlier `state()`. Throws a RangeError for a state whose peaks do not fit its size. It
- * cannot detect peaks that fit but are wrong; a comparison with a signed checkpoint does.
+ * Starts a tree, empty or from an earlier `state()`. Throws a RangeError for a state whose peaks do not fit its size. Peaks
+ * that fit but are wrong only show in a comparison with a signed checkpoint.
  */
 export function createCompactRange(state?: CompactRangeState): CompactRange {
   let size = state?.size ?? 0
@@ -91,7 +90,7 @@ export function createCompactRange(state?: CompactRangeState): CompactRange {
     },
     rootHash: () =>
       peaks.length === 0
-        ? emptyRootHash()
+        ? sha256('')
         : peaks.reduceRight((right, left) => nodeHash({ left, right })),
     state: () => ({ size, peaks: [...peaks] }),
   }

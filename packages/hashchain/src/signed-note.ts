@@ -24,9 +24,9 @@ const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 /** The space; every code unit below it is an ASCII control character. */
 const FIRST_PRINTABLE = 0x20
 const SIGNATURE_LINE_START = '\u2014 '
-/** A note is a few lines; a longer one is refused before any work is done on it. */
+/** A note has a few lines; a longer one is refused unread. */
 const NOTE_CHARACTERS_MAX = 1_000_000
-/** Cosigners are few. Each line costs a comparison, and the format requires readers to set a limit. */
+/** Cosigners are few. The format requires readers to set a limit. */
 const SIGNATURES_MAX = 100
 /** A key name is not empty and holds no white space and no plus sign. */
 const KEY_NAME = /^[^\s\u0085+]+$/u
@@ -45,7 +45,7 @@ type NoteSigner = {
 
 /** The result of opening a note under a known key. */
 type OpenedNote =
-  /** At least one signature by the key holds, and none fails. `text` ends in a newline. */
+  /** At least one signature by the key verifies, and none fails. `text` ends in a newline. */
   | { readonly kind: 'opened'; readonly text: string }
   | {
       readonly kind: 'refused'
@@ -84,7 +84,7 @@ export function createNoteKey({
     format: 'der',
     type: 'pkcs8',
   })
-  // By way of PEM, because the types have no public key from a KeyObject.
+  // Through PEM, because the types do not let a private KeyObject in.
   const publicKey = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' })).export({
     format: 'der',
     type: 'spki',
@@ -96,7 +96,7 @@ export function createNoteKey({
     keyName,
     verifierKey: `${keyName}+${keyId.toString('hex')}+${encodeBase64(typedKey)}`,
     keyId: keyId.toString('hex'),
-    /** The line, newline included, whose signature `make` gives. */
+    /** The signature line, newline included, around what `make` returns. */
     signatureLine: (make: (sign: (message: string) => Buffer) => Uint8Array): string =>
       `${SIGNATURE_LINE_START}${keyName} ${encodeBase64(Buffer.concat([keyId, make(sign)]))}\n`,
   }
@@ -104,7 +104,7 @@ export function createNoteKey({
 
 /**
  * Checks a note against one verifier key. Lines by other keys are ignored, as the format requires; one failing signature
- * by this key refuses the note even if another of its lines holds.
+ * by this key refuses the note even if another of its lines verifies.
  */
 export function openNote(options: NoteAndKey): OpenedNote {
   const own = signaturesBy({ ...options, algorithm: ALGORITHM_ED25519 })
@@ -116,7 +116,7 @@ export function openNote(options: NoteAndKey): OpenedNote {
 
 export type NoteAndKey = { readonly note: string; readonly verifierKey: string }
 
-/** What the lines of one key hold, one at least, and how each is verified. */
+/** The signatures by one key, at least one, and how to verify them. */
 type OwnSignatures = {
   readonly kind: 'signatures'
   readonly text: string
@@ -124,7 +124,7 @@ type OwnSignatures = {
   verifies(message: string, signature: Uint8Array): boolean
 }
 
-/** The signatures of a note by one key of that type, not verified yet. */
+/** A note's signatures by one key of the given type, not verified yet. */
 export function signaturesBy(
   options: NoteAndKey & { readonly algorithm: number },
 ): OwnSignatures | Extract<OpenedNote, { kind: 'refused' }> {
@@ -151,7 +151,7 @@ type Verifier = {
   readonly publicKey: KeyObject
 }
 
-/** The key in a verifier key of that type; undefined for anything else. */
+/** Parses a verifier key of the given type; undefined for anything else. */
 export function readVerifierKey(text: string, algorithm: number): Verifier | undefined {
   const [keyName = '', idText = '', ...rest] = text.split('+')
   // Base64 may itself contain plus signs.

@@ -1,12 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/chain.json' with { type: 'json' }
-import {
-  GENESIS_PREV_HASH,
-  hasLoneSurrogate,
-  versionHash,
-  versionPreimage,
-} from './version-chain.ts'
+import { GENESIS_PREV_HASH, versionHash, versionPreimage } from './version-chain.ts'
 
 const anyText = fc.string({ unit: 'binary', maxLength: 40 })
 describe('C8: the version hash', () => {
@@ -34,20 +29,6 @@ describe('C8: the version hash', () => {
         const preimage = versionPreimage({ prevHash, value, writtenAt, authorId })
         expect(JSON.parse(preimage)).toEqual([prevHash, value, writtenAt, authorId])
       }),
-    )
-  })
-
-  test('a lone surrogate is detected in any position', () => {
-    fc.assert(
-      fc.property(
-        anyText,
-        anyText,
-        fc.integer({ min: 0xd800, max: 0xdfff }),
-        (before, after, unit) => {
-          expect(hasLoneSurrogate(before + after)).toBe(false)
-          expect(hasLoneSurrogate(`${before}x${String.fromCharCode(unit)}x${after}`)).toBe(true)
-        },
-      ),
     )
   })
 })

@@ -33,11 +33,3 @@ export function preimageHash(preimage: string): string {
 export function versionHash(content: VersionContent): string {
   return preimageHash(versionPreimage(content))
 }
-
-/**
- * Whether a text contains half of a surrogate pair. Such a text has no UTF-8 form, so it can be neither stored nor sealed
- * unchanged (C8: `invalid_fields`).
- */
-export function hasLoneSurrogate(text: string): boolean {
-  return !text.isWellFormed()
-}

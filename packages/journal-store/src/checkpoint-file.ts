@@ -12,7 +12,7 @@ import {
   parseCheckpoint,
   type TreeHead,
 } from '@tallystick/hashchain'
-import type { UnavailableError } from './journal-store.ts'
+import type { Awaitable, Journal, UnavailableError } from './journal-store.ts'
 import {
   besideDatabase,
   codeOf,
@@ -20,6 +20,7 @@ import {
   replaceFile,
   replaceFileNow,
 } from './private-file.ts'
+import { whenAnswered } from './sql-dialect.ts'
 
 /** Whose checkpoints: a store, its Ed25519 seed (32 bytes), and its name in them. */
 export type StoreOwner = {
@@ -43,26 +44,45 @@ export type CheckpointReading =
   | { readonly kind: 'absent' }
   | { readonly kind: 'refused' }
 
-/** Refuses a journal of so many entries that does not go on from its last checkpoint. */
-export function refuseJournal(
-  last: Exclude<CheckpointReading, { readonly kind: 'absent' }>,
-  { noun, size }: { readonly noun: string; readonly size: number },
+/** Whether a journal has all that a checkpoint signed, as it signed it. */
+export const isContinued = (
+  journal: Pick<Journal, 'size' | 'rootAt'>,
+  { rootHash, size }: TreeHead,
+): Awaitable<boolean> =>
+  size <= journal.size &&
+  whenAnswered([journal.rootAt(size)], ([root]) => Buffer.compare(root, rootHash) === 0)
+
+/** Refuses a journal that does not go on from its last checkpoint, with the service's error. */
+export function requireContinued(
+  last: CheckpointReading,
+  { journal, noun }: { readonly journal: Pick<Journal, 'size' | 'rootAt'>; readonly noun: string },
   { acceptCommand, Unavailable }: Refusing,
-): never {
-  let reason = 'its last checkpoint is not signed by its checkpoint key, or was altered'
-  if (last.kind === 'checkpoint')
-    reason =
-      last.checkpoint.size > size
-        ? `its last signed checkpoint counts ${last.checkpoint.size} entries, ${size} of them are here`
-        : `its entries do not hash to its last signed checkpoint, of ${last.checkpoint.size}`
-  throw new Unavailable(
-    `${noun} is refused: ${reason}. If a backup was restored on purpose, run "${acceptCommand}"`,
-  )
+): Awaitable<void> {
+  if (last.kind === 'absent') return
+  const signed = last.kind === 'checkpoint' ? last.checkpoint : undefined
+  return whenAnswered([signed !== undefined && isContinued(journal, signed)], ([isSame]) => {
+    if (isSame) return
+    let reason = 'its last checkpoint is not signed by its checkpoint key, or was altered'
+    if (signed !== undefined)
+      reason =
+        signed.size > journal.size
+          ? `its last signed checkpoint counts ${signed.size} entries, ${journal.size} of them are here`
+          : `its entries do not hash to its last signed checkpoint, of ${signed.size}`
+    throw new Unavailable(
+      `${noun} is refused: ${reason}. If a backup was restored on purpose, run "${acceptCommand}"`,
+    )
+  })
 }
 
 type Refusing = { readonly acceptCommand: string; readonly Unavailable: UnavailableError }
 
 type Head = Pick<CompactRange, 'size' | 'rootHash'>
+
+/**
+ * Between two renewals of a file, milliseconds. Each makes a file and syncs twice; with every commit that was a fifth of a lone
+ * write's CPU. A kill may leave the file behind the journal by what was committed meanwhile.
+ */
+const REST_MS = 100
 
 export type CheckpointFile = ReturnType<typeof checkpointFile>
 
@@ -87,8 +107,17 @@ export function checkpointFile({
     )
   const unwritable = (cause: unknown): Error =>
     new Unavailable(`${path} cannot be written`, { cause })
-  let isDue = false
+  let [isDue, isEnding] = [false, false]
   let running: Promise<void> | undefined
+  let endRest: (() => void) | undefined
+  const rested = (): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, REST_MS)
+      endRest = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   const run = async (head: () => Head, onProblem: (error: unknown) => void): Promise<void> => {
     while (isDue) {
       isDue = false
@@ -98,6 +127,7 @@ export function checkpointFile({
         // Tried again at the next commit.
         onProblem(unwritable(error))
       }
+      if (!isEnding) await rested()
     }
     running = undefined
   }
@@ -126,13 +156,17 @@ export function checkpointFile({
         throw unwritable(error)
       }
     },
-    /** Replaces the file in the background. Calls that come meanwhile share the next writing. */
+    /** Replaces the file in the background, at once unless it has just been. Calls that come meanwhile share the next writing. */
     renew(head: () => Head, onProblem: (error: unknown) => void): void {
       isDue = true
       running ??= run(head, onProblem)
     },
-    /** Resolves when the newest head is in the file, or its writing has failed. */
-    flush: async (): Promise<void> => running,
+    /** At the end: resolves when the newest head is in the file, or its writing has failed. */
+    flush: async (): Promise<void> => {
+      isEnding = true
+      endRest?.()
+      await running
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Which of several hosts takes writes. `pg` knows neither several hosts nor `target_session_attrs`, so each is asked in turn. A
- * server of an older timeline is none: it was the primary before a standby was promoted.
+ * server of an older timeline does not count: it was the primary before a standby was promoted.
  */
 import { Client, type ClientConfig, types } from 'pg'
 import { messageOf, type UnavailableError } from './journal-store.ts'
@@ -37,9 +37,9 @@ export type PostgresOptions = {
 /** Some 5 seconds where hosts refuse at once. */
 const ROUNDS_MAX = 100
 
-/** How long whoever holds the head may say nothing, milliseconds: a process that stalls must not hold up all others. */
+/** How long a transaction that holds the head may be idle, milliseconds: a process that stalls must not hold up all others. */
 const IDLE_MS = 1_000
-/** A slow process is no stalled one: where a connection was lost in a transaction, the next attempt has this many times as long. */
+/** A slow process is not a stalled one: after a transaction lost its connection, the next attempt gets this many times as long. */
 const IDLE_FACTOR = 4
 /** 16 seconds. */
 const IDLE_GROWTHS_MAX = 2

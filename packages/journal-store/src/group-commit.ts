@@ -1,7 +1,8 @@
 /**
  * Group commit: writes share a transaction and its fsync, and resolve when it is on the disk. A group gathers for as long as
- * each iteration of the event loop brings more of them, so that a lone write waits for nobody. A failing transaction leaves nothing behind, in the store or in memory. What a transaction is, the engine says:
- * `inOneTransaction` for one that answers at once, a function of its own for one behind a connection.
+ * each iteration of the event loop brings more of them, so that a lone write waits for nobody. A failing transaction leaves
+ * nothing behind, in the store or in memory. The engine brings the transaction: `inOneTransaction` for one that answers at once,
+ * a function of its own for one behind a connection.
  */
 import {
   type Awaitable,
@@ -13,7 +14,7 @@ import {
 /** Writes that may wait; a request or a slice of an import holds each, so that this is far above what sockets allow. */
 const WAITING_WRITES_MAX = 20_000
 
-/** Iterations that a group gathers in at most, some 10 ms where each brings a request or two: writers who never pause are answered too. */
+/** The most iterations that a group gathers for, some 10 ms at a request or two each: writers who never pause are answered too. */
 const GATHERING_ITERATIONS_MAX = 64
 
 /** A write that waits. It may be run again, where its transaction was taken back. */
@@ -68,7 +69,7 @@ export function inOneTransaction(
     try {
       goBack()
     } catch {
-      // The same trouble again; the next write goes back first.
+      // It fails for the same reason; the next write goes back first.
     }
     for (const { reject } of writes) reject(error)
   }
@@ -112,7 +113,7 @@ function whenGathered(waiting: readonly Write[], writesMax: number, run: () => v
   const look = (): void => {
     iterationsLeft -= 1
     const isGrowing = waiting.length > seen && waiting.length < writesMax && iterationsLeft > 0
-    // Who waits for no disk does not wait for others either.
+    // A write that needs no fsync waits for no others.
     if (!isGrowing || durabilityOf(waiting) === 'relaxed') return run()
     seen = waiting.length
     setImmediate(look)

@@ -16,11 +16,19 @@ export {
 } from './sealed-bodies.ts'
 export type { SqlConnection, SqlQuery, TupleQuery } from './sql-connection.ts'
 export {
+  askEach,
+  POSTGRES_DIALECT,
+  SQLITE_DIALECT,
+  type SqlDialect,
+  whenAnswered,
+} from './sql-dialect.ts'
+export {
+  type AcceptedJournal,
   acceptSqliteBackup,
   backupSqliteFile,
   backupSqliteStore,
 } from './sqlite-backup.ts'
-export { SqliteConnection, sqliteTuples } from './sqlite-connection.ts'
+export { guardedTuples, SqliteConnection, sqliteAtOnce, sqliteTuples } from './sqlite-connection.ts'
 export {
   guardsOf,
   openSqliteFile,

@@ -3,6 +3,8 @@
  * entries reads some thousand hashes.
  */
 import { type CompactRange, createCompactRange, nodeHash, rootOf } from '@tallystick/hashchain'
+import type { Awaitable, Journal } from './journal-store.ts'
+import { whenAnswered } from './sql-dialect.ts'
 
 /** Leaves under one kept node. */
 export const LEAVES_PER_NODE = 256
@@ -19,16 +21,13 @@ export function completedNode(range: CompactRange, leaf: Uint8Array): Uint8Array
 }
 
 /** What a root over leaves `from` to `to` is made of: whole nodes by their places, and the leaves behind them. */
-export function partsOfRange(from: number, to: number) {
+function partsOfRange(from: number, to: number) {
   const whole = from + Math.floor((to - from) / LEAVES_PER_NODE) * LEAVES_PER_NODE
   return { nodes: [from / LEAVES_PER_NODE, whole / LEAVES_PER_NODE], leaves: [whole, to] } as const
 }
 
 /** The root over whole nodes and the leaves behind them, in order. */
-export function rootOfParts(
-  nodes: readonly Uint8Array[],
-  leaves: readonly Uint8Array[],
-): Uint8Array {
+function rootOfParts(nodes: readonly Uint8Array[], leaves: readonly Uint8Array[]): Uint8Array {
   if (nodes.length === 0) return rootOf(leaves)
   const above = createCompactRange()
   for (const node of nodes) above.append(node)
@@ -66,7 +65,7 @@ function halvesBeside(
 }
 
 /** The ranges whose roots are an entry's inclusion proof, nearest first. Throws a RangeError unless index < size <= leaves. */
-export function proofRanges(
+function proofRanges(
   { index, size }: { readonly index: number; readonly size: number },
   leaves: number,
 ): readonly LeafRange[] {
@@ -79,7 +78,7 @@ export function proofRanges(
  * The ranges whose roots are the proof that the first `oldSize` entries are a prefix of the first `size`; none from 0 and for
  * the same size. Throws a RangeError unless 0 <= oldSize <= size <= leaves.
  */
-export function consistencyRanges(
+function consistencyRanges(
   { oldSize, size }: { readonly oldSize: number; readonly size: number },
   leaves: number,
 ): readonly LeafRange[] {
@@ -89,4 +88,33 @@ export function consistencyRanges(
   const { from, halves } = halvesBeside({ index: oldSize - 1, size }, (_, to) => to === oldSize)
   // A verifier knows the old root, but not the root of a part of it.
   return from > 0 ? [[from, oldSize], ...halves] : halves
+}
+
+/** Reads hashes from a place (inclusive) to another (exclusive), in order. */
+type HashesBetween = (from: number, to: number) => Awaitable<readonly Uint8Array[]>
+
+/** Roots and proofs of a journal, at once where its engine answers at once. */
+export function proofsOf(of: {
+  /** Entries of the journal. */
+  readonly size: () => number
+  readonly leaves: HashesBetween
+  readonly nodes: HashesBetween
+}): Pick<Journal, 'rootAt' | 'inclusionProof' | 'consistencyProof'> {
+  const rangeRoot = (from: number, to: number): Awaitable<Uint8Array> => {
+    const { leaves, nodes } = partsOfRange(from, to)
+    return whenAnswered([of.nodes(...nodes), of.leaves(...leaves)], (parts) =>
+      rootOfParts(...parts),
+    )
+  }
+  const rangeRoots = (ranges: readonly LeafRange[]) =>
+    whenAnswered(
+      ranges.map((range) => rangeRoot(...range)),
+      (roots) => roots,
+    )
+  return {
+    rootAt: (size) => rangeRoot(0, size),
+    inclusionProof: (index, size) => rangeRoots(proofRanges({ index, size }, of.size())),
+    consistencyProof: (oldSize, size) =>
+      rangeRoots(consistencyRanges({ oldSize, size }, of.size())),
+  }
 }

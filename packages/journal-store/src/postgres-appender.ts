@@ -186,7 +186,7 @@ export class PostgresAppender {
     askPostgres(client, NOTIFY, [kind.schema, this.writer]).catch(onProblem)
   }
 
-  /** What was seen committed is there for ever: a server without it is not the one that acknowledged it. */
+  /** What was seen committed stays: a server without it is not the one that acknowledged it. */
   #requireGrowth(rows: readonly HeadRow[]): void {
     const { heads, kind } = this.#options
     for (const { committed, name, table } of heads) {

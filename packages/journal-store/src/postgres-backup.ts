@@ -1,9 +1,11 @@
 /** Accepting a store on PostgreSQL as it was found. Its backups are the server's own. */
+import { isContinued } from './checkpoint-file.ts'
 import { PostgresConnection } from './postgres-connection.ts'
-import { committedJournal, countLeaves, one, postgresFilesOf, readHeads } from './postgres-heads.ts'
+import { committedJournal, countLeaves, one, readHeads } from './postgres-heads.ts'
 import type { PostgresStoreOptions } from './postgres-journal-store.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 import type { AcceptedJournal } from './sqlite-backup.ts'
+import { checkpointFilesOf } from './store-kind.ts'
 
 /**
  * Signs the journals as they are found, so that a restored backup opens again on this replica. Entries must be there without gaps
@@ -18,22 +20,20 @@ export async function acceptPostgresBackup<Name extends string>(
   const source = { kind, read: reader.read }
   try {
     const heads = await readHeads(source)
-    const files = postgresFilesOf(kind, options)
+    const files = checkpointFilesOf(kind, options)
     const accepted: Record<string, AcceptedJournal> = {}
     for (const [name, table] of Object.entries<PostgresJournalTable>(kind.journals)) {
       const range = await countLeaves(source, table)
       const head = one(heads, name)
       if (range.size !== head.size || Buffer.compare(range.rootHash(), head.rootHash()) !== 0)
         throw new Unavailable(`${table.noun} has gaps: its entries do not come to its head`)
-      const last = one(files, name).read()
+      const file = files[name as Name]
+      const last = file.read()
       const signed = last.kind === 'checkpoint' ? last.checkpoint : undefined
       const journal = committedJournal(source, { table, head: () => range })
-      const isContinued =
-        signed !== undefined &&
-        signed.size <= range.size &&
-        Buffer.compare(await journal.rootAt(signed.size), signed.rootHash) === 0
-      accepted[name] = { size: range.size, signedSize: signed?.size, isContinued }
-      one(files, name).write(range)
+      const isSame = signed !== undefined && (await isContinued(journal, signed))
+      accepted[name] = { size: range.size, signedSize: signed?.size, isContinued: isSame }
+      file.write(range)
     }
     return accepted as Readonly<Record<Name, AcceptedJournal>>
   } finally {

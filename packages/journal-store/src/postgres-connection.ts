@@ -8,8 +8,8 @@ import { type Durability, messageOf } from './journal-store.ts'
 import type { SqlConnection, SqlQuery } from './sql-connection.ts'
 
 /**
- * Whether an error of a statement ended its connection, rather than the statement. What the server did not say is of the
- * connection.
+ * Whether an error of a statement ended its connection, rather than the statement. What the server did not say
+ * concerns the connection.
  */
 export function isLostConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true
@@ -140,7 +140,7 @@ export class PostgresConnection implements SqlConnection {
 
   /**
    * Runs statements in a transaction of their own, one transaction after the other; once more where the connection was lost,
-   * also when only the answer of its COMMIT was: for what may be repeated. What the run throws by itself leaves as it is.
+   * also when only the answer of its COMMIT was: for what may be repeated. What the run itself throws is passed on unchanged.
    * Not beside `read` on one connection.
    */
   transaction<Result>(

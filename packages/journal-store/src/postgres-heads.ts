@@ -1,14 +1,7 @@
 /** Heads of journals on PostgreSQL: read at opening, held against the last signed checkpoints, and roots and proofs below them. */
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
-import {
-  type CheckpointFile,
-  type CheckpointReading,
-  checkpointFile,
-  refuseJournal,
-  type StoreOwner,
-} from './checkpoint-file.ts'
 import type { Journal } from './journal-store.ts'
-import { consistencyRanges, partsOfRange, proofRanges, rootOfParts } from './merkle-nodes.ts'
+import { proofsOf } from './merkle-nodes.ts'
 import type { PostgresQuery } from './postgres-connection.ts'
 import { type HeadRow, rangeOfRow } from './postgres-group.ts'
 import {
@@ -52,19 +45,6 @@ export async function requireSchema({ kind, read }: PostgresSource): Promise<voi
     throw new kind.Unavailable(`its schema is ${found}, that of this program ${known}: migrate it`)
 }
 
-/** The checkpoint files of this replica, by journal. */
-export function postgresFilesOf(
-  { Unavailable, journals }: PostgresStoreKind<string>,
-  owner: StoreOwner,
-): ReadonlyMap<string, CheckpointFile> {
-  return new Map(
-    Object.entries(journals).map(([name, table]) => [
-      name,
-      checkpointFile({ ...table, owner, Unavailable }),
-    ]),
-  )
-}
-
 /** A journal as its service sees it; `head` is as it was last seen committed. */
 export function committedJournal(
   { kind, read }: PostgresSource,
@@ -75,54 +55,26 @@ export function committedJournal(
     to <= from
       ? []
       : (await read<{ readonly hash: Buffer }>(what, [from, to])).map(({ hash }) => hash)
-  const rangeRoot = async (from: number, to: number): Promise<Uint8Array> => {
-    const { leaves, nodes } = partsOfRange(from, to)
-    const [above, behind] = await Promise.all([
-      hashes(
-        `SELECT hash FROM ${table}_nodes WHERE place >= $1 AND place < $2 ORDER BY place`,
-        nodes,
-      ),
-      hashes(
-        `SELECT leaf_hash AS hash FROM ${table} WHERE at >= $1 AND at < $2 ORDER BY at`,
-        leaves,
-      ),
-    ])
-    return rootOfParts(above, behind)
-  }
+  const size = (): number => of.head().size
   return {
     get size() {
-      return of.head().size
+      return size()
     },
     rootHash: () => of.head().rootHash(),
-    rootAt: (size) => rangeRoot(0, size),
-    inclusionProof: async (index, size) => {
-      const ranges = proofRanges({ index, size }, of.head().size)
-      return Promise.all(ranges.map((range) => rangeRoot(...range)))
-    },
-    consistencyProof: async (oldSize, size) => {
-      const ranges = consistencyRanges({ oldSize, size }, of.head().size)
-      return Promise.all(ranges.map((range) => rangeRoot(...range)))
-    },
+    ...proofsOf({
+      size,
+      leaves: (...range) =>
+        hashes(
+          `SELECT leaf_hash AS hash FROM ${table} WHERE at >= $1 AND at < $2 ORDER BY at`,
+          range,
+        ),
+      nodes: (...range) =>
+        hashes(
+          `SELECT hash FROM ${table}_nodes WHERE place >= $1 AND place < $2 ORDER BY place`,
+          range,
+        ),
+    }),
   }
-}
-
-/** Throws the service's error for a journal that does not go on from the checkpoint that this replica signed last. */
-export async function requireSigned(
-  kind: PostgresStoreKind<string>,
-  of: {
-    readonly journal: Journal
-    readonly last: CheckpointReading
-    readonly table: PostgresJournalTable
-  },
-): Promise<void> {
-  const { journal, last, table } = of
-  if (last.kind === 'absent') return
-  if (last.kind === 'checkpoint') {
-    const { rootHash, size } = last.checkpoint
-    const isHere = size <= journal.size
-    if (isHere && Buffer.compare(await journal.rootAt(size), rootHash) === 0) return
-  }
-  refuseJournal(last, { noun: table.noun, size: journal.size }, kind)
 }
 
 /** Counts all leaves of a journal; rejects with the service's error unless they are there without gaps. */

@@ -2,8 +2,7 @@
  * The journal store on PostgreSQL, for several processes: one head row for each journal, locked by whoever appends; reads,
  * wake-ups and rows of the service's own on connections of their own. Its schema is made by migratePostgresStore, as the owner.
  */
-import type { KeyRing } from '@tallystick/hashchain'
-import type { CheckpointFile, StoreOwner } from './checkpoint-file.ts'
+import { type CheckpointFile, requireContinued } from './checkpoint-file.ts'
 import { type PostgresOptions } from './connect-postgres.ts'
 import { openGroupCommit } from './group-commit.ts'
 import type { Awaitable, Durability, Journal, JournalStore } from './journal-store.ts'
@@ -14,26 +13,21 @@ import {
   committedJournal,
   one,
   type PostgresSource,
-  postgresFilesOf,
   readHeads,
   requireSchema,
-  requireSigned,
 } from './postgres-heads.ts'
-import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
-import { keyRegistration, requireKeys, ringsToRegister } from './sealed-bodies.ts'
+import type { PostgresStoreKind } from './postgres-store-kind.ts'
+import { requireKeys } from './sealed-bodies.ts'
+import {
+  checkpointFilesOf,
+  eachJournal,
+  registerKeys,
+  type StoreOpening,
+  signedJournals,
+} from './store-kind.ts'
 import { watchPostgres } from './watch-postgres.ts'
 
-export type PostgresStoreOptions = Omit<PostgresOptions, 'Unavailable' | 'timeline'> &
-  StoreOwner & {
-    /** Seals new bodies under its active key; absent, they are kept in the clear. */
-    readonly keyRing?: KeyRing | undefined
-    /** Keys of the ring that the store must find again, besides the active one. */
-    readonly neededKeys?: readonly string[] | undefined
-    /** Told of what goes wrong in the background: a checkpoint file that cannot be written, heads that cannot be read. */
-    readonly onProblem?: ((error: unknown) => void) | undefined
-    /** `unchecked` opens also what its last checkpoint refuses: for verifying it. */
-    readonly checkpoint?: 'checked' | 'unchecked' | undefined
-  }
+export type PostgresStoreOptions = Omit<PostgresOptions, 'Unavailable' | 'timeline'> & StoreOpening
 
 type PostgresWriterOptions<Name extends string> = PostgresStoreOptions & {
   /** For a service of one process: another that opens the store so is refused while this one runs. */
@@ -78,7 +72,7 @@ export type PostgresJournalStore<Name extends string> = Omit<
     ): Promise<Result>
     /** Brings the heads up to date with what others committed. */
     catchUp(): Promise<void>
-    /** Tells of journals that grew, by whoever's hand; returns how to end that. */
+    /** Tells of journals that grew, whoever wrote; returns what stops it. */
     onGrown(listener: () => void): () => void
   }
 
@@ -113,32 +107,25 @@ async function openReader<Name extends string>(
   try {
     await requireSchema(source)
     await requireKeys(source.read, options.keyRing, kind)
-    const files = postgresFilesOf(kind, options)
+    const files = checkpointFilesOf(kind, options)
     // Before the heads: another process may append and sign in between.
-    const readings = new Map([...files].map(([name, file]) => [name, file.read()]))
+    const readings = eachJournal(kind, (_, name) => files[name].read())
     const found = await readHeads(source)
-    const tables = Object.entries<PostgresJournalTable>(kind.journals)
-    const heads: readonly PostgresHead[] = tables.map(([name, table]) => ({
-      name,
-      table,
-      committed: one(found, name),
-    }))
-    const journals = new Map<string, Journal>()
-    for (const head of heads) {
-      const journal = committedJournal(source, { table: head.table, head: () => head.committed })
-      journals.set(head.name, journal)
-      const last = one(readings, head.name)
-      if (options.checkpoint !== 'unchecked')
-        await requireSigned(kind, { journal, last, table: head.table })
-    }
-    const reader = {
-      journals: Object.fromEntries(journals) as Record<Name, Journal>,
-      checkpointFiles: Object.fromEntries(files) as Record<Name, CheckpointFile>,
-      checkpoint: (name: Name) => one(files, name).sign(one(journals, name)),
-      verifierKey: (name: Name) => one(files, name).verifierKey,
-      read,
-      tuples,
-    }
+    const held = eachJournal(kind, (table, name) => {
+      const head: PostgresHead = { name, table, committed: one(found, name) }
+      return { head, journal: committedJournal(source, { table, head: () => head.committed }) }
+    })
+    const journals = eachJournal(kind, (_, name) => held[name].journal)
+    const heads = Object.values<{ readonly head: PostgresHead }>(held).map(({ head }) => head)
+    if (options.checkpoint !== 'unchecked')
+      await Promise.all(
+        Object.values(
+          eachJournal(kind, ({ noun }, name) =>
+            requireContinued(readings[name], { journal: journals[name], noun }, kind),
+          ),
+        ),
+      )
+    const reader = { ...signedJournals(journals, files), read, tuples }
     return { source, heads, reader, connect, timeline, end }
   } catch (error) {
     await end()
@@ -168,9 +155,7 @@ export async function openPostgresJournalStore<Name extends string>(
 ): Promise<PostgresJournalStore<Name>> {
   const opened = await openReader(kind, options)
   try {
-    if (kind.seal !== undefined && options.keyRing !== undefined)
-      for (const ring of ringsToRegister(options.keyRing, options.neededKeys))
-        await opened.source.read(...keyRegistration(ring, kind.seal))
+    await registerKeys(kind, options, opened.source.read)
     return await writerOf(opened, { kind, options })
   } catch (error) {
     await opened.end()
@@ -188,11 +173,11 @@ async function writerOf<Name extends string>(
   const { kind, options } = of
   const { onProblem = () => undefined } = options
   const { schema, Unavailable, writesPerCommitMax: writesMax } = kind
-  const files = new Map(Object.entries<CheckpointFile>(reader.checkpointFiles))
+  const files: Readonly<Record<string, CheckpointFile>> = reader.checkpointFiles
   const listeners = new Set<() => void>()
   const onCommitted = (grown: readonly PostgresHead[]): void => {
     if (grown.length === 0) return
-    for (const head of grown) one(files, head.name).renew(() => head.committed, onProblem)
+    for (const head of grown) files[head.name]?.renew(() => head.committed, onProblem)
     for (const listener of listeners) listener()
   }
   const appender = new PostgresAppender({
@@ -218,7 +203,7 @@ async function writerOf<Name extends string>(
   const queue = openGroupCommit({ writeTogether: appender.writeTogether, writesMax, Unavailable })
   const close = async (): Promise<void> => {
     await queue.close()
-    await Promise.all([...files.values()].map((file) => file.flush()))
+    await Promise.all(Object.values(files).map((file) => file.flush()))
     await Promise.all([watch.end(), end()])
   }
   let closing: Promise<void> | undefined

@@ -191,7 +191,7 @@ export async function migratePostgresStore<Name extends string>(
   const { schema, Unavailable } = kind
   const client = await connectPostgres({ ...options, Unavailable })
   try {
-    // Nobody waits behind a migration but another one: a busy machine may pause between its steps.
+    // Only another migration waits for this one, so a busy machine may pause between its steps.
     await client.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0;
       SELECT pg_advisory_xact_lock(hashtextextended('${schema} migrations', 0));
       ${[kind.appRole, ...(kind.seal === undefined ? [] : [kind.seal.role])].map(roleSql).join('')}

@@ -212,7 +212,7 @@ export async function resealSqliteStore<Name extends string>(
         isServed: async () => lock === undefined,
       }
       const outcome = await reseal(engine, kind, options)
-      // What was replaced shall not stay readable in the write-ahead log.
+      // What was replaced must not stay readable in the write-ahead log.
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       return outcome
     } finally {

@@ -3,7 +3,6 @@
  * by which a store knows at its start that every key it needs is there and is the right one: table
  * `seal_keys (key_id, proof)`.
  */
-import type { DatabaseSync } from 'node:sqlite'
 import {
   isSealed,
   type KeyRing,
@@ -12,8 +11,8 @@ import {
   sealedKeyId,
   sealValue,
 } from '@tallystick/hashchain'
-import type { UnavailableError } from './journal-store.ts'
-import type { SqlQuery } from './sql-connection.ts'
+import type { Awaitable, UnavailableError } from './journal-store.ts'
+import { whenAnswered } from './sql-dialect.ts'
 
 /** What a row holds. */
 type StoredBody = string | Uint8Array
@@ -129,24 +128,16 @@ export const ringsToRegister = (
   neededKeys: readonly string[] = [],
 ): readonly KeyRing[] => [ring, ...neededKeys.map((activeId) => ({ ...ring, activeId }))]
 
-/** Rejects with the service's error unless the ring has every key that the store was sealed under, each the right one. */
-export async function requireKeys(
-  read: SqlQuery,
+/** Fails with the service's error unless the ring has every key that the store was sealed under, each the right one. */
+export function requireKeys(
+  read: (text: string) => Awaitable<readonly unknown[]>,
   ring: KeyRing | undefined,
   { seal, Unavailable }: MaybeSealed,
-): Promise<void> {
-  if (seal !== undefined) checkSealKeys(await read<UsedKey>(USED_KEYS), ring, { seal, Unavailable })
-}
-
-/** The same at once, for a store on SQLite. */
-export function requireSealKeys(
-  database: DatabaseSync,
-  ring: KeyRing | undefined,
-  { seal, Unavailable }: MaybeSealed,
-): void {
+): Awaitable<void> {
   if (seal === undefined) return
-  const used = database.prepare(USED_KEYS).all() as unknown as readonly UsedKey[]
-  checkSealKeys(used, ring, { seal, Unavailable })
+  return whenAnswered([read(USED_KEYS)], ([used]) =>
+    checkSealKeys(used as readonly UsedKey[], ring, { seal, Unavailable }),
+  )
 }
 
 /** Notes that values may from now on be sealed under the ring's active key: statement and values, on either engine. */

@@ -11,12 +11,8 @@ import {
   type SqliteFileKind,
 } from './sqlite-database.ts'
 import { readLeaves } from './sqlite-journal.ts'
-import {
-  checkpointFilesOf,
-  eachJournal,
-  type SqliteStoreKind,
-  takeStoreLock,
-} from './sqlite-store-kind.ts'
+import { type SqliteStoreKind, takeStoreLock } from './sqlite-store-kind.ts'
+import { checkpointFilesOf, eachJournal } from './store-kind.ts'
 
 /** Pages copied in one step: all of them, so that a busy service cannot make the copy start again and again. */
 const PAGES_PER_STEP = 2 ** 31 - 1

@@ -31,10 +31,25 @@ export function sqliteTuples(database: DatabaseSync): TupleQuery {
   }
 }
 
-/** The same, outside of a group of writes: failures are the service's error. */
+/** The same with failures that are the service's error: for whatever is asked outside of a group of writes. */
 export function guardedTuples(tuples: TupleQuery, Unavailable: UnavailableError): TupleQuery {
   const { guardedNow } = guardsOf(Unavailable)
   return (text, values) => guardedNow(() => tuples(text, values))
+}
+
+/** Runs statements that are answered at once in one transaction. Throws what SQLite does. */
+export function sqliteAtOnce<Result>(
+  database: DatabaseSync,
+  run: (ask: TupleQuery) => Result,
+): Result {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const result = run(sqliteTuples(database))
+    database.exec('COMMIT')
+    return result
+  } finally {
+    if (database.isTransaction) database.exec('ROLLBACK')
+  }
 }
 
 export class SqliteConnection implements SqlConnection {

@@ -1,15 +1,11 @@
 /** Heads of journals at opening, held against the last signed checkpoints, and at closing. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { TreeHead } from '@tallystick/hashchain'
-import { type CheckpointFile, type CheckpointReading, refuseJournal } from './checkpoint-file.ts'
-import {
-  type JournalHead,
-  readLeaves,
-  readStoredHead,
-  type SqliteJournal,
-  type SqliteJournalTable,
-} from './sqlite-journal.ts'
-import { eachJournal, type SqliteStoreKind } from './sqlite-store-kind.ts'
+import { type CheckpointFile, type CheckpointReading, isContinued } from './checkpoint-file.ts'
+import type { Journal } from './journal-store.ts'
+import { whenAnswered } from './sql-dialect.ts'
+import { type JournalHead, readLeaves, readStoredHead } from './sqlite-journal.ts'
+import type { SqliteStoreKind } from './sqlite-store-kind.ts'
+import { eachJournal } from './store-kind.ts'
 
 /** The heads of a store's journals, compared with their last signed checkpoints. */
 export function openHeads<Name extends string>(
@@ -41,37 +37,18 @@ export function openHeads<Name extends string>(
   })
 }
 
-/** Whether a journal has all that a checkpoint signed, as it signed it. */
-const isContinued = (
-  journal: Pick<SqliteJournal, 'size' | 'rootAt'>,
-  { rootHash, size }: TreeHead,
-): boolean => size <= journal.size && Buffer.compare(journal.rootAt(size), rootHash) === 0
-
-/** Throws the service's error for a journal that does not go on from its last checkpoint. */
-export function requireContinued(
-  {
-    journal,
-    last,
-    table,
-  }: {
-    readonly table: SqliteJournalTable
-    readonly journal: SqliteJournal
-    readonly last: CheckpointReading
-  },
-  kind: Pick<SqliteStoreKind<string>, 'Unavailable' | 'acceptCommand'>,
-): void {
-  if (last.kind === 'absent') return
-  if (last.kind === 'checkpoint' && isContinued(journal, last.checkpoint)) return
-  refuseJournal(last, { noun: table.noun, size: journal.size }, kind)
-}
-
 /** Signs a journal's head. A checkpoint that the journal does not go on from stays: it is the proof of what was lost. */
-export function keepCheckpoint(file: CheckpointFile, journal: SqliteJournal): void {
+export function keepCheckpoint(
+  file: CheckpointFile,
+  journal: Pick<Journal, 'size' | 'rootAt' | 'rootHash'>,
+): void {
   if (journal.size === 0) return
   const last = file.read()
-  if (
-    last.kind === 'absent' ||
-    (last.kind === 'checkpoint' && isContinued(journal, last.checkpoint))
+  if (last.kind === 'refused') return
+  void whenAnswered(
+    [last.kind === 'absent' || isContinued(journal, last.checkpoint)],
+    ([isFollowing]) => {
+      if (isFollowing) file.write(journal)
+    },
   )
-    file.write(journal)
 }

@@ -140,7 +140,7 @@ describe.each([
         expect(texts[at]).toBe(text)
       }
       expect(store.journals.notes.size).toBe(texts.length)
-      const rootHash = Buffer.from(store.journals.notes.rootAt(texts.length))
+      const rootHash = Buffer.from(await store.journals.notes.rootAt(texts.length))
       expect(rootHash).toEqual(Buffer.from(store.journals.notes.rootHash()))
       await store.close()
     }

@@ -5,11 +5,16 @@
  * written at closing, only where the journal goes on from the one that is there.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import type { CompactRange, KeyRing } from '@tallystick/hashchain'
-import type { CheckpointFile, CheckpointReading, StoreOwner } from './checkpoint-file.ts'
+import type { CompactRange } from '@tallystick/hashchain'
+import {
+  type CheckpointFile,
+  type CheckpointReading,
+  requireContinued,
+  type StoreOwner,
+} from './checkpoint-file.ts'
 import { type GroupTransaction, inOneTransaction, openGroupCommit } from './group-commit.ts'
 import type { Awaitable, Durability, JournalStore, WriteTransaction } from './journal-store.ts'
-import { keyRegistration, requireSealKeys, ringsToRegister } from './sealed-bodies.ts'
+import { requireKeys } from './sealed-bodies.ts'
 import type { TupleQuery } from './sql-connection.ts'
 import { guardedTuples, sqliteTuples } from './sqlite-connection.ts'
 import {
@@ -19,28 +24,22 @@ import {
   openSqliteReader,
   prepareQuery,
 } from './sqlite-database.ts'
-import { keepCheckpoint, openHeads, requireContinued } from './sqlite-heads.ts'
+import { keepCheckpoint, openHeads } from './sqlite-heads.ts'
 import { openSqliteJournal, type SqliteJournal, type SqliteJournalTable } from './sqlite-journal.ts'
+import { type SqliteStoreKind, takeStoreLock } from './sqlite-store-kind.ts'
 import {
   checkpointFilesOf,
   eachJournal,
-  type SqliteStoreKind,
-  takeStoreLock,
-} from './sqlite-store-kind.ts'
+  registerKeys,
+  type StoreOpening,
+  signedJournals,
+} from './store-kind.ts'
 
-export type SqliteStoreOptions = StoreOwner & {
-  /** Seals new bodies under its active key; absent, they are kept in the clear. */
-  readonly keyRing?: KeyRing | undefined
-  /** Keys of the ring that the store must find again, besides the active one. */
-  readonly neededKeys?: readonly string[] | undefined
-  /** `unchecked` opens also what its last checkpoint refuses: for verifying it. Stored heads only. */
-  readonly checkpoint?: 'checked' | 'unchecked' | undefined
-  /** Told of what goes wrong in the background: a checkpoint file that cannot be written. */
-  readonly onProblem?: ((error: unknown) => void) | undefined
+export type SqliteStoreOptions = StoreOpening
+
+type SqliteWriterOptions<Name extends string> = SqliteStoreOptions & {
   /** The service's last word in each transaction: rows that it gathered are sent together. */
-  readonly beforeCommit?: (transaction: SqliteTransaction<string>, durability: Durability) => void
-  /** Memory is behind the file, or ahead of it: the service forgets what it holds of it. */
-  readonly onReload?: () => void
+  readonly beforeCommit?: (transaction: SqliteTransaction<Name>, durability: Durability) => void
 }
 
 /** What a write on SQLite is run with: everything commits with the group. */
@@ -75,7 +74,7 @@ export type SqliteJournalStore<Name extends string> = Omit<
  */
 export function openSqliteJournalStore<Name extends string>(
   kind: SqliteStoreKind<Name>,
-  options: SqliteStoreOptions,
+  options: SqliteWriterOptions<Name>,
 ): SqliteJournalStore<Name> {
   const lock = takeStoreLock(kind, options.databasePath)
   try {
@@ -96,7 +95,7 @@ export function openSqliteJournalStore<Name extends string>(
 
 type Opening<Name extends string> = {
   readonly kind: SqliteStoreKind<Name>
-  readonly options: SqliteStoreOptions
+  readonly options: SqliteWriterOptions<Name>
   readonly release: () => void
 }
 
@@ -104,13 +103,10 @@ function openOn<Name extends string>(
   database: DatabaseSync,
   { kind, options, release }: Opening<Name>,
 ): SqliteJournalStore<Name> {
-  const { keyRing, onProblem = () => undefined } = options
-  requireSealKeys(database, keyRing, kind)
-  if (kind.seal !== undefined && keyRing !== undefined)
-    for (const ring of ringsToRegister(keyRing, options.neededKeys)) {
-      const [text, values] = keyRegistration(ring, kind.seal)
-      database.prepare(text.replaceAll('$', '?')).run(...values)
-    }
+  const { onProblem = () => undefined } = options
+  const tuples = sqliteTuples(database)
+  void requireKeys((text) => database.prepare(text).all(), options.keyRing, kind)
+  void registerKeys(kind, options, tuples)
   const files = checkpointFilesOf(kind, options)
   const readings = eachJournal(kind, (_, name) => files[name].read())
   const heads = openHeads(database, { kind, readings, files })
@@ -124,15 +120,14 @@ function openOn<Name extends string>(
   const all = Object.values<OpenJournal>(each)
   for (const one of all) {
     if (one.table.head === 'counted') one.file.write(one.journal)
-    else if (options.checkpoint !== 'unchecked') requireContinued(one, kind)
+    else if (options.checkpoint !== 'unchecked')
+      void requireContinued(one.last, { ...one, noun: one.table.noun }, kind)
   }
   const { Unavailable, writesPerCommitMax } = kind
-  const tuples = sqliteTuples(database)
   const send = (text: string, values: readonly unknown[]): void => void tuples(text, values)
   let running = { journals: held, tuples, send }
   const { transaction, catchUp } = transactionOf(database, {
     journals: all,
-    options,
     onProblem,
     // Another one for each group, that may tell its own by it.
     begun: () => (running = { ...running }),
@@ -160,11 +155,8 @@ function openOn<Name extends string>(
   return {
     database,
     tuples: guardedTuples(tuples, Unavailable),
-    journals: held,
-    checkpointFiles: files,
+    ...signedJournals(held, files),
     write: (run, durability) => queue.write(() => run(running), durability),
-    checkpoint: (name) => files[name].sign(held[name]),
-    verifierKey: (name) => files[name].verifierKey,
     catchUp,
     close: () => (closing ??= close()),
   }
@@ -182,20 +174,18 @@ function transactionOf(
   database: DatabaseSync,
   of: {
     readonly journals: readonly OpenJournal[]
-    readonly options: SqliteStoreOptions
     readonly onProblem: (error: unknown) => void
     readonly begun: () => void
     readonly ending: (durability: Durability) => void
   },
 ): { readonly transaction: GroupTransaction; readonly catchUp: () => void } {
-  const { begun, ending, journals, onProblem, options } = of
+  const { begun, ending, journals, onProblem } = of
   const isShared = journals.some(({ table }) => table.head === 'stored')
   const version = prepareQuery<readonly [number]>(database, 'PRAGMA data_version')
   let seenVersion = version.get()?.[0]
   let isRelaxed = false
   const reload = (): void => {
     for (const { journal } of journals) journal.reload()
-    options.onReload?.()
   }
   const catchUp = (): void => {
     if (!isShared) return
@@ -209,10 +199,11 @@ function transactionOf(
     if (isRelaxed !== isTo) database.exec(`PRAGMA synchronous = ${isTo ? 'NORMAL' : 'FULL'}`)
     isRelaxed = isTo
   }
+  const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
   const transaction: GroupTransaction = {
     begin: (durability) => {
       relax(durability === 'relaxed')
-      database.exec('BEGIN IMMEDIATE')
+      begin.run()
       catchUp()
       for (const { journal } of journals) journal.begin()
       begun()
@@ -220,7 +211,7 @@ function transactionOf(
     commit: (durability) => {
       ending(durability)
       for (const { journal } of journals) if (journal.hasGrown()) journal.save()
-      database.exec('COMMIT')
+      commit.run()
       relax(false)
     },
     goBack: () => {
@@ -264,16 +255,13 @@ export function openSqliteJournalReader<Name extends string>(
   try {
     return guardsOf(kind.Unavailable).guardedNow(() => {
       database.exec('BEGIN')
-      requireSealKeys(database, keyRing, kind)
+      void requireKeys((text) => database.prepare(text).all(), keyRing, kind)
       const heads = openHeads(database, { kind, readings, files })
       const journals = eachJournal(kind, (_, name) => heads[name].range)
       return {
         database,
         tuples: guardedTuples(sqliteTuples(database), kind.Unavailable),
-        journals,
-        checkpointFiles: files,
-        checkpoint: (name) => files[name].sign(journals[name]),
-        verifierKey: (name) => files[name].verifierKey,
+        ...signedJournals(journals, files),
         close: () => database.close(),
       }
     })

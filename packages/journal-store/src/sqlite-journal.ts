@@ -6,15 +6,8 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type CompactRange, createCompactRange, type TreeHead } from '@tallystick/hashchain'
 import type { CheckpointNames } from './checkpoint-file.ts'
-import type { WrittenJournal } from './journal-store.ts'
-import {
-  completedNode,
-  consistencyRanges,
-  LEAVES_PER_NODE,
-  partsOfRange,
-  proofRanges,
-  rootOfParts,
-} from './merkle-nodes.ts'
+import type { Journal, WrittenJournal } from './journal-store.ts'
+import { completedNode, LEAVES_PER_NODE, proofsOf } from './merkle-nodes.ts'
 import type { SealedColumn } from './sealed-bodies.ts'
 import { prepareQuery } from './sqlite-database.ts'
 
@@ -54,6 +47,9 @@ function requireLeaf(cell: unknown): Uint8Array {
   if (leaf === undefined) throw new RangeError('a stored leaf is no hash')
   return leaf
 }
+
+/** A hash to keep in memory: one fresh from hashing is a view of eight kilobytes, which it would hold. */
+const kept = (node: Uint8Array): Uint8Array => new Uint8Array(node)
 
 /** Stored leaf hashes in order; stops at the first that is missing or is no hash. */
 function* leavesInOrder(database: DatabaseSync, of: SqliteJournalTable): Generator<Uint8Array> {
@@ -101,7 +97,7 @@ export function readLeaves(
   let rootAtCheckpoint = range.rootHash()
   for (const leaf of leavesInOrder(database, of)) {
     const node = completedNode(range, leaf)
-    if (node !== undefined) nodes.push(node)
+    if (node !== undefined) nodes.push(kept(node))
     range.append(leaf)
     if (range.size === checkpointSize) rootAtCheckpoint = range.rootHash()
   }
@@ -152,11 +148,7 @@ function prepareStoredHead(database: DatabaseSync) {
 }
 
 /** A journal of one connection, and what the store does with it around a transaction. */
-export type SqliteJournal = WrittenJournal<SQLInputValue> & {
-  rootAt(size: number): Uint8Array
-  inclusionProof(index: number, size: number): readonly Uint8Array[]
-  consistencyProof(oldSize: number, size: number): readonly Uint8Array[]
-}
+export type SqliteJournal = Journal & WrittenJournal<SQLInputValue>
 type HeldJournal = SqliteJournal & {
   begin(): void
   /** Stores the head, where it is stored. */
@@ -189,11 +181,11 @@ export function openSqliteJournal(
   const held = head.nodes
   let committed = range.state()
 
-  const rangeRoot = (from: number, to: number): Uint8Array => {
-    const { leaves: behind, nodes } = partsOfRange(from, to)
-    const above = stored === undefined ? held.slice(...nodes) : stored.nodesOf(...nodes)
-    return rootOfParts(above, leavesOf(...behind))
-  }
+  const proofs = proofsOf({
+    size: () => range.size,
+    leaves: leavesOf,
+    nodes: (from, to) => stored?.nodesOf(from, to) ?? held.slice(from, to),
+  })
 
   return {
     get size() {
@@ -205,15 +197,11 @@ export function openSqliteJournal(
       insert.run(at, hashForm === 'hex' ? Buffer.from(leaf).toString('hex') : leaf, ...cells)
       const node = completedNode(range, leaf)
       range.append(leaf)
-      if (node !== undefined && stored === undefined) held.push(node)
+      if (node !== undefined && stored === undefined) held.push(kept(node))
       else if (node !== undefined) stored?.addNode(range.size / LEAVES_PER_NODE - 1, node)
       return at
     },
-    rootAt: (size) => rangeRoot(0, size),
-    inclusionProof: (at, size) =>
-      proofRanges({ index: at, size }, range.size).map((part) => rangeRoot(...part)),
-    consistencyProof: (oldSize, size) =>
-      consistencyRanges({ oldSize, size }, range.size).map((part) => rangeRoot(...part)),
+    ...proofs,
     begin: () => {
       committed = range.state()
     },

@@ -1,17 +1,13 @@
-// A journal and its witnesses, over real HTTP: one witness is hashchain's own judge, the others share no code with it.
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+// A journal and its witnesses, which share no code with it, over real HTTP.
 import {
   consistencyProof,
   createCosigner,
   createNoteSigner,
   formatCheckpoint,
-  judgeWitnessRequest,
   leafHash,
   openCosignature,
   openNote,
   rootOf,
-  type TreeHead,
 } from '@tallystick/hashchain'
 import { afterEach, expect, test } from 'vitest'
 import { type Witness, type WitnessProblem, WitnessPush } from './witness-push.ts'
@@ -134,39 +130,6 @@ test('C34: every witness cosigns each checkpoint that goes on from the last; the
     ])
   }
   await expect.poll(started.kept).toBe(note)
-  expect(started.problems).toEqual([])
-})
-
-test('a witness of hashchain’s own judge agrees with the one that shares no code with it', async () => {
-  const cosigner = createCosigner({ keyName: 'judge.example', seed: Buffer.alloc(32, 9) })
-  let head: TreeHead | undefined
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (piece) => (body += String(piece)))
-    request.on('end', () => {
-      const verdict = judgeWitnessRequest({ body, lastSeen: () => ({ verifierKey: logKey, head }) })
-      if (verdict.kind === 'consistent') {
-        head = verdict.head
-        response.end(cosigner.cosign({ text: verdict.text, atSeconds: 1_000 }))
-      } else
-        response
-          .writeHead(verdict.kind === 'conflict' ? 409 : 422)
-          .end(verdict.kind === 'conflict' ? `${verdict.size}\n` : '')
-    })
-  })
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  ends.push(() => new Promise((resolve) => void server.close(() => resolve())))
-  const { port } = server.address() as AddressInfo
-  const own = { url: `http://127.0.0.1:${port}`, verifierKey: cosigner.verifierKey }
-  const other = await witnessOf('other.example')
-  const journal = journalOf('a')
-  const started = start(journal, [own, other])
-  for (const size of [1, 2, 3, 7, 8, 9, 20]) {
-    while (journal.entries.length < size) journal.entries.push(`entry ${journal.entries.length}`)
-    started.push.grown()
-    started.elapse()
-    await expect.poll(() => sizes(started)).toEqual([size, size])
-  }
   expect(started.problems).toEqual([])
 })
 

@@ -1,15 +1,15 @@
 /**
- * Scopes of a person: those that claims of a sign-in grant, and what of them a client has asked for. A scope is a name, such
- * as `care.read.user`, or a name for one thing alone, `care.read.user:<percent-encoded>`; the name covers all its things.
+ * A person's scopes: those that the claims of a sign-in grant, narrowed to what a client asked for. A scope is a name, such
+ * as `care.read.user`, or a name for one thing only, `care.read.user:<percent-encoded>`; the bare name covers all things.
  */
 
 /** What one claim grants. */
 type ScopeGrant = {
   /** A claim's name, such as `groups`; `realm_access.roles` is also the claim `roles` within `realm_access`. */
   readonly claim: string
-  /** The value that grants, as the claim itself or in its array; absent, each of its values does. */
+  /** The value that grants, as the claim itself or in its array; if absent, every value does. */
   readonly value?: string | undefined
-  /** In each, `{value}` stands for the claim's value, percent-encoded. */
+  /** `{value}` stands for the claim's value, percent-encoded. */
   readonly scopes: readonly string[]
 }
 
@@ -32,8 +32,8 @@ export function grantedScopes(claims: Claims, grants: readonly ScopeGrant[]): re
 }
 
 /**
- * What is both granted and asked for, each once: of `care.read.user` and `care.read.user:maria` it is the second, whichever
- * of the two was asked for.
+ * The scopes that are both granted and asked for, each once. If one side has `care.read.user` and the other
+ * `care.read.user:maria`, the narrower one results.
  */
 export function narrowScopes(
   granted: readonly string[],
@@ -51,7 +51,7 @@ export function narrowScopes(
 const isWithin = (inner: string, outer: string): boolean =>
   inner === outer || (!outer.includes(':') && inner.startsWith(`${outer}:`))
 
-/** A lone surrogate has no percent-encoded form; nothing is named by it. */
+/** A lone surrogate has no percent-encoded form, and no name contains one. */
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
 
 const textsOf = (value: unknown): readonly string[] =>

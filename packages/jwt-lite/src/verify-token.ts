@@ -11,7 +11,7 @@ const TOKEN_CHARACTERS_MAX = 8192
 /** The end of ECMAScript's time: a later `exp` means the same. */
 const EXPIRY_SECONDS_MAX = 8_640_000_000_000
 
-/** One more than a token has: a fourth segment shows that there are too many. */
+/** One more than a token has, so that a fourth segment shows. */
 const SEGMENTS_READ = 4
 
 /** Why a token is refused, in the order of the checks: the first that applies is reported. */
@@ -33,13 +33,13 @@ export type TokenClaims = {
   readonly scopes: readonly string[]
   /** Unix time, possibly with a fraction; the token is valid strictly before it. */
   readonly expiresAtSeconds: number
-  /** Unix time from which the token is valid, where it says so. */
+  /** Unix time from which the token is valid, if it has an `nbf`. */
   readonly notBeforeSeconds?: number
-  /** The id under which this one token can be revoked, where it has one. */
+  /** The id under which this one token can be revoked, if it has one. */
   readonly jti?: string
 }
 
-/** Whether the token with a `jti` was revoked; asked at each use, so that a revocation holds at once. */
+/** Whether the token with this `jti` was revoked; asked at each use, so that a revocation takes effect at once. */
 type IsRevoked = (jti: string) => boolean
 
 export type TokenVerdict =
@@ -55,7 +55,7 @@ export type TokenVerdict =
  * 3. `bad_signature`: by none of the keys, or any other spelling of a right one. Claims are not read before this; signed
  *    claims that are not a JSON object are `malformed`.
  * 4. `expired`: `exp` is not in the future, or not a number (RFC 7519 §2: it may have a fraction). `not_yet_valid`: there is
- *    an `nbf`, and it is in the future or not a number. `revoked`: `isRevoked` says so of its `jti`.
+ *    an `nbf`, and it is in the future or not a number. `revoked`: `isRevoked` says so for its `jti`.
  * 5. `wrong_audience`: `aud` is not that one string; a list is refused even if it contains it.
  * 6. `no_scopes`: no scope, or a `sub` that is empty or not a string.
  *

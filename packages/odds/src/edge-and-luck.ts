@@ -24,7 +24,7 @@ export type EdgeAndLuck = {
   readonly profitPValue: number
 }
 
-/** A deviation in units of its standard deviation; 0 if that is 0. */
+/** A deviation in standard deviations; 0 if that is 0. */
 const inDeviations = (amount: number, variance: number): number =>
   variance > 0 ? amount / Math.sqrt(variance) : 0
 

@@ -1,15 +1,6 @@
 export { type ClusterMean, type ClusterTotals, clusterInterval, clusterTotals } from './clusters.ts'
 export { type EdgeAndLuck, edgeAndLuck, type SettledPick } from './edge-and-luck.ts'
 export {
-  type FittedFootballClose,
-  type FootballClose,
-  type FootballFit,
-  type FootballLineBet,
-  type FootballLineValue,
-  fitFootballClose,
-  footballLineValue,
-} from './football-line.ts'
-export {
   bandPrice,
   GRADE_BANDS,
   type GradeBand,
@@ -38,7 +29,6 @@ export {
   removeMargin,
 } from './remove-margin.ts'
 export {
-  eachWayPrices,
   type LineResult,
   type MarginMasses,
   type SettledBet,

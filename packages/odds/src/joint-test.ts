@@ -1,14 +1,14 @@
 import { chiSquareTail } from './statistics.ts'
 
-/** Whether several estimates are all zero, tested at once. */
+/** A joint test of whether several estimates are all zero. */
 export type JointTest =
   | {
       readonly kind: 'tested'
       /** d' V⁻¹ d; chi-square distributed if all are zero. */
       readonly chiSquare: number
-      /** Estimates that are no combination of others. */
+      /** Estimates that are not combinations of others. */
       readonly degrees: number
-      /** Probability of at least this, were all of them zero. */
+      /** Probability of at least this if all of them are zero. */
       readonly probability: number
     }
   /** No estimate varies. */
@@ -18,9 +18,9 @@ export type JointTest =
 const REMAINDER_MIN = 1e-10
 
 /**
- * Wald's test (1943) that all estimates are zero, given their covariance matrix, row by row: one number for six gaps, which
- * six single tests are not. An estimate that others determine, or that does not vary, counts for nothing. The matrix must
- * be symmetric and not negative; throws a RangeError unless it is as large as the estimates.
+ * Wald's test (1943) that all estimates are zero, given the rows of their covariance matrix: six gaps need one test, not
+ * six. An estimate that does not vary, or that others determine, is ignored. The matrix must be symmetric and positive
+ * semidefinite; throws a RangeError unless each of its rows has one entry per estimate.
  */
 export function jointTest(test: {
   readonly estimates: readonly number[]
@@ -28,8 +28,8 @@ export function jointTest(test: {
 }): JointTest {
   const { covariance, estimates } = test
   if (covariance.some((row) => row.length !== estimates.length))
-    throw new RangeError('a covariance for each pair of estimates')
-  // Cholesky's rows, each estimate cleared of what those before it say.
+    throw new RangeError('each pair of estimates needs a covariance')
+  // Cholesky's rows: each estimate less what the earlier ones explain.
   const rows: { readonly factors: readonly number[]; readonly cleared: number }[] = []
   const kept: number[] = []
   for (const [index, estimate] of estimates.entries()) {

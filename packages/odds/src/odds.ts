@@ -88,7 +88,7 @@ const COMMA_TEXT = /^(\d{1,7}),(\d{1,16})$/
 /**
  * Parses a price as people type it, spaces, a leading `@` and any kind of dash allowed. A leading sign means American
  * (`+110`, `-110`, `+1,200`); a slash or an inner dash (`11/10`, `11-10`), `EVEN` or cents (`54¢`) fractional; anything
- * else decimal, with a point or a comma (`2,10`). Two are asked about instead of guessed: a whole number from 100
+ * else decimal, with a point or a comma (`2,10`). Two forms are refused as ambiguous: a whole number from 100
  * without a sign (`110`, which `110.0` and `+110` say clearly), and three digits after a comma (`1,250`). A number is
  * decimal odds, or American from -100 down.
  */

@@ -1,7 +1,7 @@
 /**
  * How far the profit of flat stakes may stray from its expectation: exact for each bet, pushes and half results included,
- * and exact among selections of one market, of which one wins at most. How two markets of one event hang together is not
- * known: they count as if they always won and lost together, which no truth exceeds.
+ * and exact among selections of one market, of which one wins at most. How two markets of one event correlate is
+ * unknown: they count as if they always won and lost together, which is an upper bound.
  */
 
 /** One bet of a flat stake. */
@@ -12,11 +12,11 @@ export type UncertainBet = {
   readonly probability: number
   /** Share of the stake that was not refunded: 1 (default), 0.5 for a half result, 0 for a push. */
   readonly stood?: number | undefined
-  /** What settles it; bets without one have an event each. */
+  /** The event that settles it; bets without one each count as an event of their own. */
   readonly event?: string | undefined
   /** One book of the event, whose selections exclude each other; without it only the event is known. */
   readonly market?: string | undefined
-  /** What it is on in that market. */
+  /** The selection backed in that market. */
   readonly selection?: string | undefined
 }
 
@@ -37,7 +37,7 @@ function marketVariance(bets: readonly UncertainBet[]): number {
   }
   let variance = -mean * mean
   for (const sums of selections.values()) variance += sums.deviation ** 2 + sums.mean ** 2
-  // A whole book backed at its own prices is certain; rounding may leave less than nothing.
+  // A whole book backed at its own prices has no variance; rounding may make it negative.
   return Math.max(0, variance)
 }
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { fitFootballClose } from './football-line.ts'
 import { gradePrice } from './grade-price.ts'
 import { parseOdds } from './odds.ts'
 import { type MarginMethod, removeMargin } from './remove-margin.ts'
@@ -90,15 +89,4 @@ test('a Sharp Score of 1,000 picks', async ({ bench }) => {
     kept = sharpScore(picks)
   }).run(MEASURE)
   expect(kept).toMatchObject({ kind: 'scored' })
-})
-
-test('a football match fitted to its close', async ({ bench }) => {
-  const close = {
-    handicap: { line: -0.75, home: 1.95, away: 1.95 },
-    total: { line: 2.5, over: 1.9, under: 2 },
-  }
-  await bench('1 × fitFootballClose', () => {
-    kept = fitFootballClose(close)
-  }).run(MEASURE)
-  expect(kept).toMatchObject({ kind: 'fitted' })
 })

@@ -1,17 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import golden from '../vectors/golden.json' with { type: 'json' }
-import { mirrorMargins } from './football-line.ts'
 import {
-  eachWayPrices,
   type LineResult,
   type SettledBet,
   settledReturn,
   settleLine,
-  settlementValue,
   stakeShares,
 } from './settlement.ts'
-import { fairProbabilities } from './testing/fair-probabilities.ts'
 
 /** How half a stake on a line without quarters ends, written independently. */
 const half = (margin: number, line: number): number => Math.sign(margin + line)
@@ -98,7 +93,9 @@ describe('stakeShares', () => {
     fc.assert(
       fc.property(anyMargins, anyLine, (any, line) => {
         const one = stakeShares({ margins: any, line })
-        const other = stakeShares({ margins: mirrorMargins(any), line: -line })
+        const { lowest, masses } = any
+        const mirrored = { lowest: 1 - lowest - masses.length, masses: masses.toReversed() }
+        const other = stakeShares({ margins: mirrored, line: -line })
         expect(other.won).toBeCloseTo(one.lost, 13)
         expect(other.lost).toBeCloseTo(one.won, 13)
       }),
@@ -121,23 +118,6 @@ describe('stakeShares', () => {
   test('an NFL margin table with its peak at 3 refunds that share on line -3', () => {
     const nfl = { lowest: 2, masses: [0.4, 0.0925, 0.5075] }
     expect(stakeShares({ margins: nfl, line: -3 }).refunded).toBe(0.0925)
-  })
-})
-
-describe('settlementValue', () => {
-  test.for(golden.moved_lines)('golden: $name', ({ taken, win_frac, loss_frac, ev_close }) => {
-    const bet = { odds: Number(taken), won: Number(win_frac), lost: Number(loss_frac) }
-    expect(settlementValue(bet)).toBeCloseTo(Number(ev_close), 10)
-  })
-
-  test('draw-no-bet: home of 2.05/3.55/3.90 at 1.55 refunds the draw', () => {
-    const [won = 0, draw = 0, lost = 0] = fairProbabilities([2.05, 3.55, 3.9])
-    const value = settlementValue({ odds: 1.55, won, lost })
-    expect(value).toBeCloseTo(1.55 * won + draw - 1, 14)
-  })
-
-  test('without refunds it is odds · p - 1', () => {
-    expect(settlementValue({ odds: 2.2, won: 0.5, lost: 0.5 })).toBeCloseTo(0.1, 14)
   })
 })
 
@@ -173,17 +153,4 @@ describe('settledReturn', () => {
   ])('%o throws a RangeError', (bet) => {
     expect(() => settledReturn(bet)).toThrow(RangeError)
   })
-})
-
-test('10/1 each way at one fifth the odds is 11.0 to win and 3.0 to be placed', () => {
-  expect(eachWayPrices({ odds: 11, placeDivisor: 5 })).toEqual({ win: 11, place: 3 })
-})
-
-test('placed and not won, the two halves return half a unit of a unit staked', () => {
-  const { win, place } = eachWayPrices({ odds: 11, placeDivisor: 5 })
-  const halves = [
-    settledReturn({ result: 'lost', odds: win }),
-    settledReturn({ result: 'won', odds: place }),
-  ]
-  expect(halves.reduce((sum, { returnUnits }) => sum + returnUnits / 2, 0)).toBe(0.5)
 })

@@ -1,6 +1,6 @@
 /**
- * How a bet ends and what it returns: lines with halves and refunds, dead heats, deductions, each-way bets. Nothing here
- * knows a closing price.
+ * How a bet ends and what it returns: lines with halves and refunds, dead heats, deductions. Nothing here knows a
+ * closing price.
  */
 
 /** How a stake on a line ends. A quarter line is two halves, so one half may win or lose while the other is refunded. */
@@ -57,20 +57,6 @@ export function stakeShares(bet: {
     margin += 1
   }
   return { won, lost, refunded }
-}
-
-/**
- * Expected profit per unit staked, a fraction: (odds - 1) · won - lost, where `won` and `lost` are the expected shares of
- * the stake and the rest is refunded. Correct for pushes, quarter lines and draw-no-bet (where won and lost are the
- * probabilities of the selection and of the opponent), for which odds · p - 1 is wrong.
- */
-export function settlementValue(bet: {
-  /** Decimal odds taken. */
-  readonly odds: number
-  readonly won: number
-  readonly lost: number
-}): number {
-  return (bet.odds - 1) * bet.won - bet.lost
 }
 
 /** A settled bet; `odds` are decimal. */
@@ -130,17 +116,4 @@ const returnOf = (bet: Exclude<SettledBet, { result: 'void' }>): number => {
     return (bet.places / bet.tied) * (1 + profitOf(bet)) - 1
   }
   return FIXED_RETURNS[bet.result]
-}
-
-/**
- * The two decimal prices of an each-way bet, with half the stake on each: to win at the odds, and to be placed at 1 +
- * (odds - 1) / `placeDivisor` (5 for "one fifth the odds"). They are graded and settled as two picks.
- */
-export function eachWayPrices(bet: {
-  /** Decimal odds taken. */
-  readonly odds: number
-  /** At least 1. */
-  readonly placeDivisor: number
-}): { readonly win: number; readonly place: number } {
-  return { win: bet.odds, place: 1 + (bet.odds - 1) / bet.placeDivisor }
 }

@@ -88,7 +88,7 @@ function resultEvidence(picks: readonly ValuedPick[]) {
     settled,
     ({ pick, value }) => (pick.returnUnits ?? 0) - (pick.stood ?? 1) * value,
   )
-  // Nothing was left to chance, and so nothing was shown.
+  // Without chance, the results show nothing.
   const resultWeight = noise === 0 ? 0 : hidden / (hidden + noise)
   return { settled: settled.length, resultWeight, residual }
 }

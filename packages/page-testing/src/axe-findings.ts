@@ -7,13 +7,7 @@ const axeSource = readFileSync(
   'utf8',
 )
 
-/**
- * Runs axe-core on a page as it stands, or of its rules only those named; returns what it objects to, with the elements.
- */
-export async function axeFindings(
-  page: Page,
-  rules?: readonly string[],
-): Promise<readonly string[]> {
+async function judge(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
   // Compiling axe takes as long as running it, and a page is often judged in several states.
   if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axeSource)
   return await page.evaluate(async (only) => {
@@ -33,4 +27,21 @@ export async function axeFindings(
         `${id}: ${help} (${nodes.map(({ target }) => target.join(' ')).join(', ')})`,
     )
   }, rules)
+}
+
+/**
+ * Runs axe-core on a page as it stands; returns what it objects to, with the elements. `inDarkToo` judges the page in light
+ * colours and then in dark ones, in which only contrast can differ, and leaves it light.
+ */
+export async function axeFindings(
+  page: Page,
+  { inDarkToo = false } = {},
+): Promise<readonly string[]> {
+  if (!inDarkToo) return await judge(page)
+  await page.emulateMedia({ colorScheme: 'light' })
+  const light = await judge(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await judge(page, ['color-contrast'])
+  await page.emulateMedia({ colorScheme: 'light' })
+  return [...light, ...dark.map((finding) => `dark: ${finding}`)]
 }

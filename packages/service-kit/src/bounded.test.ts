@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { BoundedMap, boundedLabel, readLimited } from './bounded.ts'
+import { BoundedMap, boundedLabel, getOrMake, readLimited } from './bounded.ts'
+
+test('what is under a key is made once, in any kind of map', () => {
+  const maps = [new BoundedMap<object, number>(1), new WeakMap<object, number>()]
+  const key = {}
+  for (const map of maps)
+    expect([getOrMake(map, key, () => 1), getOrMake(map, key, () => 2)]).toEqual([1, 1])
+})
 
 describe('BoundedMap', () => {
   test('drops the entry set longest ago; setting an entry renews it, reading does not', () => {

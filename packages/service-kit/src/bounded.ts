@@ -1,4 +1,4 @@
-/** Bounds on what outsiders can make grow: a map, the values of a metric's label, the body of an answer. */
+/** Bounds on what outsiders can grow: a map, a metric's label values, the body of an answer. */
 
 /** A map of at most `max` entries: `set` moves its entry to the end and drops the first one beyond `max`. */
 export class BoundedMap<K, V> {
@@ -35,6 +35,19 @@ export class BoundedMap<K, V> {
   delete(key: K): boolean {
     return this.#entries.delete(key)
   }
+}
+
+/** The value under a key; if there is none, makes and keeps one. */
+export function getOrMake<K, V>(
+  kept: { get(key: K): V | undefined; set(key: K, value: V): unknown },
+  key: K,
+  make: () => V,
+): V {
+  const known = kept.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  kept.set(key, made)
+  return made
 }
 
 /** Distinct values per label, so that outside text, such as a facilitator's reasons, cannot create unlimited series. */

@@ -5,6 +5,7 @@ import {
   type CommandCall,
   type CommandVerb,
   EXIT,
+  inputLines,
   lifetimeOption,
   readVariables,
   runCommand,
@@ -142,6 +143,28 @@ describe('a command', () => {
     for (const bad of ['0', '-1', '1.5', 'x', '31536001'])
       expect(await lifetimeOf([`--lifetime-seconds=${bad}`]), bad).toBe(EXIT.usage)
   })
+
+  it.each([1, 5, 64])(
+    'a line of input ends at LF alone, however the bytes arrive: %d at a time',
+    async (size) => {
+      const lines = ['{"a":"\u2028 \u2029 \u0085"}', '', 'naïve 𝄞\r', 'no end']
+      const bytes = Buffer.from(lines.join('\n'))
+      const stdin = (async function* () {
+        for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+      })()
+      const read: string[] = []
+      const terminal = {
+        arguments: [],
+        environment: {},
+        clock: manualClock(0),
+        stdin,
+        print: () => undefined,
+        printError: () => undefined,
+      }
+      for await (const line of inputLines(terminal, '-')) read.push(line)
+      expect(read).toEqual(lines)
+    },
+  )
 
   it('prints the text of a usage error unchanged', async () => {
     const { code, errors } = await run(['weigh'], () => {

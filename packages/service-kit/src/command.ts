@@ -2,6 +2,7 @@
  * A service's command-line tool: a table of verbs, and the way from an argument list to an exit code. Nothing here knows
  * a verb; each command has its own table.
  */
+import { createReadStream } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
@@ -141,6 +142,29 @@ export async function runCommand(command: Command, terminal: CommandTerminal): P
     terminal.printError(message)
     return isUsage ? EXIT.usage : EXIT.failed
   }
+}
+
+/**
+ * Lines of a file, or of standard input for `-`, without their ends. Only LF ends a line: `node:readline` would also split at
+ * U+2028 and U+2029, which JSON may contain unescaped. Throws BadUsage for a file that cannot be read.
+ */
+export async function* inputLines(terminal: CommandTerminal, file: string): AsyncIterable<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for await (const bytes of file === '-' ? terminal.stdin : createReadStream(file)) {
+      const text = decoder.decode(bytes, { stream: true })
+      const end = text.lastIndexOf('\n')
+      if (end >= 0) yield* (rest + text.slice(0, end)).split('\n')
+      rest = end < 0 ? rest + text : text.slice(end + 1)
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error)
+      throw new BadUsage(`${file} cannot be read.`, { cause: error })
+    throw error
+  }
+  rest += decoder.decode()
+  if (rest !== '') yield rest
 }
 
 /** The terminal of this process; the command's entry file passes `process`. */

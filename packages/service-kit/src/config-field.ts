@@ -50,6 +50,20 @@ export function innerOf(field: z.core.$ZodType): z.core.$ZodType | undefined {
   return field instanceof z.ZodPipe ? field.def.in : undefined
 }
 
+/** A field read by `parse`; undefined is a problem, reported by what was expected. */
+export function parsedField<Value>(
+  parse: (text: string) => Value | undefined,
+  meta: FieldMeta & { readonly expected: string },
+) {
+  const field = z.string().transform((text, context): Value => {
+    const value = parse(text)
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: meta.expected })
+    return z.NEVER
+  })
+  return withFieldMeta(field, meta)
+}
+
 /** A whole number from `min` to `max` in decimal digits. */
 export function integerField(range: { readonly min: number; readonly max: number }) {
   const expected = `an integer from ${range.min} to ${range.max}`
@@ -61,9 +75,9 @@ export function integerField(range: { readonly min: number; readonly max: number
   return withFieldMeta(field, { expected })
 }
 
-/** Any non-empty text. */
-export function textField(expected = 'a text') {
-  return withFieldMeta(z.string().min(1, expected), { expected })
+/** A text that passes `isGood`; by default, any that is not empty. */
+export function textField(expected = 'a text', isGood = (text: string): boolean => text !== '') {
+  return withFieldMeta(z.string().refine(isGood, expected), { expected })
 }
 
 /** A secret of at least `minBytes` UTF-8 bytes, also read from `<NAME>_FILE`. */
@@ -73,29 +87,26 @@ export function secretField(options: { readonly minBytes?: number } = {}) {
   return checkedSecretField(expected, (text) => Buffer.byteLength(text) >= minBytes)
 }
 
-/** A secret of a form of its own, also read from `<NAME>_FILE`. */
+/** A secret of a special form, also read from `<NAME>_FILE`. */
 export function checkedSecretField(expected: string, isGood: (text: string) => boolean) {
-  const field = z
-    .string()
-    .refine(isGood, expected)
-    .transform((text) => new Secret(text))
-  return withFieldMeta(field, { expected, isSecret: true })
+  return parsedField((text) => (isGood(text) ? new Secret(text) : undefined), {
+    expected,
+    isSecret: true,
+  })
 }
 
-/** A field of JSON text that fits a schema; what is wrong with it is said by `expected` alone. */
+/** A field of JSON text that fits a schema; its only error message is `expected`. */
 export function jsonField<Schema extends z.ZodType>(
   schema: Schema,
   meta: FieldMeta & { readonly expected: string },
 ) {
-  const field = z.string().transform((text, context): z.output<Schema> => {
+  return parsedField((text): z.output<Schema> | undefined => {
     try {
       return schema.parse(JSON.parse(text))
     } catch {
-      context.addIssue({ code: 'custom', message: meta.expected })
-      return z.NEVER
+      return undefined
     }
-  })
-  return withFieldMeta(field, meta)
+  }, meta)
 }
 
 const isHttpUrl = (text: string): boolean => {
@@ -106,11 +117,9 @@ const isHttpUrl = (text: string): boolean => {
 /** An http or https URL; trailing slashes are removed so that paths can be appended. */
 export function httpUrlField() {
   const expected = 'an http or https URL'
-  const field = z
-    .string()
-    .refine(isHttpUrl, expected)
-    .transform((text) => text.replace(/\/+$/, ''))
-  return withFieldMeta(field, { expected })
+  return parsedField((text) => (isHttpUrl(text) ? text.replace(/\/+$/, '') : undefined), {
+    expected,
+  })
 }
 
 const isInContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv')
@@ -152,15 +161,13 @@ const CHECKPOINT_KEY_TEXT = `an Ed25519 seed: ${CHECKPOINT_SEED_BYTES} bytes in 
 const isCheckpointKey = (text: string): boolean =>
   strictBase64(text)?.length === CHECKPOINT_SEED_BYTES
 
-const receiptKeysText = 'Ed25519 public keys (x in base64url, 43 characters), separated by commas'
+const RECEIPT_KEYS = /^\s*[\w-]{43}\s*(,\s*[\w-]{43}\s*)*$/
+
 /** Public keys of receipts that were signed before a service's secret changed. */
 export const receiptKeysField = () =>
-  withFieldMeta(
-    z
-      .string()
-      .regex(/^\s*[\w-]{43}\s*(,\s*[\w-]{43}\s*)*$/, receiptKeysText)
-      .transform((text) => text.split(',').map((key) => key.trim())),
-    { expected: receiptKeysText },
+  parsedField(
+    (text) => (RECEIPT_KEYS.test(text) ? text.split(',').map((key) => key.trim()) : undefined),
+    { expected: 'Ed25519 public keys (x in base64url, 43 characters), separated by commas' },
   )
 
 /** PostgreSQL in place of a file. */
@@ -173,7 +180,7 @@ export const databaseUrlField = () =>
       'PostgreSQL instead of the file: postgres://user:password@host:port/database, several hosts by commas.',
     )
 
-/** Where a service keeps what must last, for its own `z.object`; `storeConfigFault` finds what is missing between them. */
+/** Where a service keeps lasting data, for its own `z.object`; `storeConfigFault` finds what is missing among these. */
 export function storeConfigFields(of: {
   readonly databasePath: string
   /** What the file holds, and what lies beside it. */
@@ -194,7 +201,7 @@ export function storeConfigFields(of: {
   }
 }
 
-/** The variable that is missing: every process on one database signs with the same key, which none may make by itself. */
+/** The missing variable: all processes on one database sign with the same key, so none may make its own. */
 export function storeConfigFault(config: {
   readonly DATABASE_URL?: Secret | undefined
   readonly CHECKPOINT_KEY?: Secret | undefined
@@ -203,7 +210,7 @@ export function storeConfigFault(config: {
   return { path: ['CHECKPOINT_KEY'], message: `${CHECKPOINT_KEY_TEXT}, with DATABASE_URL` }
 }
 
-/** How a store reaches the server of DATABASE_URL. Retries wait in real time, whatever clock a test brings. */
+/** How a store reaches the server of DATABASE_URL. Retries wait in real time, whatever clock a test uses. */
 export const serverOf = (url: Secret) => ({
   url: url.reveal(),
   pause: (ms: number): Promise<void> => pause(systemClock, ms),

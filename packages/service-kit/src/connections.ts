@@ -1,6 +1,6 @@
 /**
- * What a connection gets before any route: answers to bytes that are not a request, time limits, bodies for refusals that
- * Node would send without one, and an orderly end when the process stops.
+ * Connections before any route: answers to bytes that are not a request, time limits, bodies for refusals that Node would
+ * send without one, and an orderly end when the process stops.
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -67,8 +67,8 @@ export function guardConnections(app: ServiceApp): void {
 }
 
 /**
- * While the process stops, refuses requests on open connections and closes each connection after its answer: kept alive,
- * it would hold up the process until its idle timeout.
+ * While the process stops, refuses requests on open connections and closes each connection after its answer; a kept-alive
+ * one would hold up the process until its idle timeout.
  */
 export function refuseWhileStopping(app: ServiceApp): void {
   const refusal = { status: 503, error: 'shutting_down', headers: { 'retry-after': '1' } }

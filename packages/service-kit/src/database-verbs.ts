@@ -1,4 +1,4 @@
-/** The verbs of a service's command for its store on PostgreSQL, alike for every service that has one. */
+/** The command verbs for a store on PostgreSQL, the same in every service that has one. */
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { BadUsage, type CommandTerminal, type CommandVerb, EXIT, readVariables } from './command.ts'
@@ -11,7 +11,7 @@ type Config = {
   readonly CHECKPOINT_KEY?: Secret | undefined
 }
 
-/** What opens a service's store: the config as it was read. Throws BadUsage where it does not suffice. */
+/** The config as read, for opening a service's store. Throws BadUsage if something is missing. */
 export function requireStoreConfig<Read extends Config>(config: Read): Read {
   const fault = storeConfigFault(config)
   if (fault !== undefined) throw new BadUsage(`${fault.path[0]}: ${fault.message}.`)
@@ -31,7 +31,7 @@ type DatabaseVerbs<Read extends Config> = {
   readonly noun: string
   /** Throws BadUsage. */
   readonly readConfig: (terminal: CommandTerminal) => Read
-  /** Makes the schema, or brings it up to date, as its owner. */
+  /** Creates or updates the schema, as its owner. */
   readonly migrate: (ownerUrl: Secret) => Promise<void>
   /** Moves everything from the file into the empty database, or from the database into a new file; returns the journals' heads. */
   readonly move: (

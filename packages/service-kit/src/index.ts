@@ -1,6 +1,6 @@
 export { Counter, Gauge, Histogram, Registry } from 'prom-client'
 export { presentedToken } from './authorization.ts'
-export { BoundedMap, boundedLabel, readLimited } from './bounded.ts'
+export { BoundedMap, boundedLabel, getOrMake, readLimited } from './bounded.ts'
 export { type Clock, pause, systemClock } from './clock.ts'
 export {
   type ConfigProblem,
@@ -17,6 +17,7 @@ export {
   httpUrlField,
   integerField,
   jsonField,
+  parsedField,
   receiptKeysField,
   secretField,
   serverOf,
@@ -31,6 +32,7 @@ export { paidServiceCors } from './cors-policy.ts'
 export { type ErrorAnswer, errorAnswers, errorBody, type RequestIssue } from './error-answer.ts'
 export { sendError } from './error-handler.ts'
 export { findProgram } from './find-program.ts'
+export { freePort, isPortFree } from './free-port.ts'
 export { parseIsoTime } from './iso-time.ts'
 export { createLogger } from './logging.ts'
 export { type ManualClock, manualClock } from './manual-clock.ts'

@@ -1,7 +1,7 @@
 /**
- * JSON-RPC as MCP has it, for every service that speaks it over HTTP: what the bytes of a POST say, and what a request of
- * revision 2026-07-28 must say of itself, in its envelope and in the headers that must agree with it. What the methods do,
- * and who may call them, is the service's.
+ * JSON-RPC as MCP uses it, for every service that speaks MCP over HTTP: reads a POST body, and checks what a request of
+ * revision 2026-07-28 must state in its envelope and in matching headers. Services decide what methods do and who may call
+ * them.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import { z } from 'zod'
 /** The revision without sessions, whose requests carry an envelope. */
 export const MODERN_REVISION = '2026-07-28'
 
-/** All dated revisions before it, the newest last; an older client may name any of them. */
+/** All earlier dated revisions, newest last; an older client may name any of them. */
 export const LEGACY_REVISIONS = [
   '2024-10-07',
   '2024-11-05',
@@ -18,7 +18,7 @@ export const LEGACY_REVISIONS = [
   '2025-11-25',
 ] as const
 
-/** JSON-RPC 2.0's codes, MCP's of both revisions, and those that services use of the range that is theirs. */
+/** The codes of JSON-RPC 2.0 and of both MCP revisions, and those our services use from the range left to them. */
 export const RPC_CODES = {
   parseError: -32_700,
   invalidRequest: -32_600,
@@ -128,7 +128,7 @@ export const rpcRefusal = (
 
 const VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion'
 
-/** What each request of 2026-07-28 says of itself in `params._meta`. */
+/** What each request of 2026-07-28 states about itself in `params._meta`. */
 const envelopeSchema = z.object({
   [VERSION_MEMBER]: z.string(),
   'io.modelcontextprotocol/clientCapabilities': z.record(z.string(), z.unknown()),
@@ -139,14 +139,14 @@ const metaOf = ({ params }: RpcMessage): Readonly<Record<string, unknown>> => {
   return isObject(meta) ? meta : {}
 }
 
-/** A header without the whitespace around it, which RFC 9110 lets a sender add. */
+/** A header without the surrounding whitespace that RFC 9110 allows. */
 const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined =>
   headers[name]?.toString().trim()
 
 const isLegacy = (version: string): boolean =>
   LEGACY_REVISIONS.some((revision) => revision === version)
 
-/** Whether a request claims to be of 2026-07-28, or of a revision that nobody knows: by its envelope or by its header. */
+/** Whether a request claims, by envelope or header, to be of 2026-07-28 or of an unknown revision. */
 export function isModern(request: RpcRequest, headers: IncomingHttpHeaders): boolean {
   if (Object.hasOwn(metaOf(request), VERSION_MEMBER)) return true
   const version = headerOf(headers, 'mcp-protocol-version')
@@ -159,7 +159,7 @@ const unsupported = (requested: string | undefined): RpcRefusal =>
     data: { supported: [MODERN_REVISION], ...(requested !== undefined && { requested }) },
   })
 
-/** The refusal of an older request where only 2026-07-28 is served; it names the version that the request named. */
+/** The refusal of an older request where only 2026-07-28 is served; it repeats the version that the request named. */
 export function olderRevision(request: RpcRequest, headers: IncomingHttpHeaders): RpcRefusal {
   const named = headerOf(headers, 'mcp-protocol-version') ?? request.params?.['protocolVersion']
   return unsupported(typeof named === 'string' ? named : undefined)
@@ -168,14 +168,14 @@ export function olderRevision(request: RpcRequest, headers: IncomingHttpHeaders)
 const mismatch = (header: string): RpcRefusal =>
   rpcRefusal(400, RPC_CODES.headerMismatch, { message: `${header} does not match the body` })
 
-/** Methods whose target stands in the header `Mcp-Name` too, and the parameter that names it. */
+/** Methods whose target is also in the header `Mcp-Name`, with the parameter that names it. */
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
 }
 
-/** What is wrong with a request that claims to be of 2026-07-28, or is of a revision that nobody knows. */
+/** What is wrong with a request that claims to be of 2026-07-28 or of an unknown revision. */
 export function modernFault(
   request: RpcRequest,
   headers: IncomingHttpHeaders,
@@ -202,11 +202,11 @@ export function modernFault(
   return undefined
 }
 
-/** What a header may carry as it is: visible ASCII, spaces and tabs within. */
+/** What a header may carry unencoded: visible ASCII, with spaces and tabs. */
 const PLAIN_HEADER = /^[\t\x20-\x7E]*$/
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** A name as a header carries it: as it is, or base64 of its UTF-8; undefined if it is neither. */
+/** The name in a header, plain or as base64 of its UTF-8; undefined for anything else. */
 function readName(header: string | undefined): string | undefined {
   if (header === undefined || !PLAIN_HEADER.test(header)) return undefined
   const encoded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1]
@@ -219,7 +219,7 @@ function readName(header: string | undefined): string | undefined {
   }
 }
 
-/** A result as 2026-07-28 has it: complete, and signed with the server's name. */
+/** A result as 2026-07-28 wants it: marked complete, with the server's name. */
 export function completeResult(
   result: object,
   serverInfo: { readonly name: string; readonly version: string },

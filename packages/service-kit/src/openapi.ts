@@ -49,7 +49,7 @@ type Documented = {
   }
 }
 
-/** A route's schema with the statuses that the kit may answer there; those that the route itself names stay as they are. */
+/** A route's schema plus the statuses that the kit may answer there; those the route names itself stay unchanged. */
 function withKitRefusals({ schema = {}, url, route }: Documented): FastifySchema {
   if (schema.hide === true) return schema
   const hasBody = [route.method].flat().some((method) => BODY_METHODS.has(method))
@@ -71,8 +71,8 @@ function namesIn(value: unknown): readonly string[] {
 }
 
 /**
- * Adds the schemas with an `id` that an OpenAPI document refers to. zod keeps ids for the whole process; otherwise, each
- * service in a process would list the names of all.
+ * Adds only the schemas with an `id` that an OpenAPI document refers to: zod keeps ids for the whole process, so each service
+ * in a process would otherwise list those of all.
  */
 function addReferencedSchemas(
   document: Parameters<typeof jsonSchemaTransformObject>[0],

@@ -1,12 +1,13 @@
 /**
- * One POST to a URL that somebody else has chosen. Its name is resolved once, every address that it has is checked, and the
- * connection goes to a checked one, whatever the name says by then. Redirects are not followed, and an answer is read only as
- * far as the caller asks.
+ * One POST to a URL that somebody else chose. Its name is resolved once, all its addresses are checked, and the connection
+ * goes to a checked one, whatever the name resolves to by then. Redirects are not followed, and an answer is read only as far
+ * as the caller asks.
  */
 import type { LookupAddress, LookupOptions } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { readLimited } from './bounded.ts'
 import type { Clock } from './clock.ts'
 import { isPublicAddress } from './public-address.ts'
 
@@ -20,9 +21,9 @@ type CheckedPost = {
   readonly clock: Clock
   /** For name, connection and answer together, milliseconds. */
   readonly timeoutMs: number
-  /** As much of the answer is read, bytes; a longer one reads as an empty text. 0 reads its status alone. */
+  /** How much of the answer is read, bytes; a longer one reads as an empty text. 0 reads only its status. */
   readonly answerBytesMax?: number
-  /** Whether it may stand in the operator's own network. */
+  /** Whether the URL may lead into the operator's own network. */
   readonly mayBePrivate: boolean
   readonly signal?: AbortSignal | undefined
   readonly resolve?: ResolveName | undefined
@@ -32,7 +33,7 @@ export type PostAnswer =
   | { readonly kind: 'answered'; readonly status: number; readonly text: string }
   | {
       readonly kind: 'failed'
-      /** `not_public`: the name leads to an address that is none of the internet's; nothing was sent. */
+      /** `not_public`: the name leads to an address outside the public internet; nothing was sent. */
       readonly reason: 'not_public' | 'timeout' | 'tls_error' | 'connection_refused' | 'aborted'
       readonly cause?: unknown
     }
@@ -78,7 +79,7 @@ function failureOf(cause: unknown): PostAnswer {
   return { kind: 'failed', reason: TLS_CODE.test(code) ? 'tls_error' : 'connection_refused', cause }
 }
 
-/** One POST to a given address; rejects where there is no answer. */
+/** One POST to a given address; rejects if there is no answer. */
 async function postTo(address: LookupAddress, post: CheckedPost): Promise<PostAnswer> {
   const { answerBytesMax = 0, body, headers, signal, url } = post
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
@@ -91,27 +92,15 @@ async function postTo(address: LookupAddress, post: CheckedPost): Promise<PostAn
     headers: { ...headers, 'content-length': `${Buffer.byteLength(body)}` },
     lookup: atAddress,
     ...(signal === undefined ? {} : { signal }),
-    // A connection of its own: a kept one would go to where the name led before.
+    // A new connection: a kept one would go to wherever the name led before.
     agent: false,
   })
   request.on('response', answered.resolve)
   request.on('error', answered.reject)
   request.end(body)
   const response = await answered.promise
-  const text = await readAtMost(response, answerBytesMax)
-  return { kind: 'answered', status: response.statusCode ?? 0, text }
-}
-
-/** The text of an answer; an empty one where it is longer, and then the rest is not read. */
-async function readAtMost(response: IncomingMessage, bytesMax: number): Promise<string> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  if (bytesMax > 0)
-    for await (const piece of response as AsyncIterable<Buffer>) {
-      bytes += piece.length
-      if (bytes > bytesMax) break
-      pieces.push(piece)
-    }
+  const bytes = answerBytesMax === 0 ? '' : await readLimited(response, answerBytesMax)
   response.destroy()
-  return bytes > bytesMax ? '' : Buffer.concat(pieces).toString('utf8')
+  const text = bytes === 'too_large' ? '' : bytes.toString()
+  return { kind: 'answered', status: response.statusCode ?? 0, text }
 }

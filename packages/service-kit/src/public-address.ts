@@ -1,5 +1,5 @@
-// Which addresses a stranger's URL may lead to. The lists are IANA's special-purpose registries for IPv4 and IPv6 as of 2026; what
-// they hold, and what is multicast or reserved, is refused, also where IANA calls it reachable: no webhook stands there.
+// Which addresses a stranger's URL may lead to. Refused is all in IANA's special-purpose registries for IPv4 and IPv6 as of
+// 2026, and all multicast and reserved addresses, even those that IANA calls reachable: no webhook is there.
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 const refusedOf = (family: 'ipv4' | 'ipv6', networks: readonly string[]): BlockList => {
@@ -46,7 +46,7 @@ const REFUSED_V6 = refusedOf('ipv6', [
   '3fff::/20', // documentation
 ])
 
-/** Whether an address, as `dns.lookup` spells it, is one that anybody on the internet may be at. */
+/** Whether an address, as `dns.lookup` spells it, is on the public internet. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !REFUSED_V4.check(address, 'ipv4')
   return isIPv6(address) && !address.includes('%') && !REFUSED_V6.check(address, 'ipv6')

@@ -5,7 +5,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A path parameter is secret: the log shows the route's pattern instead, whatever the method. */
     readonly hasSecretPath?: boolean
-    /** How often it is called would tell what nobody may know: no metric counts it. */
+    /** No metric counts it: how often it is called is confidential. */
     readonly isUncounted?: boolean
   }
 }

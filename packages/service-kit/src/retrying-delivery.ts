@@ -4,20 +4,20 @@ type RetryingDelivery<Item> = {
   readonly clock: Clock
   /** Waits before the second and later attempts, milliseconds; after the last one the item is lost. */
   readonly retryAfterMs: readonly number[]
-  /** Items that wait; the next one is lost. */
+  /** Most items that may wait; the next one is lost. */
   readonly waitingMax: number
-  /** What closing waits for, at most, milliseconds: each waiting item has one more attempt in that time. */
+  /** Longest wait when closing, milliseconds; each waiting item gets one more attempt in that time. */
   readonly closeMs: number
-  /** Items of one name: a newer one takes the place of one that was not taken yet. Absent, each is its own. */
+  /** Names items: a newer item replaces an undelivered one of the same name. If absent, none is replaced. */
   readonly nameOf?: (item: Item) => string
-  /** Tries once. Resolves with why it was not taken, undefined where it was. */
+  /** Tries once. Resolves with why the item was not taken, or undefined if it was. */
   readonly attempt: (item: Item, signal: AbortSignal) => Promise<string | undefined>
   readonly onLost: (item: Item, reason: string) => void
 }
 
 /**
- * Delivers items in the background, one after the other in order, each again until it is taken or its attempts are used up.
- * Nobody waits for it; what it cannot deliver is told.
+ * Delivers items in the background, one after another in order, each until it is taken or its attempts are used up. Nobody
+ * waits for it; items it cannot deliver are reported.
  */
 export function createRetryingDelivery<Item>(options: RetryingDelivery<Item>) {
   const { attempt, clock, closeMs, nameOf, onLost, retryAfterMs, waitingMax } = options

@@ -24,7 +24,7 @@ export type Service = {
 
 /** How long open requests get before their connections are cut. */
 const DRAIN_LIMIT_MS = 8_000
-/** The process ends by then after a signal, whatever hangs (S6). */
+/** The process ends this long after a signal, whatever hangs (S6). */
 const EXIT_LIMIT_MS = 9_800
 
 /** What to tell the person who started the process. */

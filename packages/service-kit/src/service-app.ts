@@ -79,7 +79,7 @@ export type ServiceAppOptions = {
   readonly unroutedHook?:
     | ((request: FastifyRequest, reply: FastifyReply, done: () => void) => void)
     | undefined
-  /** Proxies in front whose `X-Forwarded-For` is believed, the last so many entries; none unless stated. */
+  /** How many proxies are in front, whose entries at the end of `X-Forwarded-For` are believed; by default none. */
   readonly trustedProxyHops?: number | undefined
   /** How long a client may take to send; for tests. */
   readonly connectionLimits?: ConnectionLimits | undefined
@@ -107,7 +107,7 @@ function newFastify(options: ServiceAppOptions): ServiceApp {
     genReqId: () => newRequestId(),
     bodyLimit: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
     requestTimeout: limits.requestMs,
-    // Without proxies not even a function: with one, Fastify would take the host from a forwarded header.
+    // Not even a function without proxies: with one, Fastify would take the host from a forwarded header.
     ...(trustedProxyHops > 0 && {
       trustProxy: (_address: string, hop: number) => hop < trustedProxyHops,
     }),

@@ -22,10 +22,10 @@ export type JsonAnswer =
       readonly kind: 'answered'
       readonly status: number
       readonly json: unknown
-      /** What time it is by the server's clock, Unix seconds; absent if it does not say. */
+      /** The server's time, Unix seconds; absent if it does not send one. */
       readonly serverSeconds?: number | undefined
     }
-  /** No answer, in time or whole. `nothingSent` says that no connection was open yet. */
+  /** No complete answer in time. `nothingSent`: no connection was open yet. */
   | {
       readonly kind: 'unreachable'
       readonly nothingSent: boolean
@@ -72,7 +72,7 @@ export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
     sent.end(body)
     const cancel = clock.after(timeoutMs, () => {
       isTimeout = true
-      // Made only now: an error records the stack, on every call.
+      // Created only when needed: an error captures the stack.
       sent.destroy(new Error(`no answer within ${timeoutMs} ms`))
     })
     const answer = await answered.promise
@@ -89,11 +89,11 @@ type Target = RequestOptions & {
   readonly heads: readonly string[]
 }
 
-/** Addresses that are posted to, taken apart: there are few, and each payment goes to the same ones. */
+/** Parsed URLs of POST requests: there are few, and every payment goes to the same ones. */
 const targets = new Map<string, Target>()
 const TARGETS_MAX = 100
 
-/** Where a call goes. Throws for an address that is none. */
+/** Where a call goes. Throws for an invalid URL. */
 function targetOf({ body, url: text }: JsonCall): Target {
   const known = targets.get(text)
   if (known !== undefined) return known
@@ -109,8 +109,8 @@ function targetOf({ body, url: text }: JsonCall): Target {
 }
 
 /**
- * The headers of a call as a list, which Node writes as it is: a third less CPU than by name. Behind a proxy by name, since
- * Node adds the proxy's own credentials only to those.
+ * A call's headers as a list, which Node writes unchanged: a third less CPU than an object. Behind a proxy they are an
+ * object, since Node adds the proxy's credentials only there.
  */
 function headersOf(
   { body, headers }: JsonCall,
@@ -134,12 +134,12 @@ function onceOpen(socket: Socket, run: () => void): void {
   else run()
 }
 
-/** Node's own undocumented field: without it a connection counts as open, and its payment is looked up. */
+/** Reads an undocumented field of Node: should it go, a connection counts as open and its payment is looked up. */
 function isShakingHands(socket: TLSSocket & { readonly secureConnecting?: boolean }): boolean {
   return socket.secureConnecting === true
 }
 
-/** `Date`, and how long a cache has held the answer since. */
+/** `Date`, plus how long a cache has held the answer. */
 function serverSecondsOf({ headers }: IncomingMessage): number | undefined {
   const dateMs = Date.parse(headers.date ?? '')
   const ageSeconds = Number(headers.age ?? 0)

@@ -43,6 +43,7 @@ export {
   type ReserveOutcome,
   weighSiblings,
 } from './reservations/reservation-store.ts'
+export { clientNetwork } from './reservations/same-purchase.ts'
 export {
   LedgerUnavailable,
   type PaymentScheme,

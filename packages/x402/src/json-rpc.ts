@@ -1,14 +1,14 @@
 /**
- * JSON-RPC calls to one node: those made at one moment are one request, and while a request is under way the next ones
- * gather. What a call means and what its failures are called is up to the caller.
+ * JSON-RPC calls to one node. Calls made at the same moment share a request; while one is under way, the next calls gather.
+ * The caller decides what a call and its failures mean.
  */
 import type { Clock } from './clock.ts'
 import { fetchJson, type JsonAnswer } from './http-json.ts'
 
-/** One more try bridges a kept connection that the node has closed. More would hide an outage behind waiting. */
+/** The second try covers a kept connection that the node has closed. More would only delay news of an outage. */
 const TRIES = 2
 
-/** What a node said to one call. */
+/** A node's answer to one call. */
 export type JsonRpcOutcome =
   | { readonly kind: 'result'; readonly result: unknown }
   /** Its error, in its own words. */
@@ -18,19 +18,19 @@ export type JsonRpcOutcome =
       readonly message: string
       readonly data: string | undefined
     }
-  /** No answer, or none in JSON-RPC. */
+  /** No answer, or one that is not JSON-RPC. */
   | { readonly kind: 'failed'; readonly answer: Exclude<JsonAnswer, { kind: 'answered' }> }
 
 type Node = {
   readonly url: string
   readonly clock: Clock
   readonly timeoutMs: number
-  /** Longest answer that is read. */
+  /** Longest answer read. */
   readonly bytesMax: number
 }
 
 type JsonRpcOptions = Node & {
-  /** Calls in one request at most. */
+  /** Most calls in one request. */
   readonly callsMax: number
   /** Longest wait behind a request that is under way, milliseconds. */
   readonly gatherMs: number
@@ -46,10 +46,10 @@ type Call = {
   readonly resolve: (outcome: JsonRpcOutcome) => void
 }
 
-/** Calls of a node that may be repeated, such as reads. Never throws. */
+/** Makes one call that may be repeated, such as a read. Never throws. */
 type JsonRpc = (method: string, params: readonly unknown[]) => Promise<JsonRpcOutcome>
 
-/** Calls a node whose calls share requests. It connects to nothing yet. */
+/** A caller whose calls share requests. It connects to nothing yet. */
 export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
   const { callsMax, clock, gatherMs, onCalls, requestsMax } = options
   const gathered: Call[] = []
@@ -72,7 +72,7 @@ export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
     while (gathered.length > 0 && requests < requestsMax) void ask(gathered.splice(0, callsMax))
   }
 
-  /** After whatever else runs at this moment has asked, too. */
+  /** Flushes once everything that runs at this moment has made its calls. */
   function flushSoon(): void {
     if (isFlushing) return
     isFlushing = true
@@ -87,7 +87,7 @@ export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
     })
 }
 
-/** Makes one call in a request of its own, and makes it once, whatever becomes of it. Never throws. */
+/** Makes one call in its own request, and never repeats it. Never throws. */
 export async function callJsonRpcOnce(
   node: Node,
   method: string,
@@ -109,7 +109,7 @@ const messageOf = ({ method, params }: Pick<Call, 'method' | 'params'>, id: numb
   params,
 })
 
-/** Sends one call as it is, several as a batch; a node that takes no batches gets them one by one. */
+/** Sends one call alone, several as a batch; a node that takes no batches gets them one by one. */
 async function send(calls: readonly Call[], node: Node): Promise<void> {
   const [only, ...others] = calls.map(messageOf)
   const body = JSON.stringify(others.length === 0 ? only : [only, ...others])
@@ -123,7 +123,7 @@ async function send(calls: readonly Call[], node: Node): Promise<void> {
     for (const call of calls) void send([call], node)
     return
   }
-  // One answer to several calls is meant for all of them, such as that there were too many.
+  // A single answer to a batch, such as "too many requests", is for each of its calls.
   const byId = Array.isArray(json)
     ? new Map(json.filter(isObject).map((one) => [one.id, one]))
     : json
@@ -150,7 +150,7 @@ type Message = {
 
 const isObject = (json: unknown): json is Message => typeof json === 'object' && json !== null
 
-/** JSON-RPC's own codes for text that is no request. */
+/** JSON-RPC's codes for an invalid request and for text that does not parse. */
 function takesNoBatches(json: unknown): boolean {
   if (!isObject(json) || !isObject(json.error)) return false
   return json.error.code === -32_600 || json.error.code === -32_700

@@ -179,7 +179,7 @@ function atMost(clock: Clock, work: Promise<void>): Promise<void> {
   })
 }
 
-/** The relay, the budget of its calls, and what is asked of it alike. */
+/** The relay, the budget of its calls, and the reads that all parts share. */
 function connectRelay({ config, clock }: ConnectOptions) {
   const budget = createRelayBudget({ clock, callsPerMinute: relayCallsPerMinute(config) })
   const onCalls = (methods: readonly string[]): void => budget.spent(methods)

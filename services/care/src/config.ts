@@ -4,6 +4,7 @@ import {
   httpUrlField,
   integerField,
   jsonField,
+  parsedField,
   Secret,
   secretField,
   serviceNameField,
@@ -11,7 +12,6 @@ import {
   storeConfigFault,
   storeConfigFields,
   textField,
-  withFieldMeta,
 } from '@tallystick/service-kit'
 import { z } from 'zod'
 import { trustedIssuers } from './domain/trusted-issuer.ts'
@@ -21,21 +21,6 @@ const WRITE_SECRET_BYTES_MIN = 32
 const SECONDS_PER_DAY = 86_400
 /** Beside the code, but never among it. */
 export const DEFAULT_DATABASE_PATH = '.local/care.db'
-
-/** A field read by `parse`; undefined is a problem, reported by what was expected. */
-const parsedField = <Value>(
-  parse: (text: string) => Value | undefined,
-  meta: { readonly expected: string; readonly isSecret?: boolean },
-) =>
-  withFieldMeta(
-    z.string().transform((text, context): Value => {
-      const value = parse(text)
-      if (value !== undefined) return value
-      context.addIssue({ code: 'custom', message: meta.expected })
-      return z.NEVER
-    }),
-    meta,
-  )
 
 /** A parsed secret leaves no text to print: keys live in `KeyObject`s. */
 const tokenKeys = () =>
@@ -50,7 +35,6 @@ const tokenKeys = () =>
     },
   )
 
-/** The secrets in a text, one per line. */
 export const writeSecretsOf = (secret: Secret): readonly Uint8Array[] =>
   secret
     .reveal()

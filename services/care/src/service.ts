@@ -33,7 +33,6 @@ import type { ReadRow } from './domain/read-trail.ts'
 import type { ErasedName, RecordStore } from './domain/record-store.ts'
 import { createChainVerifier } from './domain/verification.ts'
 import { watchErasures } from './domain/watch-erasures.ts'
-import type { McpMethod } from './mcp/dispatch.ts'
 import { createEventMethods, EVENT_CAPABILITIES } from './mcp/event-methods.ts'
 import {
   createMcpEndpoint,
@@ -89,17 +88,8 @@ function openWebhook(
 
 function openMcp(
   { config, clock, environment }: CareServiceOptions,
-  parts: Pick<
-    McpEndpointDeps,
-    | 'store'
-    | 'sessions'
-    | 'tokens'
-    | 'modernTokens'
-    | 'observe'
-    | 'isRevoked'
-    | 'noteRead'
-    | 'extensions'
-  >,
+  parts: Pick<McpEndpointDeps, 'store' | 'sessions' | 'tokens' | 'modernTokens'> &
+    Partial<McpEndpointDeps>,
 ): Promise<McpEndpoint> {
   const program = findProgram('espeak-ng', environment?.['PATH'] ?? '')
   return createMcpEndpoint({
@@ -163,11 +153,7 @@ function openEvents(
     hosts,
     draw: randomUUID,
   })
-  const served = Object.entries(methods).map(([name, method]): readonly [string, McpMethod] => [
-    name,
-    ({ principal: { jti, scopes, sub } }, params) => method({ jti, scopes, sub }, params),
-  ])
-  const extensions = { methods: Object.fromEntries(served), capabilities: EVENT_CAPABILITIES }
+  const extensions = { methods, capabilities: EVENT_CAPABILITIES }
   /** Receivers are told first: their way is longer. */
   const before = (hub: SessionHub): Pick<SessionHub, 'publish'> => ({
     publish: (record, previous) => {

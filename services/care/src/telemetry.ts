@@ -12,10 +12,14 @@ import type { AuditRow } from './wire/write.ts'
 /** Seconds: a commit is one write to disk shared by all concurrent writers; a fan-out takes microseconds per session. */
 const WORK_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 
+const countersOf =
+  (registry: Registry) =>
+  <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+
 export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) {
   const registers = [registry]
-  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers })
+  const counter = countersOf(registry)
   const timing = (name: string, help: string) =>
     new Histogram({ name, help, buckets: WORK_BUCKETS_SECONDS, registers })
   const commit = timing(
@@ -37,6 +41,10 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
   const unheardAlerts = counter('care_unheard_alerts_total', silent)
   const somebody = 'Things that somebody may have to look at.'
   const troubles = counter('care_troubles_total', somebody, 'kind')
+  const trouble = (kind: string, level: 'warn' | 'error', facts: object): void => {
+    troubles.inc({ kind })
+    logger?.[level](facts, kind)
+  }
   return {
     /** A record is handed to the store; call the returned function once it is durable. */
     startCommit: (audience: Audience): (() => void) =>
@@ -49,22 +57,15 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       else logger?.warn({ reason, via }, 'write refused')
     },
     /** An alert could not be delivered. */
-    onWebhookProblem: (error: Error): void => {
-      troubles.inc({ kind: 'webhook-failed' })
-      logger?.error({ err: error }, 'webhook-failed')
-    },
+    onWebhookProblem: (err: Error): void => trouble('webhook-failed', 'error', { err }),
     /** A witness did not cosign. What it refuses as forked or rolled back means that records were put back or altered. */
     onWitnessProblem: (witness: string, problem: WitnessProblem): void => {
-      troubles.inc({ kind: `witness-${problem}` })
       const isGrave = problem === 'forked' || problem === 'rolled_back'
-      logger?.[isGrave ? 'error' : 'warn']({ witness, problem }, 'not cosigned')
+      trouble(`witness-${problem}`, isGrave ? 'error' : 'warn', { witness, problem })
     },
     /** Keys of a trusted issuer could not be fetched. */
-    onIssuerProblem: (error: Error): void => {
-      troubles.inc({ kind: 'issuer-unavailable' })
-      logger?.warn({ err: error }, 'issuer-unavailable')
-    },
-    onEvents: eventTelemetry({ registry, troubles, logger }),
+    onIssuerProblem: (err: Error): void => trouble('issuer-unavailable', 'warn', { err }),
+    onEvents: eventTelemetry({ counter, trouble, logger }),
     onMcp: (event: McpEvent): void => {
       if (event.kind === 'fanned-out')
         return event.audience === 'user' ? fanOut.observe(event.seconds) : undefined
@@ -76,41 +77,29 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
         unheardAlerts.inc()
         return logger?.warn('a correction has not been heard: GET /unheard names it')
       }
-      troubles.inc({ kind: event.kind })
       const level = event.kind === 'request-failed' ? 'error' : 'warn'
-      return logger?.[level]({ err: event.error }, event.kind)
+      return trouble(event.kind, level, { err: event.error })
     },
   }
 }
 
-/** Counts deliveries of events. */
 function eventTelemetry(of: {
-  readonly registry: Registry
-  readonly troubles: Counter<'kind'>
+  readonly counter: ReturnType<typeof countersOf>
+  readonly trouble: (kind: string, level: 'error', facts: object) => void
   readonly logger: FastifyBaseLogger | undefined
 }) {
-  const { logger, registry, troubles } = of
-  const registers = [registry]
-  const deliveries = new Counter({
-    name: 'care_event_deliveries_total',
-    help: 'Attempts to deliver an event about a speakable record, by outcome.',
-    labelNames: ['outcome'],
-    registers,
-  })
-  const ended = new Counter({
-    name: 'care_event_subscriptions_ended_total',
-    help: 'Event subscriptions that ended or were suspended, by reason.',
-    labelNames: ['reason'],
-    registers,
-  })
+  const { counter, logger, trouble } = of
+  const attempts = 'Attempts to deliver an event about a speakable record, by outcome.'
+  const deliveries = counter('care_event_deliveries_total', attempts, 'outcome')
+  const over = 'Event subscriptions that ended or were suspended, by reason.'
+  const ended = counter('care_event_subscriptions_ended_total', over, 'reason')
   return (report: EventReport): void => {
     if (report.kind === 'delivery') return deliveries.inc({ outcome: report.outcome })
     if (report.kind === 'ended') {
       ended.inc({ reason: report.reason })
       return logger?.info({ reason: report.reason }, 'event subscription ended')
     }
-    troubles.inc({ kind: 'events-failed' })
-    return logger?.error({ err: report.error }, 'events-failed')
+    return trouble('events-failed', 'error', { err: report.error })
   }
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@tallystick/service-kit'
 import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
-import { dependencyAnswer } from './errors.ts'
+import { dependencyAnswer, invalidRequest } from './errors.ts'
 import { addMcpRoute } from './mcp/mcp-route.ts'
 import { dollarText } from './pages/figures.ts'
 import { type PagesOptions, readPageFiles } from './pages/page-files.ts'
@@ -64,7 +64,7 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
       'Grades bets against the closing line instead of the score, paid per call; the evidence behind every grade is public and free.',
     clock,
     cors: paidServiceCors,
-    errors: { answer: dependencyAnswer },
+    errors: { answer: dependencyAnswer, invalidRequest },
     logger,
     registry,
     readiness,

@@ -2,72 +2,63 @@ import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallyst
 import {
   httpUrlField,
   integerField,
+  parsedField,
   receiptKeysField,
   secretField,
   sharedConfigFields,
   storeConfigFault,
   storeConfigFields,
+  textField,
   withFieldMeta,
 } from '@tallystick/service-kit'
 import { type EvmAsset, evmChainId, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { z } from 'zod'
 import { CLOSE_AGE_SECONDS_MAX } from './ingest/accept-price.ts'
 
-const networkText = 'an EVM network such as eip155:196'
 const network = () =>
-  withFieldMeta(
-    z.string().refine((text) => evmChainId(text) !== undefined, networkText),
-    { expected: networkText },
-  )
+  textField('an EVM network such as eip155:196', (text) => evmChainId(text) !== undefined)
 
 const assetText =
   'a token as address/name/version/decimals, e.g. 0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/Global Dollar/1/6; the address alone for USD₮0'
 const asset = () =>
-  withFieldMeta(
-    z.string().refine((text) => {
-      const parsed = parseEvmAsset(text, X_LAYER_USDT0.network)
-      return parsed !== undefined && parsed.decimals >= CENT_DECIMALS
-    }, assetText),
-    { expected: assetText },
-  )
+  textField(assetText, (text) => {
+    const { decimals = 0 } = parseEvmAsset(text, X_LAYER_USDT0.network) ?? {}
+    return decimals >= CENT_DECIMALS
+  })
 
 /** Prices in cents need a token with two decimals or more. */
 const CENT_DECIMALS = 2
 
-const addressText = 'an EVM address'
 const address = () =>
-  withFieldMeta(
-    z
-      .string()
-      .regex(/^0x[a-fA-F0-9]{40}$/, addressText)
-      .transform((text) => text.toLowerCase() as `0x${string}`),
-    { expected: addressText },
+  parsedField(
+    (text) =>
+      /^0x[a-fA-F0-9]{40}$/.test(text) ? (text.toLowerCase() as `0x${string}`) : undefined,
+    { expected: 'an EVM address' },
   )
 
-const tokenKeysText = `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one a line`
-/** A transformed secret leaves no text to print: keys live in `KeyObject`s. */
+/** A parsed secret leaves no text to print: keys live in `KeyObject`s. */
 const tokenKeys = () =>
-  withFieldMeta(
-    z.string().transform((text, context): TokenKeys => {
+  parsedField(
+    (text): TokenKeys | undefined => {
       const parsed = parseTokenKeys(text)
-      if (parsed.kind === 'keys') return parsed.keys
-      context.addIssue({ code: 'custom', message: tokenKeysText })
-      return z.NEVER
-    }),
-    { expected: tokenKeysText, isSecret: true },
+      return parsed.kind === 'keys' ? parsed.keys : undefined
+    },
+    {
+      expected: `one or more secrets of at least ${TOKEN_SECRET_BYTES_MIN} bytes, one a line`,
+      isSecret: true,
+    },
   )
 
 /** The Odds API charges per sport and round: a longer list is a mistake. */
 const SPORTS_MAX = 50
-const listText = 'names in lower case, separated by commas'
 const names = () =>
-  withFieldMeta(
-    z
-      .string()
-      .regex(/^\s*[a-z0-9_]+\s*(,\s*[a-z0-9_]+\s*)*$/, listText)
-      .transform((text) => text.split(',').map((name) => name.trim()))
-      .refine((list) => list.length <= SPORTS_MAX, listText),
-    { expected: listText },
+  parsedField(
+    (text) => {
+      const list = text.split(',').map((name) => name.trim())
+      const isGood = list.length <= SPORTS_MAX && list.every((name) => /^[a-z0-9_]+$/.test(name))
+      return isGood ? list : undefined
+    },
+    { expected: 'names in lower case, separated by commas' },
   )
 
 const facilitatorText =

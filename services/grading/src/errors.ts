@@ -74,7 +74,18 @@ export function invalidRequest(issues: readonly RequestIssue[]): ErrorAnswer {
   })
 }
 
-/** The answer to a failed dependency; undefined for anything else, which is a bug. */
+/** A body that is refused before it is parsed. */
+export class RefusedBody extends Error {
+  readonly issues: readonly RequestIssue[]
+
+  constructor(issues: readonly RequestIssue[]) {
+    super('the body is refused')
+    this.issues = issues
+  }
+}
+
+/** The answer to a refused body or a failed dependency; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
+  if (error instanceof RefusedBody) return invalidRequest(error.issues)
   return error instanceof GradingStoreUnavailable ? errorAnswer('store_unavailable') : undefined
 }

@@ -88,18 +88,9 @@ function readinessChecks(
       return { kind: 'ready', details: { entries, events } }
     },
     async token() {
-      const found = await token.check()
-      switch (found.kind) {
-        case 'right':
-          return { kind: 'ready' }
-        case 'unreachable':
-          return notReady('chain_unavailable')
-        case 'wrong_chain':
-        case 'wrong_domain':
-          return notReady(found.kind)
-        default:
-          return found satisfies never
-      }
+      const { kind } = await token.check()
+      if (kind === 'right') return { kind: 'ready' }
+      return notReady(kind === 'unreachable' ? 'chain_unavailable' : kind)
     },
     async facilitator() {
       return (await isFacilitatorUp()) ? { kind: 'ready' } : notReady('facilitator_down')

@@ -7,8 +7,7 @@ import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
 import type { LedgerCounts } from './domain/grading-store.ts'
 import type { PollOutcome } from './ingest/odds-poller.ts'
-import type { SoldAnswer } from './routes/sale-job.ts'
-import type { Card } from './wire/cards.ts'
+import type { SaleAnswer } from './routes/sale-job.ts'
 
 /** Seconds: a verification is 60 µs of arithmetic and one or two network reads. */
 const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
@@ -44,15 +43,14 @@ export type Telemetry = ReturnType<typeof createTelemetry>
 export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) {
   const metrics = createMetrics(registry)
   const reasonLabel = boundedLabel()
-  const countCard = (kind: SoldAnswer['kind'], card: Card): void => {
-    const reason = card.outcome === 'UNGRADED' ? card.reason.code : ''
-    metrics.grades.inc({ kind, grade: card.grade, reason })
-  }
   return {
-    sold: (sale: SoldAnswer): void => {
-      metrics.sold.inc({ kind: sale.kind })
-      if (sale.kind === 'grade') countCard('grade', sale.card)
-      else for (const card of sale.audit.picks) countCard('audit', card)
+    sold: (answer: SaleAnswer): void => {
+      const [kind, cards] = 'picks' in answer ? ['audit', answer.picks] : ['grade', [answer]]
+      metrics.sold.inc({ kind })
+      for (const card of cards) {
+        const reason = card.outcome === 'UNGRADED' ? card.reason.code : ''
+        metrics.grades.inc({ kind, grade: card.grade, reason })
+      }
     },
     gate: (event: GateEvent): void => {
       metrics.settlements.inc({ event: event.kind })
@@ -101,8 +99,7 @@ export function observedGate(
 ): PaymentGate {
   const pay: PaymentGate['pay'] = async (headers, terms, job) => {
     const outcome = await gate.pay(headers, terms, job)
-    const isPayment = headers.paymentSignature !== undefined || headers.xPayment !== undefined
-    if (isPayment) hear(outcome)
+    if (headers.paymentSignature !== undefined || headers.xPayment !== undefined) hear(outcome)
     return outcome
   }
   return { ...gate, pay }

@@ -4,13 +4,13 @@ import { toWire } from '../access-answers.ts'
 export type AgentOutput = {
   readonly print: (line: string) => void
   readonly printError: (line: string) => void
-  /** Replaces the unfinished last line; only there on a terminal. An empty text clears it. */
+  /** Replaces the unfinished last line; absent unless on a terminal. An empty text clears it. */
   readonly redraw: ((line: string) => void) | undefined
-  /** Width of the terminal at present, characters. */
+  /** Current width of the terminal, characters. */
   readonly columns: () => number
 }
 
-/** JSON for scripts: the service's own names where it has them, amounts as decimal strings in tinybar. */
+/** JSON for scripts: the service's own names, amounts as decimal strings in tinybar. */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(toWire(value))
 }
@@ -22,11 +22,11 @@ export const EXIT = {
   failed: 1,
   /** A bad argument or environment variable; nothing was tried. */
   usage: 2,
-  /** A payment is needed and is above `--max-hbar`, or none was stated; nothing was signed. */
+  /** A payment is needed, but `--max-hbar` is lower or absent; nothing was signed. */
   paymentNeeded: 3,
   /** The quota of this window is spent. */
   quotaSpent: 4,
-  /** A payment may have moved money and its window is not open yet. Ask again, do not pay anew. */
+  /** A payment may have moved money, and its window is not open yet. Ask again; do not pay again. */
   paymentPending: 5,
   /** There is nothing to cancel, to top up or to watch. */
   nothingThere: 6,

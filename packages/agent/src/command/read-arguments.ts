@@ -49,13 +49,13 @@ const Arguments = z
   })
   .transform((given) => ({
     verb: given.verb,
-    /** Whose window, where it is not the signer's own. */
+    /** Whose window, if not the signer's own. */
     agent: given.for,
     /** The most that this call may pay, tinybar. */
     maxPaymentTinybar: given['max-hbar'],
     /** What `topup` adds, tinybar. */
     amountTinybar: given.hbar,
-    /** Whether a purchase leaves the window as it is, without a guard. */
+    /** Whether a purchase leaves the window unguarded. */
     isUnguarded: given.unguarded,
     /** What `guard` sets. */
     isGuarded: given.state === 'on',
@@ -63,7 +63,7 @@ const Arguments = z
     isJson: given.json,
   }))
 
-/** What a person may say. */
+/** A command line as understood. */
 export type AgentArguments = z.output<typeof Arguments>
 
 type ArgumentsReading =

@@ -7,7 +7,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 const KEY_EXPECTED = 'an ECDSA secp256k1 key: 64 hexadecimal digits'
 
-/** Whether a text is a key. The errors of libraries are not passed on: they repeat the text. */
+/** Whether a text is a key. Errors of libraries are not passed on, since they repeat the text. */
 function isKey(text: string): boolean {
   const digits = text.replace(/^0x/, '')
   if (!/^[0-9a-fA-F]{64}$/.test(digits)) return false
@@ -53,7 +53,7 @@ const AgentEnvironment = z.object({
     .default('hedera:testnet'),
 })
 
-/** What the command takes from the environment. The key never leaves this object but to sign. */
+/** What the command reads from the environment. The key leaves this object only to sign. */
 export type AgentConfig = z.infer<typeof AgentEnvironment>
 
 /** Result of reading; `message` names every bad variable at once and never a value. */
@@ -75,8 +75,8 @@ function readKey({ AGENT_KEY, AGENT_KEY_FILE }: Environment): { text?: string; p
 }
 
 /**
- * Reads the environment; an empty variable counts as unset. `isKeyNeeded` for verbs that sign, `isContractNeeded` for one
- * that sends money to the contract.
+ * Reads the environment; an empty variable counts as unset. `isKeyNeeded` is for verbs that sign, `isContractNeeded` for
+ * those that send money to the contract.
  */
 export function readEnvironment(
   environment: Environment,

@@ -17,7 +17,7 @@ type AgentRun = {
   readonly environment: Environment
   readonly clock: Clock
   readonly output: AgentOutput
-  /** Has `run` called at Ctrl-C or SIGTERM. Only `watch` asks for it; the other verbs end as any program does. */
+  /** Registers what to run at Ctrl-C or SIGTERM. Only `watch` uses it; the other verbs end as any program does. */
   readonly onInterrupt: (run: () => void) => void
 }
 
@@ -46,11 +46,11 @@ const EXIT_OF: Readonly<Record<Outcome['kind'], ExitCode>> = {
 
 const USAGE = `tallystick-agent: pay once for access, and watch the window renew itself
 
-  pay [--max-hbar N] [--for 0x…]   call the resource; pay at most N HBAR if no window is open (a gift with --for), and
-                                   guard the window that was paid for, but for --unguarded
+  pay [--max-hbar N] [--for 0x…]   call the resource; if no window is open, pay at most N HBAR (a gift with --for) and
+                                   guard the new window, unless --unguarded
   status [--for 0x…]               window, balance and calls; free
   watch [--until-renewals N] [--for 0x…]
-                                   see the window count down and renew; ends by itself after N renewals
+                                   see the window count down and renew; ends after N renewals
   cancel                           end renewals and get the rest of the balance back
   topup --hbar N [--for 0x…]       add to the balance of an open window
   guard on|off                     whether calls in the window must prove the agent's key; off, whoever knows the
@@ -63,9 +63,9 @@ ACCESS_CONTRACT, LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, NETWORK, RECEIPTS_
 about each payment). A key is never taken from an argument.
 
 Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable, 3 a payment is needed and not
-allowed by --max-hbar, 4 quota spent, 5 a payment is pending (do not pay anew), 6 nothing to cancel, top up or watch`
+allowed by --max-hbar, 4 quota spent, 5 a payment is pending (do not pay again), 6 nothing to cancel, top up or watch`
 
-/** Appends evidence to a file that its owner alone can read: one JSON object a line. */
+/** Appends evidence to a file that only its owner can read, one JSON object per line. */
 function keepIn(path: string): (evidence: PurchaseEvidence) => void {
   return (evidence) => appendFileSync(path, `${jsonLine(evidence)}\n`, { mode: 0o600 })
 }
@@ -116,7 +116,7 @@ async function runVerb(
   return EXIT_OF[outcome.kind]
 }
 
-/** The message of a failure that a person can do something about; anything else is a bug and throws. */
+/** The message of a failure that a person can act on; undefined for a bug. */
 function expectedFailure(error: unknown): string | undefined {
   const isExpected =
     error instanceof AccessServiceUnavailable ||

@@ -1,4 +1,4 @@
-// The `watch` verb: a live line on a terminal, events line by line anywhere else.
+// The `watch` verb: a live line on a terminal, one line per event anywhere else.
 import type { Clock } from '@tallystick/x402'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessAgent } from '../access-agent.ts'
@@ -7,7 +7,7 @@ import type { WindowChange } from '../window-watch.ts'
 import { type AgentOutput, EXIT, type ExitCode, jsonLine } from './output.ts'
 import { counted, statusLines, timeOfDay } from './sentences.ts'
 
-/** Often enough for the tenths of a second to run, seldom enough to cost nothing. */
+/** Often enough to show tenths of a second, seldom enough to cost nothing. */
 const REDRAW_MS = 100
 
 type WatchRun = {
@@ -15,9 +15,9 @@ type WatchRun = {
   readonly clock: Clock
   readonly output: AgentOutput
   readonly isJson: boolean
-  /** Ends by itself after so many renewals; without it only an interrupt ends it. */
+  /** Ends after this many renewals; without it, only an interrupt ends it. */
   readonly untilRenewals: number | undefined
-  /** Has `run` called at Ctrl-C. */
+  /** Registers what to run at Ctrl-C. */
   readonly onInterrupt: (run: () => void) => void
 }
 
@@ -43,7 +43,7 @@ function changeLine(change: WindowChange): string | undefined {
   return 'Closed: no further period is paid for.'
 }
 
-/** Whether a change is worth showing: while nothing answers, every poll says the same. */
+/** Whether a change is worth showing: while the service is down, every poll says the same. */
 function withoutRepeats(): (change: WindowChange) => boolean {
   let lastReason: string | undefined
   return (change) => {
@@ -54,7 +54,7 @@ function withoutRepeats(): (change: WindowChange) => boolean {
   }
 }
 
-/** How the watch ends after a change; `undefined` where it goes on. */
+/** How the watch ends after a change; undefined if it continues. */
 function ending(change: WindowChange, untilRenewals: number | undefined): ExitCode | undefined {
   if (untilRenewals === undefined) return undefined
   if (change.kind === 'renewed' && change.renewals >= untilRenewals) return EXIT.done
@@ -98,7 +98,7 @@ function lineScreen(run: WatchRun): Screen {
   }
 }
 
-/** Watches until the renewals are seen, the window is gone (with a number to see) or an interrupt comes. */
+/** Watches until an interrupt, or with `untilRenewals` until that many renewals are seen or the window has closed. */
 export function runWatch(run: WatchRun): Promise<ExitCode> {
   const screen: Screen = run.isJson
     ? { show: (change) => run.output.print(jsonLine(change)), end: () => {} }
@@ -123,18 +123,18 @@ export function runWatch(run: WatchRun): Promise<ExitCode> {
   })
 }
 
-/** A longer bar says no more. */
+/** A longer bar shows nothing more. */
 const BAR_CELLS_MAX = 20
 
-/** A shorter one says nothing. */
+/** A shorter bar shows nothing. */
 const BAR_CELLS_MIN = 4
 
-/** The cursor stands behind the line, and a line that wraps is not cleared. */
+/** Room for the cursor behind the line, since a line that wraps is not cleared. */
 const COLUMNS_FOR_CURSOR = 1
 
 /**
- * The window as one line: a bar that empties, seconds, renewals, quota. `elapsedMs` since the status was read. It fits into
- * `columns`, down to 40, by a shorter bar and fewer words.
+ * The window as one line: a bar that empties, seconds, renewals, quota. `elapsedMs` is the time since the status was read. A
+ * shorter bar and fewer words make it fit into `columns`, down to 40.
  */
 export function liveLine(
   status: AccessStatus,
@@ -152,7 +152,7 @@ export function liveLine(
   return `${'█'.repeat(full)}${'░'.repeat(cells - full)} ${text}`.slice(0, room)
 }
 
-/** What stands behind the seconds, the most telling first. */
+/** What follows the seconds, the most informative first. */
 function liveTexts({ balanceTinybar, isActive, periodsFunded, usage }: AccessStatus): string[] {
   const { callsAllowed = 0, callsRemaining = 0 } = usage ?? {}
   const calls = usage === null ? '' : ` · ${callsRemaining} of ${callsAllowed} calls`

@@ -1,4 +1,4 @@
-// What the command says to a person: outcomes as sentences with figures in HBAR. Pure; nothing here prints.
+// What the command tells a person: outcomes as sentences with figures in HBAR. Pure; nothing here prints.
 
 import type { UnprovenReason } from '@tallystick/x402'
 import { formatHbar } from '@tallystick/x402/hedera'
@@ -33,7 +33,7 @@ function resourceLines(resource: unknown): readonly string[] {
   return ['', ...shown, ...(rest > 0 ? [`  … ${counted(rest, 'line')} more, see --json`] : [])]
 }
 
-/** What came of any verb but `watch`. */
+/** The outcome of any verb but `watch`. */
 export type Outcome = AccessOutcome | StatusOutcome | CancelOutcome | TopUpOutcome | GuardOutcome
 
 type Granted = Extract<AccessOutcome, { kind: 'granted' }>
@@ -64,7 +64,7 @@ const UNPROVEN: Readonly<Record<UnprovenReason, string>> = {
   contradicts: 'it is about another payment or price',
 }
 
-/** What the service's receipt is worth; nothing where it gives none, as most do. */
+/** What the service's receipt proves; no line if it gives none, as most do. */
 function receiptLines({ receipt }: PurchaseEvidence): readonly string[] {
   switch (receipt.kind) {
     case 'absent':
@@ -98,7 +98,7 @@ function guardLines(guard: GuardOutcome | GuardFailed): readonly string[] {
   return [`The contract refuses: ${guard.errorName}.`]
 }
 
-/** What came of a verb, for a person. `agent` is whose window it is about. */
+/** A verb's outcome, for a person. `agent` is whose window it is about. */
 export function outcomeLines(outcome: Outcome, agent: string): readonly string[] {
   switch (outcome.kind) {
     case 'granted':

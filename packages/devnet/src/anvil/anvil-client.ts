@@ -1,6 +1,5 @@
-// JSON-RPC to anvil over kept-alive connections. Several calls can go in one message; anvil starts them in order, so a
-// block can be stamped and filled in one message. Single calls of the same tick share a message too, since a message costs
-// more than a read.
+// JSON-RPC to anvil over kept-alive connections. anvil starts the calls of one message in order, so one message can stamp a
+// block and fill it. Single calls of the same tick share a message too, since a message costs more than a read.
 
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { json as readJson } from 'node:stream/consumers'
@@ -122,7 +121,7 @@ function unwrap(answer: Answer): unknown {
   return answer.result
 }
 
-/** Calls that share a message: as many as the relay takes in a batch, since an answer is read as a whole. */
+/** Most calls in one message: as many as the relay takes in a batch, since an answer is read as a whole. */
 const GATHERED_CALLS_MAX = 100
 
 /**

@@ -1,7 +1,6 @@
-// anvil never forgets: it copies the hash of every block and every slot that was ever written into each new block's state,
-// so with time each block takes longer and more memory. Here one anvil succeeds another: after some blocks the newest state
-// moves into a fresh process, without history and without empty slots. The one before it answers for its own blocks until the
-// next succession; what is older is forgotten.
+// anvil never forgets: each new block's state copies the hash of every block and every slot ever written, so blocks take ever
+// more time and memory. So anvils succeed one another: after some blocks, the newest state moves into a fresh process without
+// history or empty slots. The previous one answers for its own blocks until the next succession; older ones are forgotten.
 
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
@@ -12,12 +11,12 @@ import { type AnvilAddress, type AnvilCall, createAnvilClient } from './anvil-cl
 type AnvilProcess = AnvilAddress & { stop(): Promise<void> }
 
 /**
- * Blocks of one anvil. A thousand slots more in its state cost a millisecond a block, and a thousand blocks write a few hundred;
- * moving the state takes a fifth of a second.
+ * Blocks of one anvil. Another thousand slots cost a millisecond per block, and a thousand blocks write a few hundred; moving
+ * the state takes a fifth of a second.
  */
 const GENERATION_BLOCKS = 1_024
 
-/** Blocks before its time at which a successor is started. */
+/** How many blocks ahead a successor is started. */
 const START_AHEAD_BLOCKS = 64
 
 type Generation = {
@@ -27,7 +26,7 @@ type Generation = {
   readonly firstBlock: number
 }
 
-/** Where the methods that read a state or a block have its number. */
+/** The position of the block number in the methods that read a state or a block. */
 const BLOCK_AT: Readonly<Record<string, number>> = {
   eth_call: 1,
   eth_estimateGas: 1,
@@ -60,7 +59,7 @@ export async function startAnvilGenerations(
     return isOlder && previous !== undefined ? previous : current
   }
 
-  /** For what only a hash names: asks the current anvil, and where it has nothing the previous one. */
+  /** Looks up by hash: asks the current anvil, then the previous one. */
   async function byHash(method: string, parameters: readonly unknown[]): Promise<unknown> {
     const ask = ({ client }: Generation) => client.call(method, parameters)
     const older = previous
@@ -84,19 +83,19 @@ export async function startAnvilGenerations(
   }
 
   return {
-    /** One call; the result as anvil gives it. A block that is forgotten is refused as out of range. */
+    /** One call; the result as anvil gives it. A forgotten block is refused as out of range. */
     call: (method: string, parameters: readonly unknown[] = []): Promise<unknown> =>
       method === 'eth_getBlockByHash'
         ? byHash(method, parameters)
         : generationOf([method, parameters]).client.call(method, parameters),
-    /** Several calls, in one message where they are for one generation; results in the same order. */
+    /** Several calls, in one message if they are for one generation; results in the same order. */
     async batch(calls: readonly AnvilCall[]): Promise<unknown[]> {
       const generations = calls.map(generationOf)
       const [only = current, ...others] = new Set(generations)
       if (others.length === 0) return only.client.batch(calls)
       return Promise.all(calls.map((call, at) => (generations[at] ?? current).client.call(...call)))
     },
-    /** Moves the state into a successor when the time has come. Nothing may change meanwhile: the caller holds the queue. */
+    /** Moves the state into a successor when due. Nothing may change meanwhile: the caller holds the queue. */
     async succeedIfDue(newestBlock: number): Promise<void> {
       const age = newestBlock - current.firstBlock
       // Started ahead, so that the succession itself does not wait for it.
@@ -122,7 +121,7 @@ const Dump = z.looseObject({
   blocks: z.array(z.looseObject({ header: z.looseObject({ number: z.string() }) })),
 })
 
-/** anvil's dump with its newest block alone, which holds nothing, and without slots that are zero. */
+/** anvil's dump with only its newest block, emptied, and without zero slots. */
 async function withoutHistory(dump: string): Promise<string> {
   const packed = Buffer.from(dump.slice(2), 'hex')
   const state = Dump.parse(JSON.parse((await promisify(gunzip)(packed)).toString('utf8')))

@@ -38,7 +38,7 @@ type AnvilOptions = {
   chainId: number
   genesisSecond: number
   gasLimit: number
-  /** States and transactions of so many blocks are kept; by default of all, most states on disk. */
+  /** How many blocks' states and transactions are kept; by default all, most states on disk. */
   blocksKept?: number
   /** A free port by default. */
   port?: number

@@ -90,7 +90,7 @@ export function readArguments(words: readonly string[]): Arguments {
   }
 }
 
-/** Farthest that a clock may be set off, seconds: an hour is more than a wrong clock is. */
+/** Farthest that a clock may be set off, seconds: wrong clocks are off by less than an hour. */
 const CLOCK_OFF_SECONDS_MAX = 3_600
 
 function secondsOf(text: string): number {
@@ -108,7 +108,7 @@ function controlOf(text: string): ControlCall {
     const value: unknown = json === undefined ? [] : JSON.parse(json)
     if (name !== '') return { name, parameters: Array.isArray(value) ? value : [value] }
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new Error(`--control needs NAME=JSON, and got ${text}.`)
 }

@@ -1,5 +1,5 @@
-// The free queries that SDKs make around a transfer: receipt, record, balance, account info. They cost nothing here: a
-// cost query is answered with zero, so no payment follows.
+// The queries that SDKs make around a transfer: receipt, record, balance, account info. They are free here: a cost query
+// answers zero, so no payment follows.
 
 import { proto } from '@hiero-ledger/proto'
 import Long from 'long'
@@ -7,13 +7,11 @@ import { toProtoKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { RATE_SECONDS } from '../ledger/network.ts'
 import { formatTransactionId, secondsToNs, type TransactionRecord } from '../ledger/records.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { readAccount, type Status, statusNumber } from './signed-transfer.ts'
 import type { Knowledge, TransferService } from './transfer-service.ts'
-
-/** How long the rate in a receipt is valid, seconds; the network sets it hourly. */
-const RATE_SECONDS = 3_600
 
 type QueryContext = { ledger: Ledger; transfers: TransferService }
 

@@ -87,7 +87,7 @@ function handler(ledger: Ledger, { method, answer }: { method: string; answer: A
   }
 }
 
-/** Whether a request is a transaction for a node that is down. Queries name no node: another one answers them. */
+/** Whether a request is a transaction for a node that is down. Queries name no node, so another one answers them. */
 function isForDownNode({ faults }: Ledger, request: Buffer): boolean {
   if (faults.downNodes.length === 0) return false
   const transfer = decodeSignedTransfer(request)

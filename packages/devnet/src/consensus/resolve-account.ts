@@ -1,16 +1,16 @@
 import { proto } from '@hiero-ledger/proto'
 import { evmAddressOf } from '@tallystick/x402/hedera'
-import type { Address } from 'viem'
-import { type AccountKey, fromProtoKey } from '../ledger/account-key.ts'
+import { type Address, bytesToHex } from 'viem'
+import { fromProtoKey, type SingleKey } from '../ledger/account-key.ts'
 import type { AccountRegistry, Entity } from '../ledger/account-registry.ts'
-import { toHexString } from '../ledger/entity-id.ts'
+import { longZeroNumber } from '../ledger/entity-id.ts'
 import type { AccountReference } from './signed-transfer.ts'
 
 /** What a reference names: an entity, an unused alias, or nothing that could be an account. */
 type ResolvedAccount =
   | { kind: 'entity'; entity: Entity }
   /** Value sent here creates an account: hollow without a key, complete with one. */
-  | { kind: 'new-alias'; address: Address | undefined; key: AccountKey | null }
+  | { kind: 'new-alias'; address: Address | undefined; key: SingleKey | null }
   | { kind: 'unknown' }
 
 /** Finds the account that a transaction names by number or by alias. */
@@ -23,7 +23,7 @@ export function resolveAccount(
     return entity === undefined ? { kind: 'unknown' } : { kind: 'entity', entity }
   }
   const { alias } = reference
-  if (alias.length === 20) return byAddress(accounts, toHexString(alias))
+  if (alias.length === 20) return byAddress(accounts, bytesToHex(alias))
   return byKey(accounts, alias)
 }
 
@@ -31,14 +31,14 @@ function byAddress(accounts: AccountRegistry, address: Address): ResolvedAccount
   const entity = accounts.byAddress(address)
   if (entity !== undefined) return { kind: 'entity', entity }
   // A long-zero address is a number, and naming a number creates no account.
-  return address.startsWith(`0x${'0'.repeat(24)}`)
+  return longZeroNumber(address) !== undefined
     ? { kind: 'unknown' }
     : { kind: 'new-alias', address, key: null }
 }
 
 function byKey(accounts: AccountRegistry, alias: Buffer): ResolvedAccount {
   const key = decodeKey(alias)
-  if (key === undefined || key.kind === 'KEY_LIST') return { kind: 'unknown' }
+  if (key === undefined) return { kind: 'unknown' }
   if (key.kind === 'ECDSA_SECP256K1') {
     const address = evmAddressOf(Buffer.from(key.publicKey, 'hex'))
     if (address === undefined) return { kind: 'unknown' }
@@ -53,7 +53,7 @@ function byKey(accounts: AccountRegistry, alias: Buffer): ResolvedAccount {
     : { kind: 'entity', entity }
 }
 
-function decodeKey(alias: Buffer): AccountKey | undefined {
+function decodeKey(alias: Buffer): SingleKey | undefined {
   try {
     return fromProtoKey(proto.Key.decode(alias))
   } catch {

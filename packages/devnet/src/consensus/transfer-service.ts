@@ -1,5 +1,5 @@
-// The life of a transfer between the node's first check and its record: duplicates, transactions that are held or lost on
-// purpose, and what a client learns if it asks for a receipt meanwhile.
+// The life of a transfer from the node's first check to its record: duplicates, transactions held or lost on purpose, and
+// what a client learns if it asks for a receipt meanwhile.
 
 import { type Clock, pause } from '@tallystick/service-kit'
 import { entityId } from '../ledger/entity-id.ts'
@@ -66,7 +66,7 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
       if (forced !== undefined) return forced
       const id = idOf(transfer)
       const node = transfer.nodeNumber ?? 0
-      // Remembered before the asynchronous checks, so that one of two at once is the duplicate.
+      // Remembered before the asynchronous checks, so that of two at once, one is the duplicate.
       const isKnown = memory.add(id, node)
       const status = await precheckTransfer(ledger, { transfer, wallNs: wallNs(), isKnown })
       if (status === 'OK') void submitted(transfer)
@@ -76,7 +76,7 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
     /** What is known about a transaction id in its mirror form, once any consensus under way has ended. */
     async lookup(mirrorId: string): Promise<Knowledge> {
       const remembered = memory.find(mirrorId)
-      // Clients that find nothing wait a quarter of a second before they ask again; this wait takes milliseconds.
+      // A client that finds nothing waits a quarter of a second before it asks again; this wait takes milliseconds.
       await remembered?.handling
       if (remembered === undefined) return { kind: 'unknown' }
       return remembered.record === undefined

@@ -7,9 +7,12 @@ import { evmAddressOf } from '@tallystick/x402/hedera'
 import secp256k1 from 'secp256k1'
 import type { Address } from 'viem'
 
-/** A key that controls an account. Public keys are hex without `0x`: 33 bytes compressed ECDSA, 32 bytes ED25519. */
+/** Hex without `0x`: 33 bytes compressed ECDSA, 32 bytes ED25519. */
+export type SingleKey = { kind: 'ECDSA_SECP256K1' | 'ED25519'; publicKey: string }
+
+/** A key that controls an account. */
 export type AccountKey =
-  | { kind: 'ECDSA_SECP256K1' | 'ED25519'; publicKey: string }
+  | SingleKey
   /** All of `keys` must sign, or `threshold` of them if one is given. */
   | { kind: 'KEY_LIST'; threshold?: number; keys: readonly AccountKey[] }
 
@@ -22,7 +25,7 @@ export type TransactionSignature = {
 
 const ED25519_SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** The signatures in a transaction's signature map, without kinds that no account key has. */
+/** The signatures in a transaction's signature map, except kinds that no account key has. */
 export function readSignatures(
   map: proto.ISignatureMap | null | undefined,
 ): TransactionSignature[] {
@@ -102,20 +105,16 @@ export function toProtoKey(key: AccountKey): proto.IKey {
     : { thresholdKey: { threshold: key.threshold, keys } }
 }
 
-/** The key from its protobuf form, undefined for kinds that accounts here cannot have. */
-export function fromProtoKey(key: proto.IKey | null | undefined): AccountKey | undefined {
-  if (key?.ECDSASecp256k1 != null && key.ECDSASecp256k1.length === 33) {
-    return { kind: 'ECDSA_SECP256K1', publicKey: Buffer.from(key.ECDSASecp256k1).toString('hex') }
-  }
-  if (key?.ed25519 != null && key.ed25519.length === 32) {
-    return { kind: 'ED25519', publicKey: Buffer.from(key.ed25519).toString('hex') }
-  }
-  const list = key?.keyList?.keys ?? key?.thresholdKey?.keys?.keys
-  if (list == null) return undefined
-  const keys = list.map(fromProtoKey)
-  if (!keys.every((member) => member !== undefined)) return undefined
-  const threshold = key?.thresholdKey?.threshold
-  return threshold == null ? { kind: 'KEY_LIST', keys } : { kind: 'KEY_LIST', threshold, keys }
+/** The single key in a protobuf Key; undefined for lists and for kinds that accounts here cannot have. */
+export function fromProtoKey({
+  ECDSASecp256k1: ecdsa,
+  ed25519,
+}: proto.IKey): SingleKey | undefined {
+  if (ecdsa?.length === 33)
+    return { kind: 'ECDSA_SECP256K1', publicKey: Buffer.from(ecdsa).toString('hex') }
+  return ed25519?.length === 32
+    ? { kind: 'ED25519', publicKey: Buffer.from(ed25519).toString('hex') }
+    : undefined
 }
 
 /** The mirror node's form of a key: hex of the raw public key, or of the protobuf for lists. */

@@ -1,5 +1,5 @@
-// Reads from an EVM execution's trace what it moved between accounts: on request, and of the rest fifty at a time before their
-// states are forgotten. Traced one by one they would halve the ledger's speed.
+// Reads from an EVM execution's trace what it moved between accounts: on request, and for the rest in batches of fifty before
+// their states are forgotten. Tracing them one by one would halve the ledger's speed.
 
 import type { Address, Hex } from 'viem'
 import { entityId, longZeroNumber } from './entity-id.ts'
@@ -49,7 +49,7 @@ function isOpen({ transfers, evm }: TransactionRecord): boolean {
 }
 
 async function trace(ledger: Ledger, records: readonly TransactionRecord[]): Promise<void> {
-  // Others may have asked for some of them meanwhile, and their states may be gone.
+  // Some may have been requested and traced meanwhile, and their states may be gone.
   const open = records.filter(isOpen)
   const traces = await ledger.anvil.batch(
     open.map(({ evm }) => [

@@ -1,4 +1,4 @@
-import { type Address, type Hex, numberToHex } from 'viem'
+import { type Address, numberToHex } from 'viem'
 
 /** `0.0.<number>` of an entity number. */
 export function entityId(number: number): string {
@@ -26,9 +26,4 @@ export function longZeroNumber(address: string): number | undefined {
 /** Lower-case form of an EVM address, as for every address that the ledger keeps. */
 export function lowerAddress(address: string): Address {
   return address.toLowerCase() as Address
-}
-
-/** Bytes as `0x` hex. */
-export function toHexString(bytes: Uint8Array): Hex {
-  return `0x${Buffer.from(bytes).toString('hex')}`
 }

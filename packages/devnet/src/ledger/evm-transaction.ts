@@ -46,12 +46,12 @@ export type EvmTransaction = {
   revertReason: Hex | undefined
 }
 
-/** Its code is 0xfe, which halts at once and uses up the gas, as on the network. */
+/** An address whose code, 0xfe, halts at once and uses up the gas, as on the network. */
 export const HALTING_ADDRESS: Address = '0x68616c74696e672061742074686973206c656467'
 
 /**
- * Why the network halts a transaction before its first instruction: it sends value to one of the network's own accounts,
- * or to the long-zero address of an account that does not exist, which no transfer can create.
+ * Why the network halts a transaction before its first instruction: it sends value to one of the network's own accounts, or
+ * to the long-zero address of a non-existent account, which no transfer can create.
  */
 function haltOf(ledger: Ledger, { to, valueWeibar }: Envelope): string | undefined {
   const number = to === null || valueWeibar === 0n ? undefined : longZeroNumber(to)

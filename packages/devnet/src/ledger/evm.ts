@@ -22,7 +22,7 @@ type InnerTransaction = {
   nonce?: number | undefined
   /** Moment of consensus, nanoseconds. */
   consensusNs: bigint
-  /** Stamps the block with this consensus second instead, if later than every earlier block; for late executions. */
+  /** For late executions: stamps the block with this consensus second instead, if it is later than every earlier block. */
   asOfSecond?: number | undefined
 }
 
@@ -30,7 +30,7 @@ type InnerTransaction = {
 export const TIMESTAMP_LAG_SECONDS_DEFAULT = 2
 
 /**
- * Blocks whose states can be read, the newest ones: more than reads ever lag behind, at twenty blocks a second. anvil keeps a
+ * How many of the newest blocks' states can be read: more than reads ever lag behind at twenty blocks a second. anvil keeps a
  * few more, since it forgets while others read.
  */
 export const STATES_KEPT = 256
@@ -44,7 +44,7 @@ export function createEvm(options: {
   beforeChange: (newestBlock: number) => Promise<void>
 }) {
   const { anvil, clock } = options
-  /** What is known about a block besides what anvil keeps. */
+  /** What we know about each block beyond what anvil keeps. */
   const blocks: ({ consensusNs: bigint; recordedAtMs: number } | undefined)[] = [
     { consensusNs: 0n, recordedAtMs: clock.unixMs() },
   ]
@@ -108,8 +108,7 @@ export function createEvm(options: {
       return answers.map((answer) => BigInt(answer as Hex))
     },
     /**
-     * Number of the newest block, or of the one that was newest `lagMs` of ledger time ago, as far back as states are kept; 0
-     * before the first.
+     * Number of the newest block, or of the one that was newest `lagMs` of ledger time ago, as far back as states are kept.
      */
     newestBlock(lagMs = 0): number {
       if (lagMs === 0) return newest()

@@ -1,12 +1,12 @@
-// How far the network is from answering at once and always: what tests and `devnet_*` calls set and the edges obey. The
-// profile LIKE_TESTNET has the figures of the public network, each with its source.
+// Latencies, lags, limits and losses, which tests and `devnet_*` calls set and the edges obey. The profile LIKE_TESTNET has
+// the figures of the public network, each with its source.
 
 import type { Status } from '../consensus/signed-transfer.ts'
 
 /** An edge of the ledger. */
 export type Edge = 'rpc' | 'mirror' | 'consensus'
 
-/** Calls of one method by one caller in a minute, by the relay's tier of the method; `other` holds for unlisted methods. */
+/** Calls per minute of one method by one caller, by the relay's tier of the method; `other` is for unlisted methods. */
 export type RelayLimits = { tier1: number; tier2: number; tier3: number; other: number }
 
 /** What an edge takes from one caller before it answers 429. */
@@ -25,9 +25,9 @@ export const PUBLIC_LIMITS: RequestLimits = {
   mirrorPerSecond: 50,
 }
 
-/** What one profile sets. Times in milliseconds of ledger time. */
+/** What a profile sets. Times are milliseconds of ledger time. */
 export type NetworkConditions = {
-  /** How long `eth_sendRawTransaction` takes to answer, drawn for each between these. */
+  /** How long `eth_sendRawTransaction` takes to answer: for each call, a random time between these. */
   sendLatencyMs: { min: number; max: number }
   /** JSON-RPC answers, receipts included, show the ledger as of this long ago. */
   readLagMs: number
@@ -42,11 +42,11 @@ export type NetworkConditions = {
   requestLimits: RequestLimits
   /** Consensus nodes that take nothing, `0.0.x`. */
   downNodes: readonly string[]
-  /** Share of requests, 0 to 1, that are carried out and whose answer is lost. */
+  /** Share of requests, 0 to 1, that are carried out but whose answers are lost. */
   answerLoss: Readonly<Record<Edge, number>>
 }
 
-/** The network as it is meant to be: at once, and always. */
+/** An ideal network: it always answers, and at once. */
 const PROMPT: NetworkConditions = {
   sendLatencyMs: { min: 0, max: 0 },
   readLagMs: 0,
@@ -60,9 +60,9 @@ const PROMPT: NetworkConditions = {
 }
 
 /**
- * The public network as third parties measured it: the relay answers a send after 3 to 8 s (it waits for consensus and for
- * the mirror node), what it reads lags 3 to 10 s, nonces 5 to 10 s (hiero-json-rpc-relay, issue 3716), consensus takes 2 to
- * 3 s. That one answer in a hundred is lost is our own assumption.
+ * The public network as third parties measured it: the relay answers a send after 3 to 8 s (it waits for consensus and the
+ * mirror node), its reads lag 3 to 10 s and nonces 5 to 10 s (hiero-json-rpc-relay, issue 3716), and consensus takes 2 to 3
+ * s. The loss of one answer in a hundred is our own assumption.
  */
 export const LIKE_TESTNET: NetworkConditions = {
   sendLatencyMs: { min: 3_000, max: 8_000 },
@@ -96,12 +96,12 @@ export function noFaults() {
     answersToLose: [] as { edge: Edge; asked: string }[],
     /** How far the clock of servers in this process is ahead of the ledger's, milliseconds. */
     serverClockOffMs: 0,
-    /** A number from 0 to 1, the next of a sequence that its seed decides. */
+    /** The next of a seeded sequence of numbers from 0 to 1. */
     chance: seededChance(1),
   }
 }
 
-/** Sets conditions; what is left out returns to the prompt network's. */
+/** Sets conditions; those left out return to the ideal network's. */
 export function setConditions(
   faults: NetworkFaults,
   conditions: Partial<NetworkConditions> = {},
@@ -109,7 +109,7 @@ export function setConditions(
   Object.assign(faults, PROMPT, conditions)
 }
 
-/** Whether the answer to a request is lost now. `asked` is its JSON-RPC methods, mirror path or gRPC method. */
+/** Whether the answer to a request is lost. `asked` is its JSON-RPC body, mirror path or gRPC method. */
 export function isAnswerLost(faults: NetworkFaults, edge: Edge, asked: string): boolean {
   const index = faults.answersToLose.findIndex(
     (next) => next.edge === edge && asked.includes(next.asked),
@@ -122,7 +122,7 @@ export function isAnswerLost(faults: NetworkFaults, edge: Edge, asked: string): 
   return share > 0 && faults.chance() < share
 }
 
-/** Numbers from 0 to 1 (mulberry32): the same for the same seed, on every machine. */
+/** Numbers from 0 to 1 (mulberry32), the same for the same seed on every machine. */
 export function seededChance(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -9,7 +9,7 @@ export const TRANSACTION_GAS_MAX = 15_000_000
 /** Default gas price, tinybar: testnet's in autumn 2026. */
 export const GAS_PRICE_TINYBAR_DEFAULT = 109n
 
-/** Gas of a `scheduleCall` at that price. Its price is fixed in dollars, so where gas is cheaper it takes more gas. */
+/** Gas of a `scheduleCall` at that price. It is priced in dollars, so where gas is cheaper it takes more gas. */
 export const CREATE_GAS_DEFAULT = 1_410_000n
 
 /** Entities up to this number are the network's own, and accept no value from EVM transactions. */
@@ -39,6 +39,9 @@ export type ExchangeRate = { hbar: number; cents: number }
 
 /** The contract's own default: 7.82 cents, at which gas costs the 109 tinybar that the ledger charges. */
 export const EXCHANGE_RATE_DEFAULT: ExchangeRate = { hbar: 30_000, cents: 234_500 }
+
+/** How long a rate is valid, seconds: the network sets it hourly, on the hour. */
+export const RATE_SECONDS = 3_600
 
 /** Tinybar that a price in tinycents (1e-8 US cent) costs at that rate, rounded down. */
 export function tinycentsToTinybar(tinycents: bigint, rate: ExchangeRate): bigint {

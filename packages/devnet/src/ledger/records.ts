@@ -76,15 +76,15 @@ export function formatTransactionId(id: TransactionId): string {
 }
 
 /**
- * Records of EVM transactions that are remembered, the newest ones, with their receipts and logs: two hours of ten calls a
- * second would otherwise take gigabytes. Native transfers are few, and all of them are kept.
+ * How many of the newest EVM transactions are remembered, with receipts and logs: two hours of ten calls a second would
+ * otherwise take gigabytes. Native transfers are few, so all are kept.
  */
 export const EVM_RECORDS_KEPT = 20_000
 
-/** Forgotten at once, so that the list is copied seldom. */
+/** How many are forgotten at a time, so that the list is seldom copied. */
 const EVM_RECORDS_FORGOTTEN = 1_000
 
-/** The ledger's records in consensus order. `onForgotten` hears of each that is forgotten. */
+/** The ledger's records in consensus order. `onForgotten` is called for each record that is forgotten. */
 export function createRecordStore(onForgotten: (record: TransactionRecord) => void) {
   let records: TransactionRecord[] = []
   let incomplete: TransactionRecord[] = []

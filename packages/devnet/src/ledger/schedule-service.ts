@@ -1,4 +1,4 @@
-// The schedule system contract as the network sees it: what is due, what happened to it, how it behaves.
+// The network's side of the schedule system contract: what is due, what became of it, and how the contract behaves.
 
 import { scheduleServiceAbi, scheduleServiceRuntimeCode } from '@tallystick/contracts'
 import {
@@ -55,7 +55,7 @@ export function createScheduleService(ledger: Ledger) {
       const code = [SCHEDULE_SERVICE_ADDRESS, scheduleServiceRuntimeCode]
       await ledger.anvil.call('anvil_setCode', code)
     },
-    /** Without settings, those of the last call stay, and what follows from the ledger's prices is recomputed. */
+    /** Applies settings. Without any, those of the last call stay, and what depends on the ledger's prices is recomputed. */
     async configure(settings = current): Promise<void> {
       current = settings
       const lagSeconds = settings.timestampLagSeconds ?? TIMESTAMP_LAG_SECONDS_DEFAULT
@@ -69,7 +69,7 @@ export function createScheduleService(ledger: Ledger) {
       const data = encodeFunctionData({ abi, functionName: 'configure', args })
       await callAsNetwork(ledger, SCHEDULE_SERVICE_ADDRESS, data)
     },
-    /** `ended` are schedules of long ago, which the contract forgets: anvil slows down with each slot that is in use. */
+    /** `ended` are old schedules for the contract to forget: anvil slows down with each slot in use. */
     async markExecuted(
       schedule: Address,
       { status, ended }: { status: number; ended: readonly Address[] },

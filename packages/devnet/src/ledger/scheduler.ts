@@ -38,10 +38,10 @@ export type ScheduledExecution = {
 /** The network's side of scheduled calls. */
 export type Scheduler = ReturnType<typeof createScheduler>
 
-/** A schedule and when what happened to it, consensus nanoseconds. */
+/** A schedule and the times of what happened to it, consensus nanoseconds. */
 export type KnownSchedule = ScheduleLife & { executedNs: bigint | undefined }
 
-/** Executed schedules that the contract still knows, the newest ones. The mirror node knows them all. */
+/** How many of the newest executed schedules the contract still knows. The mirror node knows them all. */
 const EXECUTED_KEPT = 16
 
 const UINT256_MAX = 2n ** 256n - 1n
@@ -160,8 +160,8 @@ function report(cause: unknown): void {
 }
 
 /**
- * Moves ledger time forward by `seconds`, stopping at the second of every schedule on the way to run it, so that whatever
- * an execution schedules runs as well. Due timers fire at each stop. Ends with a block at the new time.
+ * Moves ledger time forward by `seconds`. It stops at the second of each schedule on the way to run it, so that whatever an
+ * execution schedules runs too. Due timers fire at each stop. Ends with a block at the new time.
  */
 export async function travel(
   ledger: Ledger,

@@ -1,5 +1,6 @@
+import { toBase32 } from '@tallystick/x402/hedera'
 import type { FastifyInstance } from 'fastify'
-import { type Hex, numberToHex } from 'viem'
+import { type Hex, hexToBytes, numberToHex } from 'viem'
 import { toMirrorKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import { entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
@@ -119,16 +120,8 @@ async function show(ledger: Ledger, entities: readonly Entity[]) {
   }))
 }
 
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
-
 /** Base32 of the alias, which for accounts with an EVM address is that address; null for those without. */
-function aliasOf(entity: Entity): string | null {
-  if (entity.kind === 'contract' || entity.address.startsWith(`0x${'0'.repeat(24)}`)) return null
-  let bits = ''
-  for (const byte of Buffer.from(entity.address.slice(2), 'hex')) {
-    bits += byte.toString(2).padStart(8, '0')
-  }
-  return (bits.match(/.{1,5}/g) ?? [])
-    .map((group) => BASE32[Number.parseInt(group.padEnd(5, '0'), 2)])
-    .join('')
+function aliasOf({ address, kind }: Entity): string | null {
+  const hasAlias = kind === 'account' && longZeroNumber(address) === undefined
+  return hasAlias ? toBase32(hexToBytes(address)) : null
 }

@@ -4,7 +4,7 @@
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
 
-/** A request that the mirror node refuses with 400; the messages have its own form. */
+/** A request that the mirror node refuses with 400 or 404, in its own words. */
 export class MirrorRefusal extends Error {
   override name = 'MirrorRefusal'
   readonly statusCode: 400 | 404
@@ -137,8 +137,8 @@ export function timesIn(query: MirrorQuery): Range {
 }
 
 /**
- * `links.next` of a full page: the same query with `name` narrowed to what lies beyond `last`; with `lastIndex`, to the
- * later rows of `last` and what lies beyond.
+ * `links.next` of a full page: the same query with `name` narrowed to what lies beyond `last`, or with `lastIndex`, to the
+ * later rows of `last` and beyond.
  */
 export function nextLink(options: {
   /** Path of this page; a query in it is ignored. */

@@ -1,12 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { NODE_ACCOUNT_NUMBERS } from '../ledger/network.ts'
+import { NODE_ACCOUNT_NUMBERS, RATE_SECONDS } from '../ledger/network.ts'
 import { formatTimestamp } from '../ledger/records.ts'
 import { visibleNs } from './mirror-query.ts'
-
-/** The network sets its rate hourly, on the hour; seconds. */
-const RATE_SECONDS = 3_600
 
 /** Kinds of transaction for which the network states a gas price. */
 const GAS_KINDS = ['ContractCall', 'ContractCreate', 'EthereumTransaction']

@@ -147,7 +147,7 @@ export function controlMethods(devnet: Controlled): RpcMethods {
   }
 }
 
-/** Turns errors into refusals that tell the caller what is wrong. A failure of anvil is not the caller's fault. */
+/** Turns errors into refusals that say what is wrong. A failure of anvil is not the caller's fault. */
 async function explained(run: () => unknown): Promise<unknown> {
   try {
     return await run()

@@ -1,4 +1,4 @@
-// How the inside looks from outside: tinybar become weibar, anvil's hashes become the hashes that senders know, and the
+// How the ledger looks from outside: tinybar become weibar, anvil's hashes become the hashes that senders know, and the
 // system contracts' own logs, which the network does not have, are left out.
 
 import { type Hex, numberToHex } from 'viem'

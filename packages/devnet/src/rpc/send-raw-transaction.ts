@@ -6,6 +6,7 @@ import { pause } from '@tallystick/service-kit'
 import secp256k1 from 'secp256k1'
 import {
   type Address,
+  bytesToHex,
   concatHex,
   type Hex,
   hexToBytes,
@@ -15,7 +16,6 @@ import {
   zeroAddress,
 } from 'viem'
 import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
-import { toHexString } from '../ledger/entity-id.ts'
 import { type Envelope, runEvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from '../ledger/network.ts'
@@ -28,15 +28,15 @@ const TRANSACTION_BYTES_MAX = 133_120
 const CALL_DATA_BYTES_MAX = 131_072
 
 /**
- * Of the shortest time that a send takes, the part before consensus; the rest passes until the mirror node shows it. The same
- * for each, so that sends reach consensus in the order of their arrival: on the public network gaps in nonces are hardly
- * ever seen (hiero-json-rpc-relay, issue 5610).
+ * The part of the shortest send that passes before consensus; the rest passes until the mirror node shows it. It is the same
+ * for all, so that sends reach consensus in order of arrival: on the public network nonce gaps are very rare
+ * (hiero-json-rpc-relay, issue 5610).
  */
 const CONSENSUS_SHARE = 0.5
 
 /**
- * Takes a signed transaction to consensus and answers with its hash once its block exists, or as long after it arrived as
- * sends take at present. The relay refuses at once what its own checks refuse, consensus in its own time.
+ * Takes a signed transaction to consensus and answers with its hash once its block exists and the current send latency has
+ * passed. The relay's own checks refuse at once, consensus later.
  */
 export async function sendRawTransaction(ledger: Ledger, raw: string): Promise<Hex> {
   const { clock, faults, queue } = ledger
@@ -102,7 +102,7 @@ function checkStateless({ envelope, bytes }: ParsedTransaction): void {
   }
 }
 
-/** The relay's own checks against the ledger; returns the nonces, of which it lets future ones pass. */
+/** The relay's own checks against the ledger; returns the nonces. A future nonce passes. */
 async function checkAtRelay(ledger: Ledger, transaction: ParsedTransaction) {
   const { envelope, from } = transaction
   const neededWeibar = ledger.settings.gasPriceTinybar * WEIBAR_PER_TINYBAR
@@ -179,8 +179,8 @@ function parse(raw: Hex): ParsedTransaction {
   const signature = hexToBytes(concatHex([padHex(r, { size: 32 }), padHex(s, { size: 32 })]))
   const publicKey = secp256k1.ecdsaRecover(signature, parity, digest, false)
   return {
-    hash: toHexString(keccak(Buffer.from(raw.slice(2), 'hex'))),
-    from: toHexString(keccak(publicKey.subarray(1)).subarray(12)),
+    hash: bytesToHex(keccak(Buffer.from(raw.slice(2), 'hex'))),
+    from: bytesToHex(keccak(publicKey.subarray(1)).subarray(12)),
     bytes: (raw.length - 2) / 2,
     envelope: {
       type: TYPE_NUMBERS[decoded.type],

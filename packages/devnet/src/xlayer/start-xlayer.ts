@@ -172,7 +172,7 @@ function addressOf(accounts: readonly XLayerAccount[], name: string): Address {
   return account.address
 }
 
-/** The accounts, with the keys of the local Hedera: the roles, which hold gas or are paid, and the agents, which hold tokens. */
+/** The accounts, with the local Hedera's keys: roles, which hold gas or get paid, and agents, which hold tokens. */
 function xLayerAccounts(): XLayerAccount[] {
   return ['owner', 'facilitator', 'operator', ...AGENTS].map((name) => {
     const privateKey = privateKeyOf(name)

@@ -50,7 +50,7 @@ const OUTCOME_MS = 20_000
 const POLL_FIRST_MS = 10
 const POLL_MAX_MS = 1_000
 
-/** Another transaction used the nonce, ours or a stranger's: only the ledger's events say what for. */
+/** Another transaction, ours or a stranger's, used the nonce: only the ledger's events say what for. */
 export const NONCE_USED: SettlementEnd = {
   outcome: 'duplicate',
   reason: 'invalid_exact_evm_nonce_already_used',
@@ -82,7 +82,7 @@ function orderOf(options: ExactEvmOptions, payment: VerifiedPayment, payload: un
   const call = transferCall(asset, read)
   const { amount, payTo, validFromSeconds, validUntilSeconds } = payment
   return {
-    // The signature is left out: one authorization can have several spellings of it, but pays once.
+    // Without the signature: one authorization can have several spellings of it, but pays once.
     terms: JSON.stringify([payTo, String(amount), validFromSeconds, validUntilSeconds]),
     duplicate: NONCE_USED,
     async preflight() {

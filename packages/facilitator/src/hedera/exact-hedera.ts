@@ -25,7 +25,7 @@ type ExactHederaOptions = FacilitatorLimits & {
   readonly accounts: AccountDirectory
   readonly balances: BalanceReader
   readonly clock: { unixMs(): number }
-  /** The least that a payment must allow as its fee, tinybar; 0 unless stated. */
+  /** The least fee that a payment must allow, tinybar; by default 0. */
   readonly feeFloor?: () => Promise<bigint>
 }
 

@@ -13,7 +13,7 @@ import { splitTransactionList } from '@tallystick/x402/hedera'
 import { type ConsensusProblem, ConsensusUnavailable, type SettlementEnd } from '../settlement.ts'
 import type { NodeProbe } from './node-probe.ts'
 
-/** What happened to a payment: submitted, refused before consensus, or a duplicate of an id that the network knows. */
+/** What happened to a payment: submitted, refused before consensus, or a duplicate of a known id. */
 export type Submission =
   /** A node took it or, if there is a `cause`, may have. `hash` is the SHA-384 of the signed bytes, hex. */
   { readonly hash: string; readonly cause?: unknown } | SettlementEnd | 'duplicate'

@@ -1,5 +1,5 @@
 /**
- * A facilitator process that can be told to lie about its next settlement, with the real facilitator inside. It says to its
+ * A facilitator process that can be told to lie about its next settlement, with the real facilitator inside. It tells its
  * parent when a payment has arrived, so that the parent can kill or stop it in the middle of settling.
  */
 import { createServer, type IncomingMessage } from 'node:http'
@@ -19,7 +19,7 @@ export type ToParent =
   | { readonly kind: 'arrived' }
   | { readonly kind: 'late' }
 
-/** The parent has moved on by then. */
+/** Long enough for the parent to have moved on. */
 const LATE_MS = 400
 
 const tell = (message: ToParent): void => void process.send?.(message)

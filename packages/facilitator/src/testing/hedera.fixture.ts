@@ -20,7 +20,7 @@ export const PRICE = 300_000_000n
 /** What `changeBy` returns if nothing moved. */
 export const NOTHING_MOVED = { payer: 0n, seller: 0n }
 
-/** What an attempt comes to whose payment is refused before anything is submitted. */
+/** The result of an attempt whose payment is refused before anything is submitted. */
 export const refusal = (reason: string) => ({
   change: NOTHING_MOVED,
   settled: { success: false, errorReason: reason, transaction: '' },

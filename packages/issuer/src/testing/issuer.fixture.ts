@@ -1,9 +1,8 @@
 // A server of its own for each test file, with people in a file, and a client that knows only its address.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Environment } from '@tallystick/service-kit'
+import { type Environment, freePort } from '@tallystick/service-kit'
 import * as openid from 'openid-client'
 import { addUser } from '../adapters/users-file.ts'
 import { startIssuer } from '../service.ts'
@@ -15,15 +14,6 @@ export const PASSWORD = 'correct horse battery staple'
 const CHEAP = 10
 export const CALLBACK = 'http://127.0.0.1:9/callback'
 export const ALL = ['care.read.user', 'care.read.assistant', 'care.write']
-
-/** A port that was free a moment ago: an issuer must know its address before it starts. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as { port: number }
-  await new Promise((done) => server.close(done))
-  return port
-}
 
 export type IssuerFixture = Awaited<ReturnType<typeof openIssuer>>
 

@@ -28,7 +28,7 @@ function parameterOf(method: MarginMethod, solved: Solved, book: Book): number {
   if (written !== undefined) return Number(written)
   if (method === 'multiplicative') return Number(book.booksum)
   if (method === 'additive') return (Number(book.booksum) - 1) / book.odds.length
-  throw new Error(`${book.name} says no parameter of ${method}`)
+  throw new Error(`${book.name} has no parameter for ${method}`)
 }
 
 /** Every book of the two vector files, as one method solves it. */

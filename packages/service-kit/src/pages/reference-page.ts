@@ -7,7 +7,7 @@ import { type Html, html } from './html.ts'
 import type { Page } from './page-frame.ts'
 
 const REFERENCE = '#/components/schemas/'
-/** Schemas refer to each other by name; within one they are not as deep as this. */
+/** Schemas refer to each other by name, so no single one is as deep as this. */
 const DEPTH_MAX = 8
 
 const schema = z.object({
@@ -69,11 +69,11 @@ const apiDocument = z.object({
   components: z.object({ schemas: z.record(z.string(), schema).optional() }).optional(),
 })
 
-/** The alternatives that a schema is made of; itself where it has none. */
+/** A schema's alternatives, or the schema itself if it has none. */
 const alternativesOf = (one: Schema): readonly Schema[] =>
   (one.anyOf ?? one.oneOf)?.flatMap(alternativesOf) ?? [one]
 
-/** What an array holds; the places of a tuple. */
+/** The items of an array or tuple. */
 const itemsOf = ({ items, prefixItems = [] }: Schema): readonly Schema[] =>
   typeof items === 'object' ? [...prefixItems, items] : prefixItems
 
@@ -100,7 +100,7 @@ type Field = {
   readonly schema: Schema
 }
 
-/** The fields of a schema, those of objects within it by their paths. */
+/** The fields of a schema; fields of nested objects by their paths. */
 function fieldsOf(of: Schema, path = '', depth = 0): readonly Field[] {
   if (depth > DEPTH_MAX) return []
   return alternativesOf(of).flatMap((one): readonly Field[] => {
@@ -128,7 +128,7 @@ function fieldTable(caption: string, fields: readonly Field[]): Html | false {
   )
 }
 
-/** What is sent or answered: its name where it has one, and its fields. */
+/** A request's or answer's body: a link if its schema has a name, otherwise its fields. */
 function bodyOf(caption: string, of: Operation['requestBody']): readonly (Html | false)[] {
   return Object.entries(of?.content ?? {}).map(([type, { schema: body = {} }]) => {
     if (body.$ref === undefined) return fieldTable(`${caption}, ${type}`, fieldsOf(body))
@@ -168,7 +168,7 @@ ${answers.filter(isGood).flatMap(([status, answer]) => bodyOf(`Answer ${status}`
 </section>`
 }
 
-/** The page of an OpenAPI document. Throws for what is none. */
+/** The page of an OpenAPI document. Throws for anything else. */
 export function referencePage(openapi: unknown): Page {
   const { info, paths, components } = apiDocument.parse(openapi)
   const byTag = new Map<string, { readonly name: string; readonly of: Operation }[]>()

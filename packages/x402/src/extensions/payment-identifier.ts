@@ -8,7 +8,7 @@ import { z } from 'zod'
 /** The extension's key. */
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
 
-/** What a challenge declares: a name is welcome, none is needed. The schema is left out: clients echo it in a header. */
+/** What a challenge declares: a name is welcome but not required. No schema, since clients echo all of it in a header. */
 export const PAYMENT_IDENTIFIER_OFFER = { info: { required: false } } as const
 
 const identifier = z.string().regex(/^[a-zA-Z0-9_-]{16,128}$/)
@@ -16,7 +16,7 @@ const echo = z.object({ info: z.object({ id: identifier.optional() }) })
 
 type Extensions = Readonly<Record<string, unknown>>
 
-/** The name that a payment carries: absent, invalid (its client relies on it in vain) or `id`. Never throws. */
+/** The name that a payment carries, if any. Never throws. */
 export function readPaymentIdentifier(
   extensions: Extensions | null | undefined,
 ): { readonly kind: 'absent' | 'invalid' } | { readonly kind: 'named'; readonly id: string } {
@@ -36,8 +36,9 @@ export function identifierKey(id: string, resourceUrl: string): string {
 const declared = z.object({ info: z.looseObject({ required: z.boolean() }) })
 
 /**
- * The client's side: names a payment in the extensions of its challenge, in place, if the seller takes names. A name
- * that is left out is new: `pay_` and 32 hex digits, as official clients make them. Returns the name, or undefined if the seller takes none. Throws RangeError for a name that is not 16 to 128 of `[a-zA-Z0-9_-]`.
+ * The client's side: names a payment in the extensions of its challenge, in place, if the seller takes names. The default
+ * is a new name, `pay_` and 32 hex digits, as official clients make them. Returns the name, or undefined if the seller takes
+ * none. Throws RangeError for a name that is not 16 to 128 of `[a-zA-Z0-9_-]`.
  *
  * @example
  * client.onBeforePaymentCreation(async ({ paymentRequired }) => {

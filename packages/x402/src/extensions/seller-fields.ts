@@ -1,4 +1,4 @@
-/** What a catalogue shows about a seller beside its call: x402's service metadata on `resource`, as catalogues accept it. */
+/** What a catalogue shows about a seller: x402's service metadata on `resource`, as catalogues accept it. */
 import type { PaidResource } from '../payment.ts'
 
 type SellerFields = Pick<PaidResource, 'serviceName' | 'tags' | 'iconUrl'>
@@ -19,9 +19,9 @@ function isIcon(text: string): boolean {
 }
 
 /**
- * The fields of `resource` for catalogues: a name (1 to 32 visible ASCII characters and spaces), up to 5 tags (the same,
- * unique whatever their case) and an icon's http(s) address on a named host, at most 256 characters. Catalogues drop what
- * breaks a rule without a word, so this throws RangeError.
+ * The fields of `resource` for catalogues: a name (1 to 32 visible ASCII characters and spaces), up to 5 tags (likewise,
+ * unique regardless of case) and an icon's http(s) address on a named host, at most 256 characters. Catalogues silently
+ * drop what breaks a rule, so this throws RangeError.
  *
  * @example
  * const resource = { url, description, mimeType, ...sellerFields({ serviceName: 'Closing Line', tags: ['betting'] }) }

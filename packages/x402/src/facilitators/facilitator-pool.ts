@@ -1,5 +1,5 @@
 /**
- * Several facilitators as one (X19): which of them may settle a payment, the healthy first, and whose fee payer the next
+ * Several facilitators as one (X19): which of them may settle a payment, healthy ones first, and whose fee payer the next
  * challenge names. gate/submit-payment.ts says when a payment goes from one to the next.
  */
 import type { Clock } from '../clock.ts'
@@ -10,15 +10,15 @@ import { createFeePayerDirectory, type FeePayerDirectory } from './fee-payers.ts
 type PoolMember = {
   readonly facilitator: Facilitator
   /**
-   * Whether its success is believed, as that of your own facilitator may be. Otherwise the ledger is read first: some calls
-   * on EVM, the mirror node's lag of 3 to 10 s on Hedera.
+   * Whether its success is believed, as your own facilitator's may be. Otherwise the ledger is read first, which costs a few
+   * calls on EVM and the mirror node's lag of 3 to 10 s on Hedera.
    */
   readonly isTrusted?: boolean
   /** Configured fee payers by network; they take precedence over its `/supported`. */
   readonly feePayers?: ReadonlyMap<string, readonly string[]>
 }
 
-/** A facilitator that failed goes last this long; its next payment would otherwise wait for it in vain. */
+/** How long a facilitator that failed is asked last; otherwise the next payment would wait for it in vain. */
 const UNWELL_MS = 30_000
 
 /**
@@ -34,7 +34,7 @@ export function createFacilitatorPool(options: {
   const { clock, refreshMs } = options
   if (options.members.length === 0) throw new RangeError('a pool needs a facilitator')
   const members = options.members.map((member) => watched(member, { clock, refreshMs }))
-  /** The healthy first, otherwise as configured. */
+  /** Healthy members first, otherwise as configured. */
   const inOrder = () => members.toSorted((left, right) => left.ills() - right.ills())
   const feePayersOf = (network: string): readonly string[] => [
     ...new Set(inOrder().flatMap(({ directory }) => directory.feePayers(network))),
@@ -109,7 +109,7 @@ function watched(
     facilitator: { settle, feePayers: () => facilitator.feePayers() },
     isTrusted,
     directory,
-    /** What speaks against it: a settlement that failed lately, a `/supported` that does not answer. */
+    /** What counts against it: a settlement that failed lately, a `/supported` that does not answer. */
     ills: (): number =>
       (clock.unixMs() - failedAtMs < UNWELL_MS ? 2 : 0) +
       (directory.state().failure === undefined ? 0 : 1),

@@ -8,11 +8,11 @@ export type Facilitator = {
   settle(payload: PaymentPayload, requirement: PaymentRequirement): Promise<Settlement>
   /** Fee payers by network, from `/supported`. Throws FacilitatorUnavailable. */
   feePayers(): Promise<ReadonlyMap<string, readonly string[]>>
-  /** Several facilitators as one: those that may settle this, in the order in which they are to be asked (X19). */
+  /** For several facilitators as one: those that may settle this, in the order to ask them (X19). */
   routesFor?(requirement: PaymentRequirement): readonly FacilitatorRoute[]
 }
 
-/** A facilitator that may settle a payment. A success that is not trusted is first read from the ledger. */
+/** A facilitator that may settle a payment. If it is not trusted, its success is checked on the ledger. */
 export type FacilitatorRoute = {
   readonly facilitator: Facilitator
   readonly isTrusted: boolean
@@ -21,7 +21,7 @@ export type FacilitatorRoute = {
 /** The facilitator was unreachable or slow, answered 5xx, or answered nonsense. */
 export class FacilitatorUnavailable extends Error {
   override readonly name = 'FacilitatorUnavailable'
-  /** True only if the facilitator cannot have submitted the payment: no connection was open, or it said so. */
+  /** True only if the facilitator cannot have submitted the payment: no connection was open, or it says it did not. */
   readonly nothingSent: boolean
 
   constructor(message: string, options: { readonly cause?: unknown; nothingSent?: boolean } = {}) {

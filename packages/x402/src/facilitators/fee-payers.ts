@@ -7,7 +7,7 @@ export type FeePayerDirectory = ReturnType<typeof createFeePayerDirectory>
 /** Fee payers change only when a facilitator is redeployed. */
 const REFRESH_MS = 300_000
 
-/** After a failure, so that a facilitator that comes up later is noticed this soon. */
+/** Pause after a failure, so that a facilitator that comes up is soon noticed. */
 const RETRY_MS = 5_000
 
 /**

@@ -45,8 +45,8 @@ const NAME = 'the facilitator'
 
 /**
  * The standard HTTP facilitator: `POST /settle` and `GET /supported`. A `success: false` passes through, even with status
- * 4xx. Anything that is not a settlement, and every 5xx, throws FacilitatorUnavailable; a 503 with a code of the closed
- * list says that nothing was sent on.
+ * 4xx. Anything that is not a settlement, and every 5xx, throws FacilitatorUnavailable; a 503 with a code from the closed
+ * list means that nothing was submitted.
  */
 export function createHttpFacilitator(options: {
   /** Base address; `/settle` and `/supported` are below it. */

@@ -26,8 +26,7 @@ const PATH = '/api/v6/pay/x402'
 const CALL_TIMEOUT_MS = 15_000
 
 /**
- * Longest wait for a pending settlement, counted from the settle call. It is below a gate's 45 s, which leaves time to
- * ask the ledger.
+ * Longest wait for a pending settlement, from the settle call on. Below a gate's 45 s, to leave time to ask the ledger.
  */
 const SETTLE_DEADLINE_MS = 25_000
 
@@ -35,9 +34,9 @@ const SETTLE_DEADLINE_MS = 25_000
 const POLL_MS = 1_000
 
 /**
- * Whether OKX read no further: it refused the credentials, signature or time (501xx), a parameter (50014, 51000), or the
- * rate of calls (50011), as web3.okx.com/onchainos/dev-docs/market/payment-error-handling lists them. A `50026` is its own
- * failure, and leaves the outcome open.
+ * Whether OKX stopped before the payment: it refused the credentials, signature or time (501xx), a parameter (50014, 51000)
+ * or the rate of calls (50011), per web3.okx.com/onchainos/dev-docs/market/payment-error-handling. A `50026` is OKX's own
+ * failure and leaves the outcome open.
  */
 const isUnread = (code: string): boolean => /^(?:501(?:0\d|1[0-3])|5001[14]|51000)$/.test(code)
 
@@ -61,8 +60,8 @@ const supported = z.object({ kinds: z.array(z.looseObject({ network: z.unknown()
 type OkxSettlement = z.output<typeof settlement>
 
 /**
- * OKX as a facilitator. What OKX did not read is FacilitatorUnavailable with `nothingSent`; every other failure leaves the
- * outcome open.
+ * OKX as a facilitator. A payment that OKX did not read is FacilitatorUnavailable with `nothingSent`; every other failure
+ * leaves the outcome open.
  */
 export function createOkxFacilitator(options: {
   /** Origin of the API. */
@@ -87,7 +86,7 @@ export function createOkxFacilitator(options: {
         if (transaction === '') break
         await new Promise<void>((resolve) => clock.after(POLL_MS, resolve))
         const path = `/settle/status?txHash=${encodeURIComponent(transaction)}`
-        // A failed poll is repeated: a settlement under way does not need us.
+        // A failed poll is repeated: the settlement proceeds without us.
         const polled = await ask(path)
           .then((json) => readSettlement(json, network))
           .catch(() => undefined)

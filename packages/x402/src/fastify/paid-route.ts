@@ -4,21 +4,16 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Challenge, PaymentTerms } from '../gate/challenge.ts'
-import type { PaidJob, PaymentOutcome } from '../gate/paid-job.ts'
+import {
+  type PaidJob,
+  type PaymentOutcome,
+  type PaymentProblem,
+  problemOf,
+  TERMS_UNKNOWN,
+} from '../gate/paid-job.ts'
 import type { PaymentGate } from '../gate/payment-gate.ts'
 import { encodePaymentResponse, type PaymentHeaders } from '../gate/payment-headers.ts'
 import type { Settlement } from '../payment.ts'
-
-/** Why a paid route answers 502, or 409 to a key already used for something else. */
-export type PaymentProblem = {
-  readonly error:
-    | 'payment_pending'
-    | 'facilitator_unavailable'
-    | 'ledger_unavailable'
-    | 'payment_terms_unknown'
-    | 'idempotency_key_reused'
-  readonly retryAfterSeconds?: number | undefined
-}
 
 export type PaidRouteOptions<Prepared, Answer, Declined> = {
   readonly gate: PaymentGate
@@ -31,9 +26,6 @@ export type PaidRouteOptions<Prepared, Answer, Declined> = {
   /** Answers a problem in the service's own form; `{ error }` by default. */
   readonly sendProblem?: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
 }
-
-/** When to come back while nothing can be sold: a facilitator's `/supported` is read again after 5 s. */
-const UNAVAILABLE_RETRY_SECONDS = 5
 
 /**
  * Options for a paid GET or POST route: `app.route({ method: 'POST', url: '/api/grade', ...paidRoute(options) })`. HEAD
@@ -55,8 +47,7 @@ export function paidRoute<Prepared, Answer, Declined>(
       const terms = options.terms(request)
       const headers = paymentHeadersOf(request)
       if (terms === undefined) {
-        const error = 'payment_terms_unknown'
-        sendProblem(reply, { error, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS })
+        sendProblem(reply, TERMS_UNKNOWN)
       } else if (headers.paymentSignature === undefined && headers.xPayment === undefined) {
         // Most requests from strangers end here. They are answered without a promise and nothing is returned, since a
         // reply is a promise too.
@@ -98,17 +89,10 @@ function sendOutcome<Prepared, Answer, Declined>(
       return sendChallenge(reply, gate.challenge(terms, outcome.error))
     case 'declined':
       return decline(reply, outcome.declined)
-    case 'pending': {
-      const { retryAfterSeconds } = outcome
-      return sendProblem(reply, { error: 'payment_pending', retryAfterSeconds })
-    }
+    case 'pending':
     case 'unavailable':
-      return sendProblem(reply, {
-        error: `${outcome.dependency}_unavailable`,
-        retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
-      })
     case 'key_conflict':
-      return sendProblem(reply, { error: 'idempotency_key_reused' })
+      return sendProblem(reply, problemOf(outcome))
     default:
       return outcome satisfies never
   }

@@ -31,7 +31,7 @@ export type PaymentTerms = {
   readonly takesIdentifier?: true | undefined
 }
 
-/** Errors cached per terms: more than we have codes, yet a facilitator's reasons cannot fill memory. */
+/** Errors cached per terms: more than our own codes, and a bound on a facilitator's reasons. */
 const CACHED_ERRORS_MAX = 64
 
 type Rendered = {
@@ -43,7 +43,7 @@ const cache = new WeakMap<PaymentTerms, Rendered>()
 
 /**
  * A 402 for these terms (X3), with the signed offers if there are any. Its bytes are built once per terms object, offers
- * and error, so reuse a terms object while it holds.
+ * and error, so reuse a terms object while it is valid.
  */
 export function buildChallenge(
   terms: PaymentTerms,

@@ -10,9 +10,9 @@ export type PaidJob<Prepared, Answer, Declined> = {
   readonly requestId?: string | undefined
   /** Who waits while this payment is unresolved. */
   readonly subject: string
-  /** Who sends the request, as far as its transport knows: an address. Wrong guesses lock out nobody else (X7). */
+  /** The sender's address, as far as the transport knows it. Wrong guesses lock out only their sender (X7). */
   readonly sender?: string | undefined
-  /** Work that takes seconds: of one payer's, one at a time is prepared (X16). */
+  /** The work takes seconds: one such job per payer is prepared at a time (X16). */
   readonly isHeavy?: true | undefined
   /**
    * `true` keeps the answer for its payer (X9, G4). While the payment is unresolved, another one from that payer with the
@@ -87,6 +87,39 @@ export type PaymentOutcome<Answer, Declined> =
   | { readonly kind: 'unavailable'; readonly dependency: 'facilitator' | 'ledger' }
   /** 409: the payer's key already named something else; nothing was settled. Only jobs that keep answers have keys. */
   | { readonly kind: 'key_conflict' }
+
+/** Why a paid request was neither served nor challenged: 502, or 409 for a key already used for something else. */
+export type PaymentProblem = {
+  readonly error:
+    | 'payment_pending'
+    | 'facilitator_unavailable'
+    | 'ledger_unavailable'
+    | 'payment_terms_unknown'
+    | 'idempotency_key_reused'
+  readonly retryAfterSeconds?: number | undefined
+}
+
+/** When to come back while nothing can be sold: a facilitator's `/supported` is read again after 5 s. */
+const UNAVAILABLE_RETRY_SECONDS = 5
+
+/** What is on sale is not known, for example without a fee payer (X11). */
+export const TERMS_UNKNOWN: PaymentProblem = {
+  error: 'payment_terms_unknown',
+  retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
+}
+
+/** The problem to report for an outcome that must not look like a challenge. */
+export function problemOf(
+  outcome: Extract<AnyOutcome, { kind: 'pending' | 'unavailable' | 'key_conflict' }>,
+): PaymentProblem {
+  if (outcome.kind === 'key_conflict') return { error: 'idempotency_key_reused' }
+  return outcome.kind === 'pending'
+    ? { error: 'payment_pending', retryAfterSeconds: outcome.retryAfterSeconds }
+    : {
+        error: `${outcome.dependency}_unavailable`,
+        retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
+      }
+}
 
 /** The outcome of any job, since payments for many jobs are in flight together. */
 export type AnyOutcome = PaymentOutcome<unknown, unknown>

@@ -1,6 +1,6 @@
 /**
- * Payers in line (X16): how many payments of one payer are prepared at once, and how much of its balance those before a
- * payment may still take. Without it, one cent would buy any amount of prepared work that it cannot pay for.
+ * One line per payer (X16): how many of its payments are prepared at once, and how much of its balance earlier ones may
+ * still take. Without it, one cent would get any amount of work prepared that it cannot pay for.
  */
 import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
@@ -14,14 +14,14 @@ export type PayerLines = ReturnType<typeof createPayerLines>
 /** A payment's place in its payer's line. */
 export type PlaceInLine = {
   /** Resolves once the payment may be prepared; false if that takes too long. */
-  turn(): Promise<boolean>
+  ready(): Promise<boolean>
   /** What earlier payments under way may still take from the balance, in base units of the same asset. */
   aheadAmount(): bigint
   /** Resolves when the line has moved; false if that takes too long. */
   moved(): Promise<boolean>
-  /** Its work is prepared: the payer's next heavy work may be. */
+  /** Its work is prepared, so the payer's next heavy work may be. */
   prepared(): void
-  /** It was submitted and its outcome is open: others are prepared, and its amount still counts. */
+  /** It was submitted and its outcome is open: others may be prepared, but its amount still counts. */
   submitted(): void
   /** It is settled, refused or given up. */
   leave(): void
@@ -40,7 +40,7 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
   }
 
   return {
-    /** Takes the last place; undefined if the line is full. Of heavy work only one is prepared at once. */
+    /** Takes the last place; undefined if the line is full. Heavy work is prepared one at a time. */
     join(payment: VerifiedPayment, { isHeavy }: { isHeavy: boolean }): PlaceInLine | undefined {
       const payer = `${payment.network}/${payment.payer}`
       const line = lineOf(payer)
@@ -61,7 +61,7 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
       }
 
       return {
-        async turn() {
+        async ready() {
           while (mustWait(line, entry, limits)) if (!(await moved())) return false
           entry.isPreparing = true
           return true

@@ -109,7 +109,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
     /** The checks that `pay` makes first: the verified payment, or why the headers hold none. Reserves nothing. */
     admit: (headers: PaymentHeaders, terms: PaymentTerms): Promise<Admission> =>
       admit(schemes, headers, terms),
-    /** Pays with what was admitted at this moment for the same terms, as `pay` does. */
+    /** Pays, as `pay` does, with what `admit` has just returned for the same terms. */
     payAdmitted,
     async pay<Prepared, Answer, Declined>(
       headers: PaymentHeaders,
@@ -153,7 +153,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
   }
 }
 
-/** Resumes some reservations at once, and the others after them. */
+/** Resumes all reservations, a bounded number at a time. */
 async function resumeEach(
   reservations: readonly Reservation[],
   resume: (reservation: Reservation) => Promise<Resumed>,
@@ -169,7 +169,7 @@ async function resumeEach(
   await Promise.all(Array.from({ length: RESUMED_AT_ONCE }, resumeNext))
 }
 
-/** The settlement of a paid answer, with a receipt if the gate signs any. */
+/** A paid answer's settlement, with a receipt if the gate signs any. */
 function receiptFor(
   receipts: GateReceipts | undefined,
   settlement: Settlement,

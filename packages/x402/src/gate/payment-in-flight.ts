@@ -95,8 +95,8 @@ async function settle(
 }
 
 /**
- * Asks the ledger until it knows, and meanwhile submits the payment again where that is harmless. It decides every payment
- * to which the facilitator gave no clear answer.
+ * Asks the ledger until it knows, and meanwhile resubmits the payment where that is harmless. This decides every payment
+ * that got no clear answer from the facilitator.
  */
 async function lookUp(gate: GateParts, paid: PaymentInFlight): Promise<Resolved> {
   const { payment, progress, scheme } = paid
@@ -174,7 +174,7 @@ async function complete(
   const { settlement } = settled
   progress.markPossiblySettled()
   paid.place?.leave()
-  // Written while the work is done: until then the reservation alone keeps the payment, and a later process looks it up.
+  // Written while the work runs: until it is, a later process finds only a reservation and looks the payment up.
   const marked = gate.reservations.settled(payment)
   const { answer } = await retried(gate, paid, async () => ({
     answer: await job.fulfil(prepared, { payment, ...settled }),
@@ -213,8 +213,8 @@ function retried<Value extends object>(
 }
 
 /**
- * While the outcome is open, only its own payer's payment keeps a subject waiting (X9): anyone can sign one for somebody
- * else, and let it die.
+ * While the outcome is open, only its own payer's payment keeps a subject waiting (X9): anyone can sign a payment for
+ * somebody else and let it expire.
  */
 function keepPayerWaiting({ job, payment, progress }: PaymentInFlight): void {
   const isSubjectPayer = job.subject === payment.payer || job.subject === payment.payerEvmAddress

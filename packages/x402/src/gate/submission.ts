@@ -1,6 +1,6 @@
 /**
- * What a payment in flight consists of, and the repeated submissions of one whose first may have failed (X9).
- * submit-payment.ts is one submission and its meaning; payment-in-flight.ts decides what follows.
+ * The parts of a payment in flight, and the resubmission of one whose first submission may have failed (X9).
+ * submit-payment.ts makes and judges one submission; payment-in-flight.ts decides what follows.
  */
 import type { Clock } from '../clock.ts'
 import type { Facilitator } from '../facilitators/facilitator.ts'
@@ -34,8 +34,8 @@ export type SettlementOrder = NonNullable<PaymentForJob['order']>
 type Landed = Extract<LedgerFinding, { kind: 'landed' }>
 
 /**
- * Submits a payment in doubt again under its own id, one submission at a time, where its scheme says that this is harmless
- * (X9). Only a success counts: whatever else this one is told, an earlier one may have landed.
+ * Resubmits a payment in doubt under its own id, one submission at a time, where its scheme says that this is harmless (X9).
+ * Only a success counts: after any other answer, an earlier submission may still have landed.
  */
 export function createResubmission(gate: GateParts, paid: PaymentInFlight) {
   const { order, payment, progress, scheme } = paid
@@ -53,7 +53,7 @@ export function createResubmission(gate: GateParts, paid: PaymentInFlight) {
   }
 
   return {
-    /** That the payment landed, once a submission was told so; until then starts the next one. */
+    /** The landing, once a submission has reported it; until then, starts the next submission. */
     next(): Landed | undefined {
       if (landed !== undefined || isUnderWay) return landed
       if (order === undefined || scheme.mayResubmit?.(payment) !== true) return undefined

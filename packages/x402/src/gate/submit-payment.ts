@@ -1,6 +1,6 @@
 /**
- * Hands a payment to a facilitator, or to one after the other (X19), and judges what they say (X8). The same bytes go to
- * each, so that the ledger takes them at most once; payment-in-flight.ts decides what the result means for the payer.
+ * Hands a payment to one facilitator after another (X19) and judges their answers (X8). Each gets the same bytes, so the
+ * ledger takes them at most once; payment-in-flight.ts decides what the result means for the payer.
  */
 import { type FacilitatorRoute, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
 import { classifyRefusal } from '../facilitators/refusals.ts'
@@ -18,8 +18,8 @@ type Submission =
 type Sent = Pick<PaymentForJob, 'payment' | 'scheme'>
 
 /**
- * Asks the facilitators that may settle this payment, until one has or the ledger no longer shows it unused. It is refused
- * only if all who were asked refuse it. Never throws on a facilitator's account.
+ * Asks the facilitators that may settle this payment until one has, or the ledger no longer shows it unused. It is refused
+ * only if every facilitator asked refused it. Never throws because of a facilitator.
  */
 export async function submitPayment(
   gate: GateParts,
@@ -35,7 +35,7 @@ export async function submitPayment(
     const answer = await ask(gate, sent, { order, route, isLast })
     if (answer.kind === 'settled') return answer
     result = together(result, answer)
-    // Only a payment that the ledger was seen not to know goes on.
+    // Only a payment that the ledger does not know goes to the next one.
     if (!isLast && answer.kind !== 'unsent' && (await look(sent))?.kind !== 'unknown') {
       return together(result, { kind: 'unclear' })
     }
@@ -43,7 +43,7 @@ export async function submitPayment(
   return result
 }
 
-/** Doubt outweighs a refusal, and a refusal a facilitator that was not reached. */
+/** Doubt outweighs a refusal, and a refusal outweighs a facilitator that was not reached. */
 function together(first: Submission, second: Submission): Submission {
   if (first.kind === 'unsent') return second
   if (second.kind === 'unsent') return first
@@ -54,7 +54,7 @@ const look = ({ payment, scheme }: Sent): Promise<LedgerFinding | undefined> =>
   scheme.find(payment).catch(() => undefined)
 
 /**
- * Whether the ledger shows that a payment was used after all, where it says so at once (EVM): a facilitator that submits and
+ * Whether the ledger shows the payment as used, where it says so at once (EVM): a facilitator that submits a payment and
  * then denies it would make the buyer pay again.
  */
 const isUsed = async ({ payment, scheme }: Sent): Promise<boolean> =>
@@ -101,7 +101,7 @@ async function ask(
   return { kind: 'unclear', refusal: settlement }
 }
 
-/** The facilitator's answer; while there is another one, it has less time. */
+/** The facilitator's answer; each but the last one has less time. */
 async function answerOf(
   { clock, limits }: GateParts,
   { isLast, order, route }: Parameters<typeof ask>[2],
@@ -119,7 +119,7 @@ async function answerOf(
   }
 }
 
-/** Whether the ledger shows a payment soon after a facilitator said so; its nodes may lag behind the facilitator's. */
+/** Whether the ledger soon shows a payment that a facilitator called settled; its nodes may lag behind the facilitator's. */
 async function hasLanded({ clock, limits }: GateParts, sent: Sent): Promise<boolean> {
   const untilMs = clock.unixMs() + limits.confirmMs
   for (let pauseMs = limits.retryFirstMs; ; pauseMs *= 2) {

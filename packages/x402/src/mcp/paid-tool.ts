@@ -5,13 +5,19 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../canonical-json.ts'
 import type { ChallengeError, PaymentTerms } from '../gate/challenge.ts'
-import type { PaidJob, PaymentOutcome } from '../gate/paid-job.ts'
+import {
+  type PaidJob,
+  type PaymentOutcome,
+  type PaymentProblem,
+  problemOf,
+  TERMS_UNKNOWN,
+} from '../gate/paid-job.ts'
 import type { PaymentGate } from '../gate/payment-gate.ts'
 import type { Settlement } from '../payment.ts'
 
 const PAYMENT = 'x402/payment'
 const PAYMENT_RESPONSE = 'x402/payment-response'
-/** Where Cloudflare's client looks, and nowhere else. */
+/** The only place where Cloudflare's client looks. */
 const PAYMENT_ERROR = 'x402/error'
 
 type Meta = Readonly<Record<string, unknown>>
@@ -33,7 +39,7 @@ type ToolCall = {
   readonly _meta?: Meta | undefined
 }
 
-/** The profile's name in the hash of a call: ours, so that no other profile's hash can stand for it. */
+/** Our profile's name in the hash of a call, so that no other profile's hash can stand for it. */
 const DOMAIN = 'tallystick:x402:mcp:1'
 
 /**
@@ -48,17 +54,6 @@ export function toolCallHash(
   return hash('sha256', canonicalJson(call))
 }
 
-/** Why a call was neither served nor refused for want of payment. */
-type ToolProblem = {
-  readonly error:
-    | 'payment_pending'
-    | 'facilitator_unavailable'
-    | 'ledger_unavailable'
-    | 'payment_terms_unknown'
-    | 'idempotency_key_reused'
-  readonly retryAfterSeconds?: number | undefined
-}
-
 type PaidToolOptions<Prepared, Answer, Declined> = {
   readonly gate: PaymentGate
   /** What is on sale; undefined while that is unknown (X11). */
@@ -70,9 +65,6 @@ type PaidToolOptions<Prepared, Answer, Declined> = {
   readonly decline: (declined: Declined) => ToolResult
 }
 
-/** Seconds, as for a paid route while nothing can be sold. */
-const UNAVAILABLE_RETRY_SECONDS = 5
-
 /**
  * Serves one call of a paid tool: without a payment the result says what to pay, in the three places that clients read;
  * with one it is settled once and answered. Call `delivered`, if there is one, when the result has left. Throws what the
@@ -82,10 +74,7 @@ export async function callPaidTool<Prepared, Answer, Declined>(
   options: PaidToolOptions<Prepared, Answer, Declined>,
 ): Promise<{ readonly result: ToolResult; readonly delivered?: () => Promise<void> }> {
   const { call, gate, job, terms } = options
-  if (terms === undefined) {
-    const error = 'payment_terms_unknown'
-    return { result: problem({ error, retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS }) }
-  }
+  if (terms === undefined) return { result: problem(TERMS_UNKNOWN) }
   const paymentSignature = headerOf(call._meta?.[PAYMENT])
   if (paymentSignature === undefined) return { result: unpaid(gate, terms, 'payment_required') }
   const work = job(`tools/call ${toolCallHash(call)}`)
@@ -117,17 +106,10 @@ function resultOf<Prepared, Answer, Declined>(
     }
     case 'declined':
       return decline(outcome.declined)
-    case 'pending': {
-      const { retryAfterSeconds } = outcome
-      return problem({ error: 'payment_pending', retryAfterSeconds })
-    }
+    case 'pending':
     case 'unavailable':
-      return problem({
-        error: `${outcome.dependency}_unavailable`,
-        retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
-      })
     case 'key_conflict':
-      return problem({ error: 'idempotency_key_reused' })
+      return problem(problemOf(outcome))
     default:
       return outcome satisfies never
   }
@@ -146,7 +128,7 @@ function unpaid(gate: PaymentGate, terms: PaymentTerms, error: ChallengeError): 
 }
 
 /** A failure that must not look like a challenge: a client would sign a second payment. */
-function problem({ error, retryAfterSeconds }: ToolProblem): ToolResult {
+function problem({ error, retryAfterSeconds }: PaymentProblem): ToolResult {
   const said = { error, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
   return {
     isError: true,

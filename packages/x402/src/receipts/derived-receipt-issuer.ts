@@ -1,15 +1,15 @@
-/** A receipt issuer whose key comes from a secret that a service has anyway. */
+/** A receipt issuer whose key is derived from a secret that the service already has. */
 import { hash, hkdfSync } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { createReceiptIssuer, type ReceiptIssuer } from './receipt-issuer.ts'
 
-/** A key's name in the document, told from its public half, so that a new key has a new one. */
+/** A key's name in the document, derived from its public half, so that a new key has a new name. */
 const keyNameOf = (x: string): string => `receipts-${hash('sha256', x).slice(0, 8)}`
 
 /**
  * An issuer whose seed is HKDF-SHA-256 (RFC 5869) of `secret` for `purpose`: every replica signs alike, and there is no other
- * secret to keep. When the secret changes, name the public keys of before in `earlierKeys`, so that what they signed can
- * still be checked.
+ * secret to keep. When the secret changes, list the previous public keys in `earlierKeys`, so that what they signed can still
+ * be checked.
  */
 export function createDerivedReceiptIssuer(options: {
   readonly secret: Uint8Array

@@ -15,18 +15,18 @@ import {
   statementKey,
 } from './signed-statement.ts'
 
-/** How long a signed offer holds: a client that reads it has at least half of it to pay. */
+/** How long a signed offer is valid; a client has at least half of that to pay. */
 const OFFER_SECONDS = 600
 
 /** Signs a gate's offers and receipts. */
 export type ReceiptIssuer = ReturnType<typeof createReceiptIssuer>
 
-/** Keys no longer signed with: receipts are checked for years, so their keys stay in the document. */
+/** A key no longer used to sign: receipts are checked for years, so it stays in the document. */
 type EarlierKey = { readonly keyName: string; readonly x: string }
 
 /**
  * An issuer for one public origin. `/.well-known/did.json` there must answer `didDocument`, or nobody can check what was
- * signed. Use a key for this alone, and a new `keyName` with each new key. Throws RangeError for a seed that is none.
+ * signed. Use the key for nothing else, and a new `keyName` with each new key. Throws RangeError for a bad seed.
  */
 export function createReceiptIssuer(options: {
   /** Public address of the service; its host becomes the did:web. */
@@ -34,19 +34,16 @@ export function createReceiptIssuer(options: {
   /** Ed25519 seed, 32 bytes in hex. */
   readonly privateKey: string
   readonly clock: Pick<Clock, 'unixMs'>
-  /** The key's name in the document, `key-1` unless stated. */
+  /** The key's name in the document, by default `key-1`. */
   readonly keyName?: string | undefined
   readonly earlierKeys?: readonly EarlierKey[]
-  /** How long an offer holds, seconds. */
-  readonly offerSeconds?: number
 }) {
   const { baseUrl, clock, earlierKeys = [], keyName = 'key-1' } = options
-  const { offerSeconds = OFFER_SECONDS } = options
   const key = statementKey(options.privateKey)
   const did = didOf(baseUrl)
   const kid = `${did}#${keyName}`
   const nowSeconds = (): number => Math.floor(clock.unixMs() / 1_000)
-  /** Signed offers by terms: a signature costs more than a cached challenge, so they are signed anew at half-time. */
+  /** Signed offers by terms, renewed at half-time: a signature costs more than a cached challenge. */
   const cache = new WeakMap<
     PaymentTerms,
     { readonly offers: readonly SignedStatement[]; readonly untilSeconds: number }
@@ -58,22 +55,22 @@ export function createReceiptIssuer(options: {
     publicKey: key.x,
     /** What `/.well-known/did.json` answers. */
     didDocument: documentOf(did, [{ keyName, x: key.x }, ...earlierKeys]),
-    /** One offer for each requirement, the same objects until half of their time is over. */
+    /** One offer for each requirement; the same objects until half of their time has passed. */
     offersFor(terms: PaymentTerms): readonly SignedStatement[] {
       const now = nowSeconds()
       const cached = cache.get(terms)
       if (cached !== undefined && now < cached.untilSeconds) return cached.offers
       const { url: resourceUrl } = terms.resource
-      const validUntil = now + offerSeconds
+      const validUntil = now + OFFER_SECONDS
       const offers = terms.requirements.map((requirement, acceptIndex) => {
         const { amount, asset, network, payTo, scheme } = requirement
         const asked = { version: 1, resourceUrl, scheme, network, asset, payTo, amount } as const
         return { ...statement(signStatement({ ...asked, validUntil }, { key, kid })), acceptIndex }
       })
-      cache.set(terms, { offers, untilSeconds: now + Math.floor(offerSeconds / 2) })
+      cache.set(terms, { offers, untilSeconds: now + OFFER_SECONDS / 2 })
       return offers
     },
-    /** The settlement with a receipt for its payer, issued now; with the answer's text also with a statement of its hash. */
+    /** The settlement with a receipt for its payer, issued now, and a statement of the answer's hash if its text is given. */
     withReceipt(
       settlement: Settlement,
       {

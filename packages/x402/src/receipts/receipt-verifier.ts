@@ -1,6 +1,6 @@
 /**
- * The buyer's side of x402's extension `offer-receipt` (X18): finds what a seller signed and checks that the host which was
- * called signed exactly this. Only JWS with Ed25519 and did:web are read; other forms are `unreadable`.
+ * The buyer's side of x402's extension `offer-receipt` (X18): finds what a seller signed and checks that exactly the host
+ * called signed it. Only JWS with Ed25519 and did:web are read; other forms are `unreadable`.
  */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
@@ -25,7 +25,7 @@ import {
 /** Why a statement proves nothing. */
 export type UnprovenReason =
   | 'unreadable'
-  /** Its key belongs to another host than the one that was called. */
+  /** Its key belongs to a host other than the one called. */
   | 'another_host'
   /** The host's document could not be read; the statement may be right. */
   | 'key_unreachable'
@@ -46,22 +46,22 @@ type OwnPayment = {
   /** The address that was called; its host must have signed. */
   readonly calledUrl: string
   readonly network: string
-  /** Names that the payer goes by: an account id, an EVM address. */
+  /** The payer's names: an account id, an EVM address. */
   readonly payers: readonly string[]
   /** Transaction id or hash, if the buyer knows it. */
   readonly transaction?: string | undefined
 }
 
-/** A document changes when a key is replaced, so a kept one is read again for a key that it does not have. */
+/** How long a document is kept; for a key it lacks, it is read again at once. */
 const DOCUMENT_KEPT_MS = 3_600_000
 const DOCUMENT_TIMEOUT_MS = 5_000
-/** A document with hundreds of keys. */
+/** Room for hundreds of keys. */
 const DOCUMENT_BYTES_MAX = 65_536
 /** Hosts whose documents are kept. */
 const DOCUMENTS_MAX = 100
 /** How far a seller's clock may differ. */
 const SKEW_SECONDS = 300
-/** A kept answer brings its receipt for a day. */
+/** A kept answer is delivered with its receipt for a day. */
 const RECEIPT_AGE_SECONDS_MAX = 90_000
 
 const signed = z.object({ format: z.string(), signature: z.string() })
@@ -92,10 +92,10 @@ const isSameResource = (left: string, right: string): boolean => {
   return one !== null && one.host === other?.host && one.pathname === other.pathname
 }
 
-/** A statement that is right if its host signed it, or why it is not. */
+/** A statement that proves its content if its host signed it, or why it cannot. */
 type Judged<Statement> = { readonly statement: Statement } | 'unreadable' | 'contradicts'
 
-/** Documents by address, each read at most once an hour, or for a key that it did not have. */
+/** Documents by address, each read once an hour, or earlier for a key it lacks. */
 function createDidDocuments(clock: Clock) {
   const documents = new Map<string, { readonly document: DidDocument; readonly untilMs: number }>()
   return async (url: string, kid: string): Promise<DidDocument | undefined> => {
@@ -147,7 +147,7 @@ function judgeReceipt(statement: unknown, own: JudgedPayment): Judged<ReceiptSta
   return isOwn && isRecent ? { statement: receipt } : 'contradicts'
 }
 
-/** The statement is a receipt with one member more. */
+/** The statement is a receipt with one more member. */
 function judgeAnswer(
   statement: unknown,
   own: JudgedPayment & { readonly answerText: string },
@@ -166,7 +166,7 @@ export function createReceiptVerifier({ clock }: { readonly clock: Clock }) {
   const documentAt = createDidDocuments(clock)
   const nowSeconds = (): number => clock.unixMs() / 1_000
 
-  /** Whether the host of `calledUrl` signed a statement that is found right before. */
+  /** Judges a statement's content, then whether the host of `calledUrl` signed it. */
   async function prove<Statement>(
     jws: string,
     calledUrl: string,
@@ -187,7 +187,7 @@ export function createReceiptVerifier({ clock }: { readonly clock: Clock }) {
   }
 
   return {
-    /** The signed offer of what was accepted, out of a challenge's JSON. Never throws. */
+    /** The signed offer of what was accepted, from a challenge's JSON. Never throws. */
     async offer(challenge: unknown, asked: AskedOffer): Promise<StatementVerdict<OfferStatement>> {
       const { data } = challengeSchema.safeParse(challenge)
       const offers = data?.extensions?.[OFFER_RECEIPT].info.offers ?? []
@@ -212,7 +212,7 @@ export function createReceiptVerifier({ clock }: { readonly clock: Clock }) {
         judgeReceipt(statement, { ...own, nowSeconds: nowSeconds() }),
       )
     },
-    /** Our own statement beside a receipt: that `answerText`, the body as it came, was the answer. Never throws. */
+    /** Our own statement beside a receipt: that `answerText`, the body as received, was the answer. Never throws. */
     async answer(
       settlement: unknown,
       own: OwnPayment & { readonly answerText: string },

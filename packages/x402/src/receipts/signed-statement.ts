@@ -37,7 +37,7 @@ export const receiptSchema = z.object({
   transaction: z.string().optional(),
 })
 
-/** The key of our own statement beside the receipt, which x402 does not have. */
+/** The key of our own statement beside the receipt; x402 has no such statement. */
 export const ANSWER_STATEMENT = 'tallystick-answer'
 
 /** A receipt that also says which answer was given: the SHA-256, hex, of its text as UTF-8. */
@@ -53,7 +53,7 @@ export type ReceiptStatement = Readonly<z.infer<typeof receiptSchema>>
 export type SignedStatement = {
   readonly format: 'jws'
   readonly signature: string
-  /** Of an offer: its place in `accepts`. Unsigned, so only a hint. */
+  /** An offer's place in `accepts`. Unsigned, so only a hint. */
   readonly acceptIndex?: number
 }
 
@@ -88,7 +88,7 @@ export function signStatement(
 
 const headerSchema = z.object({ alg: z.string(), kid: z.string() })
 
-/** A JWS taken apart, nothing verified. */
+/** A parsed JWS, nothing verified. */
 type ReadStatement = {
   readonly kid: string
   readonly alg: string
@@ -99,7 +99,7 @@ type ReadStatement = {
 
 const decode = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString())
 
-/** Takes a compact JWS apart; undefined if it is not one. */
+/** Parses a compact JWS; undefined if it is not one. */
 export function readStatement(jws: string): ReadStatement | undefined {
   const [header = '', payload = '', signature = '', ...rest] = jws.split('.')
   if (signature === '' || rest.length > 0) return undefined
@@ -125,7 +125,7 @@ export const statementJwk = z.object({
   x: z.string(),
 })
 
-/** Whether a key signed a statement. False for a key that is none, too. */
+/** Whether a key signed a statement. False for an invalid key, too. */
 export function isSignedBy(read: ReadStatement, jwk: z.infer<typeof statementJwk>): boolean {
   try {
     const input: JsonWebKeyInput = { key: jwk, format: 'jwk' }
@@ -140,7 +140,7 @@ export function didOf(baseUrl: string): string {
   return `did:web:${new URL(baseUrl).host.replace(':', '%3A')}`
 }
 
-/** Where the document of an origin's did:web is: plain http on the loopback alone. */
+/** Where the document of an origin's did:web is; plain http only on the loopback. */
 export function didDocumentUrl(resourceUrl: string): string {
   const { host, hostname } = new URL(resourceUrl)
   const isLoopback = hostname === 'localhost' || hostname === '127.0.0.1'

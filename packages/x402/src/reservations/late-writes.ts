@@ -4,9 +4,9 @@ const LATE_WRITES_MAX = 1_000
 export type LateWrites = ReturnType<typeof createLateWrites>
 
 /**
- * Writes after settlement that a store could not take. They are written when their payment arrives again; otherwise its
- * payer would have to wait until the next start. Each is written once for everyone who asks, since a second write could
- * end a later reservation.
+ * Writes after settlement that a store failed to make. They are repeated when their payment arrives again; otherwise its
+ * payer would have to wait for the next start. Each is written once for everyone who asks, since a second write could end a
+ * later reservation.
  */
 export function createLateWrites() {
   const owed = new Map<string, () => Promise<void>>()

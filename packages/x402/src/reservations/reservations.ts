@@ -127,14 +127,14 @@ export function createReservations(options: {
  * Refuses a payment that this store does not hold if the ledger has already used its nonce (X10) or it has expired: it
  * was settled for somebody else, or before this store existed, or never. The ledger is read before the reservation is
  * written, so that a reservation proves, to later processes too, that the nonce was unused. A payer who cannot pay is
- * refused only once the payment is reserved: he may still be owed the answer to an earlier payment.
+ * refused only once the payment is reserved: the answer to an earlier payment may still be owed.
  */
 async function lookAtUnseen(
   store: ReservationStore,
   paid: PaymentForJob,
   place: PlaceInLine | undefined,
 ): Promise<Sight> {
-  if (place !== undefined && !(await place.turn())) return NOBODY_ASKED
+  if (place !== undefined && !(await place.ready())) return NOBODY_ASKED
   const { payment, scheme } = paid
   if (scheme.isUsed === undefined && scheme.canPay === undefined) return PASSED
   if ((await store.get(payment.id)) !== undefined) return PASSED
@@ -142,7 +142,7 @@ async function lookAtUnseen(
     const aheadAmount = place?.aheadAmount() ?? 0n
     const sight = await lookOnce(paid, aheadAmount)
     if (sight.kind === 'ended' || sight.canPay || aheadAmount === 0n) return sight
-    // The balance may do for this one once those before it are through; then the nonce is read again, too.
+    // The balance may suffice once earlier payments are through; then the nonce is read again, too.
     if (place === undefined || !(await place.moved())) return NOBODY_ASKED
   }
 }

@@ -20,7 +20,7 @@ export function isSamePurchase(
   )
 }
 
-/** More mistakes than an honest payer makes, and far fewer than the requests one could guess from. */
+/** More mistakes than an honest payer makes, and far too few to guess a request. */
 export const GUESSES_MAX = 8
 
 /** Guessers remembered, about 250 bytes each; the one who tried longest ago is forgotten first. */
@@ -34,8 +34,8 @@ type Brought = { readonly paymentId: string; readonly sender: string | undefined
 /**
  * Bounds how often one sender may try one payment on different requests. Anyone can read a settled payment from a public
  * chain and send it: without a bound they could guess what its payer bought, and a right guess would get the answer.
- * Counted by sender, so that guesses lock out nobody but who makes them; senders that a job does not name count as one.
- * Counted in memory: every replica and every start counts from zero.
+ * Counted per sender, so that guesses lock out only whoever makes them; unnamed senders count as one. Counted in memory:
+ * every replica and every start counts from zero.
  */
 export function createGuessLimit() {
   const counts = new Map<string, number>()
@@ -54,17 +54,17 @@ export function createGuessLimit() {
   }
 }
 
-const keyOf = ({ paymentId, sender = '' }: Brought): string => `${paymentId} ${networkOf(sender)}`
+const keyOf = ({ paymentId, sender = '' }: Brought): string =>
+  `${paymentId} ${clientNetwork(sender)}`
 
-/** Of an IPv6 address its first 64 bits, since one customer has them all; anything else as it is. */
-function networkOf(sender: string): string {
-  if (!sender.includes(':') || sender.includes('.')) return sender
-  const [head = '', tail = ''] = sender.split('::')
-  const groups = head.split(':')
-  const tailGroups = tail === '' ? [] : tail.split(':')
-  const zeros = Array.from(
-    { length: Math.max(0, 8 - groups.length - tailGroups.length) },
-    () => '0',
-  )
-  return [...groups, ...zeros, ...tailGroups].slice(0, 4).join(':')
+/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of it. */
+export function clientNetwork(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  if (!plain.includes(':')) return plain
+  const [head = '', tail] = plain.split('::', 2)
+  const before = head.split(':').filter(Boolean)
+  const after = (tail ?? '').split(':').filter(Boolean)
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after]
+  return groups.slice(0, 4).join(':')
 }

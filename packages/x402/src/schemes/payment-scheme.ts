@@ -12,14 +12,14 @@ export type LedgerFinding =
   | { readonly kind: 'landed'; readonly transaction: string; readonly consensusSeconds: number }
   /** The ledger has a record with another result and none with SUCCESS. */
   | { readonly kind: 'failed'; readonly result: string }
-  /** The ledger does not know it at a time over 30 s past its expiry. */
+  /** More than 30 s past its expiry, the ledger does not know it. */
   | { readonly kind: 'never' }
   /** Not known yet. */
   | { readonly kind: 'unknown' }
 
 /**
- * A payment with less validity left than this buys nothing any more, seconds: should its settlement be in doubt, too little
- * time is left to submit it again.
+ * A payment with less validity left than this buys nothing, seconds: if its settlement came into doubt, too little time would
+ * be left to resubmit it.
  */
 export const SALE_MARGIN_SECONDS = 30
 
@@ -48,13 +48,13 @@ export type PaymentScheme = {
    */
   canPay?(payment: VerifiedPayment, aheadAmount?: bigint): Promise<boolean>
   /**
-   * Whether a payment may be submitted again now although an earlier submission may have arrived: the ledger takes it once
+   * Whether a payment may be resubmitted now although an earlier submission may have arrived: the ledger takes it only once
    * under its own id. Absent in a scheme where a second submission costs gas.
    */
   mayResubmit?(payment: VerifiedPayment): boolean
   /**
-   * Whether a facilitator's success names this payment's own transaction, if that is known beforehand, or at least a
-   * transaction. A success that does not is nonsense: the ledger is read before anything is done for it.
+   * Whether a facilitator's success names this payment's own transaction, if that is known beforehand, or at least some
+   * transaction. A success that does not is nonsense, and the ledger decides.
    */
   isOwnTransaction?(payment: VerifiedPayment, transaction: string): boolean
 }

@@ -76,9 +76,8 @@ type SignInSigner = {
 }
 
 /**
- * The value of `SIGN-IN-WITH-X` for a 402's body; undefined if the body asks for no sign-in, for one on another chain, or
- * for one at an origin other than that of `url`, which the answer came from: a proof is valid where it was requested and
- * nowhere else.
+ * The value of `SIGN-IN-WITH-X` for a 402's body. Undefined if the body asks for no sign-in, for one on another chain, or
+ * for one at an origin other than `url`'s, where the body came from: a proof is valid only where it was requested.
  */
 export async function answerSignIn(
   body: unknown,

@@ -15,7 +15,7 @@ import {
 /** Largest header, in characters, checked before decoding: official clients send 620 to 832. */
 const HEADER_CHARS_MAX = 4_096
 
-/** How far ahead the clock of another replica, which issued the challenge, may be, milliseconds. */
+/** How far ahead the clock of the replica that issued the challenge may be, milliseconds. */
 const CLOCK_SKEW_MS = 5_000
 
 const proofSchema = signInInfoSchema.extend({
@@ -113,8 +113,8 @@ function timeRefusalOf(proof: Proof, nowMs: number): SignInRefusal | undefined {
 }
 
 /**
- * The text is rebuilt from the fields, so nothing but what was judged can have been signed. A signature has one spelling:
- * 65 bytes, a low s, v 27 or 28.
+ * The text is rebuilt from the fields, so only what was judged can have been signed. A signature has one spelling: 65
+ * bytes, a low s, v 27 or 28.
  */
 function signatureRefusalOf(proof: Proof): SignInRefusal | undefined {
   if (!/^0x[0-9a-fA-F]{130}$/.test(proof.signature)) return 'invalid_siwx_malformed_signature'

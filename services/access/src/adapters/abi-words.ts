@@ -1,5 +1,5 @@
 /**
- * Contract values of one word each, alone or in structs: all that the access contract takes and returns, but for lists. viem's
+ * Contract values of one word each, alone or in structs: all that the access contract takes and returns besides lists. viem's
  * codecs hash a signature on each call and give addresses a checksum, in JavaScript; a test holds these against them.
  */
 import type { AbiParameter } from 'viem'
@@ -8,7 +8,7 @@ import type { Hex } from '../domain/access-window.ts'
 /** 32 bytes in hex. */
 const wordOf = (value: string): string => value.padStart(64, '0')
 export const numberWord = (value: number | bigint): string => wordOf(value.toString(16))
-export const addressWord = (address: string): string => wordOf(address.slice(2).toLowerCase())
+const addressWord = (address: string): string => wordOf(address.slice(2).toLowerCase())
 
 const WORD_DIGITS = 64
 
@@ -40,7 +40,7 @@ function encodeOne(parameter: AbiParameter, value: unknown): string {
   return numberWord(BigInt.asUintN(256, BigInt(value as number | bigint)))
 }
 
-/** The values that these words are; addresses in lower case. Throws TypeError for too few words, or a type that is no word. */
+/** The values that these words are; addresses in lower case. Throws TypeError for more or fewer, or a type that is no word. */
 export function decodeWords(parameters: readonly AbiParameter[], data: Hex): unknown[] {
   let at = 2
   const next = (): string => {
@@ -49,7 +49,9 @@ export function decodeWords(parameters: readonly AbiParameter[], data: Hex): unk
     at += WORD_DIGITS
     return word
   }
-  return parameters.map((parameter) => decodeOne(parameter, next))
+  const values = parameters.map((parameter) => decodeOne(parameter, next))
+  if (at !== data.length) throw new TypeError('the contract answered too many words')
+  return values
 }
 
 function decodeOne(parameter: AbiParameter, next: () => string): unknown {

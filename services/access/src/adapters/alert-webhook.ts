@@ -6,10 +6,10 @@ import type { AlertNotice } from '../domain/seller-alerts.ts'
 /** A chat's or pager's endpoint answers within a second; this is one that hangs, milliseconds. */
 const TIMEOUT_MS = 5_000
 
-/** Waits before the second and later tries, milliseconds: past a restart and past a short outage. After the last, the next notice or reminder tells. */
+/** Waits before the second and later tries, milliseconds: they outlast a restart and a short outage. After the last, the next notice or reminder tells. */
 const RETRY_MS = [1_000, 15_000, 60_000]
 
-/** What an endpoint says is of no use; this much of it is read, bytes. */
+/** Nobody uses an endpoint's answer; at most this much of it is read, bytes. */
 const ANSWER_BYTES_MAX = 65_536
 
 export type AlertWebhook = {

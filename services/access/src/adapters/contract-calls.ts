@@ -1,6 +1,6 @@
 /**
- * How the access contract is called: call data, results, events and errors, with each selector hashed once. The window of an
- * agent is read by its own decoder, since every metered call may read it. The relay carries the calls.
+ * How the access contract is called: call data, results, events and errors, with each selector hashed once. The relay carries
+ * the calls.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import {
@@ -14,7 +14,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import type { AccessWindow, Hex } from '../domain/access-window.ts'
-import { addressWord, decodeWords, encodeWords, numberWord } from './abi-words.ts'
+import { decodeWords, encodeWords } from './abi-words.ts'
 import { WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type Relay, RelayRefusal } from './relay.ts'
 
@@ -33,15 +33,9 @@ async function ethCall(relay: Reader, call: object): Promise<Hex> {
   return data as Hex
 }
 
-/** Digits of the word at `index` of what a call returned. */
-const digitsAt = (data: Hex, index: number): string => data.slice(2 + 64 * index, 66 + 64 * index)
-
 /** Counts on the wire are JSON numbers: one beyond their exact range is shown as the largest exact one. */
-const countAt = (data: Hex, index: number): number =>
-  Math.min(Number.parseInt(digitsAt(data, index), 16), Number.MAX_SAFE_INTEGER)
-
-const bigintAt = (data: Hex, index: number): bigint => BigInt(`0x${digitsAt(data, index)}`)
-const isSetAt = (data: Hex, index: number): boolean => data.charCodeAt(65 + 64 * index) === 0x31
+export const toCount = (value: bigint): number =>
+  value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value)
 
 /** The contract's functions by name; a selector is hashed once, viem would hash it on each call. */
 const functions = new Map(
@@ -50,51 +44,42 @@ const functions = new Map(
   ),
 )
 
-function functionOf(name: string) {
+export function functionOf(name: string) {
   const found = functions.get(name)
   if (found === undefined) throw new TypeError(`the contract has no ${name}`)
   return found
 }
 
-const windowOfSelector = functionOf('windowOf').selector
-
-/** Words of the contract's `Window`. */
-const WINDOW_WORDS = 15
-
 /** The window of `agent` at `atSeconds`. Throws NoContract and the relay's errors. */
 export async function readWindow(
   relay: Reader,
-  at: { readonly contract: Hex; readonly agent: string; readonly atSeconds: number },
+  {
+    contract,
+    ...at
+  }: { readonly contract: Hex; readonly agent: string; readonly atSeconds: number },
 ): Promise<AccessWindow> {
-  const data = `${windowOfSelector}${addressWord(at.agent)}${numberWord(at.atSeconds)}`
-  return toAccessWindow(await ethCall(relay, { to: at.contract, data }))
+  const data = encodeCall('windowOf', [at.agent, at.atSeconds])
+  return toAccessWindow(await ethCall(relay, { to: contract, data }))
 }
 
-/** Reads what `windowOf` returns; a test holds it against viem's decoding of the interface. */
+/** Reads what `windowOf` returns. */
 export function toAccessWindow(data: Hex): AccessWindow {
-  if (data.length !== 2 + 64 * WINDOW_WORDS) throw new TypeError('the contract answered no window')
+  const [window] = decodeWords(functionOf('windowOf').outputs, data)
+  const { guardNonce: _, expiresAt, scheduledAt, periodsFunded, ...same } = window as ContractWindow
   return {
-    exists: isSetAt(data, 0),
-    isOpen: isSetAt(data, 1),
-    isCancelled: isSetAt(data, 2),
-    expiresAtSeconds: countAt(data, 3),
-    periodSeconds: countAt(data, 4),
-    priceTinybar: bigintAt(data, 5),
-    balanceTinybar: bigintAt(data, 6),
-    periodsFunded: countAt(data, 7),
-    callsUsed: countAt(data, 8),
-    callsAllowed: countAt(data, 9),
-    schedule: `0x${digitsAt(data, 10).slice(24).toLowerCase()}`,
-    scheduledAtSeconds: countAt(data, 11),
-    isGuarded: isSetAt(data, 12),
-    slotId: bigintAt(data, 13),
+    ...same,
+    expiresAtSeconds: toCount(expiresAt),
+    scheduledAtSeconds: toCount(scheduledAt),
+    periodsFunded: toCount(periodsFunded),
   }
 }
+
+type ContractWindow = ContractFunctionReturnType<typeof abi, 'view', 'windowOf'>
 
 type ViewName = ContractFunctionName<typeof abi, 'view' | 'pure'>
 
 /** The call data of a function. */
-function encode(functionName: string, args: readonly unknown[]): Hex {
+export function encodeCall(functionName: string, args: readonly unknown[]): Hex {
   const { inputs, selector } = functionOf(functionName)
   return `${selector}${encodeWords(inputs, args)}`
 }
@@ -109,9 +94,18 @@ export async function readView<
 ): Promise<ContractFunctionReturnType<typeof abi, 'view' | 'pure', Name, Args>> {
   const { contract, functionName } = call
   const args = (call.args ?? []) as readonly unknown[]
-  const data = await ethCall(relay, { to: contract, data: encode(functionName, args) })
+  const data = await ethCall(relay, { to: contract, data: encodeCall(functionName, args) })
   const values = decodeWords(functionOf(functionName).outputs, data)
   return (values.length === 1 ? values[0] : values) as never
+}
+
+/**
+ * Gas limit of a transaction that may arm a renewal, as the contract reckons it from the dollar price of a `scheduleCall`
+ * and the gas price that it saw last: an estimate is wrong for calls that schedule. Only what is used is charged.
+ */
+export async function readArmingGas(relay: Reader, contract: Hex): Promise<bigint> {
+  const [transactionGas] = await readView(relay, { contract, functionName: 'armingGas' })
+  return transactionGas
 }
 
 /** One write to the access contract. */
@@ -124,7 +118,7 @@ type ContractWrite = {
 
 /** The write as a transaction to `to`. */
 export function contractTransaction(to: Hex, { valueTinybar, gas, ...call }: ContractWrite) {
-  return { to, data: encode(call.functionName, call.args), valueTinybar, gas }
+  return { to, data: encodeCall(call.functionName, call.args), valueTinybar, gas }
 }
 
 /** Tries the write without sending it: the name of the error it would revert with, if it would. Throws the relay's errors. */
@@ -134,7 +128,7 @@ export async function revertOf(
   { valueTinybar, functionName, args }: Omit<ContractWrite, 'gas'>,
 ): Promise<string | undefined> {
   const value = `0x${(valueTinybar * WEIBAR_PER_TINYBAR).toString(16)}`
-  const data = encode(functionName, args)
+  const data = encodeCall(functionName, args)
   try {
     await relay.read('eth_call', [
       { from: between.account, to: between.address, value, data },

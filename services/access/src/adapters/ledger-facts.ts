@@ -1,6 +1,6 @@
 /**
- * What many parts of the service ask the ledger alike: gas price, latest block, rate of HBAR, balances. Each is read once
- * for all who ask within a block or so.
+ * What several parts of the service ask the ledger: gas price, latest block, rate of HBAR, balances. All who ask within a
+ * block or so share one read.
  */
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'

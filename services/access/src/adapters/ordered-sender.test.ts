@@ -6,7 +6,13 @@ import { type Relay, RelayRefusal, RelayUnavailable } from './relay.ts'
 
 const CALL = { to: `0x${'22'.repeat(20)}`, data: '0x', valueTinybar: 0n, gas: 21_000n } as const
 
-const RECEIPT = { status: '0x1', logs: [], gasUsed: '0x5208', effectiveGasPrice: '0x64' }
+const RECEIPT = {
+  status: '0x1',
+  logs: [],
+  gasUsed: '0x5208',
+  effectiveGasPrice: '0x64',
+  blockNumber: '0x1',
+}
 
 /** A relay whose nonce shows only what the test lets it show, and that does with each send what it is told. */
 class ScriptedRelay {

@@ -10,8 +10,8 @@ import { keptRead } from '../domain/kept-read.ts'
 import { ChainUnavailable } from '../domain/ports.ts'
 import type { LedgerLog } from './contract-calls.ts'
 import { type LedgerFacts, quantity, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
-import { transactionSigner } from './legacy-transaction.ts'
-import type { Relay } from './relay.ts'
+import { type TransactionSigner, transactionSigner } from './legacy-transaction.ts'
+import { type Relay, RelayRefusal } from './relay.ts'
 import { expectedNonce, type SendRefusal, sendRefusal } from './send-refusal.ts'
 
 /** Tries for one transaction, each with a nonce read anew: two replicas that race collide a few times at most. */
@@ -20,10 +20,10 @@ const SEND_TRIES = 8
 /** Pause before the nonce is read again, milliseconds: a few blocks of a local ledger, a tenth of the mirror's lag. */
 const NONCE_PAUSE_MS = 500
 
-/** Pause where the ledger shows a nonce as unused that it has just refused, milliseconds: its read lags by up to 10 s. */
+/** Pause if the ledger still shows a nonce as unused that it has just refused, milliseconds: its read lags by up to 10 s. */
 const LAG_PAUSE_MS = 2_000
 
-/** A nonce that was read ahead serves so long, milliseconds: a settlement's time. One that is past is asked for anew. */
+/** How long a nonce that was read ahead may be used, milliseconds: a settlement's time. An older one is read again. */
 const NONCE_MS = 10_000
 
 /** A receipt shows after 3–10 s; a transaction without one by then was lost to a nonce gap. */
@@ -41,7 +41,8 @@ const NONCE_LEFT: ReadonlySet<SendRefusal> = new Set([
 ])
 
 type OutgoingCall = {
-  readonly to: Hex
+  /** Absent for a contract's creation. */
+  readonly to?: Hex
   readonly data: Hex
   readonly valueTinybar: bigint
   readonly gas: bigint
@@ -53,6 +54,8 @@ type OrderedSenderOptions = {
   readonly chainId: number
   readonly privateKey: Hex
   readonly clock: Clock
+  /** Whether a refusal in words that nobody knows ends the send; without it the bytes may have been taken. */
+  readonly takesRefusals?: boolean
 }
 
 /** What is read of a receipt. */
@@ -60,8 +63,12 @@ export type LedgerReceipt = {
   readonly transactionHash: Hex
   readonly status: 'success' | 'reverted'
   readonly logs: readonly LedgerLog[]
+  readonly gasUsed: bigint
   /** What the ledger took for it. */
   readonly costWeibar: bigint
+  readonly blockNumber: bigint
+  /** What it created. */
+  readonly contractAddress: Hex | undefined
 }
 
 /** The receipt of a transaction, undefined while it has none. Throws the relay's errors. */
@@ -71,13 +78,17 @@ export async function readReceipt(
 ): Promise<LedgerReceipt | undefined> {
   const answer = await relay.read('eth_getTransactionReceipt', [transactionHash])
   if (answer === null) return undefined
-  const { logs, status, gasUsed, effectiveGasPrice } = answer as Readonly<Record<string, unknown>>
+  const { logs, status, effectiveGasPrice, ...found } = answer as Readonly<Record<string, unknown>>
   if (!Array.isArray(logs)) throw new TypeError('the relay answered no receipt')
+  const gasUsed = quantity(found['gasUsed'])
   return {
     transactionHash,
     status: status === '0x1' ? 'success' : 'reverted',
     logs: logs as readonly LedgerLog[],
-    costWeibar: quantity(gasUsed) * quantity(effectiveGasPrice),
+    gasUsed,
+    costWeibar: gasUsed * quantity(effectiveGasPrice),
+    blockNumber: quantity(found['blockNumber']),
+    contractAddress: found['contractAddress'] as Hex | undefined,
   }
 }
 
@@ -145,24 +156,14 @@ function createNonces(clock: Clock, readNow: () => Promise<number>) {
   }
 }
 
-export function createOrderedSender(options: OrderedSenderOptions) {
+/** Signs and sends until the ledger has the bytes, or may have them; returns their hash. */
+function createSubmit(
+  options: OrderedSenderOptions,
+  signer: TransactionSigner,
+  nonces: ReturnType<typeof createNonces>,
+): (call: OutgoingCall) => Promise<Hex> {
   const { relay, facts, chainId, clock } = options
-  const signer = transactionSigner(options.privateKey)
-  const nonces = createNonces(clock, () => readNonce(relay, signer.address))
-  let queue: Promise<unknown> = Promise.resolve()
-
-  const sign = (call: OutgoingCall, nonce: number, quotedWeibar: bigint) =>
-    signer.sign({
-      chainId,
-      nonce,
-      to: call.to,
-      data: call.data,
-      valueWeibar: call.valueTinybar * WEIBAR_PER_TINYBAR,
-      gas: call.gas,
-      gasPriceWeibar: offeredGasPrice(quotedWeibar),
-    })
-
-  const submit = async (call: OutgoingCall): Promise<Hex> => {
+  return async (call) => {
     let refused: { readonly nonce: number; readonly error: unknown } | undefined
     for (let attempt = 1; ; attempt += 1) {
       const [nonce, gasPrice] = await Promise.all([nonces.take(), facts.gasPriceWeibar()])
@@ -172,7 +173,16 @@ export function createOrderedSender(options: OrderedSenderOptions) {
         await pause(clock, LAG_PAUSE_MS)
         continue
       }
-      const { rawTransaction, hash } = sign(call, nonce, gasPrice)
+      const { valueTinybar, ...rest } = call
+      const valueWeibar = valueTinybar * WEIBAR_PER_TINYBAR
+      const gasPriceWeibar = offeredGasPrice(gasPrice)
+      const { rawTransaction, hash } = signer.sign({
+        ...rest,
+        chainId,
+        nonce,
+        valueWeibar,
+        gasPriceWeibar,
+      })
       try {
         await relay.send(rawTransaction)
         nonces.follow(nonce + 1)
@@ -182,23 +192,37 @@ export function createOrderedSender(options: OrderedSenderOptions) {
         const next = NONCE_LEFT.has(refusal) ? nonce : expectedNonce(error)
         nonces.follow(next)
         // Bytes that may have been taken are waited for like those that were.
-        if (refusal === 'already-known' || refusal === 'unclear') return hash
-        if (refusal === 'insufficient-funds' || attempt >= SEND_TRIES) throw error
+        const isRefused = options.takesRefusals === true && error instanceof RelayRefusal
+        if (refusal === 'already-known' || (refusal === 'unclear' && !isRefused)) return hash
+        const isFinal = refusal === 'unclear' || refusal === 'insufficient-funds'
+        if (isFinal || attempt >= SEND_TRIES) throw error
         if (refusal === 'gas-price-too-low') facts.gasPriceWeibar.forget()
         if (refusal === 'wrong-nonce') refused = { nonce, error }
         if (next === undefined || refusal === 'not-taken') await pause(clock, NONCE_PAUSE_MS)
       }
     }
   }
+}
+
+export function createOrderedSender(options: OrderedSenderOptions) {
+  const { relay, clock } = options
+  const signer = transactionSigner(options.privateKey)
+  const nonces = createNonces(clock, () => readNonce(relay, signer.address))
+  const submit = createSubmit(options, signer, nonces)
+  let queue: Promise<unknown> = Promise.resolve()
 
   return {
     address: signer.address,
     /** Reads ahead what the next transaction needs. Never rejects. */
     warm: () => nonces.warm(),
     /** Sends and waits. `undefined`: no receipt in time, the caller looks what became of it. Throws ChainUnavailable. */
-    async send(call: OutgoingCall): Promise<LedgerReceipt | undefined> {
+    async send(
+      call: OutgoingCall,
+      onSent?: (hash: Hex) => void,
+    ): Promise<LedgerReceipt | undefined> {
       const submitted = queue.then(async () => {
         const hash = await submit(call)
+        onSent?.(hash)
         return { receipted: nonces.untilReceipted(awaitReceipt(options, hash)) }
       })
       queue = submitted.catch(() => undefined)

@@ -4,10 +4,10 @@ import { keptRead } from '../domain/kept-read.ts'
 import { type PaidResourceReader, ResourceUnavailable } from '../domain/ports.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 
-/** Conditions so old are read anew, milliseconds: a ledger's block takes about two seconds. */
+/** Conditions older than this are read again, milliseconds: a ledger's block takes about two seconds. */
 const KEPT_MS = 2_000
 
-/** Conditions so old are shown while they are read anew, milliseconds: a mirror node lags as much. They tell their second. */
+/** Conditions up to this age are shown while a new read runs, milliseconds: a mirror node lags as much. They say their second. */
 const SHOWN_MS = 10_000
 
 /** The default resource (A13): the ledger's block with its time, gas price and HBAR rate. */
@@ -49,7 +49,7 @@ export function createLedgerConditions(options: {
     async read() {
       const asked = ask()
       if (last === undefined || clock.unixMs() - last.atMs > SHOWN_MS) return asked
-      // A failure is told once these are too old.
+      // A failure shows once these are too old.
       asked.catch(() => undefined)
       return last.conditions
     },

@@ -1,7 +1,7 @@
 /**
  * JSON-RPC to the ledger's relay, in one place: reads that come at one moment are one request, each on a connection that
- * is kept. A send has its own request, is made once, and may take the relay as long as consensus does; reads never wait
- * for it. What the calls mean is the other adapters' business.
+ * is kept. A send gets a request of its own, goes out once, and may take as long as consensus; reads never wait for
+ * it. What the calls mean is the other adapters' business.
  */
 import type { Clock } from '@tallystick/service-kit'
 import { callJsonRpcOnce, createJsonRpc, type JsonRpcOutcome } from '@tallystick/x402'

@@ -7,15 +7,15 @@ const NONCE_CHARS = 32
 /** `v1.` the agent, the second at which it ends, and 43 characters of HMAC. */
 const TOKEN = /^v1\.0x[0-9a-f]{40}\.([1-9]\d{0,11})\.[\w-]{43}$/
 
-/** Whether a text from outside is that ASCII text, in the same time for every text of its length. */
+/** Whether a text from outside equals that ASCII text; takes the same time for every text of its length. */
 function isSame(given: string, expected: string): boolean {
   const bytes = Buffer.from(given)
   return bytes.length === expected.length && timingSafeEqual(bytes, Buffer.from(expected))
 }
 
 /**
- * Nonces and tokens of guarded agents, each an HMAC-SHA256 that any process with the key makes anew: nothing is kept. `key`
- * is sessionKeyOf's; nonces and tokens begin differently, so that none is the other.
+ * Nonces and tokens of guarded agents, each an HMAC-SHA256 that any process with the key can compute again, so nothing is
+ * stored. `key` is sessionKeyOf's; nonces and tokens begin differently, so neither passes for the other.
  */
 export function createSessionKeys(key: Uint8Array): SessionKeys {
   const secret = createSecretKey(key)

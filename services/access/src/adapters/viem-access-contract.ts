@@ -8,7 +8,7 @@ import {
   ContractAbsent,
   type Offer,
 } from '../domain/ports.ts'
-import { NoContract, readView, readWindow } from './contract-calls.ts'
+import { NoContract, readView, readWindow, toCount } from './contract-calls.ts'
 import { quantity } from './ledger-facts.ts'
 import type { Relay } from './relay.ts'
 
@@ -27,10 +27,6 @@ const PAUSED_MS = 100
 
 /** Purchases and renewals change what the reserve can arm, by one at a time; this process's own purchases ask anew. */
 const RESERVE_MS = 10_000
-
-/** Counts on the wire are JSON numbers: one beyond their exact range is shown as the largest exact one. */
-const toCount = (value: bigint): number =>
-  value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value)
 
 const lower = (address: Hex): Hex => address.toLowerCase() as Hex
 

@@ -13,7 +13,7 @@ import {
   type RearmOutcome,
   type Rehearsal,
 } from '../domain/ports.ts'
-import { contractEvents, contractTransaction, readView, revertOf } from './contract-calls.ts'
+import { contractEvents, contractTransaction, readArmingGas, revertOf } from './contract-calls.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { createOrderedSender, type LedgerReceipt, offeredGasPrice } from './ordered-sender.ts'
 import type { Relay } from './relay.ts'
@@ -113,11 +113,7 @@ function createRehearsals(
   const armingGas = keptRead({
     clock,
     keptMs: ARMING_GAS_MS,
-    read: async () => {
-      const at = { contract: addressOf(contract), functionName: 'armingGas' } as const
-      const [transactionGas] = await readView(relay, at)
-      return transactionGas
-    },
+    read: async () => readArmingGas(relay, addressOf(contract)),
   })
 
   /** What one forward may use of gas now, and what payTo must hold for it. */

@@ -4,7 +4,7 @@
  * repetition are decided in domain/usage-recorder.ts.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
-import { getAbiItem, toEventSelector, toFunctionSelector } from 'viem'
+import { getAbiItem, toEventSelector } from 'viem'
 import type { Hex } from '../domain/access-window.ts'
 import type {
   SignedUsage,
@@ -15,8 +15,8 @@ import type {
   UsageSendResult,
 } from '../domain/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../domain/usage-limits.ts'
-import { addressWord, numberWord } from './abi-words.ts'
-import { type LedgerLog, readWindow } from './contract-calls.ts'
+import { numberWord } from './abi-words.ts'
+import { encodeCall, functionOf, type LedgerLog, readWindow } from './contract-calls.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type TransactionSigner, transactionSigner } from './legacy-transaction.ts'
 import { readNonce, readReceipt } from './ordered-sender.ts'
@@ -71,7 +71,7 @@ export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLed
     readNonce: readOwnNonce,
     quoteGasPriceWeibar: () =>
       answered('the gas price could not be read', () => {
-        // It serves half a minute, so that it should be of now.
+        // It is used for half a minute, so it must be fresh.
         facts.gasPriceWeibar.forget()
         return facts.gasPriceWeibar()
       }),
@@ -131,25 +131,13 @@ function signUsage(
   return { nonce, gasPriceWeibar, ...signed }
 }
 
-const selectorOf = (name: 'recordUsage' | 'recordUsageBatch') =>
-  toFunctionSelector(getAbiItem({ abi: accessWindowAbi, name }))
-const recordUsage = selectorOf('recordUsage')
-const recordUsageBatch = selectorOf('recordUsageBatch')
-
 /** One entry as `recordUsage`, any other number as `recordUsageBatch`. A test holds both against viem's encoding. */
 export function encodeUsage(entries: readonly UsageEntry[]): Hex {
   const [first] = entries
-  if (first !== undefined && entries.length === 1) {
-    const calls = BigInt.asUintN(256, BigInt(first.calls))
-    const words = [
-      addressWord(first.agent),
-      numberWord(calls),
-      numberWord(first.windowExpiresAtSeconds),
-    ]
-    return `${recordUsage}${words.join('')}`
-  }
+  if (first !== undefined && entries.length === 1)
+    return encodeCall('recordUsage', [first.agent, first.calls, first.windowExpiresAtSeconds])
   const words = [numberWord(32), numberWord(entries.length), ...entries.map(packUsage)]
-  return `${recordUsageBatch}${words.join('')}`
+  return `${functionOf('recordUsageBatch').selector}${words.join('')}`
 }
 
 /** A word of `recordUsageBatch`: agent (160 bits, high), calls (32, two's complement), end of the window (64, low). */

@@ -1,6 +1,7 @@
 // The slots of a contract, for `status`: when windows end, for how many agents, and whether the network will renew them.
-// The offers that ever held say in which seconds windows may end, so that nothing has to be searched for.
-import { accessWindowAbi, accessWindowRules } from '@tallystick/contracts'
+// All offers so far determine in which seconds windows may end, so nothing is searched for.
+import { accessWindowRules } from '@tallystick/contracts'
+import { readView } from '../adapters/contract-calls.ts'
 import type { ContractView } from './operator-contract.ts'
 
 /** Slots read at most, one request each: a day in slots of a quarter of an hour, and several offers of four. */
@@ -52,19 +53,18 @@ function slotIdsOf(
   return ids
 }
 
-/** Every slot of the contract that somebody is in. Throws viem's errors. */
-export async function readSlots({ reader, address }: ContractView): Promise<ContractSlots> {
-  const contract = { abi: accessWindowAbi, address } as const
-  const count = await reader.readContract({ ...contract, functionName: 'offerCount' })
+/** Every slot of the contract that somebody is in. Throws the relay's errors. */
+export async function readSlots({ relay, contract }: ContractView): Promise<ContractSlots> {
+  const count = await readView(relay, { contract, functionName: 'offerCount' })
   const offers = await readAll(
     Array.from({ length: count }, (_, offerId) => offerId),
-    (offerId) => reader.readContract({ ...contract, functionName: 'offerAt', args: [offerId] }),
+    (offerId) => readView(relay, { contract, functionName: 'offerAt', args: [offerId] }),
   )
-  const ids = slotIdsOf(BigInt(address), offers)
+  const ids = slotIdsOf(BigInt(contract), offers)
   if (ids === undefined) return undefined
   const slots = await readAll([...ids], async (slotId) => {
-    const read = { ...contract, functionName: 'slotAt', args: [slotId] } as const
-    const [nextSecond, agents, schedule, scheduledAt] = await reader.readContract(read)
+    const read = { contract, functionName: 'slotAt', args: [slotId] } as const
+    const [nextSecond, agents, schedule, scheduledAt] = await readView(relay, read)
     return {
       periodSeconds: Number(slotId >> PERIOD_BITS),
       nextSecond: Number(nextSecond),

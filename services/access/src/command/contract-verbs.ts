@@ -1,8 +1,7 @@
 // The verbs that look at the contract or that only its owner may call: the offer, sales, money, overdue schedules.
-import { accessWindowAbi } from '@tallystick/contracts'
 import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
-import { readArmingGas } from '../adapters/ledger-client.ts'
+import { readArmingGas, readView } from '../adapters/contract-calls.ts'
 import { slotSecondsFrom } from './deploy.ts'
 import { OFFER_REPORT_OPTIONS, readArming, reportOffer } from './offer-report.ts'
 import {
@@ -36,7 +35,7 @@ export async function actAsOwner(
   call: OperatorCall,
   plan: (contract: OwnerContract) => OwnerAct | Promise<OwnerAct>,
 ): Promise<void> {
-  const contract = await openContract(call.config)
+  const contract = await openContract(call)
   const { write, said } = await plan(contract)
   const receipt = await contract.write(write)
   for (const line of [...said, receiptLine(receipt)]) call.print(line)
@@ -82,7 +81,7 @@ export const setOffer = ownerVerb(
       const terms = { priceTinybar, periodSeconds, callsAllowed: calls, slotSeconds }
       await askLedger(async () => {
         const arming = await readArming(contract)
-        await reportOffer(call, contract.reader, { terms, arming })
+        await reportOffer(call, contract.facts, { terms, arming })
       })
       return {
         write: {
@@ -176,10 +175,9 @@ export const withdraw = ownerVerb(
     const asked = hbarOption(call, 'hbar')
     const toText = call.text('to')
     const given = toText === undefined ? undefined : addressFrom(toText, '--to')
-    return async ({ address, owner, reader }) => {
+    return async ({ contract, owner, relay }) => {
       const to = given ?? owner
-      const contract = { abi: accessWindowAbi, address } as const
-      const books = await reader.readContract({ ...contract, functionName: 'books' })
+      const books = await askLedger(() => readView(relay, { contract, functionName: 'books' }))
       const available = source === 'earnings' ? books.earnedTinybar : books.reserveTinybar
       const amount = asked ?? available
       if (amount === 0n)
@@ -200,8 +198,12 @@ export const withdraw = ownerVerb(
 function armingVerb(functionName: 'reap' | 'poke', summary: string, said: string): OperatorVerb {
   return ownerVerb({ name: functionName, usage: '0x<agent>', summary, wordsMax: 1 }, (call) => {
     const agent = addressFrom(call.words[0], 'The agent')
-    return async ({ reader, address }) => ({
-      write: { functionName, args: [agent], gas: await readArmingGas(reader, address) },
+    return async ({ relay, contract }) => ({
+      write: {
+        functionName,
+        args: [agent],
+        gas: await askLedger(() => readArmingGas(relay, contract)),
+      },
       said: [said.replace('AGENT', agent)],
     })
   })

@@ -101,7 +101,7 @@ export function openPayments(config: OperatorConfig, clock: Clock) {
   }
 }
 
-/** What became of a credit, read anew. */
+/** What became of a credit, by a new read. */
 export async function judge(view: PaymentsView, credit: PayToCredit): Promise<CreditOutcome> {
   const refunded = await refundedSince(view.log, credit.consensusTimestamp)
   return creditOutcome({ ...view, refunded, offers: await view.contract.offers() }, credit)

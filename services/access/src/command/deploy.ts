@@ -1,18 +1,19 @@
 // `deploy`: puts the access contract on the ledger and says what the service needs to run on it.
 
 import { accessWindowAbi, accessWindowBytecode } from '@tallystick/contracts'
+import { type Clock, systemClock } from '@tallystick/service-kit'
 import { BadUsage } from '@tallystick/service-kit/command'
 import { createMirrorNode, formatHbar, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import { type Address, encodeDeployData, type Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
-import { createReadingClient, readArmingGas } from '../adapters/ledger-client.ts'
+import { readArmingGas } from '../adapters/contract-calls.ts'
+import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import { offeredGasPrice } from '../adapters/ordered-sender.ts'
-
 import { forwardGas } from '../adapters/viem-contract-sender.ts'
 import { keyHex } from '../config.ts'
 import type { OfferTerms } from '../domain/offer-economics.ts'
 import { NEW_ARMING, OFFER_REPORT_OPTIONS, reportOffer } from './offer-report.ts'
-import { askLedger, gasCostTinybar, openOperatorLedger } from './operator-contract.ts'
+import { askLedger, openOperatorLedger, viewLedger } from './operator-contract.ts'
 import {
   addressFrom,
   countOption,
@@ -155,14 +156,15 @@ export const deploy: OperatorVerb = {
   wordsMax: 0,
   needs: ['OWNER_KEY', 'PAY_TO'],
   async run(call) {
-    const { config } = call
+    const { clock, config } = call
     const rpcUrl = config.LEDGER_RPC_URL
-    const reader = createReadingClient(rpcUrl)
+    const { facts, relay } = viewLedger(rpcUrl, clock)
     const [offer, recorders] = [offerFrom(call), recordersFrom(call)]
     const forwarder = await forwarderOf(call)
-    await askLedger(() => reportOffer(call, reader, { terms: offer, arming: NEW_ARMING }))
+    await askLedger(() => reportOffer(call, facts, { terms: offer, arming: NEW_ARMING }))
     const deployment = await deployAccessWindow({
       rpcUrl,
+      clock,
       chainId: config.LEDGER_CHAIN_ID,
       ownerKey: keyHex(needed(config, 'OWNER_KEY')),
       offer,
@@ -170,10 +172,9 @@ export const deploy: OperatorVerb = {
       reserveTinybar: hbarOption(call, 'reserve-hbar') ?? RESERVE_TINYBAR,
       forwarder,
     })
-    const [gas, gasPrice] = await Promise.all([
-      readArmingGas(reader, deployment.contract),
-      reader.getGasPrice(),
-    ])
+    const [gas, gasPrice] = await askLedger(() =>
+      Promise.all([readArmingGas(relay, deployment.contract), facts.gasPriceWeibar()]),
+    )
     const forwardTinybar = forwardGas(gas, offeredGasPrice(gasPrice))
     for (const line of reportLines(call, deployment, forwardTinybar)) call.print(line)
   },
@@ -186,6 +187,8 @@ type DeployOptions = {
   /** JSON-RPC endpoint of the ledger. */
   readonly rpcUrl: string
   readonly chainId: number
+  /** Times retries; the machine's unless stated. */
+  readonly clock?: Clock
   /** ECDSA key in hex of who owns the contract and pays for all of this. */
   readonly ownerKey: Hex
   /** Account that forwards payments: the EVM address of payTo. */
@@ -202,7 +205,8 @@ export type Deployment = Awaited<ReturnType<typeof deployAccessWindow>>
 /** Deploys the access contract in one transaction of the owner. Throws OperatorRefusal. */
 export async function deployAccessWindow(options: DeployOptions) {
   const { rpcUrl, chainId, ownerKey: key, forwarder, recorders, offer } = options
-  const ledger = await openOperatorLedger({ rpcUrl, chainId, key })
+  const { clock = systemClock } = options
+  const ledger = await openOperatorLedger({ rpcUrl, chainId, key, clock })
   const receipt = await ledger.send({
     data: encodeDeployData({
       abi: accessWindowAbi,
@@ -212,7 +216,7 @@ export async function deployAccessWindow(options: DeployOptions) {
     valueTinybar: options.reserveTinybar,
     gas: DEPLOY_GAS,
   })
-  const { blockNumber, contractAddress: contract, gasUsed } = receipt
+  const { blockNumber, contractAddress: contract, costWeibar, gasUsed } = receipt
   if (!contract) throw new Error(`the receipt of ${receipt.transactionHash} names no contract`)
   return {
     contract,
@@ -224,6 +228,6 @@ export async function deployAccessWindow(options: DeployOptions) {
     blockNumber,
     gasUsed,
     /** What that gas cost, without the reserve. */
-    costTinybar: gasCostTinybar(receipt),
+    costTinybar: costWeibar / WEIBAR_PER_TINYBAR,
   }
 }

@@ -1,9 +1,8 @@
 // What `deploy` and `set-offer` say of an offer before it is made: its table, its break-even, and the refusal of a loss.
-import { accessWindowAbi, accessWindowRules } from '@tallystick/contracts'
+import { accessWindowRules } from '@tallystick/contracts'
 import { formatHbar } from '@tallystick/x402/hedera'
-import type { PublicClient } from 'viem'
-import { readTinycentsPerHbar } from '../adapters/ledger-client.ts'
-import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
+import { readView } from '../adapters/contract-calls.ts'
+import { type LedgerFacts, WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import {
   type Market,
   type OfferEconomics,
@@ -22,21 +21,21 @@ export const NEW_ARMING: Arming = {
   armingFloorPercent: accessWindowRules.defaultArmingFloor,
 }
 
-/** What the owner of a contract has set. Throws viem's errors. */
-export async function readArming({ reader, address }: ContractView): Promise<Arming> {
-  const contract = { abi: accessWindowAbi, address, functionName: 'arming' } as const
-  const [scheduleCost, armingFloorPercent] = await reader.readContract(contract)
+/** What the owner of a contract has set. Throws the relay's errors. */
+export async function readArming({ relay, contract }: ContractView): Promise<Arming> {
+  const asked = { contract, functionName: 'arming' } as const
+  const [scheduleCost, armingFloorPercent] = await readView(relay, asked)
   return { scheduleCost, armingFloorPercent }
 }
 
 /** Options of the verbs that make an offer. */
 export const OFFER_REPORT_OPTIONS = { json: 'flag', 'at-a-loss': 'flag' } as const
 
-/** Reads what gas and HBAR cost now. Throws viem's errors. */
-async function readMarket(reader: PublicClient) {
+/** Reads what gas and HBAR cost now. Throws the relay's errors. */
+async function readMarket(facts: LedgerFacts) {
   const [gasPriceWeibar, tinycentsPerHbar] = await Promise.all([
-    reader.getGasPrice(),
-    readTinycentsPerHbar(reader),
+    facts.gasPriceWeibar(),
+    facts.tinycentsPerHbar(),
   ])
   return { gasPriceTinybar: gasPriceWeibar / WEIBAR_PER_TINYBAR, tinycentsPerHbar }
 }
@@ -87,11 +86,11 @@ function offerReportLines(
 /** Prints what the offer earns. Throws OperatorRefusal for one that loses money at full use, unless that is wanted. */
 export async function reportOffer(
   call: OperatorCall,
-  reader: PublicClient,
+  facts: LedgerFacts,
   { terms, arming }: { readonly terms: OfferTerms; readonly arming: Arming },
 ): Promise<void> {
   const { PERIODS_PER_PURCHASE: periodsPerPurchase } = call.config
-  const market = { ...arming, ...(await readMarket(reader)), periodsPerPurchase }
+  const market = { ...arming, ...(await readMarket(facts)), periodsPerPurchase }
   const economics = offerEconomics(terms, market)
   if (call.has('json')) {
     const figures = { ...terms, market, ...economics }

@@ -1,52 +1,26 @@
-// The access contract as its seller uses it, through one key: legacy transactions at the quoted gas price with fixed gas
-// limits. Hedera's relay quotes a wrong EIP-1559 fee and estimates calls that schedule badly, and its nonces lag by seconds:
-// so the price is read, the limit is the caller's, and the nonce is counted here after the first read. A call is tried
-// before it is signed, so that a refusal costs nothing and is told in words.
+// The access contract as its seller uses it, through one key: the service's own adapters, with fixed gas limits. A call is
+// tried before it is signed, so that a refusal costs nothing and can be explained.
 import type { accessWindowAbi } from '@tallystick/contracts'
+import type { Clock } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
+import type { ContractFunctionArgs, ContractFunctionName } from 'viem'
+import { contractTransaction, revertOf } from '../adapters/contract-calls.ts'
 import {
-  type Address,
-  BaseError,
-  type ContractFunctionArgs,
-  type ContractFunctionName,
-  type Hex,
-  HttpRequestError,
-  keccak256,
-  type PublicClient,
-  TimeoutError,
-  type TransactionReceipt,
-  withRetry,
-} from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
-import {
-  contractTransaction,
-  createReadingClient,
-  createSendingClient,
-  revertOf,
-} from '../adapters/ledger-client.ts'
-import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
-import { offeredGasPrice } from '../adapters/ordered-sender.ts'
+  createLedgerFacts,
+  type LedgerFacts,
+  quantity,
+  WEIBAR_PER_TINYBAR,
+} from '../adapters/ledger-facts.ts'
+import { createOrderedSender, type LedgerReceipt } from '../adapters/ordered-sender.ts'
+import { createRelay, type Relay } from '../adapters/relay.ts'
 import { keyHex } from '../config.ts'
-import { needed, type OperatorConfig, OperatorRefusal } from './operator-verb.ts'
+import type { Hex } from '../domain/access-window.ts'
+import { needed, type OperatorCall, OperatorRefusal } from './operator-verb.ts'
 
-/** Hedera answers a receipt in 3 to 8 s; a minute tells a slow relay from a lost transaction. */
-const RECEIPT_MS_MAX = 60_000
-/** Often enough to feel at once on a local ledger, seldom enough for a public relay. */
-const RECEIPT_POLL_MS = 250
-
-type OutgoingTransaction = {
-  /** Left out for a deployment. */
-  readonly to?: Address
-  readonly data: Hex
-  readonly valueTinybar: bigint
-  /** Fixed limit: `gas * gasPrice` must be held, only gas used is charged. */
-  readonly gas: bigint
-}
-
-/** Short text of a failure for a person, without the request that viem appends. */
+/** What a failure of the ledger comes down to: the ledger's own words, or why there are none. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof BaseError) return error.shortMessage
-  return error instanceof Error ? error.message : String(error)
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message || error.name
 }
 
 /** Names what failed where the ledger does. */
@@ -59,89 +33,48 @@ async function answered<Result>(failure: string, ask: () => Promise<Result>): Pr
   }
 }
 
-/** Whether the relay said nothing, so that it may have taken what it was sent. */
-function isSilence(error: unknown): boolean {
-  const cause =
-    error instanceof BaseError
-      ? error.walk((one) => one instanceof HttpRequestError || one instanceof TimeoutError)
-      : null
-  return (
-    cause instanceof TimeoutError ||
-    (cause instanceof HttpRequestError && cause.status === undefined)
-  )
+/** Asks the ledger for something. Throws OperatorRefusal where it does not answer. */
+export const askLedger = <Result>(ask: () => Promise<Result>): Promise<Result> =>
+  answered('The ledger does not answer', ask)
+
+/** The ledger as anybody reads it. */
+type LedgerView = { readonly relay: Relay; readonly facts: LedgerFacts }
+
+/** Opens the ledger for reads. It connects to nothing yet. */
+export function viewLedger(url: string, clock: Clock): LedgerView {
+  const relay = createRelay({ url, clock })
+  return { relay, facts: createLedgerFacts({ relay, clock }) }
 }
 
-/** Nonces lag by up to 10 s, so that the one that is read may be that of a verb which ran just before. */
-const NONCE_TRIES = 12
-const NONCE_RETRY_MS = 1_000
-
-const isNonceTooLow = (error: Error): boolean =>
-  error instanceof BaseError && /nonce too low/i.test(error.details)
-
-/** Looks until the receipt is there: one that is late and an answer that is lost are the same. Throws viem's errors. */
-function untilReceipt(reader: PublicClient, hash: Hex): Promise<TransactionReceipt> {
-  const endsAtMs = performance.now() + RECEIPT_MS_MAX
-  return withRetry(() => reader.getTransactionReceipt({ hash }), {
-    delay: RECEIPT_POLL_MS,
-    retryCount: RECEIPT_MS_MAX / RECEIPT_POLL_MS,
-    shouldRetry: () => performance.now() < endsAtMs,
-  })
-}
+type OperatorSender = ReturnType<typeof createOrderedSender>
 
 /** Opens the ledger for one key. Throws OperatorRefusal if the relay is silent or serves another chain. */
 export async function openOperatorLedger(options: {
   readonly rpcUrl: string
   readonly chainId: number
   readonly key: Hex
+  readonly clock: Clock
 }) {
-  const account = privateKeyToAccount(options.key)
-  const reader = createReadingClient(options.rpcUrl)
-  const sender = createSendingClient(options.rpcUrl)
-  const chainId = await answered(`No ledger answers at ${options.rpcUrl}`, () =>
-    reader.getChainId(),
+  const { chainId, clock, key: privateKey, rpcUrl } = options
+  const view = viewLedger(rpcUrl, clock)
+  const found = await answered(`No ledger answers at ${rpcUrl}`, async () =>
+    Number(quantity(await view.relay.read('eth_chainId', []))),
   )
-  if (chainId !== options.chainId)
-    throw new OperatorRefusal(
-      `The ledger at ${options.rpcUrl} is chain ${chainId}, not ${options.chainId}.`,
-    )
-  let nextNonce: number | undefined
-
-  const submit = async ({ valueTinybar, ...call }: OutgoingTransaction): Promise<Hex> => {
-    const gasPrice = offeredGasPrice(await reader.getGasPrice())
-    const nonce =
-      nextNonce ??
-      (await reader.getTransactionCount({ address: account.address, blockTag: 'latest' }))
-    const serializedTransaction = await account.signTransaction({
-      ...call,
-      type: 'legacy',
-      chainId,
-      nonce,
-      gasPrice,
-      value: valueTinybar * WEIBAR_PER_TINYBAR,
-    })
-    try {
-      await sender.sendRawTransaction({ serializedTransaction })
-    } catch (error) {
-      // Its receipt will tell.
-      if (!isSilence(error)) throw error
-    }
-    nextNonce = nonce + 1
-    return keccak256(serializedTransaction)
-  }
-
+  if (found !== chainId)
+    throw new OperatorRefusal(`The ledger at ${rpcUrl} is chain ${found}, not ${chainId}.`)
+  const sender = createOrderedSender({ ...view, chainId, clock, privateKey, takesRefusals: true })
   return {
-    address: account.address,
-    reader,
+    ...view,
+    address: sender.address,
     /** Signs, sends, and waits for the receipt. Throws OperatorRefusal if the relay does not take it, or if it reverted. */
-    async send(transaction: OutgoingTransaction): Promise<TransactionReceipt> {
-      const hash = await answered('The ledger did not take the transaction', () =>
-        withRetry(() => submit(transaction), {
-          delay: NONCE_RETRY_MS,
-          retryCount: NONCE_TRIES,
-          shouldRetry: ({ error }) => nextNonce === undefined && isNonceTooLow(error),
+    async send(transaction: Parameters<OperatorSender['send']>[0]): Promise<LedgerReceipt> {
+      let hash = ''
+      const receipt = await answered('The ledger did not take the transaction', () =>
+        sender.send(transaction, (sent) => {
+          hash = sent
         }),
       )
-      const receipt = await answered(`No receipt for ${hash}`, () => untilReceipt(reader, hash))
+      if (receipt === undefined) throw new OperatorRefusal(`No receipt for ${hash} in time.`)
       if (receipt.status !== 'success')
         throw new OperatorRefusal(`The ledger reverted the transaction ${hash}.`)
       return receipt
@@ -149,29 +82,23 @@ export async function openOperatorLedger(options: {
   }
 }
 
-/** Asks the ledger for something. Throws OperatorRefusal where it does not answer. */
-export const askLedger = <Result>(ask: () => Promise<Result>): Promise<Result> =>
-  answered('The ledger does not answer', ask)
+/** The access contract as anybody reads it. */
+export type ContractView = LedgerView & { readonly contract: Hex }
 
-/** The access contract and a client that reads it; nobody's key. */
-export type ContractView = { readonly reader: PublicClient; readonly address: Address }
-
-async function ensureContract({ reader, address }: ContractView): Promise<void> {
-  const code = await answered('The ledger does not answer', () => reader.getCode({ address }))
-  if (code === undefined) throw new OperatorRefusal(`There is no contract at ${address}.`)
+async function ensureContract({ relay, contract }: ContractView): Promise<void> {
+  const code = await askLedger(() => relay.read('eth_getCode', [contract, 'latest']))
+  if (code === '0x') throw new OperatorRefusal(`There is no contract at ${contract}.`)
 }
 
 /** What a look at the contract finds. Throws OperatorRefusal where there is none, or where a read fails. */
 export async function lookAtContract<Result>(
-  config: OperatorConfig,
+  { clock, config }: OperatorCall,
   look: (view: ContractView) => Promise<Result>,
 ): Promise<Result> {
-  const view = {
-    reader: createReadingClient(config.LEDGER_RPC_URL),
-    address: needed(config, 'ACCESS_CONTRACT'),
-  }
+  const contract = needed(config, 'ACCESS_CONTRACT')
+  const view = { ...viewLedger(config.LEDGER_RPC_URL, clock), contract }
   await ensureContract(view)
-  return await answered('The ledger does not answer', () => look(view))
+  return await askLedger(() => look(view))
 }
 
 type WriteName = ContractFunctionName<typeof accessWindowAbi, 'nonpayable' | 'payable'>
@@ -187,9 +114,9 @@ export type ContractWrite = {
 
 export type OwnerContract = ContractView & {
   /** The owner's address. */
-  readonly owner: Address
+  readonly owner: Hex
   /** Tries, signs, sends, waits. Throws OperatorRefusal. */
-  write(write: ContractWrite): Promise<TransactionReceipt>
+  write(write: ContractWrite): Promise<LedgerReceipt>
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -207,36 +134,33 @@ const REFUSALS: Readonly<Record<string, string>> = {
 }
 
 /** Opens the contract with the owner's key. Throws OperatorRefusal. */
-export async function openContract(config: OperatorConfig): Promise<OwnerContract> {
+export async function openContract({ clock, config }: OperatorCall): Promise<OwnerContract> {
   const ledger = await openOperatorLedger({
     rpcUrl: config.LEDGER_RPC_URL,
     chainId: config.LEDGER_CHAIN_ID,
     key: keyHex(needed(config, 'OWNER_KEY')),
+    clock,
   })
-  const view = { reader: ledger.reader, address: needed(config, 'ACCESS_CONTRACT') }
+  const contract = needed(config, 'ACCESS_CONTRACT')
+  const { address: owner, facts, relay } = ledger
+  const view = { facts, relay, contract }
   await ensureContract(view)
   return {
     ...view,
-    owner: ledger.address,
-    async write({ functionName, args, valueTinybar = 0n, gas }) {
-      const { address } = view
-      const write = { functionName, args, valueTinybar, gas }
+    owner,
+    async write({ valueTinybar = 0n, ...call }) {
+      const write = { ...call, valueTinybar }
       const revert = await answered('The ledger cannot try it', () =>
-        revertOf(ledger.reader, { account: ledger.address, address }, write),
+        revertOf(relay, { account: owner, address: contract }, write),
       )
       if (revert !== undefined)
         throw new OperatorRefusal(`The contract refuses: ${REFUSALS[revert] ?? revert}.`)
-      return await ledger.send(contractTransaction(address, write))
+      return await ledger.send(contractTransaction(contract, write))
     },
   }
 }
 
-/** What a transaction's gas cost, tinybar. */
-export function gasCostTinybar({ gasUsed, effectiveGasPrice }: TransactionReceipt): bigint {
-  return (gasUsed * effectiveGasPrice) / WEIBAR_PER_TINYBAR
-}
-
 /** What a transaction cost and where it is, for the end of a verb's output. */
-export function receiptLine(receipt: TransactionReceipt): string {
-  return `Transaction ${receipt.transactionHash}, ${receipt.gasUsed} gas, ${formatHbar(gasCostTinybar(receipt))}.`
+export function receiptLine({ costWeibar, gasUsed, transactionHash }: LedgerReceipt): string {
+  return `Transaction ${transactionHash}, ${gasUsed} gas, ${formatHbar(costWeibar / WEIBAR_PER_TINYBAR)}.`
 }

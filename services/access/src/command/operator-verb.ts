@@ -20,7 +20,7 @@ export type OperatorCall = Pick<CommandCall, 'words' | 'text' | 'has'> & {
   readonly print: (line: string) => void
 }
 
-/** One verb of the command; what is not said here is as in any command. */
+/** One verb of the command; defaults are those of any command. */
 export type OperatorVerb = Omit<CommandVerb, 'run'> & {
   /** Variables that must be set, beyond those with a default. */
   readonly needs:

@@ -2,7 +2,9 @@
 // read in the steps of 1,000 blocks that Hedera's relay allows.
 import { accessWindowAbi } from '@tallystick/contracts'
 import { BadUsage } from '@tallystick/service-kit/command'
-import { type Address, getAbiItem } from 'viem'
+import { type Address, getAbiItem, getAddress, numberToHex, toEventSelector } from 'viem'
+import { contractEvents, type LedgerLog, readView } from '../adapters/contract-calls.ts'
+import { quantity } from '../adapters/ledger-facts.ts'
 import { actAsOwner } from './contract-verbs.ts'
 import { type ContractView, lookAtContract } from './operator-contract.ts'
 import {
@@ -18,13 +20,14 @@ const LOG_BLOCKS_MAX = 1_000n
 /** A longer search would run for many minutes against a public relay. */
 const LOG_REQUESTS_MAX = 500n
 
+const topics = [toEventSelector(getAbiItem({ abi: accessWindowAbi, name: 'RecorderSet' }))]
+
 /** Addresses that a RecorderSet event named since a block. Throws OperatorRefusal for too long a search. */
 async function namedRecorders(
-  { reader, address }: ContractView,
+  { relay, contract }: ContractView,
   fromBlock: bigint,
 ): Promise<ReadonlySet<Address>> {
-  const event = getAbiItem({ abi: accessWindowAbi, name: 'RecorderSet' })
-  const head = await reader.getBlockNumber()
+  const head = quantity(await relay.read('eth_blockNumber', []))
   if (head - fromBlock > LOG_BLOCKS_MAX * LOG_REQUESTS_MAX) {
     throw new OperatorRefusal(
       `The ledger has ${head - fromBlock} blocks since ${fromBlock}: say --from-block with the block that \`deploy\` printed, or a later one.`,
@@ -33,10 +36,10 @@ async function namedRecorders(
   const found = new Set<Address>()
   for (let from = fromBlock; from <= head; from += LOG_BLOCKS_MAX) {
     const toBlock = from + LOG_BLOCKS_MAX - 1n < head ? from + LOG_BLOCKS_MAX - 1n : head
-    const logs = await reader.getLogs({ address, event, fromBlock: from, toBlock })
-    for (const { args } of logs) {
-      if (args.recorder !== undefined) found.add(args.recorder)
-    }
+    const range = { fromBlock: numberToHex(from), toBlock: numberToHex(toBlock) }
+    const logs = await relay.read('eth_getLogs', [{ address: contract, topics, ...range }])
+    for (const event of contractEvents(logs as readonly LedgerLog[], contract))
+      if (event.eventName === 'RecorderSet') found.add(getAddress(event.args.recorder))
   }
   return found
 }
@@ -45,15 +48,11 @@ async function currentRecorders(
   view: ContractView,
   fromBlock: bigint,
 ): Promise<readonly Address[]> {
+  const { relay, contract } = view
   const current: Address[] = []
   for (const recorder of await namedRecorders(view, fromBlock)) {
-    const isRecorder = await view.reader.readContract({
-      abi: accessWindowAbi,
-      address: view.address,
-      functionName: 'isRecorder',
-      args: [recorder],
-    })
-    if (isRecorder) current.push(recorder)
+    const asked = { contract, functionName: 'isRecorder', args: [recorder] } as const
+    if (await readView(relay, asked)) current.push(recorder)
   }
   return current
 }
@@ -62,7 +61,7 @@ async function list(call: OperatorCall): Promise<void> {
   const fromText = call.text('from-block') ?? '0'
   if (!/^\d{1,15}$/.test(fromText)) throw new BadUsage('--from-block takes a block number.')
   const fromBlock = BigInt(fromText)
-  const current = await lookAtContract(call.config, (view) => currentRecorders(view, fromBlock))
+  const current = await lookAtContract(call, (view) => currentRecorders(view, fromBlock))
   for (const recorder of current) call.print(recorder)
   call.print(current.length === 1 ? '1 recorder.' : `${current.length} recorders.`)
 }

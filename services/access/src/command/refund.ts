@@ -8,16 +8,14 @@ import { type Clock, pause } from '@tallystick/service-kit'
 import { createHttpFacilitator, type Facilitator, FacilitatorUnavailable } from '@tallystick/x402'
 import {
   canonicalTransactionId,
-  DEFAULT_NODE_ACCOUNT_IDS,
   FEE_MAX_TINYBAR,
   formatHbar,
   type HederaSigner,
   hederaRequirement,
   hederaSigner,
   refundMemo,
+  signTransfer,
   type TransactionId,
-  writeTransactionList,
-  writeTransferBody,
 } from '@tallystick/x402/hedera'
 import { keyHex } from '../config.ts'
 import type { Hex } from '../domain/access-window.ts'
@@ -69,26 +67,16 @@ type Refund = {
   readonly transactionId: TransactionId
 }
 
-async function signedTransfer(refund: Refund): Promise<string> {
-  const draft = {
-    transactionId: refund.transactionId,
-    payer: refund.signer.accountId,
-    payTo: refund.payer,
-    amountTinybar: refund.credit.amountTinybar,
+const signedTransfer = ({ credit, payer, signer, transactionId }: Refund): Promise<string> =>
+  signTransfer(signer, {
+    transactionId,
+    payer: signer.accountId,
+    payTo: payer,
+    amountTinybar: credit.amountTinybar,
     feeMaxTinybar: FEE_MAX_TINYBAR,
     validDurationSeconds: REFUND_VALID_SECONDS,
-    memo: refundMemo(refund.credit.transactionId),
-  }
-  const entries = await Promise.all(
-    DEFAULT_NODE_ACCOUNT_IDS.map(async (node) => {
-      const bodyBytes = writeTransferBody(draft, node)
-      const signature = await refund.signer.sign(bodyBytes)
-      const { keyKind: kind, publicKey } = refund.signer
-      return { bodyBytes, signatures: [{ kind, publicKey, signature }] }
-    }),
-  )
-  return Buffer.from(writeTransactionList(entries)).toString('base64')
-}
+    memo: refundMemo(credit.transactionId),
+  })
 
 /** Submits; a facilitator that does not answer, or says no, is only believed once the ledger was looked at. */
 async function submit(

@@ -1,9 +1,9 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { formatHbar } from '@tallystick/x402/hedera'
-import type { Address } from 'viem'
+import { type Address, createPublicClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { contractTransaction, createSendingClient } from '../adapters/ledger-client.ts'
+import { contractTransaction } from '../adapters/contract-calls.ts'
 import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import {
   type DeployedStack,
@@ -78,7 +78,7 @@ test('status counts the gas of every recorder, one that counts no more included,
   let spent = 0n
   for (const { privateKey = '0x', evmAddress = '0x' } of [first ?? {}, second ?? {}]) {
     const before = await stack.reader.getBalance({ address: evmAddress })
-    const client = createSendingClient(stack.devnet.rpcUrl)
+    const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
     const hash = await client.sendRawTransaction({
       serializedTransaction: await privateKeyToAccount(privateKey).signTransaction({
         ...contractTransaction(environment.ACCESS_CONTRACT, {

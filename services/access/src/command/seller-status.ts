@@ -1,15 +1,14 @@
 // `status`: the offer, the books, the slots, earnings against costs so far, and what is running out. It needs nobody's key.
-import { accessWindowAbi } from '@tallystick/contracts'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { createMirrorNode, formatHbar, type MirrorNode } from '@tallystick/x402/hedera'
-import type { Address } from 'viem'
-import { readArmingGas } from '../adapters/ledger-client.ts'
+import { readArmingGas, readView } from '../adapters/contract-calls.ts'
 import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import { createMirrorSellerHistory } from '../adapters/mirror-seller-history.ts'
 import { offeredGasPrice } from '../adapters/ordered-sender.ts'
 import { forwardGas } from '../adapters/viem-contract-sender.ts'
 import { fullBatchTinybar } from '../adapters/viem-usage-ledger.ts'
 import { alertLimits } from '../config.ts'
+import type { Hex } from '../domain/access-window.ts'
 import { createSellerAccount, type SellerAccount } from '../domain/seller-account.ts'
 import { findingsOf } from '../domain/seller-alerts.ts'
 import { readSlots, slotRows } from './contract-slots.ts'
@@ -20,21 +19,20 @@ import { needed, type OperatorCall, type OperatorVerb } from './operator-verb.ts
 type Row = readonly [string, string]
 
 async function readContract(view: ContractView) {
-  const { reader, address } = view
-  const contract = { abi: accessWindowAbi, address } as const
-  const [books, [offerId, terms], canArm, isPaused, balanceWeibar, gasPriceWeibar, armingGas] =
+  const { contract, facts, relay } = view
+  const [books, [offerId, terms], canArm, isPaused, balanceTinybar, gasPriceWeibar, armingGas] =
     await Promise.all([
-      reader.readContract({ ...contract, functionName: 'books' }),
-      reader.readContract({ ...contract, functionName: 'currentOffer' }),
-      reader.readContract({ ...contract, functionName: 'renewalsReserveCanArm' }),
-      reader.readContract({ ...contract, functionName: 'salesPaused' }),
-      reader.getBalance({ address }),
-      reader.getGasPrice(),
-      readArmingGas(reader, address),
+      readView(relay, { contract, functionName: 'books' }),
+      readView(relay, { contract, functionName: 'currentOffer' }),
+      readView(relay, { contract, functionName: 'renewalsReserveCanArm' }),
+      readView(relay, { contract, functionName: 'salesPaused' }),
+      facts.balanceTinybar(contract)(),
+      facts.gasPriceWeibar(),
+      readArmingGas(relay, contract),
     ])
   const [arming, slots] = await Promise.all([readArming(view), readSlots(view)])
   const prices = { gasPriceWeibar, armingGas, arming }
-  return { books, offerId, terms, canArm, isPaused, balanceWeibar, slots, ...prices }
+  return { books, offerId, terms, canArm, isPaused, balanceTinybar, slots, ...prices }
 }
 
 type Contract = Awaited<ReturnType<typeof readContract>>
@@ -51,7 +49,7 @@ const contractRows = (address: string, found: Contract): readonly Row[] => [
   ['Deposits', `${formatHbar(found.books.depositsTinybar)} of the subscribers`],
   ['Refunds', `${formatHbar(found.books.refundsTinybar)} waiting to be claimed`],
   ['Shortfall', formatHbar(found.books.shortfallTinybar)],
-  ['Balance', formatHbar(found.balanceWeibar / WEIBAR_PER_TINYBAR)],
+  ['Balance', formatHbar(found.balanceTinybar)],
   ['Gas price', `${found.gasPriceWeibar / WEIBAR_PER_TINYBAR} tinybar`],
   [
     'Arming',
@@ -68,16 +66,15 @@ const accountRows = (account: SellerAccount): readonly Row[] => [
 ]
 
 /** The accounts that may count calls now, of those that ever might, and what each holds. */
-async function readRecorders(view: ContractView, mirror: MirrorNode, named: readonly Address[]) {
+async function readRecorders(
+  { relay, contract }: ContractView,
+  mirror: MirrorNode,
+  named: readonly Hex[],
+) {
   const found = await Promise.all(
     named.map(async (recorder) => {
       const [isRecorder, account] = await Promise.all([
-        view.reader.readContract({
-          abi: accessWindowAbi,
-          address: view.address,
-          functionName: 'isRecorder',
-          args: [recorder],
-        }),
+        readView(relay, { contract, functionName: 'isRecorder', args: [recorder] }),
         mirror.account(recorder),
       ])
       return { recorder, isRecorder, tinybar: account?.balanceTinybar ?? 0n }
@@ -101,7 +98,7 @@ async function readSeller(call: OperatorCall, found: Contract, payTo: string) {
   while (!account.isComplete) account = await reader.read()
   const [payToAccount, recorders] = await Promise.all([
     mirror.account(payTo),
-    lookAtContract(config, (view) => readRecorders(view, mirror, account.recorders)),
+    lookAtContract(call, (view) => readRecorders(view, mirror, account.recorders)),
   ])
   const price = found.gasPriceWeibar
   const poorest = recorders.map(({ tinybar }) => tinybar).toSorted((a, b) => (a < b ? -1 : 1))[0]
@@ -129,7 +126,7 @@ export const status: OperatorVerb = {
   needs: ['ACCESS_CONTRACT'],
   async run(call) {
     const address = needed(call.config, 'ACCESS_CONTRACT')
-    const found = await lookAtContract(call.config, readContract)
+    const found = await lookAtContract(call, readContract)
     const print = ([name, value]: Row) => call.print(`${name.padEnd(10)} ${value}`)
     contractRows(address, found).forEach(print)
     slotRows(found.slots, Math.floor(call.clock.unixMs() / 1000)).forEach(print)

@@ -9,7 +9,7 @@ import type { AccessParts, Rearming } from './ports.ts'
 /** An EVM address or 32-byte word in lower-case hex. */
 export type Hex = `0x${string}`
 
-/** What the contract answers where it has no address to give. */
+/** The contract's answer if it has no address to give. */
 export const ZERO_ADDRESS: Hex = '0x0000000000000000000000000000000000000000'
 
 /** A subscription as it stands at one second, with the periods that are paid for already counted in (A6). */
@@ -17,7 +17,7 @@ export type AccessWindow = {
   /** Whether the agent ever had one. */
   readonly exists: boolean
   readonly isOpen: boolean
-  /** Cancelled: an open window stays open to its end and renews no more. */
+  /** Cancelled: an open window stays open to its end, then does not renew. */
   readonly isCancelled: boolean
   /** Calls must prove the agent's key; only the agent can set it (A17). */
   readonly isGuarded: boolean
@@ -46,7 +46,7 @@ export function secondsRemaining(window: AccessWindow, nowSeconds: number): numb
   return window.isOpen ? Math.max(0, window.expiresAtSeconds - nowSeconds) : 0
 }
 
-/** Whether a renewal is armed whose second is so long past that the network will not make it any more (A7, A12). */
+/** Whether an armed renewal is so long overdue that the network will never make it (A7, A12). */
 function isScheduleOverdue(window: AccessWindow, nowSeconds: number): boolean {
   return (
     window.schedule !== ZERO_ADDRESS &&
@@ -54,7 +54,7 @@ function isScheduleOverdue(window: AccessWindow, nowSeconds: number): boolean {
   )
 }
 
-/** How long the second of an armed renewal is past, 0 where none is armed or it is still to come. */
+/** Seconds by which an armed renewal is overdue; 0 if none is armed or it is still to come. */
 export function secondsPastSchedule(window: AccessWindow, nowSeconds: number): number {
   return window.schedule === ZERO_ADDRESS ? 0 : Math.max(0, nowSeconds - window.scheduledAtSeconds)
 }

@@ -1,6 +1,6 @@
 /**
- * Whose window it is (A17): the calls of an agent that is guarded on the contract prove its key, once by a signature and
- * from then on by the token which that brought.
+ * Whose window it is (A17): calls of an agent that is guarded on the contract prove its key, first by a signature and then by
+ * the token that the signature earned.
  */
 import { type Clock, presentedToken } from '@tallystick/service-kit'
 import { judgeSignIn, type SignInRefusal, signInChallenge } from '@tallystick/x402'

@@ -9,7 +9,7 @@ const LOCK_WAIT_MS = 15_000
 
 type Holder = { readonly payment: string; count: number; readonly done: AbortController }
 
-/** Runs a payment for an agent in its turn; `hasWaited` says whether another one was before it. */
+/** Runs an agent's payments one after another; `hasWaited` says whether another one was before it. */
 type LockAgent = <Result>(
   /** `payment` is the header, which tells payments apart; `isOwn` if the agent's own account signed it. */
   key: { readonly agent: Hex; readonly isOwn: boolean; readonly payment: string },

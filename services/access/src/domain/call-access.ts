@@ -2,20 +2,21 @@
  * The decision behind `/access`, in the order of the specification: chain and contract, open window, otherwise payment.
  * Dependencies that fail throw their named errors, which errors.ts maps; everything expected is an outcome.
  */
-import type {
-  Admission,
-  Challenge,
-  ChallengeError,
-  PaymentHeaders,
-  PaymentTerms,
-  Settlement,
+import {
+  type Admission,
+  type Challenge,
+  type ChallengeError,
+  clientNetwork,
+  type PaymentHeaders,
+  type PaymentTerms,
+  type Settlement,
 } from '@tallystick/x402'
 import type { AccessGranted } from '../wire/access-answers.ts'
 import { callIn, grantedBody } from './access-answers.ts'
 import { type Hex, ledgerSeconds, secondsRemaining } from './access-window.ts'
 import type { AgentGuard, GuardedCall } from './agent-guard.ts'
 import { createAgentLock } from './agent-lock.ts'
-import { type CallRate, networkOf } from './call-rate.ts'
+import type { CallRate } from './call-rate.ts'
 import {
   type PreparedPurchase,
   type PurchaseAnswer,
@@ -37,7 +38,7 @@ export type AccessOutcome =
       /** What a guarded agent's later calls may send in place of a proof. */
       readonly token?: string | undefined
     }
-  /** The window of a guarded agent is open, and whoever calls has not proved its key (A17). */
+  /** The window of a guarded agent is open, and the caller has not proved its key (A17). */
   | { readonly kind: 'proof-required'; readonly challenge: Challenge }
   | {
       readonly kind: 'challenged'
@@ -93,7 +94,7 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
   const windows = createWindowForCall(deps)
   return async (call) => {
     const { agent, headers } = call
-    const waitSeconds = deps.addressRate.secondsToWait(networkOf(call.clientAddress))
+    const waitSeconds = deps.addressRate.secondsToWait(clientNetwork(call.clientAddress))
     if (waitSeconds !== undefined) return tooMany(deps, 'address', waitSeconds)
     const covered = windows.coveredWindow(agent)
     if (covered !== undefined) return serveFromWindow(deps, call, covered)
@@ -103,7 +104,7 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
     const terms = await deps.terms.accepted()
     if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
-    // Before the lock, so that whoever sends what is no payment cannot keep the agent's own payment waiting.
+    // Before the lock, so that something that is no payment cannot keep the agent's own payment waiting.
     const admission = await deps.gate.admit(headers, terms)
     if (admission.kind === 'challenged') {
       const { error } = admission
@@ -205,7 +206,7 @@ async function challenge(
   return { kind: 'challenged', error, terms, settlement }
 }
 
-/** A payment that is not taken, unless a window is open by now: another replica may have taken this very payment (X9). */
+/** Refuses a payment unless a window is now open: another replica may have taken this very payment (X9). */
 async function refuse(
   deps: CallAccessDeps,
   call: AccessCall,

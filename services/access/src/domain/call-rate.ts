@@ -1,15 +1,15 @@
-/** How often one caller may call: what keeps a single agent or address from taking the service from the others (A17). */
+/** How often one caller may call, so that no single agent or address crowds out the others (A17). */
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
 
-/** Calls saved up while none came, in seconds of the rate: at the defaults a whole local quota may come at once. */
+/** Calls that an idle caller saves up, in seconds of the rate: at the defaults a whole local quota may come at once. */
 const BURST_SECONDS = 4
 
-/** Callers remembered; about 100 bytes each. One that is let go of starts anew, with a whole burst. */
+/** Callers remembered, about 100 bytes each. A forgotten one starts again with a whole burst. */
 const CALLERS_MAX = 50_000
 
 export type CallRate = ReturnType<typeof createCallRate>
 
-/** A limit of so many calls per second and caller; 0 is no limit. */
+/** Limits each caller to `perSecond` calls; 0 is no limit. */
 export function createCallRate({
   clock,
   perSecond,
@@ -22,7 +22,7 @@ export function createCallRate({
   /** When each caller's calls so far are paid off at the rate, Unix milliseconds. */
   const evenAtMs = new BoundedMap<string, number>(CALLERS_MAX)
   return {
-    /** Counts a call, and returns undefined; over the limit it counts nothing and returns the seconds to wait. */
+    /** Counts a call and returns undefined; over the limit it counts nothing and returns the seconds to wait. */
     secondsToWait(caller: string): number | undefined {
       if (perSecond === 0) return undefined
       const nowMs = clock.unixMs()
@@ -33,16 +33,4 @@ export function createCallRate({
       return undefined
     },
   }
-}
-
-/** What counts as one address: an IPv4 address, or the /64 of an IPv6 address, which one customer has whole. */
-export function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!plain.includes(':')) return plain
-  const [head = '', tail] = plain.split('::', 2)
-  const before = head.split(':').filter(Boolean)
-  const after = (tail ?? '').split(':').filter(Boolean)
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
-  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after]
-  return groups.slice(0, 4).join(':')
 }

@@ -41,7 +41,7 @@ export type AccessEvent =
   | { readonly kind: 'sign-in'; readonly outcome: string }
   | { readonly kind: 'rate-limited'; readonly by: 'agent' | 'address' }
   | { readonly kind: 'granted'; readonly isPaid: boolean }
-  /** A slot's renewal was armed anew: the pending one was overdue, or there was none. */
+  /** A slot's renewal was armed again: the pending one was overdue, or there was none. */
   | (OfSlot & { readonly kind: 'rearmed'; readonly how: Rearming; readonly transactionHash: Hex })
   /** It was tried, and the contract says why no renewal is armed. */
   | (OfSlot & {
@@ -66,7 +66,7 @@ export type AccessEvent =
 
 export type ReportAccessEvent = (event: AccessEvent) => void
 
-/** Why a transaction was signed anew, the only two reasons there are (A10). */
+/** Why a transaction was signed again; there are only these two reasons (A10). */
 export type ResigningReason = 'nonce-consumed' | 'gas-price-too-low'
 
 /** What a person who runs the service may want to know of the metering. Nothing here is per call in normal running. */

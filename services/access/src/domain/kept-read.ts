@@ -4,11 +4,11 @@ import type { Clock } from '@tallystick/service-kit'
 export type KeptRead<Value> = {
   /** What was read at most `keptMs` ago, or a read that all who ask meanwhile wait for. Rejects as the read does. */
   (): Promise<Value>
-  /** The next one is read anew, and what is being read now is not kept: this process has written. */
+  /** Call it after a write: the next read is a new one, and one under way is not kept. */
   readonly forget: () => void
 }
 
-/** Keeps a read for so long, counted from when it was asked. A failure is not kept. */
+/** Keeps a read for `keptMs`, counted from the request. A failure is not kept. */
 export function keptRead<Value>(options: {
   readonly clock: Pick<Clock, 'unixMs'>
   readonly keptMs: number

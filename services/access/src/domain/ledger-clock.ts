@@ -1,6 +1,6 @@
 /**
  * The service's clock, corrected where it is proved to differ from the ledger's: an error of half a minute would sell and
- * serve windows that the contract does not have open. The proof is what a mirror node says of its own time and of the
+ * serve windows that are not open on the contract. The proof is what a mirror node reports as its own time and the
  * ledger's; how far it has read the ledger proves only that this clock is slow, since nodes lag.
  */
 import type { Clock } from '@tallystick/service-kit'
@@ -45,7 +45,7 @@ export function createLedgerClock({
 
 type Seconds = { readonly own: number; readonly wall: number }
 
-/** What is certain of a clock that showed these times before and after a node told its own. */
+/** What is certain about a clock that showed these times before and after a node reported its own. */
 function offOf(
   { consensusSeconds, nodeSeconds }: LedgerTime,
   { asked, answered }: { readonly asked: Seconds; readonly answered: Seconds },

@@ -1,9 +1,10 @@
 /**
- * What an offer costs and earns its seller: pure arithmetic over the gas of whole transactions. Whose money pays is told
- * apart: payTo forwards purchases, the contract's reserve pays renewals, the recorder counts calls. Not counted are
+ * What an offer costs and earns its seller: pure arithmetic over the gas of whole transactions. Costs are kept apart by
+ * who pays: payTo forwards purchases, the contract's reserve pays renewals, the recorder counts calls. Not counted are
  * deployment, the owner's own calls and the facilitator's fee of 0.01 US cent a payment.
  */
 import { accessWindowRules } from '@tallystick/contracts'
+import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import { LEASE_IDLE_MS, leaseCallsMax } from './usage-limits.ts'
 
 /** Terms whose economics are asked for. */
@@ -62,7 +63,6 @@ const LOCK_FACTOR = BigInt(accessWindowRules.lockSafety)
 /** Agents beyond which no break-even is looked for: by then a renewal's share is a thousandth of its cost. */
 const BREAK_EVEN_AGENTS_MAX = 1_000
 
-const TINYBAR_PER_HBAR = 100_000_000n
 /** One hundredth of a US cent. */
 const TINYCENTS_PER_SCHEDULE_UNIT = 1_000_000n
 

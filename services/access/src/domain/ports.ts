@@ -84,7 +84,7 @@ export type AccessContract = {
   renewalsReserveCanArm(): Promise<number>
   /** The seller's part of the contract's books. */
   books(): Promise<SellerBooks>
-  /** This process has written to it: what is kept of it is read anew. */
+  /** This process has written to it: kept reads are discarded. */
   wrote(): void
 }
 

@@ -1,6 +1,6 @@
 /**
  * How many calls of the relay this process may make in a minute, and who goes first when they run short: calls that agents
- * have paid for are never held back, unpaid ones of `/access` wait, and polls of `/status` are told what was read last.
+ * have paid for are never held back, unpaid ones of `/access` wait, and polls of `/status` get the last read.
  */
 import { type Clock, pause } from '@tallystick/service-kit'
 
@@ -20,7 +20,7 @@ const SHARE_PERCENT = { paying: 100, unpaid: 75, poll: 50 } as const satisfies R
 const WAIT_MS_MAX = 5_000
 const WAIT_POLL_MS = 250
 
-/** Calls that wait at once; whoever comes then is 502 at once. */
+/** Calls that may wait at once; any further one is answered 502 immediately. */
 const WAITING_MAX = 1_000
 
 export type RelayBudget = {

@@ -5,6 +5,7 @@
 import type { Clock } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { Hex } from './access-window.ts'
+import { keptRead } from './kept-read.ts'
 import type { LedgerClock } from './ledger-clock.ts'
 import type { AccessParts } from './ports.ts'
 
@@ -27,7 +28,7 @@ type SalesCheck = () => Promise<SalesStop | undefined>
 /** How long a finding is used, milliseconds: a seller's remedy shows so soon, and a purchase seldom waits for the reads. */
 const KEPT_MS = 30_000
 
-/** The recorder's money must last so long at its present rate, a part of an hour: ten minutes. */
+/** The recorder's money must last this part of an hour at its present rate: ten minutes. */
 const LEAST_PARTS_PER_HOUR = 6n
 
 type SalesStopsDeps = Pick<
@@ -123,17 +124,11 @@ const stop = (reason: SalesStop['reason'], sentence: string): SalesStop => ({ re
  */
 function keeper(clock: Clock) {
   return (check: SalesCheck) => {
-    let kept: { readonly found: ReturnType<SalesCheck>; readonly untilMs: number } | undefined
+    const lately = keptRead({ clock, keptMs: KEPT_MS, read: check })
     const now: SalesCheck = () => {
-      const run = { found: check(), untilMs: clock.unixMs() + KEPT_MS }
-      kept = run
-      run.found.catch(() => {
-        if (kept === run) kept = undefined
-      })
-      return run.found
+      lately.forget()
+      return lately()
     }
-    const lately: SalesCheck = () =>
-      kept !== undefined && clock.unixMs() < kept.untilMs ? kept.found : now()
     return { now, lately }
   }
 }

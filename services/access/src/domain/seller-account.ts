@@ -6,7 +6,7 @@ import type { Clock } from '@tallystick/service-kit'
 import type { Hex } from './access-window.ts'
 import type { AccessContract } from './ports.ts'
 
-/** Money of the seller that moved on the contract, or an account that was told whether it may count calls. */
+/** Money of the seller that moved on the contract, or a change to who may count calls. */
 export type SellerMovement = { readonly consensusTimestamp: string } & (
   | {
       readonly kind: 'earnings-withdrawn' | 'reserve-withdrawn' | 'reserve-funded'
@@ -126,7 +126,7 @@ export function createSellerAccount(deps: {
 
   return {
     read,
-    /** What was read last, none before the first read; one that is over a minute old is read anew in the background. */
+    /** The last read, none before the first; one over a minute old is refreshed in the background. */
     latest(): SellerAccount | undefined {
       if (kept === undefined || kept.untilMs <= clock.unixMs()) read().catch(() => undefined)
       return kept?.account

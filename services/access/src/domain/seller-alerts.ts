@@ -1,6 +1,6 @@
 /**
- * What the seller is told before something runs out: which of his figures is past its limit, once when it changes and
- * again after the reminder interval. Pure but for `createSellerAlerts`, which looks every minute.
+ * Warns the seller before something runs out: which figure is past its limit, once when that changes and again after the
+ * reminder interval. Pure but for `createSellerAlerts`, which looks every minute.
  */
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessParts, AccessPorts } from './ports.ts'
@@ -95,7 +95,7 @@ export function spendingRate(trail: SpendingTrail, spanMsMin = TRAIL_MS_MIN): bi
   return ((last.spentTinybar - first.spentTinybar) * BigInt(HOUR_MS)) / BigInt(spanMs)
 }
 
-/** Alerts that are raised, each with when it was last told of, Unix milliseconds. */
+/** Raised alerts, each with the time of its last notice, Unix milliseconds. */
 export type AlertState = ReadonlyMap<SellerAlert, number>
 
 export type AlertNotice = {

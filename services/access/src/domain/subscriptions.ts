@@ -1,32 +1,32 @@
 /**
- * The one place where windows are read. Reads of an agent at one moment are one; a read serves for two seconds where it
- * shows an open window, projected to now, and for polls; whoever is asked to pay has been looked up anew. What this process
- * has opened itself counts from its receipt on, although reads may lag behind it for seconds (A5).
+ * The one place where windows are read. Simultaneous reads of an agent are one. A read that shows an open window serves for
+ * two seconds, projected to now, and so does any read for polls; before an agent is asked to pay, its window is read again.
+ * What this process has opened itself counts from its receipt on, although reads may lag behind it for seconds (A5).
  */
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
 import { type AccessWindow, type Hex, ledgerSeconds, projectWindow } from './access-window.ts'
 import { type AccessContract, ChainUnavailable } from './ports.ts'
 import type { RelayBudget, RelayReader } from './relay-budget.ts'
 
-/** A read so old is not used any more, milliseconds: a block of the ledger. Reads lag behind it by more, anyway. */
+/** Age from which a read is no longer used, milliseconds: a block of the ledger, and less than reads lag anyway. */
 const SERVES_MS = 2_000
 
-/** A read that began so lately is of this very moment, milliseconds: whoever asks now waits for it. */
+/** A read that began this recently counts as current, milliseconds: callers wait for it. */
 const MOMENT_MS = 100
 
 /** Reads lag behind receipts by 3–10 s on the public network; a minute is past all of it. */
 const HOLD_MS = 60_000
 
-/** Windows held at once: at one purchase a second a minute's worth is 60; beyond this the oldest is let go. */
+/** Windows held at once: one purchase a second makes 60 in a minute; beyond this the oldest is dropped. */
 const HELD_MAX = 1_000
 
-/** Subscribers whose last read is kept, about 5 MB; of one that is let go the next call reads. */
+/** Subscribers whose last read is kept, about 5 MB; a dropped one is read again at its next call. */
 const SUBSCRIBERS_MAX = 10_000
 
-/** The same of addresses that never had a subscription: they come from outside and push nobody else out. */
+/** The same for addresses that never had a subscription, so that strangers push no subscriber out. */
 const STRANGERS_MAX = 1_000
 
-/** What a read told, when it was asked, and as which. */
+/** What a read returned, when it was requested, and its number. */
 type WindowRead = {
   readonly window: ReadWindow
   readonly askedAtMs: number
@@ -35,12 +35,12 @@ type WindowRead = {
 
 type HeldWindow = { readonly window: AccessWindow; readonly untilMs: number }
 
-/** A window as it stands now, by a read that was asked at that time, Unix milliseconds. */
+/** A window as it stands now, by a read that was requested at that time, Unix milliseconds. */
 export type ReadWindow = AccessWindow & { readonly readAtMs: number }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
-/** Each method throws ChainUnavailable or ContractAbsent, except where it says otherwise. */
+/** Each method throws ChainUnavailable or ContractAbsent unless it says otherwise. */
 export function createSubscriptions({
   contract,
   clock,
@@ -57,7 +57,7 @@ export function createSubscriptions({
   const standsAt = (agent: Hex, read: WindowRead, atSeconds: number): ReadWindow => {
     const own = held.get(agent)
     if (own !== undefined && own.untilMs >= clock.unixMs() && !isShownBy(read.window, own.window)) {
-      // What a receipt tells of an opening says nothing of the guard, which may have been set before.
+      // An opening's receipt says nothing about the guard, which may have been set before.
       const { isGuarded, readAtMs } = read.window
       return { ...projectWindow(own.window, atSeconds), isGuarded, readAtMs }
     }
@@ -68,7 +68,7 @@ export function createSubscriptions({
   const stands = (agent: Hex, read: WindowRead): ReadWindow =>
     standsAt(agent, read, ledgerSeconds(clock))
 
-  /** What was read at most so long ago; undefined where nothing was. Asks for nothing. */
+  /** What was read at most this long ago, or undefined. Sends no request. */
   const known = (agent: Hex, ageMs = Number.POSITIVE_INFINITY): ReadWindow | undefined => {
     const read = reads.lastRead(agent)
     return read !== undefined && reads.isRecent(read, ageMs) ? stands(agent, read) : undefined
@@ -107,11 +107,11 @@ export function createSubscriptions({
       const window = isOld ? await read(agent) : stands(agent, last)
       return { window, atSeconds: ledgerSeconds(clock) }
     },
-    /** Treats the agent as open until a read shows what a receipt has told. */
+    /** Treats the agent as open until a read shows what its receipt showed. */
     hold(agent: Hex, window: AccessWindow): void {
       held.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
     },
-    /** This process has changed what reads show of the agent: the next one begins anew. Throws nothing. */
+    /** This process has changed the agent's window: the next read is a new one. Throws nothing. */
     forget: (agent: Hex): void => reads.forget(agent),
   }
 }

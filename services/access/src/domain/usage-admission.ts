@@ -121,7 +121,7 @@ export class UsageAdmission {
     this.#options.onExpired(pending)
   }
 
-  /** Whatever the read counted has its receipt by now; fetched, it is counted once. */
+  /** Everything that the read counted has its receipt by now; once fetched, it is counted once. */
   #catchUp(pending: PendingCall): void {
     const { clock, refreshReceipts } = this.#options
     const onCaughtUp = (): void => {

@@ -128,7 +128,7 @@ export class UsageLeases {
     this.#lost(entry, -entry.calls)
   }
 
-  /** Gives back what is unused of every lease that is counted by now. */
+  /** Gives back the unused part of every lease that has been counted. */
   giveBackAll(): void {
     this.#giveBack([...this.#open.keys()])
   }

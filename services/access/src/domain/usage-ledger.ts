@@ -25,7 +25,7 @@ export type SignedUsage = {
   readonly hash: string
 }
 
-/** What the ledger said to a transaction. Each refusal is definite: these bytes were not taken this time. */
+/** The ledger's answer to a transaction. Each refusal is definite: these bytes were not taken this time. */
 export type UsageSendResult =
   | { readonly kind: 'accepted' }
   /** The account's nonce is past this one. */

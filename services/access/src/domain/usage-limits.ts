@@ -45,7 +45,7 @@ export const SCARCE_QUOTA_PERCENT = 10
 export const LEASE_PARTS_PER_RECORDER = 2
 /** A18: while batches wait, a batch also carries the next calls of agents that called so lately. Milliseconds. */
 export const EXTEND_MS = 10_000
-/** Idle leases are looked for no more often than this, so that many go back in one transaction. Milliseconds. */
+/** Least time between two searches for idle leases, milliseconds: many then go back in one transaction. */
 export const LEASE_SWEEP_MS = 1_000
 /** A chain read later than this after a receipt knows of it: public mirrors lag up to 10 s. Milliseconds. */
 export const READ_LAG_MS = 15_000

@@ -17,7 +17,7 @@ export class UsageQueue {
   readonly #consumed: SealedBatch[] = []
   #inFlight: SealedBatch | null = null
 
-  /** Batches to be sent or signed anew. */
+  /** Batches to be sent or signed again. */
   get waitingCount(): number {
     return this.#waiting.length + this.#consumed.length
   }
@@ -48,7 +48,7 @@ export class UsageQueue {
     return [...this.#sent, ...inFlight, ...this.#waiting, ...this.#consumed]
   }
 
-  /** Puts a batch where its nonce belongs among those to be sent. */
+  /** Inserts a batch by nonce among those to be sent. */
   wait(batch: SealedBatch): void {
     this.#leave(batch)
     if (!batch.isReceipted) insertByNonce(this.#waiting, batch)
@@ -66,7 +66,7 @@ export class UsageQueue {
     if (!batch.isReceipted) insertByNonce(this.#sent, batch)
   }
 
-  /** It must be signed anew. */
+  /** It must be signed again. */
   consume(batch: SealedBatch): void {
     this.#leave(batch)
     this.#consumed.push(batch)
@@ -129,7 +129,7 @@ export class UsageSigner {
     return this.#preparing
   }
 
-  /** Reads the gas price anew. Rejects when the ledger does not answer. */
+  /** Reads the gas price again. Rejects if the ledger does not answer. */
   requote(): Promise<void> {
     this.#requoting ??= this.#quote().finally(() => {
       this.#requoting = null
@@ -141,7 +141,7 @@ export class UsageSigner {
   signNext(entries: readonly UsageEntry[], nonceMin = 0): Promise<SignedUsage> {
     if (this.#clock.unixMs() - this.#quotedAtMs >= GAS_QUOTE_MS) {
       this.#quotedAtMs = this.#clock.unixMs()
-      // In the background: the old quote serves meanwhile, and a refused price is quoted anew by the sender.
+      // In the background: the old quote serves meanwhile, and the sender asks again if a price is refused.
       this.requote().catch(() => {})
     }
     return this.#exclusively(async () => {

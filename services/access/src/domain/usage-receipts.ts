@@ -58,7 +58,7 @@ export class UsageReceipts {
     this.#nextRound ??= this.#round.then(() => {
       this.#nextRound = null
       if (this.#isStopped) return undefined
-      // Whoever was told of the last round may have begun the next one already.
+      // A listener of the last round may have begun the next one already.
       return this.#round ?? this.#start()
     })
     return this.#nextRound
@@ -93,7 +93,7 @@ export class UsageReceipts {
   }
 
   async #readAll(): Promise<void> {
-    const { sender, onEvent, onReceipt } = this.#options
+    const { clock, sender, onEvent, onReceipt } = this.#options
     try {
       for (let atOnce = 1; ; atOnce = RECEIPTS_AT_ONCE) {
         const batches = sender.sent.slice(0, atOnce)
@@ -111,6 +111,10 @@ export class UsageReceipts {
         }
       }
     } catch (error) {
+      // No proof can come while the ledger does not answer: that time counts towards giving up nothing.
+      for (const batch of sender.sent)
+        if (batch.consumedSinceMs !== null && batch.entries.length > 0)
+          batch.consumedSinceMs = clock.unixMs()
       onEvent({
         kind: 'ledger-failed',
         step: 'receipt',

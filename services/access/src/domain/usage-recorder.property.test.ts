@@ -127,6 +127,31 @@ describe('properties', { timeout: isLong ? 3_600_000 : 120_000 }, () => {
       expect(wronged).toEqual([])
     }))
 
+  test('A10: a batch whose nonce is consumed is not given up for the time in which the ledger did not answer', async () => {
+    const run = new RecorderRun({ quota: 1_000, recorderCount: 1 })
+    const oneCall: Step = { kind: 'calls', agent: 0, count: 1, readLagMs: 0 }
+    const history: readonly Step[] = [
+      oneCall,
+      { kind: 'nonce-taken' },
+      { kind: 'reachable', is: false },
+      { kind: 'send-fault', fault: 'dropped' },
+      { kind: 'time', ms: 0 },
+      { kind: 'reachable', is: true },
+      { kind: 'time', ms: 31_000 },
+      { kind: 'reachable', is: false },
+      { kind: 'time', ms: 79_000 },
+      { kind: 'nonce-taken' },
+      oneCall,
+      { kind: 'time', ms: 0 },
+    ]
+    await play(
+      run,
+      history.map((step) => [step, 0] as const),
+    )
+    expect(run.total('missingCallsTotal')).toBe(0)
+    expect(run.chain.usedOf(run.windowOf(0))).toBe(2)
+  })
+
   test('A10: an empty transaction whose nonce is consumed while the recorder has no money holds up none of the calls behind it', async () => {
     const run = new RecorderRun({ quota: 5, recorderCount: 1 })
     const history: readonly Step[] = [

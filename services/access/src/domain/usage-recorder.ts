@@ -1,12 +1,12 @@
 /**
- * Metering (A9 to A11, A18). A call that a lease covers is answered with the lease's transaction. Any other is checked against the quota and accepted in one tick, merged with others into the open
- * batch, and answered with the hash of the transaction that records it as soon as that is signed: it waits neither for
- * the sending nor for the receipt. The batch is sealed at once when the sender is free, so that at low load each call
- * is one transaction; under load calls gather for 40 ms or 50 agents, and while 64 sealed batches wait, until one has gone.
- * A call that is not sealed within 10 s is taken out and unavailable.
+ * Metering (A9 to A11, A18). A call that a lease covers is answered with the lease's transaction. Any other is checked
+ * against the quota and accepted in one tick, merged with others into the open batch, and answered with the hash of the
+ * transaction that records it as soon as that is signed, before it is sent. The batch is sealed at once if the sender is
+ * free, so that at low load each call is one transaction; under load calls gather for 40 ms or 50 agents, and while 64
+ * sealed batches wait, until one has gone. A call that is not sealed within 10 s is taken out and unavailable.
  *
  * Parts: usage-admission (may this call?), usage-window (one counter), usage-lease (the next calls, in advance),
- * usage-batcher (when to seal), usage-queue (nonces, prices, repairs), usage-sender (order, resending, signing anew),
+ * usage-batcher (when to seal), usage-queue (nonces, prices, repairs), usage-sender (order, resending, signing again),
  * usage-receipts (what became of it), usage-settlement (what that means for the calls). One agent's calls in a batch are
  * one entry per window.
  *
@@ -14,7 +14,7 @@
  * - ledger unreachable, no gas money: the same bytes are sent again, up to every 4 s; open calls run into their 10 s;
  * - a send without an answer: the same bytes are sent again after 20 s, if the ledger still shows their nonce unused;
  * - dropped transaction: after 15 s without a receipt the ledger's nonce shows it, and all from there are resent;
- * - nonce consumed by something else (a lagging read after a restart, too), gas price refused: signed anew, counted,
+ * - nonce consumed by something else (or a lagging read after a restart), gas price refused: signed again, counted,
  *   reported with both hashes. After a send that may have arrived this needs the proof of a later receipt;
  * - nonce gap: filled with transactions that count nothing once it has lasted 15 s;
  * - reverted, refused, late: not counted and given back to the window; three reverts in a row refuse calls for 30 s;

@@ -32,7 +32,7 @@ type Failure = {
   readonly error?: unknown
 }
 
-/** The loop that signs, sends, resends and signs anew. It never rejects: what fails is tried again after a pause. */
+/** The loop that signs, sends, resends and signs again. It never rejects: a failure is retried after a pause. */
 export class UsageSender {
   readonly #options: SenderOptions
   readonly #queue = new UsageQueue()
@@ -113,7 +113,7 @@ export class UsageSender {
     this.wake()
   }
 
-  /** Signs a sent batch anew: its nonce is proved to be consumed by something else. */
+  /** Signs a sent batch again, once it is proved that something else consumed its nonce. */
   requestResigning(batch: SealedBatch): void {
     if (!this.sent.includes(batch)) return
     this.#queue.consume(batch)

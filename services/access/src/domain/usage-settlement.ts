@@ -18,7 +18,7 @@ type SettlementOptions = {
   readonly totals: UsageTotals
   readonly onEvent: UsageEventListener
   readonly leases: UsageLeases
-  /** Decides anew on a call whose lease was refused: alone it may still fit the quota. */
+  /** Decides again on a call whose lease was refused: alone it may still fit the quota. */
   readonly readmit: (pending: PendingCall) => void
 }
 

@@ -88,7 +88,7 @@ export class UsageWindow {
       this.#unshown = this.#unshown.filter((receipt) => receipt.usedAfter > callsUsed)
   }
 
-  /** The ledger shows this window no more, so that no read can: receipts stand for it. */
+  /** The ledger no longer shows this window, and no read can: receipts count instead. */
   sawClosed(): void {
     this.#unshown = []
   }
@@ -103,7 +103,7 @@ export class UsageWindow {
     this.#unreceiptedCalls -= calls
   }
 
-  /** The contract refused calls of it: until it is shown as begun no more are out (A9). */
+  /** The contract refused some of its calls: no more go out until a read shows it as begun (A9). */
   refused(): void {
     this.#isRefused = true
     this.nextLeaseCalls = 1
@@ -143,7 +143,7 @@ export class UsageWindow {
     return this.callsAllowed - usedCalls + this.#returningCalls
   }
 
-  /** What an agent is told: of those two the likelier one, 0 or more. */
+  /** The figure an agent is given: the likelier of the two, 0 or more. */
   get callsLeft(): number {
     return Math.max(0, this.mayCountTwice ? this.callsRemainingAtBest : this.callsRemaining)
   }

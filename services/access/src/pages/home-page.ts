@@ -34,7 +34,7 @@ function accountFigures(account: SellerAccount | undefined) {
 /** The page at `/`: what this is, live figures, an agent's first request to copy (S4). */
 export async function homePage(deps: HomePageDeps): Promise<Page> {
   const { contract, counts, periodsPerPurchase } = deps
-  // The page shows what it can: a ledger that is down takes figures from it, nothing else.
+  // A ledger that is down costs the page some figures, nothing else.
   const [offers, renewals] = await Promise.all([
     contract.offers().catch(() => []),
     contract.renewalsReserveCanArm().catch(() => undefined),

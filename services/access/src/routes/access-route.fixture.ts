@@ -1,4 +1,4 @@
-// The route over a fake fakes, for the tests that go by what it answers.
+// The route over fakes, for tests of its answers.
 import type { Environment } from '@tallystick/service-kit'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import {

@@ -12,7 +12,7 @@ import { PAY_TO_ADDRESS } from './fake-payments.ts'
 export type FakeSender = ContractSender & {
   /** Orders that opened a window, in order. */
   readonly opened: PurchaseOrder[]
-  /** Agents whose slot was armed anew, as `reap 0x…` and `poke 0x…`. */
+  /** Agents whose slot was armed again, as `reap 0x…` and `poke 0x…`. */
   readonly rearmed: string[]
   rearming: RearmOutcome
   isDown: boolean

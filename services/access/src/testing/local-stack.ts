@@ -13,7 +13,7 @@ import {
   readConfig,
   systemClock,
 } from '@tallystick/service-kit'
-import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
+import { ExactHederaClient, hederaSigner, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { createPublicClient, createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -22,8 +22,6 @@ import { deployAccessWindow } from '../command/deploy.ts'
 import { accessConfigSchema } from '../config.ts'
 import { type AccessService, createAccessService } from '../service.ts'
 import type { AccessGranted } from '../wire/access-answers.ts'
-
-const TINYBAR_PER_HBAR = 100_000_000n
 
 export type LocalStack = {
   readonly devnet: Devnet

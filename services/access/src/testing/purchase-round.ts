@@ -95,14 +95,14 @@ async function tell(
   const answer = await stack.drive(work)
   const line = `${doing}: ${answer.status} ${answer.body.error ?? ''}`
   const { lines } = story
-  // Lines that repeat are told once, with how often.
+  // Repeated lines are listed once, with their number.
   const [last = '', times = '1'] = (lines.at(-1) ?? '').split(' × ')
   if (last === line) lines[lines.length - 1] = `${line} × ${Number(times) + 1}`
   else lines.push(line)
   return answer
 }
 
-/** The agent calls until it is served, paying anew whenever it is asked to; whether it was. */
+/** The agent calls until it is served, and pays again whenever it is asked to. Returns whether it was served. */
 async function goOn(round: Round, callsMax: number): Promise<boolean> {
   const { agent, elsewhere, replica, way, stack } = round
   const place = way.isElsewhere ? elsewhere : replica

@@ -194,7 +194,7 @@ async function startReplica(stack: LocalStack, environment: Environment): Promis
       current.isAlive = false
       for (const edge of Object.values(current.edges)) edge.kill()
       current.service.app.server.closeAllConnections()
-      // Its timers end in the background, as far as they can: nobody hears of them any more.
+      // Its timers end in the background; nothing listens to them any more.
       void current.service.stop()
     },
     async restart() {

@@ -1,5 +1,5 @@
 // Tells an operator's webhook of an alert (C29). Connections go only to addresses that were checked: a name that resolves to a
-// private one is refused, unless the operator says that the webhook stands in his own network.
+// private one is refused, unless the operator says that the webhook is in their own network.
 import { createHmac } from 'node:crypto'
 import {
   type Clock,
@@ -10,13 +10,13 @@ import {
   type Secret,
 } from '@tallystick/service-kit'
 
-/** An answer says nothing but its status; a webhook that takes longer is taken for gone. */
+/** Only the status of an answer matters; a webhook that takes longer counts as unavailable. */
 const TIMEOUT_MS = 5_000
 /** Between attempts: over five minutes in all, as long as a restart of what stands behind a webhook may take. */
 const RETRY_AFTER_MS = [1_000, 5_000, 30_000, 300_000] as const
 /** Alerts that wait while the webhook does not answer; a clinic has fewer corrections in a day. */
 const WAITING_MAX = 1_000
-/** What the end of the service waits for; what is not heard by then is an alert again at the next start. */
+/** How long shutdown waits; a correction still unheard is an alert again at the next start. */
 const CLOSE_MS = 5_000
 
 /** The webhook did not take an alert. */

@@ -1,5 +1,4 @@
-// What a write comes to: the version that follows a chain's tail, and the waiting of a repeated request for the answer of the
-// first one.
+// The outcome of a write: the version that follows a chain's tail. A repeated request waits here for the first one's answer.
 import { hash, randomBytes } from 'node:crypto'
 import type { BodySeal } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
@@ -19,7 +18,6 @@ import {
 } from '../domain/record-store.ts'
 import { slotTextOf, type Tail } from './stored-record.ts'
 
-/** What is asked of the store. */
 export type AskedWrite = {
   readonly record: NewRecord
   readonly request: RequestKey | undefined
@@ -55,7 +53,6 @@ type MadeVersion = {
   readonly body: string | Uint8Array
 }
 
-/** What writing takes. */
 export type AppendOptions = {
   readonly seal: BodySeal
   readonly clock: Clock
@@ -63,7 +60,17 @@ export type AppendOptions = {
   readonly random?: (() => string) | undefined
 }
 
-const drawRandom = (): string => randomBytes(ENTRY_RANDOM_BYTES).toString('hex')
+const HEX_CHARS = 2 * ENTRY_RANDOM_BYTES
+/** Entries that share a draw, which costs as much as hashing an entry. */
+const ENTRIES_PER_DRAW = 128
+let drawn = ''
+
+function drawRandom(): string {
+  if (drawn === '') drawn = randomBytes(ENTRY_RANDOM_BYTES * ENTRIES_PER_DRAW).toString('hex')
+  const random = drawn.slice(0, HEX_CHARS)
+  drawn = drawn.slice(HEX_CHARS)
+  return random
+}
 
 /** Makes the version that follows a chain's tail. */
 export function makeVersion(
@@ -115,7 +122,6 @@ export class RepeatedRequests {
     }
   }
 
-  /** The subscribers of a request are counted. */
   settle({ mac }: RequestKey): void {
     this.#uncounted.get(mac)?.settle()
   }

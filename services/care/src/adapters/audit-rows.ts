@@ -40,7 +40,7 @@ const ADD_ON_POSTGRES = `INSERT INTO audit_rows (row_id, at, outcome, reason, vi
   SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[])
   ON CONFLICT (row_id) DO NOTHING`
 
-/** One statement for all rows; what was added before, and only not answered, is not added again. */
+/** One statement for all rows. After a lost answer it may run again, and adds none twice. */
 const addOnPostgres: typeof addOnSqlite = (added, rows) => {
   const cells = added.map((row) => [randomUUID(), ...cellsOf(row, rows)])
   const columns = [0, 1, 2, 3, 4, 5, 6].map((column) => cells.map((row) => row[column]))

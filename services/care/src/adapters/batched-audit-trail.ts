@@ -1,6 +1,6 @@
 // When audit rows are written, whichever engine keeps them. A row of an accepted write is durable before it is acknowledged.
-// Refusals, which anyone can cause, are written in groups without a disk's wait of their own, and only so many are kept: a
-// flood of refused requests costs neither the disk's time nor its space.
+// Refusals, which anyone can cause, are written in groups that wait for no disk, and only so many are kept: a flood of refused
+// requests costs the disk neither time nor space.
 import { messageOf } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import type { AuditTrail } from '../domain/publish-record.ts'
@@ -22,7 +22,6 @@ export class AuditTrailUnavailable extends Error {
 
 export type AuditQuery = Parameters<AuditTrail['read']>[0]
 
-/** Where rows are kept. */
 export type AuditRows = {
   /** Adds rows in their order, and takes out the oldest refusals above the bound. */
   add(rows: readonly AuditRow[], durability: 'synced' | 'relaxed'): Promise<void>
@@ -34,7 +33,6 @@ export type AuditTrailOptions = {
   readonly clock: Clock
   /** Told when refusals could not be written; they are dropped. */
   readonly onProblem?: ((error: unknown) => void) | undefined
-  /** Told of every row. */
   readonly onRow?: ((row: AuditRow) => void) | undefined
 }
 
@@ -108,7 +106,7 @@ export class BatchedAuditTrail implements AuditTrail {
     })
   }
 
-  /** Refusals that wait go along with accepted rows; alone they are written without the disk's wait. Never rejects. */
+  /** Waiting refusals go along with accepted rows; alone they do not wait for the disk. Never rejects. */
   async #flush(): Promise<void> {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined

@@ -2,15 +2,14 @@
 // its key is destroyed. What is left of a version is its place and its leaf, which thirty-two random bytes keep from being
 // guessed; the chain's head hash, which a short sentence could be guessed from, goes too.
 import { GENESIS_PREV_HASH, rootOf } from '@tallystick/hashchain'
-import type { Awaitable } from '@tallystick/journal-store'
+import { type Awaitable, whenAnswered } from '@tallystick/journal-store'
 import type { KeptErasure } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { ChainKeys } from './chain-keys.ts'
 import { chainName, erasureOfRow } from './chain-keys-file.ts'
-import { type RecordSource, whenAnswered } from './record-sql.ts'
+import type { RecordSource } from './record-sql.ts'
 import { type ChainRow, isErased } from './stored-record.ts'
 
-/** Who erases, when and why. */
 export type ErasedBy = Omit<KeptErasure, 'patient' | 'domain'>
 
 export type ErasedChain =

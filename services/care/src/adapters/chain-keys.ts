@@ -66,7 +66,7 @@ export class ChainKeys {
   constructor(database: DatabaseSync, ring: KeyRing) {
     this.#database = database
     this.#ring = ring
-    // A destroyed key shall not stay readable in the file.
+    // A destroyed key must not stay readable in the file.
     database.exec('PRAGMA secure_delete = ON')
     const columns = 'SELECT chain, key_id, wrapped FROM chain_keys WHERE'
     this.#byChain = prepareQuery(database, `${columns} chain = ?`)
@@ -121,7 +121,6 @@ export class ChainKeys {
     return this.#erasure.get(chain) !== undefined
   }
 
-  /** Everything that was erased. */
   erasures(): readonly KeptErasure[] {
     return guardedNow(() =>
       prepareQuery<readonly [string, string, string, string]>(
@@ -149,7 +148,7 @@ export class ChainKeys {
       } finally {
         if (database.isTransaction) database.exec('ROLLBACK')
       }
-      // Nor shall it stay readable in the write-ahead log.
+      // Nor may it stay readable in the write-ahead log.
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     })
     this.#forget()

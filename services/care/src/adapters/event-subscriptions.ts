@@ -3,49 +3,45 @@
 import { hash } from 'node:crypto'
 import { type KeyRing, openValue, sealValue } from '@tallystick/hashchain'
 import { z } from 'zod'
-import type { EventSubscription, EventSubscriptions } from '../domain/event-subscription.ts'
+import {
+  type EventSubscription,
+  type EventSubscriptions,
+  eventFailure,
+  eventReceiver,
+} from '../domain/event-subscription.ts'
 import type { SideRows } from './side-rows.ts'
 
-const receiver = z.object({
-  url: z.string(),
-  secrets: z.array(z.object({ secret: z.string(), untilMs: z.number().optional() })),
-})
-
-const failure = z.enum([
-  'connection_refused',
-  'timeout',
-  'tls_error',
-  'http_3xx',
-  'http_4xx',
-  'http_5xx',
-  'store_unavailable',
-])
+const maybe = <Value>(schema: z.ZodType<Value>) =>
+  schema.nullable().transform((value) => value ?? undefined)
 
 /** A row as either engine gives it, without its sealed column. */
 const shownRow = z.object({
   id: z.string(),
   sub: z.string(),
   patient: z.string(),
-  domain: z.string().nullable(),
-  done_to: z.number(),
-  expires_ms: z.number(),
-  is_active: z.number(),
-  last_delivery_ms: z.number().nullable(),
-  last_error: failure.nullable(),
-  failed_since_ms: z.number().nullable(),
+  domain: maybe(z.string()),
+  cursor: z.number(),
+  expiresAtMs: z.number(),
+  isActive: z.number().transform((flag) => flag === 1),
+  lastDeliveryAtMs: maybe(z.number()),
+  lastError: maybe(eventFailure),
+  failedSinceMs: maybe(z.number()),
 })
 
 const storedRow = shownRow.extend({
   refresh: z.string(),
   scopes: z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text))),
-  jti: z.string().nullable(),
+  jti: maybe(z.string()),
   receiver: z.string(),
 })
 
-const SHOWN =
+const COLUMNS =
   'id, sub, patient, domain, done_to, expires_ms, is_active, last_delivery_ms, last_error, failed_since_ms'
+const SHOWN = `id, sub, patient, domain, done_to AS "cursor", expires_ms AS "expiresAtMs", is_active AS "isActive",
+  last_delivery_ms AS "lastDeliveryAtMs", last_error AS "lastError", failed_since_ms AS "failedSinceMs"`
+const FIND = `SELECT ${SHOWN}, refresh, scopes, jti, receiver FROM event_subscriptions WHERE id = $1`
 
-const SAVE = `INSERT INTO event_subscriptions (${SHOWN}, refresh, scopes, jti, receiver)
+const SAVE = `INSERT INTO event_subscriptions (${COLUMNS}, refresh, scopes, jti, receiver)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
   ON CONFLICT (id) DO UPDATE SET done_to = excluded.done_to, expires_ms = excluded.expires_ms, is_active = excluded.is_active,
     last_delivery_ms = excluded.last_delivery_ms, last_error = excluded.last_error, failed_since_ms = excluded.failed_since_ms,
@@ -62,7 +58,7 @@ const slotOf = (id: string): string => `event-receiver|${id}`
 const receiverKey = (of: { readonly sub: string; readonly url: string }): string =>
   hash('sha256', JSON.stringify([of.sub, of.url]))
 
-const iso = (ms: number | null) => (ms === null ? undefined : new Date(ms).toISOString())
+const iso = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString())
 
 /** What an operator sees: neither URL nor secret. Rejects with AuditTrailUnavailable. */
 export async function listEventSubscriptions(side: Pick<SideRows, 'read'>) {
@@ -70,16 +66,11 @@ export async function listEventSubscriptions(side: Pick<SideRows, 'read'>) {
   return z
     .array(shownRow)
     .parse(rows)
-    .map((row) => ({
-      id: row.id,
-      sub: row.sub,
-      patient: row.patient,
-      domain: row.domain ?? undefined,
-      isActive: row.is_active === 1,
-      expiresAt: iso(row.expires_ms),
-      lastDeliveryAt: iso(row.last_delivery_ms),
-      failedSince: iso(row.failed_since_ms),
-      lastError: row.last_error ?? undefined,
+    .map(({ cursor: _cursor, expiresAtMs, failedSinceMs, lastDeliveryAtMs, ...row }) => ({
+      ...row,
+      expiresAt: iso(expiresAtMs),
+      lastDeliveryAt: iso(lastDeliveryAtMs),
+      failedSince: iso(failedSinceMs),
     }))
 }
 
@@ -99,7 +90,6 @@ export const eventCursors = (ring: KeyRing) => ({
 
 const cursorSlot = (sub: string): string => `event-cursor|${sub}`
 
-/** Between rows and subscriptions. */
 const sealedRows = (ring: KeyRing) => ({
   write: (of: EventSubscription): readonly (string | number | null)[] => {
     const value = JSON.stringify(of.receiver)
@@ -109,25 +99,11 @@ const sealedRows = (ring: KeyRing) => ({
     return [...named, ...progressOf(of), refresh, JSON.stringify(scopes), jti, sealed]
   },
   read: (row: unknown): EventSubscription | undefined => {
-    const { jti, last_error, receiver: sealed, ...kept } = storedRow.parse(row)
-    const opened = openValue({ ring, sealed: Buffer.from(sealed, 'base64'), slot: slotOf(kept.id) })
+    const stored = storedRow.parse(row)
+    const sealed = Buffer.from(stored.receiver, 'base64')
+    const opened = openValue({ ring, sealed, slot: slotOf(stored.id) })
     if (opened.kind !== 'opened') return undefined
-    return {
-      id: kept.id,
-      refresh: kept.refresh,
-      sub: kept.sub,
-      scopes: kept.scopes,
-      jti: jti ?? undefined,
-      patient: kept.patient,
-      domain: kept.domain ?? undefined,
-      receiver: receiver.parse(JSON.parse(opened.value)),
-      cursor: kept.done_to,
-      expiresAtMs: kept.expires_ms,
-      isActive: kept.is_active === 1,
-      lastDeliveryAtMs: kept.last_delivery_ms ?? undefined,
-      lastError: last_error ?? undefined,
-      failedSinceMs: kept.failed_since_ms ?? undefined,
-    }
+    return { ...stored, receiver: eventReceiver.parse(JSON.parse(opened.value)) }
   },
 })
 
@@ -140,7 +116,6 @@ const progressOf = (of: EventSubscription) =>
     of.failedSinceMs ?? null,
   ] as const
 
-/** Receivers that have answered a challenge. */
 const verifiedReceivers = (
   side: SideRows,
 ): Pick<EventSubscriptions, 'isVerified' | 'keepVerified'> => ({
@@ -155,7 +130,6 @@ const verifiedReceivers = (
   },
 })
 
-/** Opens subscriptions over the rows beside the records. */
 export function openEventSubscriptions(side: SideRows, ring: KeyRing): EventSubscriptions {
   const rows = sealedRows(ring)
   /** A delivery that is noted again after a loss of power is one that is sent again. */
@@ -168,7 +142,7 @@ export function openEventSubscriptions(side: SideRows, ring: KeyRing): EventSubs
     ...verifiedReceivers(side),
     save: async (of) => void (await change(SAVE, rows.write(of))),
     find: async (id) => {
-      const [row] = await side.read('SELECT * FROM event_subscriptions WHERE id = $1', [id])
+      const [row] = await side.read(FIND, [id])
       return row === undefined ? undefined : rows.read(row)
     },
     remove: async ({ id, refresh }) => {

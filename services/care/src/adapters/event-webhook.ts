@@ -21,7 +21,7 @@ const TOO_LARGE = 413
 
 type SendOutcome =
   | { readonly kind: 'taken' }
-  /** The receiver does not want this one, and shall not get it again. */
+  /** The receiver does not want this one, and must not get it again. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'failed'; readonly reason: EventFailure }
 
@@ -42,7 +42,7 @@ function failureOf(answer: PostAnswer): EventFailure {
   if (answer.kind === 'answered')
     return answer.status < 400 ? 'http_3xx' : answer.status < 500 ? 'http_4xx' : 'http_5xx'
   const { reason } = answer
-  // Whether a name leads into somebody's network is not told.
+  // Does not tell whether a name leads into a private network.
   return reason === 'timeout' || reason === 'tls_error' ? reason : 'connection_refused'
 }
 
@@ -126,7 +126,7 @@ function challengeIn(text: string): string {
   }
 }
 
-/** Compares in a time that tells nothing. */
+/** Compares in constant time. */
 function isSame(left: string, right: string): boolean {
   const [one, other] = [Buffer.from(left), Buffer.from(right)]
   return one.length === other.length && timingSafeEqual(one, other)

@@ -4,7 +4,7 @@ import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { z } from 'zod'
 import { isKeyAddress, isLoopback } from '../domain/trusted-issuer.ts'
 
-/** Keys are asked for again after this: a withdrawn key is in force no longer. */
+/** Keys are fetched again after this, so a withdrawn key is accepted no longer than that. */
 const FRESH_MS = 600_000
 /** How long keys are used while the issuer does not answer: longer than a restart, shorter than a working day. */
 const STALE_MS = 3_600_000
@@ -13,7 +13,7 @@ const REFETCH_MS = 30_000
 /** After a failure; doubled up to the maximum. */
 const BACK_OFF_MS = 1_000
 const BACK_OFF_MAX_MS = 60_000
-/** A request waits this long at most for keys. */
+/** The longest that a request waits for keys. */
 const TIMEOUT_MS = 5_000
 /** A hundred RSA keys with their certificates. */
 const BODY_BYTES_MAX = 524_288
@@ -125,7 +125,7 @@ async function keyAddressOf({ issuer, jwksUri }: IssuerKeysOptions): Promise<str
   return found.jwks_uri
 }
 
-/** The JSON at an address: no redirects, no more than is allowed of time and bytes. */
+/** The JSON at an address, without redirects and within limits of time and size. */
 async function fetchJson(address: string): Promise<unknown> {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   const headers = { accept: 'application/json' }

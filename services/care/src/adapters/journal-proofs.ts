@@ -8,7 +8,6 @@ import { isErased } from './stored-record.ts'
 
 type Proofs = Pick<RecordStore, 'rootAt' | 'inclusionProof' | 'consistencyProof' | 'leaf'>
 
-/** The proving part of the store. */
 export const createJournalProofs = (
   rows: Pick<RecordRows, 'found' | 'versions'>,
   journals: Readonly<

@@ -4,7 +4,6 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { KeyRing } from '@tallystick/hashchain'
 import { checkpointOrigin, resealSqliteStore, type StoreOwner } from '@tallystick/journal-store'
-import type { resealPostgresStore } from '@tallystick/journal-store/postgres'
 import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
 import { DEFAULT_DATABASE_PATH } from '../config.ts'
 import type { AuditTrail } from '../domain/publish-record.ts'
@@ -62,7 +61,7 @@ const ownerOf = (config: StoreConfig): StoreOwner => ({
   origin: checkpointOrigin(config.BASE_URL, config.SERVICE_NAME),
 })
 
-/** The engine behind a connection string: who keeps a file loads no driver. */
+/** The engine behind a connection string; a service on SQLite loads no driver. */
 const loadPostgres = async () => {
   const [engine, schema, records] = await Promise.all([
     import('@tallystick/journal-store/postgres'),
@@ -76,7 +75,6 @@ type Opening = {
   readonly clock: Clock
   /** Told of what goes wrong in the background. */
   readonly onProblem: (error: unknown) => void
-  /** Told of every audit row. */
   readonly onRow?: (row: AuditRow) => void
 }
 
@@ -231,7 +229,7 @@ type Upkeep = {
   readonly pause: () => Promise<void>
 }
 
-/** Opens the keys of a store's chains for as long as something is done with them. */
+/** Opens the keys of a store's chains while they are used. */
 async function withChainKeys<Result>(
   { CHAIN_KEYS_PATH, DATABASE_PATH }: Place,
   keyRing: KeyRing,
@@ -254,22 +252,19 @@ export async function resealStore(place: Place, { keyRing, pause: rest }: Upkeep
   return withChainKeys(place, keyRing, async (keys) => {
     const plan = keys.plan()
     const sealing = { keyRing: keys.ring, plan }
-    const outcome =
-      DATABASE_URL === undefined
-        ? await resealSqliteStore(RECORDS, { databasePath, ...sealing, pause: rest })
-        : await resealServer({ ...serverOf(DATABASE_URL), ...sealing })
-    const { needed, ...counts } = outcome
+    const reseal = async () => {
+      if (DATABASE_URL === undefined)
+        return resealSqliteStore(RECORDS, { databasePath, ...sealing, pause: rest })
+      const { POSTGRES_RECORDS, resealPostgresStore } = await loadPostgres()
+      return resealPostgresStore(POSTGRES_RECORDS, { ...serverOf(DATABASE_URL), ...sealing })
+    }
+    const { needed, ...counts } = await reseal()
     return {
       ...counts,
       rewrapped: plan.rewrapped(),
       needed: needed.filter((keyId) => keyId !== keys.fileKeyId),
     }
   })
-}
-
-async function resealServer(options: Parameters<typeof resealPostgresStore>[1]) {
-  const { POSTGRES_RECORDS, resealPostgresStore: reseal } = await loadPostgres()
-  return reseal(POSTGRES_RECORDS, options)
 }
 
 /** Erases a chain for good (C31), while the service may be running. On PostgreSQL as `care_reseal`. */

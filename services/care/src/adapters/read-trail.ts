@@ -1,5 +1,5 @@
-// Who read which record: rows that are written in groups, without a disk's wait of their own, and kept for a number of days. A
-// row never holds a value.
+// Who read which record: rows that are written in groups, wait for no disk, and are kept for a number of days. A row never holds
+// a value.
 import type { Clock } from '@tallystick/service-kit'
 import type { KeptReadRow, ReadRow, ReadTrail } from '../domain/read-trail.ts'
 import type { SideRows } from './side-rows.ts'
@@ -46,7 +46,6 @@ export async function readReadRows(
 const ADD = 'INSERT INTO read_rows (at, actor, way, outcome, uri) VALUES ($1, $2, $3, $4, $5)'
 const FORGET = 'DELETE FROM read_rows WHERE at < $1'
 
-/** Opens the trail. */
 export function openReadTrail(
   rows: SideRows,
   of: {

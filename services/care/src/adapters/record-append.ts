@@ -1,7 +1,7 @@
-// The writing half of the store, on either engine. What the writes of a group need is read by the first of them, under the lock
-// of the journals; each is then decided in memory, and what they changed is sent behind the last one. The journal store groups
-// writes into commits and answers each when it is on the disk (C14).
-import type { Awaitable, TupleQuery } from '@tallystick/journal-store'
+// The writing half of the store, on either engine. The first write of a group reads what all of them need, under the lock of the
+// journals. Each is then decided in memory, and their changes are sent after the last one. The journal store groups writes into
+// commits and answers each when it is on the disk (C14).
+import { type Awaitable, askEach, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
 import type { CareRecord } from '../domain/care-record.ts'
 import { requireStorable } from '../domain/journal-entry.ts'
 import type { AppendOutcome, RequestKey } from '../domain/record-store.ts'
@@ -17,13 +17,7 @@ import {
   type WriteResult,
 } from './append-outcome.ts'
 import { chainName } from './chain-keys-file.ts'
-import {
-  askEach,
-  type FoundRow,
-  foundChains,
-  type RecordSource,
-  whenAnswered,
-} from './record-sql.ts'
+import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import { RECORDS } from './sqlite-record-database.ts'
 import { isErased, NO_TAIL, recordOfRow, slotOfChain, type Tail, tailOf } from './stored-record.ts'
 import { forgetWrites, outboxRows } from './write-outbox.ts'
@@ -39,7 +33,7 @@ type RecordTransaction = {
     Record<Audience, { append(leafHash: Uint8Array, cells: readonly WrittenCell[]): number }>
   >
   readonly tuples: TupleQuery
-  /** Sends a statement; where it fails, the group does. */
+  /** Sends a statement; if it fails, so does the group. */
   readonly send: (text: string, values: readonly unknown[]) => void
 }
 
@@ -61,16 +55,19 @@ type HeldChain = ChainSlot & {
   tail: Tail
 }
 
+/** A write that waits, with what its request is known by. */
+type HeldWrite = AskedWrite & { readonly macHash: string | undefined }
+
 type KnownRequest = readonly [macHash: string, audience: Audience, leaf: number]
 
 /** What a group has read, and what it changes. */
 class Group {
   readonly transaction: RecordTransaction
   readonly source: RecordSource
-  readonly read = new Set<AskedWrite>()
+  readonly read = new Set<HeldWrite>()
   /** By name and the audience that was asked for: a chain of the other one is there too, without its tail. */
   readonly chains = new Map<string, HeldChain>()
-  /** What each made, where that holds. */
+  /** What each request made, if that version still holds. */
   readonly requests = new Map<string, CareRecord | undefined>()
   /** Names of chains that were erased, and are not there. */
   readonly erased = new Set<string>()
@@ -100,7 +97,7 @@ export class RecordAppender {
   readonly #options: Options
   readonly #repeated: RepeatedRequests
   /** In the order of their writes: the first ones are those of the running group. */
-  readonly #waiting = new Set<AskedWrite>()
+  readonly #waiting = new Set<HeldWrite>()
   #group: Group | undefined
 
   constructor(options: Options) {
@@ -111,18 +108,20 @@ export class RecordAppender {
   /** Queues a write; resolves when it is durable. A repeated request waits until the first one's subscribers are counted. */
   async append(store: WrittenStore, asked: AskedWrite): Promise<AppendOutcome> {
     requireStorable(asked.record)
-    this.#waiting.add(asked)
+    const { request } = asked
+    const held = { ...asked, macHash: request === undefined ? undefined : macHashOf(request) }
+    this.#waiting.add(held)
     try {
       const result = await store.write((transaction) =>
-        whenAnswered([this.#groupOf(transaction, asked)], ([group]) => this.#write(group, asked)),
+        whenAnswered([this.#groupOf(transaction, held)], ([group]) => this.#write(group, held)),
       )
-      return await this.#repeated.answer(result, asked.request, async (known) => {
+      return await this.#repeated.answer(result, request, async (known) => {
         const sql = 'SELECT subscribers FROM requests WHERE mac_hash = $1'
         const [row] = await store.tuples<readonly [number]>(sql, [macHashOf(known)])
         return row?.[0] ?? 0
       })
     } finally {
-      this.#waiting.delete(asked)
+      this.#waiting.delete(held)
     }
   }
 
@@ -132,12 +131,13 @@ export class RecordAppender {
     request: RequestKey,
     subscribers: number,
   ): Promise<void> {
-    const values = [subscribers, macHashOf(request)]
-    await store.note('UPDATE requests SET subscribers = $1 WHERE mac_hash = $2', values)
+    const sql = 'UPDATE requests SET subscribers = $1 WHERE mac_hash = $2'
+    // Its row says none from the start.
+    if (subscribers > 0) await store.note(sql, [subscribers, macHashOf(request)])
     this.#repeated.settle(request)
   }
 
-  /** The last word of a group: what its writes changed, each table's rows in one go, and out with what is too old. */
+  /** Ends a group: sends what its writes changed, each table's rows together, and deletes what is too old. */
   finish(transaction: RecordTransaction): void {
     const group = this.#group
     if (group?.transaction !== transaction) return
@@ -164,25 +164,25 @@ export class RecordAppender {
   }
 
   /** The group of a transaction, with what a write needs. */
-  #groupOf(transaction: RecordTransaction, asked: AskedWrite): Awaitable<Group> {
+  #groupOf(transaction: RecordTransaction, held: HeldWrite): Awaitable<Group> {
     const known = this.#group
     if (known?.transaction === transaction)
-      return known.read.has(asked) ? known : this.#read(known, [asked])
+      return known.read.has(held) ? known : this.#read(known, [held])
     const group = new Group(transaction, this.#options.sourceOf(transaction.tuples))
     this.#group = group
     return this.#read(group, [...this.#waiting].slice(0, RECORDS.writesPerCommitMax))
   }
 
   /** Reads what writes need: chains with their tails, and requests with what they made. */
-  #read(group: Group, writes: readonly AskedWrite[]): Awaitable<Group> {
+  #read(group: Group, writes: readonly HeldWrite[]): Awaitable<Group> {
     const { source } = group
     const slots = new Map<string, ChainSlot>()
     const macs: (readonly [string])[] = []
     for (const write of writes) {
-      const { record, request } = write
+      const { macHash, record } = write
       group.read.add(write)
       if (!group.chains.has(keyOf(record))) slots.set(keyOf(record), record)
-      if (request !== undefined) macs.push([macHashOf(request)])
+      if (macHash !== undefined) macs.push([macHash])
     }
     const found = AUDIENCES.map((audience) => {
       const names: (readonly string[])[] = []
@@ -201,7 +201,7 @@ export class RecordAppender {
     })
   }
 
-  /** Of chains that are not there: whether they were erased, and behind which one they begin. */
+  /** For chains that are missing: whether they were erased, and the id that new ones follow. */
   #readBegun(
     group: Group,
     begun: readonly (readonly [key: string, slot: ChainSlot])[],
@@ -250,8 +250,7 @@ export class RecordAppender {
     return recordOfRow(found.versions[0], at)
   }
 
-  #write(group: Group, { record, request, expectedVersion }: AskedWrite): WriteResult {
-    const macHash = request === undefined ? undefined : macHashOf(request)
+  #write(group: Group, { record, request, expectedVersion, macHash }: HeldWrite): WriteResult {
     if (macHash !== undefined && group.requests.has(macHash)) {
       const known = group.requests.get(macHash)
       return known === undefined ? { kind: 'known-broken' } : { kind: 'known', record: known }
@@ -279,7 +278,7 @@ export class RecordAppender {
     return { kind: 'appended', record: made.record, previous: tail.record }
   }
 
-  /** A chain that begins, in the way of one of the other audience. */
+  /** Begins a chain, whose name the other audience cannot use any more. */
   #newChain(group: Group, slot: ChainSlot): HeldChain {
     const id = (group.lastChain += 1)
     const made = { ...slot, id, isErased: false, tail: NO_TAIL }

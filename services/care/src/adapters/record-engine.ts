@@ -42,7 +42,7 @@ export type KeptKeys = {
   readonly chainKeysPath?: string | undefined
 }
 
-/** Opens what needs the keys of chains, undefined for a store in the clear; they are closed where that fails. */
+/** Opens a store with the keys of its chains, undefined for one in the clear; closes the keys if that fails. */
 export function openWithKeys<Opened>(
   { chainKeysPath: path, databasePath, keyRing }: KeptKeys,
   open: (keys: ChainKeys | undefined) => Opened,

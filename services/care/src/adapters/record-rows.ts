@@ -1,10 +1,10 @@
 // What verification and export read, whichever engine keeps it, and how their work is cut into slices.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { BodySeal, sealReceipt } from '@tallystick/journal-store'
+import { askEach, type BodySeal, type sealReceipt } from '@tallystick/journal-store'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { findChain } from './record-reads.ts'
-import { askEach, type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
+import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import type { ChainRow, FoundChain, VersionRow } from './stored-record.ts'
 
 /** Leaves of a journal, `from` (inclusive) to `to` (exclusive). */
@@ -75,7 +75,7 @@ export const nextTurn = (): Promise<void> =>
     setImmediate(resolve)
   })
 
-/** A replay rests for so many times of what its slice took: writes keep nine tenths of the time. */
+/** A replay rests this many times as long as its slice took: writes keep nine tenths of the time. */
 const REST_FACTOR = 9
 /** Rests while something was written in as long a time; several slices may pass before a write comes through. */
 const WRITES_RECENT_MS = 500

@@ -1,14 +1,18 @@
-// The SQL of the records, in the words that both engines take; a dialect has those in which they differ. Tables have no schema,
-// `$1` stands for a value, and rows come as arrays: each statement's user says what stands where.
-import { type Awaitable, bodyOfBytes, type TupleQuery } from '@tallystick/journal-store'
+// The SQL of the records, in words that both engines take; a dialect has the words that differ. Tables have no schema, `$1` stands
+// for a value, and rows come as arrays: whoever asks a statement gives the type of its rows.
+import {
+  bodyOfBytes,
+  POSTGRES_DIALECT,
+  SQLITE_DIALECT,
+  type SqlDialect,
+  type TupleQuery,
+} from '@tallystick/journal-store'
 import type { Audience } from '../wire/records.ts'
 import { VERSION_TABLES } from './sqlite-record-database.ts'
 import type { ChainRow, FoundChain, VersionRow } from './stored-record.ts'
 
-type Type = 'text' | 'bigint'
-
-/** What the engines say differently. */
-type Dialect = {
+/** What the engines say differently of records. */
+type Dialect = SqlDialect & {
   /** The column of a version's place in its journal. */
   readonly leaf: 'leaf_index' | 'at'
   /** Leaf hashes in lower-case hex. */
@@ -17,50 +21,30 @@ type Dialect = {
   readonly bySlot: string
   /** All versions of each chain `c`, never past those of others. */
   readonly ofEach: (table: string) => string
-  /** Rows of values of these types, as what is inserted. */
-  readonly rowsOf: (...types: readonly Type[]) => string
-  /** Whether columns of these types are those of one of the rows. */
-  readonly isOneOf: (columns: Readonly<Record<string, Type>>) => string
   /** Adds to the outbox, each row with the next number. */
   readonly keepWrites: string
-  /** The values of each statement over rows: one for each row, or one for all of them, by columns. */
-  readonly batches: (rows: readonly (readonly unknown[])[]) => readonly (readonly unknown[])[]
 }
 
 const SQLITE: Dialect = {
+  ...SQLITE_DIALECT,
   leaf: 'leaf_index',
   leafHash: 'leaf_hash',
   bySlot: 'INDEXED BY chains_by_slot',
   ofEach: (table) => table,
-  rowsOf: (...types) => `VALUES (${types.map((_, at) => `$${at + 1}`).join(', ')})`,
-  isOneOf: (columns) =>
-    Object.keys(columns)
-      .map((column, at) => `${column} = $${at + 1}`)
-      .join(' AND '),
   keepWrites:
     'INSERT INTO writes (audience, patient, domain, version, at_ms) VALUES ($1, $2, $3, $4, $5)',
-  batches: (rows) => rows,
 }
 
-const unnested = (types: readonly Type[]): string =>
-  `SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`
-
 const POSTGRES: Dialect = {
+  ...POSTGRES_DIALECT,
   leaf: 'at',
   leafHash: "encode(leaf_hash, 'hex')",
   bySlot: '',
   ofEach: (table) => `LATERAL (SELECT * FROM ${table} WHERE chain = c.id OFFSET 0)`,
-  rowsOf: (...types) => unnested(types),
-  isOneOf: (columns) =>
-    `(${Object.keys(columns).join(', ')}) IN (${unnested(Object.values(columns))})`,
   keepWrites: `INSERT INTO writes (sequence, audience, patient, domain, version, at_ms)
     SELECT (SELECT coalesce(max(sequence), 0) FROM writes) + n, audience, patient, domain, version, at_ms
     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
       WITH ORDINALITY AS rows (audience, patient, domain, version, at_ms, n)`,
-  batches: (rows) => {
-    const [first = []] = rows
-    return rows.length === 0 ? [] : [first.map((_, column) => rows.map((row) => row[column]))]
-  },
 }
 
 const CHAIN =
@@ -128,7 +112,7 @@ function versionSql({ bySlot, isOneOf, leaf, leafHash, ofEach }: Dialect, audien
     hashesOfChain: `SELECT ${leafHash} FROM ${table} WHERE chain = $1 ORDER BY version`,
     forgetRequests: `DELETE FROM requests WHERE audience = $1
       AND leaf_index IN (SELECT ${leaf} FROM ${table} WHERE chain = $2)`,
-    // The order of these joins is as they are written.
+    // CROSS JOIN keeps the tables in the order written.
     written: `${written} ${table} v CROSS JOIN chains c
       WHERE c.id = v.chain AND v.${leaf} > $1 AND c.erased_leaves IS NULL ORDER BY v.${leaf} LIMIT $2`,
     writtenOfPatient: `${written} chains c CROSS JOIN ${ofEach(table)} v
@@ -192,27 +176,3 @@ export const postgresSource = (tuples: TupleQuery): RecordSource => ({
     (await tuples(text, values)).map((row) => row.map(cellOf) as unknown as Row),
   sql: POSTGRES_SQL,
 })
-
-/** Goes on with answers, at once where they are there. */
-export function whenAnswered<const Asked extends readonly unknown[], Result>(
-  asked: Asked,
-  run: (answers: { -readonly [At in keyof Asked]: Awaited<Asked[At]> }) => Awaitable<Result>,
-): Awaitable<Result> {
-  for (const each of asked) if (each instanceof Promise) return Promise.all(asked).then(run)
-  return run(asked as { -readonly [At in keyof Asked]: Awaited<Asked[At]> })
-}
-
-/** Rows of a statement over rows of values. */
-export function askEach<Row extends readonly unknown[]>(
-  { ask, sql }: RecordSource,
-  text: string,
-  rows: readonly (readonly unknown[])[],
-): Awaitable<readonly Row[]> {
-  const [values, ...others] = sql.batches(rows)
-  if (values === undefined) return []
-  const first = ask<Row>(text, values)
-  // What most ask for is one row.
-  if (others.length === 0) return first
-  const rest = others.map((each) => ask<Row>(text, each))
-  return whenAnswered([first, ...rest], (found) => found.flat())
-}

@@ -1,5 +1,6 @@
 // What an operator does to a store on SQLite: backups, and the key of its checkpoints.
 import {
+  type AcceptedJournal,
   acceptSqliteBackup,
   backupSqliteStore,
   loadCheckpointSeed as loadKeptSeed,
@@ -21,10 +22,8 @@ export const backupRecords = (paths: {
   readonly targetPath: string
 }): Promise<Readonly<Record<Audience, number>>> => backupSqliteStore(RECORDS, paths)
 
-type Accepted = { readonly size: number; readonly signedSize: number | undefined }
-
 /** What was accepted of each journal. */
-export const acceptedOf = (accepted: Readonly<Record<Audience, Accepted>>) =>
+export const acceptedOf = (accepted: Readonly<Record<Audience, AcceptedJournal>>) =>
   AUDIENCES.map((audience) => {
     const { size, signedSize } = accepted[audience]
     return { audience, size, signedSize }

@@ -48,7 +48,7 @@ const stateOf = (slot: ChainSlot, known?: KnownPart): ChainState => ({
   lastVersion: known?.versions ?? 0,
 })
 
-/** Of an erased chain its leaves alone are replayed. */
+/** Of an erased chain only the leaves are replayed. */
 const erasedStateOf = (slot: ChainSlot, erasedLeaves: string): ChainState => ({
   replay: createErasedChainReplay(erasedLeaves),
   isErased: true,
@@ -208,7 +208,7 @@ async function judge(
   const { rows, seal } = source
   const { body, chain } = of
   const [id, , , audience, latestVersion, headHash] = chain
-  // Where it was erased in the middle of its replay, that begins again.
+  // If it was erased during its replay, the replay starts again.
   const state = of.state.isErased === isErasedChain(chain) ? of.state : stateOfChain(chain)
   if (state.lastVersion < latestVersion) {
     const after = { after: state.lastVersion, upTo: latestVersion, limit: Number.MAX_SAFE_INTEGER }

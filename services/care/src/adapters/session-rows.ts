@@ -1,25 +1,26 @@
-// MCP sessions, on either engine. A commit survives the end of the process without the disk's wait; after a loss of power some
-// sessions may be behind or gone, and their clients open new ones.
+// MCP sessions, on either engine. A commit survives the end of the process without waiting for the disk; after a loss of power
+// some sessions may be behind or gone, and their clients open new ones.
 import type { DatabaseSync } from 'node:sqlite'
 import {
   ERASED_FRAME,
+  type FrameRecipient,
+  type RestoredSessions,
   type SessionChange,
   type SessionStore,
   SessionStoreUnavailable,
+  type StoredFrame,
+  type StoredSession,
+  type StoredUnheard,
 } from '../domain/session-store.ts'
 import { openSqliteSideRows, type SideRows } from './side-rows.ts'
-import {
-  packRecipients,
-  restoredSessions,
-  type SessionRows,
-  sessionValues,
-  WriteBehindSessions,
-} from './write-behind-sessions.ts'
+import { type SessionRows, WriteBehindSessions } from './write-behind-sessions.ts'
 
 /** The service's own connections never overlap; what another program holds is tried again with the next commit. */
 const BUSY_TIMEOUT_MS = 50
 /** Of the tables in the file. Sessions kept under another one are dropped: their clients open new ones. */
 const SCHEMA_VERSION = 1
+/** A recipient is its session's number and the sequence, each four bytes. */
+const RECIPIENT_BYTES = 8
 
 const SQLITE_TABLES = `
 CREATE TABLE IF NOT EXISTS mcp_sessions (
@@ -77,11 +78,15 @@ const FORGET = 'DELETE FROM mcp_published WHERE uri = $1'
 
 type Statement = readonly [text: string, values: readonly unknown[]]
 
-/** What applies a change. What was applied before changes nothing: an answer may have been lost. */
+/** What applies a change. Applying one again changes nothing, since an answer may have been lost. */
 function statementsOf(change: SessionChange, textCell: SideRows['textCell']): readonly Statement[] {
   switch (change.kind) {
-    case 'session':
-      return [[KEEP_SESSION, sessionValues(change.session, textCell)]]
+    case 'session': {
+      const { number, id, sub, scopes, logLevel = null, ...rest } = change.session
+      const texts = [sub, scopes.join(' ')].map(textCell)
+      const counted = [rest.createdAtMs, rest.lastSequence, rest.carriedSequence]
+      return [[KEEP_SESSION, [number, id, ...texts, logLevel, ...counted]]]
+    }
     case 'subscribed':
       return [[SUBSCRIBE, [change.session, change.uri]]]
     case 'unsubscribed':
@@ -130,21 +135,73 @@ const sessionRows = (rows: SideRows): SessionRows => ({
     )
     if (changes.some(({ kind }) => kind === 'erased')) await rows.purge()
   },
-  restore: async () => {
-    const [sessions, subscriptions, frames, published, unheard] = await Promise.all([
-      rows.read('SELECT * FROM mcp_sessions ORDER BY number'),
-      rows.read('SELECT * FROM mcp_subscriptions'),
-      rows.read('SELECT * FROM mcp_frames ORDER BY number'),
-      rows.read('SELECT * FROM mcp_published'),
-      rows.read('SELECT * FROM mcp_unheard'),
-    ])
-    return restoredSessions({ sessions, subscriptions, frames, published, unheard })
-  },
+  restore: () => restoredFrom(rows),
   close: () => rows.end(),
 })
 
+/** A cell that `textCell` made. */
+type TextCell = string | Uint8Array
+type SessionRow = Omit<StoredSession, 'sub' | 'scopes' | 'logLevel'> & {
+  readonly sub: TextCell
+  readonly scopes: TextCell
+  readonly logLevel: StoredSession['logLevel'] | null
+}
+type FrameRow = Omit<StoredFrame, 'text' | 'recipients'> & {
+  readonly text: TextCell
+  readonly recipients: Uint8Array
+}
+
+const SESSIONS = `SELECT number, id, sub, scopes, log_level AS "logLevel", created_at_ms AS "createdAtMs",
+  last_sequence AS "lastSequence", carried_sequence AS "carriedSequence" FROM mcp_sessions ORDER BY number`
+const UNHEARD = 'SELECT uri, version, since_ms AS "sinceMs" FROM mcp_unheard'
+
+async function restoredFrom({ read }: Pick<SideRows, 'read'>): Promise<RestoredSessions> {
+  const [sessions, subscriptions, frames, published, unheard] = await Promise.all([
+    read<SessionRow>(SESSIONS),
+    read<{ readonly session: number; readonly uri: string }>('SELECT * FROM mcp_subscriptions'),
+    read<FrameRow>('SELECT * FROM mcp_frames ORDER BY number'),
+    read<{ readonly uri: string; readonly version: number }>('SELECT * FROM mcp_published'),
+    read<StoredUnheard>(UNHEARD),
+  ])
+  const bySession = Map.groupBy(subscriptions, ({ session }) => session)
+  return {
+    sessions: sessions.map(({ sub, scopes, logLevel, ...session }) => ({
+      ...session,
+      sub: String(sub),
+      scopes: String(scopes).split(' ').filter(Boolean),
+      logLevel: logLevel ?? undefined,
+      subscriptions: (bySession.get(session.number) ?? []).map(({ uri }) => uri),
+    })),
+    frames: frames.map(({ recipients, text, ...frame }) => ({
+      ...frame,
+      text: String(text),
+      recipients: unpackRecipients(recipients),
+    })),
+    published: new Map(published.map(({ uri, version }) => [uri, version])),
+    unheard,
+  }
+}
+
+/** The recipients of a frame as one column. */
+function packRecipients(recipients: readonly FrameRecipient[]): Uint8Array {
+  const packed = Buffer.allocUnsafe(recipients.length * RECIPIENT_BYTES)
+  recipients.forEach(({ session, sequence }, index) => {
+    packed.writeUInt32LE(session, index * RECIPIENT_BYTES)
+    packed.writeUInt32LE(sequence, index * RECIPIENT_BYTES + 4)
+  })
+  return packed
+}
+
+function unpackRecipients(packed: Uint8Array): readonly FrameRecipient[] {
+  const bytes = Buffer.from(packed)
+  return Array.from({ length: bytes.length / RECIPIENT_BYTES }, (_, index) => ({
+    session: bytes.readUInt32LE(index * RECIPIENT_BYTES),
+    sequence: bytes.readUInt32LE(index * RECIPIENT_BYTES + 4),
+  }))
+}
+
 function prepareTables(database: DatabaseSync): void {
-  // What was erased, or has rotated, shall not stay readable in the file.
+  // Erased and rotated rows must not stay readable in the file.
   database.exec('PRAGMA secure_delete = ON')
   database.exec('CREATE TABLE IF NOT EXISTS mcp_schema (version INTEGER NOT NULL) STRICT')
   const known = database.prepare('SELECT version FROM mcp_schema').get()

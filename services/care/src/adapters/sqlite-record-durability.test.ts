@@ -17,7 +17,7 @@ import { RECORDS } from './sqlite-record-database.ts'
 import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 
-const KILLS = process.env.TALLYSTICK_LONG === '1' ? 500 : 10
+const KILLS = process.env.TALLYSTICK_LONG === '1' ? 500 : 5
 /** A store is verified whole after every kill: it shall not grow for ever. */
 const KILLS_PER_STORE = 5
 /** At most so many acknowledged writes are waited for before a kill, at least none. */

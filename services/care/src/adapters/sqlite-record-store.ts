@@ -1,12 +1,12 @@
 // The record store on SQLite: how its file is opened, written to and erased from. The rest is record-engine.ts.
 import type { DatabaseSync } from 'node:sqlite'
 import {
-  type Awaitable,
   openSqliteFile,
   openSqliteJournalReader,
   openSqliteJournalStore,
   resealSqliteStore,
   type SqliteStoreOptions,
+  sqliteAtOnce,
   sqliteTuples,
 } from '@tallystick/journal-store'
 import type { RecordStore } from '../domain/record-store.ts'
@@ -47,19 +47,8 @@ export type SqliteRecordStoreOptions = Pick<
 const CACHE_KIB = 16_384
 
 /** Runs statements in one transaction. */
-function atOnce<Result>(
-  database: DatabaseSync,
-  run: (source: RecordSource) => Awaitable<Result>,
-): Awaitable<Result> {
-  database.exec('BEGIN IMMEDIATE')
-  try {
-    const result = run(sqliteSource(sqliteTuples(database)))
-    database.exec('COMMIT')
-    return result
-  } finally {
-    if (database.isTransaction) database.exec('ROLLBACK')
-  }
-}
+const atOnce = <Result>(database: DatabaseSync, run: (source: RecordSource) => Result): Result =>
+  sqliteAtOnce(database, (ask) => run(sqliteSource(ask)))
 
 /**
  * Opens the store, making it where there is none. Throws RecordStoreUnavailable where another process has it, the file is

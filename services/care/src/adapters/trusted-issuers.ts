@@ -67,7 +67,7 @@ export function createTrustedIssuers(options: TrustedIssuersOptions) {
   const verify = (token: string, audience: string): TokenVerdict | Promise<TokenVerdict> => {
     const digest = hash('sha256', token)
     const known = verified.get(digest)
-    // Once its key is withdrawn, a token is verified anew.
+    // Once its issuer's keys change, a token is verified again.
     if (known !== undefined && known.issuer.keys.fresh?.mark === known.mark)
       return judge(known, audience)
     const read = readToken(token, issuers)

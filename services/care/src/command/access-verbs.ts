@@ -1,48 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
-import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/service-kit/command'
+import {
+  BadUsage,
+  type CommandCall,
+  type CommandVerb,
+  EXIT,
+  lifetimeOption,
+} from '@tallystick/service-kit/command'
 import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import { readAuditRows } from '../adapters/audit-rows.ts'
 import { listEventSubscriptions } from '../adapters/event-subscriptions.ts'
 import { withSideRows } from '../adapters/open-stores.ts'
 import { readReadRows } from '../adapters/read-trail.ts'
 import { addRevocation, readRevocations } from '../adapters/revoked-tokens.ts'
+import { CARE_SCOPES, isCareScope } from '../domain/care-record.ts'
 import { MODERN_MCP_PATH } from '../routes/service-routes.ts'
-import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
-import type { KeptAuditRow } from '../wire/write.ts'
-import { commandConfig, lineOf } from './command-config.ts'
+import { chainUri } from '../wire/record-uri.ts'
+import { commandConfig, lineOf, listVerb, slotOption, storePlace } from './command-config.ts'
 
 const ROWS_DEFAULT = 50
 
-/** `care audit`: accepted and refused writes, newest first. */
-export const auditVerb: CommandVerb = {
-  name: 'audit',
-  usage: '[--limit N] [--before SEQUENCE] [--json]',
-  summary: 'lists accepted and refused writes, newest first',
-  options: { limit: 'text', before: 'text', json: 'flag' },
-  wordsMax: 0,
-  run: async (call) => {
-    const place = commandConfig(call.terminal, ['DATABASE_PATH', 'DATABASE_URL'])
-    const before = wholeNumber(call.text('before'), '--before')
-    const query = {
-      limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
-      ...(before === undefined ? {} : { before }),
-    }
-    const rows = await withSideRows(place, (side) => readAuditRows(side, query), 'read')
-    const shown = call.has('json') ? (row: KeptAuditRow) => JSON.stringify(row) : rowLine
-    for (const row of rows) call.terminal.print(shown(row))
-    if (rows.length === 0 && !call.has('json')) call.terminal.print('There are no audit rows.')
-    return EXIT.done
-  },
-}
-
-function rowLine({ sequence, at, outcome, reason, via, actor, uri }: KeptAuditRow): string {
-  const who = `${via}  ${printable(actor ?? '-')}`
-  return `${String(sequence).padStart(8)}  ${at}  ${outcome.padEnd(8)}  ${reason.padEnd(18)}  ${who}${uri === undefined ? '' : `  ${uri}`}`
-}
-
-/** Actors are outside text: control characters must not reach a terminal. */
-const printable = (text: string): string => text.replace(/\p{Cc}/gu, '?')
+/** Which rows a verb lists. Throws BadUsage. */
+const pageOf = (call: CommandCall) => ({
+  limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
+  before: wholeNumber(call.text('before'), '--before'),
+})
 
 function wholeNumber(text: string | undefined, name: string): number | undefined {
   if (text === undefined) return undefined
@@ -50,66 +32,57 @@ function wholeNumber(text: string | undefined, name: string): number | undefined
   return Number(text)
 }
 
-/** `care reads`: who read which record (READ_AUDIT), newest first. */
-export const readsVerb: CommandVerb = {
+/** Actors are outside text: control characters must not reach a terminal. */
+const printable = (text: string): string => text.replace(/\p{Cc}/gu, '?')
+
+export const auditVerb = listVerb({
+  name: 'audit',
+  usage: '[--limit N] [--before SEQUENCE] [--json]',
+  summary: 'lists accepted and refused writes, newest first',
+  options: { limit: 'text', before: 'text', json: 'flag' },
+  none: 'There are no audit rows.',
+  read: async (call) => {
+    const page = pageOf(call)
+    return withSideRows(storePlace(call), (side) => readAuditRows(side, page), 'read')
+  },
+  line: ({ sequence, at, outcome, reason, via, actor, uri }) => {
+    const who = `${via}  ${printable(actor ?? '-')}`
+    return `${String(sequence).padStart(8)}  ${at}  ${outcome.padEnd(8)}  ${reason.padEnd(18)}  ${who}${uri === undefined ? '' : `  ${uri}`}`
+  },
+})
+
+export const readsVerb = listVerb({
   name: 'reads',
   usage: '[--uri URI] [--by SUB] [--limit N] [--before SEQUENCE] [--json]',
   summary: 'lists who read which record, newest first; READ_AUDIT=all keeps that',
   options: { uri: 'text', by: 'text', limit: 'text', before: 'text', json: 'flag' },
-  wordsMax: 0,
-  run: async (call) => {
-    const place = commandConfig(call.terminal, ['DATABASE_PATH', 'DATABASE_URL'])
-    const uri = call.text('uri')
-    const slot = uri === undefined ? undefined : parseRecordUri(uri)?.slot
-    if (uri !== undefined && slot === undefined)
-      throw new BadUsage('--uri takes care://patient/domain or care-internal://patient/domain.')
-    const query = {
-      limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
-      before: wholeNumber(call.text('before'), '--before'),
-      chain: slot === undefined ? undefined : chainUri(slot),
-      actor: call.text('by'),
-    }
-    const rows = await withSideRows(place, (side) => readReadRows(side, query))
-    for (const row of rows) {
-      const { sequence, at, actor, way, outcome } = row
-      const facts = `${at}  ${outcome.padEnd(9)}  ${way.padEnd(14)}  ${printable(actor)}`
-      call.terminal.print(
-        call.has('json')
-          ? JSON.stringify(row)
-          : `${String(sequence).padStart(8)}  ${facts}  ${printable(row.uri)}`,
-      )
-    }
-    if (rows.length === 0 && !call.has('json')) call.terminal.print('There are no rows of reads.')
-    return EXIT.done
+  none: 'There are no rows of reads.',
+  read: async (call) => {
+    const slot = slotOption(call)
+    const chain = slot && chainUri(slot)
+    const query = { ...pageOf(call), chain, actor: call.text('by') }
+    return withSideRows(storePlace(call), (side) => readReadRows(side, query))
   },
-}
+  line: ({ sequence, at, actor, way, outcome, uri }) => {
+    const facts = `${at}  ${outcome.padEnd(9)}  ${way.padEnd(14)}  ${printable(actor)}`
+    return `${String(sequence).padStart(8)}  ${facts}  ${printable(uri)}`
+  },
+})
 
-/** `care events`: who is told of corrections by webhook. */
-export const eventsVerb: CommandVerb = {
+export const eventsVerb = listVerb({
   name: 'events',
   usage: '[--json]',
   summary: 'lists who is told of corrections by webhook, and what does not arrive',
   options: { json: 'flag' },
-  wordsMax: 0,
-  run: async (call) => {
-    const place = commandConfig(call.terminal, ['DATABASE_PATH', 'DATABASE_URL'])
-    const rows = await withSideRows(place, listEventSubscriptions)
-    for (const row of rows) {
-      const { domain, expiresAt, failedSince, id, isActive, lastError, patient, sub } = row
-      const state = isActive ? (failedSince === undefined ? 'active' : 'failing') : 'suspended'
-      const trouble = failedSince === undefined ? '' : `  since ${failedSince}: ${lastError ?? ''}`
-      const about = `${printable(sub)}  ${printable(patient)}/${printable(domain ?? '*')}`
-      call.terminal.print(
-        call.has('json')
-          ? JSON.stringify(row)
-          : `${state.padEnd(9)}  until ${expiresAt}  ${id}  ${about}${trouble}`,
-      )
-    }
-    if (rows.length === 0 && !call.has('json'))
-      call.terminal.print('Nobody is told of corrections by webhook.')
-    return EXIT.done
+  none: 'Nobody is told of corrections by webhook.',
+  read: (call) => withSideRows(storePlace(call), listEventSubscriptions),
+  line: ({ domain, expiresAt, failedSince, id, isActive, lastError, patient, sub }) => {
+    const state = isActive ? (failedSince === undefined ? 'active' : 'failing') : 'suspended'
+    const trouble = failedSince === undefined ? '' : `  since ${failedSince}: ${lastError ?? ''}`
+    const about = `${printable(sub)}  ${printable(patient)}/${printable(domain ?? '*')}`
+    return `${state.padEnd(9)}  until ${expiresAt}  ${id}  ${about}${trouble}`
   },
-}
+})
 
 /** `care revoke`: a single token is refused from now on, within a second. */
 export const revokeVerb: CommandVerb = {
@@ -119,39 +92,29 @@ export const revokeVerb: CommandVerb = {
   options: { by: 'text', reason: 'text' },
   wordsMax: 1,
   run: async (call) => {
-    const { terminal, words } = call
-    const jti = lineOf(words[0], 'JTI')
+    const { terminal } = call
+    const jti = lineOf(call.words[0], 'JTI')
     const revocation = {
       jti,
       at: new Date(terminal.clock.unixMs()).toISOString(),
       actor: lineOf(call.text('by'), '--by'),
       reason: lineOf(call.text('reason'), '--reason'),
     }
-    const place = commandConfig(terminal, ['DATABASE_PATH', 'DATABASE_URL'])
-    await withSideRows(place, (rows) => addRevocation(rows, revocation))
+    await withSideRows(storePlace(call), (rows) => addRevocation(rows, revocation))
     terminal.print(`The token ${jti} is revoked; running services refuse it within a second.`)
     return EXIT.done
   },
 }
 
-/** `care revocations`: the tokens that were revoked. */
-export const revocationsVerb: CommandVerb = {
+export const revocationsVerb = listVerb({
   name: 'revocations',
   usage: '',
   summary: 'lists the tokens that were revoked, by whom, when and why',
   options: {},
-  wordsMax: 0,
-  run: async ({ terminal }) => {
-    const place = commandConfig(terminal, ['DATABASE_PATH', 'DATABASE_URL'])
-    const revocations = await withSideRows(place, readRevocations)
-    for (const { actor, at, jti, reason } of revocations)
-      terminal.print(`${at}  ${jti}  by ${actor}: ${reason}`)
-    if (revocations.length === 0) terminal.print('No token was revoked.')
-    return EXIT.done
-  },
-}
-
-const SCOPES = ['care.read.user', 'care.read.assistant', 'care.write']
+  none: 'No token was revoked.',
+  read: (call) => withSideRows(storePlace(call), readRevocations),
+  line: ({ actor, at, jti, reason }) => `${at}  ${jti}  by ${actor}: ${reason}`,
+})
 
 /** `care token`: mints a development token (C20). */
 export const tokenVerb: CommandVerb = {
@@ -165,9 +128,9 @@ export const tokenVerb: CommandVerb = {
     const sub = call.text('sub')
     if (sub === undefined || sub === '') throw new BadUsage('Say who the token is for: --sub NAME.')
     const scope = call.text('scope') ?? 'care.read.user'
-    if (!scope.split(' ').every((one) => SCOPES.includes(one.replace(/:[^:\s]+$/, ''))))
+    if (!scope.split(' ').every(isCareScope))
       throw new BadUsage(
-        `--scope takes scopes separated by single spaces: ${SCOPES.join(', ')}, each for all patients or, with :<patient> behind it, for one.`,
+        `--scope takes scopes separated by single spaces: ${CARE_SCOPES.join(', ')}, each for all patients or, with :<patient> behind it, for one.`,
       )
     const revision = call.text('revision')
     if (revision !== undefined && revision !== MODERN_REVISION)

@@ -1,8 +1,16 @@
-import { BadUsage, type CommandTerminal, readVariables } from '@tallystick/service-kit/command'
+import {
+  BadUsage,
+  type CommandCall,
+  type CommandTerminal,
+  type CommandVerb,
+  EXIT,
+  readVariables,
+} from '@tallystick/service-kit/command'
 import { requireStoreConfig } from '@tallystick/service-kit/database-verbs'
 import { z } from 'zod'
 import type { StoreConfig } from '../adapters/open-stores.ts'
 import { careConfigSchema } from '../config.ts'
+import { type ChainSlot, parseRecordUri } from '../wire/record-uri.ts'
 
 type Shape = typeof careConfigSchema.shape
 
@@ -27,6 +35,43 @@ export function storeConfig(terminal: CommandTerminal): StoreConfig {
     'SERVICE_NAME',
   ])
   return requireStoreConfig(config)
+}
+
+/** Where the store is, for what needs none of its keys. Throws BadUsage. */
+export const storePlace = ({ terminal }: CommandCall) =>
+  commandConfig(terminal, ['DATABASE_PATH', 'DATABASE_URL'])
+
+/** The chain that `--uri` names, if it is given. Throws BadUsage. */
+export function slotOption(call: CommandCall): ChainSlot | undefined {
+  const uri = call.text('uri')
+  const slot = uri === undefined ? undefined : parseRecordUri(uri)?.slot
+  if (uri !== undefined && slot === undefined)
+    throw new BadUsage('--uri takes care://patient/domain or care-internal://patient/domain.')
+  return slot
+}
+
+/** A verb that lists rows: each as a line, or as JSON with the flag; in words that there are none. */
+export function listVerb<Row extends object>({
+  none,
+  read,
+  line,
+  ...verb
+}: Omit<CommandVerb, 'wordsMax' | 'run'> & {
+  readonly none: string
+  readonly read: (call: CommandCall) => Promise<readonly Row[]>
+  readonly line: (row: Row) => string
+}): CommandVerb {
+  return {
+    ...verb,
+    wordsMax: 0,
+    run: async (call) => {
+      const rows = await read(call)
+      const isJson = call.has('json')
+      for (const row of rows) call.terminal.print(isJson ? JSON.stringify(row) : line(row))
+      if (rows.length === 0 && !isJson) call.terminal.print(none)
+      return EXIT.done
+    },
+  }
 }
 
 /** Bytes of who does something and why: a line, not a document. */

@@ -4,7 +4,7 @@ import { backupChainKeys } from '../adapters/chain-keys-file.ts'
 import { eraseChain, listErasures } from '../adapters/open-stores.ts'
 import { chainKeysPath } from '../adapters/sqlite-record-database.ts'
 import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
-import { commandConfig, lineOf } from './command-config.ts'
+import { commandConfig, lineOf, listVerb } from './command-config.ts'
 import { KEY_VARIABLES, PAUSE_MS } from './store-verbs.ts'
 
 /** `care erase`: destroys the key of a chain (C31). */
@@ -44,28 +44,20 @@ export const eraseVerb: CommandVerb = {
   },
 }
 
-/** `care erasures`: what was erased, by whom, when and why. */
-export const erasuresVerb: CommandVerb = {
+export const erasuresVerb = listVerb({
   name: 'erasures',
   usage: '[--json]',
   summary: 'lists what was erased, by whom, when and why',
   options: { json: 'flag' },
-  wordsMax: 0,
-  run: async (call) => {
-    const { terminal } = call
+  none: 'Nothing was erased.',
+  read: async ({ terminal }) => {
     const config = commandConfig(terminal, KEY_VARIABLES)
     if (config.SEAL_KEYS === undefined) throw new BadUsage('SEAL_KEYS is not set.')
-    const erasures = await listErasures(config, config.SEAL_KEYS)
-    for (const { actor, at, domain, patient, reason } of erasures)
-      terminal.print(
-        call.has('json')
-          ? JSON.stringify({ at, patient, domain, actor, reason })
-          : `${at}  ${patient}/${domain}  by ${actor}: ${reason}`,
-      )
-    if (erasures.length === 0 && !call.has('json')) terminal.print('Nothing was erased.')
-    return EXIT.done
+    return listErasures(config, config.SEAL_KEYS)
   },
-}
+  line: ({ actor, at, domain, patient, reason }) =>
+    `${at}  ${patient}/${domain}  by ${actor}: ${reason}`,
+})
 
 /** `care backup-keys`: copies the file of chain keys, apart from every copy of the records. */
 export const backupKeysVerb: CommandVerb = {

@@ -1,10 +1,14 @@
 import { once } from 'node:events'
-import { createReadStream, createWriteStream, rmSync } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { Readable } from 'node:stream'
+import { createWriteStream, rmSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { PRIVATE_FILE_MODE } from '@tallystick/journal-store'
-import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
+import {
+  BadUsage,
+  type CommandCall,
+  type CommandVerb,
+  EXIT,
+  inputLines,
+} from '@tallystick/service-kit/command'
 import { openRecordReader } from '../adapters/open-stores.ts'
 import { FHIR_BUNDLES, type FhirBundleType, fhirBundle } from '../domain/fhir-bundle.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
@@ -14,11 +18,9 @@ import {
   NotAnExport,
   verifyExport,
 } from '../domain/verify-export.ts'
-import { parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { storeConfig } from './command-config.ts'
+import { slotOption, storeConfig } from './command-config.ts'
 
-/** `care verify`: replays an export, using only the export. */
 export const verifyVerb: CommandVerb = {
   name: 'verify',
   usage: 'FILE|- [--key VERIFIER_KEY]… [--json]',
@@ -41,21 +43,11 @@ async function readReport(
   { terminal }: CommandCall,
   { file, keys }: { readonly file: string; readonly keys: readonly string[] },
 ): Promise<ExportReport> {
-  const input = file === '-' ? Readable.from(terminal.stdin) : createReadStream(file)
   try {
-    // Waits for the first bytes, so that a missing file is an error here.
-    await new Promise<void>((resolve, reject) => {
-      input.once('readable', () => resolve())
-      input.once('error', reject)
-    })
-    return await verifyExport(createInterface({ input, crlfDelay: Infinity }), keys)
+    return await verifyExport(inputLines(terminal, file), keys)
   } catch (error) {
     if (error instanceof NotAnExport) throw new BadUsage(`${error.message}.`, { cause: error })
-    if (error instanceof Error && 'code' in error)
-      throw new BadUsage(`${file} cannot be read.`, { cause: error })
     throw error
-  } finally {
-    input.destroy()
   }
 }
 
@@ -137,12 +129,8 @@ function queryOf(call: CommandCall) {
   const named = call.text('audience') ?? (call.text('fhir') === undefined ? 'all' : 'user')
   const audiences = Object.hasOwn(AUDIENCES, named) ? AUDIENCES[named] : undefined
   if (audiences === undefined) throw new BadUsage('--audience takes user, assistant or all.')
-  const uri = call.text('uri')
-  if (uri === undefined) return { audiences }
-  const slot = parseRecordUri(uri)?.slot
-  if (slot === undefined)
-    throw new BadUsage('--uri takes care://patient/domain or care-internal://patient/domain.')
-  return { audiences: [slot.audience], slot }
+  const slot = slotOption(call)
+  return slot === undefined ? { audiences } : { audiences: [slot.audience], slot }
 }
 
 /** Readable by the owner alone, since an export holds what the seal hides. No half-written file stays behind. */

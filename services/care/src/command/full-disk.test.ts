@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeStoreFolder, type StoreFolder } from '../adapters/sqlite-store.fixture.ts'
 import { storeRecord, TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
+import { NODE_ENVIRONMENT } from '../testing/care.fixture.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 
@@ -24,6 +25,7 @@ const runShortOfSpace = (...words: readonly string[]) =>
   spawnSync('sh', ['-c', 'ulimit -f 400; exec "$0" "$@"', process.execPath, main, ...words], {
     encoding: 'utf8',
     env: {
+      ...NODE_ENVIRONMENT,
       DATABASE_PATH: folder.databasePath,
       CHECKPOINT_KEY: Buffer.from(TEST_SEED).toString('base64'),
     },

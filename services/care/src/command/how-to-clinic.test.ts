@@ -1,11 +1,11 @@
 // Every command of docs/how-to/run-a-clinic.md, in order, from an empty folder and an environment that has nothing but a path.
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { freePort } from '@tallystick/service-kit'
 import { afterAll, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
@@ -16,15 +16,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const missing = ['bash', 'curl', 'openssl'].filter(
   (program) => spawnSync('which', [program]).status !== 0,
 )
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' ? (address?.port ?? 0) : 0))
-    })
-  })
-}
 
 test.skipIf(missing.length > 0)(
   `C31, C33: a clinic’s how-to, followed from an empty machine${missing.length > 0 ? ` (no ${missing.join()})` : ''}`,
@@ -38,6 +29,8 @@ test.skipIf(missing.length > 0)(
     ].join('\n')
     const environment = {
       PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+      // Only how soon a command starts depends on it.
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       TALLYSTICK: root,
       PORT: String(await freePort()),
     }

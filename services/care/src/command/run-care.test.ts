@@ -63,6 +63,12 @@ describe('the care command', () => {
       expect(output).toContain('All 2 chains intact, 3 versions replayed.')
     })
 
+    it('a value may hold any character, line separators too', async () => {
+      await folder.open().append(storeRecord({ value: 'one\u2028two\u2029three\u0085\r\n' }))
+      const { text } = await care(['export'])
+      expect((await care(['verify', '-'], text)).code).toBe(0)
+    })
+
     it('needs nothing from the service’s environment', async () => {
       const { text } = await care(['export'])
       environment = {}

@@ -3,7 +3,7 @@ import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/comman
 import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
 import { acceptStore, migrateRecords, moveStores, resealStore } from '../adapters/open-stores.ts'
 import { backupRecords } from '../adapters/record-upkeep.ts'
-import { commandConfig, storeConfig } from './command-config.ts'
+import { commandConfig, storeConfig, storePlace } from './command-config.ts'
 
 /** `care migrate` and `care move`. */
 export const recordVerbs = databaseVerbs({
@@ -20,13 +20,11 @@ export const backupVerb: CommandVerb = {
   summary: 'copies the records into a new file, even while the service runs',
   options: {},
   wordsMax: 1,
-  run: async ({ terminal, words }) => {
-    const [targetPath] = words
+  run: async (call) => {
+    const { terminal } = call
+    const [targetPath] = call.words
     if (targetPath === undefined) throw new BadUsage('Name the file to write the backup to.')
-    const { DATABASE_PATH, DATABASE_URL } = commandConfig(terminal, [
-      'DATABASE_PATH',
-      'DATABASE_URL',
-    ])
+    const { DATABASE_PATH, DATABASE_URL } = storePlace(call)
     if (DATABASE_URL !== undefined)
       throw new BadUsage('The server backs up its databases itself: docs/how-to/postgres.md.')
     const entries = await backupRecords({ databasePath: DATABASE_PATH, targetPath })
@@ -59,7 +57,6 @@ export const acceptBackupVerb: CommandVerb = {
   },
 }
 
-/** What it takes to work with sealed records. */
 export const KEY_VARIABLES = [
   'DATABASE_PATH',
   'DATABASE_URL',

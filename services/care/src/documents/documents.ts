@@ -86,7 +86,6 @@ export function documentPage(text: string): Pick<Page, 'title' | 'lead' | 'body'
   }
 }
 
-/** Links to the documents and to what every service has. */
 export const documentLinks: NonNullable<Page['links']> = [
   ...DOCUMENTS.map(({ path, label }) => ({ href: path, label })),
   ...kitLinks,
@@ -94,11 +93,13 @@ export const documentLinks: NonNullable<Page['links']> = [
 
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')
 
-/** Reads the list, with documents in the given frame. Throws if one of its files is missing. */
+const documents = DOCUMENTS.map(({ path, file }) => ({ path, page: documentPage(read(file)) }))
+
+/** The list, with documents in the given frame. */
 export function readDocuments(frame: Pick<Page, 'brand' | 'nav'>): readonly PageFile[] {
   return [
-    ...DOCUMENTS.map(({ path, file }) =>
-      framedPage([path], { ...frame, ...documentPage(read(file)), links: documentLinks }),
+    ...documents.map(({ path, page }) =>
+      framedPage([path], { ...frame, ...page, links: documentLinks }),
     ),
     ...FILES.map(({ path, file, contentType }) =>
       pageFile([path], contentType, read(`../../../../${file}`)),

@@ -33,11 +33,17 @@ const SCOPE_BY_AUDIENCE: Readonly<Record<Audience, string>> = {
 /** Not those of the wire, whose schemas a browser does not load. */
 const AUDIENCES = Object.keys(SCOPE_BY_AUDIENCE) as readonly Audience[]
 
-/** The scope that reads the chains of an audience. */
 export const scopeOf = (audience: Audience): string => SCOPE_BY_AUDIENCE[audience]
 
 /** Those of them that read. */
 export const READ_SCOPES = AUDIENCES.map(scopeOf)
+
+/** Who asks, by a verified token. */
+export type Principal = {
+  readonly sub: string
+  readonly scopes: readonly string[]
+  readonly jti?: string | undefined
+}
 
 /** Permits writes on the bearer path (care.md, Authentication 4). */
 const WRITE_SCOPE = 'care.write'
@@ -52,6 +58,11 @@ const patientOf = (granted: string, scope: string): string | undefined =>
 const covers = (scopes: readonly string[], scope: string, patient: string): boolean =>
   scopes.some((granted) => granted === scope || patientOf(granted, scope) === patient)
 
+/** Whether a scope is one of this service's, for everybody or for one patient. */
+export const isCareScope = (text: string): boolean =>
+  !text.includes(' ') &&
+  CARE_SCOPES.some((scope) => text === scope || patientOf(text, scope) !== undefined)
+
 /**
  * Whether these scopes may read the chains of a slot; neither audience's scope includes the other's. It is decided from the
  * names alone: whoever asks it before a look-up takes the same time over what is hidden and what is not there (C30).
@@ -63,7 +74,6 @@ export function mayRead(
   return covers(scopes, SCOPE_BY_AUDIENCE[audience], patient)
 }
 
-/** Whether these scopes may write a patient's records. */
 export function mayWrite(scopes: readonly string[], patient: string): boolean {
   return covers(scopes, WRITE_SCOPE, patient)
 }
@@ -96,7 +106,6 @@ export function isOfHousehold(scopes: readonly string[]): boolean {
   )
 }
 
-/** Whether a reach covers a slot. */
 export function isWithin(
   { audience, patient }: Pick<ChainSlot, 'audience' | 'patient'>,
   reach: readonly Reach[],

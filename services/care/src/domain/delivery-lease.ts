@@ -2,21 +2,20 @@ import type { EventSubscriptions } from './event-subscription.ts'
 
 /** How long a process has the right to deliver without renewing it. */
 const LEASE_MS = 30_000
-/** A delivery that begins is over before the lease is: it takes 10 s at most. */
+/** A delivery must end before the lease does: it takes 10 s at most. */
 const LEASE_REST_MS = 12_000
 
 export type LeaseOptions = {
   readonly subscriptions: Pick<EventSubscriptions, 'lease'>
   readonly clock: { unixMs(): number }
-  /** Names this process. */
   readonly holder: string
-  /** Nobody else can open the store. */
+  /** Whether no other process can open the store. */
   readonly isAlone: boolean
 }
 
 /**
- * The right to deliver, which one process has at a time. It ends by the clock, and clocks differ; its number does not: whatever
- * is noted under a number that another process has overtaken is refused.
+ * The right to deliver, which one process has at a time. It expires by the clock, and clocks differ. Its number does not: a
+ * write under a number that another process has superseded is refused.
  */
 export class DeliveryLease {
   readonly #of: LeaseOptions
@@ -32,7 +31,6 @@ export class DeliveryLease {
     return this.#fence
   }
 
-  /** Takes it, or keeps it. */
   async renew(): Promise<void> {
     const { clock, holder, isAlone, subscriptions } = this.#of
     if (this.#fence !== undefined && isAlone) return
@@ -42,7 +40,7 @@ export class DeliveryLease {
     this.#endsMs = isAlone ? Number.POSITIVE_INFINITY : untilMs
   }
 
-  /** Another process has overtaken it. */
+  /** Another process has taken over. */
   lose(): void {
     this.#fence = undefined
   }

@@ -1,8 +1,8 @@
 /**
  * When events are delivered, and in which order (C22). Each subscription goes through the outbox on its own, one write after the
- * other: the next is sent when the one before was taken or refused. How far it came is kept after each, so that a kill repeats
- * one delivery at most. One process delivers at a time; its fencing number guards everything that it notes, so that one that
- * was believed dead cannot move a subscription.
+ * other: the next is sent once the one before was taken or refused. Progress is stored after each, so that a kill repeats at
+ * most one delivery. One process delivers at a time; its fencing number guards everything that it stores, so that a process
+ * believed dead cannot move a subscription.
  */
 import { type CareRecord, mayRead } from './care-record.ts'
 import { DeliveryLease, type LeaseOptions } from './delivery-lease.ts'
@@ -27,7 +27,7 @@ const ROWS_READ = 32
 const RETRY_FIRST_MS = 1_000
 const RETRY_FACTOR = 4
 const RETRY_MAX_MS = 600_000
-/** A receiver that takes nothing for this long suspends its subscription; refreshing it goes on where it stopped. */
+/** After this long without a delivery taken, the subscription is suspended; refreshing it resumes where it stopped. */
 const SUSPENDED_AFTER_MS = 3_600_000
 /** How often a process looks for what others wrote and subscribed; alone, for what ran out. */
 const LOOK_MS = 1_000
@@ -119,7 +119,7 @@ export class EventDeliverer {
     return this.#looking
   }
 
-  /** Cuts what is under way; it is delivered again later. */
+  /** Aborts deliveries under way; they are repeated later. */
   async close(): Promise<void> {
     this.#closed.abort()
     this.#cancelLook?.()
@@ -182,7 +182,7 @@ export class EventDeliverer {
     if (cancelWait === undefined && isActive) this.#runs.add(id, sub)
   }
 
-  /** Delivers what is there, a few rows at most, so that others have their part. */
+  /** Delivers the next rows, a few at a time so that other subscriptions get their share. */
   async #run(id: string): Promise<void> {
     const held = this.#held.get(id)
     if (held === undefined || held.cancelWait !== undefined) return
@@ -194,7 +194,7 @@ export class EventDeliverer {
       const query = { after: cursor, limit: ROWS_READ, patient, domain, audiences }
       const rows = await this.#deps.store.writesAfter(query)
       for (const row of rows) {
-        // Whoever refreshed it has said where it goes on.
+        // A refresh has said where it continues.
         if (held.subscription.refresh !== subscription.refresh) return
         if (!(await this.#deliver(held, row))) return
       }
@@ -205,7 +205,7 @@ export class EventDeliverer {
     }
   }
 
-  /** Delivers one write; false where the run is over. */
+  /** Delivers one write; false if the run ends there. */
   async #deliver(held: Held, row: KeptWrite): Promise<boolean> {
     const { clock, cursorText, deliver, observe, onHeard, store } = this.#deps
     const { subscription } = held
@@ -218,7 +218,7 @@ export class EventDeliverer {
     const done = { ...subscription, cursor: row.sequence }
     const healthy = { lastError: undefined, failedSinceMs: undefined }
     if (found === undefined || verdict === 'skip') {
-      // Erased, or beyond the grant: whatever failed of it is not to be delivered any more.
+      // Erased, or outside the grant: there is nothing left to deliver, even if earlier attempts failed.
       held.failures = 0
       return this.#note(held, { ...done, ...healthy })
     }
@@ -252,7 +252,7 @@ export class EventDeliverer {
     return false
   }
 
-  /** Notes how far a subscription came; false where it is not what it was, or another process delivers. */
+  /** Stores how far a subscription got; false if it has changed meanwhile, or another process delivers. */
   async #note(held: Held, after: EventSubscription): Promise<boolean> {
     const { fence } = this.#lease
     const isNoted = fence !== undefined && (await this.#deps.subscriptions.note(after, fence))
@@ -262,7 +262,7 @@ export class EventDeliverer {
     }
     if (isNoted || this.#held.get(after.id) !== held) return false
     const found = await this.#reload(after.id)
-    // It is what it was: so this process is not.
+    // The subscription has not changed, so this process must have lost its lease.
     if (found?.refresh === after.refresh) this.#lease.lose()
     return false
   }
@@ -272,7 +272,7 @@ export class EventDeliverer {
     const nowMs = this.#deps.clock.unixMs()
     const failedSinceMs = of.failedSinceMs ?? nowMs
     const isActive = nowMs - failedSinceMs < SUSPENDED_AFTER_MS
-    // First: whoever refreshes meanwhile takes the wait away again.
+    // First, so that a refresh in the meantime can cancel the wait.
     if (isActive) this.#waitAfterFailure(held)
     const isNoted = await this.#note(held, { ...of, isActive, lastError, failedSinceMs })
     if (isNoted && !isActive && row.audience === 'user')
@@ -286,7 +286,7 @@ export class EventDeliverer {
     const ms = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * RETRY_FACTOR ** held.failures)
     held.failures += 1
     held.cancelWait?.()
-    // Half of it by chance, so that receivers that failed together are not asked together.
+    // Half of it is random, so that receivers that failed together are not retried together.
     const cancel = clock.after(ms * (0.5 + chance() / 2), () => {
       held.cancelWait = undefined
       this.#poke(held)

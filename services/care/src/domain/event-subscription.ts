@@ -4,47 +4,46 @@
  * adapters/event-webhook.ts, when and in which order event-deliverer.ts.
  */
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'
+import { z } from 'zod'
 import { RECORD_REVISED } from '../wire/events.ts'
 import { versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { type CareRecord, mayRead } from './care-record.ts'
-import type { KeptWrite, RecordStore } from './record-store.ts'
+import { type CareRecord, type Principal, reachOf, reachWithin } from './care-record.ts'
+import { type KeptWrite, type RecordStore, versionBefore } from './record-store.ts'
 
 /** Hex digits of an id: 128 bits. */
 const ID_HEX = 32
 
-/** Who subscribed, with what rights: those of the token that was presented last. */
-export type EventGrant = {
-  readonly sub: string
-  readonly scopes: readonly string[]
-  readonly jti?: string | undefined
-}
-
-/** Which records. */
 type EventArguments = { readonly patient: string; readonly domain?: string | undefined }
 
 /** Where deliveries go, and what signs them: the newest secret first, and the one before for a while. */
-export type EventReceiver = {
-  readonly url: string
-  readonly secrets: readonly { readonly secret: string; readonly untilMs?: number | undefined }[]
-}
+export const eventReceiver = z.object({
+  url: z.string(),
+  secrets: z.array(z.object({ secret: z.string(), untilMs: z.number().optional() })),
+})
+
+export type EventReceiver = z.infer<typeof eventReceiver>
 
 /** Why a delivery was not taken. */
-export type EventFailure =
-  | 'connection_refused'
-  | 'timeout'
-  | 'tls_error'
-  | 'http_3xx'
-  | 'http_4xx'
-  | 'http_5xx'
-  | 'store_unavailable'
+export const eventFailure = z.enum([
+  'connection_refused',
+  'timeout',
+  'tls_error',
+  'http_3xx',
+  'http_4xx',
+  'http_5xx',
+  'store_unavailable',
+])
+
+export type EventFailure = z.infer<typeof eventFailure>
 
 /** What a receiver did that was asked whether it wants events. */
 export type ChallengeOutcome =
   | { readonly kind: 'answered' }
   | { readonly kind: 'failed'; readonly reason: EventFailure | 'challenge_failed' }
 
-export type EventSubscription = EventGrant &
+/** Its principal has the rights of the token that was presented last. */
+export type EventSubscription = Principal &
   EventArguments & {
     /** For routing, not a credential. */
     readonly id: string
@@ -62,7 +61,7 @@ export type EventSubscription = EventGrant &
   }
 
 /** The id of a principal's subscription to a URL with these arguments: the same again for a refresh. */
-export function subscriptionId(of: EventArguments & Pick<EventGrant, 'sub'> & { url: string }) {
+export function subscriptionId(of: EventArguments & Pick<Principal, 'sub'> & { url: string }) {
   const { domain, patient, sub, url } = of
   const args = domain === undefined ? { patient } : { patient, domain }
   const key = canonicalJson([sub, url, RECORD_REVISED.name, args])
@@ -70,14 +69,10 @@ export function subscriptionId(of: EventArguments & Pick<EventGrant, 'sub'> & { 
 }
 
 /** The audiences whose records a grant reads, of one patient. */
-export function audiencesOf(
-  { scopes }: Pick<EventGrant, 'scopes'>,
+export const audiencesOf = (
+  { scopes }: Pick<Principal, 'scopes'>,
   { patient }: EventArguments,
-): readonly Audience[] {
-  return (['user', 'assistant'] as const).filter((audience) =>
-    mayRead(scopes, { audience, patient }),
-  )
-}
+): readonly Audience[] => reachWithin(reachOf(scopes), patient).map(({ audience }) => audience)
 
 /** What every delivery of a version is known by. It says nothing that the delivery does not say: writes cannot be counted by it. */
 const eventIdOf = (uri: string, versionHash: string): string =>
@@ -107,8 +102,7 @@ export async function readEvent(
 ) {
   const read = await store.version(row, row.version)
   if (read.kind !== 'found') return undefined
-  const before = row.version > 1 ? await store.version(row, row.version - 1) : undefined
-  const previous = before?.kind === 'found' ? before.record : undefined
+  const previous = await versionBefore(store, row)
   const { latestVersion, record } = read
   return {
     event: eventOf(record, { previous, cursor }),
@@ -137,14 +131,13 @@ export type EventSubscriptions = {
   /** Ids of all with their `refresh`: to find those that changed. */
   versions(): Promise<ReadonlyMap<string, string>>
   countOf(sub: string): Promise<{ readonly own: number; readonly all: number }>
-  /** Takes out those that nobody refreshed in time. */
   removeExpired(nowMs: number): Promise<void>
   /**
    * Notes how far a delivery came, where the subscription is still what it was and this process still delivers; false
    * otherwise.
    */
   note(subscription: EventSubscription, fence: number): Promise<boolean>
-  /** Whether a receiver has answered a challenge of that principal of late. */
+  /** Whether a receiver has recently answered a challenge of that principal. */
   isVerified(of: {
     readonly sub: string
     readonly url: string

@@ -1,13 +1,13 @@
 /** Limits of what runs at once. */
 type FairRunsOptions = {
   readonly runningMax: number
-  /** Of one owner, so that what hangs of one does not hold up others. */
+  /** Per owner, so that one owner's hanging jobs do not hold up others. */
   readonly perOwnerMax: number
   /** Never rejects. */
   readonly run: (id: string) => Promise<void>
 }
 
-/** Runs named jobs beside each other, within limits, and each name once at a time: what is added while it runs, runs again. */
+/** Runs named jobs concurrently within limits, each name once at a time; a job added while it runs is run again. */
 export class FairRuns {
   readonly #options: FairRunsOptions
   /** Names with their owners, in the order in which they came. */

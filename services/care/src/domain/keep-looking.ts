@@ -2,13 +2,13 @@ type Looking = {
   readonly clock: { after(ms: number, run: () => void): () => void }
   /** From the end of one look to the next, milliseconds. */
   readonly everyMs: number
-  /** What it finds after the end is no longer of use. */
+  /** What it finds once closed is of no more use. */
   readonly look: (isClosed: () => boolean) => Promise<void>
   /** A later look failed; it is tried again. */
   readonly onProblem: (error: unknown) => void
 }
 
-/** Looks now, and again and again until it is closed. Rejects where the first look does. */
+/** Looks now, and then repeatedly until it is closed. Rejects if the first look does. */
 export async function keepLooking(of: Looking): Promise<{ close(): void }> {
   const { clock, everyMs, look, onProblem } = of
   let isClosed = false

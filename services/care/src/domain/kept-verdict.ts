@@ -15,11 +15,24 @@ const BLOCK_CHAINS = 512
 /** How long a verdict is kept where the store cannot say whether others have changed it. */
 export const REPLAY_INTERVAL_MS = 60_000
 
-/** Chains as they stand in a report: items of JSON, each behind a comma, and lines of text. */
+/** Some chains as they stand in a report: items of JSON, each behind a comma, lines of text, and what they count. */
 type ReportBlock = {
   readonly chains: Uint8Array
   readonly receipts: Uint8Array
   readonly lines: Uint8Array
+  readonly counts: ReportCounts
+}
+
+type ReportCounts = {
+  readonly chains: number
+  /** Chains that do not hold. */
+  readonly broken: number
+  /** Chains whose newest version is sealed. */
+  readonly sealed: number
+  /** Versions replayed. */
+  readonly versions: number
+  /** Versions whose values were erased, which nothing can replay (C31). */
+  readonly erased: number
 }
 
 /** What a report says; it does not change any more. */
@@ -27,19 +40,14 @@ export type VerifyReport = {
   /** ISO 8601 time of the oldest replay that it rests on. */
   readonly checkedAt: string
   readonly blocks: readonly ReportBlock[]
-  readonly chains: number
-  /** Chains whose newest version is sealed. */
-  readonly sealed: number
-  /** Versions replayed. */
-  readonly versions: number
-  /** Versions whose values were erased, which nothing can replay (C31). */
-  readonly erased: number
-  readonly intact: boolean
 }
 
-const erasedIn = (chain: ChainVerification | undefined): number => chain?.erased ?? 0
-const replayedIn = (chain: ChainVerification | undefined): number =>
-  (chain?.versions ?? 0) - erasedIn(chain)
+export function countsOf({ blocks }: VerifyReport): ReportCounts {
+  const total = { chains: 0, broken: 0, sealed: 0, versions: 0, erased: 0 }
+  for (const { counts } of blocks)
+    for (const [of, count] of Object.entries(counts)) total[of as keyof ReportCounts] += count
+  return total
+}
 
 export const chainVerdict = (found: ChainVerification): ChainVerdict => {
   const { receipt, versions, intact, brokenAt, erased } = found
@@ -66,43 +74,30 @@ function blockOf(chains: readonly ChainVerification[]): ReportBlock {
     chains: bytesOf((chain) => `,${JSON.stringify(chainVerdict(chain))}`),
     receipts: bytesOf((chain) => `,${JSON.stringify(publicReceipt(chain))}`),
     lines: bytesOf((chain) => `${lineOf(chain)}\n`),
+    counts: {
+      chains: chains.length,
+      broken: chains.filter(({ intact }) => !intact).length,
+      sealed: chains.filter(({ receipt }) => receipt.encrypted).length,
+      versions: chains.reduce((sum, { erased = 0, versions }) => sum + versions - erased, 0),
+      erased: chains.reduce((sum, { erased = 0 }) => sum + erased, 0),
+    },
   }
 }
 
-/** A report on some chains. */
-export function reportOf(checkedAt: string, chains: readonly ChainVerification[]): VerifyReport {
-  return {
-    checkedAt,
-    blocks: chains.length === 0 ? [] : [blockOf(chains)],
-    chains: chains.length,
-    sealed: chains.filter(({ receipt }) => receipt.encrypted).length,
-    versions: chains.reduce((sum, chain) => sum + replayedIn(chain), 0),
-    erased: chains.reduce((sum, chain) => sum + erasedIn(chain), 0),
-    intact: chains.every(({ intact }) => intact),
-  }
-}
+export const reportOf = (
+  checkedAt: string,
+  chains: readonly ChainVerification[],
+): VerifyReport => ({ checkedAt, blocks: chains.length === 0 ? [] : [blockOf(chains)] })
 
-/** Several reports as one. */
-export function joinReports(reports: readonly VerifyReport[]): VerifyReport {
-  const sum = (of: (report: VerifyReport) => number) =>
-    reports.reduce((total, report) => total + of(report), 0)
-  return {
-    checkedAt: reports.map(({ checkedAt }) => checkedAt).toSorted()[0] ?? '',
-    blocks: reports.flatMap(({ blocks }) => blocks),
-    chains: sum(({ chains }) => chains),
-    sealed: sum(({ sealed }) => sealed),
-    versions: sum(({ versions }) => versions),
-    erased: sum(({ erased }) => erased),
-    intact: reports.every(({ intact }) => intact),
-  }
-}
+export const joinReports = (reports: readonly VerifyReport[]): VerifyReport => ({
+  checkedAt: reports.map(({ checkedAt }) => checkedAt).toSorted()[0] ?? '',
+  blocks: reports.flatMap(({ blocks }) => blocks),
+})
 
 type KeptVerdictDeps = {
   readonly store: Pick<RecordStore, 'verify' | 'verifyAdded' | 'journalSize' | 'outsideMark'>
   readonly clock: { unixMs(): number }
-  /** The current time in ISO 8601. */
   readonly isoNow: () => string
-  /** Called when a replay of everything begins. */
   readonly onReplay: () => void
 }
 
@@ -119,10 +114,6 @@ export class KeptVerdict {
     | undefined
   /** Leaves of the journal that it covers. */
   #leaves = 0
-  #versions = 0
-  #erased = 0
-  #broken = 0
-  #sealed = 0
 
   constructor(audience: Audience, deps: KeptVerdictDeps) {
     this.#audience = audience
@@ -156,20 +147,11 @@ export class KeptVerdict {
   /** As it was brought up to date last, or what of it is within a reach. */
   report(reach?: readonly Reach[]): VerifyReport {
     const checkedAt = this.#basis?.checkedAt ?? ''
-    if (reach !== undefined)
-      return reportOf(
-        checkedAt,
-        this.#chains.filter(({ slot }) => isWithin(slot, reach)),
-      )
-    return {
+    if (reach === undefined) return { checkedAt, blocks: [...this.#blocks] }
+    return reportOf(
       checkedAt,
-      blocks: [...this.#blocks],
-      chains: this.#chains.length,
-      sealed: this.#sealed,
-      versions: this.#versions,
-      erased: this.#erased,
-      intact: this.#broken === 0,
-    }
+      this.#chains.filter(({ slot }) => isWithin(slot, reach)),
+    )
   }
 
   #isKept(mark: string | undefined, atMs: number): boolean {
@@ -185,26 +167,18 @@ export class KeptVerdict {
     this.#blocks = []
     this.#places.clear()
     this.#changed.clear()
-    this.#versions = 0
-    this.#erased = 0
-    this.#broken = 0
-    this.#sealed = 0
   }
 
   #put(chain: ChainVerification): void {
     const { uri } = chain.receipt
     const place = this.#places.get(uri) ?? this.#chains.length
-    const before = this.#chains[place]
+    const isNew = place === this.#chains.length
     this.#places.set(uri, place)
     this.#chains[place] = chain
-    this.#versions += replayedIn(chain) - replayedIn(before)
-    this.#erased += erasedIn(chain) - erasedIn(before)
-    this.#broken += Number(!chain.intact) - Number(before?.intact === false)
-    this.#sealed += Number(chain.receipt.encrypted) - Number(before?.receipt.encrypted ?? false)
     const block = Math.floor(place / BLOCK_CHAINS)
     this.#changed.add(block)
     // Written as they fill, between the slices of a replay and not all at its end.
-    if (before === undefined && (place + 1) % BLOCK_CHAINS === 0) this.#write(block)
+    if (isNew && (place + 1) % BLOCK_CHAINS === 0) this.#write(block)
   }
 
   #write(block: number): void {

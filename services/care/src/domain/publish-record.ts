@@ -27,11 +27,9 @@ export type SessionHub = {
    * for a new chain, `list_changed` to everyone who may see it. Returns the number of subscribed sessions and listens.
    */
   publish(record: CareRecord, previous: CareRecord | undefined): Promise<number>
-  /** Open sessions. */
   sessions(): number
 }
 
-/** A record by a verified writer. */
 export type VerifiedWrite = {
   readonly record: NewRecord
   readonly via: 'hmac' | 'bearer'
@@ -57,7 +55,6 @@ export function createPublisher(deps: {
   readonly store: Pick<RecordStore, 'append' | 'noteSubscribers'>
   readonly hub: Pick<SessionHub, 'publish'>
   readonly audit: Pick<AuditTrail, 'add'>
-  /** The current time in ISO 8601. */
   readonly isoNow: () => string
   /** Called when a record goes to the store; the returned function is called once that has ended. */
   readonly startCommit: (audience: Audience) => () => void

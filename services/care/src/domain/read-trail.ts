@@ -16,7 +16,6 @@ export type ReadRow = {
 /** A row with its position in the trail, from 1 in order of arrival. */
 export type KeptReadRow = ReadRow & { readonly sequence: number }
 
-/** The port of the trail. */
 export type ReadTrail = {
   /** Rows are written in groups: a kill may take those of the last second. */
   note(row: ReadRow): void

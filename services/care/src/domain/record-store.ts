@@ -3,6 +3,7 @@
 
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
+import type { ChainVerdict } from '../wire/verify.ts'
 import type { CareRecord, NewRecord, Reach } from './care-record.ts'
 
 export type AppendOutcome =
@@ -52,7 +53,6 @@ export type ChainHead = ChainSlot & {
   readonly sequence: number
 }
 
-/** A chain that changed. */
 export type ChangedChain = ChainSlot & {
   /** Creation order, for paging. */
   readonly sequence: number
@@ -68,7 +68,6 @@ export type WrittenVersion = ChainSlot & {
   readonly mark: string
 }
 
-/** Which names of chains. */
 export type NamesQuery = {
   readonly of: 'patient' | 'domain'
   readonly reach: readonly Reach[]
@@ -83,7 +82,6 @@ export type JournalLeaf = { readonly index: number; readonly hash: string }
 /** A version that was written, by its place in the order of all commits. It says nothing of it but its name. */
 export type KeptWrite = ChainSlot & { readonly sequence: number; readonly version: number }
 
-/** Which writes. */
 export type WritesQuery = {
   readonly after: number
   readonly limit: number
@@ -104,14 +102,9 @@ type AtRestReceipt = {
   readonly storedBytes: number
 }
 
-export type ChainVerification = {
+/** The verdict on a chain; of erased versions the leaves hold, and the values cannot be replayed any more (C31). */
+export type ChainVerification = Omit<ChainVerdict, 'uri'> & {
   readonly slot: ChainSlot
-  readonly versions: number
-  readonly intact: boolean
-  /** First version that does not hold. */
-  readonly brokenAt?: number | undefined
-  /** Versions whose values were erased: their leaves hold, their values cannot be replayed any more (C31). */
-  readonly erased?: number | undefined
   readonly receipt: AtRestReceipt
 }
 
@@ -136,7 +129,6 @@ export type RecordStore = {
     readonly after?: number | undefined
     readonly limit: number
   }): Promise<readonly ChainHead[]>
-  /** Names of the chains that were erased (C31). */
   erased(): Promise<readonly ErasedName[]>
   /**
    * Names of patients or domains that chains within a reach have and that start with a text, each once, in the order of
@@ -152,8 +144,8 @@ export type RecordStore = {
     readonly limit: number
   }): Promise<readonly ChangedChain[]>
   /**
-   * Versions of one audience in the order in which they were written, behind one of them, that many at most; none of an
-   * erased chain. Undefined if that one was never written here.
+   * Versions of one audience in the order in which they were written, after `behind`, at most `limit`; none of an erased
+   * chain. Undefined if `behind` was never written here.
    */
   written(query: {
     readonly audience: Audience
@@ -161,7 +153,7 @@ export type RecordStore = {
     readonly behind?: WrittenVersion | undefined
     readonly limit: number
   }): Promise<readonly WrittenVersion[] | undefined>
-  /** Versions of a chain in order, after one, that many at most. Those that do not hold are left out, though they count. */
+  /** Versions of a chain in order, after `after`, at most `limit`. Those that do not hold count but are left out. */
   versions(query: {
     readonly slot: ChainSlot
     readonly after: number
@@ -211,7 +203,7 @@ export type RecordStore = {
     audience: Audience,
     of: { readonly oldSize: number; readonly size: number },
   ): Promise<readonly Uint8Array[]>
-  /** Where a version stands in its journal, by default the newest; undefined where there is none. */
+  /** A version's leaf in its journal, by default the newest version's; undefined if there is none. */
   leaf(slot: ChainSlot, version: number | undefined): Promise<JournalLeaf | undefined>
   /** The public key that checks those notes, `name+id+base64`. */
   verifierKey(audience: Audience): string
@@ -228,6 +220,16 @@ export type RecordStore = {
   /** Whether values are sealed, and under which key; the source of the at-rest status line. */
   sealing(): { readonly isSealed: boolean; readonly keyId?: string | undefined }
   close(): Promise<void>
+}
+
+/** The version before one, if it holds: what it corrects. */
+export async function versionBefore(
+  store: Pick<RecordStore, 'version'>,
+  record: ChainSlot & Pick<CareRecord, 'version'>,
+): Promise<CareRecord | undefined> {
+  if (record.version < 2) return undefined
+  const before = await store.version(record, record.version - 1)
+  return before.kind === 'found' ? before.record : undefined
 }
 
 /** The store cannot be read or written: a full disk, a lock, a damaged file. The message is for the operator. */

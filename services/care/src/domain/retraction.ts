@@ -7,7 +7,6 @@ type Correction = {
   /** How often the value changed meanwhile. */
   readonly corrections?: number
   readonly value: string
-  /** Who wrote the new version. */
   readonly authorLabel: string
 }
 

@@ -34,7 +34,6 @@ export type StoredFrame = {
 /** One session's copy of a frame; a session's sequences have no gaps. */
 export type FrameRecipient = { readonly session: number; readonly sequence: number }
 
-/** A change in the stored state. */
 export type SessionChange =
   /** Adds a session, or replaces what is stored about it. */
   | { readonly kind: 'session'; readonly session: StoredSession }

@@ -1,4 +1,4 @@
-/** How old a record is, and how its age is written and spoken (C10, C13). */
+/** How old a record is, and how its age is written and spoken (C10, C13). Pure: the browser runs this file too. */
 
 /** The data behind an age; times in Unix milliseconds. */
 export type RecordAge = {
@@ -29,7 +29,8 @@ export function ageLine(age: RecordAge): string {
     : `[changed ${days}d ago by ${age.authorLabel}]`
 }
 
-const daysAgo = (days: number): string => {
+/** In words for a person. */
+export const daysAgo = (days: number): string => {
   if (days === 0) return 'today'
   return days === 1 ? 'one day ago' : `${days} days ago`
 }

@@ -4,8 +4,7 @@
  */
 import { grantedScopes, narrowScopes } from '@tallystick/jwt-lite'
 import { z } from 'zod'
-import { decodeName } from '../wire/record-uri.ts'
-import { CARE_SCOPES } from './care-record.ts'
+import { isCareScope } from './care-record.ts'
 
 /** How far an issuer's clock may be ahead of this one. */
 const CLOCK_TOLERANCE_SECONDS = 5
@@ -46,7 +45,7 @@ const trustedIssuer = z.strictObject({
       z.strictObject({
         claim: z.string().min(1),
         value: z.string().min(1).optional(),
-        scopes: z.array(z.string().refine((text) => isCareScope(text))).min(1),
+        scopes: z.array(z.string().refine(isCareScope)).min(1),
       }),
     )
     .min(1)
@@ -60,14 +59,6 @@ const hasNoRepeats = (issuers: readonly TrustedIssuer[]): boolean =>
 
 /** `TRUSTED_ISSUERS`. */
 export const trustedIssuers = z.array(trustedIssuer).refine(hasNoRepeats)
-
-/** Whether a scope is one of this service's, for everybody or for one patient (C24). */
-function isCareScope(text: string): boolean {
-  const [scope = '', ...names] = text.split(':')
-  const patient = names.length === 0 ? undefined : names.join(':')
-  const isNamed = patient === undefined || decodeName(patient) !== undefined
-  return CARE_SCOPES.some((one) => one === scope) && isNamed && !text.includes(' ')
-}
 
 type Claims = Readonly<Record<string, unknown>>
 

@@ -1,51 +1,47 @@
 /**
- * Corrections of speakable records that nobody has heard yet (C29). One is heard when a stream has carried its notice, or when
- * the newest version is read by somebody who does not write himself. After a while of silence it is an alert, once in a
- * process, and it stays in the list until it is heard.
+ * Corrections of speakable records that nobody has heard yet (C29). One counts as heard once a stream has carried its notice,
+ * or its newest version was read with a token that does not write. If it goes unheard for too long it becomes an alert, once
+ * per process, and stays in the list until it is heard.
  */
 import { chainUri } from '../wire/record-uri.ts'
 import type { CareRecord } from './care-record.ts'
 import type { SessionStore, StoredUnheard } from './session-store.ts'
 
-/** Corrections that are remembered, some 3 MB. Beyond, the oldest is forgotten: its alert was given long ago. */
+/** Corrections remembered, about 3 MB. Beyond that the oldest is forgotten: its alert was raised long ago. */
 const UNHEARD_MAX = 10_000
-
-type Waiting = Omit<StoredUnheard, 'uri'> & { isAlerted: boolean }
 
 export type UnheardCorrections = ReturnType<typeof createUnheardCorrections>
 
 export function createUnheardCorrections(deps: {
   readonly clock: { unixMs(): number; after(ms: number, run: () => void): () => void }
-  /** Silence after which it is an alert, milliseconds; 0 for none. */
+  /** How long a correction may go unheard before it is an alert, milliseconds; 0 for never. */
   readonly waitMs: number
   readonly store: Pick<SessionStore, 'save'>
   readonly onAlert: (correction: StoredUnheard) => void
 }) {
   const { clock, onAlert, store, waitMs } = deps
-  /** In the order in which silence began. */
-  const waiting = new Map<string, Waiting>()
+  /** In the order in which they were first unheard. */
+  const waiting = new Map<string, StoredUnheard>()
+  /** URIs of those that are an alert. */
+  const alerts = new Set<string>()
   let cancelTimer: (() => void) | undefined
 
-  const shown = (uri: string, { version, sinceMs }: Waiting): StoredUnheard => ({
-    uri,
-    version,
-    sinceMs,
-  })
   const arm = (): void => {
     if (cancelTimer !== undefined) return
-    const next = [...waiting.values()].find(({ isAlerted }) => !isAlerted)
+    const next = [...waiting.values()].find(({ uri }) => !alerts.has(uri))
     if (next === undefined) return
     cancelTimer = clock.after(Math.max(0, next.sinceMs + waitMs - clock.unixMs()), () => {
       cancelTimer = undefined
-      for (const [uri, one] of waiting) {
-        if (one.isAlerted || one.sinceMs + waitMs > clock.unixMs()) continue
-        one.isAlerted = true
-        onAlert(shown(uri, one))
+      for (const one of waiting.values()) {
+        if (alerts.has(one.uri) || one.sinceMs + waitMs > clock.unixMs()) continue
+        alerts.add(one.uri)
+        onAlert(one)
       }
       arm()
     })
   }
   const forget = (uri: string): void => {
+    alerts.delete(uri)
     if (waiting.delete(uri)) store.save([{ kind: 'heard', uri }])
   }
   const stop = (): void => {
@@ -54,16 +50,15 @@ export function createUnheardCorrections(deps: {
   }
 
   return {
-    /** A version was written. Silence over an earlier correction of the same record goes on. */
+    /** A version was written. An earlier correction of the same record that went unheard keeps its start time. */
     written(record: CareRecord, previous: CareRecord | undefined): void {
       const isCorrection = previous !== undefined && previous.value !== record.value
       if (waitMs === 0 || record.audience !== 'user' || !isCorrection) return
       const uri = chainUri(record)
-      const { version } = record
-      const before = waiting.get(uri)
-      const sinceMs = before?.sinceMs ?? clock.unixMs()
-      waiting.set(uri, { version, sinceMs, isAlerted: before?.isAlerted ?? false })
-      store.save([{ kind: 'unheard', unheard: { uri, version, sinceMs } }])
+      const sinceMs = waiting.get(uri)?.sinceMs ?? clock.unixMs()
+      const unheard = { uri, version: record.version, sinceMs }
+      waiting.set(uri, unheard)
+      store.save([{ kind: 'unheard', unheard }])
       const [oldest] = waiting.keys()
       if (waiting.size > UNHEARD_MAX && oldest !== undefined) forget(oldest)
       arm()
@@ -73,15 +68,13 @@ export function createUnheardCorrections(deps: {
     /** Takes over what an earlier process left; what is overdue is an alert again. */
     restore(left: readonly StoredUnheard[]): void {
       if (waitMs === 0) return
-      for (const { uri, ...one } of left.toSorted(
-        (first, second) => first.sinceMs - second.sinceMs,
-      ))
-        waiting.set(uri, { ...one, isAlerted: false })
+      const inOrder = left.toSorted((first, second) => first.sinceMs - second.sinceMs)
+      for (const one of inOrder) waiting.set(one.uri, one)
       arm()
     },
     /** Those that are an alert, the oldest first. */
     alerted: (): readonly StoredUnheard[] =>
-      [...waiting].filter(([, { isAlerted }]) => isAlerted).map(([uri, one]) => shown(uri, one)),
+      [...waiting.values()].filter(({ uri }) => alerts.has(uri)),
     stop,
   }
 }

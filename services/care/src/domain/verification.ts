@@ -10,6 +10,7 @@ import type { ChainPayload } from '../wire/verify.ts'
 import type { Reach } from './care-record.ts'
 import {
   chainVerdict,
+  countsOf,
   joinReports,
   KeptVerdict,
   publicReceipt,
@@ -28,19 +29,18 @@ type PaceClock = { unixMs(): number; after(ms: number, run: () => void): () => v
 type VerifierDeps = {
   readonly store: Pick<RecordStore, 'verify' | 'verifyAdded' | 'journalSize' | 'outsideMark'>
   readonly clock: PaceClock
-  /** The current time in ISO 8601. */
   readonly isoNow: () => string
 }
 
 /** A run takes microseconds to seconds; queueing more than this only makes others wait. */
 const WAITING_RUNS_MAX = 64
-/** What any report to a visitor costs others, milliseconds: a tenth of one to make, and to send. */
+/** The least that a report to a visitor costs others, milliseconds; making and sending one takes a tenth of that. */
 const REPORT_MS = 1
-/** What sending a megabyte of it costs them: half of that here, and as much for whoever receives it on this machine. */
+/** What sending a megabyte of it costs them: half of it here, half in the receiver if it is on the same machine. */
 const SEND_MS_PER_MEGABYTE = 1
-/** More than this a report's making does not count: a replay beside writes rests for most of its time. */
+/** The making of a report counts at most this much: a replay beside writes rests for most of its time. */
 const MAKE_MS_MAX = 3_000
-/** What passes before the next report begins, in times of what the last one cost: visitors take a tenth of the time. */
+/** Pause before the next report, as a multiple of what the last one cost: visitors get a tenth of the time. */
 const PAUSE_FACTOR = 9
 /** Reports that visitors may have at once before they are paced, in milliseconds. */
 const BURST_MS = 320
@@ -49,7 +49,7 @@ const BURST_MS = 320
 function createPace(clock: PaceClock) {
   let [freeAtMs, lastPauseMs] = [0, 0]
   return {
-    /** Resolves when the next may begin, with the pause behind it that is taken for granted: who waited with it waits that long. */
+    /** Resolves when the next may begin, with the pause already charged for it: others in the queue wait that long. */
     turn: async (): Promise<number> => {
       let hasWaited = false
       for (let waitMs = freeAtMs - clock.unixMs(); waitMs > 0; waitMs = freeAtMs - clock.unixMs()) {
@@ -61,7 +61,7 @@ function createPace(clock: PaceClock) {
       freeAtMs = clock.unixMs() + lastPauseMs
       return lastPauseMs
     },
-    /** Something was made and goes out that costs so much; of its pause, so much was taken for granted. */
+    /** Charges for a report. `grantedMs` is the part of its pause that `turn` has charged already. */
     spend: (costMs: number, grantedMs: number): void => {
       lastPauseMs = costMs * PAUSE_FACTOR
       freeAtMs = Math.max(freeAtMs, clock.unixMs() - BURST_MS) + lastPauseMs - grantedMs
@@ -71,7 +71,7 @@ function createPace(clock: PaceClock) {
 
 const BYTES_PER_MEGABYTE = 1_000_000
 
-/** What a report costs others: the time that it took to make, which may have been but a wait, and its sending. */
+/** What a report costs others: the time it took to make, which may have been mere waiting, and its sending. */
 function reportCostMs({ blocks }: VerifyReport, tookMs: number): number {
   const bytes = blocks.reduce(
     (sum, { chains, receipts }) => sum + chains.length + receipts.length,
@@ -88,7 +88,7 @@ function createRunQueue() {
   let waiting = 0
   return {
     waiting: () => waiting,
-    /** Runs work once all before it has ended, or joins the same work that is to come. */
+    /** Runs work once everything before it has ended, or joins the same work if it is already queued. */
     share: async <Result>(
       of: { readonly key: string; readonly audience: Audience },
       work: () => Promise<Result>,
@@ -111,7 +111,7 @@ function createRunQueue() {
         if (shared.get(key) === mine) shared.delete(key)
       }
     },
-    /** Work for an audience that is under way is not joined any more. */
+    /** Nobody joins the work under way for this audience any longer. */
     outdate: (audience: Audience): void => {
       for (const [key, one] of shared)
         if (one.hasBegun && one.audience === audience) shared.delete(key)
@@ -197,13 +197,11 @@ export function createChainVerifier(deps: VerifierDeps) {
 type ReportPlace = {
   /** The MCP endpoint's URL. */
   readonly resource: string
-  /** The at-rest status line. */
   readonly atRest: string
   /** How old what it rests on may be, where the store cannot say whether others have changed it. */
   readonly replayIntervalSeconds?: number | undefined
 }
 
-/** Where a report is made. */
 export function reportPlace(
   resource: string,
   store: Pick<RecordStore, 'sealing' | 'outsideMark'>,
@@ -226,8 +224,8 @@ const listed = (blocks: readonly Uint8Array[]): readonly Uint8Array[] =>
 
 /** The JSON of a full run (`VerifyPayload`), in pieces of UTF-8. */
 export function verifyJson(report: VerifyReport, place: ReportPlace): readonly Uint8Array[] {
-  const { blocks, checkedAt, intact, versions } = report
-  const erased = report.erased === 0 ? undefined : report.erased
+  const { blocks, checkedAt } = report
+  const { broken, erased, versions } = countsOf(report)
   const { resource, atRest, replayIntervalSeconds } = place
   const head = JSON.stringify({ resource, checkedAt, replayIntervalSeconds, atRest })
   return [
@@ -235,7 +233,9 @@ export function verifyJson(report: VerifyReport, place: ReportPlace): readonly U
     ...listed(blocks.map(({ chains }) => chains)),
     Buffer.from('],"receipts":['),
     ...listed(blocks.map(({ receipts }) => receipts)),
-    Buffer.from(`],${JSON.stringify({ versions, erased, intact }).slice(1)}`),
+    Buffer.from(
+      `],${JSON.stringify({ versions, erased: erased || undefined, intact: broken === 0 }).slice(1)}`,
+    ),
   ]
 }
 
@@ -246,12 +246,13 @@ export function chainPayload(chain: ChainVerification): ChainPayload {
 
 /** The plain-text report, in pieces of UTF-8. */
 export function verifyText(report: VerifyReport, place: ReportPlace): readonly Uint8Array[] {
-  const { blocks, chains, checkedAt, erased, intact, sealed, versions } = report
+  const { blocks, checkedAt } = report
+  const { broken, chains, erased, sealed, versions } = countsOf(report)
   const gone = erased === 0 ? '' : `, ${erased} erased`
   const { resource, atRest, replayIntervalSeconds: interval } = place
   const rests = interval === undefined ? '' : ` (replayed at least every ${interval} s)`
   const title = 'Tallystick care: hash chains replayed from stored bytes'
-  const summary = intact ? `all chains intact, ${versions} version(s)${gone}` : 'CHAIN BROKEN'
+  const summary = broken === 0 ? `all chains intact, ${versions} version(s)${gone}` : 'CHAIN BROKEN'
   return [
     Buffer.from(`${title}\nresource : ${resource}\nchecked : ${checkedAt}${rests}\n${atRest}\n`),
     ...blocks.map(({ lines }) => lines),

@@ -5,7 +5,6 @@ import type { ChainSlot } from '../wire/record-uri.ts'
 import type { VersionFault } from '../wire/verify.ts'
 import { createEntryCutter, entryLeafHash } from './journal-entry.ts'
 
-/** One version as stored. */
 type StoredVersion = {
   readonly version: number
   /** The entry's text in the clear; undefined if sealed bytes do not open. */
@@ -27,7 +26,6 @@ export type StoredChainReplay = {
   add(stored: StoredVersion): void
   /** Ends the replay by comparing with the recorded newest version of the chain, and gives the verdict. */
   end(head: { readonly version: number; readonly versionHash: string }): ReplayVerdict
-  /** Versions added so far. */
   readonly versions: number
 }
 

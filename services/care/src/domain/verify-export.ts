@@ -15,7 +15,6 @@ import { createStoredChainReplay, type StoredChainReplay } from './verify-chain.
 
 type Line<Kind extends ExportLine['kind']> = Extract<ExportLine, { kind: Kind }>
 
-/** What was found about one chain. */
 export type ExportedChain = {
   readonly uri: string
   readonly versions: number
@@ -25,7 +24,6 @@ export type ExportedChain = {
 
 type Break = { readonly brokenAt: number; readonly fault: VersionFault }
 
-/** What was found about one journal. */
 type ExportedJournal = {
   readonly journal: Audience
   /** Leaves in the export. */

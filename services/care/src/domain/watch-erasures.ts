@@ -1,6 +1,6 @@
 /**
- * Tells the running service of chains that the command has erased (C31), so that nothing that it holds in memory, or keeps for
- * sessions, tells of them any longer.
+ * Tells the running service which chains the command has erased (C31), so that nothing it holds in memory or keeps for
+ * sessions still mentions them.
  */
 import { keepLooking } from './keep-looking.ts'
 import type { ErasedName, RecordStore } from './record-store.ts'
@@ -10,7 +10,7 @@ const ERASURES_READ_MS = 1_000
 
 const nameOf = ({ patient, domain }: ErasedName): string => `${patient}|${domain}`
 
-/** Reads what was erased, tells of it, and goes on doing so. Rejects where it cannot be read or told at the start. */
+/** Reports erasures, and keeps looking for more. Rejects if they cannot be read or reported at the start. */
 export function watchErasures(deps: {
   readonly store: Pick<RecordStore, 'erased'>
   readonly clock: { after(ms: number, run: () => void): () => void }

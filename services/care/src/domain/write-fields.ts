@@ -2,7 +2,6 @@
  * The record that the body of `POST /write` makes (care.md, C8): the schema of wire/write.ts, plus the rules that a
  * schema cannot express. Signatures, tokens and the store are decided elsewhere.
  */
-import { hasLoneSurrogate } from '@tallystick/hashchain'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { isRecordName, TEXT_BYTES_MAX } from '../wire/record-uri.ts'
 import { writeBody } from '../wire/write.ts'
@@ -19,7 +18,7 @@ type WriteFields =
   | { readonly kind: 'invalid'; readonly authorId: string | null }
 
 const holdsLoneSurrogate = (body: object): boolean =>
-  Object.values(body).some((value) => typeof value === 'string' && hasLoneSurrogate(value))
+  Object.values(body).some((value) => typeof value === 'string' && !value.isWellFormed())
 
 function readableAuthor(body: unknown): string | null {
   if (typeof body !== 'object' || body === null || !('authorId' in body)) return null
@@ -48,7 +47,7 @@ export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
   if (!isRecordName(patient) || !isRecordName(domain)) return invalid
   if (typeof staleAfter === 'string' && parseIsoTime(staleAfter) === undefined) return invalid
   const authorId = parsed.data.authorId || bearer?.sub
-  if (authorId === undefined || hasLoneSurrogate(authorId)) return invalid
+  if (authorId === undefined || !authorId.isWellFormed()) return invalid
   if (bearer?.isHeldToSub === true && authorId !== bearer.sub) return invalid
   if (![patient, domain, authorId, authorLabel ?? ''].every(isShort)) return invalid
   const audience = parsed.data.audience === 'assistant' ? 'assistant' : 'user'

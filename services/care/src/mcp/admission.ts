@@ -2,9 +2,10 @@
  * Who may speak to MCP, whichever revision: first the Host, then the Origin, then the token (C2). What follows is the
  * route's own.
  */
+import { METHODS } from 'node:http'
 import type { TokenClaims } from '@tallystick/jwt-lite'
-import { sendError } from '@tallystick/service-kit'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { type BearerCheck, type BearerCheckDeps, checkBearer } from '../routes/bearer.ts'
 import { REFUSALS, sendRefusal } from './json-rpc.ts'
 
@@ -14,34 +15,57 @@ export type AdmissionDeps = {
   readonly isOwnOrigin: (origin: string | undefined) => boolean
 }
 
-/** An admitted request. */
 export type Admitted = {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly claims: TokenClaims
 }
 
-/** For a route whose requests are taken over in their `onRequest` hook; its handler is never reached. */
-export const TAKEN_OVER = { config: { takesOverBody: true }, handler: (): void => undefined }
-
 export const headerOf = (request: FastifyRequest, name: string): string | undefined => {
   const value = request.headers[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** An `onRequest` hook that hands on what it admits. */
-export function createAdmission(deps: AdmissionDeps, takeOver: (admitted: Admitted) => void) {
-  return (request: FastifyRequest, reply: FastifyReply): void => {
-    if (!deps.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
-    if (!deps.isOwnOrigin(request.headers.origin)) return sendRefusal(reply, REFUSALS.foreignOrigin)
-    const go = (check: BearerCheck): void =>
+export const errorResponses = (...codes: readonly number[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(codes.map((code) => [code, errorBody]))
+
+/**
+ * Adds a path with the methods that have a schema; others are refused with 405. A request is taken over in its `onRequest`
+ * hook: bytes in and finished text out need nothing that Fastify does with bodies and replies. Refusals go out through
+ * Fastify like those of every other route.
+ */
+export function addMcpPath(
+  app: ServiceApp,
+  path: AdmissionDeps & {
+    readonly url: string
+    readonly schemas: Readonly<Record<string, FastifySchema>>
+  },
+  takeOver: (admitted: Admitted) => void,
+): void {
+  const { schemas, url } = path
+  const allowed = [...Object.keys(schemas), 'OPTIONS'].toSorted()
+  const go = (admitted: Admitted): void =>
+    Object.hasOwn(schemas, admitted.request.method)
+      ? takeOver(admitted)
+      : sendRefusal(admitted.reply.header('allow', allowed.join(', ')), REFUSALS.wrongMethod)
+  const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
+    if (!path.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
+    if (!path.isOwnOrigin(request.headers.origin)) return sendRefusal(reply, REFUSALS.foreignOrigin)
+    const judged = (check: BearerCheck): void =>
       check.kind === 'refused'
         ? void sendError(reply, check.answer)
-        : takeOver({ request, reply, claims: check.claims })
-    const check = checkBearer(request.headers.authorization, deps.bearer)
-    if (check instanceof Promise) check.then(go).catch((error: unknown) => void reply.send(error))
-    else go(check)
+        : go({ request, reply, claims: check.claims })
+    const check = checkBearer(request.headers.authorization, path.bearer)
+    if (check instanceof Promise)
+      check.then(judged).catch((error: unknown) => void reply.send(error))
+    else judged(check)
   }
+  const config = { takesOverBody: true }
+  const options = { url, onRequest, config, handler: () => undefined, exposeHeadRoute: false }
+  for (const [method, schema] of Object.entries(schemas)) app.route({ ...options, method, schema })
+  // OPTIONS is answered before any route (S9); CONNECT never reaches one.
+  const refused = METHODS.filter((method) => ![...allowed, 'CONNECT'].includes(method))
+  app.route({ ...options, method: refused, schema: { hide: true } })
 }
 
 /**

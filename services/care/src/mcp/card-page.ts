@@ -57,7 +57,6 @@ else if (host !== window)
   send({ id: 1, method: 'ui/initialize', params: { protocolVersion: '2026-01-26', appInfo: { name: 'tallystick-care', version: '1' }, appCapabilities: {} } })
 `
 
-/** The card as a complete HTML document. */
 export const CARD_PAGE = `<!doctype html>
 <html lang="en">
 <head>

@@ -1,34 +1,26 @@
 /**
- * What was written behind a cursor, for hosts that hear of nothing by themselves (C26): a place in the order of writing, not
- * a time, so that nothing is skipped, whatever clocks do. An answer that does not hold everything says so, and its cursor goes
- * on where it ends. The cursor names the last versions that its reader was told of, and not their numbers, which would reveal
- * how much is written that it may not see.
+ * What was written after a cursor, for hosts that receive no notifications (C26). A cursor is a place in the order of
+ * writing, not a time, so nothing is skipped whatever clocks do. An incomplete answer says so, and its cursor continues where
+ * it ends. The cursor names the last versions that its reader was told of, not their numbers, which would reveal how much is
+ * written that the reader may not see.
  */
-import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
-import type { CareRecord } from '../domain/care-record.ts'
 import type { WrittenVersion } from '../domain/record-store.ts'
 import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
-import { type ChangedRecord, changedRecord } from './changes-since.ts'
+import { type ChangedRecord, changeOfChain, type ToldChanges } from './changes-since.ts'
 import {
   type CallContext,
   canSee,
-  noteHeard,
   noteRead,
-  versionBefore,
+  unknownCursor,
   visibleReach,
 } from './visible-records.ts'
 
-/** The last version told of each audience; none while nothing was told. */
+/** The last version reported of each audience; absent until one was. */
 type Place = { readonly [Name in Audience]?: WrittenVersion | undefined }
 
-type ChangesBehind = {
-  readonly changed: readonly ChangedRecord[]
-  /** Versions written behind the cursor, across all records of this answer. */
-  readonly revisions: number
-  /** URIs of records whose newest version does not hold. */
-  readonly failed: readonly string[]
+type ChangesBehind = ToldChanges & {
   readonly cursor: string
   /** Whether there is more behind `cursor`. */
   readonly truncated: boolean
@@ -44,7 +36,11 @@ export async function changesBehind(
   const changed: ChangedRecord[] = []
   const failed: string[] = []
   for (const [uri, written] of byChain) {
-    const change = await changeOf(context, written)
+    const [first] = written
+    if (first === undefined) continue
+    const { version: firstSince } = first
+    const limit = written.length
+    const change = await changeOfChain(context, first, { firstSince, after: firstSince - 1, limit })
     if (change === undefined) failed.push(uri)
     else changed.push(change)
     noteRead(context, change === undefined ? 'broken' : 'served', uri)
@@ -75,27 +71,7 @@ async function readPage(context: CallContext, from: Place) {
   return { place, truncated, versions }
 }
 
-/** What the versions of one chain changed: from what held before the first of them to what holds now. */
-async function changeOf(
-  context: CallContext,
-  written: readonly WrittenVersion[],
-): Promise<ChangedRecord | undefined> {
-  const [first] = written
-  if (first === undefined) return undefined
-  const latest = await context.store.latest(first)
-  if (latest.kind !== 'found') return undefined
-  const newest: CareRecord = latest.record
-  noteHeard(context, newest)
-  const after = first.version - 1
-  const since = await context.store.versions({ slot: first, after, limit: written.length })
-  const held = await versionBefore(context, first)
-  return changedRecord({ newest, held, told: held, since })
-}
-
-const unknownCursor = (): RpcFailure =>
-  new RpcFailure(RPC_CODES.invalidParams, 'params.cursor: unknown cursor')
-
-/** `[URI, mark]` of the last version told of each audience, in their order; null where there is none. */
+/** `[URI, mark]` of the last version reported of each audience, in their order; null if there is none. */
 const cursorShape = z.array(z.tuple([z.string(), z.string()]).nullable()).length(AUDIENCES.length)
 
 const cursorAt = (place: Place): string =>

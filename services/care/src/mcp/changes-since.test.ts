@@ -15,6 +15,9 @@ beforeEach(async () => {
 afterEach(() => fixture.close())
 
 const write = (value: string) => fixture.write({ ...TEA, value })
+/** Writes versions in this order; as they wait together, many share one commit. */
+const writeMany = (count: number, record: (at: number) => Parameters<McpFixture['write']>[0]) =>
+  Promise.all(Array.from({ length: count }, (_, at) => fixture.write({ ...TEA, ...record(at) })))
 const callWhatsChanged = (since?: number) =>
   session.call('tools/call', {
     name: 'whats_changed',
@@ -72,7 +75,7 @@ describe('the newest value is what holds', () => {
   })
 
   it('on every page of an answer that does not fit, even if more versions share one moment than a page holds', async () => {
-    for (let count = 1; count <= 1_100; count += 1) await write(`value ${count}`)
+    await writeMany(1_100, (at) => ({ value: `value ${at + 1}` }))
     const pages = await allPages({ patient: 'ann' })
     expect(pages.map(({ revisions }) => revisions)).toEqual([500, 500, 100])
     for (const { changed } of pages)
@@ -103,8 +106,7 @@ describe('C29: pages', () => {
     fixture.clock.advanceMs(1_000)
     const since = new Date(fixture.clock.unixMs()).toISOString()
     for (const domain of ['a', 'b', 'c'])
-      for (let count = 0; count < 300; count += 1)
-        await fixture.write({ ...TEA, domain, value: `${domain} ${count}` })
+      await writeMany(300, (at) => ({ domain, value: `${domain} ${at}` }))
     const pages = await allPages({ patient: 'ann', since })
     expect(pages.map(({ revisions }) => revisions)).toEqual([500, 400])
     const told = pages.flatMap(({ changed }) => changed)
@@ -118,8 +120,7 @@ describe('C29: pages', () => {
   })
 
   it('a brief goes on where it stopped, and leaves nothing out', async () => {
-    for (let count = 0; count < 230; count += 1)
-      await fixture.write({ ...TEA, domain: `d-${count}` })
+    await writeMany(230, (at) => ({ domain: `d-${at}` }))
     const said: string[] = []
     let cursor: string | undefined
     do {

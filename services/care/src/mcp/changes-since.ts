@@ -5,17 +5,16 @@
  */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { type CareRecord, reachWithin } from '../domain/care-record.ts'
-import type { ChangedChain } from '../domain/record-store.ts'
+import { type ChangedChain, versionBefore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import type { ChangesQuery, ToolOutput } from '../wire/mcp.ts'
-import { chainUri } from '../wire/record-uri.ts'
+import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import {
   type CallContext,
   cursorBehind,
   noteHeard,
   noteRead,
   readCursor,
-  versionBefore,
   visibleReach,
 } from './visible-records.ts'
 
@@ -28,12 +27,15 @@ export type ChangedRecord = Omit<ToolOutput<'whats_changed'>['changed'][number],
   readonly record: CareRecord
 }
 
-export type PatientChanges = {
+export type ToldChanges = {
   readonly changed: readonly ChangedRecord[]
-  /** Versions written since, across all records of this page. */
+  /** Versions written since, across all records of this answer. */
   readonly revisions: number
   /** URIs of records whose newest version does not hold: nothing is said about them, least of all an older value. */
   readonly failed: readonly string[]
+}
+
+export type PatientChanges = ToldChanges & {
   /** Where the next page begins, if there is one. */
   readonly nextCursor: string | undefined
 }
@@ -54,21 +56,23 @@ async function chainsOfPage(context: CallContext, { patient, since, cursor }: Ch
   return { chains, toldOf }
 }
 
-/** What changed in a chain behind the version that pages before have told, `room` versions of it at most. */
-async function changeOfChain(
+/**
+ * What changed in a chain with the versions from `firstSince`, of which pages before have told up to `after`: `limit` versions
+ * at most. Undefined if its newest version does not hold.
+ */
+export async function changeOfChain(
   context: CallContext,
-  chain: ChangedChain,
-  of: { readonly toldTo: number; readonly room: number },
+  slot: ChainSlot,
+  of: { readonly firstSince: number; readonly after: number; readonly limit: number },
 ): Promise<ChangedRecord | undefined> {
-  const latest = await context.store.latest(chain)
+  const latest = await context.store.latest(slot)
   if (latest.kind !== 'found') return undefined
   noteHeard(context, latest.record)
-  const { firstSince } = chain
-  const after = Math.max(of.toldTo, firstSince - 1)
-  const since = await context.store.versions({ slot: chain, after, limit: of.room })
-  const held = await versionBefore(context, { ...chain, version: firstSince })
-  const told =
-    after < firstSince ? held : await versionBefore(context, { ...chain, version: after + 1 })
+  const { after, firstSince, limit } = of
+  const since = await context.store.versions({ slot, after, limit })
+  const before = (version: number) => versionBefore(context.store, { ...slot, version })
+  const held = await before(firstSince)
+  const told = after < firstSince ? held : await before(after + 1)
   return changedRecord({ newest: latest.record, held, told, since })
 }
 
@@ -89,14 +93,14 @@ export async function changesSince(
       nextCursor = cursorBehind(previous)
       break
     }
-    const toldTo = toldOf(chain)
-    const change = await changeOfChain(context, chain, { toldTo, room })
+    const { firstSince } = chain
+    const after = Math.max(toldOf(chain), firstSince - 1)
+    const change = await changeOfChain(context, chain, { firstSince, after, limit: room })
     if (change === undefined) {
       failed.push(chainUri(chain))
       continue
     }
     changed.push(change)
-    const after = Math.max(toldTo, chain.firstSince - 1)
     if (after + room < chain.latestVersion) {
       nextCursor = cursorBehind(chain, after + room)
       break
@@ -109,7 +113,6 @@ export async function changesSince(
   return { changed, revisions, failed, nextCursor }
 }
 
-/** Sums up one chain. */
 export function changedRecord(of: {
   readonly newest: CareRecord
   /** The version that held at that time. */

@@ -52,10 +52,10 @@ const SESSION_METHODS: Readonly<
  * Runs a method. A refusal goes out as its handler made it. Any other error is reported and answered with -32603 without
  * its text, which may hold what the caller must not see.
  */
-export async function runMethod(
-  run: () => Promise<Result>,
+export async function runMethod<Outcome>(
+  run: () => Promise<Outcome>,
   onFailure: (error: unknown) => void,
-): Promise<Result> {
+): Promise<Outcome> {
   try {
     return await run()
   } catch (error) {
@@ -65,7 +65,6 @@ export async function runMethod(
   }
 }
 
-/** The dispatcher of all sessions. */
 export function createDispatch(
   services: McpServices & Pick<SessionContext, 'registry' | 'flush'>,
   onFailure: (error: unknown) => void,

@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { testEnvironment } from '../testing/care.fixture.ts'
+import { NODE_ENVIRONMENT, testEnvironment } from '../testing/care.fixture.ts'
 import { EVENTS_ENVIRONMENT, startReceiver } from '../testing/event-receiver.fixture.ts'
 import { type NameAnswers, PUBLIC_ADDRESS, TRAP_HOST } from './event-kills-network.fixture.ts'
 
@@ -89,7 +89,7 @@ export async function startKillable(environment: Readonly<Record<string, string>
     env: {
       ...testEnvironment,
       ...events,
-      PATH: process.env['PATH'] ?? '',
+      ...NODE_ENVIRONMENT,
       HOST: '127.0.0.1',
       PORT: '0',
       LOG_LEVEL: 'info',

@@ -1,15 +1,14 @@
 /**
  * `events/list`, `events/subscribe` and `events/unsubscribe` (C22). What a principal may subscribe to is decided from names
- * alone, before any look-up: it learns nothing of what is there. A receiver that has not shown of late that it wants events is
- * asked first.
+ * alone, before any look-up, so that it learns nothing about what exists. A receiver that has not recently confirmed that it
+ * wants events is challenged first.
  */
-import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { BoundedMap } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
+import type { Principal } from '../domain/care-record.ts'
 import {
   audiencesOf,
   type ChallengeOutcome,
-  type EventGrant,
   type EventReceiver,
   type EventSubscription,
   type EventSubscriptions,
@@ -25,25 +24,25 @@ import {
   unsubscribeParams,
 } from '../wire/events.ts'
 import { cursorParams } from '../wire/mcp.ts'
+import type { McpMethod } from './dispatch.ts'
+import { unknownCursor } from './visible-records.ts'
 
 const MINUTE_MS = 60_000
 const TTL_DEFAULT_MS = 60 * MINUTE_MS
 const TTL_MIN_MS = MINUTE_MS
-/** Also for who asks for no end: a grant that nobody renews is not followed for longer. */
+/** Also if no end is asked for: a grant that nobody renews is honoured no longer than this. */
 const TTL_MAX_MS = 24 * 60 * MINUTE_MS
 /** How long a receiver that answered a challenge is not asked again. */
 const VERIFIED_MS = 24 * 60 * MINUTE_MS
-/** How long the secret before the newest one signs too. */
+/** How long the previous secret keeps signing too. */
 const ROTATION_MS = 5 * MINUTE_MS
 const SUBSCRIPTIONS_PER_SUB_MAX = 100
-/** In all: some 10 MB while they are delivered. */
+/** In all: about 10 MB while they are delivered. */
 const SUBSCRIPTIONS_MAX = 10_000
-/** Challenges per principal and minute: this service shall not knock at doors for others. */
+/** Challenges per principal and minute, so that nobody can use this service to flood others. */
 const CHALLENGES_MAX = 10
 /** Principals whose challenges are counted; the oldest is forgotten beyond. */
 const COUNTED_MAX = 10_000
-
-type EventMethod = (principal: EventGrant, params: unknown) => Promise<Result>
 
 type EventMethodDeps = {
   readonly store: Pick<RecordStore, 'writesAfter' | 'writeBounds'>
@@ -63,11 +62,10 @@ type EventMethodDeps = {
   /** Host names of receivers; absent, any. */
   readonly hosts?: readonly string[] | undefined
   readonly clock: { unixMs(): number }
-  /** Another text each time. */
+  /** A different text each time. */
   readonly draw: () => string
 }
 
-/** Counts what a principal does within a minute. */
 function createMinuteLimit(clock: EventMethodDeps['clock'], max: number) {
   const begun = new BoundedMap<string, number[]>(COUNTED_MAX)
   return (sub: string): boolean => {
@@ -84,7 +82,7 @@ export const EVENT_CAPABILITIES = {
   extensions: { 'io.modelcontextprotocol/events': { listChanged: false } },
 }
 
-/** What a subscribing must pass, each refused in the words of the profile. */
+/** What a request to subscribe must pass; refusals use the profile's codes. */
 function createChecks(deps: EventMethodDeps) {
   const { clock, profile, subscriptions } = deps
   const isWithinLimit = createMinuteLimit(clock, CHALLENGES_MAX)
@@ -98,7 +96,7 @@ function createChecks(deps: EventMethodDeps) {
     new RpcFailure(codes.exhausted, 'Too many', { limit, max })
 
   const requireAllowed = (
-    principal: EventGrant,
+    principal: Principal,
     { arguments: args, delivery }: ReturnType<typeof readSubscribe>,
   ): void => {
     if (audiencesOf(principal, args).length === 0)
@@ -139,27 +137,24 @@ function createChecks(deps: EventMethodDeps) {
   return { readSubscribe, requireAllowed, requireEvent, requireRoom, requireVerified }
 }
 
-/** The three methods, by name. */
-export function createEventMethods(deps: EventMethodDeps): Readonly<Record<string, EventMethod>> {
+export function createEventMethods(deps: EventMethodDeps): Readonly<Record<string, McpMethod>> {
   const { clock, onChanged, subscriptions } = deps
   const { readSubscribe, requireAllowed, requireEvent, requireRoom, requireVerified } =
     createChecks(deps)
   return {
     'events/list': async (_, params) => {
-      if (parseParams(cursorParams, params).cursor !== undefined)
-        throw new RpcFailure(RPC_CODES.invalidParams, 'params.cursor: unknown cursor')
+      if (parseParams(cursorParams, params).cursor !== undefined) throw unknownCursor()
       return { events: [RECORD_REVISED] }
     },
-    'events/subscribe': async (principal, params) => {
+    'events/subscribe': async ({ principal }, params) => {
       const asked = readSubscribe(params)
       requireAllowed(principal, asked)
-      const { sub } = principal
+      const { jti, scopes, sub } = principal
       const { arguments: args, cursor, delivery, maxAgeMs } = asked
       const id = subscriptionId({ ...args, sub, url: delivery.url })
       const found = await subscriptions.find(id)
       const cursorGiven = cursor == null ? undefined : deps.readCursor(sub, cursor)
-      if (cursor != null && cursorGiven === undefined)
-        throw new RpcFailure(RPC_CODES.invalidParams, 'params.cursor: unknown cursor')
+      if (cursor != null && cursorGiven === undefined) throw unknownCursor()
       if (found === undefined) await requireRoom(sub)
       const receiver = receiverOf(delivery, found, clock.unixMs())
       await requireVerified(sub, { id, receiver })
@@ -171,8 +166,10 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
       })
       const expiresAtMs = clock.unixMs() + grantedMs(asked.ttlMs)
       await subscriptions.save({
-        ...principal,
         ...args,
+        jti,
+        scopes,
+        sub,
         id,
         refresh: deps.draw(),
         receiver,
@@ -190,7 +187,7 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
         ...(found === undefined ? {} : { deliveryStatus: statusOf(found) }),
       }
     },
-    'events/unsubscribe': async ({ sub }, params) => {
+    'events/unsubscribe': async ({ principal: { sub } }, params) => {
       requireEvent(params)
       const { arguments: args, delivery } = parseParams(unsubscribeParams, params)
       const id = subscriptionId({ ...args, sub, url: delivery.url })
@@ -240,7 +237,7 @@ function statusOf(of: EventSubscription): object {
 async function startOf(
   { clock, store }: Pick<EventMethodDeps, 'clock' | 'store'>,
   asked: {
-    readonly principal: EventGrant
+    readonly principal: Principal
     readonly args: { readonly patient: string; readonly domain?: string | undefined }
     readonly cursor: number | undefined
     readonly maxAgeMs: number | undefined

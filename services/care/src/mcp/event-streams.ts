@@ -2,12 +2,16 @@
  * Server-sent event streams (C3). A stream holds no frames of its own: a cursor moves through its session's ring as fast
  * as the reader accepts data. So a slow reader costs one socket buffer, and beyond a bounded lag loses its stream.
  */
-import type { ServerResponse } from 'node:http'
 import type { Clock } from '@tallystick/service-kit'
 import type { McpLimits } from './limits.ts'
+import {
+  createOpenStreams,
+  OpenStream,
+  type OpenStreamOptions,
+  type StreamEnd,
+} from './open-stream.ts'
 import { isPublic, mayReceive } from './replay-buffer.ts'
 import type { McpSession } from './session-registry.ts'
-import { createStreamTicker, type TickedStream } from './stream-ticker.ts'
 
 /** How soon a client reconnects after a drop: immediate to people, without a storm. */
 const RETRY_MS = 500
@@ -16,114 +20,73 @@ const TAKEN_OVER_RETRY_MS = 15_000
 /** One write: large enough to amortise its cost, small compared with a socket's buffer. */
 const WRITE_CHARS = 32_768
 
-/** Why a stream ended. */
-export type StreamEnd =
-  /** The client left, or its connection broke. */
-  | 'gone'
-  | 'taken-over'
-  | 'token-expired'
-  | 'token-revoked'
-  /** The reader lagged too far behind; it may resume. */
-  | 'slow'
-  | 'session-ended'
-  | 'shutdown'
-  /** A listen for nothing that its principal may read. */
-  | 'nothing-granted'
-
-type EventStreamOptions = {
+type EventStreamOptions = OpenStreamOptions & {
   readonly session: McpSession
-  readonly response: ServerResponse
-  /** When the token that opened it expires, Unix milliseconds. */
-  readonly expiresAtMs: number
-  /** Whether that token was revoked since. */
-  readonly isRevoked?: (() => boolean) | undefined
   /** The sequence after which the stream begins. */
   readonly cursor: number
-  readonly limits: McpLimits
-  readonly clock: Pick<Clock, 'unixMs'>
-  readonly onEnd: (stream: EventStream, reason: StreamEnd) => void
-  /** The reader was told that a record changed to which it has subscribed. */
-  readonly onUpdate: (uri: string) => void
+  onEnd(stream: EventStream, reason: StreamEnd): void
 }
 
-export class EventStream implements TickedStream {
+export class EventStream extends OpenStream<EventStreamOptions> {
   readonly session: McpSession
-  readonly expiresAtMs: number
-  readonly #options: EventStreamOptions
   #cursor: number
-  /** When, and at which of the session's frames, the reader stopped accepting data. */
-  #stalled: { readonly sinceMs: number; readonly atSequence: number } | undefined
-  #hasEnded = false
-  /** Frames about speakable records written so far. */
-  framesSent = 0
+  /** The newest of the session's frames when the reader stopped accepting data. */
+  #stalledAt = 0
 
   constructor(options: EventStreamOptions) {
+    super(options)
     this.session = options.session
-    this.expiresAtMs = options.expiresAtMs
-    this.#options = options
     this.#cursor = options.cursor
-    // An error is followed by `close`; without a listener it would end the process.
-    options.response.on('error', () => undefined)
-    options.response.on('close', () => this.#finish('gone'))
-    options.response.on('drain', () => {
-      this.#stalled = undefined
-      this.pump()
-    })
   }
 
   get number(): number {
     return this.session.number
   }
 
+  protected get keepAliveText(): string {
+    return ': keep-alive\n\n'
+  }
+
   /** The first bytes: where the stream begins, so that a client that receives nothing else can resume, and what it missed. */
   open(): void {
-    this.#write(`retry: ${RETRY_MS}\nid: ${formatEventId(this.session, this.#cursor)}\ndata: \n\n`)
+    this.write(`retry: ${RETRY_MS}\nid: ${formatEventId(this.session, this.#cursor)}\ndata: \n\n`)
     this.pump()
   }
 
   /** Writes what the session's ring holds beyond the cursor, as far as the reader accepts it. */
   pump(): void {
-    if (this.#hasEnded) return
-    if (this.expiresAtMs <= this.#options.clock.unixMs()) {
-      this.end('token-expired')
-      return
-    }
-    if (this.isRevoked()) return this.end('token-revoked')
+    if (this.isOver()) return
     const { ring } = this.session
-    while (this.#stalled === undefined && this.#cursor < ring.lastSequence) {
+    while (!this.isStalled && this.#cursor < ring.lastSequence) {
       // Frames dropped from the ring can no longer be sent, and a gap must not go unnoticed: the client's next resume is
       // refused, and it reads everything again.
       if (this.#cursor < ring.floorSequence) return this.end('slow')
       const text = this.#take()
-      if (text !== '') this.#write(text)
-      if (this.#cursor > this.session.carriedSequence) this.session.carriedSequence = this.#cursor
+      if (text !== '') this.write(text)
+      this.session.carriedSequence = Math.max(this.session.carriedSequence, this.#cursor)
     }
-    this.#cutIfTooSlow()
+    this.cutIfTooSlow()
   }
 
-  /** A comment, so that neither side takes silence for a dead connection; it also reveals readers that accept nothing. */
-  keepAlive(): void {
-    if (this.#hasEnded) return
-    if (this.#stalled === undefined) this.#write(': keep-alive\n\n')
-    else this.#cutIfTooSlow()
+  protected lastWords(reason: StreamEnd): string {
+    return `retry: ${reason === 'taken-over' ? TAKEN_OVER_RETRY_MS : RETRY_MS}\n\n`
   }
 
-  /** Whether the token that opened it was revoked. */
-  isRevoked(): boolean {
-    return this.#options.isRevoked?.() === true
+  protected onStall(): void {
+    this.#stalledAt = this.session.ring.lastSequence
   }
 
-  /** Ends the stream and tells the client when to reconnect. */
-  end(reason: StreamEnd): void {
-    if (this.#hasEnded) return
-    this.#finish(reason)
-    // A stream whose reader accepts nothing cannot end in order: the last words would wait behind the rest.
-    if (reason === 'slow' || this.#stalled !== undefined) {
-      this.#options.response.destroy()
-      return
-    }
-    const retryMs = reason === 'taken-over' ? TAKEN_OVER_RETRY_MS : RETRY_MS
-    this.#options.response.end(`retry: ${retryMs}\n\n`)
+  protected onDrain(): void {
+    this.pump()
+  }
+
+  /** Only what came after the reader stopped; what it still had to read before does not count. */
+  protected backlog() {
+    const { ring } = this.session
+    let bytes = 0
+    for (let sequence = this.#stalledAt + 1; sequence <= ring.lastSequence; sequence += 1)
+      bytes += ring.at(sequence)?.bytes ?? 0
+    return { frames: ring.lastSequence - this.#stalledAt, bytes }
   }
 
   /** The next events as text, re-authorised by the session's current scopes; moves the cursor past them. */
@@ -136,37 +99,9 @@ export class EventStream implements TickedStream {
       if (frame === undefined || !mayReceive(scopes, frame.names)) continue
       text += `id: ${formatEventId(this.session, this.#cursor)}\nevent: message\ndata: ${frame.text}\n\n`
       if (isPublic(frame)) this.framesSent += 1
-      if (frame.isUpdate) this.#options.onUpdate(frame.about)
+      if (frame.isUpdate) this.options.onUpdate(frame.about)
     }
     return text
-  }
-
-  #write(text: string): void {
-    if (this.#options.response.write(text)) return
-    const atSequence = this.session.ring.lastSequence
-    this.#stalled ??= { sinceMs: this.#options.clock.unixMs(), atSequence }
-  }
-
-  /** Only what came after the reader stopped is its backlog; what it still had to read before does not count. */
-  #cutIfTooSlow(): void {
-    if (this.#stalled === undefined) return
-    const { lagFramesMax, lagBytesMax, stallMs } = this.#options.limits
-    const { sinceMs, atSequence } = this.#stalled
-    const { ring } = this.session
-    let backlogBytes = 0
-    for (let sequence = atSequence + 1; sequence <= ring.lastSequence; sequence += 1)
-      backlogBytes += ring.at(sequence)?.bytes ?? 0
-    const isTooSlow =
-      ring.lastSequence - atSequence > lagFramesMax ||
-      backlogBytes > lagBytesMax ||
-      this.#options.clock.unixMs() - sinceMs > stallMs
-    if (isTooSlow) this.end('slow')
-  }
-
-  #finish(reason: StreamEnd): void {
-    if (this.#hasEnded) return
-    this.#hasEnded = true
-    this.#options.onEnd(this, reason)
   }
 }
 
@@ -191,7 +126,6 @@ export function parseEventId(
 
 export type StreamKeeper = ReturnType<typeof createStreamKeeper>
 
-/** Manages the streams of all sessions. */
 export function createStreamKeeper(deps: {
   readonly clock: Clock
   readonly limits: McpLimits
@@ -199,32 +133,23 @@ export function createStreamKeeper(deps: {
   readonly onEnd: (session: McpSession, reason: StreamEnd) => void
   readonly onUpdate: (uri: string) => void
 }) {
-  const { clock, limits, onEnd, onUpdate } = deps
-  const ticker = createStreamTicker<EventStream>({ clock, keepAliveMs: limits.keepAliveMs })
-  const { streams } = ticker
-  let framesSentByEnded = 0
-  const forget = (stream: EventStream, reason: StreamEnd): void => {
-    ticker.delete(stream)
-    framesSentByEnded += stream.framesSent
-    const { session } = stream
-    if (session.stream === stream) session.stream = undefined
-    onEnd(session, reason)
+  const streams = createOpenStreams<EventStream>(deps)
+  const onEnd = (ended: EventStream, reason: StreamEnd): void => {
+    const { session } = ended
+    streams.delete(ended)
+    if (session.stream === ended) session.stream = undefined
+    deps.onEnd(session, reason)
   }
-
   return {
+    ...streams,
     /** Opens the session's stream and ends the one that was open: the newest wins (C3). */
     open(options: Omit<EventStreamOptions, 'limits' | 'clock' | 'onEnd' | 'onUpdate'>): void {
-      options.session.stream?.end('taken-over')
-      const stream = new EventStream({ ...options, limits, clock, onUpdate, onEnd: forget })
-      options.session.stream = stream
-      ticker.add(stream)
+      const { session } = options
+      session.stream?.end('taken-over')
+      const stream = new EventStream({ ...deps, ...options, onEnd })
+      session.stream = stream
+      streams.add(stream)
       stream.open()
     },
-    endAll(reason: StreamEnd): void {
-      for (const stream of streams) stream.end(reason)
-    },
-    count: () => streams.size,
-    framesSent: () =>
-      [...streams].reduce((sum, stream) => sum + stream.framesSent, framesSentByEnded),
   }
 }

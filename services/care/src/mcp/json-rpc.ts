@@ -2,49 +2,24 @@
  * JSON-RPC over HTTP, past Fastify: reads the bytes of a POST, and sends answers and the transport's refusals. What the bytes
  * say, @tallystick/service-kit/mcp reads; mcp-route.ts and modern-route.ts have the order of the checks.
  */
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { RPC_CODES, type RpcId, type RpcRefusal } from '@tallystick/service-kit/mcp'
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
+import { readRequestBody } from '../routes/request-body.ts'
 
-/** Hands a request's body on. One that is too large is refused with 413, and the rest of it is not awaited. */
-export function takeBody(
+/** Hands a request's body on, or refuses one that is too large with 413. */
+export async function takeBody(
   { request, reply }: Pick<Answered, 'request' | 'reply'>,
   bytesMax: number,
   take: (body: Uint8Array) => Promise<void>,
-): void {
-  const fail = (error: unknown): void => void reply.send(error)
-  readBody(request.raw, bytesMax, (body) => {
-    if (body !== undefined) return void take(body).catch(fail)
-    void reply.header('connection', 'close')
-    return fail(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
-  })
-}
-
-/** Reads a request's body; `undefined` if it is too large. Calls nothing if the client leaves meanwhile. */
-export function readBody(
-  request: IncomingMessage,
-  bytesMax: number,
-  take: (body: Uint8Array | undefined) => void,
-): void {
-  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return take(undefined)
-  const pieces: Buffer[] = []
-  let bytes = 0
-  const onData = (piece: Buffer): void => {
-    bytes += piece.length
-    pieces.push(piece)
-    if (bytes <= bytesMax) return
-    request.off('data', onData)
-    request.off('end', onEnd)
-    take(undefined)
+): Promise<void> {
+  try {
+    const body = await readRequestBody(request.raw, bytesMax)
+    if (body !== 'too-large') return await take(body)
+    void reply.header('connection', 'close').send(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
+  } catch (error) {
+    void reply.send(error)
   }
-  const onEnd = (): void => {
-    const [first] = pieces
-    take(first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces))
-  }
-  request.on('data', onData)
-  request.on('end', onEnd)
-  // A client that leaves in the middle of its body gets no answer; without a listener the error would end the process.
-  request.on('error', () => undefined)
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -98,7 +73,6 @@ function takesJson(accept: string | undefined): boolean {
   return !types.includes('text/event-stream') || /application\/(?:json|\*)|\*\/\*/.test(types)
 }
 
-/** A request, its reply and its session, if it has one. */
 export type Answered = {
   readonly request: FastifyRequest
   readonly reply: FastifyReply

@@ -28,9 +28,9 @@ export const DEFAULT_MCP_LIMITS = {
   listensPerSubMax: 64,
   /** Chains per page of a list. */
   pageChains: 100,
-  /** Versions that one answer about changes covers: some 100 KB of sentences; the next page goes on behind them. */
+  /** Versions that one answer about changes covers: about 100 KB of sentences; the next page continues after them. */
   pageVersions: 500,
-  /** Chains that one search looks at: some 50 ms; a query that names its patient looks only at those of that patient. */
+  /** Chains that one search looks at: about 50 ms; a query that names its patient looks only at those of that patient. */
   searchChainsMax: 2_000,
   /** Silence after which a correction that nobody has heard is an alert; 0 for none. */
   unheardMs: 3_600_000,

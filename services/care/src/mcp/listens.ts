@@ -10,10 +10,13 @@ import { parseParams, RPC_CODES, RpcFailure, type RpcId } from '@tallystick/serv
 import { type CareRecord, mayRead } from '../domain/care-record.ts'
 import { listenParams } from '../wire/mcp.ts'
 import { chainUri } from '../wire/record-uri.ts'
-import type { StreamEnd } from './event-streams.ts'
-import type { McpLimits } from './limits.ts'
+import {
+  createOpenStreams,
+  OpenStream,
+  type OpenStreamOptions,
+  type StreamEnd,
+} from './open-stream.ts'
 import { subscribable } from './resource-methods.ts'
-import { createStreamTicker, type TickedStream } from './stream-ticker.ts'
 import type { CallContext } from './visible-records.ts'
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
@@ -64,57 +67,31 @@ type ListenOptions = {
   readonly response: ServerResponse
 }
 
-type ListenParts = ListenOptions & {
-  readonly number: number
-  readonly clock: Pick<Clock, 'unixMs'>
-  readonly limits: McpLimits
-  readonly isRevoked: (jti: string) => boolean
-  /** The last words of a listen that ends in order. */
-  readonly lastResult: (meta: object) => object
-  readonly onEnd: (listen: Listen, reason: StreamEnd) => void
-  /** The reader was told that a record changed to which it listens. */
-  readonly onUpdate: (uri: string) => void
-}
+type ListenParts = OpenStreamOptions &
+  ListenOptions & {
+    readonly number: number
+    /** The last words of a listen that ends in order. */
+    readonly lastResult: (meta: object) => object
+    onEnd(listen: Listen, reason: StreamEnd): void
+  }
 
-class Listen implements TickedStream {
-  readonly number: number
-  readonly claims: TokenClaims
-  readonly granted: GrantedListen
-  readonly #parts: ListenParts
-  /** Since when the reader accepts nothing, and what was written since. */
-  #stalled: { readonly sinceMs: number; frames: number; bytes: number } | undefined
+class Listen extends OpenStream<ListenParts> {
+  /** What was written to a reader that accepts nothing. */
+  #waiting = { frames: 0, bytes: 0 }
   /** Updates that a stalled reader has not been given yet. */
   #unsaid: string[] = []
-  #hasEnded = false
-  /** Frames about speakable records written so far. */
-  framesSent = 0
 
-  constructor(parts: ListenParts) {
-    this.number = parts.number
-    this.claims = parts.claims
-    this.granted = parts.granted
-    this.#parts = parts
-    // An error is followed by `close`; without a listener it would end the process.
-    parts.response.on('error', () => undefined)
-    parts.response.on('close', () => this.#finish('gone'))
-    parts.response.on('drain', () => {
-      this.#stalled = undefined
-      for (const uri of this.#unsaid.splice(0)) parts.onUpdate(uri)
-    })
+  get number(): number {
+    return this.options.number
   }
 
-  get expiresAtMs(): number {
-    return this.claims.expiresAtSeconds * 1_000
-  }
-
-  isRevoked(): boolean {
-    const { jti } = this.claims
-    return jti !== undefined && this.#parts.isRevoked(jti)
+  protected get keepAliveText(): string {
+    return ': keepalive\n\n'
   }
 
   /** The first frame. A listen that was granted nothing ends with it. */
   open(): void {
-    const { granted } = this
+    const { granted } = this.options
     this.#notify('notifications/subscriptions/acknowledged', acknowledged(granted))
     if (!granted.wantsList && granted.uris.size === 0) this.end('nothing-granted')
   }
@@ -124,73 +101,44 @@ class Listen implements TickedStream {
    * listens to that record.
    */
   tell(record: CareRecord): boolean {
-    const over = this.#over()
-    if (over !== undefined) this.end(over)
-    if (this.#hasEnded || !mayRead(this.claims.scopes, record)) return false
+    const { claims, granted } = this.options
+    if (this.isOver() || !mayRead(claims.scopes, record)) return false
     const about = chainUri(record)
-    const spellings = this.granted.uris.get(about) ?? []
+    const spellings = granted.uris.get(about) ?? []
     for (const uri of spellings) this.#notify('notifications/resources/updated', { uri })
-    if (spellings.length > 0 && this.#stalled === undefined) this.#parts.onUpdate(about)
-    else if (spellings.length > 0) this.#unsaid.push(about)
-    const isNew = this.granted.wantsList && record.version === 1
+    if (spellings.length > 0 && this.isStalled) this.#unsaid.push(about)
+    else if (spellings.length > 0) this.options.onUpdate(about)
+    const isNew = granted.wantsList && record.version === 1
     if (isNew) this.#notify('notifications/resources/list_changed', {})
     if (record.audience === 'user') this.framesSent += spellings.length + (isNew ? 1 : 0)
     return spellings.length > 0
   }
 
-  /** A comment, so that neither side takes silence for a dead connection. */
-  keepAlive(): void {
-    if (this.#hasEnded) return
-    if (this.#stalled === undefined) this.#write(': keepalive\n\n')
-    else this.#cutIfTooSlow()
+  protected lastWords(): string {
+    const { id, lastResult } = this.options
+    return eventOf({ jsonrpc: '2.0', id, result: lastResult({ [SUBSCRIPTION_ID]: id }) })
   }
 
-  /** Ends the listen with its result, unless nobody reads it. */
-  end(reason: StreamEnd): void {
-    if (this.#hasEnded) return
-    this.#finish(reason)
-    const { id, lastResult, response } = this.#parts
-    if (this.#stalled !== undefined) return void response.destroy()
-    const result = lastResult({ [SUBSCRIPTION_ID]: id })
-    response.end(eventOf({ jsonrpc: '2.0', id, result }))
+  protected onStall(): void {
+    this.#waiting = { frames: 0, bytes: 0 }
   }
 
-  #over(): StreamEnd | undefined {
-    if (this.expiresAtMs <= this.#parts.clock.unixMs()) return 'token-expired'
-    return this.isRevoked() ? 'token-revoked' : undefined
+  protected onDrain(): void {
+    for (const uri of this.#unsaid.splice(0)) this.options.onUpdate(uri)
+  }
+
+  protected backlog() {
+    return this.#waiting
   }
 
   #notify(method: string, params: object): void {
-    const _meta = { [SUBSCRIPTION_ID]: this.#parts.id }
-    this.#write(eventOf({ jsonrpc: '2.0', method, params: { ...params, _meta } }))
-  }
-
-  /** What is written to a reader that accepts nothing waits in its socket's queue, whose bound is that of any stream. */
-  #write(text: string): void {
-    if (this.#hasEnded) return
-    const isTaken = this.#parts.response.write(text)
-    if (isTaken) return
-    this.#stalled ??= { sinceMs: this.#parts.clock.unixMs(), frames: 0, bytes: 0 }
-    this.#stalled.frames += 1
-    this.#stalled.bytes += Buffer.byteLength(text)
-    this.#cutIfTooSlow()
-  }
-
-  #cutIfTooSlow(): void {
-    if (this.#stalled === undefined) return
-    const { clock, limits } = this.#parts
-    const { bytes, frames, sinceMs } = this.#stalled
-    const isTooSlow =
-      frames > limits.lagFramesMax ||
-      bytes > limits.lagBytesMax ||
-      clock.unixMs() - sinceMs > limits.stallMs
-    if (isTooSlow) this.end('slow')
-  }
-
-  #finish(reason: StreamEnd): void {
-    if (this.#hasEnded) return
-    this.#hasEnded = true
-    this.#parts.onEnd(this, reason)
+    const _meta = { [SUBSCRIPTION_ID]: this.options.id }
+    const text = eventOf({ jsonrpc: '2.0', method, params: { ...params, _meta } })
+    this.write(text)
+    if (!this.isStalled) return
+    this.#waiting.frames += 1
+    this.#waiting.bytes += Buffer.byteLength(text)
+    this.cutIfTooSlow()
   }
 }
 
@@ -198,62 +146,55 @@ const eventOf = (message: object): string => `event: message\ndata: ${JSON.strin
 
 export type Listens = ReturnType<typeof createListens>
 
-/** The open listens of all principals. */
 export function createListens(
-  deps: Pick<ListenParts, 'limits' | 'isRevoked' | 'lastResult' | 'onUpdate'> & {
+  deps: Pick<ListenParts, 'limits' | 'lastResult' | 'onUpdate'> & {
     readonly clock: Clock
+    readonly isRevoked: (jti: string) => boolean
     readonly onEnd: (reason: StreamEnd) => void
   },
 ) {
   const { limits } = deps
-  const ticker = createStreamTicker<Listen>({
-    clock: deps.clock,
-    keepAliveMs: limits.keepAliveMs,
-  })
-  const listens = ticker.streams
+  const listens = createOpenStreams<Listen>(deps)
   const byUri = new Map<string, Set<Listen>>()
   let lastNumber = 0
-  let framesSentByEnded = 0
-  const onEnd = (listen: Listen, reason: StreamEnd): void => {
-    ticker.delete(listen)
-    framesSentByEnded += listen.framesSent
-    for (const uri of listen.granted.uris.keys()) {
+  const ofSub = (sub: string): number =>
+    [...listens.all].filter(({ options }) => options.claims.sub === sub).length
+  const onEnd = (ended: Listen, reason: StreamEnd): void => {
+    listens.delete(ended)
+    for (const uri of ended.options.granted.uris.keys()) {
       const listening = byUri.get(uri)
-      listening?.delete(listen)
+      listening?.delete(ended)
       if (listening?.size === 0) byUri.delete(uri)
     }
     deps.onEnd(reason)
   }
-  const ofSub = (sub: string): number =>
-    [...listens].filter((listen) => listen.claims.sub === sub).length
 
   return {
+    ...listens,
     /** Refuses with -32603, before the first frame, a listen beyond the limits. */
     admit(sub: string): void {
-      if (listens.size < limits.listensMax && ofSub(sub) < limits.listensPerSubMax) return
+      if (listens.count() < limits.listensMax && ofSub(sub) < limits.listensPerSubMax) return
       throw new RpcFailure(RPC_CODES.internalError, 'Too many listens')
     },
     open(options: ListenOptions): void {
       lastNumber += 1
-      const listen = new Listen({ ...deps, ...options, number: lastNumber, onEnd })
-      ticker.add(listen)
+      const { expiresAtSeconds, jti } = options.claims
+      const expiresAtMs = expiresAtSeconds * 1_000
+      const isRevoked = (): boolean => jti !== undefined && deps.isRevoked(jti)
+      const token = { expiresAtMs, isRevoked }
+      const listen = new Listen({ ...deps, ...options, ...token, number: lastNumber, onEnd })
+      listens.add(listen)
       for (const uri of options.granted.uris.keys())
         byUri.set(uri, (byUri.get(uri) ?? new Set()).add(listen))
       listen.open()
     },
     /** Tells of an accepted write; returns how many that listen to its record were told. */
     publish(record: CareRecord): number {
-      const concerned = record.version === 1 ? listens : (byUri.get(chainUri(record)) ?? [])
+      const concerned = record.version === 1 ? listens.all : (byUri.get(chainUri(record)) ?? [])
       let told = 0
       for (const listen of concerned) if (listen.tell(record)) told += 1
       return told
     },
-    endAll(reason: StreamEnd): void {
-      for (const listen of listens) listen.end(reason)
-    },
-    count: () => listens.size,
     subscriptions: () => [...byUri.values()].reduce((sum, { size }) => sum + size, 0),
-    framesSent: () =>
-      [...listens].reduce((sum, listen) => sum + listen.framesSent, framesSentByEnded),
   }
 }

@@ -1,9 +1,8 @@
 /** The MCP side of the service, assembled: sessions, streams, methods and the route. */
-import type { Clock, ServiceApp } from '@tallystick/service-kit'
+import type { ServiceApp } from '@tallystick/service-kit'
 import { READ_SCOPES } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
-import type { ReadRow } from '../domain/read-trail.ts'
-import type { ErasedName, RecordStore } from '../domain/record-store.ts'
+import { type ErasedName, type RecordStore, versionBefore } from '../domain/record-store.ts'
 import {
   type SessionStore,
   SessionStoreUnavailable,
@@ -18,12 +17,13 @@ import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { UnheardCorrection } from '../wire/unheard.ts'
 import { createHostGuard, createOriginGuard } from './admission.ts'
 import { createDispatch } from './dispatch.ts'
-import { createStreamKeeper, type StreamEnd, type StreamKeeper } from './event-streams.ts'
+import { createStreamKeeper, type StreamKeeper } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
 import type { Listens } from './listens.ts'
 import { addMcpRoute } from './mcp-route.ts'
-import type { ModernExtensions } from './modern-edge.ts'
+import type { ModernExtensions } from './modern-route.ts'
 import { openModern } from './modern-route.ts'
+import type { StreamEnd } from './open-stream.ts'
 import { createRecordAudio } from './record-audio.ts'
 import { createReplayBuffer, type ReplayBuffer } from './replay-buffer.ts'
 import { createSessionHub } from './session-hub.ts'
@@ -39,46 +39,37 @@ export type McpEvent =
   | { readonly kind: 'fanned-out'; readonly audience: Audience; readonly seconds: number }
   /** Someone must look: a dependency failed, or there is a bug; the caller got -32603. */
   | { readonly kind: 'request-failed'; readonly error: unknown }
-  /** The session store lags behind. Sessions go on in memory, but a restart would lose what is not stored. */
+  /** The session store lags behind. Sessions continue in memory, but a restart would lose what is not stored. */
   | { readonly kind: 'session-store-failed'; readonly error: SessionStoreUnavailable }
   | { readonly kind: 'speech-failed'; readonly error: SpeechUnavailable }
-  /** For whoever may know of it: logs and metrics count it and name nothing. */
+  /** Names a record, so logs and metrics only count it. */
   | { readonly kind: 'unheard'; readonly correction: UnheardCorrection }
 
-export type McpEndpointDeps = {
-  /** Whether the token with that `jti` was revoked: its stream ends. */
-  readonly isRevoked?: ((jti: string) => boolean) | undefined
-  /** Told of each record that is read, or asked for in vain. */
-  readonly noteRead?: ((row: Omit<ReadRow, 'at'>) => void) | undefined
-  /** Origins of pages that may call, besides the service's own; absent, any may. */
-  readonly allowedOrigins?: readonly string[] | undefined
-  readonly store: RecordStore
-  /** Opened by the caller, who also closes it after `close`. */
-  readonly sessions: SessionStore
-  /** For audience `BASE_URL` + `/mcp`. */
-  readonly tokens: TokenCheck
-  /** For audience `BASE_URL` + `/mcp/2026-07-28`. */
-  readonly modernTokens: TokenCheck
-  /** What the revision without sessions serves besides records. */
-  readonly extensions?: ModernExtensions | undefined
-  readonly clock: Clock
-  /** Cryptographically strong bytes, for session ids. */
-  readonly random: (size: number) => Uint8Array
-  /** Without it, audio is neither listed nor read. */
-  readonly speech?: Speech | undefined
-  /** Without a trailing slash. */
-  readonly baseUrl: string
-  /** Address of `/verify`, where anyone may open it: what is found can be looked up there. */
-  readonly verifyUrl?: string | undefined
-  /** Host names under which `/mcp` is reached, besides the base URL's and loopback. */
-  readonly allowedHosts?: readonly string[] | undefined
-  /** `<service>` of the document, e.g. `care`. */
-  readonly serviceName: string
-  /** The product's version. */
-  readonly version: string
-  readonly limits?: Partial<McpLimits> | undefined
-  readonly observe?: ((event: McpEvent) => void) | undefined
-}
+export type McpEndpointDeps = Pick<McpServices, 'store' | 'clock' | 'serviceName' | 'version'> &
+  Partial<Pick<McpServices, 'noteRead' | 'verifyUrl'>> & {
+    /** Whether the token with that `jti` was revoked: its stream ends. */
+    readonly isRevoked?: ((jti: string) => boolean) | undefined
+    /** Origins of pages that may call, besides the service's own; absent, any may. */
+    readonly allowedOrigins?: readonly string[] | undefined
+    /** Opened by the caller, who also closes it after `close`. */
+    readonly sessions: SessionStore
+    /** For audience `BASE_URL` + `/mcp`. */
+    readonly tokens: TokenCheck
+    /** For audience `BASE_URL` + `/mcp/2026-07-28`. */
+    readonly modernTokens: TokenCheck
+    /** What the revision without sessions serves besides records. */
+    readonly extensions?: ModernExtensions | undefined
+    /** Cryptographically strong bytes, for session ids. */
+    readonly random: (size: number) => Uint8Array
+    /** Without it, audio is neither listed nor read. */
+    readonly speech?: Speech | undefined
+    /** Without a trailing slash. */
+    readonly baseUrl: string
+    /** Host names under which `/mcp` is reached, besides the base URL's and loopback. */
+    readonly allowedHosts?: readonly string[] | undefined
+    readonly limits?: Partial<McpLimits> | undefined
+    readonly observe?: ((event: McpEvent) => void) | undefined
+  }
 
 export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
 
@@ -87,7 +78,7 @@ export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
  * with `SessionStoreUnavailable`.
  */
 export async function createMcpEndpoint(deps: McpEndpointDeps) {
-  const { store, clock, serviceName, version, sessions: kept, speech } = deps
+  const { store, clock, serviceName, version, sessions: kept, speech, noteRead, verifyUrl } = deps
   const { observe = () => undefined } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
   const flush = (): Promise<void> => flushReporting(kept, observe)
@@ -103,16 +94,29 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       observe({ kind: 'session-ended', reason })
     },
   })
-  const unheard = openUnheard({ clock, store: kept, waitMs: limits.unheardMs }, observe)
-  const streams = openStreams({ clock, limits, registry, unheard }, observe)
-  const audio = audioOf(speech, observe)
-  const named = { serviceName, version }
-  const { noteRead } = deps
-  const served = { store, clock, audio, limits, unheard, noteRead, verifyUrl: deps.verifyUrl }
-  const services: McpServices = { ...served, ...named }
+  const unheard = createUnheardCorrections({
+    clock,
+    store: kept,
+    waitMs: limits.unheardMs,
+    onAlert: (one) => observe({ kind: 'unheard', correction: shownUnheard(one) }),
+  })
+  const streams = createStreamKeeper({
+    clock,
+    limits,
+    onUpdate: unheard.heard,
+    onEnd: (session, reason) => {
+      registry.touch(session)
+      registry.keep(session)
+      observe({ kind: 'stream-ended', reason })
+    },
+  })
+  const onSpeechFailure = (error: SpeechUnavailable) => observe({ kind: 'speech-failed', error })
+  const audio = speech && createRecordAudio({ speech, onFailure: onSpeechFailure })
+  const records = { store, clock, audio, limits, unheard, noteRead, verifyUrl }
+  const services: McpServices = { ...records, serviceName, version }
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
   const dispatch = createDispatch({ ...services, registry, flush }, onFailure)
-  const server = await SessionServer.start({ ...named, dispatch })
+  const server = await SessionServer.start({ serviceName, version, dispatch })
   const guards = guardsOf(deps)
   const { addModernRoute, listens } = openModern(services, {
     ...guards,
@@ -123,35 +127,56 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   })
   const onFannedOut = (audience: Audience, seconds: number): void =>
     observe({ kind: 'fanned-out', audience, seconds })
-  const told = { registry, replay, listens, unheard }
-  const hub = createSessionHub({ ...told, serviceName, store: kept, flush, clock, onFannedOut })
+  const told = { registry, replay, listens, unheard, store: kept, flush }
+  const hub = createSessionHub({ ...told, serviceName, clock, onFannedOut })
   const restored = await kept.restore()
   registry.restore(restored)
   unheard.restore(restored.unheard)
   await tellWhatWasMissed({ store, registry, hub, published: restored.published })
+  const addRoutes = (app: ServiceApp): void => {
+    addMcpRoute(app, { registry, streams, limits, ...guards, server, flush })
+    addModernRoute(app)
+  }
+  return { hub, ...operating({ ...told, streams }, addRoutes) }
+}
 
+type McpParts = {
+  readonly registry: SessionRegistry
+  readonly replay: ReplayBuffer
+  readonly unheard: UnheardCorrections
+  readonly store: SessionStore
+  readonly streams: StreamKeeper
+  readonly listens: Listens
+  readonly flush: () => Promise<void>
+}
+
+/** What the service does with the endpoint while it runs, and at its end. */
+function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
+  const { registry, replay, unheard, streams, listens, flush } = parts
   const endStreams = (): void => {
     streams.endAll('shutdown')
     listens.endAll('shutdown')
   }
-
   return {
-    hub,
     /** Adds both endpoints, and ends all streams when the application closes. */
     addRoutes(app: ServiceApp): void {
       app.addHook('preClose', async () => endStreams())
-      addMcpRoute(app, { registry, streams, limits, ...guards, server, flush })
-      addModernRoute(app)
+      addRoutes(app)
     },
-    /** Counts for metrics. */
-    figures: () => figuresOf({ registry, streams, listens, replay, unheard }),
+    figures: () => ({
+      sessions: registry.count,
+      streams: streams.count() + listens.count(),
+      subscriptions: registry.subscriptions.count + listens.subscriptions(),
+      framesHeld: replay.count(),
+      framesSent: streams.framesSent() + listens.framesSent(),
+      unheard: unheard.alerted().length,
+    }),
     /** Corrections of speakable records that nobody has heard for too long, the oldest first. */
     unheard: () => unheard.alerted().map(shownUnheard),
-    /** Somebody has heard that a record changed. */
     heard: unheard.heard,
-    /** Chains were erased (C31): nothing that is kept for sessions tells of them any more. */
+    /** Chains were erased (C31): removes every mention of them from what is kept for sessions. */
     erased: (chains: readonly ErasedName[]): Promise<void> =>
-      forgetErased(chains, { registry, replay, unheard, store: kept }).then(flush),
+      forgetErased(chains, parts).then(flush),
     /** Ends all streams, telling clients to reconnect. */
     endStreams,
     /** Ends streams, stops timers and resolves when the sessions are stored: they outlive the process. */
@@ -167,15 +192,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
 /** Sessions whose frames are looked through before other work runs. */
 const ERASING_SLICE = 100
 
-async function forgetErased(
-  chains: readonly ErasedName[],
-  of: {
-    readonly registry: SessionRegistry
-    readonly replay: ReplayBuffer
-    readonly unheard: UnheardCorrections
-    readonly store: SessionStore
-  },
-): Promise<void> {
+async function forgetErased(chains: readonly ErasedName[], of: McpParts): Promise<void> {
   const uris = chains.flatMap((chain) =>
     AUDIENCES.map((audience) => chainUri({ ...chain, audience })),
   )
@@ -191,26 +208,6 @@ async function forgetErased(
   }
 }
 
-/** The streams of sessions. */
-const openStreams = (
-  of: Pick<McpServices, 'clock' | 'limits' | 'unheard'> & { readonly registry: SessionRegistry },
-  observe: (event: McpEvent) => void,
-): StreamKeeper =>
-  createStreamKeeper({
-    ...of,
-    onUpdate: of.unheard.heard,
-    onEnd: (session, reason) => {
-      of.registry.touch(session)
-      of.registry.keep(session)
-      observe({ kind: 'stream-ended', reason })
-    },
-  })
-
-const audioOf = (speech: Speech | undefined, observe: (event: McpEvent) => void) =>
-  speech &&
-  createRecordAudio({ speech, onFailure: (error) => observe({ kind: 'speech-failed', error }) })
-
-/** Who may call, and from where. */
 function guardsOf(deps: McpEndpointDeps) {
   const { allowedHosts = [], allowedOrigins, baseUrl, serviceName, tokens } = deps
   return {
@@ -226,31 +223,6 @@ function guardsOf(deps: McpEndpointDeps) {
     isRevoked: deps.isRevoked ?? (() => false),
   }
 }
-
-const figuresOf = (parts: {
-  readonly registry: SessionRegistry
-  readonly streams: StreamKeeper
-  readonly listens: Listens
-  readonly replay: ReplayBuffer
-  readonly unheard: UnheardCorrections
-}) => ({
-  sessions: parts.registry.count,
-  streams: parts.streams.count() + parts.listens.count(),
-  subscriptions: parts.registry.subscriptions.count + parts.listens.subscriptions(),
-  framesHeld: parts.replay.count(),
-  framesSent: parts.streams.framesSent() + parts.listens.framesSent(),
-  unheard: parts.unheard.alerted().length,
-})
-
-/** Corrections that nobody has heard; each alert is an event. */
-const openUnheard = (
-  of: Omit<Parameters<typeof createUnheardCorrections>[0], 'onAlert'>,
-  observe: (event: McpEvent) => void,
-): UnheardCorrections =>
-  createUnheardCorrections({
-    ...of,
-    onAlert: (one) => observe({ kind: 'unheard', correction: shownUnheard(one) }),
-  })
 
 const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection => ({
   ...known,
@@ -288,7 +260,6 @@ async function tellWhatWasMissed(deps: {
     if (head === undefined || head.latestVersion <= told) continue
     const newest = await store.latest(parsed.slot)
     if (newest.kind !== 'found') continue
-    const before = await store.version(parsed.slot, newest.record.version - 1)
-    await hub.publish(newest.record, before.kind === 'found' ? before.record : undefined)
+    await hub.publish(newest.record, await versionBefore(store, newest.record))
   }
 }

@@ -3,8 +3,7 @@
  * token, method, size, JSON, session header, session, owner; then protocol version and message. Sessions and methods have
  * their own files.
  */
-import { METHODS } from 'node:http'
-import { errorBody, type ServiceApp } from '@tallystick/service-kit'
+import type { ServiceApp } from '@tallystick/service-kit'
 import {
   LEGACY_REVISIONS,
   MODERN_REVISION,
@@ -18,9 +17,9 @@ import { initializeParams, mcpMessage } from '../wire/mcp.ts'
 import {
   type AdmissionDeps,
   type Admitted,
-  createAdmission,
+  addMcpPath,
+  errorResponses,
   headerOf,
-  TAKEN_OVER,
 } from './admission.ts'
 import { parseEventId, type StreamKeeper } from './event-streams.ts'
 import {
@@ -55,21 +54,10 @@ const KNOWN_VERSIONS: ReadonlySet<string> = new Set([...LEGACY_REVISIONS, MODERN
 /** When a client may hope for a free session. */
 const TOO_MANY_RETRY_SECONDS = 30
 
-/** OPTIONS is answered before any route (S9); CONNECT never reaches one. */
-const REFUSED = METHODS.filter(
-  (method) => !['POST', 'GET', 'DELETE', 'OPTIONS', 'CONNECT'].includes(method),
-)
-
-/**
- * Adds `/mcp`. A request is taken over in its `onRequest` hook: bytes in and finished text out need nothing that Fastify
- * does with bodies and replies. Refusals go out through Fastify like those of every other route.
- */
 export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
-  const onRequest = createAdmission(deps, (admitted) => takeOver({ deps, ...admitted }))
-  const options = { ...TAKEN_OVER, url: '/mcp', onRequest }
-  app.route({ ...options, method: 'POST', schema: { ...DOCUMENTATION, body: mcpMessage } })
-  app.route({ ...options, method: ['GET', 'DELETE'], schema: DOCUMENTATION })
-  app.route({ ...options, method: REFUSED, schema: { hide: true } })
+  const POST = { ...DOCUMENTATION, body: mcpMessage }
+  const schemas = { POST, GET: DOCUMENTATION, DELETE: DOCUMENTATION }
+  addMcpPath(app, { ...deps, url: '/mcp', schemas }, (admitted) => takeOver({ deps, ...admitted }))
 }
 
 const DOCUMENTATION = {
@@ -79,21 +67,18 @@ const DOCUMENTATION = {
   response: {
     200: z.unknown().describe('A JSON-RPC response, or an event stream of them.'),
     202: z.unknown().describe('A notification was accepted.'),
-    ...Object.fromEntries([400, 401, 403, 404, 405, 413, 429].map((code) => [code, errorBody])),
+    ...errorResponses(400, 401, 403, 404, 405, 413, 429),
   },
 }
 
-/** One admitted request. */
 type McpCall = Admitted & { readonly deps: McpRouteDeps }
 
 function takeOver(call: McpCall): void {
   const { deps, request, reply } = call
-  const fail = (error: unknown): void => void reply.send(error)
   if (request.method === 'POST')
-    takeBody(call, deps.limits.bodyBytesMax, (body) => handlePost(call, body))
+    void takeBody(call, deps.limits.bodyBytesMax, (body) => handlePost(call, body))
   else if (request.method === 'GET') handleGet(call)
-  else if (request.method === 'DELETE') handleDelete(call).catch(fail)
-  else sendRefusal(reply.header('allow', 'DELETE, GET, OPTIONS, POST'), REFUSALS.wrongMethod)
+  else handleDelete(call).catch((error: unknown) => void reply.send(error))
 }
 
 /** The session that a request names, after all checks; undefined if a refusal was sent. */

@@ -1,18 +1,21 @@
 /**
- * `POST /mcp/2026-07-28`, the HTTP part of that revision (C21): one message a request, no session, nothing to resume. The
- * checks come in the order host, origin, token, method, type, size, JSON, envelope and headers, scope; then the method.
+ * `POST /mcp/2026-07-28`, that revision (C21): one message a request, no session, nothing to resume. The checks come in the
+ * order host, origin, token, method, type, size, JSON, envelope and headers, scope; then the method. Records are served by
+ * the same functions as in a session (dispatch.ts); here stand what only this revision has, and the form of its results.
  */
-import { METHODS } from 'node:http'
-import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
+import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import {
+  completeResult,
   isModern,
+  MODERN_REVISION,
   modernFault,
   olderRevision,
   parseMessage,
   RPC_CODES,
   RpcFailure,
+  type RpcRefusal,
   type RpcRequest,
-  rpcRefusal,
 } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
 import { reachOf, scopeOf } from '../domain/care-record.ts'
@@ -23,11 +26,11 @@ import { parseRecordUri } from '../wire/record-uri.ts'
 import {
   type AdmissionDeps,
   type Admitted,
-  createAdmission,
+  addMcpPath,
+  errorResponses,
   headerOf,
-  TAKEN_OVER,
 } from './admission.ts'
-import type { StreamEnd } from './event-streams.ts'
+import { type McpMethod, RECORD_METHODS, runMethod } from './dispatch.ts'
 import {
   openEventStream,
   REFUSALS,
@@ -37,61 +40,91 @@ import {
   sendRpcError,
   takeBody,
 } from './json-rpc.ts'
-import type { McpLimits } from './limits.ts'
 import { createListens, grantListen, type Listens } from './listens.ts'
-import {
-  createModernEdge,
-  type ModernEdge,
-  type ModernExtensions,
-  modernRefusal,
-} from './modern-edge.ts'
+import type { StreamEnd } from './open-stream.ts'
+import { CAPABILITIES, INSTRUCTIONS } from './session-server.ts'
 import type { McpServices } from './visible-records.ts'
 
+/**
+ * More methods and capabilities: each method gets the context of its request (the services, the principal's `sub` and
+ * scopes) and its untouched `params`, and resolves with its result or throws an `RpcFailure`. `resultType` and the server's
+ * name are added here. Envelope, headers and token are checked, and the token reads something, before any of them runs.
+ */
+export type ModernExtensions = {
+  /** By name, such as `events/list`; a name that is served already may not be taken. */
+  readonly methods: Readonly<Record<string, McpMethod>>
+  /** Declared by `server/discover` beside those of records. */
+  readonly capabilities: Readonly<Record<string, unknown>>
+}
+
+/** What changes only with a new version of the service, and is the same for everyone. */
+const KEPT_MS = 300_000
+const SAME_FOR_ALL = { ttlMs: KEPT_MS, cacheScope: 'public' } as const
+/** What must be asked again each time: ages grow with the clock, and a retraction must not hide behind a copy (C21). */
+const NEVER_KEPT = { ttlMs: 0, cacheScope: 'private' } as const
+
+/** How long a result may be kept, and by whom, where this revision asks for it. */
+const CACHING: Readonly<Record<string, typeof SAME_FOR_ALL | typeof NEVER_KEPT>> = {
+  'server/discover': SAME_FOR_ALL,
+  'resources/templates/list': SAME_FOR_ALL,
+  'prompts/list': SAME_FOR_ALL,
+  'tools/list': SAME_FOR_ALL,
+  'resources/list': NEVER_KEPT,
+  'resources/read': NEVER_KEPT,
+}
+
+/** Log notices have no place in this revision, and subscriptions one of their own: `subscriptions/listen`. */
+const { logging: _logging, ...RECORD_CAPABILITIES } = CAPABILITIES
+
+const NO_EXTENSIONS: ModernExtensions = { methods: {}, capabilities: {} }
+
 type ModernParts = AdmissionDeps & {
-  readonly records?: Parameters<typeof createModernEdge>[0]['records']
+  /** What is served of records; tests put a suite's own things in their place. */
+  readonly records?: Readonly<Record<string, McpMethod>>
   readonly extensions?: ModernExtensions | undefined
   readonly isRevoked: (jti: string) => boolean
   readonly onFailure: (error: unknown) => void
-  /** Called when a listen has ended. */
   readonly onEnd: (reason: StreamEnd) => void
 }
 
-type ModernRouteDeps = ModernParts & {
-  readonly edge: ModernEdge
-  readonly listens: Listens
-  readonly limits: McpLimits
-}
-
-/** What serves this revision: its methods, its listens, and the route that leads to both. */
-export function openModern(services: McpServices, parts: ModernParts) {
-  const { clock, limits, unheard } = services
-  const edge = createModernEdge({ services, ...parts })
-  const lastResult = (_meta: object): object => edge.complete({ _meta })
-  const listens = createListens({ ...parts, clock, limits, lastResult, onUpdate: unheard.heard })
-  return {
-    listens,
-    addModernRoute: (app: ServiceApp): void => addRoute(app, { ...parts, edge, listens, limits }),
-  }
-}
-
-/** OPTIONS is answered before any route (S9); CONNECT never reaches one. */
-const REFUSED = METHODS.filter((method) => !['POST', 'OPTIONS', 'CONNECT'].includes(method))
-
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i
 
-/** Adds the path; its requests are taken over as those of `/mcp` are. */
-function addRoute(app: ServiceApp, deps: ModernRouteDeps): void {
-  const onRequest = createAdmission(deps, (admitted) => {
-    const { reply, request } = admitted
-    if (request.method !== 'POST')
-      return sendRefusal(reply.header('allow', 'OPTIONS, POST'), REFUSALS.wrongMethod)
-    if (!JSON_TYPE.test(headerOf(request, 'content-type') ?? ''))
-      return sendRefusal(reply, REFUSALS.wrongType)
-    return takeBody(admitted, deps.limits.bodyBytesMax, (body) => serve(deps, admitted, body))
+/** What serves this revision: its listens, and the route to them and to its methods. */
+export function openModern(services: McpServices, parts: ModernParts) {
+  const { limits, serviceName, version } = services
+  const { extensions = NO_EXTENSIONS, records = RECORD_METHODS } = parts
+  const serverInfo = { name: `tallystick-${serviceName}`, version }
+  const discover = async (): Promise<Result> => ({
+    supportedVersions: [MODERN_REVISION],
+    capabilities: { ...RECORD_CAPABILITIES, ...extensions.capabilities },
+    instructions: INSTRUCTIONS,
   })
-  const options = { ...TAKEN_OVER, url: MODERN_MCP_PATH, onRequest }
-  app.route({ ...options, method: 'POST', schema: DOCUMENTATION })
-  app.route({ ...options, method: REFUSED, schema: { hide: true } })
+  const listens = createListens({
+    ...parts,
+    clock: services.clock,
+    limits,
+    lastResult: (_meta) => completeResult({ _meta }, serverInfo),
+    onUpdate: services.unheard.heard,
+  })
+  const methods = { ...extensions.methods, ...records, 'server/discover': discover }
+  const deps: ModernRouteDeps = { ...parts, services, methods, listens, serverInfo }
+  const addModernRoute = (app: ServiceApp): void => {
+    const path = { ...parts, url: MODERN_MCP_PATH, schemas: { POST: DOCUMENTATION } }
+    addMcpPath(app, path, (admitted) => {
+      const { reply, request } = admitted
+      if (!JSON_TYPE.test(headerOf(request, 'content-type') ?? ''))
+        return sendRefusal(reply, REFUSALS.wrongType)
+      void takeBody(admitted, limits.bodyBytesMax, (body) => serve(deps, admitted, body))
+    })
+  }
+  return { listens, addModernRoute }
+}
+
+type ModernRouteDeps = ModernParts & {
+  readonly services: McpServices
+  readonly methods: Readonly<Record<string, McpMethod>>
+  readonly listens: Listens
+  readonly serverInfo: { readonly name: string; readonly version: string }
 }
 
 const DOCUMENTATION = {
@@ -103,7 +136,7 @@ const DOCUMENTATION = {
   response: {
     200: z.unknown().describe('A JSON-RPC response, or an event stream for a listen.'),
     202: z.unknown().describe('A notification was accepted.'),
-    ...Object.fromEntries([400, 401, 403, 404, 405, 413, 415].map((code) => [code, errorBody])),
+    ...errorResponses(400, 401, 403, 404, 405, 413, 415),
   },
 }
 
@@ -121,11 +154,14 @@ async function serve(deps: ModernRouteDeps, admitted: Admitted, body: Uint8Array
   if (fault !== undefined) return sendRpcError(reply, fault, id)
   const needed = scopeNeeded(claims.scopes, message)
   if (needed !== undefined) return sendError(reply, insufficientScope(needed, deps.bearer))
-  if (method === 'subscriptions/listen') return await listen(deps, admitted, message)
-  const answer = await deps.edge.answer(claims, message)
-  if ('result' in answer)
-    return sendAnswer({ request, reply }, { jsonrpc: '2.0', id, result: answer.result })
-  return sendRpcError(reply, answer, id)
+  const run = method === 'subscriptions/listen' ? listen : answer
+  try {
+    const result = await runMethod(() => run(deps, admitted, message), deps.onFailure)
+    if (result !== undefined) sendAnswer({ request, reply }, { jsonrpc: '2.0', id, result })
+  } catch (error) {
+    if (!(error instanceof RpcFailure)) throw error
+    sendRpcError(reply, modernRefusal(error), id)
+  }
 }
 
 /**
@@ -142,22 +178,38 @@ function scopeNeeded(
   return scopeOf(named ?? 'user')
 }
 
+async function answer(
+  { methods, serverInfo, services }: ModernRouteDeps,
+  { claims }: Admitted,
+  { method, params }: RpcRequest,
+): Promise<object> {
+  const handler = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (handler === undefined) throw new RpcFailure(RPC_CODES.methodNotFound, 'Method not found')
+  const result = await handler({ ...services, principal: claims, way: method }, params)
+  return completeResult({ ...CACHING[method], ...result }, serverInfo)
+}
+
 /** Opens a listen. What is wrong with one is said as JSON, before any stream. */
 async function listen(
-  deps: ModernRouteDeps,
+  { listens, services }: ModernRouteDeps,
   { claims, reply }: Admitted,
   { id, method, params }: RpcRequest,
-): Promise<void> {
-  const { edge, listens, onFailure } = deps
-  try {
-    listens.admit(claims.sub)
-    const granted = await grantListen(edge.contextOf(claims, method), params)
-    const response = openEventStream(reply)
-    if (response !== undefined) listens.open({ id, claims, granted, response })
-  } catch (error) {
-    if (error instanceof RpcFailure) return sendRpcError(reply, modernRefusal(error), id)
-    onFailure(error)
-    const internal = rpcRefusal(200, RPC_CODES.internalError, { message: 'Internal error' })
-    return sendRpcError(reply, internal, id)
-  }
+): Promise<undefined> {
+  listens.admit(claims.sub)
+  const granted = await grantListen({ ...services, principal: claims, way: method }, params)
+  const response = openEventStream(reply)
+  if (response !== undefined) listens.open({ id, claims, granted, response })
+}
+
+/** The refusals of a method that have a status of their own; all others are in-band. */
+const STATUS_OF: Readonly<Record<number, number>> = {
+  [RPC_CODES.methodNotFound]: 404,
+  [RPC_CODES.missingCapability]: 400,
+}
+
+/** A refusal as this revision has it: what is not there is a wrong parameter. */
+function modernRefusal({ code, data, message }: RpcFailure): RpcRefusal {
+  const status = STATUS_OF[code] ?? 200
+  const own = code === RPC_CODES.resourceNotFound ? RPC_CODES.invalidParams : code
+  return { status, error: { code: own, message, ...(data && { data }) } }
 }

@@ -45,13 +45,11 @@ export const PROMPTS = [
   },
 ] as const
 
-/** The two prompts, in one page. */
 export async function listPrompts(_context: CallContext, params: unknown): Promise<Result> {
   parseParams(cursorParams, params)
   return { prompts: PROMPTS }
 }
 
-/** Fills a prompt with what the caller may see. */
 export async function getPrompt(context: CallContext, params: unknown): Promise<Result> {
   const { name } = parseParams(promptParams, params)
   if (name === 'brief_carer') {

@@ -7,7 +7,7 @@ import { type CallContext, noteRead, visibleReach } from './visible-records.ts'
 
 /** Records in one answer: a model reads a few of them. */
 const RESULTS_MAX = 20
-/** Words of a query that count; the rest of a longer one is left aside. */
+/** Words of a query that count; the rest of a longer one is ignored. */
 const WORDS_MAX = 16
 /** Patients whose name a word may begin. */
 const PATIENTS_MAX = 10
@@ -88,7 +88,7 @@ export async function searchRecords(
     looked += heads.length
     after = heads.at(-1)?.sequence
     if (heads.length < pageChains || looked >= searchChainsMax) break
-    // Other requests have their share between pages.
+    // Other requests get their share between pages.
     await new Promise<void>((resolve) => void setImmediate(resolve))
   }
   const found = scored

@@ -16,7 +16,6 @@ import type { McpSession } from './session-registry.ts'
 /** Whose chain a frame names. */
 type NamedChain = Pick<ChainSlot, 'audience' | 'patient'>
 
-/** One message to clients. */
 export type Frame = {
   readonly number: number
   /** The JSON-RPC message as text. */
@@ -33,16 +32,14 @@ export type Frame = {
   holders: number
 }
 
-/** Dropped slots at the front before the array is compacted, to amortise the copy. */
-const COMPACT_AT = 256
-
 /**
  * The frames that a session may request, by sequence number without gaps; at the limit the oldest goes. It is a class
  * since tens of thousands of sessions have one: methods are shared, and an empty ring is two numbers.
  */
 export class FrameRing {
-  #frames: (Frame | undefined)[] | undefined
-  #head = 0
+  #frames: Frame[] | undefined
+  /** The place of the oldest frame; 0 until the ring is full. */
+  #oldest = 0
   #lastSequence: number
 
   /** `lastSequence` is that of the newest frame ever given to the session, 0 for a new session. */
@@ -51,7 +48,7 @@ export class FrameRing {
   }
 
   get size(): number {
-    return (this.#frames?.length ?? 0) - this.#head
+    return this.#frames?.length ?? 0
   }
 
   get lastSequence(): number {
@@ -63,12 +60,15 @@ export class FrameRing {
     return this.#lastSequence - this.size
   }
 
-  /** Adds a frame under the next sequence; returns the frame it displaced, if any. */
+  /** Adds a frame under the next sequence; returns the frame it displaced, if any. The limit is always the same. */
   push(frame: Frame, framesMax: number): Frame | undefined {
     this.#frames ??= []
-    this.#frames.push(frame)
     this.#lastSequence += 1
-    return this.size > framesMax ? this.#dropOldest() : undefined
+    if (this.#frames.length < framesMax) return void this.#frames.push(frame)
+    const displaced = this.#frames[this.#oldest]
+    this.#frames[this.#oldest] = frame
+    this.#oldest = (this.#oldest + 1) % framesMax
+    return displaced
   }
 
   /**
@@ -82,35 +82,23 @@ export class FrameRing {
     return dropped
   }
 
-  /** The frame with a sequence, undefined if it is not held. */
   at(sequence: number): Frame | undefined {
     const offset = sequence - this.floorSequence - 1
-    return offset < 0 ? undefined : this.#frames?.[this.#head + offset]
+    const isHeld = offset >= 0 && offset < this.size
+    return isHeld ? this.#frames?.[(this.#oldest + offset) % this.size] : undefined
   }
 
   /** What it holds, the oldest first. */
   held(): readonly Frame[] {
-    return (this.#frames ?? []).slice(this.#head).filter((frame) => frame !== undefined)
+    const frames = this.#frames ?? []
+    return [...frames.slice(this.#oldest), ...frames.slice(0, this.#oldest)]
   }
 
-  /** Empties the ring and returns what it held. */
   clear(): readonly Frame[] {
     const held = this.held()
     this.#frames = undefined
-    this.#head = 0
+    this.#oldest = 0
     return held
-  }
-
-  #dropOldest(): Frame | undefined {
-    const frames = this.#frames ?? []
-    const oldest = frames[this.#head]
-    frames[this.#head] = undefined
-    this.#head += 1
-    if (this.#head >= COMPACT_AT) {
-      this.#frames = frames.slice(this.#head)
-      this.#head = 0
-    }
-    return oldest
   }
 }
 

@@ -46,9 +46,14 @@ export function resourceNotFound(uri: string): RpcFailure {
   return new RpcFailure(RPC_CODES.resourceNotFound, 'Resource not found', { uri })
 }
 
-/** The answer for a version that does not hold: never its text (C10). */
-export function recordBroken(): RpcFailure {
-  return new RpcFailure(RPC_CODES.internalError, 'The record failed verification and is not served')
+/** The record that a URI names, as far as the caller may see it. A version that does not hold is refused: never its text (C10). */
+export async function readNamed(context: CallContext, uri: string) {
+  const parsed = parseRecordUri(uri)
+  const outcome = parsed && (await readVisible(context, parsed))
+  if (parsed === undefined || outcome === undefined || outcome.kind === 'absent')
+    throw resourceNotFound(uri)
+  if (outcome.kind === 'found') return { ...outcome, parsed }
+  throw new RpcFailure(RPC_CODES.internalError, 'The record failed verification and is not served')
 }
 
 function listedChain(context: CallContext, head: ChainHead): object[] {
@@ -131,17 +136,13 @@ export async function readResource(context: CallContext, params: unknown): Promi
   const { uri } = parseParams(uriParams, params)
   const card = cards(context.serviceName).find((one) => one.uri === uri)
   if (card !== undefined) return { contents: [{ uri, mimeType: card.mimeType, text: CARD_PAGE }] }
-  const parsed = parseRecordUri(uri)
-  if (parsed === undefined) throw resourceNotFound(uri)
-  const outcome = await readVisible(context, parsed)
-  if (outcome.kind === 'absent') throw resourceNotFound(uri)
-  if (outcome.kind === 'broken') throw recordBroken()
-  const { record } = outcome
-  const _meta = recordMeta(context, outcome)
+  const { parsed, ...visible } = await readNamed(context, uri)
+  const { record } = visible
+  const _meta = recordMeta(context, visible)
   if (parsed.isAudio) return audioResult(context, { parsed, record, uri, _meta })
   const text = recordText(context, record)
   const spoken = { uri: canonicalUri(parsed), mimeType: TEXT, text, _meta }
-  return { contents: [spoken, ...spokenRetraction(context, outcome, spoken.uri)], _meta }
+  return { contents: [spoken, ...spokenRetraction(context, visible, spoken.uri)], _meta }
 }
 
 /**

@@ -26,7 +26,6 @@ function letsNoticeThrough(logLevel: LogLevel | undefined): boolean {
   return logLevel === undefined || LOG_LEVELS.indexOf(logLevel) <= LOG_LEVELS.indexOf(NOTICE_LEVEL)
 }
 
-/** `notifications/resources/updated` for the chain of a record. */
 export function updatedMessage(record: CareRecord): object {
   return {
     jsonrpc: '2.0',
@@ -37,7 +36,6 @@ export function updatedMessage(record: CareRecord): object {
 
 const LIST_CHANGED = { jsonrpc: '2.0', method: 'notifications/resources/list_changed' }
 
-/** The revision notice on the log channel. */
 export function noticeMessage(options: {
   readonly serviceName: string
   readonly record: CareRecord

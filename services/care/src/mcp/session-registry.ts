@@ -4,7 +4,7 @@
  */
 import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Clock } from '@tallystick/service-kit'
-import { mayRead } from '../domain/care-record.ts'
+import { mayRead, type Principal } from '../domain/care-record.ts'
 import type {
   RestoredSessions,
   SessionChange,
@@ -34,7 +34,6 @@ export class McpSession {
   lastSeenMs: number
   /** Sequence of the newest frame that any stream of the session has carried. */
   carriedSequence: number
-  /** The one open stream. */
   stream: EventStream | undefined
   /** Chain URIs, and numbered ones, which never fire; absent while empty. */
   subscriptions: Set<string> | undefined
@@ -99,11 +98,7 @@ class SubscriptionIndex {
   }
 }
 
-/** Why a session ended. */
 export type SessionEnd = 'deleted' | 'idle' | 'too-old'
-
-/** Whose token a request carries. */
-type Principal = { readonly sub: string; readonly scopes: readonly string[] }
 
 type SessionRegistryDeps = {
   readonly clock: Clock
@@ -233,12 +228,10 @@ export class SessionRegistry {
     this.keep(session)
   }
 
-  /** Stores the session as it is now. */
   keep(session: McpSession): void {
     if (!session.isEnded) this.#deps.store.save([{ kind: 'session', session: session.toStored() }])
   }
 
-  /** Ends a session and releases everything that belongs to it. */
   end(session: McpSession, reason: SessionEnd): void {
     if (session.isEnded) return
     session.isEnded = true

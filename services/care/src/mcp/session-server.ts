@@ -38,7 +38,6 @@ const NO_VALIDATOR = {
 /** Methods that the SDK's server would answer itself; ours are in the one dispatcher. */
 const OWN_METHODS = ['initialize', 'logging/setLevel'] as const
 
-/** What happened to a request. */
 type AskOutcome =
   | { readonly kind: 'answered'; readonly message: JSONRPCMessage }
   /** The client cancelled the request, or the session ended meanwhile: there is no answer. */
@@ -69,7 +68,6 @@ export class SessionServer implements Transport {
   #lastNumber = 0
   #refusals = 0
 
-  /** Builds the server and connects it. */
   static async start(options: {
     readonly serviceName: string
     readonly version: string

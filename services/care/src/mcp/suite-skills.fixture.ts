@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { parseParams } from '@tallystick/service-kit/mcp'
 import { uriParams } from '../wire/mcp.ts'
 import type { McpMethod } from './dispatch.ts'
-import type { ModernExtensions } from './modern-edge.ts'
+import type { ModernExtensions } from './modern-route.ts'
 import { resourceNotFound } from './resource-methods.ts'
 
 const FOLDER = 'skill://tea-making'

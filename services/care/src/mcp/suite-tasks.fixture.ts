@@ -4,7 +4,7 @@ import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
 import type { McpMethod } from './dispatch.ts'
-import type { ModernExtensions } from './modern-edge.ts'
+import type { ModernExtensions } from './modern-route.ts'
 import type { SuiteCall } from './suite-inputs.fixture.ts'
 
 const TASKS = 'io.modelcontextprotocol/tasks'

@@ -5,13 +5,12 @@ import { ageLine, isStale } from '../domain/staleness.ts'
 import type { ToolInput, ToolOutput } from '../wire/mcp.ts'
 import { type ChainSlot, chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 import { changesBehind } from './changes-behind.ts'
-import { changesSince, type PatientChanges } from './changes-since.ts'
+import { changesSince, type ToldChanges } from './changes-since.ts'
 import { searchRecords } from './record-search.ts'
-import { recordBroken, resourceNotFound } from './resource-methods.ts'
+import { readNamed, resourceNotFound } from './resource-methods.ts'
 import {
   type CallContext,
   readChainPage,
-  readVisible,
   recordAge,
   recordAnnotations,
   recordMeta,
@@ -19,11 +18,6 @@ import {
   type VisibleRecord,
   visibleReach,
 } from './visible-records.ts'
-
-/** What a model can correct. */
-export function toolError(text: string): Result {
-  return { content: [{ type: 'text', text }], isError: true }
-}
 
 export async function listRecords(
   context: CallContext,
@@ -46,17 +40,10 @@ export async function listRecords(
   return { content: [{ type: 'text', text }], structuredContent }
 }
 
-const refused = (answer: Result) => ({ kind: 'refused' as const, answer })
-
-/** The record that an argument names; what cannot be read, for whatever reason, is one answer. */
-async function readNamed(context: CallContext, uri: string) {
-  const parsed = parseRecordUri(uri)
-  if (parsed === undefined || parsed.isAudio)
-    return refused(toolError(resourceNotFound(uri).message))
-  const outcome = await readVisible(context, parsed)
-  if (outcome.kind === 'absent') return refused(toolError(resourceNotFound(uri).message))
-  if (outcome.kind === 'broken') return refused(toolError(recordBroken().message))
-  return outcome
+/** The record that an argument names; a tool reads no sound. */
+async function readSpeakable(context: CallContext, uri: string): Promise<VisibleRecord> {
+  if (parseRecordUri(uri)?.isAudio === true) throw resourceNotFound(uri)
+  return readNamed(context, uri)
 }
 
 /** What is said of a record: first what it takes back, then what holds, and its age. */
@@ -69,9 +56,8 @@ export async function readRecord(
   context: CallContext,
   { uri }: ToolInput<'read_record'>,
 ): Promise<Result> {
-  const outcome = await readNamed(context, uri)
-  if (outcome.kind === 'refused') return outcome.answer
-  const { record, retraction, previousValue, latestVersion } = outcome
+  const visible = await readSpeakable(context, uri)
+  const { record, retraction, previousValue, latestVersion } = visible
   const age = recordAge(context, record)
   const structuredContent: ToolOutput<'read_record'> = {
     uri: versionUri(record, record.version),
@@ -88,11 +74,11 @@ export async function readRecord(
     writtenAt: record.writtenAt,
     retraction,
   }
-  const text = spokenText(context, outcome)
+  const text = spokenText(context, visible)
   return {
     content: [{ type: 'text', text, annotations: recordAnnotations(record) }],
     structuredContent,
-    _meta: recordMeta(context, outcome),
+    _meta: recordMeta(context, visible),
   }
 }
 
@@ -130,15 +116,14 @@ export async function fetchRecord(
   context: CallContext,
   { id }: ToolInput<'fetch'>,
 ): Promise<Result> {
-  const outcome = await readNamed(context, id)
-  if (outcome.kind === 'refused') return outcome.answer
-  const { record } = outcome
+  const visible = await readSpeakable(context, id)
+  const { record } = visible
   const { audience, authorLabel, domain, patient, version, writtenAt } = record
   const age = ageLine(recordAge(context, record))
   const structuredContent: ToolOutput<'fetch'> = {
     id,
     title: titleOf(record),
-    text: spokenText(context, outcome),
+    text: spokenText(context, visible),
     url: urlOf(context, record),
     metadata: { patient, domain, audience, version: String(version), authorLabel, writtenAt, age },
   }
@@ -149,29 +134,28 @@ export async function changesSinceCursor(
   context: CallContext,
   query: ToolInput<'changes_since'>,
 ): Promise<Result> {
-  const { changed, cursor, failed, revisions, truncated } = await changesBehind(
-    context,
-    query.cursor,
-  )
+  const { cursor, truncated, ...told } = await changesBehind(context, query.cursor)
   const structuredContent: ToolOutput<'changes_since'> = {
-    asOf: new Date(context.clock.unixMs()).toISOString(),
-    revisions,
-    changed: shownChanges(context, changed),
-    failed: [...failed],
+    ...shownChanges(context, told),
     cursor,
     truncated,
   }
   const more = truncated ? 'There is more: ask again at once with' : 'Next time ask with'
-  const text = [...linesOf({ changed, failed, revisions }), `${more} cursor ${cursor}`].join('\n')
+  const text = [...linesOf(told), `${more} cursor ${cursor}`].join('\n')
   return { content: [{ type: 'text', text }], structuredContent }
 }
 
-type Told = Pick<PatientChanges, 'changed' | 'failed' | 'revisions'>
+const shownChanges = (context: CallContext, { changed, failed, revisions }: ToldChanges) => ({
+  asOf: new Date(context.clock.unixMs()).toISOString(),
+  revisions,
+  changed: changed.map(({ record, ...facts }) => ({
+    ...facts,
+    age: ageLine(recordAge(context, record)),
+  })),
+  failed: [...failed],
+})
 
-const shownChanges = (context: CallContext, changed: Told['changed']) =>
-  changed.map(({ record, ...facts }) => ({ ...facts, age: ageLine(recordAge(context, record)) }))
-
-const linesOf = ({ changed, failed, revisions }: Told): readonly string[] => [
+const linesOf = ({ changed, failed, revisions }: ToldChanges): readonly string[] => [
   `${revisions} revision(s).`,
   ...changed.map(({ uri, retraction, value }) => `${uri}: ${retraction ?? `now ${value}`}`),
   ...failed.map((uri) => `${uri}: failed verification, say nothing of it`),
@@ -181,18 +165,14 @@ export async function whatsChanged(
   context: CallContext,
   query: ToolInput<'whats_changed'>,
 ): Promise<Result> {
-  const { changed, failed, nextCursor, revisions } = await changesSince(context, query)
+  const { nextCursor, ...told } = await changesSince(context, query)
   const structuredContent: ToolOutput<'whats_changed'> = {
     patient: query.patient,
-    asOf: new Date(context.clock.unixMs()).toISOString(),
-    revisions,
-    changed: shownChanges(context, changed),
-    failed: [...failed],
+    ...shownChanges(context, told),
     nextCursor,
   }
-  const text = [
-    ...linesOf({ changed, failed, revisions }),
-    ...(nextCursor === undefined ? [] : [`There is more: ask again with cursor ${nextCursor}`]),
-  ].join('\n')
+  const more =
+    nextCursor === undefined ? '' : `\nThere is more: ask again with cursor ${nextCursor}`
+  const text = linesOf(told).join('\n') + more
   return { content: [{ type: 'text', text }], structuredContent }
 }

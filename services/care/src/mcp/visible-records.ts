@@ -6,9 +6,16 @@
 import type { Clock } from '@tallystick/service-kit'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import { type CareRecord, isWriter, mayRead, type Reach, reachOf } from '../domain/care-record.ts'
+import {
+  type CareRecord,
+  isWriter,
+  mayRead,
+  type Principal,
+  type Reach,
+  reachOf,
+} from '../domain/care-record.ts'
 import type { ReadRow } from '../domain/read-trail.ts'
-import type { RecordStore } from '../domain/record-store.ts'
+import { type RecordStore, versionBefore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import { ageLine, isStale, type RecordAge } from '../domain/staleness.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
@@ -25,15 +32,6 @@ import type { McpLimits } from './limits.ts'
 import type { RecordAudio } from './record-audio.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
 
-/** Who asks, by a verified token. */
-export type Principal = {
-  readonly sub: string
-  readonly scopes: readonly string[]
-  /** Of the token, where it has one. */
-  readonly jti?: string | undefined
-}
-
-/** What every method works with. */
 export type McpServices = {
   readonly store: RecordStore
   readonly clock: Clock
@@ -45,7 +43,7 @@ export type McpServices = {
   /** Address of `/verify`, where anyone may open it. */
   readonly verifyUrl: string | undefined
   readonly unheard: Pick<UnheardCorrections, 'heard'>
-  /** Told of each record that is read, or asked for in vain; absent where nobody keeps that. */
+  /** Called for each record that is read, or requested without success; absent if no trail is kept. */
   readonly noteRead?: ((row: Omit<ReadRow, 'at'>) => void) | undefined
 }
 
@@ -65,7 +63,7 @@ export type SessionContext = CallContext & {
   readonly flush: () => Promise<void>
 }
 
-/** Notes what a caller was given, or asked for in vain: of what it may not see no more than that it asked. */
+/** Records what a caller was given, or requested without success: of what it may not see, only that it asked. */
 export function noteRead(
   { noteRead: note, principal, way = '' }: CallContext,
   outcome: ReadRow['outcome'],
@@ -86,7 +84,6 @@ export function visibleReach({ principal }: CallContext): readonly Reach[] {
   return reachOf(principal.scopes)
 }
 
-/** A version that the caller may see. */
 export type VisibleRecord = Extract<Awaited<ReturnType<typeof readVisible>>, { kind: 'found' }>
 
 /**
@@ -114,28 +111,17 @@ async function readAllowed(context: CallContext, uri: RecordUri) {
   if (outcome.kind === 'broken') return { kind: 'broken' as const }
   const { record, latestVersion } = outcome
   if (record.version === latestVersion) noteHeard(context, record)
-  const previousValue = (await versionBefore(context, record))?.value
+  const previousValue = (await versionBefore(store, record))?.value
   const retraction =
     previousValue === undefined ? undefined : retractionSentence({ ...record, previousValue })
   return { kind: 'found' as const, record, latestVersion, previousValue, retraction }
 }
 
-/** The newest version was given out. Whoever writes reads to see what stands there, and tells nobody. */
+/** The newest version was served. A writer reads only to see what is stored, so that does not count as heard. */
 export function noteHeard({ principal, unheard }: CallContext, slot: ChainSlot): void {
   if (!isWriter(principal.scopes)) unheard.heard(chainUri(slot))
 }
 
-/** The previous version, if it holds: a retraction does not serve a broken one either. */
-export async function versionBefore(
-  { store }: CallContext,
-  record: ChainSlot & Pick<CareRecord, 'version'>,
-): Promise<CareRecord | undefined> {
-  if (record.version < 2) return undefined
-  const before = await store.version(record, record.version - 1)
-  return before.kind === 'found' ? before.record : undefined
-}
-
-/** The age of a record now. */
 export function recordAge({ clock }: CallContext, record: CareRecord): RecordAge {
   const { authorLabel, writtenAt, staleAfter } = record
   const nowMs = clock.unixMs()
@@ -192,6 +178,10 @@ export function canonicalUri({ slot, version, isAudio }: RecordUri): string {
   return isAudio ? audioUri(slot, version) : versionUri(slot, version)
 }
 
+/** The one answer to a cursor that this service has not given to its caller. */
+export const unknownCursor = (): RpcFailure =>
+  new RpcFailure(RPC_CODES.invalidParams, 'params.cursor: unknown cursor')
+
 /**
  * Where a cursor continues. It names the last chain of its page, which its reader has seen, and
  * not its number, since gaps between numbers would reveal how many hidden chains lie between. A hidden and an unknown
@@ -201,8 +191,7 @@ export async function readCursor(context: CallContext, cursor: string) {
   const parsed = parseRecordUri(Buffer.from(cursor, 'base64url').toString('utf8'))
   const isSeen = parsed !== undefined && canSee(context, parsed.slot)
   const head = isSeen ? await context.store.head(parsed.slot) : undefined
-  if (head === undefined)
-    throw new RpcFailure(RPC_CODES.invalidParams, 'params.cursor: unknown cursor')
+  if (head === undefined) throw unknownCursor()
   return { head, version: parsed?.version }
 }
 

@@ -54,7 +54,6 @@ export function createSignatureCheck(options: {
   }
 }
 
-/** What a judgement is based on. */
 type WriteRequest = {
   readonly signature: string | undefined
   readonly timestamp: string | undefined
@@ -63,7 +62,6 @@ type WriteRequest = {
   readonly body: Uint8Array | 'too-large'
 }
 
-/** Why a write was refused. */
 export type WriteRefusal = Pick<AuditRow, 'reason' | 'via' | 'actor'>
 
 type WriteJudgement =
@@ -73,7 +71,7 @@ type WriteJudgement =
 export type JudgeWriteDeps = {
   readonly verifySignature: ReturnType<typeof createSignatureCheck>
   readonly tokens: TokenCheck
-  /** Whether a bearer writer may name no other author than himself (C33). */
+  /** Whether a bearer writer must be the author (C33). */
   readonly isAuthorSub: boolean
 }
 

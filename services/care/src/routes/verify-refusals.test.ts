@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { BASE_URL } from '../testing/care.fixture.ts'
 import { useVerify } from './verify.fixture.ts'
 
-const suite = useVerify()
+const suite = useVerify({ isShared: true })
 const { withToken } = suite
 
 describe('401 invalid_token', () => {

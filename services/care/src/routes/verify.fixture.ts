@@ -1,6 +1,5 @@
-// Shared by the tests of GET /verify: a fixture for each test with two public chains, one of them with two versions, and
-// an internal one.
-import { afterEach, beforeEach } from 'vitest'
+// Shared by the tests of GET /verify: a service with two public chains, one of them with two versions, and an internal one.
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { type CareFixture, startCareFixture } from '../testing/care.fixture.ts'
 
 export const medication = {
@@ -27,17 +26,18 @@ type VerifyFixture = {
   ) => { readonly authorization: string }
 }
 
-/** Registers a file's hooks. */
-export function useVerify(): VerifyFixture {
+/** Registers the hooks of a file or group, whose tests have a service each, or one together if they only ask. */
+export function useVerify({ isShared = false } = {}): VerifyFixture {
   let fixture: CareFixture
-  beforeEach(async () => {
+  const [before, after] = isShared ? [beforeAll, afterAll] : [beforeEach, afterEach]
+  before(async () => {
     fixture = await startCareFixture({ isOnDisk: true })
     await fixture.write(medication)
     await fixture.write({ ...medication, value: 'Two tablets.' })
     await fixture.write(diet)
     await fixture.write(plan)
   })
-  afterEach(() => fixture.close())
+  after(() => fixture.close())
   return {
     get fixture() {
       return fixture

@@ -1,7 +1,7 @@
 // Every way in which `POST /write` refuses, and that none can be told from another.
 import { createHmac } from 'node:crypto'
 import type { LightMyRequestResponse } from 'fastify'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   type CareFixture,
   signatureOf,
@@ -12,11 +12,15 @@ import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { body, NOW, writesTo } from './write.fixture.ts'
 
+/** One for all: what is refused leaves nothing but its row. */
 let fixture: CareFixture
-beforeEach(async () => {
+beforeAll(async () => {
   fixture = await startCareFixture()
 })
-afterEach(() => fixture.close())
+afterAll(() => fixture.close())
+beforeEach(() => {
+  fixture.audit.rows.length = 0
+})
 const { post, signed, bearer, atSecond } = writesTo(() => fixture)
 
 type Refused = {
@@ -25,6 +29,8 @@ type Refused = {
 } & Pick<AuditRow, 'reason' | 'via' | 'actor'>
 
 const hmac = { via: 'hmac', actor: null } as const
+const nobody = { via: 'bearer', actor: null } as const
+const clinician = { via: 'bearer', actor: 'clinician-1' } as const
 
 const refusals: readonly Refused[] = [
   {
@@ -37,8 +43,7 @@ const refusals: readonly Refused[] = [
     name: 'oversized body, bearer: body_too_large',
     send: () => bearer('care.write', 'x'.repeat(WRITE_BODY_BYTES_MAX + 1)),
     reason: 'body_too_large',
-    via: 'bearer',
-    actor: null,
+    ...nobody,
   },
   {
     name: 'oversized body, neither: body_too_large',
@@ -193,64 +198,55 @@ const refusals: readonly Refused[] = [
     name: 'Bearer without care.write',
     send: () => bearer('care.read.user care.read.assistant'),
     reason: 'insufficient_scope',
-    via: 'bearer',
-    actor: 'clinician-1',
+    ...clinician,
   },
   {
     name: 'C24: Bearer with care.write for another patient',
     send: () => bearer('care.write:wren care.read.user'),
     reason: 'insufficient_scope',
-    via: 'bearer',
-    actor: 'clinician-1',
+    ...clinician,
   },
   {
     name: 'bad Bearer: not three segments',
     send: () => post({ authorization: 'Bearer nonsense' }),
     reason: 'insufficient_scope',
-    via: 'bearer',
-    actor: null,
+    ...nobody,
   },
   {
     name: 'bad Bearer: empty',
     send: () => post({ authorization: 'Bearer' }),
     reason: 'insufficient_scope',
-    via: 'bearer',
-    actor: null,
+    ...nobody,
   },
   {
     name: 'bad Bearer: a valid token and another word',
     send: () => post({ authorization: `Bearer ${fixture.token('care.write')} x` }),
     reason: 'insufficient_scope',
-    via: 'bearer',
-    actor: null,
+    ...nobody,
   },
   {
     name: 'bad Bearer: expired',
     send: () => bearer('care.write', JSON.stringify(body), { lifetimeSeconds: -1 }),
     reason: 'insufficient_scope',
-    via: 'bearer',
-    actor: null,
+    ...nobody,
   },
   {
     name: 'bad Bearer: for another audience',
     send: () => bearer('care.write', JSON.stringify(body), { audience: 'https://other.test/mcp' }),
     reason: 'insufficient_scope',
-    via: 'bearer',
-    actor: null,
+    ...nobody,
   },
   {
     name: 'malformed JSON, bearer',
     send: () => bearer('care.write', 'nonsense'),
     reason: 'malformed_body',
-    via: 'bearer',
-    actor: 'clinician-1',
+    ...clinician,
   },
   {
     name: 'invalid fields, bearer: the verified sub, never the body’s authorId',
     send: () => bearer('care.write', JSON.stringify({ ...body, value: '' })),
     reason: 'invalid_fields',
-    via: 'bearer',
-    actor: 'clinician-1',
+    ...clinician,
   },
 ]
 
@@ -264,12 +260,8 @@ describe('401 unauthorized: uniform, names no cause; every refusal adds an audit
       const { reason, via, actor } = refused
       expect(fixture.audit.rows).toEqual([{ at: NOW, outcome: 'rejected', reason, via, actor }])
       expect(fixture.hub.published).toEqual([])
-      expect(
-        await fixture.store.heads({
-          reach: [{ audience: 'user' }, { audience: 'assistant' }],
-          limit: 9,
-        }),
-      ).toEqual([])
+      const reach = [{ audience: 'user' }, { audience: 'assistant' }] as const
+      expect(await fixture.store.heads({ reach, limit: 9 })).toEqual([])
     },
   )
 
@@ -285,15 +277,19 @@ describe('401 unauthorized: uniform, names no cause; every refusal adds an audit
 
   test('a row never holds a credential, a MAC, a token or a value', async () => {
     for (const { send } of refusals) await send()
-    await fixture.write(body)
-    const kept = JSON.stringify(fixture.audit.rows)
+    const accepting = await startCareFixture()
+    await accepting.write(body)
+    const kept = JSON.stringify([...fixture.audit.rows, ...accepting.audit.rows])
+    await accepting.close()
     expect(kept).not.toMatch(/[0-9a-f]{64}/)
     expect(kept).not.toContain(fixture.token('care.write').slice(0, 20))
     expect(kept).not.toContain(body.value)
   })
 
   test('a failing trail does not change the answer', async () => {
+    const add = fixture.audit.add.bind(fixture.audit)
     fixture.audit.add = async () => {
+      fixture.audit.add = add
       throw new Error('no trail')
     }
     expect((await post({})).body).toBe('{"error":"unauthorized"}')

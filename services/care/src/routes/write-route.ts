@@ -1,5 +1,4 @@
 /** `POST /write`: reads the bytes, has them judged, and publishes or refuses. */
-import type { IncomingMessage } from 'node:http'
 import { type ErrorAnswer, errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail, PublishRecord, WriteConflict } from '../domain/publish-record.ts'
@@ -8,56 +7,13 @@ import { writeExample } from '../wire/examples.ts'
 import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
 import { writeAnswer, writeBody } from '../wire/write.ts'
 import { type JudgeWriteDeps, judgeWrite, type WriteRefusal } from './judge-write.ts'
+import { readRequestBody } from './request-body.ts'
 
 type WriteRouteDeps = JudgeWriteDeps & {
   readonly serviceName: string
   readonly publish: PublishRecord
   readonly audit: Pick<AuditTrail, 'add'>
-  /** The current time in ISO 8601. */
   readonly isoNow: () => string
-}
-
-/** The sender left before its body ended, so there is nobody to answer. */
-class SenderGone extends Error {
-  override readonly name = 'SenderGone'
-  /** Not the service's fault, so it is not logged as one. */
-  readonly statusCode = 400
-}
-
-/** How much of an oversized body is still read, so that its sender finishes and sees the answer; a sender of more is cut off. */
-const DISCARDED_BYTES_MAX = 4 * 1_024 * 1_024
-
-/**
- * Reads a body byte for byte, whatever its content type and before any parsing, since a MAC is over these bytes. Resolves
- * as `too-large` at the first byte over the limit, or at once if more is announced than would be read.
- */
-function readRequestBody(
-  request: IncomingMessage,
-  limitBytes: number,
-): Promise<Uint8Array | 'too-large'> {
-  return new Promise((resolve, reject) => {
-    let chunks: Buffer[] = []
-    let total = 0
-    const announced = Number(request.headers['content-length'] ?? 0)
-    if (announced > limitBytes + DISCARDED_BYTES_MAX) resolve('too-large')
-    request.on('data', (chunk: Buffer) => {
-      total += chunk.length
-      if (total <= limitBytes) {
-        chunks.push(chunk)
-        return
-      }
-      chunks = []
-      resolve('too-large')
-      if (total > limitBytes + DISCARDED_BYTES_MAX) request.destroy()
-    })
-    request.on('end', () => resolve(Buffer.concat(chunks)))
-    const giveUp = (cause?: unknown): void =>
-      reject(new SenderGone('the body did not end', { cause }))
-    request.on('error', giveUp)
-    request.on('close', () => {
-      if (!request.readableEnded) giveUp()
-    })
-  })
 }
 
 /** The 409 that says why the store refuses. */

@@ -32,7 +32,7 @@ export const EVENT_PROFILES: Readonly<Record<'chatgpt' | 'sep', EventProfile>> =
       callback: -32_015,
     },
   },
-  /** The draft of SEP-3415, whose final text was not to be had. */
+  /** The draft of SEP-3415: its final text was not available. */
   sep: {
     isIdOfMessage: true,
     codes: {
@@ -72,7 +72,6 @@ const callbackUrl = z
   }, 'an https URL without credentials or fragment')
   .transform((text) => new URL(text).href)
 
-/** How deliveries are to come. */
 export const deliveryMode = z.object({ delivery: z.object({ mode: z.string() }) })
 
 export const subscribeParams = z.object({

@@ -26,7 +26,6 @@ export const discoverExample = {
   },
 }
 
-/** Opens an MCP session. */
 export const initializeExample = {
   jsonrpc: '2.0',
   id: 1,

@@ -95,7 +95,7 @@ export const whatsChangedParams = z.object({
   arguments: z.object({ patient, since: since.optional(), cursor }),
 })
 
-/** Arguments of a query for changes, whoever asks. */
+/** Arguments of a query for changes, from the prompt or the tool. */
 export type ChangesQuery = z.infer<typeof whatsChangedParams>['arguments']
 
 export const toolParams = z.object({
@@ -148,6 +148,14 @@ const changedRecord = z.object({
   retraction,
 })
 
+/** What both tools about changes answer. */
+const changes = {
+  asOf: z.string(),
+  revisions: z.int(),
+  changed: z.array(changedRecord),
+  failed: z.array(z.string()).describe('Records that failed verification: say nothing of them'),
+}
+
 export const TOOL_OUTPUTS = {
   list_records: z.object({
     records: z.array(
@@ -180,17 +188,11 @@ export const TOOL_OUTPUTS = {
   }),
   whats_changed: z.object({
     patient: z.string(),
-    asOf: z.string(),
-    revisions: z.int(),
-    changed: z.array(changedRecord),
-    failed: z.array(z.string()).describe('Records that failed verification: say nothing of them'),
+    ...changes,
     nextCursor: z.string().optional(),
   }),
   changes_since: z.object({
-    asOf: z.string(),
-    revisions: z.int(),
-    changed: z.array(changedRecord),
-    failed: z.array(z.string()).describe('Records that failed verification: say nothing of them'),
+    ...changes,
     cursor: z.string().describe('Ask with it next time: nothing between is skipped'),
     truncated: z.boolean().describe('There is more behind the cursor: ask again at once'),
   }),

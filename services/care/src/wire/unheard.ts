@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { uriExample } from './examples.ts'
 
-/** Never a value: whoever gets it reads the record. */
+/** Never a value: the recipient reads the record. */
 const unheardCorrection = z.object({
   uri: z.string().meta({ examples: [uriExample] }),
   version: z.int().min(2).describe('The newest correction.'),
@@ -12,7 +12,7 @@ const unheardCorrection = z.object({
 export type UnheardCorrection = z.infer<typeof unheardCorrection>
 
 export const unheardAnswer = z.object({
-  minutes: z.int().describe('Silence after which a correction stands here.'),
+  minutes: z.int().describe('How long a correction goes unheard before it is listed here.'),
   corrections: z.array(unheardCorrection),
 })
 

@@ -1,24 +1,24 @@
-/** How events are asked for, by words, days or teams: statements that both engines take, over the few words that differ. */
+/** Searches for events by words, days or teams: statements shared by both engines, and the few words in which they differ. */
 import type { EventInfo } from '../domain/event-state.ts'
 import { PREFIX_LETTERS_MIN } from '../domain/find-events.ts'
 import type { EventSearch } from '../domain/grading-store.ts'
 
-/** Events with the words of a search that are looked at, the last recorded first: "united" alone is in tens of thousands. */
+/** Most events examined per search by words, newest record first: "united" alone is in tens of thousands. */
 const FOUND_EVENTS_MAX = 1_000
 
-/** A sport's name as one word of the index, which no team has; two sports that differ in a dash share it. */
+/** A sport's name as one index word that no team has; sports that differ only in a dash share it. */
 export const sportWord = (sport: string): string => `sport${sport.replace(/[_-]/g, '')}`
 
-/** What the engines say in different words. */
+/** Where the engines' SQL differs. */
 export type SearchDialect = {
   /** Selects the events with all words of $1, the last recorded first. */
   readonly byWords: string
-  /** A word in the language of that index; words are letters and digits only, so that nothing in them is an operator. */
+  /** A word in that index's query language; words are letters and digits only, so none is an operator. */
   readonly matched: (word: string, isBeginning: boolean) => string
   readonly and: string
   /** The table of teams' keys and starts, with the columns of events. */
   readonly teams: string
-  /** Whether a column is one of the texts of a value. */
+  /** Tests whether a column is one of a value's texts. */
   readonly among: (column: string, value: string) => string
   /** Texts as a value. */
   readonly list: (texts: readonly string[]) => unknown
@@ -30,11 +30,11 @@ export type SearchDialect = {
 const isBeginning = ({ isWholeWords = false }: EventSearch, word: string): boolean =>
   !isWholeWords && word.length >= PREFIX_LETTERS_MIN
 
-/** Whether a search is by words alone, which an index of words answers. */
+/** Whether a search is by words alone, so that the word index answers it. */
 const isByWords = ({ from, to, words }: EventSearch): boolean =>
   from === undefined && to === undefined && words.length > 0
 
-/** Newest first. Where there are two of a kind each has its index: a rare sport must not be searched for in every event. */
+/** Newest first. Variants exist so that each has its index: finding a rare sport must not scan every event. */
 export function searchStatements({ among, byWords, lackedParts, teams }: SearchDialect) {
   const byStart = (condition: string): string => `SELECT path FROM events
     WHERE start_at >= $1 AND start_at < $2 ${condition} AND NOT EXISTS (${lackedParts})
@@ -59,7 +59,7 @@ export function openEventSearch(
   of: {
     /** The paths that a statement selects. */
     readonly paths: (text: string, values: readonly unknown[]) => Promise<readonly string[]>
-    /** Lets others run: common words are looked up in some milliseconds, and what they find is read in some more. */
+    /** Lets others run: looking up common words takes some milliseconds, and reading what they find some more. */
     readonly pause?: () => Promise<void>
   },
 ) {

@@ -1,24 +1,21 @@
-/** What is read of a ledger alike on either engine: entries and their proofs, picks, and counts. */
+/** The reads of a ledger that ask its tables: entries and their proofs, picks, and counts. */
 import { preimageHash } from '@tallystick/hashchain'
-import type { CheckpointReading, Journal } from '@tallystick/journal-store'
+import type { Awaitable, CheckpointReading, Journal } from '@tallystick/journal-store'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { AUDIT_TEXT } from '../domain/kept-pick.ts'
-import type { LedgerSource } from './ledger-source.ts'
+import type { LedgerSource } from './ledger-sql.ts'
 import {
   committedOf,
-  type EntryColumns,
+  type EntryRow,
   entriesBetween,
   entryOf,
-  entryRow,
-  PICK_COLUMNS,
-  type PickColumns,
+  type PickRow,
   pickOf,
-  pickRow,
 } from './stored-rows.ts'
 import { verifyLedger } from './verify-ledger.ts'
 
 /** An open journal store, of either engine. */
-type LedgerStore = {
+export type ReadLedger = {
   readonly journals: {
     readonly ledger: Pick<Journal, 'size' | 'rootHash' | 'inclusionProof'>
   }
@@ -27,48 +24,40 @@ type LedgerStore = {
   verifierKey(name: 'ledger'): string
 }
 
-const COUNTS = `SELECT (SELECT count(*) FROM events) AS events,
-  (SELECT count(*) FROM picks WHERE event_path <> '${AUDIT_TEXT}') AS picks`
+const COUNTS = `SELECT (SELECT count(*) FROM events),
+  (SELECT count(*) FROM picks WHERE event_path <> '${AUDIT_TEXT}')`
 
-/** `look` runs what reads memory, once it is as new as what is stored. */
+/** `look` runs a read once memory is as new as the store. */
 export function openLedgerReads(
   source: LedgerSource,
   of: {
-    readonly store: LedgerStore
+    readonly store: ReadLedger
     readonly secret: string
-    readonly look: <Result>(run: () => Result | Promise<Result>) => Promise<Result>
+    readonly look: <Result>(run: () => Awaitable<Result>) => Promise<Result>
   },
 ) {
   const { look, secret, store } = of
   const { ledger } = store.journals
-  const { names, read } = source
-  const entry = `SELECT ${names.seq} AS seq, text, ${names.hash} AS hash FROM entries WHERE ${names.seq}`
-  const picksWhere = async (where: string, values: readonly (string | number)[]) =>
-    (await read<PickColumns>(`SELECT ${PICK_COLUMNS} FROM picks WHERE ${where}`, values)).map(
-      pickRow,
-    )
-  const pickBy = async (where: string, value: string | number) => {
-    const [row] = await picksWhere(where, [value])
+  const { ask, sql } = source
+  const pickBy = async (statement: string, value: string | number) => {
+    const [row] = await look(() => ask<PickRow>(statement, [value]))
     return row && pickOf(row)
   }
   return {
     hasPayload: async (rawSha256) =>
-      (await read('SELECT 1 AS found FROM payloads WHERE raw_sha256 = $1', [rawSha256])).length > 0,
+      (await look(() => ask(sql.hasPayload, [rawSha256]))).length > 0,
     payerTag: async (payer) => preimageHash(`${secret} ${payer}`).slice(0, 32),
-    pickByReceipt: (receipt) => pickBy('receipt = $1', receipt),
-    pickByPayment: (paymentId) => pickBy('payment_id = $1', paymentId),
-    pickBySeq: (seq) => pickBy('seq = $1', seq),
+    pickByReceipt: (receipt) => pickBy(sql.pickByReceipt, receipt),
+    pickByPayment: (paymentId) => pickBy(sql.pickByPayment, paymentId),
+    pickBySeq: (seq) => pickBy(sql.pickBySeq, seq),
     picksOf: async (path, afterSeq = -1) =>
-      committedOf(await picksWhere('event_path = $1 AND seq > $2 ORDER BY seq', [path, afterSeq])),
+      committedOf(await look(() => ask<PickRow>(sql.picksOf, [path, afterSeq]))),
     entry: async (seq) => {
-      const [row] = await read<EntryColumns>(`${entry} = $1`, [seq])
-      return row && entryOf(entryRow(row))
+      const [row] = await look(() => ask<EntryRow>(sql.entry, [seq]))
+      return row && entryOf(row)
     },
     entries: (range) =>
-      entriesBetween(range, async (from, to) => {
-        const text = `${entry} >= $1 AND ${names.seq} < $2 ORDER BY ${names.seq}`
-        return (await read<EntryColumns>(text, [from, to])).map(entryRow)
-      }),
+      entriesBetween(range, (from, to) => look(() => ask<EntryRow>(sql.entries, [from, to]))),
     head: () => look(() => ({ size: ledger.size, rootHash: ledger.rootHash() })),
     checkpoint: () =>
       look(() => ({ note: store.checkpoint('ledger'), verifierKey: store.verifierKey('ledger') })),
@@ -77,8 +66,9 @@ export function openLedgerReads(
         Buffer.from(hash).toString('hex'),
       ),
     counts: async () => {
-      const [row] = await read<{ readonly events: number; readonly picks: number }>(COUNTS)
-      return { entries: ledger.size, events: row?.events ?? 0, picks: row?.picks ?? 0 }
+      const [row] = await look(() => ask<readonly [events: number, picks: number]>(COUNTS))
+      const [events = 0, picks = 0] = row ?? []
+      return { entries: ledger.size, events, picks }
     },
     verify: () => look(() => verifyLedger(source, store.checkpointFiles.ledger.read())),
   } satisfies Partial<GradingStore>

@@ -1,6 +1,7 @@
-/** What an operator does to a ledger: copying it, and signing one that was restored. */
+/** What an operator does to a ledger: back it up, move it, and sign one that was restored. */
 import { existsSync } from 'node:fs'
 import {
+  type AcceptedJournal,
   acceptSqliteBackup,
   backupSqliteFile,
   backupSqliteStore,
@@ -8,15 +9,17 @@ import {
 } from '@tallystick/journal-store'
 import { type Secret, serverOf, systemClock } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-store.ts'
-import { recountSqliteLedger } from './count-truth.ts'
-import { postgresLedgerSource, sqliteLedgerSource } from './ledger-source.ts'
-import { ledgerOwner, type StoreConfig } from './open-stores.ts'
+import { ledgerOwner, loadPostgres, type StoreConfig } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
-import { openSqliteGradingStore } from './sqlite-grading-store.ts'
+import {
+  openSqliteGradingStore,
+  recountSqliteLedger,
+  sqliteLedgerSource,
+} from './sqlite-grading-store.ts'
 import { verifyLedger } from './verify-ledger.ts'
 
 /**
- * Copies a ledger, and the payments beside it, also of a running service; returns the files written. Throws
+ * Copies a ledger and the payments beside it, even while a service runs; returns the files written. Throws
  * GradingStoreUnavailable; it overwrites nothing.
  */
 export async function backupGrading({
@@ -28,7 +31,7 @@ export async function backupGrading({
 }): Promise<readonly string[]> {
   const [payments, paymentsTarget] = [`${databasePath}.payments`, `${targetPath}.payments`]
   const hasPayments = existsSync(payments)
-  // Asked before the ledger is copied: half a backup would be in the way of the next one.
+  // Checked before the ledger is copied: half a backup would block the next one.
   if (hasPayments && existsSync(paymentsTarget))
     throw new GradingStoreUnavailable(
       `${paymentsTarget} exists already; a backup overwrites nothing`,
@@ -41,18 +44,15 @@ export async function backupGrading({
 }
 
 export type AcceptedLedger = {
-  /** Entries that are there now. */
+  /** Entries it has now. */
   readonly size: number
-  /** The last checkpoint, and whether the ledger has all that it signed; undefined where none by this key was there. */
+  /** The last checkpoint, and whether the ledger still has all that it signed; undefined if this key signed none. */
   readonly last: { readonly size: number; readonly isContinued: boolean } | undefined
 }
 
-/** Makes the ledger's schema in a database, or brings it up to date; its owner's URL. Rejects with GradingStoreUnavailable. */
+/** Creates or upgrades the ledger's schema; takes the owner's URL. Rejects with GradingStoreUnavailable. */
 export async function migrateLedger(ownerUrl: Secret): Promise<void> {
-  const [{ migratePostgresStore }, { POSTGRES_LEDGER }] = await Promise.all([
-    import('@tallystick/journal-store/postgres'),
-    import('./postgres-schema.ts'),
-  ])
+  const { migratePostgresStore, POSTGRES_LEDGER } = await loadPostgres()
   await migratePostgresStore(POSTGRES_LEDGER, serverOf(ownerUrl))
 }
 
@@ -64,10 +64,7 @@ export async function moveLedger(
   config: StoreConfig & { readonly DATABASE_URL: Secret },
   toFile: string | undefined,
 ) {
-  const [{ moveToPostgres, moveToSqlite }, { LEDGER_MOVE }] = await Promise.all([
-    import('@tallystick/journal-store/postgres'),
-    import('./move-ledger.ts'),
-  ])
+  const { LEDGER_MOVE, moveToPostgres, moveToSqlite } = await loadPostgres()
   const owner = ledgerOwner(config)
   const server = serverOf(config.DATABASE_URL)
   if (toFile !== undefined) return moveToSqlite(LEDGER_MOVE, { owner, server, filePath: toFile })
@@ -76,13 +73,7 @@ export async function moveLedger(
   return moveToPostgres(LEDGER_MOVE, { owner, server, filePath: owner.databasePath })
 }
 
-type Journal = {
-  readonly size: number
-  readonly signedSize: number | undefined
-  readonly isContinued: boolean
-}
-
-const acceptedOf = ({ isContinued, signedSize, size }: Journal): AcceptedLedger => ({
+const acceptedOf = ({ isContinued, signedSize, size }: AcceptedJournal): AcceptedLedger => ({
   size,
   last: signedSize === undefined ? undefined : { size: signedSize, isContinued },
 })
@@ -94,8 +85,8 @@ function requireIntact(verdict: LedgerVerdict): void {
 }
 
 /**
- * Signs a ledger as it is found, so that a restored backup opens again. Apart from its checkpoint it must hold in every
- * way that verifying looks at; what the last checkpoint counted beyond it is given up. Throws GradingStoreUnavailable.
+ * Signs a ledger as found, so that a restored backup opens again. It must pass every check of verification except the
+ * checkpoint; whatever the last checkpoint counted beyond it is given up. Throws GradingStoreUnavailable.
  */
 export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<AcceptedLedger> {
   if (url !== undefined) return acceptDatabase(owner, url)
@@ -110,18 +101,15 @@ export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<Acc
 }
 
 async function acceptDatabase(owner: StoreOwner, url: Secret): Promise<AcceptedLedger> {
-  const [{ acceptPostgresBackup, openPostgresJournalReader }, { POSTGRES_LEDGER }] =
-    await Promise.all([
-      import('@tallystick/journal-store/postgres'),
-      import('./postgres-schema.ts'),
-    ])
+  const { acceptPostgresBackup, openPostgresJournalReader, POSTGRES_LEDGER, postgresLedgerSource } =
+    await loadPostgres()
   const options = { ...owner, ...serverOf(url) }
   const reader = await openPostgresJournalReader<'ledger'>(POSTGRES_LEDGER, {
     ...options,
     checkpoint: 'unchecked',
   })
   try {
-    requireIntact(await verifyLedger(postgresLedgerSource(reader.read), { kind: 'absent' }))
+    requireIntact(await verifyLedger(postgresLedgerSource(reader), { kind: 'absent' }))
   } finally {
     await reader.close()
   }

@@ -1,4 +1,4 @@
-/** What a write does to the ledger and to what is counted from it, alike for every engine. */
+/** What a write does to the ledger and to what is counted from it, the same on every engine. */
 import {
   addIngested,
   advanceEvent,
@@ -6,8 +6,8 @@ import {
   NOTHING_INGESTED,
   recount,
 } from '../domain/advance-event.ts'
-import { type CommittedPick, commitmentOf } from '../domain/committed-pick.ts'
-import type { EventInfo, EventState } from '../domain/event-state.ts'
+import { commitmentOf } from '../domain/committed-pick.ts'
+import type { EventState } from '../domain/event-state.ts'
 import type {
   IngestBatch,
   IngestOutcome,
@@ -17,33 +17,12 @@ import type {
 import { saltEntry } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import type { Observation } from '../domain/observation.ts'
-import type { MutableTruth } from '../domain/truth-table.ts'
 import { TruthTally } from '../domain/truth-tally.ts'
+import type { LedgerDraft } from './ledger-draft.ts'
 import { appendEntry } from './stored-rows.ts'
 
-/** An engine's tables within a write. */
-export type LedgerTables = {
-  readonly ledger: Parameters<typeof appendEntry>[0]
-  readonly events: {
-    read(path: string): EventState | undefined
-    /** The id under which entries about an event are filed; a new one for an event that `read` did not find. */
-    idFor(info: EventInfo, isNew: boolean): number
-    write(state: EventState): void
-  }
-  readonly picks: {
-    byPayment(paymentId: string): StoredPick | undefined
-    committedOn(path: string): readonly CommittedPick[]
-    insert(pick: StoredPick): void
-  }
-  readonly table: { readonly truth: MutableTruth }
-  /** Keys of the truth table that the write has changed. */
-  readonly dirty: Set<string>
-  /** The ledger's secret: payer tags and hidden prices are salted with it. */
-  readonly secret: string
-}
-
 export function ingestSlice(
-  { dirty, events, ledger, picks, secret, table }: LedgerTables,
+  draft: LedgerDraft,
   batch: Omit<IngestBatch, 'observations'>,
   observations: readonly Observation[],
 ): IngestOutcome {
@@ -52,81 +31,81 @@ export function ingestSlice(
   for (const observation of observations) {
     const { path } = observation.event
     let event: number | undefined
-    const state = events.read(path)
+    const state = draft.event(path)
     const advanced = advanceEvent({
       state,
-      picks: () => picks.committedOn(path),
+      picks: () => draft.picksOn(path),
       observation,
       batch,
       tally,
       append: (entry) => {
-        event ??= events.idFor(observation.event, state === undefined)
+        event ??= draft.idFor(path)
+        const { ledger, secret } = draft
         const salted = saltEntry(entry, { secret, seq: ledger.size })
         return appendEntry(ledger, { entry: salted, event })
       },
     })
     outcome = addIngested(outcome, advanced.outcome)
     if (advanced.state === undefined) continue
-    events.write(advanced.state)
+    draft.keepEvent(advanced.state)
   }
-  for (const key of tally.mergeInto(table.truth)) dirty.add(key)
+  draft.count(tally)
   return outcome
 }
 
 /**
- * The events of a slice whose picks it counts anew: those with a result, if something about them is new. An event of 30,000
- * picks costs a round what is new in it.
+ * The events of a slice whose picks must be recounted: those with a result and something new. An event with 30,000 picks
+ * costs a round only what is new in it.
  */
 export function pathsWithPicks(
-  { events }: Pick<LedgerTables, 'events'>,
+  draft: LedgerDraft,
   batch: Omit<IngestBatch, 'observations'>,
   observations: readonly Observation[],
 ): readonly string[] {
   const seen = new Set<string>()
   return observations.flatMap((observation) => {
     const { path } = observation.event
-    const state = events.read(path)
+    const state = draft.event(path)
     if (observation.outcomes.length + (state?.outcomes.length ?? 0) === 0) return []
-    // Of two observations of one match, what the first does is not known yet.
+    // The effect of the first of two observations of one match is not known yet.
     const isSecond = seen.has(path)
     seen.add(path)
     return isSecond || isNews(state, observation, batch) ? [path] : []
   })
 }
 
-/** Whether a pick on this event changes the truth table; where every result is void, none counts. */
+/** Whether a pick on this event changes the truth table; if every result is void, none does. */
 export const isCounting = (state: EventState | undefined): boolean =>
   state?.outcomes.some(({ status }) => status === 'final') === true
 
 export function keepPick(
-  { dirty, events, ledger, picks, table }: LedgerTables,
+  draft: LedgerDraft,
   pick: Omit<StoredPick, 'seq'>,
   commit: boolean,
 ): KeepPickOutcome {
-  const known = picks.byPayment(pick.paymentId)
+  const known = draft.pickOfPayment(pick.paymentId)
   if (known !== undefined) return { kind: 'known', pick: known }
   if (!commit) {
-    picks.insert(pick)
+    draft.keepPick(pick)
     return { kind: 'kept', pick }
   }
   const path = eventPathOf(pick.opening.market)
   const { receivedAtSeconds } = pick.opening
   const commitment = commitmentOf(pick.opening)
-  const { seq } = appendEntry(ledger, {
+  const { seq } = appendEntry(draft.ledger, {
     entry: { type: 'pick', commitment, receivedAtSeconds },
     event: null,
   })
-  const state = events.read(path)
+  const state = draft.event(path)
   const kept = { ...pick, seq }
   const isCounted = isCounting(state)
-  const beforePicks = isCounted ? picks.committedOn(path) : []
-  picks.insert(kept)
+  const beforePicks = isCounted ? draft.picksOn(path) : []
+  draft.keepPick(kept)
   if (isCounted) {
-    const afterPicks = picks.committedOn(path)
-    const change = { before: state, after: state, beforePicks, afterPicks }
+    const afterPicks = draft.picksOn(path)
     const tally = new TruthTally()
-    recount(tally, change)
-    for (const key of tally.mergeInto(table.truth)) dirty.add(key)
+    recount(tally, { before: state, after: state, beforePicks, afterPicks })
+    draft.count(tally)
   }
   return { kind: 'kept', pick: kept }
 }

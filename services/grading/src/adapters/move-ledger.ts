@@ -1,6 +1,6 @@
 /**
- * What a ledger is beside its entries, for a move between the engines: picks, payments, the secret behind payer tags, and what
- * is counted from entries. No text is hashed and no event counted anew, so that head, exports and truth table stay the same.
+ * What moves between engines besides entries: picks, payments, the secret behind payer tags, and what is counted from
+ * entries. Nothing is rehashed or recounted, so head, exports and truth table stay the same.
  */
 import type { StoreMove } from '@tallystick/journal-store/postgres'
 import { FILE_EVENTS, filedText } from './postgres-events.ts'
@@ -36,7 +36,7 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
     },
     {
       from: 'SELECT key, cell FROM truth',
-      // A service that had the empty database open has written by which rules it counts.
+      // A service that had the empty database open has already stored its counting rules.
       into: `INSERT INTO grading.truth (key, cell, as_of) SELECT *, 0 FROM unnest($1::text[], $2::text[])
         ON CONFLICT (key) DO UPDATE SET cell = excluded.cell`,
     },

@@ -22,18 +22,18 @@ const ANSWER_BYTES_MAX = 33_554_432
 
 /** The first pause after a failure; each further failure doubles it. */
 const BACK_OFF_MS = 60_000
-/** A feed that is back is asked again within the hour; a spent quota, too, comes back only with the month. */
+/** A recovered feed is asked again within the hour; a spent quota returns only with the next month. */
 const BACK_OFF_MS_MAX = 3_600_000
 
-/** The feed did not answer, or with another status than 200. */
+/** The feed did not answer, or answered with a status other than 200. */
 export class OddsFeedUnavailable extends Error {
   override readonly name = 'OddsFeedUnavailable'
 }
 
-/** What went wrong, without the address that it went wrong at. */
+/** What went wrong, without the address, which holds the key. */
 const causeName = (error: unknown): string => (error instanceof Error ? error.name : 'unknown')
 
-/** When the feed may be asked again: pauses that double after failures, and an hour once the quota is spent. */
+/** When the feed may be asked again: pauses double after each failure, and last an hour once the quota is spent. */
 function createBackOff(clock: Clock) {
   let failures = 0
   let waitUntilMs = 0
@@ -41,7 +41,7 @@ function createBackOff(clock: Clock) {
     waitUntilMs = clock.unixMs() + Math.min(ms, BACK_OFF_MS_MAX)
   }
   return {
-    /** Milliseconds that are left; a clock that was set back shortens no pause by more than the longest. */
+    /** Milliseconds left; a clock set back lengthens no pause beyond the longest. */
     leftMs: () => Math.min(Math.max(0, waitUntilMs - clock.unixMs()), BACK_OFF_MS_MAX),
     failed: (retryAfterMs = 0) => {
       failures += 1
@@ -54,13 +54,13 @@ function createBackOff(clock: Clock) {
   }
 }
 
-/** A header's number; undefined for a header that is absent or none. */
+/** A header's number; undefined if it is absent or not a number. */
 function numberIn(response: Response, name: string): number | undefined {
   const text = response.headers.get(name)
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }
 
-/** A feed of one sport. Throws OddsFeedUnavailable, also where it is too early to ask again: then nothing is sent. */
+/** One sport's feed. Throws OddsFeedUnavailable; if it is too early to ask again, without sending anything. */
 export function createOddsApiFeed(options: OddsApiFeedOptions): OddsFeed {
   const { apiKey, clock, markets, regions, sport, url } = options
   const query = new URLSearchParams({

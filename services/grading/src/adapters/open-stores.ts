@@ -7,7 +7,7 @@ import {
   openPostgresReservationStore,
   openSqliteReservationStore,
 } from './reservation-store.ts'
-import { openSqliteLedger } from './sqlite-grading-store.ts'
+import { type LedgerOpening, openSqliteLedger } from './sqlite-grading-store.ts'
 
 /** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
 export type StoreConfig = {
@@ -28,14 +28,15 @@ export function ledgerOwner(config: StoreConfig): StoreOwner {
   }
 }
 
-export type LedgerOpening = {
-  readonly clock: Clock
-  /** `unchecked` opens also what its last checkpoint refuses: for verifying it. */
-  readonly checkpoint?: 'checked' | 'unchecked'
-  /** Whether the ledger is opened to be filled, and nobody waits for its answers. */
-  readonly isImport?: boolean
-  /** Told of what goes wrong in the background. */
-  readonly onProblem?: (error: unknown) => void
+/** The engine behind a connection string; a ledger in a file loads no driver. */
+export async function loadPostgres() {
+  const [engine, schema, stores, moves] = await Promise.all([
+    import('@tallystick/journal-store/postgres'),
+    import('./postgres-schema.ts'),
+    import('./postgres-grading-store.ts'),
+    import('./move-ledger.ts'),
+  ])
+  return { ...engine, ...schema, ...stores, ...moves }
 }
 
 /** Opens the ledger. Rejects with GradingStoreUnavailable. */
@@ -46,8 +47,7 @@ export async function openLedger(
   const { DATABASE_URL } = config
   const options = { ...ledgerOwner(config), ...opening }
   if (DATABASE_URL === undefined) return openSqliteLedger(options)
-  // Who keeps a file loads no driver.
-  const { openPostgresGradingStore } = await import('./postgres-grading-store.ts')
+  const { openPostgresGradingStore } = await loadPostgres()
   return openPostgresGradingStore({ ...options, ...serverOf(DATABASE_URL) })
 }
 

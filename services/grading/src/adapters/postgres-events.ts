@@ -1,81 +1,16 @@
-/** Statements about events and picks on PostgreSQL, and what their rows are. */
-import type { PostgresQuery } from '@tallystick/journal-store/postgres'
-import type { CommittedPick } from '../domain/committed-pick.ts'
-import type { EventInfo, EventState } from '../domain/event-state.ts'
+/** What is asked of a ledger's events in PostgreSQL's words: how they are filed, and found by words and teams. */
+import { POSTGRES_DIALECT } from '@tallystick/journal-store'
 import { eventWords } from '../domain/find-events.ts'
 import { teamKey } from '../domain/team-names.ts'
 import { type SearchDialect, sportWord } from './event-search.ts'
-import {
-  byKey,
-  committedOf,
-  type EntryColumns,
-  entryRow,
-  foldEvent,
-  PICK_COLUMNS,
-  type PickColumns,
-  type PickRow,
-  pickRow,
-} from './stored-rows.ts'
+import { type LedgerDialect, ledgerSql } from './ledger-sql.ts'
 
-/** An event with the id under which its entries are filed, and the last entry that its state has. */
-export type FiledEvent = {
-  readonly id: number
-  readonly state: EventState
-  readonly lastSeq: number
-}
-
-/** Reads picks by a condition. */
-export const readPicks = async (
-  query: PostgresQuery,
-  where: string,
-  values: readonly unknown[],
-): Promise<readonly PickRow[]> =>
-  (
-    await query<PickColumns>(`SELECT ${PICK_COLUMNS} FROM grading.picks WHERE ${where}`, values)
-  ).map(pickRow)
-
-/** The events of these paths that are there, folded from their entries. */
-export async function readEvents(
-  query: PostgresQuery,
-  paths: readonly string[],
-): Promise<ReadonlyMap<string, FiledEvent>> {
-  if (paths.length === 0) return new Map()
-  const rows = await query<EntryColumns & { readonly path: string; readonly id: number }>(
-    `SELECT path, id, at AS seq, text, leaf_hash AS hash FROM grading.events JOIN grading.entries ON event = id
-      WHERE path = ANY($1) ORDER BY at`,
-    [paths],
-  )
-  const found = new Map<string, FiledEvent>()
-  for (const [path, own] of byKey(rows, (row) => row.path)) {
-    const state = foldEvent(own.map(entryRow))
-    const last = own.at(-1)
-    if (state !== undefined && last !== undefined)
-      found.set(path, { id: last.id, state, lastSeq: last.seq })
-  }
-  return found
-}
-
-/** The picks committed on these events, by path, in the order of the ledger. */
-export async function readCommitted(
-  query: PostgresQuery,
-  paths: readonly string[],
-  afterSeq = -1,
-): Promise<ReadonlyMap<string, readonly CommittedPick[]>> {
-  const rows = await query<PickColumns & { readonly event_path: string }>(
-    `SELECT event_path, ${PICK_COLUMNS} FROM grading.picks
-      WHERE event_path = ANY($1) AND seq > $2 ORDER BY seq`,
-    [paths, afterSeq],
-  )
-  const groups = [...byKey(rows, (row) => row.event_path)]
-  return new Map(groups.map(([path, own]) => [path, committedOf(own.map(pickRow))]))
-}
-
-/** PostgreSQL takes words of 2,046 bytes at most; what is longer is filed, and asked for, by its beginning. */
+/** PostgreSQL takes words of at most 2,046 bytes; longer ones are filed and searched by their beginning. */
 const WORD_LETTERS_MAX = 500
 
 const filedWord = (word: string): string => word.slice(0, WORD_LETTERS_MAX)
 
-/** Files events, new ones and such whose day or names changed. */
+/** Files new events, and those whose day or names changed; its values are columns. */
 export const FILE_EVENTS = `INSERT INTO grading.events (id, path, sport, start_at, words, search, home, away)
   SELECT id, path, sport, start_at, words, array_to_tsvector(array_remove(string_to_array(filed, ' '), '')), home, away
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[])
@@ -87,32 +22,47 @@ export const FILE_EVENTS = `INSERT INTO grading.events (id, path, sport, start_a
 export const filedText = (sport: string, words: string): string =>
   [sportWord(sport), ...words.split(' ').map(filedWord)].join(' ')
 
-/** The arrays of FILE_EVENTS. */
-export function filedColumns(
-  events: readonly { readonly id: number; readonly info: EventInfo }[],
-): readonly (readonly unknown[])[] {
-  const infos = events.map(({ info }) => info)
-  const words = infos.map(eventWords)
-  return [
-    events.map(({ id }) => id),
-    infos.map(({ path }) => path),
-    infos.map(({ sport }) => sport),
-    infos.map(({ startAtSeconds }) => startAtSeconds),
-    words,
-    infos.map(({ sport }, at) => filedText(sport, words[at] ?? '')),
-    infos.map(({ home }) => teamKey(home)),
-    infos.map(({ away }) => teamKey(away)),
-  ]
+const AMONG: Pick<LedgerDialect, 'among' | 'list'> = {
+  among: (column, value) => `${column} = ANY(${value})`,
+  list: (texts) => texts,
 }
 
+const KEEP_CELLS = `INSERT INTO truth (key, cell, as_of)
+  SELECT key, cell, $3 FROM unnest($1::text[], $2::text[]) AS changed (key, cell)
+  ON CONFLICT (key) DO UPDATE SET cell = excluded.cell, as_of = excluded.as_of`
+
+const { batches } = POSTGRES_DIALECT
+
+export const POSTGRES_SQL = ledgerSql({
+  ...POSTGRES_DIALECT,
+  ...AMONG,
+  seq: 'at',
+  hash: 'leaf_hash',
+  nodes: 'entries_nodes',
+  isEmbedded: false,
+  deletesCells: false,
+  changedCells: `SELECT size, key, cell FROM journals LEFT JOIN truth ON as_of > $1 WHERE name = 'ledger'`,
+  file: (send, events) => {
+    const rows = events.map(([id, info]) => {
+      const { away, home, path, sport, startAtSeconds } = info
+      const words = eventWords(info)
+      const filed = filedText(sport, words)
+      return [id, path, sport, startAtSeconds, words, filed, teamKey(home), teamKey(away)]
+    })
+    for (const values of batches(rows)) send(FILE_EVENTS, values)
+  },
+  keepCells: (send, cells, size) => {
+    for (const values of batches(cells)) send(KEEP_CELLS, [...values, size])
+  },
+})
+
 export const POSTGRES_SEARCH: SearchDialect = {
-  // The words first, whatever the planner thinks of them: it cannot know how rare they are.
+  ...AMONG,
+  // Words first, whatever the planner thinks: it cannot know how rare they are.
   byWords: `WITH found AS MATERIALIZED (SELECT id, path, sport, start_at FROM events WHERE search @@ $1::tsquery)
     SELECT * FROM found ORDER BY id DESC`,
   matched: (word, isBeginning) => `'${filedWord(word)}'${isBeginning ? ':*' : ''}`,
   and: ' & ',
   teams: 'events AS teams',
-  among: (column, value) => `${column} = ANY(${value})`,
-  list: (texts) => texts,
   lackedParts: "SELECT FROM unnest($3::text[]) AS part WHERE strpos(words || ' ', part) = 0",
 }

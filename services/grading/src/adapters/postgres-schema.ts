@@ -100,7 +100,7 @@ export const POSTGRES_LEDGER = {
     },
   },
   migrations: [TABLES, RESERVATIONS],
-  // They hold the lock of the head: a paid pick waits for it.
+  // They hold the lock of the head, which a paid pick waits for.
   writesPerCommitMax: 256,
   Unavailable: GradingStoreUnavailable,
   acceptCommand: 'grading accept-backup',

@@ -27,25 +27,25 @@ import {
   reservationOf,
 } from './stored-reservation.ts'
 
-/** What the engines say in different words. */
+/** Where the engines' SQL differs. */
 type Dialect = {
-  /** The column that orders the rows of one payer. */
+  /** The column that orders one payer's rows. */
   readonly serial: string
-  /** Behind what looks for old answers: those that another process is taking out are left to it. */
+  /** Ends the search for old answers: skips those that another process is removing. */
   readonly skipLocked: string
 }
 
 export const SQLITE_DIALECT: Dialect = { serial: 'rowid', skipLocked: '' }
 const POSTGRES_DIALECT: Dialect = { serial: 'serial', skipLocked: 'FOR UPDATE SKIP LOCKED' }
 
-/** Of all reservations: how many may be open, and how many payments one answer may be given to. */
+/** Limits: how many reservations may be open, and how many payments may share one answer. */
 type Limits = { readonly openMax: number; readonly givenMax: number }
 
-/** Counts no further than to a limit, which stands in the text: SQLite would plan anew for each value. */
+/** Counts only up to a limit, which is part of the text: SQLite would replan for every bound value. */
 const count = (where: string, max: number): string =>
   `SELECT count(*) AS n FROM (SELECT 1 FROM reservations WHERE ${where} LIMIT ${max}) AS found`
 
-/** What is looked up while calls are served has its index. */
+/** Everything looked up while serving calls has an index. */
 export function reservationStatements(
   { serial, skipLocked }: Dialect,
   { givenMax, openMax }: Limits,
@@ -76,7 +76,7 @@ export function reservationStatements(
   }
 }
 
-/** An engine, as the steps see it. */
+/** The engine as the steps see it. */
 type Engine = {
   readonly dialect: Dialect
   /** Runs statements about a payment in a transaction, behind those that were asked about it before. */
@@ -85,7 +85,7 @@ type Engine = {
     run: (query: SqlQuery) => Promise<Result>,
     what?: 'reads',
   ) => Promise<Result>
-  /** Within a step: whoever weighs the same payer, in whichever process, waits for its end. */
+  /** Within a step: anyone else weighing the same payer, in any process, waits until it ends. */
   holdPayer(query: SqlQuery, payer: string): Promise<unknown>
   /** Rows as the steps leave them that run now. */
   readonly readSettled: SqlQuery
@@ -96,7 +96,7 @@ type Row = ReservationRow & { readonly attempt: string }
 
 type Asked = {
   readonly asked: Reservation
-  /** Of the call: the same when its step is taken again, and so finds its own row. */
+  /** Names the call: a repeated step has the same one, and so finds its own row. */
   readonly attempt: string
   readonly nowSeconds: number
 }
@@ -109,7 +109,7 @@ const one = async (query: SqlQuery, text: string, values: readonly unknown[]) =>
 const counted = async (query: SqlQuery, text: string, values: readonly unknown[] = []) =>
   (await query<{ readonly n: number }>(text, values))[0]?.n ?? 0
 
-/** The steps that are more than a statement. */
+/** Steps of more than one statement. */
 function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, limits: Limits) {
   const say = reservationStatements(dialect, limits)
 
@@ -163,7 +163,7 @@ function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, 
     return { kind: 'reserved' }
   }
 
-  /** A release that is taken again must not take what another process has reserved since. */
+  /** A repeated release must not remove what another process has reserved since. */
   function release(paymentId: string) {
     let found: string | undefined
     return async (query: SqlQuery): Promise<void> => {
@@ -236,11 +236,11 @@ const CONNECTIONS = 4
  */
 const MAKE_OWN = "SELECT pg_logical_emit_message(true, 'grading', '')"
 
-/** Opens the reservations in a schema that is there. Its steps reject with GradingStoreUnavailable. */
+/** Opens the reservations in an existing schema. Its steps reject with GradingStoreUnavailable. */
 export async function openPostgresReservationStore(
   options: Options & Omit<PostgresOptions, 'Unavailable' | 'schema'>,
 ): Promise<OpenReservationStore> {
-  // Who keeps a file loads no driver.
+  // A store in a file loads no driver.
   const { PostgresConnection } = await import('@tallystick/journal-store/postgres')
   const server = { ...options, schema: 'grading', Unavailable: GradingStoreUnavailable }
   const connect = () => new PostgresConnection(server)
@@ -248,7 +248,7 @@ export async function openPostgresReservationStore(
   const connections = [first, ...Array.from({ length: CONNECTIONS - 1 }, connect)]
   const engine: Engine = {
     dialect: POSTGRES_DIALECT,
-    /** Each payment has its connection, on which steps follow each other. */
+    /** Each payment keeps to one connection, so its steps run in order. */
     step: (paymentId, run) => {
       let place = 0
       for (const letter of paymentId) place = (place * 31 + (letter.codePointAt(0) ?? 0)) % 65_521

@@ -1,6 +1,6 @@
 /**
- * The two files of SQLite: the ledger and, beside it, the reservations: their schemas, and how they are opened. Each
- * transaction is fsynced (WAL, synchronous = FULL), so that an acknowledged write is on the disk (G4).
+ * SQLite's two files, the ledger and the reservations beside it: their schemas, and how they are opened. Every transaction
+ * is fsynced (WAL, synchronous = FULL), so an acknowledged write is on disk (G4).
  */
 import type { DatabaseSync } from 'node:sqlite'
 import {
@@ -145,7 +145,7 @@ export const openReservationDatabase = (databasePath: string): DatabaseSync =>
 
 export const { guarded, guardedNow: reading } = guardsOf(GradingStoreUnavailable)
 
-/** Resolves in the next iteration of the event loop: what others wait for comes first. */
+/** Resolves in the next iteration of the event loop, so that others run first. */
 export const nextIteration = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve)

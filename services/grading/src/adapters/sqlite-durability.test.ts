@@ -29,7 +29,7 @@ import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
 const NOW_SECONDS = 1_780_000_000
 /** An import of so many is killed in its midst. */
-const MATCHES = process.env['TALLYSTICK_LONG'] === '1' ? 6_000 : 1_500
+const MATCHES = process.env['TALLYSTICK_LONG'] === '1' ? 6_000 : 2_500
 
 const loadCheckpointSeed = (databasePath: string) =>
   loadKeptSeed(databasePath, GradingStoreUnavailable)
@@ -153,8 +153,8 @@ test('a journal that was torn within a commit loses that commit and no other', a
 
 test('a full disk is a named error; what was committed before it stays and verifies', async () => {
   const file = tableFile(3_000)
-  // Files of this child may not grow beyond 2 MiB, which writes meet as they meet a full disk.
-  const limited = `trap '' XFSZ; ulimit -f 4096; exec "$0" "$@"`
+  // Files of this child may not grow beyond 6 MiB, two of its writes, which they meet as they meet a full disk.
+  const limited = `trap '' XFSZ; ulimit -f 12288; exec "$0" "$@"`
   const failure: unknown = await promisify(execFile)(
     'sh',
     ['-c', limited, process.execPath, COMMAND, 'import', file],

@@ -1,14 +1,24 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { sqliteTuples } from '@tallystick/journal-store'
 import { expect, test } from 'vitest'
+import type { EventInfo } from '../domain/event-state.ts'
 import { sampleEvent } from '../testing/samples.fixture.ts'
 import { openEventSearch, searchStatements } from './event-search.ts'
 import { openGradingDatabase } from './sqlite-database.ts'
-import { openEventReader, sqliteSearch } from './sqlite-events.ts'
+import { SQLITE_SQL, sqliteSearch } from './sqlite-events.ts'
 
 function openEvents(database: DatabaseSync) {
-  const events = openEventReader(database)
-  const paths = async (text: string, values: readonly unknown[]) => events.paths(text, values)
-  return { ...events, find: openEventSearch(sqliteSearch(database), { paths }) }
+  const ask = sqliteTuples(database)
+  let filed = 0
+  return {
+    file: (event: EventInfo): void => {
+      SQLITE_SQL.file(ask, [[(filed += 1), event]])
+    },
+    find: openEventSearch(sqliteSearch(database), {
+      paths: async (text, values) =>
+        (await ask<readonly [string]>(text, values)).map(([path]) => path),
+    }),
+  }
 }
 
 test.each([
@@ -36,10 +46,10 @@ test.each([
   const events = openEvents(database)
   const paths = Array.from({ length: count }, (_, index) => {
     const path = `soccer/${index}`
-    events.idFor(sampleEvent({ path, home: `Alpha${index}`, away: `Beta${index}` }), true)
+    events.file(sampleEvent({ path, home: `Alpha${index}`, away: `Beta${index}` }))
     return path
   })
-  events.idFor(sampleEvent({ path: 'soccer/other', home: 'Alph', away: 'Betb' }), true)
+  events.file(sampleEvent({ path: 'soccer/other', home: 'Alph', away: 'Betb' }))
   const found = await events.find({ words: ['alpha', 'beta'], limit: 1_000 })
   database.close()
   expect(found.toSorted()).toEqual(paths.toSorted())
@@ -48,7 +58,7 @@ test.each([
 test('a beginning is found in the letters of the index, which writes a final sigma as any other', async () => {
   const database = openGradingDatabase(':memory:')
   const events = openEvents(database)
-  events.idFor(sampleEvent({ path: 'soccer/volos', home: 'Βόλος', away: 'Βόλοσα' }), true)
+  events.file(sampleEvent({ path: 'soccer/volos', home: 'Βόλος', away: 'Βόλοσα' }))
   const found = await events.find({ words: ['βολος'], limit: 10 })
   database.close()
   expect(found).toEqual(['soccer/volos'])

@@ -1,75 +1,79 @@
-/**
- * Events read from the ledger's own entries and folded; those that were folded last are kept in memory. Nothing folded is
- * stored: a grade is always of entries that a reader can check.
- */
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { prepareQuery, type SqliteQuery } from '@tallystick/journal-store'
-import { BoundedMap } from '@tallystick/service-kit'
-import type { EventInfo, EventState } from '../domain/event-state.ts'
+/** What is asked of a ledger's events in SQLite's words: how they are filed, and found by words and teams. */
+import type { DatabaseSync } from 'node:sqlite'
+import { prepareQuery, SQLITE_DIALECT, sqliteAtOnce } from '@tallystick/journal-store'
+import type { EventInfo } from '../domain/event-state.ts'
 import { eventWords } from '../domain/find-events.ts'
-import { isFiledAlike, type SearchDialect, sportWord } from './event-search.ts'
+import { teamKey } from '../domain/team-names.ts'
+import { type SearchDialect, sportWord } from './event-search.ts'
+import { type LedgerDialect, ledgerSql } from './ledger-sql.ts'
 import { reading } from './sqlite-database.ts'
-import { openTeamIndex } from './sqlite-teams.ts'
-import { type EntryRow, foldEvent } from './stored-rows.ts'
 
-/** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
-const CACHED_EVENTS_MAX = 20_000
+const FILE_EVENT = `INSERT INTO events (id, path, sport, start_at, words) VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (id) DO UPDATE SET start_at = excluded.start_at, words = excluded.words`
+const FILE_WORDS = 'INSERT OR REPLACE INTO event_words (rowid, words) VALUES ($1, $2)'
+const FILE_TEAMS = `INSERT INTO event_teams (id, home, away, start_at) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (id) DO UPDATE SET home = excluded.home, away = excluded.away, start_at = excluded.start_at`
 
-/** Reads and keeps the events of one connection. */
-export function openEventReader(database: DatabaseSync) {
-  const idOf = prepareQuery<readonly [number]>(database, 'SELECT id FROM events WHERE path = ?')
-  const entriesOf = prepareQuery<EntryRow>(
-    database,
-    'SELECT seq, text, hash FROM entries WHERE event = ? ORDER BY seq',
-  )
-  const index = openEventIndex(database)
-  const searches = new Map<string, SqliteQuery<readonly [string]>>()
-  let cache = new BoundedMap<string, EventState>(CACHED_EVENTS_MAX)
+type TeamsAndStart = Pick<EventInfo, 'home' | 'away' | 'startAtSeconds'>
 
-  function read(path: string): EventState | undefined {
-    const cached = cache.get(path)
-    if (cached !== undefined) return cached
-    const row = idOf.get(path)
-    if (row === undefined) return undefined
-    const state = foldEvent(entriesOf.all(row[0]))
-    if (state !== undefined) cache.set(path, state)
-    return state
-  }
+const teamCells = (id: number, { home, away, startAtSeconds }: TeamsAndStart) =>
+  [id, teamKey(home), teamKey(away), startAtSeconds] as const
 
-  return {
-    read,
-    /** The id under which entries about an event are filed; a new one for an event that `read` did not find. */
-    idFor: (info: EventInfo, isNew: boolean): number =>
-      (isNew ? undefined : idOf.get(info.path)?.[0]) ?? index.add(info),
-    /** Takes in an event's new state, within the caller's transaction. */
-    write: (state: EventState): void => {
-      const { path } = state.info
-      const before = cache.get(path)
-      if (before !== undefined) index.refile(before.info, state.info)
-      // An import of years passes through; nobody asks for most of it soon.
-      if (before !== undefined || !state.hadResult) cache.set(path, state)
-    },
-    /** The paths that a statement of a search selects, which is prepared once. */
-    paths: (text: string, values: readonly unknown[]): readonly string[] => {
-      const search =
-        searches.get(text) ??
-        prepareQuery<readonly [string]>(database, text.replaceAll(/\$(?=\d)/g, '?'))
-      searches.set(text, search)
-      return search.all(...(values as readonly SQLInputValue[])).map(([path]) => path)
-    },
-    infos: (paths: readonly string[]): readonly EventInfo[] =>
-      paths.flatMap((path) => read(path)?.info ?? []),
-    /** Forgets everything folded: after a rollback, or another process's write. */
-    forget: (): void => {
-      cache = new BoundedMap(CACHED_EVENTS_MAX)
-    },
-  }
+const KEEP_CELL = `INSERT INTO truth (key, cell) VALUES ($1, $2)
+  ON CONFLICT (key) DO UPDATE SET cell = excluded.cell`
+const STORED_SIZE = "json_extract(value, '$.size')"
+
+const AMONG: Pick<LedgerDialect, 'among' | 'list'> = {
+  among: (column, value) => `${column} IN (SELECT value FROM json_each(${value}))`,
+  list: (texts) => JSON.stringify(texts),
 }
 
-/** Words that a beginning is looked up as; a beginning of more, or of none as they are written, is left to the index. */
+export const SQLITE_SQL = ledgerSql({
+  ...SQLITE_DIALECT,
+  ...AMONG,
+  seq: 'seq',
+  hash: 'hash',
+  nodes: 'tree_nodes',
+  isEmbedded: true,
+  deletesCells: true,
+  changedCells: `SELECT ${STORED_SIZE}, key, cell FROM meta LEFT JOIN truth ON ${STORED_SIZE} > $1
+    WHERE name = 'tree'`,
+  file: (send, events) => {
+    for (const [id, info] of events) {
+      const { path, sport, startAtSeconds } = info
+      const words = eventWords(info)
+      send(FILE_EVENT, [id, path, sport, startAtSeconds, words])
+      send(FILE_WORDS, [id, sportWord(sport) + words])
+      send(FILE_TEAMS, teamCells(id, info))
+    }
+  },
+  keepCells: (send, cells) => {
+    for (const [key, cell] of cells)
+      if (cell === null) send('DELETE FROM truth WHERE key = $1', [key])
+      else send(KEEP_CELL, [key, cell])
+  },
+})
+
+/** Events that an earlier version filed without teams, whose names are only in their entries. */
+const UNFILED = `SELECT id, (SELECT text FROM entries WHERE event = events.id ORDER BY seq DESC LIMIT 1), start_at
+  FROM events WHERE id > (SELECT coalesce(max(id), 0) FROM event_teams)`
+
+/** Once, for a ledger of an earlier version: some 20 µs an event. */
+export function fileTeams(database: DatabaseSync): void {
+  const unfiled = prepareQuery<readonly [number, string | null, number]>(database, UNFILED).all()
+  if (unfiled.length === 0) return
+  sqliteAtOnce(database, (ask) => {
+    for (const [id, text, startAtSeconds] of unfiled) {
+      const { event } = JSON.parse(text ?? '{}') as { readonly event?: EventInfo }
+      if (event !== undefined) void ask(FILE_TEAMS, teamCells(id, { ...event, startAtSeconds }))
+    }
+  })
+}
+
+/** Most words that a beginning is looked up as; one that begins more words, or none, is left to the index as a prefix. */
 const BEGINNING_WORDS_MAX = 200
 
-/** Gives some of the words of a connection's index that have a beginning, one more than the most at most. */
+/** Finds the indexed words with a beginning, up to one more than the limit. */
 function openVocabulary(database: DatabaseSync): (beginning: string) => readonly string[] {
   database.exec(
     "CREATE VIRTUAL TABLE temp.event_vocabulary USING fts5vocab('main', 'event_words', 'instance')",
@@ -94,9 +98,10 @@ function openVocabulary(database: DatabaseSync): (beginning: string) => readonly
 export function sqliteSearch(database: DatabaseSync): SearchDialect {
   const wordsOf = openVocabulary(database)
   return {
+    ...AMONG,
     byWords: `SELECT id, path, sport, start_at FROM event_words CROSS JOIN events ON id = event_words.rowid
       WHERE event_words MATCH $1 ORDER BY event_words.rowid DESC`,
-    // A beginning is asked for as its words: for those the index stops at the newest events, for a beginning it gathers all first.
+    // A beginning is looked up as the words it begins: for words the index stops at the newest events, for a prefix it gathers all.
     matched: (word, isBeginning) => {
       if (!isBeginning) return `"${word}"`
       const longer = reading(() => wordsOf(word))
@@ -105,41 +110,6 @@ export function sqliteSearch(database: DatabaseSync): SearchDialect {
     },
     and: ' AND ',
     teams: 'event_teams AS teams JOIN events USING (id)',
-    among: (column, value) => `${column} IN (SELECT value FROM json_each(${value}))`,
-    list: (texts) => JSON.stringify(texts),
     lackedParts: "SELECT 1 FROM json_each($3) AS part WHERE instr(words || ' ', part.value) = 0",
-  }
-}
-
-/** The index of one connection; it writes within the caller's transaction. */
-function openEventIndex(database: DatabaseSync) {
-  const insertWords = database.prepare('INSERT INTO event_words (rowid, words) VALUES (?, ?)')
-  const moveWords = database.prepare(
-    'UPDATE event_words SET words = ? WHERE rowid = (SELECT id FROM events WHERE path = ?)',
-  )
-  const insert = database.prepare(
-    'INSERT INTO events (path, sport, start_at, words) VALUES (?, ?, ?, ?)',
-  )
-  const move = database.prepare('UPDATE events SET start_at = ?, words = ? WHERE path = ?')
-  const teamIndex = openTeamIndex(database)
-
-  return {
-    /** Files a new event; returns its id. */
-    add: (info: EventInfo): number => {
-      const { path, sport, startAtSeconds } = info
-      const words = eventWords(info)
-      const id = Number(insert.run(path, sport, startAtSeconds, words).lastInsertRowid)
-      insertWords.run(id, sportWord(sport) + words)
-      teamIndex.add(id, info)
-      return id
-    },
-    /** Files an event again where its start or a name changed. */
-    refile: (before: EventInfo, after: EventInfo): void => {
-      if (isFiledAlike(before, after)) return
-      const words = eventWords(after)
-      move.run(after.startAtSeconds, words, after.path)
-      moveWords.run(sportWord(after.sport) + words, after.path)
-      teamIndex.refile(after)
-    },
   }
 }

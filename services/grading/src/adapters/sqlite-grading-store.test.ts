@@ -150,6 +150,22 @@ describe('what the disk keeps', () => {
     expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 600 })
   })
 
+  test('what a group folded that was taken back is not taken for stored', async () => {
+    const store = opened()
+    const twice = sampleBatch([settled(1), { ...settled(1), outcomes: scored(9, 0) }])
+    const said = { market: 'soccer/a/1x2/ft', selection: 'home', odds: '2' }
+    const opening = { ...said, receivedAtSeconds: 1, payerTag: 'x', salt: 'x' }
+    // No receipt is given twice.
+    const keep = (paymentId: string) => {
+      const pick = { receipt: 'r', paymentId, payer: 'x', opening, options: {} }
+      return store.keepPick(pick, false)
+    }
+    const group = [store.ingest(twice), keep('a'), keep('b')]
+    for (const { status } of await Promise.allSettled(group)) expect(status).toBe('rejected')
+    expect(await store.ingest(twice)).toMatchObject({ events: 1 })
+    expect(await store.verify()).toMatchObject({ kind: 'intact' })
+  })
+
   test('S8: a backup of a running ledger is whole', async () => {
     const path = newPath()
     const store = opened(path)

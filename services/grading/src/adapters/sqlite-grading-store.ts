@@ -1,46 +1,63 @@
 /**
- * The grading store on SQLite. Several processes may have one file open: each write brings its memory up to date inside its
- * transaction, and each read does where another process has written. What happens to an event is the domain's matter.
+ * The grading store on SQLite: how its file is opened, and where it is read. Several processes may have it open: each write first
+ * brings memory up to date inside its transaction, and so does each read after another process wrote. The rest is ledger-store.ts.
  */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { openSqliteJournalStore, type StoreOwner } from '@tallystick/journal-store'
+import {
+  guardedTuples,
+  openSqliteJournalStore,
+  readStoredHead,
+  SqliteConnection,
+  type StoreOwner,
+  sqliteTuples,
+  type TupleQuery,
+} from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
-import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
-import type { GradingStore } from '../domain/grading-store.ts'
-import { recountSqliteLedger } from './count-truth.ts'
-import { openEventSearch } from './event-search.ts'
-import { openLedgerReads } from './ledger-reads.ts'
-import { sqliteLedgerSource } from './ledger-source.ts'
-import { ingestSlice, keepPick } from './ledger-writes.ts'
+import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { isOutdated, recount } from './count-truth.ts'
+import { LedgerMemory } from './ledger-memory.ts'
+import type { LedgerSource } from './ledger-sql.ts'
+import { createLedgerStore } from './ledger-store.ts'
 import { LEDGER, nextIteration, reading } from './sqlite-database.ts'
-import { openEventReader, sqliteSearch } from './sqlite-events.ts'
-import { openPickTable, openTruthTable } from './sqlite-ledger.ts'
+import { fileTeams, SQLITE_SQL, sqliteSearch } from './sqlite-events.ts'
 
-/** Observations in one write, some 15 ms: requests are served during an import, and other processes write. */
-const OBSERVATIONS_PER_WRITE = 150
-/** The same where nobody waits for this process, some 60 ms: each commit writes the same pages of indexes again. */
-const OBSERVATIONS_PER_IMPORT_WRITE = 500
+/** Observations in one write, below 15 ms: requests are served during an import, and other processes write. */
+const OBSERVATIONS_PER_WRITE = 75
+/**
+ * The same when nobody waits for this process: each commit rewrites the same index pages. A match costs an import 0.12 ms of
+ * CPU in all, so that such a write ends within about a tenth of a second. Slices of a payload are put together to about as
+ * many, two of a wide table.
+ */
+const OBSERVATIONS_PER_IMPORT_WRITE = 1_000
+const OBSERVATIONS_GATHERED = 700
 
-/** What a connection reads again and again: SQLite's own 2 MB do not hold the indexes of a hundred thousand events. */
+/** Page cache: SQLite's default of 2 MB does not hold the indexes of a hundred thousand events. */
 const CACHE_KIB = 32_768
 /**
- * Pages of 4 KiB that an import writes before they are moved into the file. An import writes the same pages of indexes in
- * each of its commits; a service, whose requests would wait for so many, moves a thousand.
+ * Pages of 4 KiB that an import logs before they are moved into the file. Each of its commits rewrites the same index
+ * pages. A service, whose requests would wait for so many, moves a thousand at a time.
  */
 const IMPORT_PAGES = 8_000
-/** Searches in one iteration of the event loop, some 5 ms where their words are common: an audit may ask for a thousand names. */
+/** Searches in one iteration of the event loop, some 5 ms for common words: an audit may ask for a thousand names. */
 const SEARCHES_PER_ITERATION = 3
 
-export type SqliteGradingStoreOptions = StoreOwner & {
+/** How a ledger is opened. */
+export type LedgerOpening = {
   readonly clock: Clock
-  /** `unchecked` opens also what its last checkpoint refuses: for verifying it. */
+  /** `unchecked` opens even what the last checkpoint refuses, so that it can be verified. */
   readonly checkpoint?: 'checked' | 'unchecked'
-  /** How long a write waits for another process's, milliseconds. */
-  readonly busyTimeoutMs?: number
-  /** Whether the store is opened to be filled, and nobody waits for its answers. */
+  /** Opened only to be filled: nobody waits for its answers. */
   readonly isImport?: boolean
+  /** Told of what goes wrong in the background. */
+  readonly onProblem?: (error: unknown) => void
 }
+
+export type SqliteGradingStoreOptions = StoreOwner &
+  LedgerOpening & {
+    /** How long a write waits for another process's, milliseconds. */
+    readonly busyTimeoutMs?: number
+  }
 
 /** The ledger's secret, made with the file: payer tags and hidden prices are salted with it. */
 function ledgerSecret(database: DatabaseSync): string {
@@ -53,73 +70,56 @@ function ledgerSecret(database: DatabaseSync): string {
   return String(find.get()?.['value'])
 }
 
-/** What is read from the ledger's file and kept in memory. */
-function partsOf(database: DatabaseSync, size: () => number) {
-  return {
-    database,
-    events: openEventReader(database),
-    picks: openPickTable(database),
-    table: openTruthTable(database, size),
-    /** Keys of the truth table that a write has changed. */
-    dirty: new Set<string>(),
-    secret: ledgerSecret(database),
-  }
+export const sqliteLedgerSource = (
+  database: DatabaseSync,
+  ask: TupleQuery = guardedTuples(sqliteTuples(database), GradingStoreUnavailable),
+): LedgerSource => ({
+  ask,
+  sql: SQLITE_SQL,
+  head: () => reading(() => readStoredHead(database)),
+  pause: nextIteration,
+})
+
+/** Recounts an outdated table; nothing else uses the connection yet. */
+export async function recountSqliteLedger(database: DatabaseSync): Promise<void> {
+  const source = sqliteLedgerSource(database)
+  if (!(await isOutdated(source))) return
+  const connection = new SqliteConnection(database, GradingStoreUnavailable)
+  await connection.transaction(() =>
+    recount({ ...source, pause: async () => undefined }, readStoredHead(database).size, source.ask),
+  )
 }
 
-function openParts(options: SqliteGradingStoreOptions) {
-  const { busyTimeoutMs = LEDGER.busyTimeoutMs, clock, isImport = false } = options
+function openStore(options: SqliteGradingStoreOptions) {
+  const { busyTimeoutMs = LEDGER.busyTimeoutMs, isImport = false } = options
+  let memory: LedgerMemory | undefined
   const store = openSqliteJournalStore<'ledger'>(
     { ...LEDGER, busyTimeoutMs },
-    {
-      ...options,
-      beforeCommit: () => {
-        parts.table.save(parts.dirty)
-        parts.dirty.clear()
-      },
-      onReload: () => {
-        parts.dirty.clear()
-        parts.events.forget()
-        parts.table.reload()
-      },
-    },
+    { ...options, beforeCommit: (transaction) => memory?.send(transaction) },
   )
   const { database } = store
-  const { ledger } = store.journals
-  let parts: ReturnType<typeof partsOf>
   try {
-    parts = reading(() => {
+    return reading(() => {
       database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
       if (isImport) database.exec(`PRAGMA wal_autocheckpoint = ${IMPORT_PAGES}`)
-      return partsOf(database, () => ledger.size)
+      memory = new LedgerMemory(SQLITE_SQL, ledgerSecret(database))
+      fileTeams(database)
+      return { store, memory, search: sqliteSearch(database) }
     })
   } catch (error) {
     database.close()
     throw error
   }
-  let seenMs = 0
-  return {
-    ...parts,
-    store,
-    ledger,
-    perWrite: isImport ? OBSERVATIONS_PER_IMPORT_WRITE : OBSERVATIONS_PER_WRITE,
-    /** For reads, at most once a millisecond: asking SQLite costs more than a grade. */
-    freshen: () => {
-      const now = clock.unixMs()
-      if (now === seenMs) return
-      seenMs = now
-      reading(() => store.catchUp())
-    },
-  }
 }
 
-/** Opens the store as openSqliteGradingStore does, and counts a table of an earlier version again. */
+/** As openSqliteGradingStore, and recounts an earlier version's table. */
 export async function openSqliteLedger(options: SqliteGradingStoreOptions): Promise<GradingStore> {
-  const parts = openParts(options)
+  const opened = openStore(options)
   try {
-    if (await recountSqliteLedger(parts.database)) parts.table.reload()
-    return portOf(parts)
+    await recountSqliteLedger(opened.store.database)
+    return portOf(opened, options)
   } catch (error) {
-    await parts.store.close()
+    await opened.store.close()
     throw error
   }
 }
@@ -129,55 +129,30 @@ export async function openSqliteLedger(options: SqliteGradingStoreOptions): Prom
  * that does not go on from its last signed checkpoint.
  */
 export const openSqliteGradingStore = (options: SqliteGradingStoreOptions): GradingStore =>
-  portOf(openParts(options))
+  portOf(openStore(options), options)
 
-function portOf(parts: ReturnType<typeof openParts>): GradingStore {
-  const { database, events, freshen, perWrite, secret, store, table } = parts
-  const markPayload = database.prepare(
-    'INSERT OR IGNORE INTO payloads (raw_sha256, feed, received_at) VALUES (?, ?, ?)',
-  )
-  const look = async <Result>(run: () => Result | Promise<Result>): Promise<Result> => {
-    freshen()
-    return reading(run)
+function portOf(
+  { memory, search, store }: ReturnType<typeof openStore>,
+  { clock, isImport = false }: SqliteGradingStoreOptions,
+): GradingStore {
+  let seenMs: number | undefined
+  /** Before reads, at most once a millisecond: asking SQLite costs more than a grade. */
+  const freshen = (): void => {
+    const now = clock.unixMs()
+    if (now === seenMs) return
+    seenMs = now
+    reading(() => store.catchUp())
+    if (store.journals.ledger.size !== memory.truth.asOfSeq) void memory.takeUp(store.tuples)
   }
-  const stored = sqliteLedgerSource(database)
-  const source: typeof stored = {
-    ...stored,
-    read: async (text, values) => {
-      freshen()
-      return stored.read(text, values)
-    },
-  }
-  const find = openEventSearch(sqliteSearch(database), {
-    paths: (text, values) => look(() => events.paths(text, values)),
-    pause: nextIteration,
+  freshen()
+  return createLedgerStore({
+    store,
+    source: sqliteLedgerSource(store.database, store.tuples),
+    memory,
+    search,
+    observationsGathered: isImport ? OBSERVATIONS_GATHERED : 0,
+    observationsPerWrite: isImport ? OBSERVATIONS_PER_IMPORT_WRITE : OBSERVATIONS_PER_WRITE,
+    searchesPerIteration: SEARCHES_PER_ITERATION,
+    freshen,
   })
-  let searches = 0
-
-  return {
-    ...openLedgerReads(source, { store, secret, look }),
-    events: (paths) => look(() => paths.map((path) => events.read(path))),
-    searchEvents: async (search) => {
-      searches += 1
-      if (searches % SEARCHES_PER_ITERATION === 0) await nextIteration()
-      const paths = await find(search)
-      return look(() => events.infos(paths))
-    },
-    ingest: async ({ observations, ...batch }) => {
-      let outcome = NOTHING_INGESTED
-      for (let from = 0; from < observations.length; from += perWrite) {
-        const slice = observations.slice(from, from + perWrite)
-        const added = await store.write(() => ingestSlice(parts, batch, slice))
-        outcome = addIngested(outcome, added)
-      }
-      return outcome
-    },
-    markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
-      store.write(() => {
-        markPayload.run(rawSha256, feed, Math.floor(receivedAtSeconds))
-      }),
-    keepPick: (pick, commit) => store.write(() => keepPick(parts, pick, commit)),
-    truth: () => look(() => table.truth),
-    close: () => store.close(),
-  }
 }

@@ -1,14 +1,14 @@
-/** What a stored row is to the gate, alike for every engine, and how much of them is kept. */
+/** What a stored row means to the gate, on every engine, and how many are kept. */
 import { payerKeyOf, type Reservation } from '@tallystick/x402'
 
-/** More than a gate lets fly at once, so that the gate's own limit is met first. */
+/** More than a gate allows in flight, so that the gate's own limit applies first. */
 export const OPEN_MAX = 20_000
-/** Old answers taken out with each new one, so that no transaction gets long. */
+/** Old answers removed with each new one, so that no transaction grows long. */
 export const FORGOTTEN_PER_WRITE = 100
-/** Payments that one answer is given to, unpaid, each a row of under 1 kB that costs its payer nothing; more are turned away. */
+/** Most payments that one answer is given to without charge, each a row under 1 kB; more are refused. */
 export const GIVEN_MAX = 1_000
 
-/** Selects a ReservationRow from `reservations AS one`; the answer may be that of the payment it was first given to. */
+/** Selects a ReservationRow from `reservations AS one`; a shared answer is read from the row that first had it. */
 export const RESERVATION_COLUMNS =
   'payment_id, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by, is_delivered, attempt, coalesce(answer, (SELECT answer FROM reservations AS origin WHERE origin.payment_id = one.answered_by)) AS answer'
 

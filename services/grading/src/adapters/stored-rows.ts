@@ -1,5 +1,6 @@
-/** What stored rows are to the domain, alike for every engine: entries, the events that they fold into, picks. */
+/** What stored rows mean to the domain, on every engine: entries, the events they fold into, and picks. */
 import { canonicalJson, leafHash } from '@tallystick/hashchain'
+import type { Awaitable } from '@tallystick/journal-store'
 import { applyEntry } from '../domain/apply-entry.ts'
 import type { CommittedPick, PickOpening } from '../domain/committed-pick.ts'
 import type { EventState, RecordReference } from '../domain/event-state.ts'
@@ -10,22 +11,17 @@ import { eventPathOf } from '../domain/markets.ts'
 /** Entries read at once. */
 const ENTRIES_PER_READ = 1_000
 
-export type EntryRow = readonly [seq: number, text: string, hash: Uint8Array]
+/** On PostgreSQL the text is bytes. */
+export type EntryRow = readonly [seq: number, text: string | Buffer, hash: Uint8Array]
+
+/** A row that begins as these do. */
+type Begun<Row extends readonly unknown[]> = readonly [...Row, ...more: unknown[]]
 
 /** A hash in lower-case hex, without a copy of its bytes. */
 const hexOf = ({ buffer, byteLength, byteOffset }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString('hex')
 
-/** An entry's columns, as statements of both engines select them; its text is bytes on PostgreSQL. */
-export type EntryColumns = {
-  readonly seq: number
-  readonly text: string | Buffer
-  readonly hash: Uint8Array
-}
-
-export const entryRow = ({ hash, seq, text }: EntryColumns): EntryRow => [seq, String(text), hash]
-
-/** The rows of one key each, in their order. */
+/** Rows grouped by key, in order. */
 export function byKey<Row, Key>(
   rows: readonly Row[],
   keyOf: (row: Row) => Key,
@@ -39,21 +35,20 @@ export function byKey<Row, Key>(
   return groups
 }
 
-const referenceOf = ([seq, , hash]: EntryRow): RecordReference => ({
+const referenceOf = ([seq, , hash]: Begun<EntryRow>): RecordReference => ({
   seq,
   hash: hexOf(hash),
 })
 
-export const entryOf = (row: EntryRow): StoredEntry => ({
-  ...referenceOf(row),
-  text: row[1],
-  entry: JSON.parse(row[1]) as LedgerEntry,
-})
+export function entryOf(row: EntryRow): StoredEntry {
+  const text = String(row[1])
+  return { ...referenceOf(row), text, entry: JSON.parse(text) as LedgerEntry }
+}
 
 /** Entries from (inclusive) to (exclusive), in order, a page at a time. */
 export async function* entriesBetween(
   { from, to }: { readonly from: number; readonly to: number },
-  read: (from: number, to: number) => readonly EntryRow[] | Promise<readonly EntryRow[]>,
+  read: (from: number, to: number) => Awaitable<readonly EntryRow[]>,
 ): AsyncGenerator<StoredEntry> {
   for (let first = from; first < to; first += ENTRIES_PER_READ) {
     const rows = await read(first, Math.min(first + ENTRIES_PER_READ, to))
@@ -62,20 +57,24 @@ export async function* entriesBetween(
   }
 }
 
-/** What the entries about an event make of it, after what is known of it; undefined where there are none. */
-export function foldEvent(rows: readonly EntryRow[], known?: EventState): EventState | undefined {
+/** Folds an event's entries onto what is known of it; undefined if there is nothing. */
+export function foldEvent(
+  rows: readonly Begun<EntryRow>[],
+  known?: EventState,
+): EventState | undefined {
   let state = known
   for (const row of rows)
-    state = applyEntry(state, JSON.parse(row[1]) as EventLedgerEntry, referenceOf(row))
+    state = applyEntry(state, JSON.parse(String(row[1])) as EventLedgerEntry, referenceOf(row))
   return state
 }
 
-type Appendable = {
+/** The ledger within a write. */
+export type Appendable = {
   readonly size: number
   append(leafHash: Uint8Array, cells: readonly [event: number | null, text: string]): number
 }
 
-/** Appends an entry as RFC 8785 JSON, about an event or none, within a write. */
+/** Appends an entry as RFC 8785 JSON within a write; `event` is null for entries about no event. */
 export function appendEntry(
   ledger: Appendable,
   { entry, event }: { readonly entry: LedgerEntry; readonly event: number | null },
@@ -98,22 +97,6 @@ export type PickRow = readonly [
   seq: number | null,
 ]
 
-/** The same as an object. */
-export type PickColumns = Readonly<
-  Record<'receipt' | 'payment_id' | 'payer' | 'opening' | 'options', string>
-> & {
-  readonly seq: number | null
-}
-
-export const pickRow = (row: PickColumns): PickRow => [
-  row.receipt,
-  row.payment_id,
-  row.payer,
-  row.opening,
-  row.options,
-  row.seq,
-]
-
 export const pickOf = ([
   receipt,
   paymentId,
@@ -121,7 +104,7 @@ export const pickOf = ([
   opening,
   options,
   seq,
-]: PickRow): StoredPick => ({
+]: Begun<PickRow>): StoredPick => ({
   receipt,
   paymentId,
   payer,
@@ -131,16 +114,18 @@ export const pickOf = ([
 })
 
 /** The committed ones of some picks. */
-export const committedOf = (rows: readonly PickRow[]): readonly (StoredPick & CommittedPick)[] =>
+export const committedOf = (
+  rows: readonly Begun<PickRow>[],
+): readonly (StoredPick & CommittedPick)[] =>
   rows.flatMap((row) => (row[5] === null ? [] : [{ ...pickOf(row), seq: row[5] }]))
 
 /** A pick's row, and the event that it is on. */
-export const pickCells = (pick: StoredPick): readonly [eventPath: string, ...row: PickRow] => [
-  eventPathOf(pick.opening.market),
+export const pickCells = (pick: StoredPick): readonly [...PickRow, eventPath: string] => [
   pick.receipt,
   pick.paymentId,
   pick.payer,
   JSON.stringify(pick.opening),
   JSON.stringify(pick.options),
   pick.seq ?? null,
+  eventPathOf(pick.opening.market),
 ]

@@ -1,6 +1,6 @@
 /**
- * Verifying the ledger, on either engine: what hashes to the leaves must also be filed right, every committed pick must open its
- * commitment, and the truth table be what the events come to when they are folded and counted again.
+ * Verifies the ledger on either engine: entries must hash to their leaves and be filed correctly, every committed pick must
+ * open its commitment, and the truth table must equal a recount of the folded events.
  */
 import { type CheckpointReading, verifyJournal } from '@tallystick/journal-store'
 import { commitmentOf, type PickOpening } from '../domain/committed-pick.ts'
@@ -8,8 +8,8 @@ import type { LedgerVerdict } from '../domain/grading-store.ts'
 import type { LedgerEntry } from '../domain/ledger-entry.ts'
 import { emptyTruth, readCell, sameTruth } from '../domain/truth-table.ts'
 import { countTruth, PER_SLICE } from './count-truth.ts'
-import type { LedgerSource } from './ledger-source.ts'
-import { type EntryColumns } from './stored-rows.ts'
+import type { LedgerSource } from './ledger-sql.ts'
+import type { EntryRow } from './stored-rows.ts'
 
 type Broken = Extract<LedgerVerdict, { kind: 'broken' }>
 
@@ -23,7 +23,7 @@ function parsed(text: string): LedgerEntry | undefined {
   }
 }
 
-/** `path` is of the event that the entry is filed under. */
+/** `path` names the event that the entry is filed under. */
 type FiledRow = readonly [seq: number, hash: Uint8Array, text: string, path: string | null]
 
 /** What is wrong with an entry whose text hashes to its leaf. */
@@ -35,34 +35,33 @@ function checkFiled([, , text, path]: FiledRow): string | undefined {
 }
 
 /** The first pass: entries in order, against leaves, nodes and signed checkpoint, each looked at by `checkFiled`. */
-function verifyEntries({ names, pause, read }: LedgerSource, checkpoint: CheckpointReading) {
-  const { hash, nodes, seq } = names
-  const filed = `SELECT ${seq} AS seq, ${hash} AS hash, text, path FROM entries LEFT JOIN events ON id = event
+function verifyEntries({ ask, pause, sql }: LedgerSource, checkpoint: CheckpointReading) {
+  const { hash, nodes, seq } = sql
+  const filed = `SELECT ${seq}, text, ${hash}, path FROM entries LEFT JOIN events ON id = event
     WHERE ${seq} >= $1 ORDER BY ${seq} LIMIT ${PER_SLICE}`
-  const node = `SELECT hash FROM ${nodes} WHERE place = $1`
   return verifyJournal({
     checkpoint,
     rows: async (from) => {
-      const rows = await read<EntryColumns & { readonly path: string | null }>(filed, [from])
-      return rows.map((row): FiledRow => [row.seq, row.hash, String(row.text), row.path])
+      const rows = await ask<readonly [...EntryRow, path: string | null]>(filed, [from])
+      return rows.map(([at, text, leaf, path]): FiledRow => [at, leaf, String(text), path])
     },
-    node: async (place) => (await read<{ readonly hash: Uint8Array }>(node, [place]))[0]?.hash,
+    node: async (place) => {
+      const node = `SELECT hash FROM ${nodes} WHERE place = $1`
+      return (await ask<readonly [Uint8Array]>(node, [place]))[0]?.[0]
+    },
     check: checkFiled,
     rowsPerSlice: PER_SLICE,
     pause,
   })
 }
 
-async function checkPicks({ names, pause, read }: LedgerSource): Promise<Broken | undefined> {
-  const committed = `SELECT picks.seq, opening, text FROM picks LEFT JOIN entries ON entries.${names.seq} = picks.seq
+async function checkPicks({ ask, pause, sql }: LedgerSource): Promise<Broken | undefined> {
+  const committed = `SELECT picks.seq, opening, text FROM picks LEFT JOIN entries ON entries.${sql.seq} = picks.seq
     WHERE picks.seq > $1 ORDER BY picks.seq LIMIT ${PER_SLICE}`
+  type Row = readonly [seq: number, opening: string, text: string | Buffer | null]
   for (let last = -1; ; ) {
-    const slice = await read<{
-      readonly seq: number
-      readonly opening: string
-      readonly text: string | Buffer | null
-    }>(committed, [last])
-    for (const { opening, seq, text } of slice) {
+    const slice = await ask<Row>(committed, [last])
+    for (const [seq, opening, text] of slice) {
       const found = text === null ? undefined : parsed(String(text))
       const commitment = commitmentOf(JSON.parse(opening) as PickOpening)
       if (found?.type !== 'pick' || found.commitment !== commitment)
@@ -76,10 +75,10 @@ async function checkPicks({ names, pause, read }: LedgerSource): Promise<Broken 
 
 async function checkTruth(source: LedgerSource): Promise<Broken | undefined> {
   const [counted, stored] = [await countTruth(source), emptyTruth()]
-  const cells = await source.read<{ readonly key: string; readonly cell: string }>(
+  const cells = await source.ask<readonly [key: string, cell: string]>(
     'SELECT key, cell FROM truth WHERE cell IS NOT NULL',
   )
-  for (const { cell, key } of cells) readCell(stored, key, cell)
+  for (const [key, cell] of cells) readCell(stored, key, cell)
   return sameTruth(stored, counted)
     ? undefined
     : broken('the truth table is not what the ledger comes to')
@@ -96,7 +95,7 @@ export async function verifyLedger(
   const entries = await verifyEntries(source, checkpoint)
   if (entries.kind === 'broken') return broken(entries.problem, entries.index)
   const head = await source.head()
-  // Entries that came while this ran are beyond what was read; the head is compared where nothing came.
+  // Entries appended meanwhile were not read; the head is compared only if there are none.
   if (head.size === entries.size && Buffer.compare(head.rootHash(), entries.rootHash) !== 0)
     return broken('the entries do not hash to the stored head')
   if (head.size < entries.size) return broken('there are entries beyond the stored head', head.size)

@@ -1,7 +1,4 @@
 /** The verbs that check, copy and restore the ledger. */
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { Readable } from 'node:stream'
 import {
   BadUsage,
   type CommandCall,
@@ -9,6 +6,7 @@ import {
   type CommandVerb,
   EXIT,
   type ExitCode,
+  inputLines,
 } from '@tallystick/service-kit/command'
 import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
 import {
@@ -33,27 +31,15 @@ function printBroken(
 
 async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
   const { terminal } = call
-  const input = file === '-' ? Readable.from(terminal.stdin) : createReadStream(file)
-  try {
-    const lines = createInterface({ input, crlfDelay: Infinity })
-    const verdict = await verifyExport(lines, call.text('key'))
-    if (verdict.kind === 'broken') return printBroken(terminal, verdict)
+  const verdict = await verifyExport(inputLines(terminal, file), call.text('key'))
+  if (verdict.kind === 'broken') return printBroken(terminal, verdict)
+  terminal.print(`INTACT: ${verdict.entries} entries hash to the checkpoint of ${verdict.origin}.`)
+  terminal.print(`Signed by ${verdict.verifierKey}`)
+  if (call.text('key') === undefined)
     terminal.print(
-      `INTACT: ${verdict.entries} entries hash to the checkpoint of ${verdict.origin}.`,
+      'The key is named by the export itself: compare it with the one you know (--key).',
     )
-    terminal.print(`Signed by ${verdict.verifierKey}`)
-    if (call.text('key') === undefined)
-      terminal.print(
-        'The key is named by the export itself: compare it with the one you know (--key).',
-      )
-    return EXIT.done
-  } catch (error) {
-    if (error instanceof Error && 'code' in error)
-      throw new BadUsage(`${file} cannot be read.`, { cause: error })
-    throw error
-  } finally {
-    input.destroy()
-  }
+  return EXIT.done
 }
 
 /** `grading verify`: checks the service's ledger, or an export with nothing but the export. */

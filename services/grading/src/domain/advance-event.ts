@@ -1,7 +1,7 @@
 /** Takes one observation into an event: decides its entries, folds them, and updates the truth table. */
 
 import { canonicalJson } from '@tallystick/hashchain'
-import { applyEntry, closeGroup, familyOf, latestInfo } from './apply-entry.ts'
+import { applyEntry, closeGroup, latestInfo } from './apply-entry.ts'
 import type { CommittedPick } from './committed-pick.ts'
 import { eventContribution } from './event-contribution.ts'
 import type {
@@ -19,9 +19,9 @@ import type {
   EventLedgerEntry,
   ObservedOutcome,
   OutcomeEntry,
-  SnapshotEntry,
 } from './ledger-entry.ts'
 import type { Observation, Refusal } from './observation.ts'
+import { readMarketPath } from './parse-market.ts'
 import type { TruthTally } from './truth-tally.ts'
 
 export const NOTHING_INGESTED: IngestOutcome = {
@@ -149,7 +149,7 @@ function newSnapshots(
 }
 
 type CloseGroup = {
-  readonly prices: readonly EntryPrices[]
+  readonly prices: EntryPrices[]
   readonly known: readonly CloseRecord[]
 }
 
@@ -158,18 +158,25 @@ function closeGroups(
   observation: Observation,
   feed: string,
 ): readonly CloseGroup[] {
-  const groups = new Map<string, EntryPrices[]>()
+  const groups: (CloseGroup & Parameters<typeof closeGroup>[0])[] = []
+  const closes = state?.closes ?? []
   for (const prices of observation.closes) {
-    const name = closeGroup({ ...prices, family: familyOf(prices.market), feed })
-    const group = groups.get(name)
-    if (group === undefined) groups.set(name, [prices])
-    else group.push(prices)
+    const { book, isAlternative = false, market } = prices
+    const { family } = readMarketPath(market)
+    // Few, so that comparing costs less than making their names.
+    const found = groups.find(
+      (one) => one.family === family && one.book === book && one.isAlternative === isAlternative,
+    )
+    if (found !== undefined) {
+      found.prices.push(prices)
+      continue
+    }
+    const group = { feed, book, family, isAlternative }
+    const isOfGroup = (close: CloseRecord) => closeGroup(close) === closeGroup(group)
+    const known = closes.length === 0 ? closes : closes.filter(isOfGroup)
+    groups.push({ ...group, prices: [prices], known })
   }
-  const known = state?.closes ?? []
-  return [...groups].map(([name, prices]) => ({
-    prices,
-    known: known.length === 0 ? known : known.filter((close) => closeGroup(close) === name),
-  }))
+  return groups
 }
 
 /** Unchanged provisional prices get a new entry only this close to the start, seconds. */
@@ -222,11 +229,14 @@ function decideEntries(
   observation: Observation,
   batch: Omit<IngestBatch, 'observations'>,
 ): DecidedEntries {
-  const { feed, receivedAtSeconds, rawSha256 } = batch
-  const common = { event: observation.event, ...feed, receivedAtSeconds, rawSha256 }
+  const { receivedAtSeconds, rawSha256 } = batch
+  const { feed, isRedistributable, isSynthetic } = batch.feed
+  // Members are in the order of canonical JSON, which is written at once then.
+  const source = { event: observation.event, feed, isRedistributable, isSynthetic }
+  const received = { rawSha256, receivedAtSeconds }
   const entries: EventLedgerEntry[] = []
   const declined: Refusal[] = []
-  const early = newSnapshots(state, observation, feed.feed)
+  const early = newSnapshots(state, observation, feed)
   const sameSnapshots = observation.snapshots.length - early.length
   const isTooLate = state?.hadResult === true && early.length > 0
   if (isTooLate)
@@ -235,21 +245,22 @@ function decideEntries(
     )
   const snapshots = isTooLate ? [] : early
   if (snapshots.length > 0 || isNewInfo(state?.info, observation.event))
-    entries.push({ ...common, type: 'snapshot', prices: snapshots } satisfies SnapshotEntry)
+    entries.push({ ...source, prices: snapshots, ...received, type: 'snapshot' })
   const { closeStatus, rule } = observation
-  const groups = closeGroups(state, observation, feed.feed)
+  const groups = closeGroups(state, observation, feed)
   const fresh = groups.filter((group) => isNewGroup(group, observation))
   if (fresh.length > 0) {
     const supersedes = [
       ...new Set(fresh.flatMap(({ known }) => known.map(({ record }) => record.seq))),
     ]
     entries.push({
-      ...common,
-      type: 'close',
-      status: closeStatus,
-      rule,
+      ...source,
       prices: fresh.flatMap(({ prices }) => prices),
+      ...received,
+      rule,
+      status: closeStatus,
       ...(supersedes.length === 0 ? {} : { supersedes }),
+      type: 'close',
     } satisfies CloseEntry)
   }
   let sameOutcomes = 0
@@ -257,22 +268,27 @@ function decideEntries(
   const { startAtSeconds } = latestInfo(state?.info, observation.event)
   const startsIn = Math.max(startAtSeconds, state?.info.startAtSeconds ?? 0) - receivedAtSeconds
   for (const outcome of observation.outcomes) {
-    const known = state?.outcomes.find(({ period }) => period === outcome.period)
+    const { period, results, score, status } = outcome
+    const known = state?.outcomes.find((one) => one.period === period)
     if (sameOutcome(known, outcome)) {
       sameOutcomes += 1
       continue
     }
-    if (outcome.status === 'final' && startsIn > 0) {
-      const detail = `${outcome.period}: ${Math.ceil(startsIn)} s before the start`
+    if (status === 'final' && startsIn > 0) {
+      const detail = `${period}: ${Math.ceil(startsIn)} s before the start`
       declined.push(refusal('result_before_start', observation, detail))
       continue
     }
     entries.push({
-      ...common,
-      ...outcome,
-      type: 'outcome',
+      ...source,
+      period,
+      ...received,
+      ...(results === undefined ? {} : { results }),
+      ...(score === undefined ? {} : { score }),
       settledAtSeconds: receivedAtSeconds,
+      status,
       ...(known === undefined ? {} : { supersedes: [known.record.seq] }),
+      type: 'outcome',
     } satisfies OutcomeEntry)
   }
   const unchanged = sameSnapshots + groups.length - fresh.length + sameOutcomes

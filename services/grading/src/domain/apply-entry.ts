@@ -1,5 +1,4 @@
 /** The fold: what an event is after one more entry. Every store uses it; verifying the ledger repeats it. */
-import { parseDecimalOdds } from '@tallystick/odds'
 import type {
   CloseRecord,
   EarliestStart,
@@ -16,7 +15,7 @@ import type {
   OutcomeEntry,
   SnapshotEntry,
 } from './ledger-entry.ts'
-import { marketFamily, marketShape } from './markets.ts'
+import { marketShape } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
 import { PriceLog } from './price-log.ts'
 
@@ -52,11 +51,12 @@ const feedsWith = (
 ): EventState['feeds'] =>
   known?.[feed] === undefined ? { ...known, [feed]: ownName(event) } : known
 
+/** The prices of an entry, whose texts are canonical. */
 function readOdds(texts: Readonly<Record<string, string>>): Record<string, number> {
   const odds: Record<string, number> = {}
   for (const selection in texts) {
-    const read = parseDecimalOdds(texts[selection])
-    if (read.kind === 'odds') odds[selection] = read.decimal
+    const decimal = Number(texts[selection])
+    if (decimal > 1) odds[selection] = decimal
   }
   return odds
 }
@@ -78,14 +78,14 @@ function priceRecord(options: {
   readonly record: RecordReference
 }): PriceRecord {
   const { prices, entry, record } = options
-  const { line, ...key } = readMarketPath(prices.market)
+  const { family, line } = readMarketPath(prices.market)
   const odds = readOdds(prices.odds)
   return {
     feed: entry.feed,
     isRedistributable: entry.isRedistributable,
     isSynthetic: entry.isSynthetic,
     market: prices.market,
-    family: marketFamily(key),
+    family,
     line,
     book: prices.book,
     odds,
@@ -106,23 +106,18 @@ export const closeGroup = (close: {
 }): string =>
   `${close.feed}|${close.book}|${close.family}${close.isAlternative === true ? '|alternative' : ''}`
 
-/** A path's market, without its line. */
-export function familyOf(path: string): string {
-  return marketFamily(readMarketPath(path))
-}
-
 function applyCloses(
   closes: readonly CloseRecord[],
   entry: CloseEntry,
   record: RecordReference,
 ): readonly CloseRecord[] {
-  const added = entry.prices.map((prices) => priceRecord({ prices, entry, record }))
-  const groups = new Set(added.map(closeGroup))
-  const kept = closes.filter((close) => !groups.has(closeGroup(close)))
   const { status, rule, event } = entry
+  const common = { rule, anchoredStartSeconds: event.startAtSeconds }
+  const added = entry.prices.map((prices) => priceRecord({ prices, entry, record }))
+  const groups = new Set(closes.length === 0 ? [] : added.map(closeGroup))
+  const kept = closes.filter((close) => !groups.has(closeGroup(close)))
   if (status === 'void') return kept
-  const common = { status, rule, anchoredStartSeconds: event.startAtSeconds }
-  return [...kept, ...added.map((price): CloseRecord => ({ ...price, ...common }))]
+  return [...kept, ...added.map((price): CloseRecord => ({ ...price, status, ...common }))]
 }
 
 /** A later price from the same source is a correction if it has no time, and a new price if it has one. */

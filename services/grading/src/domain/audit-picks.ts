@@ -15,7 +15,7 @@ import {
   sharpScore,
   wilsonInterval,
 } from '@tallystick/odds'
-import type { AuditAnswer } from '../wire/audit.ts'
+import { type AuditAnswer, auditAnswerSchema } from '../wire/audit.ts'
 import type { Card, GradedCard, Scoreboard, UngradedCode } from '../wire/cards.ts'
 import type { AuditContext } from './audit-context.ts'
 import { clustered, priceOf, type SlateCard, stoodOf } from './slate-clusters.ts'
@@ -58,36 +58,28 @@ function medianOf(values: readonly number[]): number | null {
   return upper === undefined || lower === undefined ? null : (upper + lower) / 2
 }
 
+const NO_RECORD = Object.fromEntries(
+  Object.keys(auditAnswerSchema.shape.record.shape).map((status) => [status, 0]),
+) as AuditAnswer['record']
+
 function recordOf(entries: readonly SlateCard[]): AuditAnswer['record'] {
-  const record = {
-    won: 0,
-    lost: 0,
-    push: 0,
-    void: 0,
-    half_won: 0,
-    half_lost: 0,
-    dead_heat: 0,
-    pending: 0,
-  }
+  const record = { ...NO_RECORD }
   for (const { card } of entries) record[card.scoreboard?.status ?? 'pending'] += 1
   return record
 }
 
 /** What the cards of each event returned: an event is one observation. */
 function returnsByEvent(results: readonly FlatResult[]) {
-  const events = new Map<string, { count: number; sum: number }>()
-  for (const { event = '', returnUnits } of results) {
-    const sums = events.get(event) ?? { count: 0, sum: 0 }
-    events.set(event, sums)
-    sums.count += 1
-    sums.sum += returnUnits
-  }
-  return [...events.values()]
+  const events = Map.groupBy(results, ({ event }) => event)
+  return [...events.values()].map((own) => ({ count: own.length, sum: profitOf(own) }))
 }
+
+const profitOf = (results: readonly FlatResult[]): number =>
+  results.reduce((sum, { returnUnits }) => sum + returnUnits, 0)
 
 function rawRoi(results: readonly FlatResult[]): RawRoi {
   const staked = results.length
-  const profit = results.reduce((sum, { returnUnits }) => sum + returnUnits, 0)
+  const profit = profitOf(results)
   if (staked === 0) return { pct: null, staked, events: 0, profit, p_value: null, ci95: null }
   const events = returnsByEvent(results)
   const mean = clusterInterval(clusterTotals(events))
@@ -179,24 +171,23 @@ function summaryOf(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summa
   const counts = Object.fromEntries(
     GRADE_BANDS.map(({ band }) => [band, cards.filter(({ grade }) => grade === band).length]),
   ) as Record<GradeBand, number>
-  const settled = settledOf(graded).map((result) => ({ ...result, clv: valueOf(result.card) }))
-  const split = settled.length === 0 ? undefined : edgeAndLuck(settled)
   return {
     mean_clv: meanOf(values),
     median_clv: medianOf(values),
     beat_close: beatClose(graded),
     vig_paid: meanOf(paid),
     grade_counts: counts,
-    edge_and_luck:
-      split === undefined
-        ? null
-        : {
-            profit: split.profit,
-            edge: split.edge,
-            luck: split.luck,
-            luck_z: split.luckDeviations,
-          },
+    edge_and_luck: splitOf(graded),
   }
+}
+
+function splitOf(
+  graded: readonly SlateCard<GradedCard>[],
+): AuditAnswer['summary']['edge_and_luck'] {
+  const settled = settledOf(graded).map((result) => ({ ...result, clv: valueOf(result.card) }))
+  if (settled.length === 0) return null
+  const { profit, edge, luck, luckDeviations } = edgeAndLuck(settled)
+  return { profit, edge, luck, luck_z: luckDeviations }
 }
 
 function coverageOf(
@@ -204,19 +195,16 @@ function coverageOf(
   duplicates: readonly number[],
 ): AuditAnswer['coverage'] {
   const reasons: Partial<Record<UngradedCode, number>> = {}
-  let [graded, priceBasis] = [0, 0]
-  for (const card of cards) {
-    if (card.outcome === 'GRADED') {
-      graded += 1
-      if (card.basis === 'price') priceBasis += 1
-    } else reasons[card.reason.code] = (reasons[card.reason.code] ?? 0) + 1
-  }
+  for (const card of cards)
+    if (card.outcome === 'UNGRADED')
+      reasons[card.reason.code] = (reasons[card.reason.code] ?? 0) + 1
+  const graded = cards.flatMap((card) => (card.outcome === 'GRADED' ? [card.basis] : []))
   return {
     picks: cards.length,
-    graded,
-    ungraded: cards.length - graded,
+    graded: graded.length,
+    ungraded: cards.length - graded.length,
     by_reason: reasons,
-    price_basis: priceBasis,
+    price_basis: graded.filter((basis) => basis === 'price').length,
     duplicates,
   }
 }

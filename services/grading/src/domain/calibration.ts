@@ -1,6 +1,7 @@
 /** The published part of the truth table: the answer of `/api/calibration` and the figures on cards. */
+import { getOrMake } from '@tallystick/service-kit'
 import type { CalibrationAnswer, CalibrationFilters } from '../wire/calibration.ts'
-import type { CardCalibration } from '../wire/cards.ts'
+import { basisSchema, type CardCalibration, populationSchema } from '../wire/cards.ts'
 import { CHANCE_MIN } from './calibration-verdict.ts'
 import type { GradeContext } from './grade-pick.ts'
 import type { GradingStore } from './grading-store.ts'
@@ -30,18 +31,13 @@ export function createCardFigures() {
         of = { truth, asOfSeq: truth.asOfSeq }
       }
       const scope = isSynthetic ? SCOPE_SYNTHETIC : SCOPE_ALL
-      const key = `${scope} ${basis} ${band}`
-      const known = rows.get(key)
-      if (known !== undefined) return known
-      const population = 'mechanical'
-      const sums = truth.bands.get(bandKey({ population, basis, scope, band }))
-      const { n, roi, roi_ci95, expected_roi, low_sample } = publishedRow(
-        calibrationRow(band, sums),
-      )
-      const figures = { n, roi, roi_ci95, expected_roi, low_sample, as_of_seq: truth.asOfSeq }
-      const row: CardCalibration = { band, basis, population, scope, ...figures }
-      rows.set(key, row)
-      return row
+      const cell = { population: 'mechanical', basis, scope, band } as const
+      return getOrMake(rows, bandKey(cell), () => {
+        const row = publishedRow(calibrationRow(band, truth.bands.get(bandKey(cell))))
+        const { n, roi, roi_ci95, expected_roi, low_sample } = row
+        const figures = { n, roi, roi_ci95, expected_roi, low_sample, as_of_seq: truth.asOfSeq }
+        return { band, basis, population: cell.population, scope, ...figures }
+      })
     }
 }
 
@@ -54,13 +50,11 @@ export async function calibrationAnswer(
   // A ledger that holds only synthetic closes answers with those, and says so in `scope`.
   const isReal = [...truth.lines.keys()].some((key) => key.endsWith(` ${SCOPE_ALL}`))
   const { scope = isReal || truth.lines.size === 0 ? SCOPE_ALL : SCOPE_SYNTHETIC } = filters
-  const populations = ['mechanical', 'committed'] as const
-  const bases = ['fair', 'price'] as const
   return {
-    columns: populations
+    columns: populationSchema.options
       .filter((population) => (filters.population ?? population) === population)
       .flatMap((population) =>
-        bases
+        basisSchema.options
           .filter((basis) => (filters.basis ?? basis) === basis)
           .map((basis) => publishedColumn(calibrationColumn(truth, { population, basis, scope }))),
       ),

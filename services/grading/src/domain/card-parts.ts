@@ -4,6 +4,7 @@
  * many people grade the same selections; an event's state is replaced, never changed.
  */
 import type { MarginMethod } from '@tallystick/odds'
+import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import type { CardPick, GradedCard, GradeFlag, UngradedCode } from '../wire/cards.ts'
 import { isoDay, isoText } from '../wire/times.ts'
 import type { SelectionResult } from '../wire/upload.ts'
@@ -20,9 +21,8 @@ import { settleSelection } from './settle-selection.ts'
 const ANCHOR_MOVED_SECONDS_MAX = 60
 /** Closes whose fair prices differ by more than this disagree. */
 const CLOSES_DIFFER_MAX = 0.03
-/** Markets kept per event, and selections per market: enough for a rich event. */
-const MARKETS_MAX = 64
-const PREPARED_MAX = 32
+/** Selections kept per event: enough for a rich one. */
+const PREPARED_MAX = 2_048
 
 /** Methods that always give proper probabilities. */
 const SPREAD_METHODS: readonly MarginMethod[] = ['power', 'shin', 'odds_ratio', 'multiplicative']
@@ -42,7 +42,6 @@ export type GradableSelection = {
   /** Largest minus smallest probability over these methods; undefined on the price basis. */
   readonly spread: number | undefined
   readonly fieldSize: number
-  readonly isSynthetic: boolean
   readonly close: GradedCard['close']
   readonly flags: readonly GradeFlag[]
   /** The same for a pick received after the start. */
@@ -53,13 +52,10 @@ export type GradableSelection = {
 }
 
 /** A selection that cannot be graded at any price. */
-type UngradableSelection = {
+type UngradableSelection = Pick<GradableSelection, 'result' | 'event' | 'market'> & {
   readonly kind: 'ungradable'
   readonly code: UngradedCode
   readonly nearest?: readonly string[] | undefined
-  readonly result: PreparedResult
-  readonly event: NonNullable<CardPick['event']>
-  readonly market: string
 }
 
 type PreparedSelection = (GradableSelection | UngradableSelection) & {
@@ -67,7 +63,7 @@ type PreparedSelection = (GradableSelection | UngradableSelection) & {
   readonly isSeen: ReturnType<typeof priceSeenOf>
 }
 
-const kept = new WeakMap<EventState, Map<string, Map<string, PreparedSelection>>>()
+const kept = new WeakMap<EventState, BoundedMap<string, PreparedSelection>>()
 const events = new WeakMap<EventInfo, NonNullable<CardPick['event']>>()
 
 /** Nobody knows the time of an event that is filed by its day: then the day is all that is said. */
@@ -75,14 +71,12 @@ const startText = ({ startAtSeconds, startPrecision }: EventInfo): string =>
   startPrecision === 'day' ? isoDay(startAtSeconds) : isoText(startAtSeconds)
 
 /** The event as cards name it; one object per event, so that it is serialised once. */
-function eventOnCard(info: EventInfo): NonNullable<CardPick['event']> {
-  let event = events.get(info)
-  if (event === undefined) {
-    event = { home: info.home, away: info.away, starts_at: startText(info) }
-    events.set(info, event)
-  }
-  return event
-}
+const eventOnCard = (info: EventInfo): NonNullable<CardPick['event']> =>
+  getOrMake(events, info, () => ({
+    home: info.home,
+    away: info.away,
+    starts_at: startText(info),
+  }))
 
 type Chosen = {
   readonly pick: PickRequest
@@ -117,16 +111,19 @@ function flagsOf(chosen: Chosen): readonly GradeFlag[] {
   return flags
 }
 
+/** A close's members without its margin; none on the price basis. */
+export const fairOnCard = (
+  probability: number | undefined,
+  method: GradedCard['close']['method'],
+): Pick<GradedCard['close'], 'fair_odds' | 'fair_prob' | 'method'> =>
+  probability === undefined ? {} : { fair_odds: 1 / probability, fair_prob: probability, method }
+
 function closeOnCard({ pick, close, closing, fair, probability }: Chosen): GradedCard['close'] {
   const captured = close.capturedAtSeconds
   return {
     odds: closing,
     line: close.line,
-    ...(probability !== undefined && {
-      fair_odds: 1 / probability,
-      fair_prob: probability,
-      method: pick.options.method,
-    }),
+    ...fairOnCard(probability, pick.options.method),
     booksum: fair?.booksum,
     source: { feed: close.feed, book: close.book, synthetic: close.isSynthetic },
     captured_at: captured === undefined ? null : isoText(captured),
@@ -155,11 +152,24 @@ function resultOf(state: EventState, { key, selection }: PickRequest): PreparedR
   return { settled, score: score && `${score.home}-${score.away}` }
 }
 
-/** A quarter line by its two recorded halves; the parts that its card has in common with no other are left to the caller. */
-function prepareQuarter(
-  state: EventState,
-  pick: PickRequest,
-): Omit<GradableSelection, 'result' | 'event' | 'market'> | undefined {
+/** What is prepared of a close that was chosen. */
+const gradable = (
+  { close, closing, fair, probability }: Chosen,
+  own: Pick<GradableSelection, 'close' | 'flags' | 'spread'>,
+) => ({
+  kind: 'gradable' as const,
+  closing,
+  probability,
+  booksum: fair?.booksum,
+  fieldSize: Object.keys(close.odds).length,
+  spread: own.spread,
+  close: sharedPart(own.close),
+  flags: own.flags,
+  lateFlags: [...own.flags, 'received_after_start' as const],
+})
+
+/** A quarter line by its two recorded halves. */
+function prepareQuarter(state: EventState, pick: PickRequest) {
   const { key, selection, options } = pick
   const { basis, method, reference } = options
   if (basis === 'price') return undefined
@@ -173,7 +183,7 @@ function prepareQuarter(
   const flags: GradeFlag[] = ['line_from_halves']
   if (isAnchorStale(state, close)) flags.push('stale_anchor')
   if (close.isSynthetic) flags.push('synthetic')
-  const card = {
+  const card: GradedCard['close'] = {
     ...closeOnCard(parts),
     line: key.line,
     rule: 'from_both_halves',
@@ -183,18 +193,11 @@ function prepareQuarter(
       record: half.close.record,
     })),
   }
-  return {
-    kind: 'gradable',
-    closing,
-    probability,
-    booksum: undefined,
+  return gradable(parts, {
     spread: Math.max(...spread) - Math.min(...spread),
-    fieldSize: Object.keys(close.odds).length,
-    isSynthetic: close.isSynthetic,
-    close: sharedPart(card),
+    close: card,
     flags,
-    lateFlags: [...flags, 'received_after_start'],
-  }
+  })
 }
 
 function prepare(state: EventState, pick: PickRequest): PreparedSelection {
@@ -218,54 +221,21 @@ function prepare(state: EventState, pick: PickRequest): PreparedSelection {
   if (options.basis === 'fair' && probability === undefined)
     return { kind: 'ungradable', code: 'close_incomplete', ...common }
   const parts = { pick, state, close, closing, fair, probability }
-  const flags = flagsOf(parts)
-  return {
-    kind: 'gradable',
-    closing,
-    probability,
-    booksum: fair?.booksum,
-    spread: probability === undefined ? undefined : spreadOf(close, selection),
-    fieldSize: Object.keys(close.odds).length,
-    isSynthetic: close.isSynthetic,
-    close: sharedPart(closeOnCard(parts)),
-    flags,
-    lateFlags: [...flags, 'received_after_start'],
-    ...common,
-  }
+  const spread = probability === undefined ? undefined : spreadOf(close, selection)
+  const own = { spread, close: closeOnCard(parts), flags: flagsOf(parts) }
+  return { ...common, ...gradable(parts, own) }
 }
 
-/** What a preparation depends on, besides the market. */
-function nameOf({ options, selection }: PickRequest): string {
-  if (options === DEFAULT_GRADE_OPTIONS) return selection
+/** What a preparation depends on; nothing in it has a space. */
+function nameOf({ key, options, selection }: PickRequest): string {
+  const of = `${marketPath(key)} ${selection}`
+  if (options === DEFAULT_GRADE_OPTIONS) return of
   const { basis, method, reference = '' } = options
-  return `${selection} ${method} ${basis} ${reference}`
-}
-
-/** The map under a name, created if missing; at the limit all maps are dropped first. */
-function mapUnder<Value>(maps: Map<string, Map<string, Value>>, name: string): Map<string, Value> {
-  let map = maps.get(name)
-  if (map === undefined) {
-    if (maps.size >= MARKETS_MAX) maps.clear()
-    map = new Map()
-    maps.set(name, map)
-  }
-  return map
+  return `${of} ${method} ${basis} ${reference}`
 }
 
 /** Prepares a pick's selection, or returns the prepared one. */
 export function prepareSelection(state: EventState, pick: PickRequest): PreparedSelection {
-  let markets = kept.get(state)
-  if (markets === undefined) {
-    markets = new Map()
-    kept.set(state, markets)
-  }
-  const byName = mapUnder(markets, marketPath(pick.key))
-  const name = nameOf(pick)
-  let prepared = byName.get(name)
-  if (prepared === undefined) {
-    prepared = prepare(state, pick)
-    if (byName.size >= PREPARED_MAX) byName.clear()
-    byName.set(name, prepared)
-  }
-  return prepared
+  const prepared = getOrMake(kept, state, () => new BoundedMap(PREPARED_MAX))
+  return getOrMake(prepared, nameOf(pick), () => prepare(state, pick))
 }

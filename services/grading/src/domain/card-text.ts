@@ -1,18 +1,12 @@
 /** Cards as JSON text. Most of a card's text is shared with other cards and written once; `JSON.stringify` says the same. */
+import { getOrMake } from '@tallystick/service-kit'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card, GradedCard } from '../wire/cards.ts'
 
 const texts = new WeakMap<object, string>()
 
 /** The text of a part that cards share and that never changes. */
-function sharedText(part: object): string {
-  let text = texts.get(part)
-  if (text === undefined) {
-    text = JSON.stringify(part)
-    texts.set(part, text)
-  }
-  return text
-}
+const sharedText = (part: object): string => getOrMake(texts, part, () => JSON.stringify(part))
 
 /** Marks a close as shared between cards; returns it. */
 export function sharedPart(close: GradedCard['close']): GradedCard['close'] {

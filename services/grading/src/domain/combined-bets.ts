@@ -12,6 +12,7 @@ import type {
   TakenPrice,
   UngradedCard,
 } from '../wire/cards.ts'
+import { fairOnCard } from './card-parts.ts'
 import { type GradeContext, gradedCard, gradePick, ungraded } from './grade-pick.ts'
 import { eventPathOf } from './markets.ts'
 import type { Parlay, PickRequest } from './pick-request.ts'
@@ -52,15 +53,10 @@ function closeOf(parts: readonly GradedCard[], bet: Bet): GradedCard['close'] {
   const { odds, probability, rule } = bet
   const [first] = parts
   if (first === undefined) throw new RangeError('a bet has parts')
-  const { method } = first.close
   const sources = parts.map(({ close }) => close.source)
   return {
     odds,
-    ...(probability !== undefined && {
-      fair_odds: 1 / probability,
-      fair_prob: probability,
-      method,
-    }),
+    ...fairOnCard(probability, first.close.method),
     source: {
       feed: shared(sources.map(({ feed }) => feed)),
       book: shared(sources.map(({ book }) => book)),
@@ -180,20 +176,17 @@ function eachWayResult(win: GradedCard, place: GradedCard): Scoreboard {
  * win price would have at that mean.
  */
 export function gradeEachWay(
-  pick: PickRequest & Required<Pick<PickRequest, 'eachWay'>>,
+  { eachWay, ...win }: PickRequest & { readonly eachWay: NonNullable<PickRequest['eachWay']> },
   context: GradeContext,
 ): Card {
-  const { eachWay: terms, ...win } = pick
-  if (terms === undefined) return gradePick(pick, context)
-  const { key, odds } = pick
-  const at = 1 + (odds.decimal - 1) * terms.fraction
+  const { key, odds } = win
+  const at = 1 + (odds.decimal - 1) * eachWay.fraction
   const place: PickRequest = {
     ...win,
-    key: { ...key, type: 'place', line: terms.places },
+    key: { ...key, type: 'place', line: eachWay.places },
     odds: { ...odds, decimal: at, text: String(Number(at.toFixed(6))) },
   }
   const [winCard, placeCard] = [gradePick(win, context), gradePick(place, context)]
-  const eachWay = { places: terms.places, fraction: terms.fraction }
   const failed = [winCard, placeCard].find((card): card is UngradedCard => !isGraded(card))
   if (failed !== undefined) {
     const { code, nearest } = failed.reason

@@ -91,18 +91,24 @@ function repeatKey(opening: Pick<PickOpening, 'payerTag' | 'market' | 'selection
   return `${opening.payerTag} ${type}/${period}@${participant} ${opening.selection}`
 }
 
-/** The committed picks that count: per payer and selection, the first that no rule refuses. `picks` are in ledger order. */
+/** Of each payer's selection, the place of the pick that counts: the first that no rule refuses. */
+type Counted = Map<string, number>
+
+/** Takes the next pick in the order of the ledger; says whether it counts. */
+function take(counted: Counted, start: EarliestStart, pick: CommittedPick): boolean {
+  const key = repeatKey(pick.opening)
+  if (counted.has(key) || refusalOf(start, pick) !== undefined) return false
+  counted.set(key, pick.seq)
+  return true
+}
+
+/** The committed picks that count; `picks` are in ledger order. */
 export function countedPicks(
   start: EarliestStart,
   picks: readonly CommittedPick[],
 ): readonly CommittedPick[] {
-  const seen = new Set<string>()
-  return picks.filter((pick) => {
-    const key = repeatKey(pick.opening)
-    if (seen.has(key) || refusalOf(start, pick) !== undefined) return false
-    seen.add(key)
-    return true
-  })
+  const counted: Counted = new Map()
+  return picks.filter((pick) => take(counted, start, pick))
 }
 
 /** Events remembered: some hundred bytes a pick. */
@@ -111,8 +117,7 @@ const EVENTS_MAX = 64
 /** The picks of an event up to one of them. */
 type Looked = {
   readonly startAtSeconds: number
-  /** Of each payer's selection, the place of the pick that counts. */
-  readonly counted: Map<string, number>
+  readonly counted: Counted
   lastSeq: number
 }
 
@@ -138,9 +143,7 @@ export function createCountedPicks(store: Pick<GradingStore, 'picksOf'>) {
         events.set(path, looked)
       }
       for (const pick of await store.picksOf(path, looked.lastSeq)) {
-        const key = repeatKey(pick.opening)
-        if (!looked.counted.has(key) && refusalOf(start, pick) === undefined)
-          looked.counted.set(key, pick.seq)
+        take(looked.counted, start, pick)
         looked.lastSeq = Math.max(looked.lastSeq, pick.seq)
       }
       return looked.counted.get(repeatKey(opening)) === seq

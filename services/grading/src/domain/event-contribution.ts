@@ -3,15 +3,14 @@
  * count (committed). It is a pure function of the event and its picks, so the table can always be recounted.
  */
 import { bandPrice } from '@tallystick/odds'
-import { BoundedMap } from '@tallystick/service-kit'
+import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import type { GradeBasis, Population } from '../wire/cards.ts'
-import type { SelectionResult } from '../wire/upload.ts'
 import { type CommittedPick, countedPicks, takenOdds } from './committed-pick.ts'
 import type { CloseRecord, EarliestStart, EventState, PriceRecord } from './event-state.ts'
-import { type EventMarket, ownValue } from './markets.ts'
+import { marketPath } from './markets.ts'
 import { parseMarket, readMarketPath } from './parse-market.ts'
 import {
-  chooseClose,
+  bestClose,
   type FairClose,
   fairProbabilityOf,
   isOwnFeed,
@@ -33,8 +32,8 @@ function fairOf({ fair, state }: Counted, close: CloseRecord): FairClose | undef
   return fair[place]
 }
 
-type PricedSelection = Counted & {
-  readonly market: EventMarket
+type PricedSelection = {
+  readonly market: ReturnType<typeof readMarketPath>
   readonly selection: string
   readonly odds: number
   readonly population: Population
@@ -51,44 +50,35 @@ const known = new BoundedMap<string, Scopes>(SCOPES_MAX)
 /** `all`, the sport's market, and the book of it, if one is named. */
 function scopesOf(type: string, book = ''): Scopes {
   const name = `${type}/${book}`
-  const found = known.get(name)
-  if (found !== undefined) return found
-  const own = book === '' ? [type] : [type, name]
-  const scopes = {
-    real: [SCOPE_ALL, ...own],
-    synthetic: [SCOPE_SYNTHETIC, ...own.map((scope) => `${SCOPE_SYNTHETIC}/${scope}`)],
-  }
-  known.set(name, scopes)
-  return scopes
+  return getOrMake(known, name, () => {
+    const own = book === '' ? [type] : [type, name]
+    return {
+      real: [SCOPE_ALL, ...own],
+      synthetic: [SCOPE_SYNTHETIC, ...own.map((scope) => `${SCOPE_SYNTHETIC}/${scope}`)],
+    }
+  })
 }
 
-function rowsOf(
-  pick: PricedSelection,
-  close: CloseRecord,
-  settled: SelectionResult,
-): readonly SettledRow[] {
-  if (settled.result === 'void') return []
-  const { odds: taken, selection, population } = pick
+/** Adds the rows of a price to those of its event. */
+function addRows(rows: SettledRow[], counted: Counted, pick: PricedSelection): void {
+  const { market, odds: taken, population, selection } = pick
+  const settled = settleSelection(counted.state, market, selection)
+  if (settled === undefined || settled.result === 'void') return
+  const { family, line } = market
+  const close = bestClose(counted.state.closes, { family, line, selection })
+  const closing = close?.odds[selection]
+  if (close === undefined || closing === undefined) return
   const scopes = close.isSynthetic ? pick.scopes.synthetic : pick.scopes.real
-  const closing = ownValue(close.odds, selection)
-  if (closing === undefined) return []
   const { result } = settled
   const returnMicro = toMicro(returnOf(settled, taken))
-  const row = (fairProbability: number | undefined): SettledRow => {
-    const basis: GradeBasis = fairProbability === undefined ? 'price' : 'fair'
+  const addRow = (basis: GradeBasis, fairProbability: number | undefined): void => {
     const { band, value } = bandPrice({ taken, close: closing, fairProbability })
-    return { population, scopes, result, returnMicro, basis, band, clvMicro: toMicro(value) }
+    rows.push({ population, scopes, result, returnMicro, basis, band, clvMicro: toMicro(value) })
   }
-  const fairProbability = fairProbabilityOf(fairOf(pick, close), selection)
   // Every pick also gets a letter on price alone, so that this column is not a small sample of odd markets.
-  return fairProbability === undefined ? [row(undefined)] : [row(undefined), row(fairProbability)]
-}
-
-function settledRows(pick: PricedSelection): readonly SettledRow[] {
-  const settled = settleSelection(pick.state, pick.market, pick.selection)
-  if (settled === undefined) return []
-  const chosen = chooseClose(pick.state, { key: pick.market, selection: pick.selection })
-  return chosen.kind === 'close' ? rowsOf(pick, chosen.close, settled) : []
+  addRow('price', undefined)
+  const fairProbability = fairProbabilityOf(fairOf(counted, close), selection)
+  if (fairProbability !== undefined) addRow('fair', fairProbability)
 }
 
 const isBeforeStart = (start: EarliestStart, atSeconds: number | undefined): boolean =>
@@ -98,46 +88,33 @@ const isBeforeStart = (start: EarliestStart, atSeconds: number | undefined): boo
 const bookScope = ({ book, feed }: PriceRecord): string =>
   isOwnFeed(feed) ? book : `${feed}:${book}`
 
-/** Rows of every recorded pre-close price of every selection. */
-function mechanicalRows(counted: Counted): readonly SettledRow[] {
+/** Adds the rows of every recorded pre-close price of every selection. */
+function addMechanical(rows: SettledRow[], counted: Counted): void {
   const { state } = counted
-  const rows: SettledRow[] = []
+  const population = 'mechanical'
   for (const snapshot of state.snapshots) {
     if (!isBeforeStart(state.earliestStart, snapshot.capturedAtSeconds)) continue
     const market = readMarketPath(snapshot.market)
     const scopes = scopesOf(`${state.info.sport}/${market.type}`, bookScope(snapshot))
-    const population = 'mechanical'
     for (const selection in snapshot.odds) {
       const odds = snapshot.odds[selection] ?? 0
-      rows.push(...settledRows({ ...counted, market, selection, odds, population, scopes }))
+      addRows(rows, counted, { market, selection, odds, population, scopes })
     }
   }
-  return rows
 }
 
-/** Rows of the committed picks that count. */
-function committedRows(counted: Counted, picks: readonly CommittedPick[]): readonly SettledRow[] {
-  const { state } = counted
-  const rows: SettledRow[] = []
-  for (const { opening } of countedPicks(state.earliestStart, picks)) {
+/** Adds the rows of the committed picks that count. */
+function addCommitted(rows: SettledRow[], counted: Counted, picks: readonly CommittedPick[]): void {
+  const population = 'committed'
+  for (const { opening } of countedPicks(counted.state.earliestStart, picks)) {
     const parsed = parseMarket({ market: opening.market, selection: opening.selection })
     const odds = takenOdds(opening)
     if (parsed.kind !== 'market' || odds.kind !== 'odds') continue
     const { key, selection } = parsed
+    const market = readMarketPath(marketPath(key))
     const scopes = scopesOf(`${key.sport}/${key.type}`)
-    const population = 'committed'
-    rows.push(
-      ...settledRows({
-        ...counted,
-        market: key,
-        selection,
-        odds: odds.decimal,
-        population,
-        scopes,
-      }),
-    )
+    addRows(rows, counted, { market, selection, odds: odds.decimal, population, scopes })
   }
-  return rows
 }
 
 /** Everything an event adds; nothing if the ledger does not know it. */
@@ -147,5 +124,8 @@ export function eventContribution(
 ): readonly SettledRow[] {
   if (state === undefined || state.outcomes.length === 0) return []
   const counted = { state, fair: [] }
-  return [...mechanicalRows(counted), ...committedRows(counted, picks)]
+  const rows: SettledRow[] = []
+  addMechanical(rows, counted)
+  addCommitted(rows, counted, picks)
+  return rows
 }

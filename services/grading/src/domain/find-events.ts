@@ -4,12 +4,13 @@
  * up once per request, in an index of names: some tens of microseconds.
  */
 
+import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import { isoDay } from '../wire/times.ts'
 import type { EventInfo } from './event-state.ts'
 import type { EventSearch, GradingStore } from './grading-store.ts'
 import { formatMarketKey } from './markets.ts'
 import type { PickRequest, SinglePick } from './pick-request.ts'
-import { teamKeys } from './team-names.ts'
+import { teamKeys, withoutAccents } from './team-names.ts'
 
 /** Most candidates named when names fit several events. */
 const CANDIDATES_MAX = 10
@@ -160,23 +161,28 @@ export async function resolveEvents(
   return answers
 }
 
-/** A search ignores accents and case. Stored indexes are made of these words: letters such as ø stay as they are. */
-const plain = (text: string): string =>
-  text
-    .normalize('NFD')
-    .replace(/\p{Diacritic}/gu, '')
-    .toLowerCase()
-
-/** A name's words in plain lower case, without the `v`, `vs` or `at` between teams. */
+/** A name's words in plain lower case, without the `v`, `vs` or `at` between teams. Stored indexes are made of them. */
 export function searchWords(text: string): readonly string[] {
-  return plain(text)
+  return withoutAccents(text)
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '' && !['v', 'vs', 'at', 'fc', 'the'].includes(word))
 }
 
-/** The text an event is searched by: league and teams, a space before each word. */
-export const eventWords = (info: Pick<EventInfo, 'league' | 'home' | 'away'>): string =>
-  ` ${searchWords(`${info.home} ${info.away} ${info.league}`).join(' ')}`
+/** Words of names met last, below 300 bytes each: a file names each team some twenty times. */
+const KNOWN_MAX = 8_192
+const known = new BoundedMap<string, string>(KNOWN_MAX)
+
+/** A name's words, a space before each. */
+const spacedWords = (name: string): string =>
+  getOrMake(known, name, () =>
+    searchWords(name)
+      .map((word) => ` ${word}`)
+      .join(''),
+  )
+
+/** The text an event is searched by: teams and league, a space before each word. */
+export const eventWords = ({ away, home, league }: Pick<EventInfo, 'league' | 'home' | 'away'>) =>
+  spacedWords(home) + spacedWords(away) + spacedWords(league) || ' '
 
 /** Fewest letters of a word that may stand for a longer one: "a" begins a word of nearly every event. */
 export const PREFIX_LETTERS_MIN = 3

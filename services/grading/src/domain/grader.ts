@@ -15,6 +15,7 @@ import {
   AUDIT_TEXT,
   isCombined,
   keepAudit,
+  type Paid,
   type PaidAudit,
   pickOfStored,
   RECEIPT_BYTES,
@@ -32,18 +33,10 @@ export type AuditRequest = {
 }
 
 /** A paid grade that is about to be returned. */
-type GradeRelease = {
+type GradeRelease = Paid & {
   readonly pick: AskedPick
   /** The card from `grade`. */
   readonly card: Card
-  readonly payer: string
-  /** Unique per payment; repeating it returns the same receipt. */
-  readonly paymentId: string
-  /**
-   * When the request came, or its payment if that was held back; Unix seconds. It decides whether the pick was before the
-   * start.
-   */
-  readonly receivedAtSeconds: number
 }
 
 type Dependencies = {
@@ -138,17 +131,14 @@ async function slicedCards(
 
 /** Picks in slices of so many legs; a parlay has up to twenty. */
 function* slicesOf(picks: readonly AskedPick[]): Generator<readonly AskedPick[]> {
-  let slice: AskedPick[] = []
-  let legs = 0
-  for (const pick of picks) {
-    slice.push(pick)
+  let [from, legs] = [0, 0]
+  for (const [place, pick] of picks.entries()) {
     legs += legsOf(pick).length
-    if (legs < PICKS_PER_SLICE) continue
-    yield slice
-    slice = []
+    if (legs < PICKS_PER_SLICE && place < picks.length - 1) continue
+    yield picks.slice(from, place + 1)
+    from = place + 1
     legs = 0
   }
-  if (slice.length > 0) yield slice
 }
 
 async function openingOf(

@@ -101,6 +101,8 @@ export type GradingStore = {
   searchEvents(search: EventSearch): Promise<readonly EventInfo[]>
   /** Writes what is new, each group in one commit and one fsync; resolves when it is durable. Unchanged content adds no entry. */
   ingest(batch: IngestBatch): Promise<IngestOutcome>
+  /** Observations below which a call is small: a payload’s slices are put together first. */
+  readonly ingestedAtOnce?: number
   /** Whether a payload with this hash was ingested completely. */
   hasPayload(rawSha256: string): Promise<boolean>
   /** Marks a payload as ingested completely. */

@@ -14,17 +14,25 @@ export const SALT_BYTES = 32
 
 type Texts = StoredPick['options']
 
-/** Under it a kept audit has its request's text. */
+/** The option that holds the text of a kept audit's request. */
 export const AUDIT_TEXT = 'audit'
 
-export type PaidAudit = {
+/** Of what is kept: who paid for it, and when. */
+export type Paid = {
+  readonly payer: string
+  /** Unique per payment; repeating it keeps nothing new. */
+  readonly paymentId: string
+  /**
+   * When the request came, or its payment if that was held back; Unix seconds. It decides whether a pick was before the
+   * start.
+   */
+  readonly receivedAtSeconds: number
+}
+
+export type PaidAudit = Paid & {
   /** The canonical text of the request, which says all of its picks. */
   readonly text: string
   readonly picks: number
-  readonly payer: string
-  readonly paymentId: string
-  /** Unix seconds. */
-  readonly receivedAtSeconds: number
 }
 
 /**

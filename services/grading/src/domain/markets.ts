@@ -4,22 +4,6 @@
  * different sports stay ambiguous on purpose. parse-market.ts reads what people write.
  */
 
-/** Market types, besides `prop:<stat>`. */
-export const MARKET_TYPES = [
-  '1x2',
-  'ml',
-  'dnb',
-  'dc',
-  'ah',
-  'spread',
-  'total',
-  'team_total',
-  'btts',
-  'cs',
-  'outright',
-  'place',
-] as const
-
 /** What the bet is on: `ah` is an Asian handicap, `ml` a two-way winner, `cs` a correct score, `place` a finish among so many (its line). */
 export type MarketType = (typeof MARKET_TYPES)[number] | `prop:${string}`
 
@@ -40,6 +24,16 @@ export type MarketKey = {
 
 /** A market within its event. */
 export type EventMarket = Pick<MarketKey, 'type' | 'period' | 'line' | 'participant'>
+
+const KEY = /^([^/@]*)\/([^/@]*)\/([^/@]*)\/([^/@]*)(?:\/([^/@]+))?(?:@(.*))?$/s
+
+/** The parts of a key's text as written; undefined if it has too few or too many. */
+export function cutKey(text: string) {
+  const match = KEY.exec(text)
+  if (match === null) return undefined
+  const [, sport = '', event = '', type = '', period = '', line, participant] = match
+  return { sport, event, type, period, line, participant }
+}
 
 /** The event’s path, `sport/event`, under which the ledger files it. */
 export const eventPath = ({ sport, event }: Pick<MarketKey, 'sport' | 'event'>): string =>
@@ -89,7 +83,7 @@ const shape = (
 const HOME_AWAY = ['home', 'away']
 const OVER_UNDER = ['over', 'under']
 
-const SHAPES: Readonly<Record<(typeof MARKET_TYPES)[number] | 'prop', MarketShape>> = {
+const SHAPES = {
   '1x2': shape(['home', 'draw', 'away']),
   ml: shape(HOME_AWAY),
   dnb: shape(HOME_AWAY),
@@ -104,6 +98,11 @@ const SHAPES: Readonly<Record<(typeof MARKET_TYPES)[number] | 'prop', MarketShap
   place: shape(undefined, { hasLine: 'always' }),
   prop: shape(undefined, { hasLine: 'maybe', hasParticipant: true }),
 }
+
+/** Market types, besides `prop:<stat>`. */
+export const MARKET_TYPES = Object.keys(SHAPES).filter(
+  (type) => type !== 'prop',
+) as readonly Exclude<keyof typeof SHAPES, 'prop'>[]
 
 export const marketShape = (type: MarketType): MarketShape =>
   SHAPES[type.startsWith('prop:') ? 'prop' : (type as (typeof MARKET_TYPES)[number])]

@@ -3,8 +3,8 @@
  */
 import type { MomentSums } from './truth-table.ts'
 
-/** A product of two numbers below it is exact. */
-const DIGIT = 2 ** 26
+/** Products of digits of this base, those of some hundred events together, sum exactly. */
+const DIGIT = 2 ** 22
 const DIGITS = BigInt(DIGIT)
 
 /** Whether a sum or a product of whole numbers, as a double, is the exact one. */
@@ -13,105 +13,125 @@ export const isExact = (value: number): boolean =>
 
 /** The moments of some events: as MomentSums, in doubles while those are exact. */
 export class MomentTally {
+  /** Quantities of the event that is being counted: safe integers, 0 once it is closed. */
+  readonly event: Float64Array
   #clusters = 0
-  readonly #quantities: number
-  /** First moments, then second ones row by row; each a safe integer. */
-  readonly #sums: Float64Array
-  /** Of products that are no safe integers, the part in DIGIT and the part in DIGIT². */
+  /** The parts in 1 of the first moments, then of the second ones row by row. */
+  readonly #low: Float64Array
+  /** Where a quantity had two digits, the parts in DIGIT and in DIGIT². */
   #middle: Float64Array | undefined
   #high: Float64Array | undefined
-  /** What did not fit, by place. */
+  /** No part of a sum is farther from 0. */
+  #bound = 0
+  /** What no longer fits those, by place. */
   readonly #large: bigint[] = []
 
   constructor(quantities: number) {
-    this.#quantities = quantities
-    this.#sums = new Float64Array(quantities + (quantities * (quantities + 1)) / 2)
+    this.event = new Float64Array(quantities)
+    this.#low = new Float64Array(quantities + (quantities * (quantities + 1)) / 2)
   }
 
-  /** Adds (sign 1) or subtracts (sign -1) one event's quantities, which are safe integers. */
-  add(values: Float64Array, sign: 1 | -1): void {
-    const quantities = this.#quantities
+  /** Adds (sign 1) or subtracts (sign -1) the event. */
+  close(sign: 1 | -1): void {
+    const event = this.event
+    let most = 0
+    for (let i = 0; i < event.length; i += 1) most = Math.max(most, Math.abs(event[i] as number))
+    const digit = most <= DIGIT ? most : Math.max(DIGIT, most / DIGIT)
+    const grown = 2 * digit * digit
+    if (!isExact(grown)) {
+      this.closeLarge(Array.from(event, BigInt), sign)
+      return
+    }
+    if (!isExact(this.#bound + grown)) this.#carry()
+    this.#bound += grown
     this.#clusters += sign
-    let place = quantities
-    for (let i = 0; i < quantities; i += 1) {
-      const value = sign * (values[i] as number)
+    if (most <= DIGIT) this.#addProducts(sign)
+    else this.#addDigits(sign)
+    for (let i = 0; i < event.length; i += 1) event[i] = 0
+  }
+
+  #addProducts(sign: 1 | -1): void {
+    const event = this.event
+    const sums = this.#low
+    let place = event.length
+    for (let i = 0; i < event.length; i += 1) {
+      const value = sign * (event[i] as number)
       // Most events have picks in few bands.
       if (value === 0) {
-        place += quantities - i
+        place += event.length - i
         continue
       }
-      this.#put(i, value)
-      for (let j = i; j < quantities; j += 1) {
-        const other = values[j] as number
-        if (other !== 0) this.#putProduct(place, value, other)
+      sums[i] = (sums[i] as number) + value
+      for (let j = i; j < event.length; j += 1) {
+        sums[place] = (sums[place] as number) + value * (event[j] as number)
         place += 1
       }
     }
   }
 
-  /** The same for quantities of any size. */
-  addLarge(values: readonly bigint[], sign: 1 | -1): void {
+  /** As on paper: each factor has a high and a low digit. */
+  #addDigits(sign: 1 | -1): void {
+    const event = this.event
+    const low = this.#low
+    const middle = (this.#middle ??= new Float64Array(low.length))
+    const high = (this.#high ??= new Float64Array(low.length))
+    let place = event.length
+    for (let i = 0; i < event.length; i += 1) {
+      const value = sign * (event[i] as number)
+      const oneHigh = Math.trunc(value / DIGIT)
+      const one = value - oneHigh * DIGIT
+      low[i] = (low[i] as number) + one
+      middle[i] = (middle[i] as number) + oneHigh
+      for (let j = i; j < event.length; j += 1) {
+        const factor = event[j] as number
+        const otherHigh = Math.trunc(factor / DIGIT)
+        const other = factor - otherHigh * DIGIT
+        low[place] = (low[place] as number) + one * other
+        middle[place] = (middle[place] as number) + one * otherHigh + oneHigh * other
+        high[place] = (high[place] as number) + oneHigh * otherHigh
+        place += 1
+      }
+    }
+  }
+
+  /** Adds or subtracts the event where its quantities are these, of any size. */
+  closeLarge(values: readonly bigint[], sign: 1 | -1): void {
     this.#clusters += sign
-    let place = this.#quantities
+    let place = values.length
     for (const [i, value] of values.entries()) {
       this.#putLarge(i, BigInt(sign) * value)
       for (const other of values.slice(i)) this.#putLarge(place++, BigInt(sign) * value * other)
     }
-  }
-
-  #put(place: number, value: number): void {
-    const sum = (this.#sums[place] as number) + value
-    if (isExact(sum)) this.#sums[place] = sum
-    else {
-      this.#putLarge(place, BigInt(this.#sums[place] as number))
-      this.#sums[place] = value
-    }
-  }
-
-  #putProduct(place: number, one: number, other: number): void {
-    const product = one * other
-    if (isExact(product)) {
-      this.#put(place, product)
-      return
-    }
-    // As on paper: each factor has a high and a low digit.
-    this.#middle ??= new Float64Array(this.#sums.length)
-    this.#high ??= new Float64Array(this.#sums.length)
-    const oneHigh = Math.trunc(one / DIGIT)
-    const otherHigh = Math.trunc(other / DIGIT)
-    const oneLow = one - oneHigh * DIGIT
-    const otherLow = other - otherHigh * DIGIT
-    const low = oneLow * otherLow
-    const carried = Math.trunc(low / DIGIT)
-    const middle =
-      (this.#middle[place] as number) + oneHigh * otherLow + oneLow * otherHigh + carried
-    const high = (this.#high[place] as number) + oneHigh * otherHigh
-    if (isExact(middle) && isExact(high)) {
-      this.#middle[place] = middle
-      this.#high[place] = high
-      this.#put(place, low - carried * DIGIT)
-    } else this.#putLarge(place, BigInt(one) * BigInt(other))
+    this.event.fill(0)
   }
 
   #putLarge(place: number, value: bigint): void {
     this.#large[place] = (this.#large[place] ?? 0n) + value
   }
 
-  #at(place: number): bigint {
-    const low = BigInt(this.#sums[place] as number) + (this.#large[place] ?? 0n)
-    if (this.#middle === undefined || this.#high === undefined) return low
-    const middle = BigInt(this.#middle[place] as number)
-    return low + DIGITS * (middle + DIGITS * BigInt(this.#high[place] as number))
+  /** Makes room in the sums. */
+  #carry(): void {
+    for (let place = 0; place < this.#low.length; place += 1) {
+      const low = this.#low[place] as number
+      const middle = this.#middle?.[place] ?? 0
+      const high = this.#high?.[place] ?? 0
+      if (low !== 0 || middle !== 0 || high !== 0)
+        this.#putLarge(place, BigInt(low) + DIGITS * (BigInt(middle) + DIGITS * BigInt(high)))
+    }
+    this.#low.fill(0)
+    this.#middle?.fill(0)
+    this.#high?.fill(0)
+    this.#bound = 0
   }
 
   mergeInto(sums: MomentSums): void {
+    this.#carry()
     sums.clusters += this.#clusters
-    for (let place = 0; place < this.#sums.length; place += 1) {
-      const added = this.#at(place)
-      if (added === 0n) continue
+    const quantities = this.event.length
+    this.#large.forEach((added, place) => {
       const [list, at] =
-        place < this.#quantities ? [sums.first, place] : [sums.second, place - this.#quantities]
+        place < quantities ? [sums.first, place] : [sums.second, place - quantities]
       list[at] = (list[at] ?? 0n) + added
-    }
+    })
   }
 }

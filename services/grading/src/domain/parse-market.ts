@@ -3,13 +3,15 @@
  * candidates; `malformed`, which becomes a 400 with the member's path. It does not check whether the ledger knows the
  * event.
  */
-import { BoundedMap } from '@tallystick/service-kit'
+import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import {
+  cutKey,
   type EventMarket,
   formatMarketKey,
   MARKET_TYPES,
   type MarketKey,
   type MarketType,
+  marketFamily,
   marketShape,
   marketTypesNamed,
   ownValue,
@@ -60,11 +62,7 @@ const malformed = (path: string, expected: string): ParsedMarket => ({
 /** Whether a number can be a line: a multiple of 0.25 within ±1000. */
 const isLine = (line: number): boolean => Number.isInteger(line * 4) && Math.abs(line) <= LINE_MAX
 
-type Parts = {
-  readonly sport: string
-  readonly event: string
-  readonly type: string
-  readonly period: string
+type Parts = Readonly<Record<'sport' | 'event' | 'type' | 'period', string>> & {
   readonly line: number | undefined
   readonly participant: string | undefined
 }
@@ -74,23 +72,11 @@ const LINE_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/
 
 const lineIn = (text: string): number => (LINE_TEXT.test(text) ? Number(text) : Number.NaN)
 
-/** Splits a key's text into its parts; `undefined` if it has too few or too many. */
-function cutKey(text: string): Parts | undefined {
-  const at = text.indexOf('@')
-  const participant = at === -1 ? undefined : text.slice(at + 1)
-  const parts = (at === -1 ? text : text.slice(0, at)).split('/')
-  const [sport, event, type, period, line] = parts
-  if (sport === undefined || event === undefined || type === undefined || period === undefined)
-    return undefined
-  if (parts.length > 5 || line === '') return undefined
-  return {
-    sport,
-    event,
-    type,
-    period,
-    participant,
-    line: line === undefined ? undefined : lineIn(line),
-  }
+/** A key's text with its line as a number. */
+function readKey(text: string): Parts | undefined {
+  const parts = cutKey(text)
+  const line = parts?.line === undefined ? undefined : lineIn(parts.line)
+  return parts && { ...parts, line }
 }
 
 const KEY_FORM = 'sport/event/type/period[/line][@participant]'
@@ -110,7 +96,7 @@ const eventText = (text: string): string =>
     .trim()
 
 function partsOf(input: MarketInput): Parts | undefined {
-  if (typeof input === 'string') return cutKey(input.toLowerCase())
+  if (typeof input === 'string') return readKey(input.toLowerCase())
   return {
     sport: input.sport.toLowerCase(),
     event: eventText(input.event),
@@ -204,28 +190,25 @@ export function parseWholeMarket(market: string): ParsedMarket {
 
 /** Market paths and what they say, below 300 bytes each: a feed writes the same few hundred again and again. */
 const PATHS_MAX = 8_192
-const paths = new BoundedMap<string, EventMarket>(PATHS_MAX)
+type ReadMarket = EventMarket & { readonly family: string }
+const paths = new BoundedMap<string, ReadMarket>(PATHS_MAX)
 
 /**
  * The parts of a market path within its event, `ah/ft/-0.75`, as the ledger writes it; the same object for the same text.
  * Throws RangeError for any other text.
  */
-export function readMarketPath(path: string): EventMarket {
-  const found = paths.get(path)
-  if (found !== undefined) return found
-  const parts = cutKey(`x/x/${path}`)
-  if (parts === undefined) throw new RangeError(`${path} is not a market path`)
-  const { type, period, line, participant } = parts
-  const market = { type: type as MarketType, period, line, participant }
-  paths.set(path, market)
-  return market
-}
+export const readMarketPath = (path: string): ReadMarket =>
+  getOrMake(paths, path, () => {
+    const parts = readKey(`x/x/${path}`)
+    if (parts === undefined) throw new RangeError(`${path} is not a market path`)
+    const { type, period, line, participant } = parts
+    const market = { type: type as MarketType, period, line, participant }
+    return { ...market, family: marketFamily(market) }
+  })
 
-/** Cached markets with their selections, below 1 kB each; at the limit all are dropped. */
+/** Cached markets with their selections, below 1 kB each. */
 const KNOWN_MAX = 8_192
-
-const known = new Map<string, Map<string, ParsedMarket>>()
-let size = 0
+const known = new BoundedMap<string, ParsedMarket>(KNOWN_MAX)
 
 /**
  * parseMarket, cached: reading a market costs a third of a grade. The same market always yields the same key object, so
@@ -234,16 +217,11 @@ let size = 0
 export function knownMarket(pick: Parameters<typeof parseMarket>[0]): ParsedMarket {
   const { market, selection, line } = pick
   if (typeof market !== 'string' || line !== undefined) return parseMarket(pick)
-  const found = known.get(market)?.get(selection)
+  // No selection has a line break.
+  const name = `${selection}\n${market}`
+  const found = known.get(name)
   if (found !== undefined) return found
   const parsed = parseMarket(pick)
-  if (parsed.kind !== 'market') return parsed
-  if (size >= KNOWN_MAX) {
-    known.clear()
-    size = 0
-  }
-  const bySelection = known.get(market) ?? new Map<string, ParsedMarket>()
-  known.set(market, bySelection.set(selection, parsed))
-  size += 1
+  if (parsed.kind === 'market') known.set(name, parsed)
   return parsed
 }

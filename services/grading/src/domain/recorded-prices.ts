@@ -1,6 +1,6 @@
 /**
- * Which prices of a selection the ledger has, and had: the best one standing at a moment, for whether a pick's price was to
- * be had. Each source's book counts with its last price by then, not with earlier ones.
+ * Which prices of a selection the ledger has, and had: the best one standing at a moment, to judge whether a pick's price
+ * was available. Each source's book counts with its last price by then, not with earlier ones.
  */
 import type { EventState, PriceRecord } from './event-state.ts'
 import { ownValue } from './markets.ts'

@@ -3,6 +3,7 @@
  * can make one up.
  */
 import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick/odds'
+import { getOrMake } from '@tallystick/service-kit'
 import type { CloseRecord, EventState } from './event-state.ts'
 import { type EventMarket, lineText, marketFamily, marketShape, ownValue } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
@@ -73,6 +74,21 @@ function isBefore(one: CloseRecord, other: CloseRecord): boolean {
   return one.feed === other.feed ? one.record.seq > other.record.seq : one.feed < other.feed
 }
 
+/** The best final close of a family's line that has the selection's price. */
+export function bestClose(
+  closes: readonly CloseRecord[],
+  of: Pick<CloseRecord, 'family' | 'line'> & { readonly selection: string },
+): CloseRecord | undefined {
+  const { family, line, selection } = of
+  let best: CloseRecord | undefined
+  for (const close of closes) {
+    if (close.family !== family || close.line !== line || close.status !== 'final') continue
+    if (ownValue(close.odds, selection) === undefined) continue
+    if (best === undefined || isBefore(close, best)) best = close
+  }
+  return best
+}
+
 /** Chooses the close of a selection; `reference` names one book. */
 export function chooseClose(
   state: Pick<EventState, 'closes'>,
@@ -84,30 +100,23 @@ export function chooseClose(
 ): ChosenClose {
   const { key, selection, reference } = pick
   const family = marketFamily(key)
-  let best: CloseRecord | undefined
-  let [hasFamily, hasBook, hasLine, hasFinal] = [false, false, false, false]
-  for (const close of state.closes) {
-    if (close.family !== family) continue
-    hasFamily = true
-    if (reference !== undefined && close.book !== reference) continue
-    hasBook = true
-    if (close.line !== key.line) continue
-    hasLine = true
-    if (close.status !== 'final') continue
-    hasFinal = true
-    if (ownValue(close.odds, selection) === undefined) continue
-    if (best === undefined || isBefore(close, best)) best = close
-  }
+  const ofBook = ({ book }: CloseRecord): boolean => reference === undefined || book === reference
+  const closes = reference === undefined ? state.closes : state.closes.filter(ofBook)
+  const best = bestClose(closes, { family, line: key.line, selection })
   const odds = ownValue(best?.odds, selection)
   if (best !== undefined && odds !== undefined) return { kind: 'close', close: best, odds }
   const inFamily = state.closes.filter((close) => close.family === family)
-  if (!hasFamily) return none('no_close_recorded')
-  if (!hasBook) return none('no_close_recorded', distinct(inFamily.map(({ book }) => book)))
-  if (!hasLine)
+  if (inFamily.length === 0) return none('no_close_recorded')
+  const inBook = inFamily.filter(ofBook)
+  if (inBook.length === 0)
+    return none('no_close_recorded', distinct(inFamily.map(({ book }) => book)))
+  const onLine = inBook.filter(({ line }) => line === key.line)
+  if (onLine.length === 0)
     return none(
       'line_not_recorded',
       distinct(inFamily.map(({ line }) => (line === undefined ? 'no line' : lineText(line)))),
     )
+  const hasFinal = onLine.some(({ status }) => status === 'final')
   return none(hasFinal ? 'selection_not_in_close' : 'close_not_final')
 }
 
@@ -118,7 +127,7 @@ export type FairClose = Extract<MarginRemoval, { kind: 'fair' | 'improper' }> & 
   readonly selections: readonly string[]
 }
 
-const fairCloses = new WeakMap<CloseRecord, Map<MarginMethod, FairClose | undefined>>()
+const fairCloses = new WeakMap<CloseRecord, Map<MarginMethod, FairClose | 'none'>>()
 
 /** The order of a close's selections, that of its market type. */
 const selectionsOf = (close: CloseRecord): readonly string[] =>
@@ -126,18 +135,12 @@ const selectionsOf = (close: CloseRecord): readonly string[] =>
 
 /** Removes a close's margin, once per close and method; undefined if a price is missing or the prices are not a book. */
 export function fairClose(close: CloseRecord, method: MarginMethod): FairClose | undefined {
-  let byMethod = fairCloses.get(close)
-  if (byMethod === undefined) {
-    byMethod = new Map()
-    fairCloses.set(close, byMethod)
-  }
-  if (byMethod.has(method)) return byMethod.get(method)
-  const fair = withoutMargin(close, method)
-  byMethod.set(method, fair)
-  return fair
+  const byMethod = getOrMake(fairCloses, close, () => new Map())
+  const fair = getOrMake(byMethod, method, () => withoutMargin(close, method) ?? 'none')
+  return fair === 'none' ? undefined : fair
 }
 
-/** As fairClose, calculated anew: for who asks once. */
+/** As fairClose, calculated anew, for a caller that asks once. */
 export function withoutMargin(close: CloseRecord, method: MarginMethod): FairClose | undefined {
   if (!close.isComplete) return undefined
   const selections = selectionsOf(close)

@@ -4,6 +4,7 @@
  * reference-study.json, and written by `studyLines` as the document has them.
  */
 import { clusterInterval, clusterTotals } from '@tallystick/odds'
+import { getOrMake } from '@tallystick/service-kit'
 import type { ReferenceStudy } from '../wire/calibration.ts'
 import { applyEntry } from './apply-entry.ts'
 import type { EventState } from './event-state.ts'
@@ -41,20 +42,31 @@ const CLOSING_SPORTS: ReadonlySet<string> = new Set(['baseball', 'american_footb
 /** Figures are kept as the document shows them: percentages to a hundredth, slopes to a thousandth. */
 const rounded = (value: number | null | undefined, digits: number): number =>
   Number((value ?? Number.NaN).toFixed(digits))
-const SHARE_DIGITS = 4
 const SLOPE_DIGITS = 3
 const CHANCE_DIGITS = 4
+const share = (value: number | null | undefined): number => rounded(value, 4)
+
+/** What some picks promised and returned, as the study keeps it. */
+const studied = (of: {
+  readonly n: number
+  readonly promised: number | null
+  readonly roi: number | null | undefined
+  readonly interval: readonly [number, number] | null
+  readonly gap: number | null | undefined
+}) => ({
+  n: of.n,
+  promised: share(of.promised),
+  roi: share(of.roi),
+  roi_ci95: [share(of.interval?.[0]), share(of.interval?.[1])] as const,
+  gap_z: rounded(of.gap, 1),
+})
 
 function bandsOf(truth: TruthTable, basis: 'fair' | 'price'): ReferenceStudy['bands'] {
   const column = calibrationColumn(truth, { population: 'mechanical', basis, scope: 'all' })
-  return column.bands.map(({ band, expected_roi, gap_z, n, roi, roi_ci95 }) => ({
+  return column.bands.map(({ band, expected_roi: promised, gap_z: gap, n, roi, roi_ci95 }) => ({
     band,
     basis,
-    n,
-    promised: rounded(expected_roi, SHARE_DIGITS),
-    roi: rounded(roi, SHARE_DIGITS),
-    roi_ci95: [rounded(roi_ci95?.[0], SHARE_DIGITS), rounded(roi_ci95?.[1], SHARE_DIGITS)] as const,
-    gap_z: rounded(gap_z, 1),
+    ...studied({ n, promised, roi, interval: roi_ci95, gap }),
   }))
 }
 
@@ -65,13 +77,13 @@ function lineOf(truth: TruthTable, scope: string): ReferenceStudy['lines'][numbe
     scope,
     n: total.n,
     events: total.events,
-    intercept: rounded(line?.intercept, SHARE_DIGITS),
-    intercept_se: rounded(line?.intercept_se, SHARE_DIGITS),
+    intercept: share(line?.intercept),
+    intercept_se: share(line?.intercept_se),
     slope: rounded(line?.slope, SLOPE_DIGITS),
     slope_se: rounded(line?.slope_se, SLOPE_DIGITS),
     p_gaps: rounded(joint?.gaps.p, CHANCE_DIGITS),
     p_line: rounded(joint?.line.p, CHANCE_DIGITS),
-    refunded: rounded(refunded, SHARE_DIGITS),
+    refunded: share(refunded),
     verdict,
   }
 }
@@ -90,8 +102,7 @@ function closingOfEvent(state: EventState) {
     for (const [selection, odds] of Object.entries(close.odds)) {
       const settled = settleSelection(state, market, selection)
       if (settled === undefined || settled.result === 'void') continue
-      const sums = byScope.get(scope) ?? { count: 0, promised: 0, returned: 0 }
-      byScope.set(scope, sums)
+      const sums = getOrMake(byScope, scope, () => ({ count: 0, promised: 0, returned: 0 }))
       sums.count += 1
       sums.promised += odds * (fairProbabilityOf(fair, selection) ?? 0) - 1
       sums.returned += returnOf(settled, odds)
@@ -113,11 +124,8 @@ async function closingSums(
   }
   const sums = new Map<string, EventSums[]>()
   for (const state of states.values())
-    for (const [scope, ofEvent] of closingOfEvent(state)) {
-      const events = sums.get(scope) ?? []
-      sums.set(scope, events)
-      events.push(ofEvent)
-    }
+    for (const [scope, ofEvent] of closingOfEvent(state))
+      getOrMake(sums, scope, () => [] as EventSums[]).push(ofEvent)
   return sums
 }
 
@@ -126,20 +134,15 @@ function closingOf(scope: string, events: readonly EventSums[]): ReferenceStudy[
     clusterInterval(clusterTotals(events.map((event) => ({ ...event, sum: sumOf(event) }))))
   const roi = meanOf(({ returned }) => returned)
   const gap = meanOf(({ promised, returned }) => returned - promised)
-  const [n, promised] = [
-    events.reduce((sum, { count: of }) => sum + of, 0),
-    events.reduce((sum, event) => sum + event.promised, 0),
-  ]
-  const interval = roi.kind === 'mean' ? roi : { mean: undefined, low: undefined, high: undefined }
-  return {
-    scope,
+  const n = events.reduce((sum, { count: of }) => sum + of, 0)
+  const figures = studied({
     n,
-    events: events.length,
-    promised: rounded(promised / n, SHARE_DIGITS),
-    roi: rounded(interval.mean, SHARE_DIGITS),
-    roi_ci95: [rounded(interval.low, SHARE_DIGITS), rounded(interval.high, SHARE_DIGITS)],
-    gap_z: rounded(gap.kind === 'mean' ? gap.mean / gap.standardError : undefined, 1),
-  }
+    promised: events.reduce((sum, event) => sum + event.promised, 0) / n,
+    roi: roi.kind === 'mean' ? roi.mean : undefined,
+    interval: roi.kind === 'mean' ? [roi.low, roi.high] : null,
+    gap: gap.kind === 'mean' ? gap.mean / gap.standardError : undefined,
+  })
+  return { scope, events: events.length, ...figures }
 }
 
 /** The study of a ledger; what it has no pick of is left out. */
@@ -163,15 +166,12 @@ export const REFERENCE_STUDY: ReferenceStudy = {
   label:
     'Reference study: computed once from real files that may not be redistributed. Nothing of it is counted in the columns.',
   document: 'docs/grading-reference-study.md',
-  files: study.files,
-  bands: study.bands as unknown as ReferenceStudy['bands'],
-  lines: study.lines as unknown as ReferenceStudy['lines'],
-  closing: study.closing as unknown as ReferenceStudy['closing'],
+  ...(study as unknown as Omit<ReferenceStudy, 'label' | 'document'>),
 }
 
 const count = (value: number): string => value.toLocaleString('en')
-const percent = (share: number): string =>
-  `${share < 0 ? '-' : '+'}${Math.abs(share * 100).toFixed(2)} %`
+const percent = (value: number): string =>
+  `${value < 0 ? '-' : '+'}${Math.abs(value * 100).toFixed(2)} %`
 const range = ([low, high]: readonly [number, number]): string =>
   `${percent(low).slice(0, -2)} … ${percent(high).slice(0, -2)}`
 

@@ -1,8 +1,9 @@
 /**
- * Teams by every name that people use for them, and leagues by those that feeds do. A name's key ignores case, accents, punctuation and club forms (FC, AC);
- * team-aliases.json lists other names: short ones, other languages' spellings, US cities, nicknames and abbreviations.
- * Nothing here is fuzzy: two names are one team only if the table says so.
+ * Teams by every name that people use for them, and leagues by the names that feeds use. A name's key ignores case, accents,
+ * punctuation and club forms (FC, AC); team-aliases.json lists other names: short ones, other languages' spellings, US
+ * cities, nicknames and abbreviations. Nothing here is fuzzy: two names are one team only if the table says so.
  */
+import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import aliases from './team-aliases.json' with { type: 'json' }
 
 /** Latin letters that do not decompose into a base letter and an accent, as their languages transcribe them. */
@@ -18,13 +19,16 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
 }
 
-/** A text in lower case without accents. */
-export const plainText = (text: string): string =>
+/** A text in lower case without accents; letters such as ø stay as they are. */
+export const withoutAccents = (text: string): string =>
   text
     .normalize('NFD')
     .replace(/\p{Diacritic}/gu, '')
     .toLowerCase()
-    .replace(/[ßæœøłđðþı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
+
+/** The same with such letters transcribed. */
+export const plainText = (text: string): string =>
+  withoutAccents(text).replace(/[ßæœøłđðþı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
 
 /** Words that only say that a name is a club's; kept where nothing else is left. */
 const CLUB_FORMS: ReadonlySet<string> = new Set(
@@ -35,19 +39,11 @@ const CLUB_FORMS: ReadonlySet<string> = new Set(
  * What a team is filed under: `1. FC Köln` and `Köln` are `koln`, `Nott'm Forest` is `nottm forest`. Stores keep keys, so
  * a change here needs a migration.
  */
-export function teamKey(name: string): string {
-  let key = known.get(name)
-  if (key === undefined) {
-    key = makeKey(name)
-    if (known.size >= KNOWN_MAX) known.clear()
-    known.set(name, key)
-  }
-  return key
-}
+export const teamKey = (name: string): string => getOrMake(known, name, () => makeKey(name))
 
 /** Keys of names met last, below 200 bytes each: a file names each team some twenty times. */
 const KNOWN_MAX = 8_192
-const known = new Map<string, string>()
+const known = new BoundedMap<string, string>(KNOWN_MAX)
 
 function makeKey(name: string): string {
   const words = plainText(name)
@@ -66,9 +62,8 @@ function indexOf(groups: readonly (readonly string[])[]): ReadonlyMap<string, re
   for (const group of groups) {
     const keys = group.map(makeKey)
     for (const key of keys) {
-      const names = index.get(key) ?? new Set([key])
+      const names = getOrMake(index, key, () => new Set([key]))
       for (const other of keys) names.add(other)
-      index.set(key, names)
     }
   }
   return new Map([...index].map(([key, keys]) => [key, [...keys]]))

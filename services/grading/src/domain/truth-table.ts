@@ -95,9 +95,27 @@ export const noBandSums = (): BandSums => ({
 })
 
 /** A scope without a pick. */
-export const noLineSums = (): LineSums => ({
+const noLineSums = (): LineSums => ({
   moments: noMoments(LINE_QUANTITIES),
   gaps: noMoments(GRADE_BANDS.length),
+})
+
+const copyOfMoments = ({ clusters, first, second }: MomentSums): MomentSums => ({
+  clusters,
+  first: [...first],
+  second: [...second],
+})
+
+/** A band to add to: a table's own never changes, so that another table may share it. */
+export const copyOfBand = ({ moments, results } = noBandSums()): BandSums => ({
+  results: { ...results },
+  moments: copyOfMoments(moments),
+})
+
+/** The same of a scope. */
+export const copyOfLine = ({ gaps, moments } = noLineSums()): LineSums => ({
+  moments: copyOfMoments(moments),
+  gaps: copyOfMoments(gaps),
 })
 
 type MomentsText = {

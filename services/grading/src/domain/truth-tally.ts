@@ -10,11 +10,11 @@ import {
   BAND_QUANTITIES,
   bandKey,
   type Column,
+  copyOfBand,
+  copyOfLine,
   LINE_QUANTITIES,
   lineKey,
   type MutableTruth,
-  noBandSums,
-  noLineSums,
   RESULTS,
   type SettledRow,
 } from './truth-table.ts'
@@ -26,34 +26,31 @@ function addAt(sums: Float64Array, place: number, value: number): void {
   sums[place] = (sums[place] as number) + value
 }
 
-/** A band of a column: the event that is being counted, and those before it. */
+/** A row's places in its columns, and whether it is added or subtracted. */
+type Taking = { readonly band: number; readonly result: number; readonly sign: 1 | -1 }
+
+/** A band of a column. */
 class BandTally {
-  /** Picks, return and value of the event. */
-  readonly #event = new Float64Array(BAND_QUANTITIES)
-  readonly #eventResults = new Float64Array(RESULTS.length)
+  /** Over events, of picks, return and value. */
   readonly #moments = new MomentTally(BAND_QUANTITIES)
   readonly #results = new Float64Array(RESULTS.length)
 
-  take({ clvMicro, returnMicro }: SettledRow, resultPlace: number): void {
-    addAt(this.#event, 0, 1)
-    addAt(this.#event, 1, returnMicro)
-    addAt(this.#event, 2, clvMicro)
-    addAt(this.#eventResults, resultPlace, 1)
+  take({ clvMicro, returnMicro }: SettledRow, { result, sign }: Taking): void {
+    const { event } = this.#moments
+    addAt(event, 0, 1)
+    addAt(event, 1, returnMicro)
+    addAt(event, 2, clvMicro)
+    addAt(this.#results, result, sign)
   }
 
   /** Closes the event, if it has a pick here. */
   close(sign: 1 | -1): void {
-    if (this.#event[0] === 0) return
-    this.#moments.add(this.#event, sign)
-    this.#event.fill(0)
-    for (let place = 0; place < RESULTS.length; place += 1)
-      addAt(this.#results, place, sign * (this.#eventResults[place] ?? 0))
-    this.#eventResults.fill(0)
+    if (this.#moments.event[0] !== 0) this.#moments.close(sign)
   }
 
   /** Adds the band to the cell under a key, which it returns. */
   mergeInto(truth: MutableTruth, key: string): string {
-    const sums = truth.bands.get(key) ?? noBandSums()
+    const sums = copyOfBand(truth.bands.get(key))
     this.#moments.mergeInto(sums.moments)
     for (const [place, result] of RESULTS.entries())
       sums.results[result] += this.#results[place] ?? 0
@@ -67,58 +64,61 @@ class BandTally {
 class ColumnTally {
   readonly #column: Column
   readonly #bands: (BandTally | undefined)[] = GRADE_BANDS.map(() => undefined)
+  /** Over events, of picks, value, return, value² and value × return. */
   readonly #moments = new MomentTally(LINE_QUANTITIES)
+  /** The same of each band's gap. */
   readonly #gaps = new MomentTally(GRADE_BANDS.length)
-  /** Picks, value, return, value² and value × return of the event, and its gap by band. */
-  readonly #event = new Float64Array(LINE_QUANTITIES)
-  readonly #eventGaps = new Float64Array(GRADE_BANDS.length)
-  /** What of value² and value × return did not fit. */
+  /** What of the event's value² and value × return did not fit. */
   #large: [squares: bigint, products: bigint] | undefined
 
   constructor(column: Column) {
     this.#column = column
   }
 
+  /** Whether the event that is being counted has a row here. */
+  get isOpen(): boolean {
+    return this.#moments.event[0] !== 0
+  }
+
   /** Takes a row of the event that is being counted. */
-  take(row: SettledRow, places: { readonly band: number; readonly result: number }): void {
+  take(row: SettledRow, taking: Taking): void {
     const { clvMicro, returnMicro } = row
-    addAt(this.#event, 0, 1)
-    addAt(this.#event, 1, clvMicro)
-    addAt(this.#event, 2, returnMicro)
-    const squares = (this.#event[3] ?? 0) + clvMicro * clvMicro
-    const products = (this.#event[4] ?? 0) + clvMicro * returnMicro
+    const { event } = this.#moments
+    addAt(event, 0, 1)
+    addAt(event, 1, clvMicro)
+    addAt(event, 2, returnMicro)
+    const squares = (event[3] as number) + clvMicro * clvMicro
+    const products = (event[4] as number) + clvMicro * returnMicro
     if (isExact(squares) && isExact(products)) {
-      this.#event[3] = squares
-      this.#event[4] = products
+      event[3] = squares
+      event[4] = products
     } else {
       this.#large ??= [0n, 0n]
       this.#large[0] += BigInt(clvMicro) * BigInt(clvMicro)
       this.#large[1] += BigInt(clvMicro) * BigInt(returnMicro)
     }
-    addAt(this.#eventGaps, places.band, returnMicro - clvMicro)
-    const band = (this.#bands[places.band] ??= new BandTally())
-    band.take(row, places.result)
+    addAt(this.#gaps.event, taking.band, returnMicro - clvMicro)
+    const band = (this.#bands[taking.band] ??= new BandTally())
+    band.take(row, taking)
   }
 
   /** Closes the event. */
   close(sign: 1 | -1): void {
-    if (this.#large === undefined) this.#moments.add(this.#event, sign)
+    if (this.#large === undefined) this.#moments.close(sign)
     else {
-      const [n = 0n, x = 0n, y = 0n, xx = 0n, xy = 0n] = Array.from(this.#event, BigInt)
+      const [n = 0n, x = 0n, y = 0n, xx = 0n, xy = 0n] = Array.from(this.#moments.event, BigInt)
       const [squares, products] = this.#large
-      this.#moments.addLarge([n, x, y, xx + squares, xy + products], sign)
+      this.#moments.closeLarge([n, x, y, xx + squares, xy + products], sign)
       this.#large = undefined
     }
-    this.#gaps.add(this.#eventGaps, sign)
-    this.#event.fill(0)
-    this.#eventGaps.fill(0)
+    this.#gaps.close(sign)
     for (const band of this.#bands) band?.close(sign)
   }
 
   /** Adds the column to the table; returns the keys of its cells. */
   mergeInto(truth: MutableTruth): readonly string[] {
     const key = lineKey(this.#column)
-    const sums = truth.lines.get(key) ?? noLineSums()
+    const sums = copyOfLine(truth.lines.get(key))
     this.#moments.mergeInto(sums.moments)
     this.#gaps.mergeInto(sums.gaps)
     if (sums.moments.clusters === 0) truth.lines.delete(key)
@@ -133,38 +133,31 @@ class ColumnTally {
   }
 }
 
-/** A scope's columns, each made when the first pick is in it. */
-type Columns = Readonly<Record<Population, Partial<Record<GradeBasis, ColumnTally>>>>
-
 /** Lists of scopes that are known again; at the limit all are looked up anew. */
 const LISTS_MAX = 4_096
 
 /** What some events add to a truth table, and take from it. */
 export class TruthTally {
-  readonly #byScope = new Map<string, Columns>()
-  /** The same by the list that rows share. */
+  /** By the names of population and basis and the scope; each made when the first pick is in it. */
+  readonly #columns = new Map<string, ColumnTally>()
+  /** The columns of the rows that share a list of scopes. */
   readonly #byScopes = new Map<
     readonly string[],
-    readonly { readonly scope: string; readonly columns: Columns }[]
+    Record<Population, Partial<Record<GradeBasis, readonly ColumnTally[]>>>
   >()
 
   /** Adds (sign 1) or subtracts (sign -1) all rows of one event. */
   add(rows: readonly SettledRow[], sign: 1 | -1): void {
-    const open = new Set<ColumnTally>()
+    const open: ColumnTally[] = []
     for (const row of rows) {
-      const { basis, population } = row
-      const places = {
+      const taking = {
         band: BAND_PLACES.get(row.band) ?? 0,
         result: RESULT_PLACES.get(row.result) ?? 0,
+        sign,
       }
-      for (const { columns, scope } of this.#columnsOf(row.scopes)) {
-        const column = (columns[population][basis] ??= new ColumnTally({
-          population,
-          basis,
-          scope,
-        }))
-        column.take(row, places)
-        open.add(column)
+      for (const column of this.#columnsOf(row)) {
+        if (!column.isOpen) open.push(column)
+        column.take(row, taking)
       }
     }
     for (const column of open) column.close(sign)
@@ -172,27 +165,21 @@ export class TruthTally {
 
   /** Adds everything to a table; returns the keys of its cells that changed, for a store to write. */
   mergeInto(truth: MutableTruth): readonly string[] {
-    return [...this.#byScope.values()]
-      .flatMap(({ committed, mechanical }) => [
-        committed.fair,
-        committed.price,
-        mechanical.fair,
-        mechanical.price,
-      ])
-      .flatMap((column) => column?.mergeInto(truth) ?? [])
+    return [...this.#columns.values()].flatMap((column) => column.mergeInto(truth))
   }
 
-  #columnsOf(scopes: readonly string[]) {
+  #columnsOf({ basis, population, scopes }: SettledRow): readonly ColumnTally[] {
     let found = this.#byScopes.get(scopes)
     if (found === undefined) {
       if (this.#byScopes.size >= LISTS_MAX) this.#byScopes.clear()
-      found = scopes.map((scope) => {
-        const columns = this.#byScope.get(scope) ?? { mechanical: {}, committed: {} }
-        this.#byScope.set(scope, columns)
-        return { scope, columns }
-      })
+      found = { mechanical: {}, committed: {} }
       this.#byScopes.set(scopes, found)
     }
-    return found
+    return (found[population][basis] ??= scopes.map((scope) => {
+      const column = { population, basis, scope }
+      const tally = this.#columns.get(lineKey(column)) ?? new ColumnTally(column)
+      this.#columns.set(lineKey(column), tally)
+      return tally
+    }))
   }
 }

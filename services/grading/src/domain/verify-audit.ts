@@ -47,12 +47,8 @@ function shownCloses({ close, pick }: GradedCard): readonly ShownClose[] {
 
 /** Every entry that an audit's cards name, once each, with what they say of it. */
 export function closesOf({ picks }: Pick<AuditAnswer, 'picks'>) {
-  const bySeq = new Map<number, ShownClose[]>()
-  for (const close of picks.filter(isGraded).flatMap(shownCloses)) {
-    const known = bySeq.get(close.record.seq)
-    if (known === undefined) bySeq.set(close.record.seq, [close])
-    else known.push(close)
-  }
+  const closes = picks.filter(isGraded).flatMap(shownCloses)
+  const bySeq = Map.groupBy(closes, ({ record }) => record.seq)
   return [...bySeq].map(([seq, cards]) => ({ seq, cards }))
 }
 
@@ -94,26 +90,17 @@ export function sumsOf(
       : [scoreboard.return_units],
   )
   const values = graded.map(({ clv }) => clv.fair ?? clv.price)
-  return [
-    {
-      name: 'The cards add up to the coverage',
-      holds: coverage.picks === picks.length && coverage.graded === graded.length,
-    },
-    {
-      name: 'The cards’ returns add up to the raw return',
-      holds: isNear(roi.profit, sum(returns)) && isNear(roi.pct, mean(returns)),
-    },
-    {
-      name: 'The cards’ values have that mean',
-      holds: isNear(summary.mean_clv, mean(values)),
-    },
-    {
-      name: 'Each card’s value follows from its price and its probability',
-      holds: graded.every(
-        ({ clv, close, taken }) =>
-          clv.fair === undefined ||
-          isNear(clv.fair, (taken.pays ?? taken.odds) * (close.fair_prob ?? Number.NaN) - 1),
-      ),
-    },
-  ]
+  const sums = {
+    'The cards add up to the coverage':
+      coverage.picks === picks.length && coverage.graded === graded.length,
+    'The cards’ returns add up to the raw return':
+      isNear(roi.profit, sum(returns)) && isNear(roi.pct, mean(returns)),
+    'The cards’ values have that mean': isNear(summary.mean_clv, mean(values)),
+    'Each card’s value follows from its price and its probability': graded.every(
+      ({ clv, close, taken }) =>
+        clv.fair === undefined ||
+        isNear(clv.fair, (taken.pays ?? taken.odds) * (close.fair_prob ?? Number.NaN) - 1),
+    ),
+  }
+  return Object.entries(sums).map(([name, holds]) => ({ name, holds }))
 }

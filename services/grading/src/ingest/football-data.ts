@@ -87,7 +87,7 @@ function scoreOf(
 ): { readonly home: number; readonly away: number } | undefined {
   const [home, away] = [row[columns.home]?.trim() ?? '', row[columns.away]?.trim() ?? '']
   return GOALS.test(home) && GOALS.test(away)
-    ? { home: Number(home), away: Number(away) }
+    ? { away: Number(away), home: Number(home) }
     : undefined
 }
 

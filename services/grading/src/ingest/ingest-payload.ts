@@ -29,6 +29,26 @@ export type PayloadAccount = IngestOutcome & {
   readonly alike: readonly AlikeEvents[]
 }
 
+/** Slices put together to so many observations. */
+function* gathered(slices: Iterable<Normalised>, atOnce: number): Generator<Normalised> {
+  let all: Normalised | undefined
+  for (const slice of slices) {
+    all =
+      all === undefined
+        ? slice
+        : {
+            feed: slice.feed,
+            observations: [...all.observations, ...slice.observations],
+            refusals: [...all.refusals, ...slice.refusals],
+            missingPrices: all.missingPrices + slice.missingPrices,
+          }
+    if (all.observations.length < atOnce) continue
+    yield all
+    all = undefined
+  }
+  if (all !== undefined) yield all
+}
+
 /** Ingests a payload, idempotent on its bytes' hash. `onSlice` receives the account so far. */
 export async function ingestPayload(options: {
   readonly store: GradingStore
@@ -56,7 +76,8 @@ export async function ingestPayload(options: {
   // The first feed of a ledger finds no other's matches.
   const isFirst = (await store.head()).size === 0
   let feedName: string | undefined
-  for (const { feed, observations, refusals, missingPrices } of options.read()) {
+  const slices = gathered(options.read(), store.ingestedAtOnce ?? 0)
+  for (const { feed, observations, refusals, missingPrices } of slices) {
     feedName = feed.feed
     const matched = await matchFeedEvents(store, observations)
     const { observations: joined, alike } = isFirst

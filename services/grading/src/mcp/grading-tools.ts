@@ -11,13 +11,13 @@ import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { dependencyAnswer, errorAnswer, invalidRequest } from '../errors.ts'
 import type { CoverageLook } from '../routes/coverage-route.ts'
-import { requestIssuesOf } from '../routes/read-body.ts'
-import { type SaleKind, saleSteps } from '../routes/read-sale.ts'
+import { readMembers } from '../routes/read-body.ts'
+import { SALE_KINDS, type SaleKind, saleSteps } from '../routes/read-sale.ts'
 import { type SaleAnswer, type SaleDoorDeps, saleJob } from '../routes/sale-job.ts'
 import { PRICE_CENTS, TOOL_NAMES } from '../routes/sale-terms.ts'
 import { inSteps, nextIteration } from '../tracker/steps.ts'
 import { calibrationRequestSchema } from '../wire/calibration.ts'
-import { coverageRequestSchema } from '../wire/coverage.ts'
+import { coverageFrameSchema, coverageRequestSchema } from '../wire/coverage.ts'
 import { readPickSchema } from '../wire/mcp.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
 
@@ -113,19 +113,14 @@ function failure({ details, error, headers }: ErrorAnswer): ToolResult {
   return { ...saidIn({ error, ...details, ...wait }), isError: true }
 }
 
-const tooMany = (retryAfterSeconds: number): ToolResult =>
-  failure(errorAnswer('too_many_requests', { retryAfterSeconds }))
-
 /** Faults of arguments are found where a route finds those of its body. */
-const malformed = (issues: readonly RequestIssue[]): ToolResult =>
-  failure(
-    invalidRequest(
-      issues.map(({ expected, field }) => ({
-        field: field.replace(/^body/, 'arguments'),
-        expected,
-      })),
-    ),
-  )
+function malformed(issues: readonly RequestIssue[]): ToolResult {
+  const ofArguments = issues.map(({ expected, field }) => ({
+    field: field.replace(/^body/, 'arguments'),
+    expected,
+  }))
+  return failure(invalidRequest(ofArguments))
+}
 
 /** A free tool: reads its arguments by their schema and answers, or says what is wrong with them. */
 async function look<Schema extends z.ZodType>(
@@ -133,30 +128,20 @@ async function look<Schema extends z.ZodType>(
   given: unknown,
   answer: (read: z.output<Schema>) => Promise<ToolResult>,
 ): Promise<ToolResult> {
-  const parsed = schema.safeParse(given)
-  return parsed.success
-    ? await answer(parsed.data)
-    : malformed(requestIssuesOf(parsed.error.issues, 'arguments'))
+  const parsed = readMembers(schema, given, 'arguments')
+  return parsed.kind === 'read' ? await answer(parsed.data) : malformed(parsed.issues)
 }
 
 type FreeTool = (deps: GradingToolDeps, given: unknown, caller: ToolCaller) => Promise<ToolResult>
 
 const FREE: Readonly<Record<string, FreeTool>> = {
   async coverage({ coverage }, given, asker) {
-    const retryAfterSeconds = coverage.waitOf(asker)
-    if (retryAfterSeconds !== undefined) return tooMany(retryAfterSeconds)
-    return await look(coverageRequestSchema, given, async (body) => {
+    const refusal = coverage.refusalOf(asker)
+    if (refusal !== undefined) return failure(refusal)
+    return await look(coverageFrameSchema, given, async (body) => {
       const found = await coverage.look(body, asker)
-      switch (found.kind) {
-        case 'answered':
-          return saidIn(found.answer)
-        case 'malformed':
-          return malformed(found.issues)
-        case 'limited':
-          return tooMany(found.retryAfterSeconds)
-        default:
-          return found satisfies never
-      }
+      if (found.kind === 'answered') return saidIn(found.answer)
+      return found.kind === 'limited' ? failure(found.refusal) : malformed(found.issues)
     })
   },
   calibration: async ({ store }, given) =>
@@ -170,10 +155,7 @@ const FREE: Readonly<Record<string, FreeTool>> = {
     }),
 }
 
-const PAID: ReadonlyMap<string, SaleKind> = new Map([
-  [TOOL_NAMES.grade, 'grade'],
-  [TOOL_NAMES.audit, 'audit'],
-])
+const PAID = new Map(SALE_KINDS.map((kind) => [TOOL_NAMES[kind] as string, kind]))
 
 /** The text is what the receipt's statement hashes; the object is the same, read back. */
 const render = (answer: SaleAnswer): ToolResult => {
@@ -211,7 +193,7 @@ async function sell(
   if (isPaid && read.kind === 'probe') return { result: malformed(NOTHING_ASKED) }
   if (isPaid && !isHashable(bought)) return { result: malformed(UNREADABLE) }
   const receivedAtSeconds = clock.unixMs() / 1_000
-  return await callPaidTool({
+  const called = await callPaidTool({
     gate,
     terms: termsOf(kind, 'mcp'),
     call: bought,
@@ -224,6 +206,9 @@ async function sell(
     render,
     decline: (declined: never) => declined,
   })
+  // An audit's answer has two megabytes, and is written next.
+  await nextIteration()
+  return called
 }
 
 /**

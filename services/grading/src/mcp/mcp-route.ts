@@ -17,8 +17,8 @@ import {
 } from '@tallystick/service-kit/mcp'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { describedError } from '../routes/error-rows.ts'
-import { neverStored } from '../routes/read-body.ts'
+import { bodyErrorRows } from '../routes/error-rows.ts'
+import { isCrowded, isOversized, neverStored, takeBytes } from '../routes/read-body.ts'
 import { rpcMessageSchema, toolCallSchema } from '../wire/mcp.ts'
 import { callGradingTool, GRADING_TOOLS, type GradingToolDeps } from './grading-tools.ts'
 
@@ -58,6 +58,9 @@ const invalidParams = (message: string): Answered => ({
 const FOREIGN_ORIGIN = rpcRefusal(403, RPC_CODES.badRequest, { message: 'Origin not allowed' })
 const NOT_JSON = rpcRefusal(400, RPC_CODES.parseError, { message: 'Parse error' })
 const NO_REQUEST = rpcRefusal(400, RPC_CODES.invalidRequest, { message: 'Invalid Request' })
+const CROWDED = rpcRefusal(400, RPC_CODES.invalidRequest, {
+  message: 'Invalid Request: too many members',
+})
 const FAILED = rpcRefusal(200, RPC_CODES.internalError, { message: 'Internal error' })
 
 /** What browsers on other sites may not call, by DNS rebinding or not: an origin is this host or this machine. */
@@ -136,11 +139,14 @@ export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<
     if (!isOwnOrigin(request.headers.origin, deps.baseUrl))
       return sendRefusal(reply, FOREIGN_ORIGIN)
     const body = request.body instanceof Uint8Array ? request.body : new Uint8Array()
+    if (isCrowded(body)) return sendRefusal(reply, CROWDED)
     const posted = parseMessage(body)
     if (posted.kind === 'not-json') return sendRefusal(reply, NOT_JSON)
     if (posted.kind === 'notification') return reply.code(202).send()
     if (posted.kind !== 'request') return sendRefusal(reply, NO_REQUEST)
     const { id, message } = posted
+    const { arguments: given, _meta: meta } = message.params ?? {}
+    if (isOversized(given) || isOversized(meta)) return sendRefusal(reply, CROWDED, id)
     const revision = isModern(message, request.headers) ? MODERN_REVISION : LEGACY
     const fault = revision === MODERN_REVISION ? modernFault(message, request.headers) : undefined
     if (fault !== undefined) return sendRefusal(reply, fault, id)
@@ -160,12 +166,7 @@ export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<
   }
 
   await app.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser<Buffer>(
-      'application/json',
-      { parseAs: 'buffer' },
-      (_request, body, done) => done(null, body),
-    )
+    takeBytes(scope)
     scope.route({
       method: 'POST',
       url: '/mcp',
@@ -182,8 +183,7 @@ export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<
           202: z.null().describe('A notification, which has no answer.'),
           400: z.looseObject({}).describe('No JSON-RPC request, or of a revision not served.'),
           403: z.looseObject({}).describe('A page of another site calls.'),
-          413: describedError('The body is over the route’s limit.'),
-          415: describedError('The body is declared as something other than JSON.'),
+          ...bodyErrorRows,
         },
       },
       validatorCompiler: () => () => true,

@@ -9,12 +9,9 @@ type Case = ReturnType<typeof workedCase>
 
 function closeTable({ rows, booksum, exponent }: Case): Html {
   const cells = rows.map(
-    ({
-      selection,
-      close,
-      implied,
-      fair,
-    }) => html`<tr><th scope="row">${selection}</th><td class="number">${close.toFixed(2)}</td><td class="number">${percent(implied, 2)}</td><td class="number">${percent(fair, 2)}</td><td class="number">${(1 / fair).toFixed(3)}</td></tr>
+    (
+      row,
+    ) => html`<tr><th scope="row">${row.selection}</th><td class="number">${row.close.toFixed(2)}</td><td class="number">${percent(row.implied, 2)}</td><td class="number">${percent(row.fair, 2)}</td><td class="number">${(1 / row.fair).toFixed(3)}</td></tr>
 `,
   )
   return html`<div class="scroll" tabindex="0" role="region" aria-label="The close and its fair prices"><table>
@@ -26,18 +23,13 @@ function closeTable({ rows, booksum, exponent }: Case): Html {
 }
 
 function bandTable({ bands, won }: Case): Html {
-  const rows = bands.map(
-    ({
-      band,
-      from,
-      below,
-    }) => html`<tr${band === won.band && html` class="here"`}><th scope="row"><span class="letter small" data-band="${band}">${band}</span></th><td>${
-      Number.isFinite(from)
-        ? `${signedPercent(from, 0)} or more`
-        : `below ${signedPercent(below, 0)}`
-    }</td></tr>
-`,
-  )
+  const rows = bands.map(({ band, from, below }) => {
+    const value = Number.isFinite(from)
+      ? `${signedPercent(from, 0)} or more`
+      : `below ${signedPercent(below, 0)}`
+    return html`<tr${band === won.band && html` class="here"`}><th scope="row"><span class="letter small" data-band="${band}">${band}</span></th><td>${value}</td></tr>
+`
+  })
   return html`<table class="narrow"><thead><tr><th scope="col">Grade</th><th scope="col">Value against the fair close</th></tr></thead><tbody>${rows}</tbody></table>`
 }
 

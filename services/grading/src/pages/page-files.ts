@@ -68,18 +68,10 @@ function placeValues(options: PagesOptions) {
 }
 
 /** What the forms page needs before its first request. */
-function tryFacts({ payment }: PagesOptions): Readonly<Record<string, string>> {
-  const { asset, auditAmount, decimals, gradeAmount, name, network, rpcUrl } = payment
-  return {
-    'payment-network': network,
-    'payment-asset': asset,
-    'payment-token': name,
-    'payment-decimals': String(decimals),
-    'payment-grade': String(gradeAmount),
-    'payment-audit': String(auditAmount),
-    'payment-rpc': rpcUrl ?? '',
-  }
-}
+const tryFacts = ({ payment }: PagesOptions): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(payment).map(([name, fact]) => [`payment-${name}`, String(fact ?? '')]),
+  )
 
 /** Reads everything; `{{…}}` in a page becomes the value of that name. */
 export function readPageFiles(options: PagesOptions): readonly PageFile[] {

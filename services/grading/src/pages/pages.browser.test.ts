@@ -35,14 +35,7 @@ const NUMBERS = `(() => {
   }
 })()`
 
-/** What axe finds on a page, light and dark: of all that it judges, only contrast depends on the colours. */
-async function findings(page: Page): Promise<readonly string[]> {
-  const light = await axeFindings(page)
-  await page.emulateMedia({ colorScheme: 'dark' })
-  const dark = await axeFindings(page, ['color-contrast'])
-  await page.emulateMedia({ colorScheme: 'light' })
-  return [...light, ...dark.map((finding) => `dark: ${finding}`)]
-}
+const IN_BOTH = { inDarkToo: true }
 
 async function linksLead(page: Page): Promise<void> {
   const links = await page.evaluate<string[]>(
@@ -367,7 +360,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       it('axe finds nothing on any page, light or dark', async () => {
         const page = await site.visit('/', { colorScheme: 'light', reducedMotion: 'reduce' })
         await page.waitForSelector('#synthetic:visible', WAIT)
-        expect(await findings(page), '/').toEqual([])
+        expect(await axeFindings(page, IN_BOTH), '/').toEqual([])
         const ready = {
           '/calibration': '#study-plot .mark',
           '/method': '.sides',
@@ -377,24 +370,24 @@ describe.skipIf(cannotRunReason !== undefined)(
         for (const [path, selector] of Object.entries(ready)) {
           await page.goto(new URL(path, page.url()).href)
           await page.waitForSelector(selector, WAIT)
-          expect(await findings(page), path).toEqual([])
+          expect(await axeFindings(page, IN_BOTH), path).toEqual([])
         }
         const form = await site.visitWithKey('agent-2', { reducedMotion: 'reduce' })
-        expect(await findings(form), 'the forms').toEqual([])
+        expect(await axeFindings(form, IN_BOTH), 'the forms').toEqual([])
         await form.fill('#find-text', 'synthetic')
         await form.click('#find button[type=submit]')
         await form.waitForSelector('.found li', WAIT)
         await fillPick(form, { odds: 'none' })
         await form.click('#grade-send')
         await form.waitForSelector('#odds[aria-invalid]', WAIT)
-        expect(await findings(form), 'the forms with a problem').toEqual([])
+        expect(await axeFindings(form, IN_BOTH), 'the forms with a problem').toEqual([])
         await fillPick(form, { odds: '1.90' })
         await payFor(form, 'GRADED')
-        expect(await findings(form), 'a card').toEqual([])
+        expect(await axeFindings(form, IN_BOTH), 'a card').toEqual([])
         await form.check('input[value="audit"]')
         await form.fill('#picks', `${MARKET}, home, 1.95\n${MARKET}, draw, 3.60`)
         await payFor(form, 'AUDIT')
-        expect(await findings(form), 'an audit').toEqual([])
+        expect(await axeFindings(form, IN_BOTH), 'an audit').toEqual([])
       })
     })
   },

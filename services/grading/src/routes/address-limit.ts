@@ -1,15 +1,16 @@
 /** How much free work one address may ask for in a minute. */
-import { BoundedMap, type Clock } from '@tallystick/service-kit'
+import { BoundedMap, type Clock, type ErrorAnswer } from '@tallystick/service-kit'
+import { errorAnswer } from '../errors.ts'
 
 const MINUTE_MS = 60_000
-/** Addresses remembered; beyond, the oldest are forgotten. */
+/** Addresses remembered; beyond that, the oldest are forgotten. */
 const ADDRESSES_MAX = 10_000
 
-/** Counts what each address has asked for; gives the seconds to wait once it has spent its minute. */
+/** Counts what each address has asked for; gives the refusal, with the seconds to wait, once it has spent its minute. */
 export function createAddressLimit(
   clock: Clock,
   mostPerMinute: number,
-): (address: string, cost: number) => number | undefined {
+): (address: string, cost: number) => ErrorAnswer | undefined {
   const addresses = new BoundedMap<string, { readonly sinceMs: number; spent: number }>(
     ADDRESSES_MAX,
   )
@@ -22,6 +23,7 @@ export function createAddressLimit(
     }
     known.spent += cost
     if (known.spent <= mostPerMinute) return undefined
-    return Math.max(1, Math.ceil((known.sinceMs + MINUTE_MS - now) / 1_000))
+    const retryAfterSeconds = Math.max(1, Math.ceil((known.sinceMs + MINUTE_MS - now) / 1_000))
+    return errorAnswer('too_many_requests', { retryAfterSeconds })
   }
 }

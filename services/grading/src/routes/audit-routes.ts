@@ -1,6 +1,6 @@
 /**
  * A paid audit by its receipt: audited again with what the ledger knows now, free. It is as much work as the paid one, so it
- * is limited by address, and done once for as long as the ledger stands.
+ * is limited by address, and done once for each state of the ledger.
  */
 import { BoundedMap, type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
@@ -11,7 +11,7 @@ import { errorAnswer } from '../errors.ts'
 import { inSteps, nextIteration } from '../tracker/steps.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
 import { createAddressLimit } from './address-limit.ts'
-import { describedError, notFoundRow, storeErrorRow } from './error-rows.ts'
+import { notFoundRow, storeErrorRow, tooManyRow } from './error-rows.ts'
 import { neverStored } from './read-body.ts'
 import { saleSteps } from './read-sale.ts'
 
@@ -27,7 +27,7 @@ const READS_PER_MINUTE = 30
 const KEPT_MAX = 16
 
 export function addAuditRoutes(app: ServiceApp, { clock, grader, store }: AuditRouteDeps): void {
-  const waitOf = createAddressLimit(clock, READS_PER_MINUTE)
+  const refusalOf = createAddressLimit(clock, READS_PER_MINUTE)
   const kept = new BoundedMap<string, { readonly size: number; readonly text: string }>(KEPT_MAX)
 
   /** The answer's text; undefined for an unknown receipt. */
@@ -58,14 +58,13 @@ export function addAuditRoutes(app: ServiceApp, { clock, grader, store }: AuditR
           200: auditAnswerSchema,
           ...notFoundRow,
           ...storeErrorRow,
-          429: describedError('This address has asked too often; Retry-After says when to go on.'),
+          ...tooManyRow,
         },
       },
     },
     async (request, reply) => {
-      const retryAfterSeconds = waitOf(request.ip, 1)
-      if (retryAfterSeconds !== undefined)
-        return sendError(reply, errorAnswer('too_many_requests', { retryAfterSeconds }))
+      const refusal = refusalOf(request.ip, 1)
+      if (refusal !== undefined) return sendError(reply, refusal)
       const text = await readAudit(request.params.receipt)
       return text === undefined
         ? sendError(reply, errorAnswer('not_found'))

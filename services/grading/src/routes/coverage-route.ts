@@ -1,22 +1,29 @@
 /**
- * The free look before a payment: whether a close is recorded, by key or by what one knows, and what would become of each
- * pick of an audit. It tells neither a price nor a grade (G7), and is limited by address and by time, because it is free.
+ * The free look before a payment: whether a close is recorded, by key or by teams and day, and what would become of each
+ * pick of an audit. It shows neither a price nor a grade (G7), and is limited by address and by time, because it is free.
  */
-import { type Clock, type RequestIssue, type ServiceApp, sendError } from '@tallystick/service-kit'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import {
+  type Clock,
+  type ErrorAnswer,
+  type RequestIssue,
+  type ServiceApp,
+  sendError,
+} from '@tallystick/service-kit'
+import type { FastifyRequest } from 'fastify'
 import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { formatMarketKey } from '../domain/markets.ts'
 import { parseWholeMarket } from '../domain/parse-market.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
-import { errorAnswer, invalidRequest } from '../errors.ts'
+import { invalidRequest } from '../errors.ts'
 import { inSteps, nextIteration, type Steps } from '../tracker/steps.ts'
 import type { Card } from '../wire/cards.ts'
 import {
   type CoverageAnswer,
   type CoverageRequest,
   coverageAnswerSchema,
+  coverageFrameSchema,
   coverageRequestSchema,
   type PreviewAnswer,
   type PreviewRow,
@@ -24,9 +31,9 @@ import {
 import type { WirePick } from '../wire/requests.ts'
 import { isoSeconds } from '../wire/times.ts'
 import { createAddressLimit } from './address-limit.ts'
-import { describedError, freeErrorRows } from './error-rows.ts'
+import { freeErrorRows, tooManyRow } from './error-rows.ts'
 import { freeBody } from './read-body.ts'
-import { type ReadPicks, type ReadRow, readPicks } from './read-picks.ts'
+import { type Place, type ReadPicks, type ReadRow, readPicks } from './read-picks.ts'
 
 export type CoverageDeps = {
   readonly grader: Pick<Grader, 'preview'>
@@ -53,24 +60,18 @@ const LOOKUP_BYTES_MAX = 4_096
 /** What reading a body of so many bytes counts as, whatever it turns out to be. */
 const costOf = (bytes: number): number => (bytes > LOOKUP_BYTES_MAX ? PREVIEW_COST : 1)
 
-/** The canonical key of the input, or what is wrong with it. */
-function readKey(market: string): string | { readonly field: string; readonly expected: string } {
+/** A look-up by its canonical key, or what is wrong with the key. */
+function readKey(market: string): CoverageQuery | RequestIssue {
   const parsed = parseWholeMarket(market)
-  if (parsed.kind === 'market') return formatMarketKey(parsed.key)
+  if (parsed.kind === 'market') return { kind: 'key', market: formatMarketKey(parsed.key) }
   if (parsed.kind === 'ambiguous')
     return { field: 'body.market', expected: `one of ${parsed.candidates.join(', ')}` }
   const part = parsed.path === 'line' ? 'market' : parsed.path
   return { field: `body.${part}`, expected: parsed.expected }
 }
 
-function readQuery(
-  body: CoverageRequest,
-): CoverageQuery | { readonly field: string; readonly expected: string } {
-  const { market, sport, date, text } = body
-  if (market !== undefined) {
-    const key = readKey(market)
-    return typeof key === 'string' ? { kind: 'key', market: key } : key
-  }
+function readQuery({ market, sport, date, text }: CoverageRequest): CoverageQuery | RequestIssue {
+  if (market !== undefined) return readKey(market)
   const daySeconds = date === undefined ? undefined : isoSeconds(date)
   return { kind: 'search', sport, daySeconds, text: text ?? '' }
 }
@@ -82,11 +83,7 @@ function byKey(wire: WirePick, { market, selection }: Card['pick']): Record<stri
   return { ...rest, market, selection }
 }
 
-const placeOf = ({
-  index,
-  line,
-  written,
-}: ReturnType<Rows['placeOf']>): Pick<PreviewRow, 'pick' | 'line' | 'written'> => ({
+const placeOf = ({ index, line, written }: Place) => ({
   pick: line === undefined ? index : undefined,
   line,
   written,
@@ -115,19 +112,15 @@ const createMeter = (cpuMs: CoverageDeps['cpuMs'], spentMs: number) => ({
   spentMs,
   run<Result>(work: () => Result): Result {
     const beganMs = cpuMs()
-    try {
-      return work()
-    } finally {
-      this.spentMs += cpuMs() - beganMs
-    }
+    const result = work()
+    this.spentMs += cpuMs() - beganMs
+    return result
   },
   async wait<Result>(work: () => Promise<Result>): Promise<Result> {
     const beganMs = cpuMs()
-    try {
-      return await work()
-    } finally {
-      this.spentMs += cpuMs() - beganMs
-    }
+    const result = await work()
+    this.spentMs += cpuMs() - beganMs
+    return result
   },
 })
 
@@ -150,12 +143,10 @@ async function previewAnswer(
   const shown: PreviewRow[] = []
   while (shown.length < read.count) {
     if (shown.length > 0 && meter.spentMs >= PREVIEW_CPU_MS_MAX) break
-    const end = Math.min(read.count, shown.length + ROWS_PER_SLICE)
-    const rows = meter.run(() => {
-      const some: ReadRow[] = []
-      for (let index = shown.length; index < end; index += 1) some.push(read.row(index))
-      return some
-    })
+    const length = Math.min(read.count - shown.length, ROWS_PER_SLICE)
+    const rows = meter.run(() =>
+      Array.from({ length }, (_, place) => read.row(shown.length + place)),
+    )
     const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
     const cards = await meter.wait(() => grader.preview(asked.map(({ pick }) => pick)))
     const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
@@ -177,7 +168,7 @@ async function previewAnswer(
 type Look =
   | { readonly kind: 'answered'; readonly answer: CoverageAnswer | PreviewAnswer }
   | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
-  | { readonly kind: 'limited'; readonly retryAfterSeconds: number }
+  | { readonly kind: 'limited'; readonly refusal: ErrorAnswer }
 
 /** Who asks. */
 type Asker = {
@@ -192,14 +183,15 @@ export type CoverageLook = ReturnType<typeof createCoverageLook>
 
 /** The look behind both doors, the route and the tool of MCP: what an address has asked at one counts at the other. */
 export function createCoverageLook({ clock, cpuMs, grader, store }: CoverageDeps) {
-  const waitOf = createAddressLimit(clock, LOOKUPS_PER_MINUTE)
+  const refusalOf = createAddressLimit(clock, LOOKUPS_PER_MINUTE)
   return {
-    /** Counts a request before its body is read; gives the seconds to wait if this address has asked too often. */
-    waitOf: ({ address, bytes }: Asker): number | undefined => waitOf(address, costOf(bytes)),
+    /** Counts a request before its body is read; gives its refusal if this address has asked too often. */
+    refusalOf: ({ address, bytes }: Asker): ErrorAnswer | undefined =>
+      refusalOf(address, costOf(bytes)),
     async look(body: CoverageRequest, { address, bytes, readFromMs }: Asker): Promise<Look> {
       if (body.picks !== undefined || body.csv !== undefined) {
-        const retryAfterSeconds = waitOf(address, PREVIEW_COST - costOf(bytes))
-        if (retryAfterSeconds !== undefined) return { kind: 'limited', retryAfterSeconds }
+        const refusal = refusalOf(address, PREVIEW_COST - costOf(bytes))
+        if (refusal !== undefined) return { kind: 'limited', refusal }
         const meter = createMeter(cpuMs, readFromMs === undefined ? 0 : cpuMs() - readFromMs)
         const read = await inSteps(
           metered(readPicks(body, DEFAULT_GRADE_OPTIONS), meter),
@@ -214,9 +206,6 @@ export function createCoverageLook({ clock, cpuMs, grader, store }: CoverageDeps
     },
   }
 }
-
-const refuseSpent = (reply: FastifyReply, retryAfterSeconds: number): FastifyReply =>
-  sendError(reply, errorAnswer('too_many_requests', { retryAfterSeconds }))
 
 /** A body that does not say how large it is may be the largest. */
 const askerOf = ({ headers, ip }: FastifyRequest): Asker => ({
@@ -234,8 +223,8 @@ export function addCoverageRoute(
     {
       bodyLimit: COVERAGE_BODY_BYTES_MAX,
       onRequest: async (request, reply) => {
-        const retryAfterSeconds = coverage.waitOf(askerOf(request))
-        return retryAfterSeconds === undefined ? undefined : refuseSpent(reply, retryAfterSeconds)
+        const refusal = coverage.refusalOf(askerOf(request))
+        return refusal && sendError(reply, refusal)
       },
       preParsing: async (request, _reply, payload) => {
         // The body is here, and parsed next.
@@ -250,26 +239,18 @@ export function addCoverageRoute(
         response: {
           200: coverageAnswerSchema,
           ...freeErrorRows,
-          429: describedError('This address has asked too often; Retry-After says when to go on.'),
+          ...tooManyRow,
         },
       },
-      ...freeBody(coverageRequestSchema, undefined),
+      ...freeBody(coverageFrameSchema, undefined),
     },
     async (request, reply) => {
       const look = await coverage.look(request.body, {
         ...askerOf(request),
         readFromMs: readFromMs.get(request),
       })
-      switch (look.kind) {
-        case 'answered':
-          return reply.send(look.answer)
-        case 'malformed':
-          return sendError(reply, invalidRequest(look.issues))
-        case 'limited':
-          return refuseSpent(reply, look.retryAfterSeconds)
-        default:
-          return look satisfies never
-      }
+      if (look.kind === 'answered') return reply.send(look.answer)
+      return sendError(reply, look.kind === 'limited' ? look.refusal : invalidRequest(look.issues))
     },
   )
 }

@@ -5,7 +5,7 @@ import { calibrationAnswer } from '../domain/calibration.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { methodsAnswer } from '../domain/methods.ts'
-import { errorAnswer, invalidRequest } from '../errors.ts'
+import { errorAnswer } from '../errors.ts'
 import { calibrationAnswerSchema, calibrationRequestSchema } from '../wire/calibration.ts'
 import { cardSchema } from '../wire/cards.ts'
 import { issuesBody } from '../wire/errors.ts'
@@ -42,6 +42,10 @@ function addEvidenceRoutes(app: ServiceApp, { store }: FreeRouteDeps): void {
 }
 
 const seqText = 'the number of an entry, from 0'
+const seqSchema = z
+  .string()
+  .regex(/^\d{1,15}$/, seqText)
+  .describe(seqText)
 
 function addLedgerPages(app: ServiceApp, { grader }: FreeRouteDeps): void {
   app.get(
@@ -50,14 +54,12 @@ function addLedgerPages(app: ServiceApp, { grader }: FreeRouteDeps): void {
       schema: {
         tags: ['free'],
         summary: 'Twenty entries of the ledger, newest first; before= turns the pages.',
-        querystring: z.object({ before: z.string().optional().describe(seqText) }),
+        querystring: z.object({ before: seqSchema.optional() }),
         response: { 200: ledgerPageSchema, 400: issuesBody, ...storeErrorRow },
       },
     },
     async (request, reply) => {
       const { before } = request.query
-      if (before !== undefined && !/^\d{1,15}$/.test(before))
-        return sendError(reply, invalidRequest([{ field: 'query.before', expected: seqText }]))
       const page = await grader.publicEntries(before === undefined ? undefined : Number(before))
       return reply.header('cache-control', 'no-store').send(page)
     },
@@ -90,20 +92,12 @@ function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): voi
       schema: {
         tags: ['free'],
         summary: 'One entry of the ledger with its inclusion proof.',
-        params: z.object({
-          seq: z
-            .string()
-            .describe(seqText)
-            .meta({ examples: ['0'] }),
-        }),
+        params: z.object({ seq: seqSchema.meta({ examples: ['0'] }) }),
         response: { 200: publicEntrySchema, 400: issuesBody, ...notFoundRow, ...storeErrorRow },
       },
     },
     async (request, reply) => {
-      const { seq } = request.params
-      if (!/^\d{1,15}$/.test(seq))
-        return sendError(reply, invalidRequest([{ field: 'path.seq', expected: seqText }]))
-      const entry = await grader.publicEntry(Number(seq))
+      const entry = await grader.publicEntry(Number(request.params.seq))
       return entry === undefined ? sendError(reply, errorAnswer('not_found')) : reply.send(entry)
     },
   )

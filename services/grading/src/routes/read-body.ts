@@ -2,7 +2,7 @@
 import { type RequestIssue, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { invalidRequest } from '../errors.ts'
+import { invalidRequest, RefusedBody } from '../errors.ts'
 
 /**
  * Treats an empty body of any content type as no body, so that anyone who asks for a route's price gets it. A body
@@ -10,16 +10,49 @@ import { invalidRequest } from '../errors.ts'
  */
 export function acceptProbes(scope: ServiceApp): void {
   const parseJson = scope.getDefaultJsonParser('error', 'error')
-  scope.removeContentTypeParser('text/plain')
+  type Done = (error: Error | null, body?: unknown) => void
+  const readJson = (request: FastifyRequest, body: Buffer, done: Done): void => {
+    if (body.length === 0) done(null, undefined)
+    else if (isCrowded(body)) done(new RefusedBody([CROWDED]))
+    else void parseJson(request, body.toString(), done)
+  }
+  scope.removeContentTypeParser(['application/json', 'text/plain'])
+  scope.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, readJson)
   // A tracker's file by itself: only routes that know `csv` take it.
   scope.addContentTypeParser<string>('text/csv', { parseAs: 'string' }, (_request, csv, done) =>
     done(null, csv.length === 0 ? undefined : { csv }),
   )
-  scope.addContentTypeParser<string>('*', { parseAs: 'string' }, (request, body, done) => {
-    if (body.length === 0) done(null, undefined)
-    else if (request.headers['content-type'] === undefined) void parseJson(request, body, done)
+  scope.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0 || request.headers['content-type'] === undefined)
+      readJson(request, body, done)
     else done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
   })
+}
+
+/** Colons and brackets in a body. A thousand picks with every member have 30,000. */
+const MARKS_MAX = 32_768
+const [COLON, BRACE, BRACKET] = [0x3a, 0x7b, 0x5b]
+const CROWDED: RequestIssue = {
+  field: 'body',
+  expected: `at most ${MARKS_MAX} colons and brackets`,
+}
+
+/** Whether a body has too many members to be parsed: names cost more than their bytes. */
+export function isCrowded(body: Uint8Array): boolean {
+  let marks = 0
+  for (let at = 0; at < body.length; at += 1) {
+    const byte = body[at]
+    if (byte === COLON || byte === BRACE || byte === BRACKET) marks += 1
+  }
+  return marks > MARKS_MAX
+}
+
+/** Leaves a scope's bodies, which are JSON, as the bytes that came. */
+export function takeBytes(scope: ServiceApp): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
 }
 
 /** No cache stores these answers (X5): a paid answer belongs to its payer, and a repeated read may have changed. */
@@ -64,6 +97,41 @@ export function requestIssuesOf(
   })
 }
 
+/** Members of one pick, or of all else in a body: a parlay of 20 legs with every member has 226. */
+const MEMBERS_MAX = 256
+
+/** What is left of a number of members behind those of a value and of all in it but its picks; below 0 where it has more. */
+function membersLeft(value: unknown, max: number): number {
+  if (typeof value !== 'object' || value === null) return max
+  if (Array.isArray(value) && value.length > max) return -1
+  let left = max
+  for (const name in value) {
+    const member: unknown = name === 'picks' ? undefined : value[name as keyof typeof value]
+    left = membersLeft(member, left - 1)
+    if (left < 0) return left
+  }
+  return left
+}
+
+/** Whether a value has more members than any request. */
+export const isOversized = (value: unknown): boolean => membersLeft(value, MEMBERS_MAX) < 0
+
+/** Reads a value by its schema, or names each fault by its field; a value with too many members is not looked into. */
+export function readMembers<Schema extends z.ZodType>(
+  schema: Schema,
+  given: unknown,
+  field: string,
+):
+  | { readonly kind: 'read'; readonly data: z.output<Schema> }
+  | { readonly kind: 'faulty'; readonly issues: readonly RequestIssue[] } {
+  if (isOversized(given))
+    return { kind: 'faulty', issues: [{ field, expected: `at most ${MEMBERS_MAX} members` }] }
+  const { data, error, success } = schema.safeParse(given)
+  return success
+    ? { kind: 'read', data }
+    : { kind: 'faulty', issues: requestIssuesOf(error.issues, field) }
+}
+
 /**
  * Route options that read a body by its schema into `request.body` and name each fault by its field; `whenAbsent`
  * replaces a missing body. The schema in the route's options is the documentation.
@@ -78,10 +146,10 @@ export function freeBody<Schema extends z.ZodType>(
   return {
     validatorCompiler: () => () => true,
     async preHandler(request, reply) {
-      const parsed = schema.safeParse(request.body === undefined ? whenAbsent : request.body)
-      if (!parsed.success)
-        return sendError(reply, invalidRequest(requestIssuesOf(parsed.error.issues, 'body')))
-      request.body = parsed.data
+      const given = request.body === undefined ? whenAbsent : request.body
+      const read = readMembers(schema, given, 'body')
+      if (read.kind === 'faulty') return sendError(reply, invalidRequest(read.issues))
+      request.body = read.data
       return undefined
     },
   }

@@ -12,6 +12,8 @@ import {
 import { type TrackerRow, trackerSteps } from '../tracker/read-tracker.ts'
 import type { Steps } from '../tracker/steps.ts'
 import {
+  AUDIT_PICKS_MAX,
+  askedSchema,
   placeFraction,
   type WireOptions,
   type WireParlay,
@@ -20,6 +22,7 @@ import {
   type WireTracker,
 } from '../wire/requests.ts'
 import { isoSeconds } from '../wire/times.ts'
+import { readMembers } from './read-body.ts'
 
 const EXPECTED_ODDS: Readonly<Record<OddsRefusal, string>> = {
   type: 'decimal odds as a number, or odds as text',
@@ -56,13 +59,14 @@ function termsOf(
   }
 }
 
+const oddsIssues = (odds: ReturnType<typeof parseOdds>, field: string): RequestIssue[] =>
+  odds.kind === 'refused' ? [{ field: `${field}.odds`, expected: EXPECTED_ODDS[odds.reason] }] : []
+
 /** A parlay with every fault of its legs, by leg. */
 function readParlay(parlay: WireParlay, { field, options }: Where): AskedPick | Faults {
-  const issues: RequestIssue[] = []
   const { legs, placed_at, ref } = parlay
   const odds = parseOdds(parlay.odds)
-  if (odds.kind === 'refused')
-    issues.push({ field: `${field}.odds`, expected: EXPECTED_ODDS[odds.reason] })
+  const issues = oddsIssues(odds, field)
   const read = legs.flatMap((leg, index) => {
     const wire = placed_at === undefined ? leg : { ...leg, placed_at }
     const pick = readSingle(wire, { field: `${field}.legs[${index}]`, options })
@@ -79,10 +83,8 @@ export const readPick = (pick: WirePick, where: Where): AskedPick | Faults =>
   'legs' in pick ? readParlay(pick, where) : readSingle(pick, where)
 
 function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | Faults {
-  const issues: RequestIssue[] = []
   const odds = parseOdds(pick.odds)
-  if (odds.kind === 'refused')
-    issues.push({ field: `${field}.odds`, expected: EXPECTED_ODDS[odds.reason] })
+  const issues = oddsIssues(odds, field)
   const placed = pick.placed_at === undefined ? undefined : isoSeconds(pick.placed_at)
   if (pick.placed_at !== undefined && placed === undefined)
     issues.push({
@@ -129,7 +131,7 @@ function duplicateKey(pick: AskedPick): string {
 }
 
 /** Where a pick stands in its request. */
-type Place = {
+export type Place = {
   /** In the list, from 0. */
   readonly index: number
   /** Its line of the file, and what stands there. */
@@ -203,19 +205,44 @@ function createRepeatCheck(): (row: ReadRow) => ReadRow {
   }
 }
 
-const unreadable = (expected: string): ReadPicks => ({
+const unreadable = (field: string, expected: string): ReadPicks & Faults => ({
   kind: 'unreadable',
-  issues: [{ field: 'body.csv', expected }],
+  issues: [{ field, expected }],
 })
+
+/** Reads the shape of picks, in steps. At so many faults the rest is not read: naming them costs more than the work. */
+function* shapedPicks(
+  given: readonly unknown[],
+): Steps<readonly WirePick[] | (ReadPicks & Faults)> {
+  const picks: WirePick[] = []
+  const issues: RequestIssue[] = []
+  let bets = 0
+  for (const [index, pick] of given.entries()) {
+    if (index > 0 && index % ROWS_PER_STEP === 0) yield
+    const read = readMembers(askedSchema, pick, fieldOfRow({ index }))
+    if (read.kind === 'faulty') issues.push(...read.issues)
+    else {
+      picks.push(read.data)
+      bets += 'legs' in read.data ? read.data.legs.length : 1
+    }
+    if (bets > AUDIT_PICKS_MAX || issues.length > AUDIT_PICKS_MAX) break
+  }
+  if (issues.length > 0) return { kind: 'unreadable', issues }
+  const expected = `at most ${AUDIT_PICKS_MAX} picks, where each leg of a parlay is one`
+  return bets > AUDIT_PICKS_MAX ? unreadable('body.picks', expected) : picks
+}
 
 /** Reads the picks of a request, in steps. */
 export function* readPicks(
-  body: { readonly picks?: readonly WirePick[] | undefined } & WireTracker,
+  body: { readonly picks?: readonly unknown[] | undefined } & WireTracker,
   options: GradeOptions,
 ): Steps<ReadPicks> {
-  const { csv, date_order: order, odds_notation: notation, picks = [] } = body
+  const { csv, date_order: order, odds_notation: notation } = body
   const checked = createRepeatCheck()
-  if (csv === undefined)
+  if (csv === undefined) {
+    const picks = yield* shapedPicks(body.picks ?? [])
+    if ('kind' in picks) return picks
+    yield
     return {
       kind: 'rows',
       count: picks.length,
@@ -226,9 +253,10 @@ export function* readPicks(
         return checked(readWire({ index }, wire, options))
       },
     }
+  }
   const tracker = yield* trackerSteps(csv, { notation, order })
-  if (tracker.kind === 'unreadable') return unreadable(tracker.problem)
-  if (tracker.count === 0) return unreadable('at least one bet below the header')
+  if (tracker.kind === 'unreadable') return unreadable('body.csv', tracker.problem)
+  if (tracker.count === 0) return unreadable('body.csv', 'at least one bet below the header')
   return {
     kind: 'rows',
     count: tracker.count,

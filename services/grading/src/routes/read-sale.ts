@@ -7,15 +7,16 @@ import type { RequestIssue } from '@tallystick/service-kit'
 import type { AuditRequest } from '../domain/grader.ts'
 import type { AskedPick } from '../domain/pick-request.ts'
 import { allAtOnce, type Steps } from '../tracker/steps.ts'
-import { auditSchema, gradeSchema } from '../wire/requests.ts'
-import { requestIssuesOf } from './read-body.ts'
+import { auditFrameSchema, gradeSchema } from '../wire/requests.ts'
+import { readMembers } from './read-body.ts'
 import { allRows, gradeOptionsOf, readPick, readPicks } from './read-picks.ts'
 
 export type SaleRequest =
   | { readonly kind: 'grade'; readonly pick: AskedPick }
   | { readonly kind: 'audit'; readonly audit: AuditRequest }
 
-export type SaleKind = SaleRequest['kind']
+export const SALE_KINDS = ['grade', 'audit'] as const
+export type SaleKind = (typeof SALE_KINDS)[number]
 
 export type ReadSale =
   /** No body, or an empty one: a request for the price. */
@@ -41,25 +42,26 @@ const asked = (request: SaleRequest, parsed: object): ReadSale => ({
 })
 
 function readGrade(body: unknown): ReadSale {
-  const parsed = gradeSchema.safeParse(body)
-  if (!parsed.success) return malformed(requestIssuesOf(parsed.error.issues, 'body'))
+  const parsed = readMembers(gradeSchema, body, 'body')
+  if (parsed.kind === 'faulty') return malformed(parsed.issues)
   const options = gradeOptionsOf(parsed.data.options)
   const pick = readPick(parsed.data.pick, { field: 'body.pick', options })
   return 'issues' in pick ? malformed(pick.issues) : asked({ kind: 'grade', pick }, parsed.data)
 }
 
 function* readAudit(body: unknown): Steps<ReadSale> {
-  const parsed = auditSchema.safeParse(body)
-  if (!parsed.success) return malformed(requestIssuesOf(parsed.error.issues, 'body'))
+  const parsed = readMembers(auditFrameSchema, body, 'body')
+  if (parsed.kind === 'faulty') return malformed(parsed.issues)
   const { label } = parsed.data
-  yield
   const read = yield* readPicks(parsed.data, gradeOptionsOf(parsed.data.options))
   if (read.kind === 'unreadable') return malformed(read.issues)
   const rows = yield* allRows(read)
   const issues = rows.flatMap((row) => (row.kind === 'faulty' ? row.issues : []))
   if (issues.length > 0) return malformed(issues)
   const picks = rows.flatMap((row) => (row.kind === 'asked' ? [row.pick] : []))
-  return asked({ kind: 'audit', audit: { picks, label } }, parsed.data)
+  const wire = rows.flatMap((row) => (row.kind === 'asked' ? [row.wire] : []))
+  const text = parsed.data.picks === undefined ? parsed.data : { ...parsed.data, picks: wire }
+  return asked({ kind: 'audit', audit: { picks, label } }, text)
 }
 
 /** Reads a body, parsed from JSON, in steps of some milliseconds. Never throws. */

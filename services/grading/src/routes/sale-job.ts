@@ -7,10 +7,12 @@ import type { Clock } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, PaymentTerms, Reservation, Resumed } from '@tallystick/x402'
 import { answerText } from '../domain/card-text.ts'
 import type { Grader } from '../domain/grader.ts'
+import { nextIteration } from '../tracker/steps.ts'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card } from '../wire/cards.ts'
 import { readSale, type SaleKind, type SaleRequest } from './read-sale.ts'
 
+/** What a payment buys: a card, or an audit with all of its cards. */
 export type SaleAnswer = Card | AuditAnswer
 
 /** What is known about a sale before money moves. */
@@ -23,7 +25,7 @@ type PreparedSale = {
 type SaleDeps = {
   readonly grader: Pick<Grader, 'grade' | 'release' | 'audit' | 'keepAudit'>
   /** Called for each sale once its answer exists. */
-  readonly report: (sale: SoldAnswer) => void
+  readonly report: (answer: SaleAnswer) => void
 }
 
 /** Where a sale is asked for: at its route, or as a tool of MCP. */
@@ -36,11 +38,6 @@ export type SaleDoorDeps = SaleDeps & {
   readonly termsOf: (kind: SaleKind, door: SaleDoor) => PaymentTerms | undefined
   readonly clock: Clock
 }
-
-/** A paid answer. */
-export type SoldAnswer =
-  | { readonly kind: 'grade'; readonly card: Card }
-  | { readonly kind: 'audit'; readonly audit: AuditAnswer }
 
 /** A request as sold. */
 type AskedSale = {
@@ -112,29 +109,26 @@ export function saleJob(
     },
     // The gate itself honours only what its store reserved while the nonce was unused (X10).
     mayHonour: async () => true,
-    async fulfil(prepared, { landedAtSeconds, payment }) {
+    async fulfil(prepared, { landedAtSeconds, payment: { id: paymentId, payer } }) {
       if (request.kind === 'audit') {
         const { picks, ...sums } = prepared.answer as AuditAnswer
-        const receipt = await grader.keepAudit({
-          text,
-          picks: picks.length,
-          payer: payment.payer,
-          paymentId: payment.id,
-          receivedAtSeconds: prepared.receivedAtSeconds,
-        })
+        const paid = { payer, paymentId, receivedAtSeconds: prepared.receivedAtSeconds }
+        const receipt = await grader.keepAudit({ ...paid, text, picks: picks.length })
         const audit = { ...sums, receipt, picks }
-        report({ kind: 'audit', audit })
+        report(audit)
+        // Its text takes some milliseconds more.
+        await nextIteration()
         return audit
       }
       const card = await grader.release({
         pick: request.pick,
         card: prepared.answer as Card,
-        payer: payment.payer,
-        paymentId: payment.id,
+        payer,
+        paymentId,
         // Received means paid: a payer must not hold a payment back and choose after the start.
         receivedAtSeconds: Math.max(prepared.receivedAtSeconds, landedAtSeconds ?? 0),
       })
-      report({ kind: 'grade', card })
+      report(card)
       return card
     },
     answerText,

@@ -12,7 +12,13 @@ import { paymentHeaders } from '../wire/errors.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
 import { paidErrorRows } from './error-rows.ts'
 import { neverStored } from './read-body.ts'
-import { idempotencyKeyIssue, type ReadSale, type SaleKind, saleSteps } from './read-sale.ts'
+import {
+  idempotencyKeyIssue,
+  type ReadSale,
+  SALE_KINDS,
+  type SaleKind,
+  saleSteps,
+} from './read-sale.ts'
 import { type SaleDoorDeps, saleJob, salePath } from './sale-job.ts'
 
 type SaleRoute = {
@@ -115,6 +121,5 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
 }
 
 export function addSaleRoutes(app: ServiceApp, deps: SaleDoorDeps): void {
-  addSaleRoute(app, deps, 'grade')
-  addSaleRoute(app, deps, 'audit')
+  for (const kind of SALE_KINDS) addSaleRoute(app, deps, kind)
 }

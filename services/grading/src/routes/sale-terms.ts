@@ -11,11 +11,6 @@ export const PRICE_CENTS: Readonly<Record<SaleKind, bigint>> = { grade: 1n, audi
 /** What the sales are called as tools of MCP. */
 export const TOOL_NAMES = { grade: 'grade_pick', audit: 'audit_picks' } as const
 
-const DESCRIPTIONS: Readonly<Record<SaleKind, string>> = {
-  grade: 'One pick graded against its recorded closing line, with the result beside it.',
-  audit: 'Up to 1,000 picks audited: raw ROI beside a Sharp Score, with every card.',
-}
-
 /** A price in base units of a token with at least two decimals. */
 export const priceUnits = (kind: SaleKind, { decimals }: Pick<EvmAsset, 'decimals'>): bigint =>
   PRICE_CENTS[kind] * 10n ** BigInt(decimals - 2)
@@ -37,11 +32,11 @@ export function saleTerms(options: {
     requirements: [evmRequirement({ asset, payTo, amount: priceUnits(kind, asset) })],
     resource: {
       url: `${baseUrl}${door === 'mcp' ? '/mcp' : salePath(kind)}`,
-      description: DESCRIPTIONS[kind],
+      description: SALES[kind].description,
       mimeType: 'application/json',
       ...SELLER,
     },
-    discovery: describeCall({ input: inputOf(kind, door), output: OUTPUTS[kind] }),
+    discovery: describeCall({ input: inputOf(kind, door), output: SALES[kind].output }),
     takesIdentifier: true,
   })
   const doorTerms = (door: SaleDoor) => ({
@@ -69,16 +64,41 @@ const PICK: JsonSchema = {
   required: ['market', 'selection', 'odds'],
 }
 
+type Described = Parameters<typeof describeCall>[0]
+
 const [firstPick] = auditExample.picks
 
-const INPUTS: Readonly<
-  Record<SaleKind, { readonly example: object; readonly schema: JsonSchema }>
+/** What a challenge says of each sale. */
+const SALES: Readonly<
+  Record<
+    SaleKind,
+    {
+      readonly description: string
+      readonly example: object
+      readonly schema: JsonSchema
+      readonly output: Described['output']
+    }
+  >
 > = {
   grade: {
+    description: 'One pick graded against its recorded closing line, with the result beside it.',
     example: gradeExample,
     schema: { type: 'object', properties: { pick: PICK }, required: ['pick'] },
+    output: {
+      example: { outcome: 'GRADED', grade: 'F', clv: { price: -0.0732, beat_close: false } },
+      schema: {
+        properties: {
+          outcome: { enum: ['GRADED', 'UNGRADED'] },
+          grade: { type: 'string', description: 'A band, or UNGRADED with its reason.' },
+          clv: { type: 'object' },
+          receipt: { type: 'string' },
+        },
+        required: ['outcome', 'grade'],
+      },
+    },
   },
   audit: {
+    description: 'Up to 1,000 picks audited: raw ROI beside a Sharp Score, with every card.',
     example: { picks: [firstPick] },
     schema: {
       type: 'object',
@@ -88,36 +108,19 @@ const INPUTS: Readonly<
       },
       required: ['picks'],
     },
+    output: {
+      example: { coverage: { picks: 1, graded: 1, ungraded: 0 } },
+      schema: {
+        properties: { coverage: { type: 'object' }, record: { type: 'object' } },
+        required: ['coverage'],
+      },
+    },
   },
 }
 
-type Described = Parameters<typeof describeCall>[0]
-
 function inputOf(kind: SaleKind, door: SaleDoor): Described['input'] {
-  const { example, schema } = INPUTS[kind]
+  const { example, schema } = SALES[kind]
   return door === 'mcp'
     ? { toolName: TOOL_NAMES[kind], example, schema }
     : { method: 'POST', body: example, schema }
-}
-
-const OUTPUTS: Readonly<Record<SaleKind, Described['output']>> = {
-  grade: {
-    example: { outcome: 'GRADED', grade: 'F', clv: { price: -0.0732, beat_close: false } },
-    schema: {
-      properties: {
-        outcome: { enum: ['GRADED', 'UNGRADED'] },
-        grade: { type: 'string', description: 'A band, or UNGRADED with its reason.' },
-        clv: { type: 'object' },
-        receipt: { type: 'string' },
-      },
-      required: ['outcome', 'grade'],
-    },
-  },
-  audit: {
-    example: { coverage: { picks: 1, graded: 1, ungraded: 0 } },
-    schema: {
-      properties: { coverage: { type: 'object' }, record: { type: 'object' } },
-      required: ['coverage'],
-    },
-  },
 }

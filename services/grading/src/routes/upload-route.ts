@@ -7,16 +7,14 @@ import {
   type ServiceApp,
   sendError,
 } from '@tallystick/service-kit'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { parseJson } from '../ingest/accept-price.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
 import { normaliseManualUpload } from '../ingest/manual-upload.ts'
-import { issuesBody } from '../wire/errors.ts'
 import { type UploadAnswer, uploadAnswerSchema, uploadSchema } from '../wire/upload.ts'
-import { describedError, paidErrorRows, storeErrorRow } from './error-rows.ts'
-import { requestIssuesOf } from './read-body.ts'
+import { describedError, freeErrorRows } from './error-rows.ts'
+import { requestIssuesOf, takeBytes } from './read-body.ts'
 
 /** The service's name in its tokens' `typ` (G8). */
 export const GRADING_TOKEN_TYPE = 'grading+jwt'
@@ -44,23 +42,14 @@ export type UploadRouteDeps = {
   readonly reportUpload: (outcome: 'taken' | 'repeated' | 'refused') => void
 }
 
-const accountOf = (account: PayloadAccount): UploadAnswer => {
-  const { events, snapshots, closes, outcomes, superseded, unchanged, refused } = account
-  return {
-    repeated: account.isRepeated,
-    raw_sha256: account.rawSha256,
-    events,
-    snapshots,
-    closes,
-    outcomes,
-    superseded,
-    unchanged,
-    missing_prices: account.missingPrices,
-    refused,
-    refusals: account.refusals.map(({ reason, place, detail }) => ({ reason, place, detail })),
-    alike: account.alike,
-  }
-}
+/** The account in the words of the wire; its schema leaves out the rest. */
+const accountOf = (account: PayloadAccount): UploadAnswer => ({
+  ...account,
+  repeated: account.isRepeated,
+  raw_sha256: account.rawSha256,
+  missing_prices: account.missingPrices,
+  refusals: [...account.refusals],
+})
 
 function invalidToken(failure: TokenFailure | 'wrong_type' | 'not configured' | undefined) {
   const challenge = 'Bearer realm="grading"'
@@ -93,26 +82,19 @@ function uploadRefusal(
   return mayWrite ? undefined : errorAnswer('insufficient_scope')
 }
 
-/** Judges the token before any byte of the body is read. */
-function authorise({ verifyToken }: UploadRouteDeps) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const refusal = uploadRefusal(request.headers.authorization, verifyToken)
-    return refusal === undefined ? undefined : sendError(reply, refusal)
-  }
-}
-
 /** Serves `POST /api/ingest`: closes, prices and results from an operator. Idempotent on the bytes. */
 export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Promise<void> {
   await app.register(async (scope) => {
-    // The raw bytes: their hash decides whether an upload is a repetition.
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
-      done(null, body),
-    )
+    // Their hash decides whether an upload is a repetition.
+    takeBytes(scope)
     scope.post(
       '/api/ingest',
       {
-        onRequest: authorise(deps),
+        // Before any byte of the body is read.
+        onRequest: async (request, reply) => {
+          const refusal = uploadRefusal(request.headers.authorization, deps.verifyToken)
+          return refusal && sendError(reply, refusal)
+        },
         bodyLimit: UPLOAD_BODY_BYTES_MAX,
         schema: {
           tags: ['operator'],
@@ -121,12 +103,9 @@ export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Pr
           body: uploadSchema,
           response: {
             200: uploadAnswerSchema,
-            400: issuesBody,
             401: describedError('No valid bearer token.'),
             403: describedError('The token lacks grading.write.'),
-            413: paidErrorRows[413],
-            415: paidErrorRows[415],
-            ...storeErrorRow,
+            ...freeErrorRows,
           },
         },
         validatorCompiler: () => () => true,

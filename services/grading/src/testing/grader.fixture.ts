@@ -70,7 +70,7 @@ const METHODS = {
   counts: true,
   verify: true,
   close: true,
-} as const satisfies Record<Exclude<keyof GradingStore, 'entries'>, true>
+} as const satisfies Record<Exclude<keyof GradingStore, 'entries' | 'ingestedAtOnce'>, true>
 
 type Method = (...values: readonly unknown[]) => Promise<unknown>
 

@@ -26,7 +26,8 @@ async function makePostgresLedger(server: PostgresServer) {
   const database = await server.database()
   const folder = mkdtempSync(join(tmpdir(), 'grading-postgres-'))
   const url = database.as('grading_app')
-  const opened: { close(): Promise<void> }[] = []
+  /** Also what is still being opened: its reads would wait for the one that empties the ledger, and that for them. */
+  const opened: Promise<{ close(): Promise<void> }>[] = []
   const identity = {
     url,
     pause,
@@ -37,12 +38,15 @@ async function makePostgresLedger(server: PostgresServer) {
   await migratePostgresStore(POSTGRES_LEDGER, { url: database.owner, pause })
   /** Closes it with the ledger, unless the test does. */
   const keep = <Store extends { close(): Promise<void> }>(store: Store): Store => {
-    opened.push(store)
+    opened.push(Promise.resolve(store))
     return store
   }
   /** Closes what was opened of it. */
   const close = async (): Promise<void> => {
-    for (const store of opened.splice(0)) await store.close()
+    for (const opening of opened.splice(0)) {
+      const store = await opening.catch(() => undefined)
+      await store?.close()
+    }
   }
   return {
     folder,
@@ -51,8 +55,11 @@ async function makePostgresLedger(server: PostgresServer) {
     ownerUrl: database.owner,
     identity,
     keep,
-    open: async (by: Partial<PostgresStoreOptions> = {}): Promise<GradingStore> =>
-      keep(await openPostgresGradingStore({ ...identity, ...by })),
+    open: (by: Partial<PostgresStoreOptions> = {}): Promise<GradingStore> => {
+      const opening = openPostgresGradingStore({ ...identity, ...by })
+      opened.push(opening)
+      return opening
+    },
     /** Does what no role of the service could: triggers are off. */
     tamper: (sql: string) =>
       runSql(database.owner, `SET session_replication_role = replica; ${sql}`),

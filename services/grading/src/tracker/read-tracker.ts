@@ -1,6 +1,6 @@
 /**
- * A tracker's CSV export as picks of the API: one row, one pick, or what is missing in it. Pure: whether a match and its
- * close are recorded is the ledger's matter.
+ * A tracker's CSV export as picks of the API: one row, one pick, or what is missing in it. Pure: only the
+ * ledger knows whether a match and its close are recorded.
  */
 import { isKnownTeam, sportNamed } from '../domain/team-names.ts'
 import type { WireSingle } from '../wire/requests.ts'
@@ -82,13 +82,12 @@ function whenOf(
   const [event, placed] = [cell('date'), cell('placed')].map((text) =>
     text === '' ? undefined : readDate(text, order),
   )
-  const unclear = {
-    field: 'date',
-    expected: 'a day that is clear: 2024-04-23, or say whether the day or the month comes first',
-  }
   if (event?.kind === 'unclear' || (event === undefined && placed?.kind === 'unclear'))
-    return unclear
-  if (event?.kind === 'unreadable') return { field: 'date', expected: 'a date such as 2024-04-23' }
+    return problem(
+      'date',
+      'a day that is clear: 2024-04-23, or say whether the day or the month comes first',
+    )
+  if (event?.kind === 'unreadable') return problem('date', 'a date such as 2024-04-23')
   const placedAt = placed?.kind === 'date' ? placed.moment : undefined
   const at = placedAt === undefined ? {} : { placed_at: placedAt }
   if (event?.kind === 'date') return { date: event.moment?.slice(0, 10) ?? event.day, ...at }
@@ -121,14 +120,9 @@ function extrasOf(cell: Cells): Pick<WireSingle, 'stake' | 'book' | 'ref'> {
 /** `soccer/epl.20240423.ars-che/1x2/ft`. */
 const OWN_KEY = /^[\w-]+\/[^/]+\/[\w:.-]+\/[a-z0-9]+(?:\/|@|$)/i
 
-type Place = { readonly line: number; readonly written: string }
+const problem = (field: string, expected: string): TrackerProblem => ({ field, expected })
 
-function readRow(cell: Cells, sheet: Sheet, place: Place): TrackerRow {
-  const problem = (field: string, expected: string): TrackerRow => ({
-    ...place,
-    kind: 'problem',
-    problem: { field, expected },
-  })
+function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
   if (cell('odds') === '') return problem('odds', 'the price that was taken')
   if (LAY.test(cell('lay'))) return problem('lay', 'a bet on a selection: a lay is one against it')
   if (MULTIPLE.test(cell('kind')))
@@ -137,20 +131,14 @@ function readRow(cell: Cells, sheet: Sheet, place: Place): TrackerRow {
       'a single bet: the file does not say how the legs of a multiple were priced',
     )
   const when = whenOf(cell, sheet)
-  if ('field' in when) return problem(when.field, when.expected)
+  if ('field' in when) return when
   const odds = oddsText(cell('odds'), sheet)
   // Our own keys are taken as they are.
   if (OWN_KEY.test(cell('market'))) {
     const [market, selection] = [cell('market'), cell('selection')]
-    const pick = { market, selection, odds, ...when, ...extrasOf(cell) }
-    return { ...place, kind: 'pick', pick }
+    return { market, selection, odds, ...when, ...extrasOf(cell) }
   }
-  const written = teamsOf({
-    home: cell('home'),
-    away: cell('away'),
-    event: cell('event'),
-    market: cell('market'),
-  })
+  const written = teamsOf(cell)
   const found = written.event === '' ? eventIn(cell('selection')) : undefined
   const { teams, event } = found ?? written
   if (event === '') return problem('event', 'both teams, such as Arsenal v Chelsea')
@@ -164,21 +152,11 @@ function readRow(cell: Cells, sheet: Sheet, place: Place): TrackerRow {
   if (bet.kind === 'problem') return problem(bet.field, bet.expected)
   const { type, period, participant, line } = bet
   const key = { sport, event, type, period, participant }
-  const pick = { market: key, selection: bet.selection, line, odds, ...when, ...extrasOf(cell) }
-  return { ...place, kind: 'pick', pick }
+  return { market: key, selection: bet.selection, line, odds, ...when, ...extrasOf(cell) }
 }
 
-const IDENTIFYING = [
-  'date',
-  'home',
-  'away',
-  'event',
-  'market',
-  'selection',
-  'line',
-  'odds',
-] as const
-
+/** What a bet is recognised by, in this order. */
+const SHOWN = ['date', 'home', 'away', 'event', 'market', 'selection', 'line', 'odds'] as const
 const IDENTIFYING_A_BET = ['odds', 'selection', 'event', 'home'] as const
 
 /** Lines that begin with one of our keys need no header; those that begin with `#` are comments. */
@@ -229,8 +207,12 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
     row: (index) => {
       const { record, info } = bets[index] ?? { record: [], info: { lines: 0 } }
       const cell: Cells = (field) => cellOf(record, field)
-      const words = IDENTIFYING.map(cell).filter((part) => part !== '')
-      return readRow(cell, sheet, { line: info.lines, written: words.join(' · ').slice(0, 200) })
+      const words = SHOWN.map(cell).filter((part) => part !== '')
+      const place = { line: info.lines, written: words.join(' · ').slice(0, 200) }
+      const read = readRow(cell, sheet)
+      return 'expected' in read
+        ? { ...place, kind: 'problem', problem: read }
+        : { ...place, kind: 'pick', pick: read }
     },
   }
 }

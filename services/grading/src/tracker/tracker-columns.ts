@@ -2,33 +2,13 @@
  * Which column of a tracker's file is what, found by its header. The spellings are those of the common exports; where each
  * was seen stands in docs/how-to/audit-a-tracker-file.md.
  */
+import { withoutAccents } from '../domain/team-names.ts'
 
-export type TrackerField =
-  | 'date'
-  | 'placed'
-  | 'time'
-  | 'home'
-  | 'away'
-  | 'event'
-  | 'market'
-  | 'selection'
-  | 'line'
-  | 'odds'
-  | 'stake'
-  | 'result'
-  | 'book'
-  | 'sport'
-  | 'league'
-  | 'kind'
-  | 'lay'
-  | 'ref'
-
-/** Spellings without spaces, dashes and case, better ones first. */
-const SPELLINGS: Readonly<Record<TrackerField, string>> = {
+/** Spellings of each field without spaces, dashes and case, better ones first. */
+const SPELLINGS = {
   date: 'eventdate matchdate gamedate gameday fixturedate kickoff kickofftime starttime eventstart eventstarttime eventtime commencetime matchtime startdate date day datum fecha data dato',
   placed:
     'timeplacediso placedat timeplaced dateplaced betplaced placedtime dateaccepted accepteddate betdatetime betdate betplacedat placementdate createdat timestamp placed',
-  time: 'time timeofday hour uhrzeit hora',
   home: 'hometeam home homename team1 homeside heim heimteam local',
   away: 'awayteam away awayname team2 awayside visitor visitorteam gast gastteam visitante',
   event:
@@ -41,14 +21,15 @@ const SPELLINGS: Readonly<Record<TrackerField, string>> = {
   odds: 'oddsdecimal decimalodds odds oddstaken takenodds betodds price pricetaken takenprice avgoddsmatched averageoddsmatched avgodds matchedodds oddsamerican americanodds oddsus usodds betamericanodds oddsfractional quote quota cuota cote kurs oddseu euodds',
   stake:
     'stake stakeamount stakemoney amount betamount wageramount risk riskamount units stakeunits einsatz puntata importe mise',
-  result: 'result betresult status state betstatus wl scoreresult settlement',
   book: 'bookmaker sportsbook book bookie bookmakername site agency operator platform casa',
   sport: 'sport sports sportname category',
   league: 'league leagues leaguename competition tournament sportleague division liga campionato',
   kind: 'type betkind wagerkind',
   lay: 'bidtype laybet lay backlay backorlay',
   ref: 'betid externalbetid ticket ticketid wagernumber betno betref ref reference id',
-}
+} as const
+
+export type TrackerField = keyof typeof SPELLINGS
 
 export type TrackerColumns = {
   /** Column numbers from 0, of the fields that the file has. */
@@ -59,14 +40,9 @@ export type TrackerColumns = {
 
 /** `Avg. odds matched` is `avgoddsmatched`, `Stake (£)` `stake`. */
 const spelling = (header: string): string =>
-  header
-    .normalize('NFD')
-    .replace(/\p{Diacritic}/gu, '')
-    .toLowerCase()
+  withoutAccents(header)
     .replace(/\((?:gbp|eur|usd|aud|units?)\)/g, '')
     .replace(/[^\p{L}\p{N}]/gu, '')
-
-const wordsOf = (field: TrackerField): readonly string[] => SPELLINGS[field].split(' ')
 
 /** What a file must say of each bet, in one column or another. */
 function isTracker(of: ReadonlyMap<TrackerField, number>): boolean {
@@ -84,13 +60,10 @@ function notationOf(header: string): TrackerColumns['notation'] {
 export function findTrackerColumns(header: readonly string[]): TrackerColumns | undefined {
   const spellings = header.map(spelling)
   const of = new Map<TrackerField, number>()
-  for (const field of Object.keys(SPELLINGS) as TrackerField[])
-    for (const word of wordsOf(field)) {
-      const column = spellings.indexOf(word)
-      if (column === -1) continue
-      of.set(field, column)
-      break
-    }
+  for (const [field, words] of Object.entries(SPELLINGS)) {
+    const word = words.split(' ').find((one) => spellings.includes(one))
+    if (word !== undefined) of.set(field as TrackerField, spellings.indexOf(word))
+  }
   // One log writes its American price under "line".
   const line = of.get('line')
   if (!of.has('odds') && line !== undefined) {

@@ -1,5 +1,6 @@
 /** The teams of a bet, in whichever column a tracker writes them. */
 import { isKnownTeam } from '../domain/team-names.ts'
+import type { TrackerField } from './tracker-columns.ts'
 
 export type Teams = { readonly home: string; readonly away: string }
 
@@ -42,17 +43,12 @@ function pairOf(text: string): Teams | undefined {
 const eventOf = ({ home, away }: Teams): string => `${home} v ${away}`
 
 /** The event of a row by its columns. */
-export function teamsOf(cells: {
-  readonly home: string
-  readonly away: string
-  readonly event: string
-  readonly market: string
-}): Event {
-  const { home, away, market } = cells
+export function teamsOf(cell: (field: TrackerField) => string): Event {
+  const [home, away, written] = [cell('home'), cell('away'), cell('event')]
   if (home !== '' && away !== '')
     return { teams: { home, away }, event: eventOf({ home, away }), market: undefined }
-  const exchange = EXCHANGE_MARKET.exec(cells.event === '' ? market : cells.event)
-  const text = (exchange?.[1] ?? cells.event).replace(LEADING_TIME, '').trim()
+  const exchange = EXCHANGE_MARKET.exec(written === '' ? cell('market') : written)
+  const text = (exchange?.[1] ?? written).replace(LEADING_TIME, '').trim()
   const teams = pairOf(text)
   // A single word would pass for an id.
   const event = teams === undefined ? (text.includes(' ') ? text : '') : eventOf(teams)

@@ -2,7 +2,7 @@
  * A bet as trackers write it, `Arsenal -0.5` in a column or `Over 2.5 Goals` beside a market's name, as a market, a
  * selection and a line of ours. It fails closed: whatever it does not know by name is a problem, never a guess.
  */
-import { canDraw } from '../domain/markets.ts'
+import { canDraw, marketShape, selectionNamed } from '../domain/markets.ts'
 import { isSameTeam, plainText } from '../domain/team-names.ts'
 import type { Teams } from './tracker-events.ts'
 
@@ -15,22 +15,27 @@ type Bet = {
   readonly teams: Teams | undefined
 }
 
-type ReadBet =
-  | {
-      readonly kind: 'bet'
-      readonly type: string
-      readonly period: string
-      readonly selection: string
-      readonly line?: number
-      readonly participant?: string
-    }
-  | {
-      readonly kind: 'problem'
-      readonly field: 'market' | 'selection' | 'line'
-      readonly expected: string
-    }
+type Market = {
+  readonly kind: 'bet'
+  readonly type: string
+  readonly selection: string
+  readonly line?: number
+  readonly participant?: string
+}
 
-const problem = (field: 'market' | 'selection' | 'line', expected: string): ReadBet => ({
+type Problem = {
+  readonly kind: 'problem'
+  readonly field: 'market' | 'selection' | 'line'
+  readonly expected: string
+}
+
+const on = (
+  type: string,
+  selection: string,
+  more: Pick<Market, 'line' | 'participant'> = {},
+): Market => ({ kind: 'bet', type, selection, ...more })
+
+const problem = (field: Problem['field'], expected: string): Problem => ({
   kind: 'problem',
   field,
   expected,
@@ -134,50 +139,40 @@ const withoutManner = (text: string): string =>
 
 const SELECTIONS = 'home, draw or away, a team of the event, or over or under with its line'
 
-function readTotal(bet: Bet, text: string, period: string): ReadBet | undefined {
+/** The line in the cell of lines, otherwise in the market's name. */
+const lineBeside = ({ line, market }: Bet): number | undefined =>
+  cutLine(withoutManner(line)).line ?? cutLine(withoutManner(market)).line
+
+function readTotal(bet: Bet, text: string): Market | Problem | undefined {
   const match = /^(.*?)\s*\b(over|under|o|u)\b\s*(.*)$/.exec(
     text.replace(/\b([ou])(?=[\d.])/g, '$1 '),
   )
   if (match === null) return undefined
   const [, before = '', word = '', after = ''] = match
   const selection = word.startsWith('o') ? 'over' : 'under'
-  const own = cutLine(withoutManner(after)).line
-  const line =
-    own ?? cutLine(withoutManner(bet.line)).line ?? cutLine(withoutManner(bet.market)).line
+  const line = cutLine(withoutManner(after)).line ?? lineBeside(bet)
   if (line === undefined) return problem('line', 'the total that was bet over or under')
   const whose = withoutManner(before)
-  if (whose === '') return { kind: 'bet', type: 'total', period, selection, line: Math.abs(line) }
-  const side = sideOf(whose, bet)
-  if (side === undefined)
-    return problem('selection', 'over or under, or a team of the event before it')
-  return {
-    kind: 'bet',
-    type: 'team_total',
-    period,
-    selection,
-    line: Math.abs(line),
-    participant: side,
-  }
+  if (whose === '') return on('total', selection, { line: Math.abs(line) })
+  const participant = sideOf(whose, bet)
+  return participant === undefined
+    ? problem('selection', 'over or under, or a team of the event before it')
+    : on('team_total', selection, { line: Math.abs(line), participant })
 }
 
-function readDoubleChance(bet: Bet, text: string, period: string): ReadBet | undefined {
-  const codes: Readonly<Record<string, string>> = {
-    '1x': 'home_draw',
-    '12': 'home_away',
-    x2: 'draw_away',
-  }
-  const code = codes[text.replace(/[\s/]/g, '')]
-  if (code !== undefined) return { kind: 'bet', type: 'dc', period, selection: code }
+function readDoubleChance(bet: Bet, text: string): Market | undefined {
+  const code = selectionNamed('dc', text.replace(/[\s/]/g, ''))
+  if (code !== undefined) return on('dc', code)
   const [one, other, ...more] = text.split(/\s+(?:or|oder|o)\s+|\s*\/\s*/)
   if (one === undefined || other === undefined || more.length > 0) return undefined
   const sides = [one, other].map((part) => (DRAWS.has(part) ? 'draw' : sideOf(part, bet)))
-  const selection = ['home_draw', 'home_away', 'draw_away'].find((name) =>
+  const selection = marketShape('dc').selections?.find((name) =>
     name.split('_').every((part) => sides.includes(part as Side)),
   )
-  return selection === undefined ? undefined : { kind: 'bet', type: 'dc', period, selection }
+  return selection === undefined ? undefined : on('dc', selection)
 }
 
-function readYesNo(text: string, market: string, period: string): ReadBet {
+function readYesNo(text: string, market: string): Market | Problem {
   const answer = text.replace(/both teams to score|\bbtts\b/g, '').replace(/[^a-z]/g, '')
   const selection = ['yes', 'y', 'ja', 'si', 'gg'].includes(answer)
     ? 'yes'
@@ -186,27 +181,19 @@ function readYesNo(text: string, market: string, period: string): ReadBet {
       : answer === '' && /\byes\b/.test(market)
         ? 'yes'
         : undefined
-  return selection === undefined
-    ? problem('selection', 'yes or no')
-    : { kind: 'bet', type: 'btts', period, selection }
+  return selection === undefined ? problem('selection', 'yes or no') : on('btts', selection)
 }
 
 /** A side of the match, by the type that the market or its line makes it. */
-function readSide(
-  bet: Bet,
-  text: string,
-  given: { readonly type: string | undefined; readonly period: string },
-): ReadBet {
-  const { period } = given
+function readSide(bet: Bet, text: string, given: string | undefined): Market | Problem {
   const bare = withoutManner(text)
   // A team's name may end in a number: the whole name first.
   const whole = sideOf(bare, bet)
   const cut = whole === undefined ? cutLine(bare) : { rest: bare, line: undefined }
   const side = whole ?? sideOf(cut.rest, bet)
-  const type = given.type ?? typeNamed(text)
+  const type = given ?? typeNamed(text)
   if (side === undefined) return problem('selection', SELECTIONS)
-  const line =
-    cut.line ?? cutLine(withoutManner(bet.line)).line ?? cutLine(withoutManner(bet.market)).line
+  const line = cut.line ?? lineBeside(bet)
   const mayDraw = canDraw(bet.sport)
   if (
     type === 'handicap' ||
@@ -215,18 +202,10 @@ function readSide(
   ) {
     if (line === undefined) return problem('line', 'the handicap of the team that was backed')
     const home = side === 'home' ? line : -line
-    return {
-      kind: 'bet',
-      type: mayDraw ? 'ah' : 'spread',
-      period,
-      selection: side,
-      line: home === 0 ? 0 : home,
-    }
+    return on(mayDraw ? 'ah' : 'spread', side, { line: home === 0 ? 0 : home })
   }
-  if (type === 'dnb') return { kind: 'bet', type: 'dnb', period, selection: side }
-  if (type === 'ml') return { kind: 'bet', type: 'ml', period, selection: side }
-  if (type === undefined || type === 'winner')
-    return { kind: 'bet', type: mayDraw ? '1x2' : 'ml', period, selection: side }
+  if (type === 'dnb' || type === 'ml') return on(type, side)
+  if (type === undefined || type === 'winner') return on(mayDraw ? '1x2' : 'ml', side)
   return problem(
     'selection',
     `a selection of that market, not ${side === 'home' ? 'the home' : 'the away'} team`,
@@ -234,7 +213,7 @@ function readSide(
 }
 
 /** Reads a bet. Never throws. */
-export function readBet(written: Bet): ReadBet {
+export function readBet(written: Bet): (Market & { readonly period: string }) | Problem {
   const bet = { ...written, market: tidy(written.market), line: tidy(written.line) }
   let text = tidy(written.selection)
   const both = `${bet.market} ${text}`
@@ -258,19 +237,25 @@ export function readBet(written: Bet): ReadBet {
       'a market such as 1X2, Asian handicap, over/under or both teams to score',
     )
   if (text === '') return problem('selection', SELECTIONS)
-  const type =
-    named ?? (typeNamed(text) === 'btts' || typeNamed(text) === 'dnb' ? typeNamed(text) : undefined)
-  if (type === 'btts') return readYesNo(text, bet.market, period)
+  const read = readSelection(bet, text, named)
+  return read.kind === 'problem' ? read : { ...read, period }
+}
+
+/** A selection of the market that `named` is the type of, or that it names by itself. */
+function readSelection(bet: Bet, text: string, named: string | undefined): Market | Problem {
+  const inText = typeNamed(text)
+  const type = named ?? (inText === 'btts' || inText === 'dnb' ? inText : undefined)
+  if (type === 'btts') return readYesNo(text, bet.market)
   if (type === 'cs')
     return /^\d+ ?[-:] ?\d+$/.test(text)
-      ? { kind: 'bet', type: 'cs', period, selection: text.replace(/ ?[-:] ?/, '-') }
+      ? on('cs', text.replace(/ ?[-:] ?/, '-'))
       : problem('selection', 'a score such as 2-1')
   if (DRAWS.has(withoutManner(text)) && (type === undefined || type === 'winner' || type === 'ml'))
-    return { kind: 'bet', type: '1x2', period, selection: 'draw' }
+    return on('1x2', 'draw')
   if (type === 'dc' || (type === undefined && /\bor\b|^(?:1x|12|x2)$/.test(text)))
     return (
-      readDoubleChance(bet, text, period) ??
+      readDoubleChance(bet, text) ??
       problem('selection', '1X, 12 or X2, or two of the teams and the draw')
     )
-  return readTotal(bet, text, period) ?? readSide(bet, text, { type, period })
+  return readTotal(bet, text) ?? readSide(bet, text, type)
 }

@@ -11,10 +11,10 @@ const scopeText = 'a scope such as all, soccer/1x2 or soccer/1x2/pinnacle'
 const filtersSchema = z.strictObject(
   {
     population: z
-      .enum(['mechanical', 'committed'], 'mechanical or committed')
+      .enum(populationSchema.options, 'mechanical or committed')
       .optional()
       .describe('Every recorded price before the close, or picks committed before their start.'),
-    basis: z.enum(['fair', 'price'], 'fair or price').optional(),
+    basis: z.enum(basisSchema.options, 'fair or price').optional(),
     scope: z
       .string(scopeText)
       .max(SCOPE_CHARACTERS_MAX, scopeText)
@@ -92,34 +92,28 @@ const columnSchema = z.object({
 })
 export type CalibrationColumn = z.output<typeof columnSchema>
 
+/** What some picks of the study promised and returned. */
+const studied = {
+  n: z.int(),
+  promised: z.number(),
+  roi: z.number(),
+  roi_ci95: intervalSchema,
+  gap_z: z.number(),
+}
+
 const studySchema = z
   .object({
     label: z.string(),
     document: z.string(),
     files: z.array(z.object({ name: z.string(), rows: z.int(), what: z.string() })).readonly(),
-    bands: z
-      .array(
-        z.object({
-          band: bandSchema,
-          basis: basisSchema,
-          n: z.int(),
-          promised: z.number(),
-          roi: z.number(),
-          roi_ci95: intervalSchema,
-          gap_z: z.number(),
-        }),
-      )
-      .readonly(),
+    bands: z.array(z.object({ band: bandSchema, basis: basisSchema, ...studied })).readonly(),
     lines: z
       .array(
         z.object({
           scope: z.string(),
           n: z.int(),
           events: z.int(),
-          intercept: z.number(),
-          intercept_se: z.number(),
-          slope: z.number(),
-          slope_se: z.number(),
+          ...lineSchema.shape,
           p_gaps: z.number(),
           p_line: z.number(),
           refunded: z.number(),
@@ -127,19 +121,7 @@ const studySchema = z
         }),
       )
       .readonly(),
-    closing: z
-      .array(
-        z.object({
-          scope: z.string(),
-          n: z.int(),
-          events: z.int(),
-          promised: z.number(),
-          roi: z.number(),
-          roi_ci95: intervalSchema,
-          gap_z: z.number(),
-        }),
-      )
-      .readonly(),
+    closing: z.array(z.object({ scope: z.string(), events: z.int(), ...studied })).readonly(),
   })
   .meta({ id: 'ReferenceStudy' })
 /** Figures of real files, computed once: a block of its own, never live rows. */

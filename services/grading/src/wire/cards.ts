@@ -147,13 +147,7 @@ const closeSchema = z.object({
   seconds_before_start: z.number().nullable(),
   rule: z.string(),
   halves: z
-    .array(
-      z.object({
-        line: z.number(),
-        odds: z.number(),
-        record: recordSchema,
-      }),
-    )
+    .array(z.object({ line: z.number(), odds: z.number(), record: recordSchema }))
     .readonly()
     .optional()
     .describe('Of a quarter line graded from its two recorded halves: the prices it comes from.'),
@@ -196,6 +190,13 @@ const gradedCardSchema = z
   .meta({ id: 'GradedCard' })
 export type GradedCard = z.output<typeof gradedCardSchema>
 
+/** Why a pick has no grade. */
+export const reasonSchema = z.object({
+  code: ungradedCodeSchema,
+  message: z.string(),
+  nearest: z.array(z.string()).readonly().optional().describe('What the ledger does have.'),
+})
+
 const ungradedCardSchema = z
   .object({
     outcome: z.literal('UNGRADED'),
@@ -204,11 +205,7 @@ const ungradedCardSchema = z
     // Absent if the market is ambiguous, because then there is no result either.
     taken: takenSchema.optional(),
     price_seen: priceSeen.optional(),
-    reason: z.object({
-      code: ungradedCodeSchema,
-      message: z.string(),
-      nearest: z.array(z.string()).readonly().optional().describe('What the ledger does have.'),
-    }),
+    reason: reasonSchema,
     scoreboard: scoreboardSchema.optional(),
     counted: countingSchema,
     summary: z.string(),

@@ -1,11 +1,13 @@
 /** What `/api/coverage` takes and answers: whether a close is recorded, never a price. */
 import { z } from 'zod'
-import { cardEventSchema, ungradedCodeSchema } from './cards.ts'
+import { cardEventSchema, reasonSchema } from './cards.ts'
+import { issuesSchema } from './errors.ts'
 import { coverageExample } from './examples.ts'
 import {
+  askedSchema,
   dayText,
   MARKET_CHARACTERS_MAX,
-  picksSchema,
+  picksOf,
   shownText,
   trackerMembers,
 } from './requests.ts'
@@ -14,32 +16,40 @@ const TEXT_CHARACTERS_MAX = 120
 
 const bodyText = 'an object with market, or with sport, date and text, or with picks or csv'
 
-export const coverageRequestSchema = z
-  .strictObject(
-    {
-      market: shownText(MARKET_CHARACTERS_MAX)
-        .optional()
-        .describe('A market key: sport/event/type/period[/line][@participant].'),
-      sport: z
-        .string('a sport such as soccer')
-        .regex(/^[a-z0-9_-]{1,40}$/, 'a sport such as soccer')
-        .optional(),
-      date: dayText().optional().describe('Day of the start, UTC.'),
-      text: shownText(TEXT_CHARACTERS_MAX).optional().describe('Teams, in anyone’s spelling.'),
-      picks: picksSchema
-        .optional()
-        .describe('The picks of an audit: what would become of each, before any payment.'),
-      ...trackerMembers,
-    },
-    bodyText,
-  )
-  .refine(({ market, sport, date, text, picks, csv }) => {
-    const isSearch = sport !== undefined || date !== undefined || text !== undefined
-    const asked = [market !== undefined, isSearch, picks !== undefined, csv !== undefined]
-    return asked.filter(Boolean).length === 1
-  }, bodyText)
-  .meta({ id: 'CoverageRequest', examples: [coverageExample] })
-export type CoverageRequest = z.output<typeof coverageRequestSchema>
+const coverageOf = <Pick extends z.ZodType>(pick: Pick) =>
+  z
+    .strictObject(
+      {
+        market: shownText(MARKET_CHARACTERS_MAX)
+          .optional()
+          .describe('A market key: sport/event/type/period[/line][@participant].'),
+        sport: z
+          .string('a sport such as soccer')
+          .regex(/^[a-z0-9_-]{1,40}$/, 'a sport such as soccer')
+          .optional(),
+        date: dayText().optional().describe('Day of the start, UTC.'),
+        text: shownText(TEXT_CHARACTERS_MAX).optional().describe('Teams, in anyone’s spelling.'),
+        picks: picksOf(pick)
+          .optional()
+          .describe('The picks of an audit: what would become of each, before any payment.'),
+        ...trackerMembers,
+      },
+      bodyText,
+    )
+    .refine(({ market, sport, date, text, picks, csv }) => {
+      const isSearch = sport !== undefined || date !== undefined || text !== undefined
+      const asked = [market !== undefined, isSearch, picks !== undefined, csv !== undefined]
+      return asked.filter(Boolean).length === 1
+    }, bodyText)
+
+/** As documented. */
+export const coverageRequestSchema = coverageOf(askedSchema).meta({
+  id: 'CoverageRequest',
+  examples: [coverageExample],
+})
+/** All but what is in its picks. */
+export const coverageFrameSchema = coverageOf(z.unknown())
+export type CoverageRequest = z.output<typeof coverageFrameSchema>
 
 const closeStatusSchema = z.enum(['final', 'pending', 'none'])
 export type CoverageStatus = z.output<typeof closeStatusSchema>
@@ -64,19 +74,8 @@ const previewRowSchema = z.object({
   market: z.string().optional(),
   selection: z.string().optional(),
   event: cardEventSchema.optional(),
-  reason: z
-    .object({
-      code: ungradedCodeSchema,
-      message: z.string(),
-      nearest: z.array(z.string()).readonly().optional(),
-    })
-    .optional()
-    .describe('Why it would be UNGRADED, and be paid for.'),
-  issues: z
-    .array(z.object({ field: z.string(), expected: z.string() }))
-    .readonly()
-    .optional()
-    .describe('Why it cannot be sent.'),
+  reason: reasonSchema.optional().describe('Why it would be UNGRADED, and be paid for.'),
+  issues: issuesSchema.readonly().optional().describe('Why it cannot be sent.'),
   send: z
     .record(z.string(), z.unknown())
     .optional()

@@ -64,12 +64,11 @@ export const paymentRequiredSchema = z
     description: 'No valid payment: the challenge, also base64 in PAYMENT-REQUIRED.',
   })
 
+export const issuesSchema = z.array(z.object({ field: z.string(), expected: z.string() }))
+
 export const issuesBody = z
   .looseObject({
     error: z.string().describe('Stable snake_case code.'),
-    issues: z
-      .array(z.object({ field: z.string(), expected: z.string() }))
-      .optional()
-      .describe('Each field at fault, and what was expected there.'),
+    issues: issuesSchema.optional().describe('Each field at fault, and what was expected there.'),
   })
   .describe('The request is malformed; nothing was charged.')

@@ -20,17 +20,22 @@ const PLACE_FRACTION_MIN = 1 / 20
 const LEGS_MAX = 20
 
 /** Text that a person wrote and a page will show: no control characters, no lone surrogates. */
-export const shownText = (charactersMax: number) =>
-  z
-    .string(`a text of 1 to ${charactersMax} characters`)
-    .regex(/^\P{C}+$/u, `a text of 1 to ${charactersMax} characters`)
-    .max(charactersMax, `a text of 1 to ${charactersMax} characters`)
-
-const name = (expected: string) =>
+export const shownText = (
+  charactersMax: number,
+  expected = `a text of 1 to ${charactersMax} characters`,
+) =>
   z
     .string(expected)
     .regex(/^\P{C}+$/u, expected)
-    .max(NAME_CHARACTERS_MAX, expected)
+    .max(charactersMax, expected)
+
+const name = (expected: string) => shownText(NAME_CHARACTERS_MAX, expected)
+
+const wholeNumber = (max: number, expected = `a whole number from 1 to ${max}`) =>
+  z.int(expected).min(1, expected).max(max, expected)
+
+const oneOf = <const Values extends readonly string[]>(values: Values) =>
+  z.enum(values, `one of ${values.join(', ')}`)
 
 const marketParts = z.strictObject(
   {
@@ -63,17 +68,12 @@ const fractionText = 'a fraction from 0 to 0.95'
 const fraction = () =>
   z.number(fractionText).min(0, fractionText).max(FRACTION_MAX, fractionText).optional()
 
-const placesText = `a whole number from 1 to ${PLACES_MAX}`
 const shareText = 'the place fraction as 1/5 or 0.2, from 1/20 to 1'
 
 const eachWaySchema = z
   .strictObject(
     {
-      places: z
-        .int(placesText)
-        .min(1, placesText)
-        .max(PLACES_MAX, placesText)
-        .describe('Places that the bet pays.'),
+      places: wholeNumber(PLACES_MAX).describe('Places that the bet pays.'),
       fraction: z
         .union([z.string(shareText).max(8, shareText), z.number(shareText)], shareText)
         .refine((share) => placeFraction(share) !== undefined, shareText)
@@ -127,10 +127,7 @@ const pickSchema = z
       book: shownText(REF_CHARACTERS_MAX)
         .optional()
         .describe('Accepted but not used: where the bet was placed.'),
-      field_size: z
-        .int(`a whole number from 1 to ${FIELD_SIZE_MAX}`)
-        .min(1, `a whole number from 1 to ${FIELD_SIZE_MAX}`)
-        .max(FIELD_SIZE_MAX, `a whole number from 1 to ${FIELD_SIZE_MAX}`)
+      field_size: wholeNumber(FIELD_SIZE_MAX)
         .optional()
         .describe(
           'Runners when the bet was placed; if the close has another number, the pick is UNGRADED.',
@@ -175,11 +172,10 @@ const parlaySchema = z
   .meta({ id: 'Parlay' })
 
 /** A single pick or a parlay. */
-const askedSchema = z.union([pickSchema, parlaySchema], 'an object with market, selection and odds')
-
-const methods = methodSchema.options
-const bases = ['auto', 'fair', 'price'] as const
-const oneOf = (values: readonly string[]): string => `one of ${values.join(', ')}`
+export const askedSchema = z.union(
+  [pickSchema, parlaySchema],
+  'an object with market, selection and odds',
+)
 
 const optionsSchema = z
   .strictObject(
@@ -189,12 +185,10 @@ const optionsSchema = z
         .regex(/^[a-z0-9_]{1,40}$/, 'a book such as pinnacle')
         .optional()
         .describe('The book whose close to grade against.'),
-      method: z
-        .enum(methods, oneOf(methods))
+      method: oneOf(methodSchema.options)
         .optional()
         .describe('How the margin is removed from the close; power by default.'),
-      basis: z
-        .enum(bases, oneOf(bases))
+      basis: oneOf(['auto', 'fair', 'price'])
         .optional()
         .describe('auto: the fair close if there is one, otherwise the closing price alone.'),
       line_policy: z
@@ -209,16 +203,14 @@ const optionsSchema = z
 /** 1,000 bets of 400 characters: twice a long row. */
 const CSV_CHARACTERS_MAX = 400_000
 
-/** Most picks in one audit (G5). */
-const AUDIT_PICKS_MAX = 1_000
+/** Most picks in one audit, where each leg of a parlay is one (G5). */
+export const AUDIT_PICKS_MAX = 1_000
 
 export const gradeSchema = z
   .strictObject({ pick: askedSchema, options: optionsSchema.optional() }, 'a JSON object with pick')
   .meta({ id: 'GradeRequest', examples: [gradeExample] })
 
 const csvText = `a tracker's CSV file as text, up to ${CSV_CHARACTERS_MAX} characters`
-const notations = ['american', 'decimal'] as const
-const dateOrders = ['day_first', 'month_first'] as const
 
 /** A tracker's file instead of picks, and what its reader was asked about. */
 export const trackerMembers = {
@@ -230,52 +222,50 @@ export const trackerMembers = {
     .describe(
       'A tracker’s export instead of picks; also sent by itself as text/csv. Columns are found by name.',
     ),
-  odds_notation: z
-    .enum(notations, oneOf(notations))
+  odds_notation: oneOf(['american', 'decimal'])
     .optional()
     .describe(
       'What a bare 110 in the file’s odds is; without it, and without a header that says so, it is asked about.',
     ),
-  date_order: z
-    .enum(dateOrders, oneOf(dateOrders))
+  date_order: oneOf(['day_first', 'month_first'])
     .optional()
     .describe('How the file writes 03/04/2024, if no other of its dates shows it.'),
 }
 
 const picksText = `a list of 1 to ${AUDIT_PICKS_MAX} picks`
 
-/** The picks of an audit, or of a look before it. */
-export const picksSchema = z
-  .array(askedSchema, picksText)
-  .min(1, picksText)
-  .max(AUDIT_PICKS_MAX, picksText)
-  .refine(
-    (picks) => picks.reduce((sum, pick) => sum + legsIn(pick), 0) <= AUDIT_PICKS_MAX,
-    `at most ${AUDIT_PICKS_MAX} picks, where each leg of a parlay is one`,
-  )
+/** The picks of an audit, or of a look before it; `unknown` ones are read one by one afterwards. */
+export const picksOf = <Pick extends z.ZodType>(pick: Pick) =>
+  z.array(pick, picksText).min(1, picksText).max(AUDIT_PICKS_MAX, picksText)
 
-const legsIn = (pick: WirePick): number => ('legs' in pick ? pick.legs.length : 1)
+const auditOf = <Pick extends z.ZodType>(pick: Pick) =>
+  z
+    .strictObject(
+      {
+        picks: picksOf(pick)
+          .optional()
+          .describe(
+            'Each only once: a second pick with the same market, selection, odds and time is a duplicate.',
+          ),
+        ...trackerMembers,
+        label: shownText(REF_CHARACTERS_MAX).optional().describe('Echoed on the audit.'),
+        options: optionsSchema.optional(),
+      },
+      'a JSON object with picks',
+    )
+    .superRefine(({ picks, csv }, context) => {
+      if ((picks === undefined) !== (csv === undefined)) return
+      const message = picks === undefined ? picksText : 'either picks or csv'
+      context.addIssue({ code: 'custom', path: ['picks'], message })
+    })
 
-export const auditSchema = z
-  .strictObject(
-    {
-      picks: picksSchema
-        .optional()
-        .describe(
-          'Each only once: a second pick with the same market, selection, odds and time is a duplicate.',
-        ),
-      ...trackerMembers,
-      label: shownText(REF_CHARACTERS_MAX).optional().describe('Echoed on the audit.'),
-      options: optionsSchema.optional(),
-    },
-    'a JSON object with picks',
-  )
-  .superRefine(({ picks, csv }, context) => {
-    if ((picks === undefined) !== (csv === undefined)) return
-    const message = picks === undefined ? picksText : 'either picks or csv'
-    context.addIssue({ code: 'custom', path: ['picks'], message })
-  })
-  .meta({ id: 'AuditRequest', examples: [auditExample] })
+/** As documented. */
+export const auditSchema = auditOf(askedSchema).meta({
+  id: 'AuditRequest',
+  examples: [auditExample],
+})
+/** All but what is in its picks. */
+export const auditFrameSchema = auditOf(z.unknown())
 
 /** A tracker's file in a request. */
 export type WireTracker = Pick<z.output<typeof auditSchema>, keyof typeof trackerMembers>

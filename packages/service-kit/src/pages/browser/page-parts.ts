@@ -1,6 +1,6 @@
 /** Shared by the scripts of all pages: elements, facts from the server and the link, requests to copy. */
 
-/** What an element is made of; `undefined` and `false` are nothing, for parts that are not always there. */
+/** What an element may contain; `undefined` and `false` add nothing, for optional parts. */
 export type Child = Node | string | undefined | false
 
 const isThere = (child: Child): child is Node | string => child !== undefined && child !== false
@@ -14,6 +14,17 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   const made = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)
   made.append(...children.filter(isThere))
+  return made
+}
+
+/** Makes a button with this text that calls `run` when used. */
+export function actionButton(
+  attributes: Readonly<Record<string, string>>,
+  words: string,
+  run: () => void,
+): HTMLButtonElement {
+  const made = element('button', { type: 'button', ...attributes }, words)
+  made.addEventListener('click', run)
   return made
 }
 
@@ -38,7 +49,7 @@ export function pageElement(id: string, kind: new () => Element = HTMLElement): 
   throw new Error(`The page has no ${kind.name} with id ${id}.`)
 }
 
-/** The parts of a URI, which may break behind each slash and nowhere inside a name. */
+/** The parts of a URI, so that lines break after slashes and never inside a name. */
 export const breakable = (uri: string): readonly (Node | string)[] =>
   uri.split(/(?<=\/)(?=[^/])/).flatMap((part, at) => (at === 0 ? [part] : [element('wbr'), part]))
 
@@ -73,11 +84,10 @@ export function onFragment(use: (carried: URLSearchParams) => void): void {
 export function offerCopies(): void {
   if (navigator.clipboard === undefined) return
   for (const code of document.querySelectorAll('pre')) {
-    const button = element('button', { type: 'button', class: 'small copy' }, 'Copy')
     const say = (word: string) => (): void => {
       button.textContent = word
     }
-    button.addEventListener('click', () => {
+    const button = actionButton({ class: 'small copy' }, 'Copy', () => {
       navigator.clipboard.writeText(code.textContent).then(say('Copied'), say('Not allowed'))
     })
     const frame = element('div', { class: 'request' })

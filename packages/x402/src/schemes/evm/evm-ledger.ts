@@ -66,7 +66,7 @@ export type EvmReceipt = Readonly<z.output<typeof receiptSchema>>
 
 /**
  * The most gas that a token transfer, or a contract's check of its own signature, may use (X14): several times what known
- * tokens and wallets need, so that a wallet that loops costs nothing.
+ * tokens and wallets need, and little enough that a looping wallet costs nothing.
  */
 export const TRANSFER_GAS_MAX = 250_000n
 
@@ -98,12 +98,12 @@ const GATHER_MS = 2
 /** The contract reverted the call; every other error answer is the node's own failure. */
 class CallReverted extends LedgerUnavailable {}
 
-/** Code 3 is Geth's; others put it in words. */
+/** Code 3 is Geth's; other nodes only say it in the message. */
 const isRevert = (code: number, message: string): boolean =>
   code === 3 ||
   /revert|invalid opcode|stack underflow|out ?of ?gas|gas required exceeds/i.test(message)
 
-/** Parsed calls of a node. Throws LedgerUnavailable, and CallReverted if a contract says no. */
+/** Calls a node and parses the answers. Throws LedgerUnavailable, and CallReverted if a contract refuses. */
 function createReader(options: { readonly url: string; readonly clock: Clock }) {
   const call = createJsonRpc({
     ...options,
@@ -182,7 +182,10 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
       const found = await call(receiptSchema.nullable(), 'eth_getTransactionReceipt', [transaction])
       return found ?? undefined
     },
-    /** Whether a contract accepts a signature as its own (EIP-1271); false if there is none, it reverts, or needs more gas than a transfer may. */
+    /**
+     * Whether a contract accepts a signature as its own (EIP-1271). False if there is no contract, or it reverts or needs
+     * more gas than a transfer may use.
+     */
     async isValidSignature(asked: {
       readonly wallet: Hex
       readonly digest: Uint8Array
@@ -227,7 +230,7 @@ export type DomainCheck =
   | { readonly kind: 'wrong_domain'; readonly found: string; readonly expected: string }
   | { readonly kind: 'unreachable'; readonly cause: unknown }
 
-/** Compares an asset with the token's own `DOMAIN_SEPARATOR` (G9) at start. Never throws on the chain's account. */
+/** Compares an asset with the token's own `DOMAIN_SEPARATOR` (G9) at start. Never throws because of the chain. */
 export async function checkEvmDomain(
   asset: EvmAsset,
   ledger: Pick<EvmLedger, 'chainId' | 'domainSeparator'>,

@@ -21,7 +21,7 @@ export function isEvmAddress(text: string): text is Hex {
   return /^0x[0-9a-fA-F]{40}$/.test(text)
 }
 
-/** keccak-256 of UTF-8: of a type, or of an event or function by its signature, such as `balanceOf(address)`. */
+/** keccak-256 of UTF-8: of a type, or of an event's or function's signature, such as `balanceOf(address)`. */
 export function keccakOfText(text: string): Buffer {
   return keccak(Buffer.from(text, 'utf8'))
 }

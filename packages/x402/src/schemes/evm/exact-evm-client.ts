@@ -76,7 +76,9 @@ export class ExactEvmClient implements SchemeNetworkClient {
     const { assetTransferMethod = 'eip3009', name, version } = requirements.extra ?? {}
     const chainId = evmChainId(network)
     if (chainId === undefined || !isEvmAddress(asset) || !isEvmAddress(payTo)) {
-      throw new RangeError('only tokens on an EVM network can be paid, to an address')
+      throw new RangeError(
+        'an EVM payment needs an EVM network, a token address and a payTo address',
+      )
     }
     const isSignable = typeof name === 'string' && typeof version === 'string'
     if (!isSignable || assetTransferMethod !== 'eip3009') {

@@ -42,14 +42,14 @@ export function createExactEvmScheme(options: {
         marginSeconds: SALE_MARGIN_SECONDS,
       }),
     find: (payment) => findEvmPayment(payment, ledger),
-    // The facilitator chooses who sends it. A text that is not a hash names no transaction, so the chain is read instead.
+    // The facilitator chooses the sender, so any hash may be ours. Other text names no transaction: the chain is read instead.
     isOwnTransaction: (_payment, transaction) => TRANSACTION_HASH.test(transaction),
     isUsed: (payment) => ledger.isAuthorizationUsed(authorizationKeyOf(payment)),
     async canPay(payment, aheadAmount = 0n) {
       const key = authorizationKeyOf(payment)
       if ((await ledger.balanceOf(key.asset, key.payer)) >= payment.amount + aheadAmount)
         return true
-      // Somebody may have submitted it meanwhile, in which case the missing money came to us.
+      // Somebody may have submitted it meanwhile; then the missing money came to us.
       return await ledger.isAuthorizationUsed(key)
     },
   }

@@ -24,7 +24,7 @@ export {
   type EvmReceipt,
   TRANSFER_GAS_MAX,
 } from './evm-ledger.ts'
-export type { Hex } from './evm-words.ts'
+export { type Hex, isEvmAddress } from './evm-words.ts'
 export {
   type EvmSigner,
   ExactEvmClient,

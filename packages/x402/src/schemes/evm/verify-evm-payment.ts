@@ -24,8 +24,7 @@ import { isEvmAddress } from './evm-words.ts'
 const EVM_SUBMIT_MARGIN_SECONDS = 6
 
 /**
- * How much longer than requested a payment may be valid (X12), since the nonce's state must be remembered and searched
- * that long.
+ * How much longer than requested a payment may be valid (X12): its nonce must be remembered and searched for that long.
  */
 export const VALIDITY_SLACK_SECONDS = 600
 
@@ -36,7 +35,7 @@ type EvmVerificationContext = {
   readonly assets: readonly EvmAsset[]
   readonly ledger: Pick<EvmLedger, 'isValidSignature'>
   readonly nowSeconds: number
-  /** A payment with less validity left than this is `expired`: that of a submission unless stated. */
+  /** A payment with less validity left than this is `expired`; by default, what a submission needs. */
   readonly marginSeconds?: number
 }
 
@@ -113,7 +112,7 @@ function judge(
   const { from, to, validAfter, validBefore, value } = authorization
   if (to !== wanted.payTo) return 'invalid_exact_evm_payload_recipient_mismatch'
   if (value !== wanted.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
-  // A transfer to oneself pays nobody, and to a careless token a failed recovery looks like the zero address.
+  // A transfer to oneself pays nobody. A careless token may also take a failed recovery for the zero address.
   if (from === to) return 'self_send_not_allowed'
   if (validAfter > BigInt(nowSeconds)) return 'invalid_exact_evm_payload_authorization_valid_after'
   if (validBefore > wanted.validBeforeMax || validBefore <= validAfter) {

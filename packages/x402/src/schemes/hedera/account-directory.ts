@@ -7,7 +7,7 @@ const ACCOUNTS_MAX = 10_000
 /** How long an account is kept: keys rarely change, and a failed signature causes a new read at once. */
 const KEPT_MS = 300_000
 
-/** An account is read at most this often, however many bad signatures arrive in its name. */
+/** Shortest time between two reads of an account, however many bad signatures arrive in its name. */
 const REFRESH_MIN_MS = 2_000
 
 type Entry = { readonly account: LedgerAccount | undefined; readonly readAtMs: number }
@@ -16,8 +16,8 @@ type Entry = { readonly account: LedgerAccount | undefined; readonly readAtMs: n
 export type AccountDirectory = ReturnType<typeof createMirrorAccountDirectory>
 
 /**
- * Accounts from a mirror node, kept in bounded memory (the one read longest ago goes first). Unknown accounts are kept
- * for only 2 s, since a new account may appear at any moment. Concurrent calls for one name share one read.
+ * Accounts from a mirror node, kept in bounded memory (the one read longest ago is dropped first). Unknown accounts are
+ * kept for only 2 s, since a new account may appear at any moment. Concurrent calls for one name share one read.
  */
 export function createMirrorAccountDirectory(options: {
   readonly mirror: Pick<MirrorNode, 'account'>

@@ -67,7 +67,7 @@ function partsOf(accountId: string): [bigint, bigint, bigint] {
 }
 
 /** RFC 4648 base32 without padding, as mirror nodes spell key aliases. */
-function toBase32(bytes: Uint8Array): string {
+export function toBase32(bytes: Uint8Array): string {
   let bits = 0
   let value = 0
   let text = ''

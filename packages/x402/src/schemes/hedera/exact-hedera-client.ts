@@ -44,7 +44,7 @@ const DER_PREFIXES = [
 ] as const
 
 /**
- * A signer for a private key in hex: 32 raw bytes (with or without `0x`), taken as an ECDSA key unless `keyKind` says
+ * A signer for a private key in hex: 32 raw bytes (with or without `0x`), read as an ECDSA key unless `keyKind` says
  * otherwise, or the DER form that Hedera's portal prints, which names its kind. Throws RangeError for anything else; the
  * message never contains the key. `evmAddress` is the ECDSA key's address, undefined for Ed25519.
  */
@@ -84,6 +84,26 @@ export function hederaSigner(options: {
   }
 }
 
+/**
+ * Signs a transfer for each node that a facilitator may submit it to: `payload.transaction` of scheme `exact`, base64.
+ * Throws RangeError for a draft with a bad account id.
+ */
+export async function signTransfer(
+  signer: HederaSigner,
+  draft: TransferDraft,
+  nodeAccountIds: readonly string[] = DEFAULT_NODE_ACCOUNT_IDS,
+): Promise<string> {
+  const entries = await Promise.all(
+    nodeAccountIds.map(async (node) => {
+      const bodyBytes = writeTransferBody(draft, node)
+      const signature = await signer.sign(bodyBytes)
+      const { keyKind: kind, publicKey } = signer
+      return { bodyBytes, signatures: [{ kind, publicKey, signature }] }
+    }),
+  )
+  return Buffer.from(writeTransactionList(entries)).toString('base64')
+}
+
 /** Validity starts this long before our clock, for nodes whose clock is behind; SDKs do the same. */
 const BACKDATED_SECONDS = 8
 
@@ -96,7 +116,7 @@ export class ExactHederaClient implements SchemeNetworkClient {
     readonly signer: HederaSigner
     /** Nodes that the facilitator may submit to. */
     readonly nodeAccountIds?: readonly string[] | undefined
-    /** At most 100 bytes, for example `x402:0x…`, which ties the payment to an agent (X10). None by default, as in official clients. */
+    /** At most 100 bytes, such as `x402:0x…`, which ties the payment to an agent (X10). Empty by default, as in official clients. */
     readonly memo?: string | undefined
     readonly clock?: Pick<Clock, 'unixMs'>
     /** A number from 0 to 999,999,999, so that two payments through one fee payer in one second differ. */
@@ -111,16 +131,8 @@ export class ExactHederaClient implements SchemeNetworkClient {
     requirements: PaymentRequirements,
   ): Promise<PaymentPayloadResult> {
     const draft = this.#draft(requirements)
-    const { signer, nodeAccountIds = DEFAULT_NODE_ACCOUNT_IDS } = this.#options
-    const entries = await Promise.all(
-      nodeAccountIds.map(async (node) => {
-        const bodyBytes = writeTransferBody(draft, node)
-        const signature = await signer.sign(bodyBytes)
-        const { keyKind: kind, publicKey } = signer
-        return { bodyBytes, signatures: [{ kind, publicKey, signature }] }
-      }),
-    )
-    const transaction = Buffer.from(writeTransactionList(entries)).toString('base64')
+    const { signer, nodeAccountIds } = this.#options
+    const transaction = await signTransfer(signer, draft, nodeAccountIds)
     return { x402Version, payload: { transaction } }
   }
 
@@ -128,7 +140,7 @@ export class ExactHederaClient implements SchemeNetworkClient {
     const { amount, asset, extra, maxTimeoutSeconds, network, payTo } = requirements
     const { assetTransferMethod: method = 'cryptoTransfer', feePayer } = extra ?? {}
     if (!network.startsWith('hedera:') || asset !== HBAR_ASSET || method !== 'cryptoTransfer') {
-      throw new RangeError('only transfers of HBAR on a Hedera network can be paid')
+      throw new RangeError('this client pays only by HBAR transfer on a Hedera network')
     }
     if (typeof feePayer !== 'string' || !isAccountId(feePayer) || !isAccountId(payTo)) {
       throw new RangeError('a Hedera payment needs account ids as payTo and extra.feePayer')

@@ -55,8 +55,8 @@ export function createExactHederaScheme(options: {
 const NEVER_AFTER_SECONDS = 30
 
 /**
- * Looks a payment up on the ledger (X8). It `landed` only if the record's transfers are the payment's own: somebody
- * else's transaction under the same id means that this one can no longer succeed. Throws LedgerUnavailable.
+ * Looks a payment up on the ledger (X8). It has `landed` only if the record's transfers are the payment's own: another
+ * transaction under the same id means that this one can no longer succeed. Throws LedgerUnavailable.
  */
 export async function findHederaPayment(
   payment: VerifiedPayment,
@@ -67,7 +67,7 @@ export async function findHederaPayment(
 ): Promise<LedgerFinding> {
   const { mirror, nowSeconds } = ledger
   const neverAtSeconds = payment.validUntilSeconds + NEVER_AFTER_SECONDS
-  // The node's progress is read first: a record that it had by then cannot be missing from the second answer.
+  // The node's progress is read first: the second answer cannot lack a record that the node had by then.
   const readUpToSeconds = nowSeconds > neverAtSeconds ? await mirror.latestConsensusSeconds() : 0
   const records = (await mirror.transaction(payment.nonce)).filter(
     (record) => record.nonce === 0 && !record.isScheduled,

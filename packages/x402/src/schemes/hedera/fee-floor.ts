@@ -3,13 +3,13 @@ import { LedgerUnavailable } from '../payment-scheme.ts'
 import { FEE_MAX_TINYBAR } from './hbar.ts'
 import type { MirrorNode } from './mirror-node.ts'
 
-/** What the network asks for a transfer of HBAR: a hundredth of a US cent (docs.hedera.com/networks/mainnet/fees). */
+/** The network's price of an HBAR transfer: a hundredth of a US cent (docs.hedera.com/networks/mainnet/fees). */
 const TRANSFERS_PER_CENT = 100n
 
-/** A payer must allow so many times that price: further signatures cost a little, and the rate moves within the hour. */
+/** A payer must allow this many times that price: more signatures cost a little more, and the rate moves within the hour. */
 const MARGIN = 2n
 
-/** Asked of a payer while the rate was never read: the floor at a dollar for one HBAR, which no lower rate undercuts. */
+/** The floor until a rate has been read: that of one dollar per HBAR, the lowest floor of any likely rate. */
 const UNREAD_TINYBAR = 20_000n
 
 /** The network sets its rate once an hour, milliseconds. */
@@ -20,7 +20,7 @@ const RETRY_MS = 60_000
 
 /**
  * The least `maxTransactionFee` with which the network takes a transfer, tinybar, from its exchange rate (X14). Never throws
- * on the mirror node's account: what was read last holds.
+ * because of the mirror node: the last rate read stays in use.
  */
 export function createFeeFloor(options: {
   readonly mirror: Pick<MirrorNode, 'tinybarPerCent'>

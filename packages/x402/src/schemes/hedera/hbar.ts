@@ -8,12 +8,12 @@ export const HBAR_ASSET = '0.0.0'
 export const VALID_DURATION_SECONDS_MAX = 180
 
 /**
- * How long after the start of its validity a payment is certainly settled or dead, seconds: the longest validity, and room
- * for clocks and the mirror node.
+ * How long after its validity starts a payment is certainly settled or dead, seconds: the longest validity, plus room for
+ * clocks and the mirror node.
  */
 export const PAYMENT_OVER_SECONDS = VALID_DURATION_SECONDS_MAX + 20
 
-/** The shortest one (`minTransactionDuration`). */
+/** The shortest validity that the network accepts, seconds (`minTransactionDuration`). */
 export const VALID_DURATION_SECONDS_MIN = 15
 
 /** Tinybar in one HBAR. */

@@ -6,6 +6,7 @@ import { createPublicKey, verify } from 'node:crypto'
 import { createRequire } from 'node:module'
 import secp256k1 from 'secp256k1'
 import { keccak } from '../../keccak.ts'
+import { addressOfPoint } from '../evm/authorization.ts'
 import { readMessage, toSigned } from './protobuf.ts'
 import type { SignaturePair, SignedBody } from './read-transfer.ts'
 
@@ -22,7 +23,7 @@ export type HederaKey =
 /** Depth of nested key lists; the network's own limit (`maxKeyDepth`). */
 const KEY_DEPTH_MAX = 15
 
-/** Each kind of key is one field, 1 to 8. */
+/** Each kind of key is a field of its own, 1 to 8. */
 const KEY_SHAPE = Object.fromEntries(
   [1, 2, 3, 4, 5, 6, 7, 8].map((field) => [field, 'bytes' as const]),
 )
@@ -110,8 +111,7 @@ export function isSignedByHollow(body: SignedBody, evmAddress: string): boolean 
 /** The EVM address of a secp256k1 public key, lower case; undefined if the bytes are not a point on the curve. */
 export function evmAddressOf(publicKey: Uint8Array): `0x${string}` | undefined {
   try {
-    const point = secp256k1.publicKeyConvert(publicKey, false)
-    return `0x${keccak(point.subarray(1)).toString('hex', 12)}`
+    return addressOfPoint(secp256k1.publicKeyConvert(publicKey, false))
   } catch {
     return undefined
   }
@@ -177,8 +177,8 @@ const mayBeKey = (text: string): boolean =>
   /[0-9a-f]{64}/i.test(text) || /30(2e|30|54|77)0201/i.test(text)
 
 /**
- * Why a command takes no such argument list, if one of them may be a private key. The answer never repeats it. `variable`
- * is where the key belongs.
+ * Why a command refuses these arguments, if one of them may be a private key. The answer never repeats it. `variable` is
+ * where the key belongs.
  */
 export function keyInArguments(list: readonly string[], variable: string): string | undefined {
   return list.some(mayBeKey)

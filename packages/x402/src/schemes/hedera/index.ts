@@ -1,9 +1,10 @@
 export { type AccountDirectory, createMirrorAccountDirectory } from './account-directory.ts'
-export { isAccountId, longZeroAddress } from './account-id.ts'
+export { isAccountId, longZeroAddress, toBase32 } from './account-id.ts'
 export {
   ExactHederaClient,
   type HederaSigner,
   hederaSigner,
+  signTransfer,
 } from './exact-hedera-client.ts'
 export {
   createExactHederaScheme,
@@ -12,7 +13,6 @@ export {
 } from './exact-hedera-scheme.ts'
 export { createFeeFloor } from './fee-floor.ts'
 export {
-  DEFAULT_NODE_ACCOUNT_IDS,
   FEE_MAX_TINYBAR,
   formatHbar,
   HBAR_ASSET,
@@ -39,4 +39,4 @@ export {
   type TransactionId,
 } from './transaction-id.ts'
 export { verifyHederaPayment } from './verify-hedera-payment.ts'
-export { splitTransactionList, writeTransactionList, writeTransferBody } from './write-transfer.ts'
+export { splitTransactionList } from './write-transfer.ts'

@@ -56,10 +56,7 @@ const recordSchema = z
       /** 0 for the transaction itself, higher for its child transactions. */
       nonce,
       isScheduled: json.scheduled ?? false,
-      /**
-       * What the payer signed. Whoever submits an Ethereum transaction writes its memo, the payer does not; nobody signs a
-       * child's.
-       */
+      /** Only a memo that the payer signed: an Ethereum transaction's is written by its submitter, a child's is unsigned. */
       memo:
         isEthereum || nonce > 0
           ? ''
@@ -113,7 +110,7 @@ export function toTransfer(record: LedgerRecord, accountId: string): LedgerTrans
   if (amount === 0n) return undefined
   const isCredit = amount > 0n
   const { consensusSeconds, consensusTimestamp, feePayer, memo, nonce } = record
-  // Transfers of one parent differ in nothing but their number.
+  // Transfers of one parent differ only in their number.
   const transactionId = nonce === 0 ? record.transactionId : `${record.transactionId}/${nonce}`
   return {
     direction: isCredit ? 'credit' : 'debit',

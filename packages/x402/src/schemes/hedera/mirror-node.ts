@@ -25,8 +25,7 @@ import { mirrorTransactionId, parseTransactionId } from './transaction-id.ts'
 const PAGE_SIZE = 100
 
 /**
- * Kinds of transactions by which somebody pays: not those that create an account, and not those that the network calls by
- * itself.
+ * Kinds of transactions by which somebody pays, without those that create an account or that the network makes by itself.
  */
 const TRANSFERS: ReadonlySet<string> = new Set(['CRYPTOTRANSFER', 'ETHEREUMTRANSACTION'])
 
@@ -116,7 +115,7 @@ type WantedLogs = {
 /** The longest span in which a mirror node searches for topics, seconds: 7 days. */
 const LOG_SPAN_SECONDS = 604_800
 
-/** How far the node has read the ledger, and what time it is by the node's own clock, Unix seconds. */
+/** How far the node has read the ledger, and its own clock's time, Unix seconds. */
 export type LedgerTime = {
   readonly consensusSeconds: number
   readonly nodeSeconds?: number | undefined
@@ -142,7 +141,7 @@ export function createMirrorNode(options: MirrorReaderOptions) {
     /** An account by `0.0.x`, `0x` address or base32 key alias; undefined if there is none. */
     async account(name: string): Promise<LedgerAccount | undefined> {
       const path = `/api/v1/accounts/${encodeURIComponent(name)}?transactions=false`
-      // To the node, a number beyond any that the ledger can assign is a bad request; that means no account either.
+      // For a number beyond any that the ledger can assign, the node answers 400: no such account either.
       return await read(path, accountSchema, { absent: [400, 404] })
     },
     /** All records of a transaction id, in either spelling: its own, its duplicates' and its children's. */
@@ -161,7 +160,7 @@ export function createMirrorNode(options: MirrorReaderOptions) {
       readonly accountId: string
       readonly direction: 'credit' | 'debit'
       readonly afterTimestamp: string
-      /** The one kind that is read: of debits native transfers unless stated, of credits both. */
+      /** The only kind read; by default native transfers for debits, both kinds for credits. */
       readonly kind?: 'CRYPTOTRANSFER' | 'ETHEREUMTRANSACTION'
     }): AsyncIterable<LedgerTransfer> => readTransfers(read, wanted),
     /** What the account paid for gas of its Ethereum transactions, failed ones included, oldest first, tinybar. */
@@ -173,7 +172,7 @@ export function createMirrorNode(options: MirrorReaderOptions) {
       const found = await read(`/api/v1/contracts/${address}`, contractSchema)
       return found?.created_timestamp
     },
-    /** What one US cent is worth now at the network's own rate, tinybar. */
+    /** One US cent in tinybar at the network's current rate. */
     async tinybarPerCent(): Promise<bigint> {
       const found = await read('/api/v1/network/exchangerate', exchangeRateSchema)
       if (found === undefined) throw new LedgerUnavailable('the mirror node knows no rate')
@@ -200,7 +199,7 @@ async function* readTransfers(
   read: Read,
   wanted: Parameters<MirrorNode['transfers']>[0],
 ): AsyncGenerator<LedgerTransfer> {
-  // A refund carries a memo, which only native transfers have; a credit may also come from an Ethereum wallet.
+  // A refund has a memo, as only native transfers do; a credit may also come from an Ethereum wallet.
   const kind = wanted.kind ?? (wanted.direction === 'debit' ? 'CRYPTOTRANSFER' : undefined)
   const records = readRecords(read, {
     'account.id': wanted.accountId,

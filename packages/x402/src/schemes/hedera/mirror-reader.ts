@@ -1,4 +1,4 @@
-/** Reads paths of a mirror node, one or page by page, bounded in time and size. mirror-node.ts says which. */
+/** Reads paths of a mirror node, bounded in time and size, whole or page by page. mirror-node.ts says which. */
 import type { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import { fetchJson, type JsonAnswer } from '../../http-json.ts'
@@ -40,7 +40,7 @@ export function createReader(options: MirrorReaderOptions) {
   ): Promise<z.output<Schema> | undefined> => {
     const call = { url: `${base}${path}`, clock, timeoutMs, bytesMax: ANSWER_BYTES_MAX }
     const first = await fetchJson(call)
-    // A server closes a kept connection just as it is used again: a GET may then be sent once more (RFC 9110 §9.2.2).
+    // A server may close a kept connection just as it is used again; a GET may then be repeated (RFC 9110 §9.2.2).
     const answer = isCutOff(first) ? await fetchJson(call) : first
     if (answer.kind !== 'answered') {
       throw new LedgerUnavailable('the mirror node did not answer', { cause: answer.cause })

@@ -13,7 +13,7 @@ export type TransactionId = {
 
 /** A purchase's name on the contract: the canonical text and its hash (A2). */
 export type PaymentReference = {
-  /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`, ASCII; of a child transaction followed by `/<its number>`. */
+  /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`, ASCII; a child transaction's ends in `/<its number>`. */
   readonly text: string
   /** keccak-256 of `text`, `0x` and 64 lower-case hex digits. */
   readonly hash: `0x${string}`
@@ -23,9 +23,9 @@ const SDK_FORM = /^([^@-]+)@(\d{1,19})\.(\d{1,9})(?:\/([1-9]\d{0,8}))?$/
 const MIRROR_FORM = /^([^@-]+)-(\d{1,19})-(\d{1,9})$/
 
 /**
- * Reads a transaction id as SDKs write it (`0.0.5@1700000000.000000001`) or as mirror nodes do
- * (`0.0.5-1700000000-000000001`), in the first form also that of a child (`…/1`); undefined for anything else. In both forms, fewer than nine digits of nanoseconds are a
- * number of nanoseconds.
+ * Reads a transaction id as SDKs write it (`0.0.5@1700000000.000000001`, or a child's with `/1`) or as mirror nodes do
+ * (`0.0.5-1700000000-000000001`); undefined for anything else. Fewer than nine digits of nanoseconds are a plain number, not
+ * a fraction.
  */
 export function parseTransactionId(text: string): TransactionId | undefined {
   const match = SDK_FORM.exec(text) ?? MIRROR_FORM.exec(text)

@@ -36,7 +36,7 @@ type HederaVerificationContext = {
   readonly nowSeconds: number
   /** The least that a payment must allow as its fee, tinybar; 0 unless stated. */
   readonly feeMinTinybar?: bigint
-  /** A payment with less validity left than this is `expired`: that of a submission unless stated. */
+  /** A payment with less validity left than this is `expired`; by default, what a submission needs. */
   readonly marginSeconds?: number
 }
 
@@ -176,7 +176,7 @@ async function judgeAccounts(
   return { kind: isExpired ? 'expired' : 'valid', payment }
 }
 
-/** The account of that name if it signed, by its remembered key or else its current key; undefined if it did not. */
+/** The account of that name if its remembered or current key signed; otherwise undefined. */
 async function signerOf(
   transfer: HbarTransfer,
   name: string,
@@ -189,7 +189,7 @@ async function signerOf(
   return isSigned(transfer, current) ? current : undefined
 }
 
-/** Whether every node's body is signed, since any one of them may be submitted. */
+/** Whether every node's body is signed, since any of them may be submitted. */
 function isSigned(transfer: HbarTransfer, payer: LedgerAccount): boolean {
   const { key } = payer
   const budget = { left: SIGNATURE_CHECKS_MAX }

@@ -19,7 +19,7 @@ import { openSqliteSessionStore } from '../../adapters/session-rows.ts'
 import { openSqliteRecordStore } from '../../adapters/sqlite-record-store.ts'
 import type { CareRecord } from '../../domain/care-record.ts'
 import { checkBearer } from '../../routes/bearer.ts'
-import { readBody } from '../json-rpc.ts'
+import { readRequestBody } from '../../routes/request-body.ts'
 import { DEFAULT_MCP_LIMITS } from '../limits.ts'
 import { createMcpEndpoint } from '../mcp-endpoint.ts'
 import { readResource } from '../resource-methods.ts'
@@ -87,11 +87,12 @@ const handler = (): void => undefined
 /** Takes requests over where our transport does, in the first hook, and reads bodies as it does. */
 const addBytesRoute = (app: ServiceApp, handle: BytesHandler): void => {
   const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
-    const take = (body: Uint8Array | undefined): void => {
-      handle(request, reply, body).catch((error: unknown) => void reply.send(error))
+    const run = async (): Promise<unknown> => {
+      if (request.method !== 'POST') return handle(request, reply, undefined)
+      const body = await readRequestBody(request.raw, limits.bodyBytesMax)
+      return handle(request, reply, body === 'too-large' ? undefined : body)
     }
-    if (request.method === 'POST') readBody(request.raw, limits.bodyBytesMax, take)
-    else take(undefined)
+    run().catch((error: unknown) => void reply.send(error))
   }
   app.route({ url: '/mcp', method: ['POST', 'GET', 'DELETE'], onRequest, handler })
 }

@@ -15,14 +15,11 @@ const record = (name: string, figures: object): void => {
   writeFileSync(`reports/${name}.json`, `${JSON.stringify(figures, undefined, 2)}\n`)
 }
 
-describe('the cost of a session', () => {
+describe.runIf(isLong)('against the SDK’s own transport (measured with TALLYSTICK_LONG=1)', () => {
   it('heap ≤ 8 KB per idle session', async () => {
     expect(await measureIdleHeap(500)).toBeLessThan(8 * KIB)
-    // A thousand requests and two collections: seconds, and far longer where others have the processor.
   }, 300_000)
-})
 
-describe.runIf(isLong)('against the SDK’s own transport (measured with TALLYSTICK_LONG=1)', () => {
   it('CPU per initialize, read, notification ≥ 3 × better; fan-out to 1,000 subscribers p95 < 50 ms', async () => {
     const { floor, ours, sdk } = await leastRequestCosts(3_000)
     const [mine, theirs] = [

@@ -76,20 +76,21 @@ function acceptedParts(
   ]
 }
 
-/** For a write in the name of a token. */
-const tokenRefusedParts = (): readonly HTMLElement[] => [
+const paragraph = (text: string): HTMLElement => element('p', {}, text)
+
+/** The service does not say why it refused. */
+const unexplained = (lead: string, findings: readonly string[]): readonly HTMLElement[] => [
   note('bad', 'The service refused it and, by design, does not say why. Nothing was stored.'),
-  element('p', {}, 'With a token, it is one of these:'),
-  element(
-    'ul',
-    {},
-    ...[
-      'The token has expired or was revoked: sign in again.',
-      'It may not publish for this person.',
-      'The service wants your own id, as it stands in your token, and another one was given.',
-    ].map((reason) => element('li', {}, reason)),
-  ),
+  paragraph(lead),
+  element('ul', {}, ...findings.map((finding) => element('li', {}, finding))),
 ]
+
+const tokenRefusedParts = (): readonly HTMLElement[] =>
+  unexplained('With a token, it is one of these:', [
+    'The token has expired or was revoked: sign in again.',
+    'It may not publish for this person.',
+    'The service wants your own id, as it stands in your token, and another one was given.',
+  ])
 
 function refusedParts(aheadSeconds: number | undefined): readonly HTMLElement[] {
   const distance = Math.abs(aheadSeconds ?? 0)
@@ -98,42 +99,27 @@ function refusedParts(aheadSeconds: number | undefined): readonly HTMLElement[] 
   const clock = isClock
     ? `This computer’s clock is ${distance} s ${side} the service’s; more than ${WRITE_SKEW_SECONDS_MAX} s is refused. Set the clock.`
     : `This computer’s clock is accurate enough (${distance} s off).`
-  const findings = [
+  return unexplained('What this page can tell:', [
     'The fields are as the service requires.',
     aheadSeconds === undefined ? 'The service’s clock could not be read.' : clock,
     isClock ? 'The secret may be right.' : 'So the write secret is most likely wrong.',
-  ]
-  return [
-    note('bad', 'The service refused it and, by design, does not say why. Nothing was stored.'),
-    element('p', {}, 'What this page can tell:'),
-    element('ul', {}, ...findings.map((finding) => element('li', {}, finding))),
-  ]
+  ])
 }
 
 /** For a write that may have been stored. */
-const unsureParts = (why: string): readonly HTMLElement[] => [
-  note('warn', why),
-  element('p', {}, 'Where it can be sent again below, it cannot be stored twice.'),
-]
+const unsure = (why: string): Shown => ({
+  title: 'Not confirmed',
+  parts: [
+    note('warn', why),
+    paragraph('Where it can be sent again below, it cannot be stored twice.'),
+  ],
+})
 
-const outrunParts = (version: number): readonly HTMLElement[] => [
-  note('bad', `Somebody was faster: version ${version} is there now, and yours was not stored.`),
-  element(
-    'p',
-    {},
-    'The page shows what holds now. Your sentence is still here: read, then decide.',
-  ),
-]
-
-const erasedParts = (): readonly HTMLElement[] => [
-  note('bad', 'This record was erased. It takes no further version; nothing was stored.'),
-  element('p', {}, 'Choose another topic.'),
-]
-
-const conflictParts = (): readonly HTMLElement[] => [
-  note('bad', 'This record exists for the other audience, which is fixed with its first version.'),
-  element('p', {}, 'Choose the other audience, or another topic.'),
-]
+/** For a write that was not stored. */
+const notStored = (because: string, why: string, advice: string): Shown => ({
+  title: `Not stored: ${because}`,
+  parts: [note('bad', why), paragraph(advice)],
+})
 
 type Sender = {
   /** With the write secret, not with a token. */
@@ -144,8 +130,7 @@ type Sender = {
 
 type Shown = { readonly title: string; readonly parts: readonly HTMLElement[] }
 
-function outcomeParts(outcome: WriteOutcome, by: Sender): Shown {
-  const title = 'Not confirmed'
+function outcomeParts(outcome: WriteOutcome, { isSigned, aheadSeconds }: Sender): Shown {
   switch (outcome.kind) {
     case 'accepted': {
       const { accepted } = outcome
@@ -154,20 +139,33 @@ function outcomeParts(outcome: WriteOutcome, by: Sender): Shown {
     case 'refused':
       return {
         title: 'Refused',
-        parts: by.isSigned ? refusedParts(by.aheadSeconds) : tokenRefusedParts(),
+        parts: isSigned ? refusedParts(aheadSeconds) : tokenRefusedParts(),
       }
     case 'outrun':
-      return { title: 'Not stored: somebody was faster', parts: outrunParts(outcome.version) }
+      return notStored(
+        'somebody was faster',
+        `Somebody was faster: version ${outcome.version} is there now, and yours was not stored.`,
+        'The page shows what holds now. Your sentence is still here: read, then decide.',
+      )
     case 'erased':
-      return { title: 'Not stored: erased', parts: erasedParts() }
+      return notStored(
+        'erased',
+        'This record was erased. It takes no further version; nothing was stored.',
+        'Choose another topic.',
+      )
     case 'conflict':
-      return { title: 'Not stored: the audience differs', parts: conflictParts() }
+      return notStored(
+        'the audience differs',
+        'This record exists for the other audience, which is fixed with its first version.',
+        'Choose the other audience, or another topic.',
+      )
     case 'failed':
-      return { title, parts: unsureParts(`The service could not do it (${outcome.what}).`) }
+      return unsure(`The service could not do it (${outcome.what}).`)
     case 'no-answer':
-      break
+      return unsure('No answer came. It may or may not be stored.')
+    default:
+      return outcome satisfies never
   }
-  return { title, parts: unsureParts('No answer came. It may or may not be stored.') }
 }
 
 /** Shows the outcome of a write and moves the focus to it. */

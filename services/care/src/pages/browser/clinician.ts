@@ -117,7 +117,7 @@ async function deliver(ready: ReadyWrite): Promise<void> {
     aheadSeconds,
     sendAgain: isUnsure && isSafeAgain(ready) ? () => void deliver(ready) : undefined,
   })
-  // What is stored has changed under the writer: it is read and drawn anew, and the sentence stays.
+  // The stored record changed meanwhile: it is read and shown again, and the sentence stays.
   if (outcome.kind === 'outrun' || outcome.kind === 'erased') void readBefore()
   if (outcome.kind !== 'accepted') return
   // What was typed meanwhile is the next sentence.
@@ -169,7 +169,7 @@ async function submit(): Promise<void> {
 /** The id that was filled in for the writer, so that another sign-in may replace it. */
 let filledId = ''
 let signingIn: Promise<SignIn> = Promise.resolve({ kind: 'none' })
-/** Shows who is signed in, and takes his name. */
+/** Shows who is signed in, and fills in their id. */
 async function showSignIn(): Promise<void> {
   const asked = readSignIn(readToken.value.trim())
   signingIn = asked

@@ -46,7 +46,6 @@ function putOnTop(uri: string, kind: string, parts: readonly HTMLElement[]): voi
   log.scrollTop = 0
 }
 
-/** Announces a change. */
 export function announce(change: ToAnnounce): void {
   const { record, kind } = change
   const { patient, domain } = namesOf(record.uri)
@@ -122,7 +121,6 @@ function insertInOrder(parent: Element, child: Element, attribute: string): void
   parent.insertBefore(child, [...parent.children].find((other) => of(other) > of(child)) ?? null)
 }
 
-/** The list of a patient's records. */
 function listOf(patient: string): Element {
   const groups = pageElement('records')
   const found = [...groups.children].find((one) => one.getAttribute('data-patient') === patient)

@@ -45,7 +45,6 @@ export function pauseMs(options: {
   return Math.round(longest * (0.5 + chance / 2))
 }
 
-/** Listens until `end`. */
 export class Listener {
   readonly #options: ListeningOptions
   readonly #ending = new AbortController()

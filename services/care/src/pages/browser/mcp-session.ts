@@ -91,16 +91,6 @@ async function refusal(answer: Response): Promise<Error> {
 
 const ignore = (): void => undefined
 
-/** The answer to a request: JSON, or the events of a stream that ends with it. */
-async function readAnswer(answer: Response): Promise<RpcAnswer> {
-  if (answer.headers.get('content-type')?.includes('text/event-stream') !== true)
-    return await answer.json()
-  const messages: RpcAnswer[] = []
-  const onData = (data: string): unknown => messages.push(JSON.parse(data))
-  eventStreamReader({ onData, onId: ignore, onRetry: ignore })(await answer.text())
-  return messages.find((message) => 'result' in message || 'error' in message) ?? {}
-}
-
 /** For {@link McpSession.listen}. */
 type Listening = Omit<StreamHandlers, 'onData'> & {
   readonly lastEventId: string | undefined
@@ -112,6 +102,7 @@ type Listening = Omit<StreamHandlers, 'onData'> & {
 /** Headers of a session, and its URL. */
 type Place = { readonly url: string; readonly headers: Record<string, string> }
 
+/** The service answers in JSON, since this client takes it (C3). */
 async function post({ url, headers }: Place, message: object): Promise<Response> {
   const answer = await fetch(url, {
     method: 'POST',
@@ -185,12 +176,13 @@ export async function openMcpSession(options: {
     },
   })
   headers['mcp-session-id'] = initialize.headers.get('mcp-session-id') ?? ''
-  await readAnswer(initialize)
+  await initialize.json()
   await post(place, { method: 'notifications/initialized' })
   return {
     async request<Result>(method: string, params: object = {}) {
       lastId += 1
-      const { error, result } = await readAnswer(await post(place, { id: lastId, method, params }))
+      const answer = await post(place, { id: lastId, method, params })
+      const { error, result }: RpcAnswer = await answer.json()
       if (error !== undefined) throw new McpError(error.message ?? '', error.code)
       return result as Result
     },

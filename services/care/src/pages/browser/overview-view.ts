@@ -2,10 +2,9 @@
 import { breakable, element, pageElement, put } from '@tallystick/service-kit/browser'
 import type { ChainVerdict, VerifyPayload } from '../../wire/verify.ts'
 
-/** Most chains that a page shows, which is as many as one can look through; the verdict and /verify cover all of them. */
+/** Most chains that the page shows, as many as a person can look through; the verdict and /verify cover them all. */
 const ROWS_MAX = 100
 
-/** The verdict in one line. */
 export function verdictWords({ chains, intact }: Pick<VerifyPayload, 'chains' | 'intact'>): string {
   if (chains.length === 0) return 'No public records yet'
   const broken = chains.filter((chain) => !chain.intact).length

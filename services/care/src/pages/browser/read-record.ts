@@ -1,5 +1,6 @@
 /** Reading records: the newest version over a session, its spoken form, and what is stored before a write. */
 import { pageFact } from '@tallystick/service-kit/browser'
+import { daysAgo } from '../../domain/staleness.ts'
 import { type ChainSlot, chainUri, parseRecordUri } from '../../wire/record-uri.ts'
 import type { RecordMeta } from '../../wire/records.ts'
 import type { VerifyPayload } from '../../wire/verify.ts'
@@ -55,11 +56,6 @@ export function chainOf(uri: string): ChainSlot | undefined {
   return read?.version === undefined ? read?.slot : undefined
 }
 
-const daysAgo = (days: number): string => {
-  if (days === 0) return 'today'
-  return days === 1 ? 'one day ago' : `${days} days ago`
-}
-
 /** The line that a read gives an assistant, in words for a person. */
 export function ageWords(line: string): string {
   const fresh = /^\[changed (\d+)d ago by (.*)\]$/su.exec(line)
@@ -70,7 +66,6 @@ export function ageWords(line: string): string {
     : `Past its review date: last changed ${daysAgo(Number(stale[1]))} by ${stale[2]}.`
 }
 
-/** Reads the newest version. */
 export async function readRecord(session: McpSession, uri: string) {
   const read = await readContent(session, uri)
   if (read.kind !== 'found') return read

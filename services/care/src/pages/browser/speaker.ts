@@ -6,7 +6,6 @@
 /** `blocked`: the browser first requires a user gesture; `voiceless`: there is nothing to say (again). */
 type SpeakerState = 'silent' | 'speaking' | 'blocked' | 'muted' | 'voiceless'
 
-/** The sound of a record. */
 type Utterance = { readonly uri: string; readonly sound: Blob }
 
 export function createSpeaker(audio: HTMLAudioElement, onState: (state: SpeakerState) => void) {

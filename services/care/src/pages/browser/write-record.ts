@@ -168,7 +168,6 @@ export async function signWrite(
   return { body, timestamp, signature: digits.join('') }
 }
 
-/** The headers that say who sends. */
 const senderHeaders = (by: ReadyWrite['by']): Record<string, string> =>
   'token' in by
     ? { authorization: `Bearer ${by.token}` }

@@ -1,8 +1,8 @@
 /** An audit for people: raw return beside the Sharp Score, edge and luck apart, and every card below. */
-import { element, svgElement } from '@tallystick/service-kit/browser'
+import { actionButton, element, svgElement } from '@tallystick/service-kit/browser'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import { RESULT_WORDS } from '../../wire/card-codes.ts'
-import type { Card, Scoreboard, UngradedCode } from '../../wire/cards.ts'
+import type { Card } from '../../wire/cards.ts'
 import { counted, number, percent, percentInterval, signed, signedPercent } from '../figures.ts'
 import { figureTable } from './band-table.ts'
 import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
@@ -101,14 +101,15 @@ function bar(share: number): SVGSVGElement {
   )
 }
 
-/** Non-zero counts, as in `3 × won, 1 × lost`; undefined if all are zero. */
-function tally<Name extends string>(
-  counts: Readonly<Partial<Record<Name, number>>>,
-  words: (name: Name, count: number) => string,
+/** Non-zero counts, as in `3 won, 1 lost`; undefined if all are zero. */
+function tally(
+  counts: Readonly<Record<string, number>>,
+  words?: Readonly<Record<string, string>>,
+  times = '',
 ): string | undefined {
-  const shown = (Object.entries(counts) as [Name, number][])
+  const shown = Object.entries(counts)
     .filter(([, count]) => count > 0)
-    .map(([name, count]) => words(name, count))
+    .map(([name, count]) => `${count}${times} ${words?.[name]?.toLowerCase() ?? name}`)
   return shown.length === 0 ? undefined : shown.join(', ')
 }
 
@@ -117,38 +118,20 @@ function auditFacts({ coverage, record, summary, needs }: AuditAnswer): HTMLElem
   const onPrice = coverage.price_basis > 0 ? `, ${coverage.price_basis} on price alone` : ''
   const beatRange = beat.ci95?.map((end) => percent(end, 0)).join(' to ') ?? '–'
   return facts([
-    [
-      'Record',
-      tally<Scoreboard['status']>(
-        record,
-        (status, count) => `${count} ${RESULT_WORDS[status].toLowerCase()}`,
-      ) ?? '',
-    ],
+    ['Record', tally(record, RESULT_WORDS) ?? ''],
     ['Graded', `${coverage.graded} of ${coverage.picks}${onPrice}`],
-    [
-      'Ungraded',
-      tally<UngradedCode>(
-        coverage.by_reason,
-        (code, count) => `${count} × ${UNGRADED_WORDS[code].toLowerCase()}`,
-      ),
-    ],
+    ['Ungraded', tally(coverage.by_reason, UNGRADED_WORDS, ' ×')],
     [
       'Fair value',
-      mean === null
-        ? undefined
-        : `mean ${signedPercent(mean)}, median ${signedPercent(median ?? mean)}`,
+      mean !== null && `mean ${signedPercent(mean)}, median ${signedPercent(median ?? mean)}`,
     ],
-    [
-      'Beat the close',
-      beat.rate === null ? undefined : `${beat.count} of ${beat.of} (95 %: ${beatRange})`,
-    ],
-    ['Margin paid', margin === null ? undefined : percent(margin)],
-    ['Grades', tally(summary.grade_counts, (band, count) => `${count} ${band}`)],
+    ['Beat the close', beat.rate !== null && `${beat.count} of ${beat.of} (95 %: ${beatRange})`],
+    ['Margin paid', margin !== null && percent(margin)],
+    ['Grades', tally(summary.grade_counts)],
     [
       'To be sure',
-      needs.picks_for_95 === null
-        ? undefined
-        : `${counted(needs.picks_for_95, 'pick')} like these would show the edge at 95 %`,
+      needs.picks_for_95 !== null &&
+        `${counted(needs.picks_for_95, 'pick')} like these would show the edge at 95 %`,
     ],
   ])
 }
@@ -167,17 +150,14 @@ function cardRow(card: Card, index: number): HTMLElement {
   const title = event === undefined ? eventWords(market) : `${event.home} v ${event.away}`
   const what = `${marketWords(market)}: ${selectionWords(selection, event)}${ref === undefined ? '' : ` · ${ref}`}`
   const [grade, value, prices] = gradeCells(card)
+  const result = element('span', { class: resultTone(status) }, RESULT_WORDS[status])
   return element(
     'tr',
     {},
     element('td', { class: 'number', 'data-label': 'Pick' }, String(index + 1)),
     element('td', { 'data-label': 'Grade' }, grade),
     element('th', { scope: 'row' }, title, element('small', {}, what)),
-    element(
-      'td',
-      { 'data-label': 'Result' },
-      element('span', { class: resultTone(status) }, RESULT_WORDS[status]),
-    ),
+    element('td', { 'data-label': 'Result' }, result),
     element('td', { class: 'number', 'data-label': 'Value' }, value),
     element('td', { class: 'number', 'data-label': 'Taken → close' }, prices),
   )
@@ -200,11 +180,8 @@ function cardTable(cards: readonly Card[]): readonly HTMLElement[] {
     cards.slice(0, ROWS_FIRST).map(cardRow),
   )
   if (cards.length <= ROWS_FIRST) return [table]
-  const more = element('button', { type: 'button' }, `Show all ${cards.length}`)
-  more.addEventListener('click', () => {
-    table
-      .querySelector('tbody')
-      ?.append(...cards.slice(ROWS_FIRST).map((card, index) => cardRow(card, ROWS_FIRST + index)))
+  const more = actionButton({}, `Show all ${cards.length}`, () => {
+    table.querySelector('tbody')?.append(...cards.map(cardRow).slice(ROWS_FIRST))
     more.remove()
   })
   return [table, more]

@@ -5,6 +5,7 @@ import type { EntryCheck } from '../../domain/verify-entry.ts'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import { counted, grouped } from '../figures.ts'
 import { auditView } from './audit-view.ts'
+import { putState } from './card-parts.ts'
 import { CHECK_WORDS, checkedEntry, checkItem, offerCode } from './checks.ts'
 
 /** Entries read at once: a thousand cards have some hundreds of closes. */
@@ -85,6 +86,5 @@ pageElement('share').addEventListener('click', () => {
 })
 offerCode('verify-entry.js', 'verify-audit.js')
 show().catch(() => {
-  pageElement('state').className = 'note warn'
-  put('state', 'The audit cannot be read right now.')
+  putState('note warn', 'The audit cannot be read right now.')
 })

@@ -2,7 +2,7 @@
 import { element } from '@tallystick/service-kit/browser'
 import type { CalibrationRow } from '../../wire/calibration.ts'
 import { grouped, percentInterval, signed, signedPercent } from '../figures.ts'
-import { letter } from './card-parts.ts'
+import { letter, tableRow } from './card-parts.ts'
 
 /** What a plot and a table show of a grade, live or studied. */
 export type BandFigures = Pick<
@@ -22,10 +22,8 @@ export function bandRow(row: BandFigures): HTMLElement {
   const count = numberCell(grouped(row.n))
   if (row.low_sample && row.n > 0)
     count.append(element('small', { class: 'low-mark' }, 'low sample'))
-  return element(
-    'tr',
-    {},
-    element('th', { scope: 'row' }, letter(row.band, 'small')),
+  return tableRow(
+    letter(row.band, 'small'),
     count,
     shareCell(row.expected_roi),
     shareCell(row.roi),

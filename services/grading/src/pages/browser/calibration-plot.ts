@@ -2,7 +2,14 @@
 import { svgElement } from '@tallystick/service-kit/browser'
 import { signedPercent } from '../figures.ts'
 import type { BandFigures } from './band-table.ts'
-import { roundTicks, spreadLabels, straightScale } from './plot-scale.ts'
+import {
+  plotLabel,
+  plotLine,
+  plotOf,
+  roundTicks,
+  spreadLabels,
+  straightScale,
+} from './plot-scale.ts'
 
 type FilledRow = BandFigures & { readonly roi: number; readonly expected_roi: number }
 type Line = { readonly slope: number; readonly intercept: number } | null
@@ -58,14 +65,6 @@ function frameOf(rows: readonly FilledRow[], width: number): Frame {
   }
 }
 
-type Points = { readonly from: readonly [number, number]; readonly to: readonly [number, number] }
-
-const line = (kind: string, { from: [x1, y1], to: [x2, y2] }: Points): SVGElement =>
-  svgElement('line', { class: kind, x1, y1, x2, y2 })
-
-const label = (kind: string, [x, y]: readonly [number, number], text: string): SVGElement =>
-  svgElement('text', { class: kind, x, y }, text)
-
 const tickText = (value: number): string => signedPercent(value, 0)
 
 function grid({ x, y, xTicks, yTicks, width, height }: Frame): readonly SVGElement[] {
@@ -74,23 +73,25 @@ function grid({ x, y, xTicks, yTicks, width, height }: Frame): readonly SVGEleme
   const across = yTicks.flatMap((value) => {
     const kind = Math.abs(value) < 1e-9 ? 'zero' : 'grid'
     return [
-      line(kind, { from: [left, y(value)], to: [right, y(value)] }),
-      label('tick end', [left - 7, y(value) + 4], tickText(value)),
+      plotLine(kind, { from: [left, y(value)], to: [right, y(value)] }),
+      plotLabel('tick end', [left - 7, y(value) + 4], tickText(value)),
     ]
   })
-  const up = xTicks.map((value) => label('tick middle', [x(value), bottom + 17], tickText(value)))
+  const up = xTicks.map((value) =>
+    plotLabel('tick middle', [x(value), bottom + 17], tickText(value)),
+  )
   const turned = `translate(12 ${(MARGIN.top + bottom) / 2}) rotate(-90)`
   return [
     ...across,
     ...up,
-    label('axis middle', [(left + right) / 2, height - 8], 'Promised'),
+    plotLabel('axis middle', [(left + right) / 2, height - 8], 'Promised'),
     svgElement('text', { class: 'axis middle', transform: turned }, 'Returned'),
   ]
 }
 
 function perfectLine({ x, y, xTicks }: Frame): SVGElement {
   const [low, high] = endsOf(xTicks)
-  return line('perfect', { from: [x(low), y(low)], to: [x(high), y(high)] })
+  return plotLine('perfect', { from: [x(low), y(low)], to: [x(high), y(high)] })
 }
 
 /** The regression of return on promise, if any, clipped to the frame. */
@@ -103,7 +104,7 @@ function fittedLine({ x, y, xTicks, yTicks }: Frame, fitted: Line): readonly SVG
     return [x(slope === 0 ? value : (clipped - intercept) / slope), y(clipped)] as const
   }
   const [first, last] = endsOf(xTicks)
-  return [line('fitted', { from: pointAt(first), to: pointAt(last) })]
+  return [plotLine('fitted', { from: pointAt(first), to: pointAt(last) })]
 }
 
 /** A whisker's end: a bar, or an arrow if it continues. */
@@ -120,7 +121,7 @@ function bandMark(row: FilledRow, frame: Frame): SVGElement {
     row.roi_ci95 === null
       ? []
       : [
-          line('whisker', { from: [x, top], to: [x, bottom] }),
+          plotLine('whisker', { from: [x, top], to: [x, bottom] }),
           whiskerEnd([x, top], -7, isHighCut),
           whiskerEnd([x, bottom], 7, isLowCut),
         ]
@@ -153,8 +154,8 @@ function bandLabels(rows: readonly FilledRow[], frame: Frame): readonly SVGEleme
     const [x, top] = [frame.x(row.expected_roi), frame.y(whisker(row).high) - 9]
     return [
       svgElement('path', { class: 'lead-line', d: `M${place} 37V${MARGIN.top}L${x} ${top}` }),
-      label('band middle', [place, 17], row.band),
-      label('tick middle', [place, 32], shortCount(row.n)),
+      plotLabel('band middle', [place, 17], row.band),
+      plotLabel('tick middle', [place, 32], shortCount(row.n)),
     ]
   })
 }
@@ -163,8 +164,8 @@ function legend({ width, height }: Frame): readonly SVGElement[] {
   const left = width - MARGIN.right - 148
   const bottom = height - MARGIN.bottom - 12
   const entry = (kind: string, at: number, words: string) => [
-    line(kind, { from: [left, at - 4], to: [left + 26, at - 4] }),
-    label('tick', [left + 33, at], words),
+    plotLine(kind, { from: [left, at - 4], to: [left + 26, at - 4] }),
+    plotLabel('tick', [left + 33, at], words),
   ]
   return [
     ...entry('perfect', bottom - 18, 'perfect calibration'),
@@ -172,7 +173,7 @@ function legend({ width, height }: Frame): readonly SVGElement[] {
   ]
 }
 
-/** Draws a column at a width in pixels. Its label summarises what the table beside it shows in full. */
+/** Draws a column at a width in pixels. */
 export function calibrationPlot(
   bands: readonly BandFigures[],
   options: { readonly width: number; readonly line: Line },
@@ -180,20 +181,13 @@ export function calibrationPlot(
   const rows = bands.filter(isFilled)
   const frame = frameOf(rows, options.width)
   const { width, height } = frame
-  return svgElement(
-    'svg',
-    {
-      role: 'img',
-      'aria-label': `Return per grade against what was promised; ${rows.length} grades with settled picks. The table has every figure.`,
-      viewBox: `0 0 ${width} ${height}`,
-      width,
-      height,
-    },
+  const label = `Return per grade against what was promised; ${rows.length} grades with settled picks. The table has every figure.`
+  return plotOf({ width, height, label }, [
     ...grid(frame),
     perfectLine(frame),
     ...fittedLine(frame, options.line),
     ...bandLabels(rows, frame),
     ...rows.map((row) => bandMark(row, frame)),
     ...legend(frame),
-  )
+  ])
 }

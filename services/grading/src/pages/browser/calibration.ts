@@ -1,6 +1,10 @@
 /** The truth table as a plot, a table and words. The address holds what is counted, so that a view can be shared. */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
-import type { CalibrationAnswer, CalibrationColumn } from '../../wire/calibration.ts'
+import type {
+  CalibrationAnswer,
+  CalibrationColumn,
+  CalibrationTest,
+} from '../../wire/calibration.ts'
 import { grouped } from '../figures.ts'
 import { bandRow, numberCell, shareCell } from './band-table.ts'
 import { calibrationPlot, isFilled } from './calibration-plot.ts'
@@ -12,7 +16,7 @@ import {
   scopeWords,
   testWords,
 } from './calibration-words.ts'
-import { big, side, sides } from './card-parts.ts'
+import { big, putState, side, sides, tableRow } from './card-parts.ts'
 import { gapPlot } from './gap-plot.ts'
 import { readCalibration } from './page-api.ts'
 import { showStudy, studyPlotted } from './study-view.ts'
@@ -53,18 +57,9 @@ function writeAddress(): void {
 
 function showTable({ bands, total }: CalibrationColumn): void {
   pageElement('rows').replaceChildren(...bands.map(bandRow))
-  pageElement('total').replaceChildren(
-    element(
-      'tr',
-      {},
-      element('th', { scope: 'row' }, 'All'),
-      numberCell(grouped(total.n)),
-      numberCell(''),
-      shareCell(total.roi),
-      numberCell(''),
-      numberCell(''),
-    ),
-  )
+  const [n, roi] = [numberCell(grouped(total.n)), shareCell(total.roi)]
+  const cells = [n, numberCell(''), roi, numberCell(''), numberCell('')]
+  pageElement('total').replaceChildren(tableRow('All', ...cells))
 }
 
 let shown: { readonly column: CalibrationColumn; readonly answer: CalibrationAnswer } | undefined
@@ -93,21 +88,18 @@ function draw(): void {
 
 /** The two tests that the verdict rests on. */
 function showTests({ joint }: CalibrationColumn, chanceMin: number): void {
-  const place = pageElement('joint')
-  if (joint === null) {
-    place.replaceChildren()
-    return
-  }
-  const testSide = (name: string, test: typeof joint.gaps): HTMLElement => {
+  const testSide = (name: string, test: CalibrationTest): HTMLElement => {
     const { chance, reading, statistic } = testWords(test, chanceMin)
     return side(name, big(chance), 'by chance alone', statistic, reading)
   }
-  place.replaceChildren(
-    sides(
-      'The two tests of the verdict',
+  const tests =
+    joint &&
+    ([
       testSide('All gaps at once', joint.gaps),
       testSide('Slope and intercept', joint.line),
-    ),
+    ] as const)
+  pageElement('joint').replaceChildren(
+    ...(tests === null ? [] : [sides('The two tests of the verdict', ...tests)]),
   )
 }
 
@@ -141,11 +133,10 @@ function show(answer: CalibrationAnswer): void {
     `Counted: ${grouped(answer.ledger.as_of_seq)} ledger entries, root ${answer.ledger.root}.`,
   )
   const withPicks = `${grouped(column.total.n)} settled picks`
-  put(
-    'state',
+  putState(
+    'hint',
     `${scopeWords(column.scope)}: ${withPicks} on ${grouped(column.total.events)} events.`,
   )
-  pageElement('state').className = 'hint'
 }
 
 /** Offers the existing scopes; the answer's own is selected if none was requested. */
@@ -175,8 +166,10 @@ async function refresh(scope: string | undefined): Promise<void> {
     show(answer)
   } catch {
     if (mine !== asked) return
-    pageElement('state').className = 'note bad'
-    put('state', 'The truth table cannot be read right now. Change a choice above to try again.')
+    putState(
+      'note bad',
+      'The truth table cannot be read right now. Change a choice above to try again.',
+    )
   }
 }
 

@@ -1,5 +1,5 @@
 /** A card for people: the scoreboard's result beside the closing line's, and the evidence for both. */
-import { element } from '@tallystick/service-kit/browser'
+import { actionButton, element } from '@tallystick/service-kit/browser'
 import { FLAG_MEANINGS, RESULT_WORDS } from '../../wire/card-codes.ts'
 import type { Card, CardCalibration, GradedCard, UngradedCard } from '../../wire/cards.ts'
 import {
@@ -13,7 +13,18 @@ import {
   timeText,
 } from '../figures.ts'
 import { bandScale } from './band-scale.ts'
-import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
+import {
+  badge,
+  big,
+  facts,
+  hint,
+  letter,
+  mono,
+  said,
+  side,
+  sides,
+  syntheticNote,
+} from './card-parts.ts'
 import { NOT_COUNTED_WORDS, resultTone, UNGRADED_WORDS } from './card-words.ts'
 import { eventWords, marketWords, selectionWords } from './market-words.ts'
 
@@ -83,36 +94,24 @@ function beatWords({ beat_close: isBeaten, price }: GradedCard['clv']): string {
   return price === 0 ? 'the close itself' : 'worse than the close'
 }
 
-function priceFacts(card: GradedCard, { isExample }: CardOptions): HTMLElement {
+function priceFacts(card: GradedCard, { isExample = false }: CardOptions): HTMLElement {
   const { clv, close, taken, method_spread: spread, grade_margin: margin } = card
   const { booksum, fair_odds: fair, method = 'power', record } = close
   const entry = { href: `/ledger?entry=${record.seq}` }
+  const fairWords = fair === undefined ? '' : `, fair ${number(fair, 3)}`
   return facts([
     ['You took', takenWords(taken)],
-    [
-      'It closed at',
-      `${number(close.odds, 2)}${fair === undefined ? '' : `, fair ${number(fair, 3)}`}`,
-    ],
+    ['It closed at', `${number(close.odds, 2)}${fairWords}`],
     ['Price value', `${signedPercent(clv.price)}: ${beatWords(clv)}`],
-    [
-      'Fair value',
-      clv.fair === undefined ? undefined : `${signedPercent(clv.fair)} with the margin removed`,
-    ],
-    [
-      'Margin',
-      booksum === undefined ? undefined : `${percent(booksum - 1, 2)}, removed by ${method}`,
-    ],
+    ['Fair value', clv.fair !== undefined && `${signedPercent(clv.fair)} with the margin removed`],
+    ['Margin', booksum !== undefined && `${percent(booksum - 1, 2)}, removed by ${method}`],
     [
       'Other methods',
-      spread === undefined
-        ? undefined
-        : `up to ${number(spread * 100, 2)} points apart; the next band is ${number(margin * 100, 2)} points off`,
+      spread !== undefined &&
+        `up to ${number(spread * 100, 2)} points apart; the next band is ${number(margin * 100, 2)} points off`,
     ],
-    ['Close from', close.legs === undefined ? closeWords(close) : undefined],
-    [
-      'Recorded as',
-      isExample === true ? undefined : element('a', entry, `ledger entry ${grouped(record.seq)}`),
-    ],
+    ['Close from', close.legs === undefined && closeWords(close)],
+    ['Recorded as', !isExample && element('a', entry, `ledger entry ${grouped(record.seq)}`)],
   ])
 }
 
@@ -129,12 +128,7 @@ function bandRecord(record: CardCalibration): HTMLElement {
     'div',
     { class: 'record' },
     element('h3', {}, `What ${band} has returned`),
-    element(
-      'p',
-      {},
-      `${words} `,
-      isLow && n > 0 && element('span', { class: 'badge warn' }, 'low sample'),
-    ),
+    element('p', {}, `${words} `, isLow && n > 0 && badge('warn', 'low sample')),
   )
 }
 
@@ -149,8 +143,8 @@ function cardFoot(card: Card, { transaction }: CardOptions): HTMLElement {
   const link = { href: `/api/picks/${encodeURIComponent(receipt)}` }
   return facts([
     ['Counted', countedWords(card)],
-    ['Receipt', receipt === '' ? undefined : element('a', link, 'this card, kept up to date')],
-    ['Paid in', transaction === undefined ? undefined : mono(transaction)],
+    ['Receipt', receipt !== '' && element('a', link, 'this card, kept up to date')],
+    ['Paid in', transaction !== undefined && mono(transaction)],
   ])
 }
 
@@ -201,9 +195,8 @@ function nearList(keys: readonly string[], onNearest: CardOptions['onNearest']) 
   if (keys.length === 0) return []
   const items = keys.map((key) => {
     if (onNearest === undefined || !key.includes('/')) return element('li', { class: 'mono' }, key)
-    const button = element('button', { type: 'button', class: 'small mono' }, key)
-    button.addEventListener('click', () => onNearest(key))
-    return element('li', {}, button)
+    const choose = actionButton({ class: 'small mono' }, key, () => onNearest(key))
+    return element('li', {}, choose)
   })
   return [
     element('p', {}, 'What the ledger does have:'),

@@ -2,11 +2,12 @@
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import { checkEntry, type EntryCheck } from '../../domain/verify-entry.ts'
 import type { PublicEntry } from '../../wire/ledger.ts'
+import { badge } from './card-parts.ts'
 import { answerOf } from './page-api.ts'
 
 /** Where this page's modules are served from, of the code that checks. */
 const CODE = '/pages/@tallystick/grading/src/domain/'
-/** The ledger may grow between two reads: so often the pair is read again. */
+/** The ledger may grow between the two reads; then both are repeated, at most this many times. */
 const TRIES_MAX = 5
 
 export const CHECK_WORDS: Readonly<Record<EntryCheck['name'], string>> = {
@@ -26,12 +27,7 @@ const OUTCOMES: Readonly<Record<EntryCheck['outcome'], readonly [tone: string, w
 /** One line of a list of checks. */
 export function checkItem(words: string, outcome: EntryCheck['outcome']): HTMLElement {
   const [tone, name] = OUTCOMES[outcome]
-  return element(
-    'li',
-    { 'data-outcome': outcome },
-    element('span', { class: `badge ${tone}` }, name),
-    ` ${words}`,
-  )
+  return element('li', { 'data-outcome': outcome }, badge(tone, name), ` ${words}`)
 }
 
 async function readHead() {

@@ -54,22 +54,17 @@ export function aboutWords(view: EntryView): string {
 export const recordedWords = (view: EntryView): string => at(membersOf(view).receivedAtSeconds)
 
 function priceRows({ event, prices = [] }: Members) {
-  const rows = prices.map(({ book, market, odds, selections = [] }) =>
-    element(
-      'tr',
-      {},
-      element('th', { scope: 'row' }, marketWords(`x/x/${market}`), element('small', {}, book)),
-      element(
-        'td',
-        {},
-        odds === undefined
-          ? `hidden: ${selections.map((one) => selectionWords(one, event)).join(', ')}`
-          : Object.entries(odds)
-              .map(([one, price]) => `${selectionWords(one, event)} ${price}`)
-              .join(' · '),
-      ),
-    ),
-  )
+  const rows = prices.map(({ book, market, odds, selections = [] }) => {
+    const words =
+      odds === undefined
+        ? `hidden: ${selections.map((one) => selectionWords(one, event)).join(', ')}`
+        : Object.entries(odds)
+            .map(([one, price]) => `${selectionWords(one, event)} ${price}`)
+            .join(' · ')
+    const what = element('th', { scope: 'row' }, marketWords(`x/x/${market}`))
+    what.append(element('small', {}, book))
+    return element('tr', {}, what, element('td', {}, words))
+  })
   return (
     rows.length > 0 && element('table', { class: 'narrow prices' }, element('tbody', {}, ...rows))
   )
@@ -88,11 +83,8 @@ export function entryView(view: EntryView): HTMLElement {
       ['Recorded', recordedWords(view)],
       ['League', event?.league],
       ['Start', event && at(event.startAtSeconds, event.startPrecision)],
-      [
-        'Source',
-        feed && `${feed}${isSynthetic === true && feed !== 'synthetic' ? ', synthetic' : ''}`,
-      ],
-      ['Period', period === 'ft' ? undefined : period],
+      ['Source', feed && (isSynthetic && feed !== 'synthetic' ? `${feed}, synthetic` : feed)],
+      ['Period', period !== 'ft' && period],
       ['Score', score && `${score.home}–${score.away}`],
       [
         'Pick',
@@ -102,9 +94,7 @@ export function entryView(view: EntryView): HTMLElement {
       ['Commitment', commitment && mono(commitment)],
       [
         'Replaces',
-        supersedes.length === 0
-          ? undefined
-          : counted(supersedes.length, 'entry').replace('entrys', 'entries'),
+        supersedes.length > 0 && counted(supersedes.length, 'entry').replace('entrys', 'entries'),
       ],
       ['Hash', mono(view.hash)],
     ]),

@@ -1,10 +1,11 @@
 /** Looks markets up, free: by teams and day, and whether a typed key can be graded. */
-import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { actionButton, element, pageElement, put } from '@tallystick/service-kit/browser'
 import type { CoverageAnswer } from '../../wire/coverage.ts'
 import { timeText } from '../figures.ts'
+import { badge, hint } from './card-parts.ts'
 import { marketWords } from './market-words.ts'
 import { readCoverage } from './page-api.ts'
-import { expectedWords, showProblem } from './show-issues.ts'
+import { showMiss, showProblem } from './show-issues.ts'
 
 export type Candidate = CoverageAnswer['candidates'][number]
 type Choose = (market: string, event: Candidate) => void
@@ -20,14 +21,10 @@ const CLOSE_WORDS: Readonly<Record<CoverageAnswer['close'], string>> = {
 
 function eventItem(event: Candidate, choose: Choose): HTMLElement {
   const chips = event.markets.map(({ market, close }) => {
-    const button = element(
-      'button',
-      { type: 'button', class: 'chip', 'data-market': market, 'data-close': close },
-      marketWords(market),
-      close !== 'final' && element('small', {}, ' not closed'),
-    )
-    button.addEventListener('click', () => choose(market, event))
-    return button
+    const attributes = { class: 'chip', 'data-market': market, 'data-close': close }
+    const chip = actionButton(attributes, marketWords(market), () => choose(market, event))
+    if (close !== 'final') chip.append(element('small', {}, ' not closed'))
+    return chip
   })
   const result =
     event.result === 'final' ? 'settled' : event.result === 'void' ? 'void' : 'not settled'
@@ -38,13 +35,9 @@ function eventItem(event: Candidate, choose: Choose): HTMLElement {
       'p',
       {},
       element('strong', {}, `${event.home} v ${event.away} `),
-      event.synthetic && element('span', { class: 'badge warn' }, 'synthetic'),
+      event.synthetic && badge('warn', 'synthetic'),
     ),
-    element(
-      'p',
-      { class: 'hint' },
-      `${timeText(event.starts_at, event.start_precision)} · ${result}`,
-    ),
+    hint(`${timeText(event.starts_at, event.start_precision)} · ${result}`),
     element('div', { class: 'chips' }, ...chips),
   )
 }
@@ -63,7 +56,7 @@ function foundWords(count: number): string {
 }
 
 function foundList({ candidates }: CoverageAnswer, choose: Choose): readonly HTMLElement[] {
-  const words = element('p', { class: 'hint' }, foundWords(candidates.length))
+  const words = hint(foundWords(candidates.length))
   if (candidates.length === 0) return [words]
   const ordered = [
     ...candidates.filter(isGradable),
@@ -88,15 +81,8 @@ export async function findMarkets(
     ...(text.trim() === '' ? {} : { text: text.trim() }),
     ...(date === '' ? {} : { date }),
   })
-  if (answer.kind === 'covered') found.replaceChildren(...foundList(answer.coverage, choose))
-  else {
-    found.replaceChildren()
-    const problem =
-      answer.kind === 'invalid'
-        ? expectedWords(answer.expected)
-        : 'The service is not answering right now.'
-    showProblem('find-text', problem)
-  }
+  found.replaceChildren(...(answer.kind === 'seen' ? foundList(answer.answer, choose) : []))
+  showMiss('find-text', answer)
 }
 
 /** Counts lookups, so that a slow answer does not replace a newer one. */
@@ -111,11 +97,9 @@ export async function coverKey(market: string): Promise<Candidate | undefined> {
   if (market.trim() === '') return undefined
   const answer = await readCoverage({ market: market.trim() })
   if (mine !== asked || answer.kind === 'failed') return undefined
-  if (answer.kind === 'invalid') {
-    showProblem('market', expectedWords(answer.expected))
-    return undefined
-  }
-  const { close, candidates } = answer.coverage
+  showMiss('market', answer)
+  if (answer.kind === 'invalid') return undefined
+  const { close, candidates } = answer.answer
   const [event] = candidates
   const teams =
     event === undefined

@@ -2,6 +2,7 @@
 import { offerCopies, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
 import type { CalibrationRow } from '../../wire/calibration.ts'
 import { counted, grouped, number, percentInterval, signedPercent } from '../figures.ts'
+import { putState } from './card-parts.ts'
 import { cardView } from './card-view.ts'
 import { readCalibration, readCheckpoint } from './page-api.ts'
 
@@ -31,8 +32,7 @@ async function showFigures(): Promise<void> {
   put('slope', line === null ? 'not known yet' : `${number(line.slope)} points`)
   for (const row of bands) showBand(row)
   put('bands-note', total.n === 0 ? 'No pick has settled yet.' : '')
-  put('state', `As of ledger entry ${grouped(ledger.as_of_seq)}.`)
-  pageElement('state').className = 'hint'
+  putState('hint', `As of ledger entry ${grouped(ledger.as_of_seq)}.`)
 }
 
 async function showCheckpoint(): Promise<void> {
@@ -45,10 +45,8 @@ async function showCheckpoint(): Promise<void> {
 async function refresh(): Promise<void> {
   if (document.visibilityState === 'visible') {
     const [figures] = await Promise.allSettled([showFigures(), showCheckpoint()])
-    if (figures.status === 'rejected') {
-      pageElement('state').className = 'note warn'
-      put('state', 'The service is not answering right now. Trying again…')
-    }
+    if (figures.status === 'rejected')
+      putState('note warn', 'The service is not answering right now. Trying again…')
   }
   setTimeout(() => void refresh(), REFRESH_MS)
 }

@@ -2,6 +2,7 @@
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import type { EntryView, LedgerPage } from '../../wire/ledger.ts'
 import { grouped } from '../figures.ts'
+import { putState } from './card-parts.ts'
 import { CHECK_WORDS, checkedEntry, checkItem, offerCode } from './checks.ts'
 import { aboutWords, entryView, kindWords, recordedWords } from './entry-words.ts'
 import { answerOf, readCheckpoint } from './page-api.ts'
@@ -77,7 +78,7 @@ async function check(): Promise<void> {
       ...checks.map(({ name, outcome }) => checkItem(CHECK_WORDS[name], outcome)),
     )
   } catch {
-    list.replaceChildren(checkItem('The service answered with what is no entry', 'fails'))
+    list.replaceChildren(checkItem('The service did not answer with an entry', 'fails'))
   }
 }
 
@@ -93,6 +94,5 @@ offerCode('verify-entry.js')
 const wanted = asked.get('entry') ?? ''
 if (/^\d{1,15}$/.test(wanted)) void showEntry(Number(wanted))
 showList().catch(() => {
-  pageElement('state').className = 'note warn'
-  put('state', 'The ledger cannot be read right now.')
+  putState('note warn', 'The ledger cannot be read right now.')
 })

@@ -1,5 +1,5 @@
 /** Market keys in words: `soccer/epl.20240423.ars-che/ah/ft/-0.75` → `Asian handicap −0.75`. */
-import { MARKET_TYPES, marketShape } from '../../domain/markets.ts'
+import { cutKey, MARKET_TYPES, marketShape } from '../../domain/markets.ts'
 
 type NamedMarketType = (typeof MARKET_TYPES)[number]
 
@@ -25,14 +25,6 @@ const PERIODS: Readonly<Record<string, string>> = {
   h2: 'second half',
 }
 
-/** A key's parts as written; undefined for text of another form. The service judges whether they are right. */
-function keyParts(key: string) {
-  const [path = '', participant] = key.trim().split('@')
-  const [sport, event, type, period, line, ...rest] = path.split('/')
-  if (!sport || !event || !type || !period || rest.length > 0) return undefined
-  return { type, period, line, participant }
-}
-
 const namedType = (text: string): NamedMarketType | undefined =>
   MARKET_TYPES.find((type) => type === text)
 
@@ -40,8 +32,8 @@ const words = (name: string): string => name.replaceAll(/[-_.]+/g, ' ')
 
 /** What a market is, without its event. */
 export function marketWords(key: string): string {
-  const parts = keyParts(key)
-  if (parts === undefined) return eventWords(key)
+  const parts = cutKey(key.trim())
+  if (parts === undefined || Object.values(parts).includes('')) return eventWords(key)
   const { type, period, line, participant } = parts
   const named = namedType(type)
   const name = named === undefined ? words(type.replace(/^prop:/, '')) : TYPES[named]
@@ -57,7 +49,7 @@ export const eventWords = (market: string): string => (market === 'parlay' ? 'Pa
 
 /** The selections of a key's type; none if every market has its own. */
 export function selectionsOf(key: string): readonly string[] {
-  const type = namedType(keyParts(key)?.type ?? '')
+  const type = namedType(cutKey(key.trim())?.type ?? '')
   return type === undefined ? [] : (marketShape(type).selections ?? [])
 }
 

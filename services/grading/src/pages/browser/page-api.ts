@@ -1,7 +1,7 @@
 /** Free calls to the service's own public API. */
 import { readCheckpoint as checkpointIn } from '@tallystick/service-kit/browser'
 import type { CalibrationAnswer } from '../../wire/calibration.ts'
-import type { CoverageAnswer } from '../../wire/coverage.ts'
+import type { CoverageAnswer, PreviewAnswer } from '../../wire/coverage.ts'
 
 /** Sends JSON. The answer's body is read whatever its status. */
 export function post(
@@ -26,23 +26,33 @@ export async function readCalibration(
   return answer.json()
 }
 
-/** `invalid` carries the service's issues with the request. */
-type CoverageReading =
-  | { readonly kind: 'covered'; readonly coverage: CoverageAnswer }
-  | { readonly kind: 'invalid'; readonly expected: string }
-  | { readonly kind: 'failed' }
+/** One fault in a request: where, and what was expected. */
+export type Issue = { readonly field: string; readonly expected: string }
+
+/** A free look; `invalid` carries the service's issues with the request, `failed` its status, if any. */
+export type Look<Answer> =
+  | { readonly kind: 'seen'; readonly answer: Answer }
+  | { readonly kind: 'invalid'; readonly issues: readonly Issue[] }
+  | { readonly kind: 'failed'; readonly status: number | undefined }
+
+async function lookAt<Answer>(body: Readonly<Record<string, unknown>>): Promise<Look<Answer>> {
+  const answer = await post('/api/coverage', body).catch(() => undefined)
+  const read = await answer?.json().catch(() => undefined)
+  if (answer?.ok === true && read !== undefined) return { kind: 'seen', answer: read }
+  return Array.isArray(read?.issues)
+    ? { kind: 'invalid', issues: read.issues }
+    : { kind: 'failed', status: answer?.status }
+}
 
 /** Whether a market can be graded, or which events match a few words. */
-export async function readCoverage(
+export const readCoverage: (
   query: Readonly<Record<string, string>>,
-): Promise<CoverageReading> {
-  const answer = await post('/api/coverage', query).catch(() => undefined)
-  if (answer === undefined) return { kind: 'failed' }
-  const body = await answer.json().catch(() => undefined)
-  if (answer.ok && body !== undefined) return { kind: 'covered', coverage: body }
-  const expected = body?.issues?.[0]?.expected
-  return typeof expected === 'string' ? { kind: 'invalid', expected } : { kind: 'failed' }
-}
+) => Promise<Look<CoverageAnswer>> = lookAt
+
+/** What would become of each bet of a record. */
+export const previewRecord: (
+  body: Readonly<Record<string, unknown>>,
+) => Promise<Look<PreviewAnswer>> = lookAt
 
 /** An answer of the service. Throws if it gives none. */
 export async function answerOf(path: string): Promise<Response> {

@@ -3,8 +3,7 @@
  * that the page showed the reader. A signed payment that got no answer is sent again unchanged, and never replaced by a
  * second one.
  */
-import { post } from './page-api.ts'
-import type { Issue } from './show-issues.ts'
+import { type Issue, post } from './page-api.ts'
 import { type Authorization, chainIdOf, type Domain, type Payer } from './transfer.ts'
 
 /** What the page announced; base units. */

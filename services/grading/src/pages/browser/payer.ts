@@ -57,7 +57,7 @@ async function walletPayer(provider: Provider): Promise<Payer> {
   return {
     address: address.toLowerCase(),
     async sign(domain, message) {
-      await switchNetwork(provider, { chainId, rpcUrl: pageFact('payment-rpc') })
+      await switchNetwork(provider, { chainId, rpcUrl: pageFact('payment-rpcUrl') })
       const params = [address, JSON.stringify(typedDataOf(domain, message))]
       const signature = await provider.request({ method: 'eth_signTypedData_v4', params })
       // A contract wallet's signature is longer than a key's.

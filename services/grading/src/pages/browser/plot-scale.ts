@@ -1,4 +1,6 @@
-/** The positions of values on an axis: ticks at round numbers, and a linear scale. */
+/** What plots are drawn with: round ticks, a linear scale, lines and labels. */
+
+import { svgElement } from '@tallystick/service-kit/browser'
 
 type Range = readonly [low: number, high: number]
 
@@ -13,6 +15,30 @@ export function roundTicks([low, high]: Range, stepsMax: number): readonly numbe
   const first = Math.floor(low / step + 1e-9)
   const last = Math.ceil(high / step - 1e-9)
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step)
+}
+
+type Points = { readonly from: readonly [number, number]; readonly to: readonly [number, number] }
+
+export const plotLine = (kind: string, { from: [x1, y1], to: [x2, y2] }: Points): SVGElement =>
+  svgElement('line', { class: kind, x1, y1, x2, y2 })
+
+export const plotLabel = (
+  kind: string,
+  [x, y]: readonly [number, number],
+  text: string,
+): SVGElement => svgElement('text', { class: kind, x, y }, text)
+
+/** A plot of a size in pixels. Its label summarises what the table beside it shows in full. */
+export const plotOf = (
+  {
+    width,
+    height,
+    label,
+  }: Readonly<Record<'width' | 'height', number>> & { readonly label: string },
+  parts: readonly SVGElement[],
+): SVGSVGElement => {
+  const size = { viewBox: `0 0 ${width} ${height}`, width, height }
+  return svgElement('svg', { role: 'img', 'aria-label': label, ...size }, ...parts)
 }
 
 export function straightScale([low, high]: Range, [from, to]: Range) {

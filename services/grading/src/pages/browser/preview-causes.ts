@@ -1,6 +1,6 @@
 /** Why rows of a record are left out or would be UNGRADED, in words, and grouped by cause. */
 import type { PreviewRow } from '../../wire/coverage.ts'
-import type { Issue } from './show-issues.ts'
+import type { Issue } from './page-api.ts'
 
 /** `body.csv.line_7.odds` and `body.picks[6].odds` are the odds of a row. */
 const ROW = /^body\.(?:csv\.line_(\d+)|picks\[(\d+)\])\.?/

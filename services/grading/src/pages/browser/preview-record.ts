@@ -2,10 +2,9 @@
 import { element, pageElement } from '@tallystick/service-kit/browser'
 import type { PreviewAnswer, PreviewRow } from '../../wire/coverage.ts'
 import { counted, grouped } from '../figures.ts'
+import { badge, hint, note } from './card-parts.ts'
 import { marketWords, selectionWords } from './market-words.ts'
-import { post } from './page-api.ts'
 import { byCause, whyWords } from './preview-causes.ts'
-import type { Issue } from './show-issues.ts'
 
 /** What the reader pasted, as the service takes it. */
 export type ReadRecord =
@@ -17,11 +16,6 @@ export type ReadRecord =
       /** Other members of a pasted request. */
       readonly rest: Readonly<Record<string, unknown>>
     }
-
-export type Look =
-  | { readonly kind: 'seen'; readonly preview: PreviewAnswer }
-  | { readonly kind: 'invalid'; readonly issues: readonly Issue[] }
-  | { readonly kind: 'failed'; readonly words: string }
 
 const valueOf = (id: string): string => pageElement(id, HTMLSelectElement).value
 
@@ -49,19 +43,11 @@ export function readRecord(text: string): ReadRecord {
   }
 }
 
-/** Asks the service what would become of each. */
-export async function lookAt(body: Readonly<Record<string, unknown>>): Promise<Look> {
-  const answer = await post('/api/coverage', body).catch(() => undefined)
-  const read = await answer?.json().catch(() => undefined)
-  if (answer?.ok === true && read !== undefined) return { kind: 'seen', preview: read }
-  if (answer?.status === 400 && Array.isArray(read?.issues))
-    return { kind: 'invalid', issues: read.issues }
-  const words =
-    answer?.status === 429
-      ? 'That were many looks in a minute. Wait a little and look again.'
-      : 'The service does not answer the free look just now.'
-  return { kind: 'failed', words }
-}
+/** Why the service did not look. */
+export const missWords = (status: number | undefined): string =>
+  status === 429
+    ? 'That was too many looks in a minute. Wait a little and look again.'
+    : 'The service is not answering the free look right now.'
 
 const placeWords = ({ line, pick = 0 }: PreviewRow): string =>
   line === undefined ? `Pick ${pick + 1}` : `Line ${line}`
@@ -86,13 +72,8 @@ function rowItem(row: PreviewRow): HTMLElement {
   return element(
     'li',
     { 'data-status': row.status },
-    element(
-      'p',
-      {},
-      element('span', { class: `badge ${tone}` }, words),
-      ` ${placeWords(row)}${bet === '' ? '' : ` · ${bet}`}`,
-    ),
-    why !== '' && element('p', { class: 'hint' }, why),
+    element('p', {}, badge(tone, words), ` ${placeWords(row)}${bet === '' ? '' : ` · ${bet}`}`),
+    why !== '' && hint(why),
   )
 }
 
@@ -109,12 +90,7 @@ function causeItem([cause, rows]: ReturnType<typeof byCause>[number]): HTMLEleme
   return element(
     'details',
     { class: 'cause', ...(rows.length <= CAUSE_OPEN_MAX ? { open: '' } : {}) },
-    element(
-      'summary',
-      {},
-      element('span', { class: `badge ${tone}` }, grouped(rows.length)),
-      ` ${cause}`,
-    ),
+    element('summary', {}, badge(tone, grouped(rows.length)), ` ${cause}`),
     rowList(rows),
   )
 }
@@ -129,11 +105,10 @@ export function previewView(preview: PreviewAnswer): readonly HTMLElement[] {
   const tone = others.length === 0 ? 'good' : good.length === 0 ? 'bad' : 'warn'
   const summary = `${good.length} of ${counted(preview.picks, 'pick')} would be graded.`
   const parts: HTMLElement[] = [
-    element(
-      'p',
-      { class: `note ${tone}` },
+    note(
+      tone,
       element('strong', {}, summary),
-      others.length === 0 ? '' : ` ${counted(others.length, 'other')}, by cause:`,
+      others.length > 0 && ` ${counted(others.length, 'other')}, by cause:`,
     ),
   ]
   for (const group of byCause(others)) parts.push(causeItem(group))
@@ -146,19 +121,10 @@ export function previewView(preview: PreviewAnswer): readonly HTMLElement[] {
         ` Send ${preview.ungraded === 1 ? 'the one' : `the ${preview.ungraded}`} that would be UNGRADED too`,
       ),
     )
-  if (good.length > 0)
-    parts.push(
-      element(
-        'details',
-        {},
-        element(
-          'summary',
-          {},
-          `What ${good.length === 1 ? 'the one is' : `the ${good.length} are`}`,
-        ),
-        rowList(good),
-      ),
-    )
+  if (good.length > 0) {
+    const what = `What ${good.length === 1 ? 'the one is' : `the ${good.length} are`}`
+    parts.push(element('details', {}, element('summary', {}, what), rowList(good)))
+  }
   return parts
 }
 

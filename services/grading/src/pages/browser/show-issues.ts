@@ -1,8 +1,6 @@
 /** Shows the service's issues with malformed input beside their fields. */
 import { pageElement } from '@tallystick/service-kit/browser'
-
-/** One fault in a request: where, and what was expected. */
-export type Issue = { readonly field: string; readonly expected: string }
+import type { Issue, Look } from './page-api.ts'
 
 /** The input that each member of the request comes from. */
 const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
@@ -16,7 +14,7 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
   ['body.options.reference', 'reference'],
 ]
 
-export const expectedWords = (expected: string): string => `Expected ${expected}.`
+const expectedWords = (expected: string): string => `Expected ${expected}.`
 
 /** Marks the input with that id; an empty text removes the mark. */
 export function showProblem(field: string, problem: string): void {
@@ -24,6 +22,12 @@ export function showProblem(field: string, problem: string): void {
   if (problem === '') input.removeAttribute('aria-invalid')
   else input.setAttribute('aria-invalid', 'true')
   pageElement(`${field}-problem`).textContent = problem
+}
+
+/** Says beside an input why what it asked for was not found; nothing for what was seen. */
+export function showMiss(field: string, look: Look<unknown>): void {
+  if (look.kind === 'invalid') showProblem(field, expectedWords(look.issues[0]?.expected ?? ''))
+  if (look.kind === 'failed') showProblem(field, 'The service is not answering right now.')
 }
 
 export function clearIssues(): void {

@@ -7,7 +7,7 @@ import type { ReferenceStudy } from '../../wire/calibration.ts'
 import { counted, grouped, number, percentInterval, signed, signedPercent } from '../figures.ts'
 import { type BandFigures, bandRow, figureTable, numberCell, shareCell } from './band-table.ts'
 import { chanceWords, scopeWords, VERDICT_TONES } from './calibration-words.ts'
-import { mono } from './card-parts.ts'
+import { badge, hint, mono, tableRow } from './card-parts.ts'
 
 const columnsFrom = (first: string) =>
   [
@@ -42,32 +42,33 @@ function lineItem(line: ReferenceStudy['lines'][number]): HTMLElement {
       {},
       element('strong', {}, scope === 'all' ? 'Everything' : scopeWords(scope)),
       ' ',
-      element('span', { class: `badge ${VERDICT_TONES[verdict]}` }, verdict.replaceAll('_', ' ')),
+      badge(VERDICT_TONES[verdict], verdict.replaceAll('_', ' ')),
     ),
     element(
       'p',
       {},
       `By chance alone: all gaps ${chanceWords(p_gaps)}, slope and intercept ${chanceWords(p_line)}.`,
     ),
-    element(
-      'p',
-      { class: 'hint' },
+    hint(
       `${slope}, ${intercept}; standard errors. ${counted(n, 'pick')} on ${counted(events, 'event')}.${refunded}`,
     ),
   )
 }
 
 const closingRow = (row: ReferenceStudy['closing'][number]): HTMLElement =>
-  element(
-    'tr',
-    {},
-    element('th', { scope: 'row' }, scopeWords(row.scope)),
+  tableRow(
+    scopeWords(row.scope),
     numberCell(grouped(row.n)),
     shareCell(row.promised),
     shareCell(row.roi),
     numberCell(percentInterval(row.roi_ci95)),
     numberCell(signed(row.gap_z, 1)),
   )
+
+function addTable(id: string, label: string, rows: readonly HTMLElement[]): void {
+  const first = id === 'study-closing' ? 'Every selection' : 'Grade'
+  pageElement(id).append(figureTable({ label }, columnsFrom(first), rows))
+}
 
 /** Fills the block, once: the study does not change while a page is open. */
 export function showStudy(study: ReferenceStudy): void {
@@ -80,27 +81,10 @@ export function showStudy(study: ReferenceStudy): void {
       element('li', {}, mono(name), `: ${what}; ${counted(rows, 'row')}`),
     ),
   )
-  pageElement('study-bands').replaceChildren(
-    figureTable(
-      { label: 'What each grade returned in the study' },
-      columnsFrom('Grade'),
-      bandsOf(study, 'fair').map(bandRow),
-    ),
-  )
-  pageElement('study-price').append(
-    figureTable(
-      { label: 'The same on the closing price alone' },
-      columnsFrom('Grade'),
-      bandsOf(study, 'price').map(bandRow),
-    ),
-  )
+  const [fair, price] = [bandsOf(study, 'fair').map(bandRow), bandsOf(study, 'price').map(bandRow)]
+  addTable('study-bands', 'What each grade returned in the study', fair)
+  addTable('study-price', 'The same on the closing price alone', price)
+  addTable('study-closing', 'What closing prices returned', study.closing.map(closingRow))
   pageElement('study-lines').replaceChildren(...study.lines.map(lineItem))
-  pageElement('study-closing').replaceChildren(
-    figureTable(
-      { label: 'What closing prices returned' },
-      columnsFrom('Every selection'),
-      study.closing.map(closingRow),
-    ),
-  )
   pageElement('study-document').textContent = study.document
 }

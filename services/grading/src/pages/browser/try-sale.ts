@@ -1,13 +1,14 @@
 /** Sells from the forms: check, pay, and show the outcome. One call at a time. */
-import { element, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
+import { actionButton, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import type { Card } from '../../wire/cards.ts'
 import { dollarText } from '../figures.ts'
 import { auditView } from './audit-view.ts'
+import { note } from './card-parts.ts'
 import { cardView } from './card-view.ts'
+import type { Issue } from './page-api.ts'
 import { checkRequest, type PaidOutcome, payRequest, type Step } from './pay-request.ts'
 import { currentPayer, walletWords } from './payer.ts'
-import type { Issue } from './show-issues.ts'
 
 type Kind = 'grade' | 'audit'
 type Sale = {
@@ -52,7 +53,7 @@ function failureWords({ status, error }: { readonly status: number; readonly err
 const result = pageElement('result')
 const outcome = pageElement('outcome')
 
-const amountOf = (kind: Kind): string => pageFact(`payment-${kind}`)
+const amountOf = (kind: Kind): string => pageFact(`payment-${kind}Amount`)
 const priceOf = (kind: Kind): string =>
   dollarText(BigInt(amountOf(kind)), Number(pageFact('payment-decimals')))
 
@@ -69,7 +70,7 @@ export function nameButtons(): void {
 }
 
 function wellFormedWords(kind: Kind): string {
-  return `Well formed. Graded it costs ${priceOf(kind)} in ${pageFact('payment-token')} on ${pageFact('payment-network')}: connect a wallet, or copy an agent’s first request from the overview.`
+  return `Well formed. It costs ${priceOf(kind)} in ${pageFact('payment-name')} on ${pageFact('payment-network')}: connect a wallet, or copy an agent’s first request from the overview.`
 }
 
 function showOutcome(...content: readonly HTMLElement[]): void {
@@ -80,9 +81,6 @@ function showOutcome(...content: readonly HTMLElement[]): void {
   // Beside the form the outcome is already in view; below it, on a phone, it is not.
   if (top < 0 || top > innerHeight / 2) result.scrollIntoView({ block: 'start' })
 }
-
-const note = (tone: 'good' | 'warn' | 'bad', words: string): HTMLElement =>
-  element('p', { class: `note ${tone}` }, words)
 
 const onStep = (step: Step): void => put('progress', STEP_WORDS[step])
 
@@ -98,12 +96,9 @@ function showAnswer(
 }
 
 function showUnanswered(sale: Sale, again: () => Promise<PaidOutcome>): void {
-  const button = element(
-    'button',
-    { type: 'button', class: 'main' },
-    'Ask again, without paying again',
-  )
-  button.addEventListener('click', () => void run(sale, again))
+  const button = actionButton({ class: 'main' }, 'Ask again, without paying again', () => {
+    void run(sale, again)
+  })
   const words =
     'The payment was sent and the answer has not arrived yet. It is not lost: asking again sends the same payment, not a new one.'
   showOutcome(note('warn', words), button)

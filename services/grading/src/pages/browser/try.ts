@@ -1,15 +1,15 @@
 /** The forms page: look up, check, pay, and read the card. */
-import { element, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
+import { actionButton, element, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
+import type { PreviewAnswer } from '../../wire/coverage.ts'
 import { counted } from '../figures.ts'
 import { cardView } from './card-view.ts'
 import { type Candidate, coverKey, findMarkets } from './find-market.ts'
 import { selectionsOf, selectionWords } from './market-words.ts'
-import { readCalibration, readCoverage } from './page-api.ts'
+import { type Look, previewRecord, readCalibration, readCoverage } from './page-api.ts'
 import { watchPayer } from './payer.ts'
 import { issueWords } from './preview-causes.ts'
 import {
-  type Look,
-  lookAt,
+  missWords,
   previewView,
   type ReadRecord,
   readRecord,
@@ -50,13 +50,11 @@ function offerSelections(event: Candidate | undefined): void {
   )
   pageElement('selection-chips').replaceChildren(
     ...names.map((name) => {
-      const chip = element('button', { type: 'button', class: 'chip' }, selectionWords(name, event))
-      chip.addEventListener('click', () => {
+      return actionButton({ class: 'chip' }, selectionWords(name, event), () => {
         selection.value = name
         showProblem('selection', '')
         pageElement('odds').focus()
       })
-      return chip
     }),
   )
 }
@@ -111,27 +109,25 @@ function showPickProblems(problems: readonly string[]): void {
   picks.focus()
 }
 
+type Preview = Look<PreviewAnswer>
+
 /** The last look, and the text that it is at: whoever asks about that text again, shares it. */
-let last: { readonly text: string; readonly look: Promise<Look | undefined> } | undefined
+let last: { readonly text: string; readonly look: Promise<Preview | undefined> } | undefined
 
 const choicesText = (): string => `${valueOf('notation')} ${valueOf('order')}`
 
-function showLook(answer: Look): void {
-  const preview = pageElement('preview')
-  showChoices(answer.kind === 'seen' ? answer.preview : undefined)
-  if (answer.kind === 'seen') {
-    preview.replaceChildren(...previewView(answer.preview))
-    return put('picks-count', '')
-  }
-  preview.replaceChildren()
-  put('picks-count', answer.kind === 'failed' ? answer.words : '')
-  if (answer.kind === 'invalid') showPickProblems(answer.issues.map(issueWords))
+function showLook(found: Preview): void {
+  const seen = found.kind === 'seen' ? found.answer : undefined
+  showChoices(seen)
+  pageElement('preview').replaceChildren(...(seen === undefined ? [] : previewView(seen)))
+  put('picks-count', found.kind === 'failed' ? missWords(found.status) : '')
+  if (found.kind === 'invalid') showPickProblems(found.issues.map(issueWords))
 }
 
 /** Asks and shows what would become of each; undefined if the reader has gone on typing. */
 async function askAndShow(text: string, record: ReadRecord & { kind: 'record' }) {
   put('picks-count', 'Looking at each bet, free…')
-  const answer = await lookAt(record.body)
+  const answer = await previewRecord(record.body)
   if (last?.text !== text) return undefined
   if (answer.kind === 'failed') last = undefined
   showLook(answer)
@@ -139,7 +135,7 @@ async function askAndShow(text: string, record: ReadRecord & { kind: 'record' })
 }
 
 /** Looks at the record, free; undefined if it cannot be sent, or if the reader has gone on typing. */
-async function look(): Promise<{ readonly look: Look; readonly record: ReadRecord } | undefined> {
+async function look() {
   const record = readRecord(picks.value)
   showPickProblems(record.kind === 'problem' ? [record.problem] : [])
   if (record.kind !== 'record') {
@@ -164,7 +160,7 @@ async function sendAudit(): Promise<void> {
   const done = await look()
   if (done?.look.kind !== 'seen' || done.record.kind !== 'record') return undefined
   const kept = isKeptUngraded()
-  const rows = done.look.preview.rows.filter(
+  const rows = done.look.answer.rows.filter(
     ({ status }) => status === 'gradable' || (kept && status === 'ungraded'),
   )
   const { rest } = done.record
@@ -193,8 +189,8 @@ type FoundMarket = Candidate['markets'][number]
 async function marketsOfDay(daysAgo: number): Promise<readonly FoundMarket[]> {
   const date = new Date(Date.now() - daysAgo * MS_PER_DAY).toISOString().slice(0, 10)
   const answer = await readCoverage({ date })
-  if (answer.kind !== 'covered') return []
-  const all = answer.coverage.candidates.flatMap(({ markets }) => markets)
+  if (answer.kind !== 'seen') return []
+  const all = answer.answer.candidates.flatMap(({ markets }) => markets)
   return all.filter(({ market: key, close }) => close === 'final' && key.endsWith('/1x2/ft'))
 }
 

@@ -1,0 +1,74 @@
+/** What both engines' kinds of stores have: journals by name, each with a file that its last checkpoint is kept in. */
+import type { CompactRange, KeyRing } from '@tallystick/hashchain'
+import {
+  type CheckpointFile,
+  type CheckpointNames,
+  checkpointFile,
+  type StoreOwner,
+} from './checkpoint-file.ts'
+import type { Awaitable, UnavailableError } from './journal-store.ts'
+import { keyRegistration, ringsToRegister, type SealKind } from './sealed-bodies.ts'
+import { whenAnswered } from './sql-dialect.ts'
+
+/** How a store is opened, whichever engine keeps it. */
+export type StoreOpening = StoreOwner & {
+  /** Seals new bodies under its active key; absent, they are kept in the clear. */
+  readonly keyRing?: KeyRing | undefined
+  /** Keys of the ring that the store must find again, besides the active one. */
+  readonly neededKeys?: readonly string[] | undefined
+  /** `unchecked` opens also what its last checkpoint refuses: for verifying it. Of one-process stores on SQLite, none. */
+  readonly checkpoint?: 'checked' | 'unchecked' | undefined
+  /** Told of what goes wrong in the background: a checkpoint file that cannot be written, heads that cannot be read. */
+  readonly onProblem?: ((error: unknown) => void) | undefined
+}
+
+/** The same for each journal of a kind, by its name. */
+export function eachJournal<Name extends string, Table, Made>(
+  { journals }: { readonly journals: Readonly<Record<Name, Table>> },
+  make: (table: Table, name: Name) => Made,
+): Readonly<Record<Name, Made>> {
+  const made = Object.entries<Table>(journals).map(([name, table]) => [
+    name,
+    make(table, name as Name),
+  ])
+  return Object.fromEntries(made) as Readonly<Record<Name, Made>>
+}
+
+type Files<Name extends string> = Readonly<Record<Name, CheckpointFile>>
+
+/** The checkpoint files of a store. */
+export const checkpointFilesOf = <Name extends string>(
+  kind: {
+    readonly journals: Readonly<Record<Name, CheckpointNames>>
+    readonly Unavailable: UnavailableError
+  },
+  owner: StoreOwner,
+): Files<Name> =>
+  eachJournal(kind, (table) => checkpointFile({ ...table, owner, Unavailable: kind.Unavailable }))
+
+type Head = Pick<CompactRange, 'size' | 'rootHash'>
+
+/** Journals and what signs their heads. */
+export const signedJournals = <Name extends string, Journal extends Head>(
+  journals: Readonly<Record<Name, Journal>>,
+  files: Files<Name>,
+) => ({
+  journals,
+  checkpointFiles: files,
+  checkpoint: (name: Name): string => files[name].sign(journals[name]),
+  verifierKey: (name: Name): string => files[name].verifierKey,
+})
+
+/** Notes the keys that values may from now on be sealed under, where a kind's bodies are. */
+export function registerKeys(
+  { seal }: { readonly seal?: SealKind },
+  { keyRing, neededKeys }: StoreOpening,
+  ask: (...statement: ReturnType<typeof keyRegistration>) => Awaitable<unknown>,
+): Awaitable<unknown> {
+  if (seal === undefined || keyRing === undefined) return undefined
+  const rings = ringsToRegister(keyRing, neededKeys)
+  return whenAnswered(
+    rings.map((ring) => ask(...keyRegistration(ring, seal))),
+    () => undefined,
+  )
+}

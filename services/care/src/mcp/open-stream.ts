@@ -1,0 +1,168 @@
+/**
+ * A stream of events that stays open, in a session or of a listen: it is kept alive, ends with the token that opened it, and is
+ * cut when its reader lags too far behind (C3, C21). What it says is decided in event-streams.ts and listens.ts.
+ */
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '@tallystick/service-kit'
+import type { McpLimits } from './limits.ts'
+
+export type StreamEnd =
+  /** The client left, or its connection broke. */
+  | 'gone'
+  | 'taken-over'
+  | 'token-expired'
+  | 'token-revoked'
+  /** The reader lagged too far behind; it may resume. */
+  | 'slow'
+  | 'session-ended'
+  | 'shutdown'
+  /** A listen for nothing that its principal may read. */
+  | 'nothing-granted'
+
+export type OpenStreamOptions = {
+  readonly response: ServerResponse
+  /** When the token that opened it expires, Unix milliseconds. */
+  readonly expiresAtMs: number
+  /** Whether that token was revoked since. */
+  readonly isRevoked?: (() => boolean) | undefined
+  readonly limits: McpLimits
+  readonly clock: Pick<Clock, 'unixMs'>
+  /** The reader was told that a record changed which it follows. */
+  readonly onUpdate: (uri: string) => void
+  /** Called once. Each kind is given its own streams. */
+  onEnd(stream: OpenStream, reason: StreamEnd): void
+}
+
+/** Ten thousand are open at once: what is the same for all of a kind is no field. */
+export abstract class OpenStream<Options extends OpenStreamOptions = OpenStreamOptions> {
+  /** Frames about speakable records written so far. */
+  framesSent = 0
+  readonly options: Options
+  /** Since when the reader accepts nothing. */
+  #stalledSinceMs: number | undefined
+  #hasEnded = false
+
+  constructor(options: Options) {
+    this.options = options
+    const { response } = options
+    // An error is followed by `close`; without a listener it would end the process.
+    response.on('error', () => undefined)
+    response.on('close', () => this.#finish('gone'))
+    response.on('drain', () => {
+      this.#stalledSinceMs = undefined
+      this.onDrain()
+    })
+  }
+
+  get isStalled(): boolean {
+    return this.#stalledSinceMs !== undefined
+  }
+
+  /** Spreads the keep-alives of many streams over time. */
+  abstract get number(): number
+  /** A comment, so that neither side takes silence for a dead connection; it also reveals readers that accept nothing. */
+  protected abstract get keepAliveText(): string
+  /** The reader has begun to accept nothing. */
+  protected abstract onStall(): void
+  /** It accepts data again. */
+  protected abstract onDrain(): void
+  /** What has come for a stalled reader since. */
+  protected abstract backlog(): { readonly frames: number; readonly bytes: number }
+  protected abstract lastWords(reason: StreamEnd): string
+
+  keepAlive(): void {
+    if (this.isStalled) this.cutIfTooSlow()
+    else this.write(this.keepAliveText)
+  }
+
+  /** Ends it if its token is no longer good; returns whether it has ended. */
+  isOver(): boolean {
+    const { clock, expiresAtMs, isRevoked } = this.options
+    if (expiresAtMs <= clock.unixMs()) this.end('token-expired')
+    else if (isRevoked?.() === true) this.end('token-revoked')
+    return this.#hasEnded
+  }
+
+  end(reason: StreamEnd): void {
+    if (this.#hasEnded) return
+    this.#finish(reason)
+    const { response } = this.options
+    // A stream whose reader accepts nothing cannot end in order: the last words would wait behind the rest.
+    if (reason === 'slow' || this.isStalled) response.destroy()
+    else response.end(this.lastWords(reason))
+  }
+
+  /** What is written to a reader that accepts nothing waits in its socket's queue. */
+  protected write(text: string): void {
+    if (this.#hasEnded || this.options.response.write(text) || this.isStalled) return
+    this.#stalledSinceMs = this.options.clock.unixMs()
+    this.onStall()
+  }
+
+  protected cutIfTooSlow(): void {
+    if (this.#stalledSinceMs === undefined) return
+    const { clock, limits } = this.options
+    const { frames, bytes } = this.backlog()
+    const isTooSlow =
+      frames > limits.lagFramesMax ||
+      bytes > limits.lagBytesMax ||
+      clock.unixMs() - this.#stalledSinceMs > limits.stallMs
+    if (isTooSlow) this.end('slow')
+  }
+
+  #finish(reason: StreamEnd): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.options.onEnd(this, reason)
+  }
+}
+
+/** How precisely streams end when their token expires; frames are never written after that. */
+const TICK_MS = 1_000
+
+/** The open streams of one kind. While there are any, one timer keeps them alive and ends those whose token is no longer good. */
+export function createOpenStreams<Stream extends OpenStream>(deps: {
+  readonly clock: Clock
+  readonly limits: Pick<McpLimits, 'keepAliveMs'>
+}) {
+  const { clock, limits } = deps
+  const streams = new Set<Stream>()
+  // Keep-alives are spread over this many ticks, so that ten thousand streams are not written to at once.
+  const ticksPerRound = Math.max(1, Math.floor(limits.keepAliveMs / TICK_MS))
+  let framesSentByEnded = 0
+  let tickCount = 0
+  let cancelTick: (() => void) | undefined
+
+  const tick = (): void => {
+    cancelTick = undefined
+    tickCount += 1
+    for (const stream of streams)
+      if (!stream.isOver() && (stream.number + tickCount) % ticksPerRound === 0) stream.keepAlive()
+    arm()
+  }
+  const arm = (): void => {
+    if (streams.size > 0) cancelTick ??= clock.after(TICK_MS, tick)
+  }
+
+  return {
+    all: streams as ReadonlySet<Stream>,
+    add(stream: Stream): void {
+      streams.add(stream)
+      arm()
+    },
+    /** One has ended. */
+    delete(stream: Stream): void {
+      streams.delete(stream)
+      framesSentByEnded += stream.framesSent
+      if (streams.size > 0) return
+      cancelTick?.()
+      cancelTick = undefined
+    },
+    endAll(reason: StreamEnd): void {
+      for (const stream of streams) stream.end(reason)
+    },
+    count: () => streams.size,
+    framesSent: () =>
+      [...streams].reduce((sum, { framesSent }) => sum + framesSent, framesSentByEnded),
+  }
+}

@@ -1,0 +1,230 @@
+/** One attempt of a group of writes on the ledger: what they read, decide on, and come to. */
+import { type Awaitable, askEach, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
+import type { BoundedMap } from '@tallystick/service-kit'
+import type { CommittedPick } from '../domain/committed-pick.ts'
+import type { EventInfo, EventState } from '../domain/event-state.ts'
+import type { StoredPick } from '../domain/grading-store.ts'
+import { eventPathOf } from '../domain/markets.ts'
+import { type MutableTruth, writeCell } from '../domain/truth-table.ts'
+import type { TruthTally } from '../domain/truth-tally.ts'
+import { isFiledAlike } from './event-search.ts'
+import type { LedgerSource, Send } from './ledger-sql.ts'
+import {
+  type Appendable,
+  byKey,
+  committedOf,
+  type EntryRow,
+  foldEvent,
+  type PickRow,
+  pickCells,
+  pickOf,
+} from './stored-rows.ts'
+
+/** What a group of writes is run with, on either engine. */
+export type LedgerTransaction = {
+  readonly journals: { readonly ledger: Appendable }
+  readonly tuples: TupleQuery
+  readonly send: Send
+}
+
+/** An event, the id that its entries are filed under, and the last entry folded into its state. */
+export type FiledEvent = {
+  readonly id: number
+  readonly state: EventState
+  readonly lastSeq: number
+}
+
+type LedgerReading = Pick<LedgerSource, 'ask' | 'sql'>
+export type EntryOfPath = readonly [...EntryRow, path: string]
+
+/** Those events of these paths that exist, folded from their entries. */
+export function readEvents(
+  source: LedgerReading,
+  paths: readonly string[],
+): Awaitable<ReadonlyMap<string, FiledEvent>> {
+  type Row = readonly [...EntryOfPath, id: number]
+  const rowsOf = askEach<Row>(
+    source,
+    source.sql.entriesOf,
+    paths.map((path) => [path]),
+  )
+  return whenAnswered([rowsOf], ([rows]) => {
+    const found = new Map<string, FiledEvent>()
+    for (const [path, own] of byKey(rows, (row) => row[3])) {
+      const state = foldEvent(own)
+      const last = own.at(-1)
+      if (state !== undefined && last !== undefined)
+        found.set(path, { id: last[4], state, lastSeq: last[0] })
+    }
+    return found
+  })
+}
+
+/** One attempt of a group: what its writes read and keep, and the rows that they come to. */
+export class LedgerDraft {
+  readonly ledger: Appendable
+  /** The ledger's secret: payer tags and hidden prices are salted with it. */
+  readonly secret: string
+  /** Keys of the truth table that it has changed. */
+  readonly dirty = new Set<string>()
+  readonly #truth: MutableTruth
+  readonly states = new Map<string, FiledEvent>()
+  /** Events that were looked up, whether they exist or not. */
+  readonly #asked = new Set<string>()
+  /** Picks of the events whose result changes, or is changed by, what is written. */
+  readonly #committed = new Map<string, readonly CommittedPick[]>()
+  readonly #byPayment = new Map<string, StoredPick>()
+  readonly #filed = new Map<number, EventInfo>()
+  readonly #kept: StoredPick[] = []
+  readonly #source: LedgerReading
+  readonly #send: Send
+  readonly #cache: BoundedMap<string, FiledEvent>
+  /** The ledger's size before it. */
+  readonly #from: number
+  /** The id of the next new event. */
+  #nextId = 0
+
+  constructor(
+    { journals, send, tuples }: LedgerTransaction,
+    of: {
+      readonly sql: LedgerReading['sql']
+      readonly secret: string
+      readonly truth: MutableTruth
+      readonly cache: BoundedMap<string, FiledEvent>
+    },
+  ) {
+    this.#source = { ask: tuples, sql: of.sql }
+    this.#send = send
+    this.#cache = of.cache
+    this.secret = of.secret
+    this.#truth = of.truth
+    this.ledger = journals.ledger
+    this.#from = this.ledger.size
+  }
+
+  /** Reads what writes about these events, and a payment's pick, need to know. */
+  prepare(paths: readonly string[], paymentId?: string): Awaitable<void> {
+    const { ask, sql } = this.#source
+    const asked = [...new Set(paths)].filter((path) => !this.#asked.has(path))
+    for (const path of asked) {
+      const filed = this.#cache.get(path)
+      if (filed !== undefined) this.states.set(path, filed)
+      this.#asked.add(path)
+    }
+    const missing = asked.filter((path) => !this.states.has(path))
+    return whenAnswered(
+      [
+        readEvents(this.#source, missing),
+        paymentId === undefined ? [] : ask<PickRow>(sql.pickByPayment, [paymentId]),
+        this.#nextId > 0 ? [] : ask<readonly [number]>(sql.lastEvent),
+      ],
+      ([events, picks, [last]]) => {
+        for (const [path, filed] of events) {
+          this.states.set(path, filed)
+          // Under the lock nothing is newer: an attempt that is taken back has not folded it for nothing.
+          if (filed.lastSeq < this.#from) this.#cache.set(path, filed)
+        }
+        for (const row of picks) this.#byPayment.set(row[1], pickOf(row))
+        if (this.#nextId === 0) this.#nextId = (last?.[0] ?? 0) + 1
+      },
+    )
+  }
+
+  /** Reads all picks on these events; they matter only when a result changes. */
+  preparePicks(paths: readonly string[]): Awaitable<void> {
+    const asked = [...new Set(paths)].filter((path) => !this.#committed.has(path))
+    if (asked.length === 0) return
+    type Row = readonly [...PickRow, path: string]
+    const names = asked.map((path) => [path])
+    const found = askEach<Row>(this.#source, this.#source.sql.committed, names)
+    return whenAnswered([found], ([rows]) => {
+      const committed = byKey(rows, (row) => row[6])
+      for (const path of asked) {
+        const kept = this.#kept.flatMap(({ opening, seq }) =>
+          seq !== undefined && eventPathOf(opening.market) === path ? [{ opening, seq }] : [],
+        )
+        this.#committed.set(path, [...committedOf(committed.get(path) ?? []), ...kept])
+      }
+    })
+  }
+
+  /** An event that was prepared; an embedded engine reads any. */
+  event(path: string): EventState | undefined {
+    if (!this.#asked.has(path)) void this.prepare([path])
+    return this.states.get(path)?.state
+  }
+
+  /** The id under which entries about an event are filed; a new one for an event that is not there. */
+  idFor(path: string): number {
+    const known = this.states.get(path)?.id
+    if (known !== undefined) return known
+    const id = this.#nextId
+    this.#nextId += 1
+    return id
+  }
+
+  keepEvent(state: EventState): void {
+    const { path } = state.info
+    const before = this.states.get(path)
+    const id = before?.id ?? this.#nextId - 1
+    const lastSeq = this.ledger.size - 1
+    if (before === undefined || !isFiledAlike(before.state.info, state.info))
+      this.#filed.set(id, state.info)
+    this.states.set(path, { id, state, lastSeq })
+    if (!this.#source.sql.isEmbedded) return
+    this.#file()
+    // Years of matches pass through in an import, few of them twice: one that does is read again.
+    if (state.hadResult && !this.#cache.has(path)) {
+      this.states.delete(path)
+      this.#asked.delete(path)
+    }
+  }
+
+  #file(): void {
+    this.#source.sql.file(this.#send, [...this.#filed])
+    this.#filed.clear()
+  }
+
+  pickOfPayment(paymentId: string): StoredPick | undefined {
+    return this.#byPayment.get(paymentId)
+  }
+
+  /** Picks committed on an event that were prepared; an embedded engine reads any. */
+  picksOn(path: string): readonly CommittedPick[] {
+    void this.preparePicks([path])
+    const committed = this.#committed.get(path)
+    // An empty list would pass for an event without picks.
+    if (committed === undefined) throw new Error(`the picks on ${path} were not read`)
+    return committed
+  }
+
+  keepPick(pick: StoredPick): void {
+    this.#kept.push(pick)
+    this.#byPayment.set(pick.paymentId, pick)
+    const { opening, seq } = pick
+    const path = eventPathOf(opening.market)
+    const committed = this.#committed.get(path)
+    // A new list: earlier readers keep theirs.
+    if (seq !== undefined && committed !== undefined)
+      this.#committed.set(path, [...committed, { opening, seq }])
+  }
+
+  /** Adds a tally to the truth table. */
+  count(tally: TruthTally): void {
+    for (const key of tally.mergeInto(this.#truth)) this.dirty.add(key)
+  }
+
+  /** Sends the rows of the group. */
+  send(): void {
+    const { sql } = this.#source
+    const send = this.#send
+    const { bands, lines } = this.#truth
+    for (const values of sql.batches(this.#kept.map(pickCells))) send(sql.keepPicks, values)
+    const cells = [...this.dirty].map((key) => {
+      const cell = bands.get(key) ?? lines.get(key)
+      return [key, cell === undefined ? null : writeCell(cell)] as const
+    })
+    this.#file()
+    sql.keepCells(send, cells, this.ledger.size)
+  }
+}

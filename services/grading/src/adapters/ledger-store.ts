@@ -1,0 +1,120 @@
+/**
+ * The grading store over whatever engine keeps it, opened in sqlite-grading-store.ts and postgres-grading-store.ts. Whatever is
+ * written is decided in a transaction in which nobody else appends, so that several processes may write. What happens to an
+ * event is the domain's matter.
+ */
+import { type Awaitable, whenAnswered } from '@tallystick/journal-store'
+import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
+import type { GradingStore, IngestBatch, StoredPick } from '../domain/grading-store.ts'
+import { eventPathOf } from '../domain/markets.ts'
+import { openEventSearch, type SearchDialect } from './event-search.ts'
+import type { LedgerDraft, LedgerTransaction } from './ledger-draft.ts'
+import type { LedgerMemory } from './ledger-memory.ts'
+import { openLedgerReads, type ReadLedger } from './ledger-reads.ts'
+import type { LedgerSource } from './ledger-sql.ts'
+import { ingestSlice, isCounting, keepPick, pathsWithPicks } from './ledger-writes.ts'
+
+/** A ledger that an engine has open. */
+type LedgerEngine = {
+  readonly store: ReadLedger & {
+    write<Result>(run: (transaction: LedgerTransaction) => Awaitable<Result>): Promise<Result>
+    close(): Promise<void>
+  }
+  readonly source: LedgerSource
+  readonly memory: LedgerMemory
+  readonly search: SearchDialect
+  /** Observations in one write: others wait for it. */
+  readonly observationsPerWrite: number
+  /** Observations below which a call of `ingest` is small. */
+  readonly observationsGathered?: number
+  /** Searches in one iteration of the event loop, if they hold it up. */
+  readonly searchesPerIteration?: number
+  /** Brings memory up to date where nobody tells of what others write. */
+  readonly freshen: () => void
+}
+
+type Parts = Pick<LedgerEngine, 'memory' | 'store'>
+
+/** Runs a write on a draft of the memory, which is taken over when the write is committed. */
+async function writeOn<Result>(
+  { memory, store }: Parts,
+  run: (draft: LedgerDraft) => Awaitable<Result>,
+): Promise<Result> {
+  let used: LedgerDraft | undefined
+  const result = await store.write((transaction) =>
+    whenAnswered([memory.draftOf(transaction)], ([draft]) => run((used = draft))),
+  )
+  if (used !== undefined) memory.take(used)
+  return result
+}
+
+async function ingest(engine: LedgerEngine, { observations, ...batch }: IngestBatch) {
+  const { observationsPerWrite, source } = engine
+  let outcome = NOTHING_INGESTED
+  for (let from = 0; from < observations.length; from += observationsPerWrite) {
+    const slice = observations.slice(from, from + observationsPerWrite)
+    const paths = slice.map(({ event }) => event.path)
+    const added = await writeOn(engine, (draft) =>
+      whenAnswered([draft.prepare(paths)], () =>
+        whenAnswered(
+          [source.sql.isEmbedded || draft.preparePicks(pathsWithPicks(draft, batch, slice))],
+          () => ingestSlice(draft, batch, slice),
+        ),
+      ),
+    )
+    outcome = addIngested(outcome, added)
+  }
+  // The next slice is read in an iteration of its own.
+  await source.pause()
+  return outcome
+}
+
+function keep(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean) {
+  const path = eventPathOf(pick.opening.market)
+  return writeOn(parts, (draft) =>
+    whenAnswered([draft.prepare([path], pick.paymentId)], () => {
+      const isCounted = commit && isCounting(draft.event(path))
+      return whenAnswered([draft.preparePicks(isCounted ? [path] : [])], () =>
+        keepPick(draft, pick, commit),
+      )
+    }),
+  )
+}
+
+export function createLedgerStore(engine: LedgerEngine): GradingStore {
+  const { freshen, memory, search, searchesPerIteration = Infinity, source, store } = engine
+  const { secret } = memory
+  const look = async <Result>(run: () => Awaitable<Result>): Promise<Result> => {
+    freshen()
+    return run()
+  }
+  const events = (paths: readonly string[]) => look(() => memory.events(source.ask, paths))
+  const find = openEventSearch(search, {
+    paths: (text, values) =>
+      look(() =>
+        whenAnswered([source.ask<readonly [string]>(text, values)], ([rows]) =>
+          rows.map(([path]) => path),
+        ),
+      ),
+    pause: source.pause,
+  })
+  let searches = 0
+  return {
+    ...openLedgerReads(source, { store, secret, look }),
+    events,
+    searchEvents: async (wanted) => {
+      searches += 1
+      if (searches % searchesPerIteration === 0) await source.pause()
+      return (await events(await find(wanted))).flatMap((state) => state?.info ?? [])
+    },
+    ingest: (batch) => ingest(engine, batch),
+    ingestedAtOnce: engine.observationsGathered ?? 0,
+    markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
+      store.write(({ send }) => {
+        send(source.sql.markPayload, [rawSha256, feed, Math.floor(receivedAtSeconds)])
+      }),
+    keepPick: (pick, commit) => keep(engine, pick, commit),
+    truth: () => look(() => memory.truth),
+    close: () => store.close(),
+  }
+}
