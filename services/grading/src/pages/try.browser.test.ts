@@ -104,6 +104,18 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await site.balanceOf(payer)).toBe(before)
       })
 
+      it('what the look-up found wrong with the market stays while another field is reported', async () => {
+        const page = await site.visitWithKey('agent-5')
+        await fillPick(page, { market: 'soccer/x', selection: '', odds: '2' })
+        const marketProblem = () => text(page, '#market-problem')
+        await expect.poll(marketProblem, WAIT).toContain('sport/event/type/period')
+        await page.click('#grade-send')
+        await expect.poll(() => text(page, '#selection-problem'), WAIT).toContain('a selection')
+        expect(await marketProblem()).toContain('sport/event/type/period')
+        await page.fill('#market', MARKET)
+        expect(await marketProblem()).toBe('')
+      })
+
       it('clicked twice, it is paid once', async () => {
         const payer = site.xlayer().account('agent-5')
         const before = await site.balanceOf(payer)

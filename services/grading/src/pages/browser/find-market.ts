@@ -85,18 +85,14 @@ export async function findMarkets(
   showMiss('find-text', answer)
 }
 
-/** Counts lookups, so that a slow answer does not replace a newer one. */
-let asked = 0
-
-/** Shows below the field whether its key can be graded, and returns its event; marks malformed keys. */
-export async function coverKey(market: string): Promise<Candidate | undefined> {
-  asked += 1
-  const mine = asked
-  showProblem('market', '')
+/** Shows below the market's field whether its key can be graded, and returns its event; marks a malformed key. */
+export async function coverMarket(): Promise<Candidate | undefined> {
+  const field = pageElement('market', HTMLInputElement)
+  const market = field.value.trim()
   put('market-cover', '')
-  if (market.trim() === '') return undefined
-  const answer = await readCoverage({ market: market.trim() })
-  if (mine !== asked || answer.kind === 'failed') return undefined
+  if (market === '') return undefined
+  const answer = await readCoverage({ market })
+  if (field.value.trim() !== market || answer.kind === 'failed') return undefined
   showMiss('market', answer)
   if (answer.kind === 'invalid') return undefined
   const { close, candidates } = answer.answer

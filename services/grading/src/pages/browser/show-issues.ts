@@ -30,8 +30,9 @@ export function showMiss(field: string, look: Look<unknown>): void {
   if (look.kind === 'failed') showProblem(field, 'The service is not answering right now.')
 }
 
+/** Clears what an answer said. The mark of the market stays until its text changes: the look-up sets it too. */
 export function clearIssues(): void {
-  for (const [, field] of FIELDS) showProblem(field, '')
+  for (const [, field] of FIELDS) if (field !== 'market') showProblem(field, '')
   pageElement('grade-problem').textContent = ''
 }
 

@@ -3,7 +3,7 @@ import { actionButton, element, pageElement, pageFact, put } from '@tallystick/s
 import type { PreviewAnswer } from '../../wire/coverage.ts'
 import { counted } from '../figures.ts'
 import { cardView } from './card-view.ts'
-import { type Candidate, coverKey, findMarkets } from './find-market.ts'
+import { type Candidate, coverMarket, findMarkets } from './find-market.ts'
 import { selectionsOf, selectionWords } from './market-words.ts'
 import { type Look, previewRecord, readCalibration, readCoverage } from './page-api.ts'
 import { watchPayer } from './payer.ts'
@@ -59,17 +59,19 @@ function offerSelections(event: Candidate | undefined): void {
   )
 }
 
-async function takeMarket(key: string): Promise<void> {
-  market.value = key
-  showProblem('market', '')
+async function lookUp(): Promise<void> {
   offerSelections(undefined)
-  offerSelections(await coverKey(key))
+  offerSelections(await coverMarket())
 }
 
-const onNearest = (key: string): void => void takeMarket(key)
+function takeMarket(key: string): void {
+  market.value = key
+  showProblem('market', '')
+  void lookUp()
+}
 
 function chooseFound(key: string, event: Candidate): void {
-  void takeMarket(key)
+  takeMarket(key)
   offerSelections(event)
   selection.focus()
 }
@@ -96,7 +98,12 @@ function gradeBody() {
 
 function sendGrade(): void {
   clearIssues()
-  void sell({ kind: 'grade', body: gradeBody(), showIssues: showGradeIssues, onNearest })
+  void sell({
+    kind: 'grade',
+    body: gradeBody(),
+    showIssues: showGradeIssues,
+    onNearest: takeMarket,
+  })
 }
 
 function showPickProblems(problems: readonly string[]): void {
@@ -169,7 +176,7 @@ async function sendAudit(): Promise<void> {
   return sell({
     kind: 'audit',
     body: { ...rest, picks: rows.map(({ send }) => send) },
-    onNearest,
+    onNearest: takeMarket,
     showIssues: (issues) => showPickProblems(issues.map(issueWords)),
   })
 }
@@ -245,7 +252,8 @@ let typing: ReturnType<typeof setTimeout> | undefined
 let pasting: ReturnType<typeof setTimeout> | undefined
 market.addEventListener('input', () => {
   clearTimeout(typing)
-  typing = setTimeout(() => void takeMarket(market.value), TYPING_REST_MS)
+  showProblem('market', '')
+  typing = setTimeout(() => void lookUp(), TYPING_REST_MS)
 })
 picks.addEventListener('input', () => {
   clearTimeout(pasting)
