@@ -17,7 +17,7 @@ import { formatMarketKey } from '../domain/markets.ts'
 import { parseWholeMarket } from '../domain/parse-market.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
 import { invalidRequest } from '../errors.ts'
-import { inSteps, nextIteration, type Steps } from '../tracker/steps.ts'
+import { inSteps, nextIteration } from '../tracker/steps.ts'
 import type { Card } from '../wire/cards.ts'
 import {
   type CoverageAnswer,
@@ -33,7 +33,7 @@ import { isoSeconds } from '../wire/times.ts'
 import { createAddressLimit } from './address-limit.ts'
 import { freeErrorRows, tooManyRow } from './error-rows.ts'
 import { freeBody } from './read-body.ts'
-import { type Place, type ReadPicks, type ReadRow, readPicks } from './read-picks.ts'
+import { type Place, type ReadRow, readPicks, type UnreadRow } from './read-picks.ts'
 
 export type CoverageDeps = {
   readonly grader: Pick<Grader, 'preview'>
@@ -99,62 +99,44 @@ function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
     : { ...known, status: 'gradable', send: byKey(row.wire, card.pick) }
 }
 
-type Rows = Extract<ReadPicks, { kind: 'rows' }>
-
 const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): number =>
   rows.filter((row) => row.status === status).length
 
 /** Rows read and graded between two other requests. */
 const ROWS_PER_SLICE = 25
 
-/** Counts the CPU time that a request has used, ms, without what others used between its steps. */
-const createMeter = (cpuMs: CoverageDeps['cpuMs'], spentMs: number) => ({
-  spentMs,
-  run<Result>(work: () => Result): Result {
-    const beganMs = cpuMs()
-    const result = work()
-    this.spentMs += cpuMs() - beganMs
-    return result
-  },
-  async wait<Result>(work: () => Promise<Result>): Promise<Result> {
-    const beganMs = cpuMs()
-    const result = await work()
-    this.spentMs += cpuMs() - beganMs
-    return result
-  },
-})
-
-type Meter = ReturnType<typeof createMeter>
-
-/** The same steps, on the meter. */
-function* metered<Result>(steps: Steps<Result>, meter: Meter): Steps<Result> {
-  for (;;) {
-    const step = meter.run(() => steps.next())
-    if (step.done === true) return step.value
-    yield
+/** Counts the CPU time that a request has used, ms, from a moment on, without what others use in its pauses. */
+function createMeter(cpuMs: CoverageDeps['cpuMs'], fromMs: number) {
+  let ofOthersMs = fromMs
+  return {
+    spentMs: () => cpuMs() - ofOthersMs,
+    /** Lets other requests run. */
+    pause: async (): Promise<void> => {
+      const beganMs = cpuMs()
+      await nextIteration()
+      ofOthersMs += cpuMs() - beganMs
+    },
   }
 }
 
 async function previewAnswer(
   grader: CoverageDeps['grader'],
-  read: Rows,
-  meter: Meter,
+  unread: readonly UnreadRow[],
+  meter: ReturnType<typeof createMeter>,
 ): Promise<PreviewAnswer> {
   const shown: PreviewRow[] = []
-  while (shown.length < read.count) {
-    if (shown.length > 0 && meter.spentMs >= PREVIEW_CPU_MS_MAX) break
-    const length = Math.min(read.count - shown.length, ROWS_PER_SLICE)
-    const rows = meter.run(() =>
-      Array.from({ length }, (_, place) => read.row(shown.length + place)),
-    )
+  while (shown.length < unread.length) {
+    if (shown.length > 0 && meter.spentMs() >= PREVIEW_CPU_MS_MAX) break
+    const slice = unread.slice(shown.length, shown.length + ROWS_PER_SLICE)
+    const rows = slice.map(({ read }) => read())
     const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
-    const cards = await meter.wait(() => grader.preview(asked.map(({ pick }) => pick)))
+    const cards = await grader.preview(asked.map(({ pick }) => pick))
     const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
     shown.push(...rows.map((row) => previewRow(row, byIndex.get(row.index))))
-    await nextIteration()
+    await meter.pause()
   }
-  for (let index = shown.length; index < read.count; index += 1)
-    shown.push({ ...placeOf(read.placeOf(index)), status: 'not_looked_at' })
+  for (const row of unread.slice(shown.length))
+    shown.push({ ...placeOf(row), status: 'not_looked_at' })
   return {
     picks: shown.length,
     gradable: countOf(shown, 'gradable'),
@@ -192,13 +174,10 @@ export function createCoverageLook({ clock, cpuMs, grader, store }: CoverageDeps
       if (body.picks !== undefined || body.csv !== undefined) {
         const refusal = refusalOf(address, PREVIEW_COST - costOf(bytes))
         if (refusal !== undefined) return { kind: 'limited', refusal }
-        const meter = createMeter(cpuMs, readFromMs === undefined ? 0 : cpuMs() - readFromMs)
-        const read = await inSteps(
-          metered(readPicks(body, DEFAULT_GRADE_OPTIONS), meter),
-          nextIteration,
-        )
+        const meter = createMeter(cpuMs, readFromMs ?? cpuMs())
+        const read = await inSteps(readPicks(body, DEFAULT_GRADE_OPTIONS), meter.pause)
         if (read.kind === 'unreadable') return { kind: 'malformed', issues: read.issues }
-        return { kind: 'answered', answer: await previewAnswer(grader, read, meter) }
+        return { kind: 'answered', answer: await previewAnswer(grader, read.rows, meter) }
       }
       const query = readQuery(body)
       if ('field' in query) return { kind: 'malformed', issues: [query] }

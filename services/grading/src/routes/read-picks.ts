@@ -146,14 +146,10 @@ export type ReadRow = Place &
   )
 
 /** Rows are read one by one, in order: a free look stops when its time is spent. */
-export type ReadPicks =
-  | {
-      readonly kind: 'rows'
-      readonly count: number
-      readonly row: (index: number) => ReadRow
-      /** Where a row stands, without reading it. */
-      readonly placeOf: (index: number) => Place
-    }
+export type UnreadRow = Place & { readonly read: () => ReadRow }
+
+type ReadPicks =
+  | { readonly kind: 'rows'; readonly rows: readonly UnreadRow[] }
   | { readonly kind: 'unreadable'; readonly issues: readonly RequestIssue[] }
 
 const fieldOfRow = ({ index, line }: Place): string =>
@@ -243,37 +239,32 @@ export function* readPicks(
     const picks = yield* shapedPicks(body.picks ?? [])
     if ('kind' in picks) return picks
     yield
-    return {
-      kind: 'rows',
-      count: picks.length,
-      placeOf: (index) => ({ index }),
-      row: (index) => {
-        const wire = picks[index]
-        if (wire === undefined) throw new RangeError(`there is no pick ${index}`)
-        return checked(readWire({ index }, wire, options))
-      },
-    }
+    const rows = picks.map((wire, index) => ({
+      index,
+      read: () => checked(readWire({ index }, wire, options)),
+    }))
+    return { kind: 'rows', rows }
   }
   const tracker = yield* trackerSteps(csv, { notation, order })
   if (tracker.kind === 'unreadable') return unreadable('body.csv', tracker.problem)
-  if (tracker.count === 0) return unreadable('body.csv', 'at least one bet below the header')
-  return {
-    kind: 'rows',
-    count: tracker.count,
-    placeOf: (index) => ({ index, line: tracker.lineOf(index) }),
-    row: (index) => checked(readTrackerRow(tracker.row(index), index, options)),
-  }
+  if (tracker.rows.length === 0) return unreadable('body.csv', 'at least one bet below the header')
+  const rows = tracker.rows.map(({ line, read }, index) => ({
+    index,
+    line,
+    read: () => checked(readTrackerRow(read(), index, options)),
+  }))
+  return { kind: 'rows', rows }
 }
 
 /** Rows read in one step: about a millisecond. */
 export const ROWS_PER_STEP = 50
 
 /** All rows, in steps. */
-export function* allRows(read: Extract<ReadPicks, { kind: 'rows' }>): Steps<readonly ReadRow[]> {
+export function* allRows(unread: readonly UnreadRow[]): Steps<readonly ReadRow[]> {
   const rows: ReadRow[] = []
-  for (let index = 0; index < read.count; index += 1) {
+  for (const [index, { read }] of unread.entries()) {
     if (index > 0 && index % ROWS_PER_STEP === 0) yield
-    rows.push(read.row(index))
+    rows.push(read())
   }
   return rows
 }

@@ -8,8 +8,8 @@ const readTracker = (csv: string, choices?: TrackerChoices) => allAtOnce(tracker
 function briefly(csv: string, choices?: TrackerChoices): readonly string[] {
   const read = readTracker(csv, choices)
   if (read.kind === 'unreadable') return [`unreadable: ${read.problem}`]
-  return Array.from({ length: read.count }, (_, index) => {
-    const row = read.row(index)
+  return read.rows.map((unread) => {
+    const row = unread.read()
     if (row.kind === 'problem') return `${row.line} ${row.problem.field}?`
     const { market, selection, line, odds, date, placed_at } = row.pick
     const key =
@@ -152,7 +152,7 @@ describe('lines of a market key, a selection and odds need no header', () => {
 
   test('the fourth cell is the reader’s mark, commas in quotes included', () => {
     const read = readTracker(`${key}, home, 11/10, "tip 7, ""sure"""`)
-    expect(read.kind === 'tracker' && read.row(0)).toMatchObject({
+    expect(read.kind === 'tracker' && read.rows[0]?.read()).toMatchObject({
       pick: { market: key, odds: '11/10', ref: 'tip 7, "sure"' },
     })
   })

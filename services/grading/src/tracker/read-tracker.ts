@@ -26,11 +26,8 @@ export type TrackerRow = {
 type ReadTracker =
   | {
       readonly kind: 'tracker'
-      readonly count: number
-      /** A row by its place among the bets, from 0; read when it is asked for, since a thousand take longer than a request may. */
-      readonly row: (index: number) => TrackerRow
-      /** Its line of the file, without reading it. */
-      readonly lineOf: (index: number) => number
+      /** Each bet is read when it is asked for, since a thousand take longer than a request may. */
+      readonly rows: readonly { readonly line: number; readonly read: () => TrackerRow }[]
     }
   | { readonly kind: 'unreadable'; readonly problem: string }
 
@@ -159,6 +156,15 @@ function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
 const SHOWN = ['date', 'home', 'away', 'event', 'market', 'selection', 'line', 'odds'] as const
 const IDENTIFYING_A_BET = ['odds', 'selection', 'event', 'home'] as const
 
+function trackerRow(line: number, cell: Cells, sheet: Sheet): TrackerRow {
+  const words = SHOWN.map(cell).filter((part) => part !== '')
+  const place = { line, written: words.join(' · ').slice(0, 200) }
+  const read = readRow(cell, sheet)
+  return 'expected' in read
+    ? { ...place, kind: 'problem', problem: read }
+    : { ...place, kind: 'pick', pick: read }
+}
+
 /** Lines that begin with one of our keys need no header; those that begin with `#` are comments. */
 const OWN_COLUMNS: TrackerColumns = {
   of: new Map([
@@ -202,17 +208,9 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
   )
   return {
     kind: 'tracker',
-    count: bets.length,
-    lineOf: (index) => bets[index]?.info.lines ?? 0,
-    row: (index) => {
-      const { record, info } = bets[index] ?? { record: [], info: { lines: 0 } }
+    rows: bets.map(({ line, record }) => {
       const cell: Cells = (field) => cellOf(record, field)
-      const words = SHOWN.map(cell).filter((part) => part !== '')
-      const place = { line: info.lines, written: words.join(' · ').slice(0, 200) }
-      const read = readRow(cell, sheet)
-      return 'expected' in read
-        ? { ...place, kind: 'problem', problem: read }
-        : { ...place, kind: 'pick', pick: read }
-    },
+      return { line, read: () => trackerRow(line, cell, sheet) }
+    }),
   }
 }

@@ -10,10 +10,7 @@ export const TRACKER_ROWS_MAX = 1_000
 export const HEADER_LINES_MAX = 10
 
 /** One record, and the line of the file that it ends on. */
-type TrackerRecord = {
-  readonly record: readonly string[]
-  readonly info: { readonly lines: number }
-}
+type TrackerRecord = { readonly record: readonly string[]; readonly line: number }
 
 /** The separator that occurs most in the first lines. */
 export function separatorOf(text: string): string {
@@ -28,7 +25,6 @@ export function separatorOf(text: string): string {
 const SLICE_BYTES = 16_384
 
 const CSV = {
-  info: true,
   relax_column_count: true,
   relax_quotes: true,
   skip_empty_lines: true,
@@ -48,14 +44,16 @@ export function* recordsOf(
   let before = 0
   for (const slice of csvSlices(Buffer.from(text), SLICE_BYTES)) {
     try {
-      const read = parse(slice, {
+      parse(slice, {
         ...CSV,
         bom: before === 0,
         delimiter: separator,
         to: most - records.length,
-      }) as unknown as readonly TrackerRecord[]
-      for (const { record, info } of read)
-        records.push({ record, info: { lines: before + info.lines } })
+        on_record: (record, { lines }) => {
+          records.push({ record, line: before + lines })
+          return undefined
+        },
+      })
     } catch (error) {
       if (error instanceof CsvError) return `a quote that ends on its line: ${error.message}`
       throw error
