@@ -56,32 +56,40 @@ function makeKey(name: string): string {
   return (kept.length === 0 ? words : kept).join(' ')
 }
 
-/** Every key of a sport's tables, with the keys of all teams that go by it. */
-function indexOf(groups: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> {
-  const index = new Map<string, Set<string>>()
-  for (const group of groups) {
-    const keys = group.map(makeKey)
-    for (const key of keys) {
-      const names = getOrMake(index, key, () => new Set([key]))
-      for (const other of keys) names.add(other)
-    }
-  }
-  return new Map([...index].map(([key, keys]) => [key, [...keys]]))
-}
+/** Of each sport's groups of names, every key, with the keys of all that go by it. */
+const indexesOf = (
+  sports: Readonly<Record<string, readonly (readonly string[])[]>>,
+  keyOf: (name: string) => string,
+): ReadonlyMap<string, ReadonlyMap<string, readonly string[]>> =>
+  new Map(
+    Object.entries(sports).map(([sport, groups]) => {
+      const index = new Map<string, Set<string>>()
+      for (const group of groups) {
+        const keys = group.map(keyOf)
+        for (const key of keys) {
+          const names = getOrMake(index, key, () => new Set([key]))
+          for (const other of keys) names.add(other)
+        }
+      }
+      return [sport, new Map([...index].map(([key, keys]) => [key, [...keys]]))]
+    }),
+  )
 
-const INDEXES = new Map(
-  Object.entries(aliases.teams).map(([sport, groups]) => [sport, indexOf(groups)]),
-)
+const TEAMS = indexesOf(aliases.teams, makeKey)
 
 /** The keys under which a team of this name may be filed, its own first; several clubs if they share the name. */
 export function teamKeys(sport: string, name: string): readonly string[] {
   const key = teamKey(name)
-  return INDEXES.get(sport)?.get(key) ?? (key === '' ? [] : [key])
+  return TEAMS.get(sport)?.get(key) ?? (key === '' ? [] : [key])
 }
 
 /** Whether a sport's table knows a name. */
 export const isKnownTeam = (sport: string, name: string): boolean =>
-  INDEXES.get(sport)?.has(teamKey(name)) === true
+  TEAMS.get(sport)?.has(teamKey(name)) === true
+
+/** The full name of the team that a sport's table has under exactly this one. */
+export const fullTeamName = (sport: keyof typeof aliases.teams, name: string): string | undefined =>
+  aliases.teams[sport].find((names) => names.includes(name))?.[0]
 
 /** Whether two names may be one team. */
 export function isSameTeam(sport: string, one: string, other: string): boolean {
@@ -110,20 +118,10 @@ const plainLeague = (name: string): string =>
     .join(' ')
     .trim()
 
-const LEAGUES = new Map(
-  Object.entries(aliases.leagues).map(([sport, groups]) => [
-    sport,
-    new Map(
-      groups.flatMap((names, group) => names.map((name) => [plainLeague(name), group] as const)),
-    ),
-  ]),
-)
+const LEAGUES = indexesOf(aliases.leagues, plainLeague)
 
 /** Whether two feeds' names are of one league: the table says so, or they are alike. */
 export function isSameLeague(sport: string, one: string, other: string): boolean {
   const [left, right] = [plainLeague(one), plainLeague(other)]
-  if (left === right) return true
-  const groups = LEAGUES.get(sport)
-  const group = groups?.get(left)
-  return group !== undefined && group === groups?.get(right)
+  return left === right || LEAGUES.get(sport)?.get(left)?.includes(right) === true
 }

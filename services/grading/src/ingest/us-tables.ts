@@ -5,8 +5,9 @@
 import { parseOdds } from '@tallystick/odds'
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
-import { lineText } from '../domain/markets.ts'
+import { lineText, ownValue } from '../domain/markets.ts'
 import type { Normalised, Observation } from '../domain/observation.ts'
+import { fullTeamName } from '../domain/team-names.ts'
 import { isoSeconds } from '../wire/times.ts'
 import { acceptBook, newReading, type Reading } from './accept-price.ts'
 import { cellsOf, csvTable, headerOf } from './csv-rows.ts'
@@ -36,44 +37,15 @@ type MarketPrices = {
 
 const SECONDS_PER_DAY = 86_400
 
-/** NFL teams by nflverse's abbreviations; a team that moved has one for each city. */
-const NFL_TEAMS: Readonly<Record<string, string>> = {
-  ARI: 'Arizona Cardinals',
-  ATL: 'Atlanta Falcons',
-  BAL: 'Baltimore Ravens',
-  BUF: 'Buffalo Bills',
-  CAR: 'Carolina Panthers',
-  CHI: 'Chicago Bears',
-  CIN: 'Cincinnati Bengals',
-  CLE: 'Cleveland Browns',
-  DAL: 'Dallas Cowboys',
-  DEN: 'Denver Broncos',
-  DET: 'Detroit Lions',
-  GB: 'Green Bay Packers',
-  HOU: 'Houston Texans',
-  IND: 'Indianapolis Colts',
-  JAX: 'Jacksonville Jaguars',
-  KC: 'Kansas City Chiefs',
-  LA: 'Los Angeles Rams',
-  LAC: 'Los Angeles Chargers',
-  LV: 'Las Vegas Raiders',
-  MIA: 'Miami Dolphins',
-  MIN: 'Minnesota Vikings',
-  NE: 'New England Patriots',
-  NO: 'New Orleans Saints',
-  NYG: 'New York Giants',
-  NYJ: 'New York Jets',
+/** Teams that have moved since: nflverse has an abbreviation for each of their cities. */
+const MOVED_TEAMS: Readonly<Record<string, string>> = {
   OAK: 'Oakland Raiders',
-  PHI: 'Philadelphia Eagles',
-  PIT: 'Pittsburgh Steelers',
   SD: 'San Diego Chargers',
-  SEA: 'Seattle Seahawks',
-  SF: 'San Francisco 49ers',
   STL: 'St. Louis Rams',
-  TB: 'Tampa Bay Buccaneers',
-  TEN: 'Tennessee Titans',
-  WAS: 'Washington Commanders',
 }
+
+const nflTeam = (abbreviation: string): string =>
+  ownValue(MOVED_TEAMS, abbreviation) ?? fullTeamName('american_football', abbreviation) ?? ''
 
 /** A line as markets are filed under it; undefined for a blank or an odd one. */
 function lineOf(text: string, sign: 1 | -1 = 1): string | undefined {
@@ -124,10 +96,7 @@ const TABLES: readonly UsTable[] = [
     sport: 'american_football',
     league: 'NFL',
     dayOf: (cell) => isoSeconds(cell('gameday')),
-    teamsOf: (cell) => ({
-      home: NFL_TEAMS[cell('home')] ?? '',
-      away: NFL_TEAMS[cell('away')] ?? '',
-    }),
+    teamsOf: (cell) => ({ home: nflTeam(cell('home')), away: nflTeam(cell('away')) }),
     pricesOf: (cell) => ({
       opening: [],
       closing: [
