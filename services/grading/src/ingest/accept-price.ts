@@ -49,29 +49,16 @@ export function readOdds(
   return odds
 }
 
-/** The prices, unless they cannot be one market at one time: then they are refused. */
+/**
+ * The prices, unless they cannot be one market at one time: a whole book whose inverse prices sum to more than 1.5 or less
+ * than 0.5 is refused. A book that lacks a price is not judged.
+ */
 export function acceptBook(
-  reading: Pick<Reading, 'refusals'>,
-  prices: EntryPrices,
+  { refusals }: Pick<Reading, 'refusals'>,
+  book: EntryPrices,
   place: string,
 ): readonly EntryPrices[] {
-  const refusal = refuseBook({ ...prices, place })
-  if (refusal === undefined) return [prices]
-  reading.refusals.push(refusal)
-  return []
-}
-
-/**
- * Why a whole book of prices cannot be one market at one time: its inverse prices sum to more than 1.5 or less than 0.5.
- * A book that lacks a price is not judged.
- */
-function refuseBook(book: {
-  readonly market: string
-  readonly odds: Readonly<Record<string, string>>
-  readonly isWhole?: boolean
-  readonly place: string
-}): Refusal | undefined {
-  const { market, odds, place } = book
+  const { market, odds } = book
   let sum = 0
   const prices: Record<string, number> = {}
   for (const selection in odds) {
@@ -81,10 +68,10 @@ function refuseBook(book: {
   }
   // A place market pays several runners.
   if (market.startsWith('place/')) sum /= readMarketPath(market).line ?? 1
-  if (sum <= BOOKSUM_MAX && sum >= BOOKSUM_MIN) return undefined
-  const isWhole = book.isWhole === true
-  if (!isCompleteBook(prices, { market, isWhole })) return undefined
-  return { reason: 'booksum_out_of_range', place, detail: `${market}: ${sum.toFixed(3)}` }
+  if (sum <= BOOKSUM_MAX && sum >= BOOKSUM_MIN) return [book]
+  if (!isCompleteBook(prices, book)) return [book]
+  refusals.push({ reason: 'booksum_out_of_range', place, detail: `${market}: ${sum.toFixed(3)}` })
+  return []
 }
 
 /** A price older than this at the start is not a close, seconds: The Odds API's own history ticks every 5 to 10 minutes. */

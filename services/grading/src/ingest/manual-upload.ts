@@ -3,7 +3,7 @@ import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { marketPath, selectionNamed } from '../domain/markets.ts'
 import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
-import { parseWholeMarket, readMarketPath } from '../domain/parse-market.ts'
+import { parseWholeMarket } from '../domain/parse-market.ts'
 import { isoSeconds } from '../wire/times.ts'
 import type { Upload } from '../wire/upload.ts'
 import { acceptBook, type Reading, readOdds, refuseTime } from './accept-price.ts'
@@ -25,35 +25,32 @@ export const infoOf = (
   startPrecision: 'second',
 })
 
-/** A market path in canonical form; undefined for an unknown or ambiguous one. */
-function pathOf(event: UploadEvent, text: string): string | undefined {
-  const parsed = parseWholeMarket(`${event.event}/${text}`)
-  return parsed.kind === 'market' ? marketPath(parsed.key) : undefined
-}
-
-/** An uploaded record by selection; `unknown` and `twice` if it names an unknown selection, or one under two names. */
-type BySelection<Value> =
-  | { readonly kind: 'read'; readonly bySelection: ReadonlyMap<string, Value> }
+/** A market's uploaded record, in canonical names; `twice` if it has a selection under two names. */
+type ReadMarket<Value> =
+  | { readonly kind: 'read'; readonly path: string; readonly record: ReadonlyMap<string, Value> }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'twice'; readonly detail: string }
 
-function readBySelection<Value>(
-  record: Readonly<Record<string, Value>>,
-  path: string,
-): BySelection<Value> {
-  const { type } = readMarketPath(path)
+function readMarket<Value>(
+  event: UploadEvent,
+  market: string,
+  uploaded: Readonly<Record<string, Value>>,
+): ReadMarket<Value> {
+  const parsed = parseWholeMarket(`${event.event}/${market}`)
+  if (parsed.kind !== 'market') return { kind: 'unknown' }
+  const path = marketPath(parsed.key)
   const names = new Map<string, string>()
-  const bySelection = new Map<string, Value>()
-  for (const [name, value] of Object.entries(record)) {
-    const selection = selectionNamed(type, name.toLowerCase())
+  const record = new Map<string, Value>()
+  for (const [name, value] of Object.entries(uploaded)) {
+    const selection = selectionNamed(parsed.key.type, name.toLowerCase())
     if (selection === undefined) return { kind: 'unknown' }
     const other = names.get(selection)
     if (other !== undefined)
       return { kind: 'twice', detail: `${path}: ${other} and ${name} are one selection` }
     names.set(selection, name)
-    bySelection.set(selection, value)
+    record.set(selection, value)
   }
-  return { kind: 'read', bySelection }
+  return { kind: 'read', path, record }
 }
 
 function readPrices(
@@ -79,18 +76,16 @@ function readPrices(
     })
     if (untimely !== undefined) return refuse(untimely)
   }
-  const path = pathOf(event, prices.market)
-  const read = path === undefined ? undefined : readBySelection(prices.odds, path)
-  if (path === undefined || read === undefined || read.kind === 'unknown')
-    return refuse({ reason: 'unknown_market', detail: prices.market })
+  const read = readMarket(event, prices.market, prices.odds)
+  if (read.kind === 'unknown') return refuse({ reason: 'unknown_market', detail: prices.market })
   if (read.kind === 'twice') return refuse({ reason: 'malformed_row', detail: read.detail })
-  const odds = readOdds(gathered, read.bySelection)
+  const odds = readOdds(gathered, read.record)
   const isVoid = isClose && event.close_status === 'void'
   if (Object.keys(odds).length === 0 && !isVoid)
     return refuse({ reason: 'no_price', detail: prices.market })
   const isWhole = prices.is_whole === true
   const accepted = {
-    market: path,
+    market: read.path,
     book: prices.book,
     odds,
     ...(isWhole ? { isWhole } : {}),
@@ -107,18 +102,17 @@ type ReadResults =
 
 /** Results by canonical market and selection. */
 function resultsOf(event: UploadEvent, results: UploadResults): ReadResults {
-  const read: UploadResults = {}
-  for (const [market, record] of Object.entries(results)) {
-    const path = pathOf(event, market)
-    const selections = path === undefined ? undefined : readBySelection(record, path)
-    if (path === undefined || selections === undefined || selections.kind === 'unknown')
+  const byPath: UploadResults = {}
+  for (const [market, uploaded] of Object.entries(results)) {
+    const read = readMarket(event, market, uploaded)
+    if (read.kind === 'unknown')
       return { kind: 'refused', detail: 'results of an unknown market or selection' }
-    if (selections.kind === 'twice') return { kind: 'refused', detail: selections.detail }
-    if (Object.hasOwn(read, path))
-      return { kind: 'refused', detail: `results of ${path} under two names` }
-    read[path] = Object.fromEntries(selections.bySelection)
+    if (read.kind === 'twice') return { kind: 'refused', detail: read.detail }
+    if (Object.hasOwn(byPath, read.path))
+      return { kind: 'refused', detail: `results of ${read.path} under two names` }
+    byPath[read.path] = Object.fromEntries(read.record)
   }
-  return { kind: 'read', results: read }
+  return { kind: 'read', results: byPath }
 }
 
 function readOutcomes(
