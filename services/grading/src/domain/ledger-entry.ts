@@ -3,11 +3,8 @@
  * supersedes it.
  */
 import { preimageHash } from '@tallystick/hashchain'
-import type { PublicEntry } from '../wire/ledger.ts'
 import type { SelectionResult } from '../wire/upload.ts'
-import { openedPick } from './committed-pick.ts'
-import { type CloseRule, type EventInfo, type FeedInfo, hasStarted } from './event-state.ts'
-import type { StoredEntry, StoredPick } from './grading-store.ts'
+import type { CloseRule, EventInfo, FeedInfo } from './event-state.ts'
 
 /** What every entry about an event has. */
 type EventEntry = FeedInfo & {
@@ -94,54 +91,6 @@ export function saltEntry(
   return rawSha256 === undefined
     ? entry
     : { ...rest, rawCommitment: preimageHash(`${salt} ${rawSha256}`) }
-}
-
-type Members = Readonly<Record<string, unknown>>
-
-/** A market's prices with the odds removed. */
-function withoutOdds({ odds, ...rest }: EntryPrices): Members {
-  return { ...rest, selections: Object.keys(odds).toSorted() }
-}
-
-function redacted(entry: LedgerEntry): Members | undefined {
-  if (entry.type === 'pick' || entry.isRedistributable) return undefined
-  if (entry.type === 'outcome') {
-    // Earlier versions wrote the hash itself.
-    const { rawSha256, ...result } = entry
-    return rawSha256 === undefined ? undefined : result
-  }
-  // Leaves out the salt, which stops guessing prices against the hash, and the hash of the raw bytes.
-  const { prices, rawSha256: _raw, salt: _salt, ...rest } = entry
-  return { ...rest, prices: prices.map(withoutOdds) }
-}
-
-function openingOf(
-  pick: StoredPick | undefined,
-  info: EventInfo | undefined,
-  nowSeconds: number,
-): ReturnType<typeof openedPick> | undefined {
-  if (pick === undefined || info === undefined) return undefined
-  return hasStarted(info, nowSeconds) ? openedPick(pick.opening) : undefined
-}
-
-/** The public view of an entry, without its proof. */
-export function publicView(
-  { seq, hash, entry }: StoredEntry,
-  context: {
-    /** The committed pick, and what is known of its event. */
-    readonly pick: StoredPick | undefined
-    readonly info: EventInfo | undefined
-    readonly nowSeconds: number
-  },
-): Omit<PublicEntry, 'inclusion'> {
-  const hidden = redacted(entry)
-  const opened = openingOf(context.pick, context.info, context.nowSeconds)
-  return {
-    seq,
-    hash,
-    ...(hidden === undefined ? { entry: { ...entry } } : { redacted: hidden }),
-    ...(opened === undefined ? {} : { opened: { ...opened } }),
-  }
 }
 
 /** Bytes in lower-case hex. */

@@ -1,7 +1,9 @@
 /** What anyone may read of the ledger: single entries with their proofs, and pages of them. */
-import type { LedgerPage, PublicEntry } from '../wire/ledger.ts'
+import type { EntryView, LedgerPage, PublicEntry } from '../wire/ledger.ts'
+import { openedPick } from './committed-pick.ts'
+import { hasStarted } from './event-state.ts'
 import type { GradingStore, StoredEntry } from './grading-store.ts'
-import { hexOf, publicView } from './ledger-entry.ts'
+import { hexOf, type LedgerEntry } from './ledger-entry.ts'
 import { eventPathOf } from './markets.ts'
 
 type Parts = {
@@ -13,11 +15,42 @@ type Parts = {
 /** Entries on one page: a screen or two. */
 const LEDGER_PAGE_ENTRIES = 20
 
-async function viewOf({ store, nowSeconds }: Parts, stored: StoredEntry) {
-  const pick = stored.entry.type === 'pick' ? await store.pickBySeq(stored.seq) : undefined
-  const [state] =
-    pick === undefined ? [undefined] : await store.events([eventPathOf(pick.opening.market)])
-  return publicView(stored, { pick, info: state?.info, nowSeconds: nowSeconds() })
+/** What may be public of an entry; undefined if all of it may. */
+function redacted(entry: LedgerEntry): EntryView['redacted'] {
+  if (entry.type === 'pick' || entry.isRedistributable) return undefined
+  if (entry.type === 'outcome') {
+    // Earlier versions wrote the hash itself.
+    const { rawSha256, ...result } = entry
+    return rawSha256 === undefined ? undefined : result
+  }
+  // Leaves out the salt, which stops guessing prices against the hash, and the hash of the raw bytes.
+  const { prices, rawSha256: _raw, salt: _salt, ...rest } = entry
+  const selections = prices.map(({ odds, ...market }) => ({
+    ...market,
+    selections: Object.keys(odds).toSorted(),
+  }))
+  return { ...rest, prices: selections }
+}
+
+/** The committed pick of an entry, once its event has started. */
+async function openedOf({ store, nowSeconds }: Parts, { entry, seq }: StoredEntry) {
+  const pick = entry.type === 'pick' ? await store.pickBySeq(seq) : undefined
+  if (pick === undefined) return undefined
+  const [state] = await store.events([eventPathOf(pick.opening.market)])
+  const isOpen = state !== undefined && hasStarted(state.info, nowSeconds())
+  return isOpen ? openedPick(pick.opening) : undefined
+}
+
+async function viewOf(parts: Parts, stored: StoredEntry): Promise<EntryView> {
+  const { entry, hash, seq } = stored
+  const hidden = redacted(entry)
+  const opened = await openedOf(parts, stored)
+  return {
+    seq,
+    hash,
+    ...(hidden === undefined ? { entry: { ...entry } } : { redacted: hidden }),
+    ...(opened === undefined ? {} : { opened: { ...opened } }),
+  }
 }
 
 /** An entry with its inclusion proof; prices only of redistributable sources. */
