@@ -20,8 +20,10 @@ describePages((pages) => {
       const service = await pages.start({ environment })
       const token = service.token(`${USER} care.write`, 3_600, 'dr-osei')
       const osei = await pages.visit(`/clinician.html#token=${token}`)
+      await fillWrite(osei, drops)
+      // The sentence alone: typing another name of patient or domain reads the record again.
       const publish = async (value: string): Promise<void> => {
-        await fillWrite(osei, { ...drops, value })
+        await osei.fill('#value', value)
         await osei.click('#send')
       }
       await publish('Take ten drops.')

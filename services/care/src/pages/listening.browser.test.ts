@@ -14,6 +14,9 @@ import {
   WAIT,
 } from './page-browser.fixture.ts'
 
+/** How long the pages’ tokens live. */
+const TOKEN_LIFE_MS = 3_600_000
+
 // What runs in the page is a string, since this file is compiled without the browser's types.
 const WHAT_IS_KEPT = `({
   address: location.href,
@@ -181,8 +184,9 @@ describePages((pages) => {
     it('C4: a token that expires while the page listens ends the session, with the reason', async () => {
       const service = await pages.start()
       await service.write(medication)
-      const echo = await pages.visit(`/echo.html#token=${service.token(USER, 5)}`)
+      const echo = await pages.listen()
       await echo.waitForSelector('#records li', WAIT)
+      service.passTime(TOKEN_LIFE_MS)
       await expect
         .poll(() => text(echo, '#token-problem'), WAIT)
         .toBe('The token has expired. Ask for a new one.')

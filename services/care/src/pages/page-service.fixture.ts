@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { mintToken } from '@tallystick/jwt-lite'
-import { systemClock } from '@tallystick/service-kit'
+import { type Clock, systemClock } from '@tallystick/service-kit'
 import type { CareConfig } from '../config.ts'
 import { createCareService } from '../service.ts'
 import { RESOURCE, signatureOf, testConfig, WRITE_SECRET } from '../testing/care.fixture.ts'
@@ -27,6 +27,8 @@ export type PageService = {
    * session.
    */
   restart(options: { readonly keepsSessions: boolean; readonly laterMs?: number }): Promise<void>
+  /** Moves the running service's clock ahead of this machine's. */
+  passTime(ms: number): void
   close(): Promise<void>
 }
 
@@ -34,12 +36,11 @@ export type PageService = {
 type Served = { readonly port: number; stop(): Promise<void> }
 
 type PageServiceOptions = {
+  readonly clock: Clock
   /** False for a machine without a speech program. */
   readonly hasVoice: boolean
   /** Further variables of the service. */
   readonly environment?: Readonly<Record<string, string>>
-  /** By how much the service's clock is ahead of this machine's, milliseconds. */
-  readonly aheadMs?: number
 }
 
 async function serveOn(
@@ -47,10 +48,9 @@ async function serveOn(
   config: CareConfig,
   options: PageServiceOptions,
 ): Promise<Served> {
-  const { aheadMs = 0 } = options
   const service = await createCareService({
     config,
-    clock: { ...systemClock, unixMs: () => systemClock.unixMs() + aheadMs },
+    clock: options.clock,
     environment: options.hasVoice ? process.env : {},
   })
   await service.app.listen({ port, host: '127.0.0.1' })
@@ -99,7 +99,15 @@ async function sendSigned(port: number, fields: object): Promise<WriteAnswer> {
 }
 
 /** Starts the service with empty stores. */
-export async function startPageService(options: PageServiceOptions): Promise<PageService> {
+export async function startPageService(
+  given: Omit<PageServiceOptions, 'clock'>,
+): Promise<PageService> {
+  let aheadMs = 0
+  const passTime = (ms: number): void => {
+    aheadMs += ms
+  }
+  const clock = { ...systemClock, unixMs: () => systemClock.unixMs() + aheadMs }
+  const options = { ...given, clock }
   const place = await makeStorePlace({ isOnDisk: true })
   const config = testConfig({ ...place.environment, ...options.environment })
   let served = await serveOn(0, config, options)
@@ -113,10 +121,12 @@ export async function startPageService(options: PageServiceOptions): Promise<Pag
     token: (scope, lifetimeSeconds = 3_600, sub = 'device-1') =>
       tokenOf(config, { scope, lifetimeSeconds, sub }),
     write: (fields) => sendSigned(port, fields),
-    async restart({ keepsSessions, laterMs: aheadMs = 0 }) {
+    passTime,
+    async restart({ keepsSessions, laterMs = 0 }) {
       await served.stop()
+      passTime(laterMs)
       if (!keepsSessions) await place.forgetSessions()
-      served = await serveOn(port, config, { ...options, aheadMs })
+      served = await serveOn(port, config, options)
     },
     async close() {
       await network.close()
