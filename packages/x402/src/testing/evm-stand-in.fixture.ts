@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
-import { domainOf, domainSeparator } from '../schemes/evm/authorization.ts'
+import { domainOf, domainSeparator, evmSigner } from '../schemes/evm/authorization.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import type { AuthorizationKey, EvmLedger, EvmLog, EvmReceipt } from '../schemes/evm/evm-ledger.ts'
 import {
@@ -16,7 +16,7 @@ import {
   TRANSFER_TOPIC,
   uintWord,
 } from '../schemes/evm/evm-words.ts'
-import { ExactEvmClient, evmSigner } from '../schemes/evm/exact-evm-client.ts'
+import { ExactEvmClient } from '../schemes/evm/exact-evm-client.ts'
 import { evmRequirement } from '../schemes/evm/exact-evm-scheme.ts'
 import { authorizationKeyOf } from '../schemes/evm/find-evm-payment.ts'
 import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
@@ -146,7 +146,7 @@ export async function payCent(
   })
   const asked = { ...requirement, network: 'eip155:196', extra: { ...requirement.extra } } as const
   const { payload } = await client.createPaymentPayload(2, asked)
-  return payload as EvmPayloadJson
+  return payload
 }
 
 /** The events of an honest settlement. */

@@ -40,6 +40,9 @@ describe('what is served', () => {
       '/pages/@tallystick/grading/src/wire/card-codes.js',
       '/pages/@tallystick/odds/src/grade-price.js',
       '/pages/@tallystick/service-kit/src/pages/browser/page-parts.js',
+      '/pages/@tallystick/x402/src/schemes/evm/evm-asset.js',
+      '/pages/@tallystick/x402/src/schemes/evm/exact-evm-client.js',
+      '/pages/@tallystick/x402/src/schemes/evm/transfer-typed-data.js',
     ])
   })
 

@@ -16,6 +16,13 @@ import {
   uintWord,
   wordSchema,
 } from './evm-words.ts'
+import {
+  DOMAIN_FIELDS,
+  type EvmSigner,
+  type SigningDomain,
+  TRANSFER_TYPES,
+  typeText,
+} from './transfer-typed-data.ts'
 
 /** Longest signature considered: wallets that are contracts sign with several keys or a passkey, under 2 KiB. */
 const SIGNATURE_BYTES_MAX = 2_048
@@ -55,30 +62,10 @@ export function readEvmPayload(value: unknown): EvmPayload | undefined {
   return payload.safeParse(value).data
 }
 
-const DOMAIN_TYPE = keccakOfText(
-  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
+const DOMAIN_TYPE = keccakOfText(typeText('EIP712Domain', DOMAIN_FIELDS))
+const TRANSFER_TYPE = keccakOfText(
+  typeText('TransferWithAuthorization', TRANSFER_TYPES.TransferWithAuthorization),
 )
-/** The fields of `TransferWithAuthorization`, in EIP-712's form. */
-export const TRANSFER_TYPES = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
-const fields = TRANSFER_TYPES.TransferWithAuthorization.map(({ name, type }) => `${type} ${name}`)
-const TRANSFER_TYPE = keccakOfText(`TransferWithAuthorization(${fields.join(',')})`)
-
-/** An EIP-712 domain with the four fields that these tokens use. */
-export type SigningDomain = {
-  readonly name: string
-  readonly version: string
-  readonly chainId: number
-  readonly verifyingContract: Hex
-}
 
 /** The signing domain of an asset. Throws RangeError if its network is not `eip155:…`. */
 export function domainOf(asset: Omit<EvmAsset, 'decimals'>): SigningDomain {
@@ -151,4 +138,25 @@ export function recoverSigner(
 /** The address of an uncompressed public key, lower case. */
 export function addressOfPoint(point: Uint8Array): Hex {
   return hexOfBytes(keccak(point.subarray(1)).subarray(12))
+}
+
+/**
+ * A signer for a private key: 32 bytes in hex, with or without `0x`. Throws RangeError for anything else; the message
+ * never contains the key.
+ */
+export function evmSigner(options: { readonly privateKey: string }): EvmSigner {
+  const hex = options.privateKey.trim().replace(/^0x/i, '')
+  const key = Buffer.from(hex, 'hex')
+  if (!/^[0-9a-fA-F]{64}$/.test(hex) || !secp256k1.privateKeyVerify(key)) {
+    throw new RangeError('not a private key of 32 bytes in hex')
+  }
+  const point = secp256k1.publicKeyCreate(key, false)
+  return {
+    address: addressOfPoint(point),
+    async signTypedData({ domain, message }) {
+      const digest = authorizationDigest(domainSeparator(domain), message)
+      const { recid, signature } = secp256k1.ecdsaSign(digest, key)
+      return hexOfBytes(Buffer.concat([signature, Buffer.from([27 + recid])]))
+    },
+  }
 }

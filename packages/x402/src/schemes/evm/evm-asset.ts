@@ -1,4 +1,4 @@
-import { type Hex, isEvmAddress } from './evm-words.ts'
+import type { Hex } from './evm-words.ts'
 
 /** A token with signed transfers (EIP-3009), named as in what payers sign. */
 export type EvmAsset = {
@@ -24,6 +24,11 @@ export const X_LAYER_USDT0: EvmAsset = {
   name: 'USD₮0',
   version: '1',
   decimals: 6,
+}
+
+/** Whether a text is an address: `0x` and 40 hex digits, checksum unchecked. */
+export function isEvmAddress(text: string): text is Hex {
+  return /^0x[0-9a-fA-F]{40}$/.test(text)
 }
 
 /** Chain id of an EVM network's CAIP-2 name; undefined for any other text. */

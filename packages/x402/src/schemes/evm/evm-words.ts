@@ -16,11 +16,6 @@ export const wordSchema = hexSchema.refine((text) => text.length === 66)
 
 export const addressSchema = hexSchema.refine((text) => text.length === 42)
 
-/** Whether a text is an address: `0x` and 40 hex digits, checksum unchecked. */
-export function isEvmAddress(text: string): text is Hex {
-  return /^0x[0-9a-fA-F]{40}$/.test(text)
-}
-
 /** keccak-256 of UTF-8: of a type, or of an event's or function's signature, such as `balanceOf(address)`. */
 export function keccakOfText(text: string): Buffer {
   return keccak(Buffer.from(text, 'utf8'))

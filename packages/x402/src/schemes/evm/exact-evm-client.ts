@@ -1,59 +1,30 @@
 /**
  * The paying side of scheme `exact` on EVM, for `@x402/fetch` and `x402Client`: signs a transfer that the seller's
- * facilitator submits and pays gas for. It sends nothing to a chain.
+ * facilitator submits and pays gas for. It sends nothing to a chain. Pages load this file, too.
  */
-import { randomBytes } from 'node:crypto'
 import type {
   PaymentPayloadResult,
   PaymentRequirements,
   SchemeNetworkClient,
 } from '@x402/core/types'
-import secp256k1 from 'secp256k1'
 import type { Clock } from '../../clock.ts'
-import {
-  addressOfPoint,
-  authorizationDigest,
-  domainSeparator,
-  type SigningDomain,
-  TRANSFER_TYPES,
-  type TransferAuthorization,
-} from './authorization.ts'
-import { evmChainId } from './evm-asset.ts'
-import { type Hex, hexOfBytes, isEvmAddress } from './evm-words.ts'
+import type { TransferAuthorization } from './authorization.ts'
+import { evmChainId, isEvmAddress } from './evm-asset.ts'
+import type { Hex } from './evm-words.ts'
+import { type EvmSigner, TRANSFER_TYPES } from './transfer-typed-data.ts'
 
-/** A transfer as wallets show and sign it (`eth_signTypedData_v4`). */
-export type TransferTypedData = {
-  readonly domain: SigningDomain
-  readonly types: typeof TRANSFER_TYPES
-  readonly primaryType: 'TransferWithAuthorization'
-  readonly message: TransferAuthorization
+export { DOMAIN_FIELDS, TRANSFER_TYPES, typeText } from './transfer-typed-data.ts'
+
+/** A signed transfer as the scheme's payload has it: numbers in decimals. */
+type EvmPayment = {
+  readonly authorization: Readonly<Record<keyof TransferAuthorization, string>>
+  readonly signature: Hex
 }
 
-/** Who pays: an address, and something that signs typed data for it, such as a viem account. */
-export type EvmSigner = {
-  readonly address: Hex
-  signTypedData(typedData: TransferTypedData): Promise<Hex>
-}
-
-/**
- * A signer for a private key: 32 bytes in hex, with or without `0x`. Throws RangeError for anything else; the message
- * never contains the key.
- */
-export function evmSigner(options: { readonly privateKey: string }): EvmSigner {
-  const hex = options.privateKey.trim().replace(/^0x/i, '')
-  const key = Buffer.from(hex, 'hex')
-  if (!/^[0-9a-fA-F]{64}$/.test(hex) || !secp256k1.privateKeyVerify(key)) {
-    throw new RangeError('not a private key of 32 bytes in hex')
-  }
-  const point = secp256k1.publicKeyCreate(key, false)
-  return {
-    address: addressOfPoint(point),
-    async signTypedData({ domain, message }) {
-      const digest = authorizationDigest(domainSeparator(domain), message)
-      const { recid, signature } = secp256k1.ecdsaSign(digest, key)
-      return hexOfBytes(Buffer.concat([signature, Buffer.from([27 + recid])]))
-    },
-  }
+/** 32 random bytes in hex: no two transfers of a payer have the same. */
+function newNonce(): Hex {
+  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  return `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
 /** Scheme `exact` on EVM, client side. `client.register('eip155:*', new ExactEvmClient({ signer }))`. */
@@ -71,7 +42,7 @@ export class ExactEvmClient implements SchemeNetworkClient {
   async createPaymentPayload(
     x402Version: number,
     requirements: PaymentRequirements,
-  ): Promise<PaymentPayloadResult> {
+  ): Promise<PaymentPayloadResult & { readonly payload: EvmPayment }> {
     const { amount, asset, maxTimeoutSeconds, network, payTo } = requirements
     const { assetTransferMethod = 'eip3009', name, version } = requirements.extra ?? {}
     const chainId = evmChainId(network)
@@ -92,7 +63,7 @@ export class ExactEvmClient implements SchemeNetworkClient {
       value: BigInt(amount),
       validAfter: 0n,
       validBefore: BigInt(nowSeconds + Math.floor(maxTimeoutSeconds)),
-      nonce: hexOfBytes(randomBytes(32)),
+      nonce: newNonce(),
     }
     const signature = await this.#signer.signTypedData({
       domain: { name, version, chainId, verifyingContract: asset },

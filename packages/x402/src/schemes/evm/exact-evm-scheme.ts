@@ -9,9 +9,8 @@ import type {
 import type { Clock } from '../../clock.ts'
 import type { PaymentRequirement } from '../../payment.ts'
 import { type PaymentScheme, SALE_MARGIN_SECONDS } from '../payment-scheme.ts'
-import { assetOf, type EvmAsset, evmChainId } from './evm-asset.ts'
+import { assetOf, type EvmAsset, evmChainId, isEvmAddress } from './evm-asset.ts'
 import type { EvmLedger } from './evm-ledger.ts'
-import { isEvmAddress } from './evm-words.ts'
 import { authorizationKeyOf, EVM_TIMEOUT_SECONDS_MAX, findEvmPayment } from './find-evm-payment.ts'
 import { verifyEvmPayment } from './verify-evm-payment.ts'
 

@@ -21,14 +21,13 @@ import { describe, expect, test } from 'vitest'
 import {
   authorizationDigest,
   domainSeparator,
+  evmSigner,
   readEcdsaSignature,
   recoverSigner,
-  type SigningDomain,
-  TRANSFER_TYPES,
   type TransferAuthorization,
 } from './authorization.ts'
 import { bytesOfHex, type Hex, hexOfBytes } from './evm-words.ts'
-import { evmSigner } from './exact-evm-client.ts'
+import { type SigningDomain, TRANSFER_TYPES } from './transfer-typed-data.ts'
 
 type Vector = {
   readonly title: string

@@ -4,6 +4,7 @@ export {
   domainOf,
   domainSeparator,
   type EvmPayload,
+  evmSigner,
   readEcdsaSignature,
   readEvmPayload,
   recoverSigner,
@@ -12,6 +13,7 @@ export {
   assetOf,
   type EvmAsset,
   evmChainId,
+  isEvmAddress,
   parseEvmAsset,
   X_LAYER_NETWORK,
   X_LAYER_USDT0,
@@ -24,13 +26,9 @@ export {
   type EvmReceipt,
   TRANSFER_GAS_MAX,
 } from './evm-ledger.ts'
-export { type Hex, isEvmAddress } from './evm-words.ts'
-export {
-  type EvmSigner,
-  ExactEvmClient,
-  evmSigner,
-  type TransferTypedData,
-} from './exact-evm-client.ts'
+export type { Hex } from './evm-words.ts'
+export { ExactEvmClient } from './exact-evm-client.ts'
 export { createExactEvmScheme, ExactEvmServer, evmRequirement } from './exact-evm-scheme.ts'
 export { authorizationKeyOf, isPaidBy } from './find-evm-payment.ts'
+export type { EvmSigner, TransferTypedData } from './transfer-typed-data.ts'
 export { verifyEvmPayment } from './verify-evm-payment.ts'

@@ -9,9 +9,10 @@ import {
   payCent,
 } from '../../testing/evm-stand-in.fixture.ts'
 import { payWith, refusal } from '../../testing/evm-verification.fixture.ts'
+import { evmSigner } from './authorization.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
 import { bytesOfHex, hexOfBytes } from './evm-words.ts'
-import { ExactEvmClient, evmSigner } from './exact-evm-client.ts'
+import { ExactEvmClient } from './exact-evm-client.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 

@@ -16,9 +16,8 @@ import {
   recoverSigner,
   type TransferAuthorization,
 } from './authorization.ts'
-import { assetOf, type EvmAsset, evmChainId } from './evm-asset.ts'
+import { assetOf, type EvmAsset, evmChainId, isEvmAddress } from './evm-asset.ts'
 import type { EvmLedger } from './evm-ledger.ts'
-import { isEvmAddress } from './evm-words.ts'
 
 /** A payment with less validity left than this may expire on its way to a block; it can only be looked up. */
 const EVM_SUBMIT_MARGIN_SECONDS = 6

@@ -4,7 +4,9 @@ import {
   evmSigner,
   readEcdsaSignature,
   recoverSigner,
+  type TransferTypedData,
 } from '@tallystick/x402/evm'
+import { TRANSFER_TYPES } from '@tallystick/x402/evm-client'
 import { assert, asyncProperty, pre, uint8Array } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { developmentPayer, transferDigest } from './development-key.ts'
@@ -22,11 +24,18 @@ const domain = {
 const message = {
   from: '0x00000000000000000000000000000000000a6e17',
   to: '0x1111111111111111111111111111111111111111',
-  value: '10000',
-  validAfter: '0',
-  validBefore: '1795226000',
+  value: 10_000n,
+  validAfter: 0n,
+  validBefore: 1_795_226_000n,
   nonce: `0x${'ab'.repeat(32)}`,
 } as const
+
+const transferOf = (of: TransferTypedData['message']): TransferTypedData => ({
+  domain,
+  types: TRANSFER_TYPES,
+  primaryType: 'TransferWithAuthorization',
+  message: of,
+})
 
 function isValidKey(key: string): boolean {
   try {
@@ -38,13 +47,8 @@ function isValidKey(key: string): boolean {
 
 describe('a transfer', () => {
   it('is signed over the digest that the gate checks', () => {
-    const checked = authorizationDigest(domainSeparator(domain), {
-      ...message,
-      value: 10_000n,
-      validAfter: 0n,
-      validBefore: 1_795_226_000n,
-    })
-    expect(hexOf(transferDigest(domain, message))).toBe(hexOf(checked))
+    const checked = authorizationDigest(domainSeparator(domain), message)
+    expect(hexOf(transferDigest({ domain, message }))).toBe(hexOf(checked))
   })
 })
 
@@ -54,13 +58,13 @@ describe('a development key', () => {
       asyncProperty(word, word, async (key, nonce) => {
         const hex = hexOf(key)
         pre(isValidKey(hex))
-        const transfer = { ...message, nonce: hexOf(nonce) }
+        const transfer = transferOf({ ...message, nonce: hexOf(nonce) })
         const payer = developmentPayer(hex)
-        const read = readEcdsaSignature(bytesOf(await payer.sign(domain, transfer)))
+        const read = readEcdsaSignature(bytesOf(await payer.signTypedData(transfer)))
         if (read === undefined) throw new Error('no signature that a token takes')
         const { address } = evmSigner({ privateKey: hex })
         expect(payer.address).toBe(address)
-        expect(recoverSigner(transferDigest(domain, transfer), read)).toBe(address)
+        expect(recoverSigner(transferDigest(transfer), read)).toBe(address)
       }),
       { numRuns: 60 },
     )
@@ -71,9 +75,9 @@ describe('a development key', () => {
     const payer = developmentPayer(key)
     expect(developmentPayer(key.slice(2)).address).toBe(payer.address)
     expect(payer.address).toBe(evmSigner({ privateKey: key }).address)
-    const signature = readEcdsaSignature(bytesOf(await payer.sign(domain, message)))
+    const signature = readEcdsaSignature(bytesOf(await payer.signTypedData(transferOf(message))))
     if (signature === undefined) throw new Error('no signature that a token takes')
-    expect(recoverSigner(transferDigest(domain, message), signature)).toBe(payer.address)
+    expect(recoverSigner(transferDigest({ domain, message }), signature)).toBe(payer.address)
   })
 
   it.each([

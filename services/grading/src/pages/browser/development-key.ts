@@ -2,31 +2,32 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { type Authorization, type Domain, type Payer, TYPES } from './transfer.ts'
+import type { EvmSigner, TransferTypedData } from '@tallystick/x402/evm'
+import { DOMAIN_FIELDS, TRANSFER_TYPES, typeText } from '@tallystick/x402/evm-client'
 
 /** A signature's recovery byte: 27 or 28 says which of two points it was made with. */
 const RECOVERY_BASE = 27
 
 const textHash = (text: string): Uint8Array => keccak256(utf8ToBytes(text))
 
-const typeHash = (name: keyof typeof TYPES): Uint8Array =>
-  textHash(`${name}(${TYPES[name].map((field) => `${field.type} ${field.name}`).join(',')})`)
-
-/** 32 bytes from a decimal number or `0x` hex; an address is right-aligned in its word. */
-const word = (value: string | number): Uint8Array =>
+/** 32 bytes from a number or `0x` hex; an address is right-aligned in its word. */
+const word = (value: string | number | bigint): Uint8Array =>
   hexToBytes(BigInt(value).toString(16).padStart(64, '0'))
 
 /** A transfer's EIP-712 digest: the 32 bytes that are signed. */
-export function transferDigest(domain: Domain, message: Authorization): Uint8Array {
+export function transferDigest({
+  domain,
+  message,
+}: Pick<TransferTypedData, 'domain' | 'message'>): Uint8Array {
   const separator = concatBytes(
-    typeHash('EIP712Domain'),
+    textHash(typeText('EIP712Domain', DOMAIN_FIELDS)),
     textHash(domain.name),
     textHash(domain.version),
     word(domain.chainId),
     word(domain.verifyingContract),
   )
   const struct = concatBytes(
-    typeHash('TransferWithAuthorization'),
+    textHash(typeText('TransferWithAuthorization', TRANSFER_TYPES.TransferWithAuthorization)),
     word(message.from),
     word(message.to),
     word(message.value),
@@ -38,7 +39,7 @@ export function transferDigest(domain: Domain, message: Authorization): Uint8Arr
 }
 
 /** `r ‖ s ‖ v` in hex, 65 bytes, with a low s (EIP-2). */
-function signDigest(digest: Uint8Array, key: Uint8Array): string {
+function signDigest(digest: Uint8Array, key: Uint8Array): `0x${string}` {
   const [recovery = 0, ...rest] = secp256k1.sign(digest, key, {
     prehash: false,
     format: 'recovered',
@@ -47,7 +48,7 @@ function signDigest(digest: Uint8Array, key: Uint8Array): string {
 }
 
 /** A payer for 32 bytes in hex, with or without `0x`. Throws RangeError for anything else; the message never holds the key. */
-export function developmentPayer(privateKey: string): Payer {
+export function developmentPayer(privateKey: string): EvmSigner {
   const hex = privateKey.replace(/^0x/i, '')
   const key = /^[0-9a-fA-F]{64}$/.test(hex) ? hexToBytes(hex) : new Uint8Array(0)
   if (!secp256k1.utils.isValidSecretKey(key))
@@ -55,6 +56,6 @@ export function developmentPayer(privateKey: string): Payer {
   const publicKey = secp256k1.getPublicKey(key, false).slice(1)
   return {
     address: `0x${bytesToHex(keccak256(publicKey).slice(12))}`,
-    sign: async (domain, message) => signDigest(transferDigest(domain, message), key),
+    signTypedData: async (typedData) => signDigest(transferDigest(typedData), key),
   }
 }

@@ -1,17 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { developmentPayer } from './development-key.ts'
-import {
-  announcedOffer,
-  paymentHeader,
-  payRequest,
-  readSettlement,
-  transferFor,
-} from './pay-request.ts'
+import { announcedOffer, payRequest, readSettlement } from './pay-request.ts'
 
 const asset = '0x779Ded0c9e1022225f8E0630b35a9b54bE713736'
 const offer = {
   scheme: 'exact',
-  network: 'eip155:196',
+  network: 'eip155:196' as const,
   amount: '10000',
   asset,
   payTo: '0x1111111111111111111111111111111111111111',
@@ -54,9 +48,9 @@ const call = {
   body: { pick: {} },
   payer: {
     address: key.address,
-    sign: (...by: Parameters<typeof key.sign>) => {
+    signTypedData: (...by: Parameters<typeof key.signTypedData>) => {
       signatures += 1
-      return key.sign(...by)
+      return key.signTypedData(...by)
     },
   },
   terms,
@@ -109,7 +103,7 @@ describe('one payment, whatever the network does', () => {
   it('a declined signature sends nothing', async () => {
     answers = [unpaid]
     const error = { code: 4001 }
-    const payer = { ...call.payer, sign: () => Promise.reject(error) }
+    const payer = { ...call.payer, signTypedData: () => Promise.reject(error) }
     expect(await payRequest({ ...call, payer })).toEqual({ kind: 'not_signed', error })
     expect(sent).toHaveLength(1)
   })
@@ -123,7 +117,7 @@ describe('nobody signs away more than they were shown', () => {
   it.each([
     ['a dearer price', { amount: '10001' }],
     ['another token', { asset: '0x2222222222222222222222222222222222222222' }],
-    ['another network', { network: 'eip155:1' }],
+    ['another network', { network: 'eip155:1' as const }],
     ['another scheme', { scheme: 'upto' }],
     ['an amount that is no number', { amount: '1e4' }],
     ['nobody to pay', { payTo: 'me' }],
@@ -136,28 +130,26 @@ describe('nobody signs away more than they were shown', () => {
 })
 
 describe('a payment', () => {
-  const nonce = `0x${'ab'.repeat(32)}`
-  const { domain, message } = transferFor(offer, { from: '0xa', nowSeconds: 1_000.7, nonce })
-
-  it('is one transfer of the price, valid as long as the challenge says', () => {
-    expect(domain).toEqual({ name: 'USD₮0', version: '1', chainId: 196, verifyingContract: asset })
-    expect(message).toEqual({
-      from: '0xa',
-      to: offer.payTo,
-      value: '10000',
-      validAfter: '0',
-      validBefore: '1300',
-      nonce,
-    })
-  })
-
-  it('goes out as base64 of UTF-8 with the offer as it came', () => {
-    const header = paymentHeader(challenge, offer, { authorization: message, signature: '0x00' })
+  it('is one transfer of the price, valid by the service’s clock, in base64 of UTF-8 with the offer as it came', async () => {
+    const date = new Date(1_700_000_000_000).toUTCString()
+    answers = [() => Response.json(challenge, { status: 402, headers: { date } }), paid]
+    await payRequest(call)
+    const header = sent[1]?.get('payment-signature') ?? ''
     expect(JSON.parse(Buffer.from(header, 'base64').toString('utf8'))).toEqual({
       x402Version: 2,
       resource: { url: 'u' },
       accepted: offer,
-      payload: { authorization: message, signature: '0x00' },
+      payload: {
+        authorization: {
+          from: key.address,
+          to: offer.payTo,
+          value: '10000',
+          validAfter: '0',
+          validBefore: '1700000300',
+          nonce: sent[1]?.get('idempotency-key'),
+        },
+        signature: expect.stringMatching(/^0x[0-9a-f]{130}$/),
+      },
     })
   })
 

@@ -3,19 +3,15 @@
  * that the page showed the reader. A signed payment that got no answer is sent again unchanged, and never replaced by a
  * second one.
  */
+import type { EvmSigner } from '@tallystick/x402/evm'
+import { ExactEvmClient } from '@tallystick/x402/evm-client'
 import { type Issue, post } from './page-api.ts'
-import { type Authorization, chainIdOf, type Domain, type Payer } from './transfer.ts'
 
 /** What the page announced; base units. */
 type Terms = { readonly network: string; readonly asset: string; readonly amount: string }
 
 /** One entry of `accepts`. */
-type Offer = Terms & {
-  readonly scheme: string
-  readonly payTo: string
-  readonly maxTimeoutSeconds: number
-  readonly extra: Readonly<Record<string, unknown>>
-}
+type Offer = Parameters<ExactEvmClient['createPaymentPayload']>[1]
 
 /** The body of a 402. */
 type Challenge = {
@@ -41,7 +37,7 @@ export type Step = 'asking' | 'signing' | 'settling' | 'waiting'
 
 type Call = { readonly path: string; readonly body: unknown }
 type PaidCall = Call & {
-  readonly payer: Payer
+  readonly payer: EvmSigner
   readonly terms: Terms
   readonly onStep: (step: Step) => void
   readonly pause: (seconds: number) => Promise<void>
@@ -70,41 +66,10 @@ export function announcedOffer({ accepts }: Challenge, terms: Terms): Offer | un
   )
 }
 
-/** What is signed for an offer. */
-export function transferFor(
-  offer: Offer,
-  by: { readonly from: string; readonly nowSeconds: number; readonly nonce: string },
-): { readonly domain: Domain; readonly message: Authorization } {
-  const chainId = chainIdOf(offer.network)
-  if (chainId === undefined) throw new RangeError(`${offer.network} is not an EVM network`)
-  return {
-    domain: {
-      name: String(offer.extra['name']),
-      version: String(offer.extra['version']),
-      chainId,
-      verifyingContract: offer.asset,
-    },
-    message: {
-      from: by.from,
-      to: offer.payTo,
-      value: offer.amount,
-      validAfter: '0',
-      validBefore: String(Math.floor(by.nowSeconds) + Math.floor(offer.maxTimeoutSeconds)),
-      nonce: by.nonce,
-    },
-  }
-}
-
-/** The payment header of a signed transfer: base64 of UTF-8. */
-export function paymentHeader(
-  { resource }: Challenge,
-  accepted: Offer,
-  payload: { readonly authorization: Authorization; readonly signature: string },
-): string {
-  const text = JSON.stringify({ x402Version: 2, resource, accepted, payload })
-  return btoa(
-    Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''),
-  )
+/** A payment header: base64 of UTF-8. */
+function paymentHeader(payment: object): string {
+  const bytes = new TextEncoder().encode(JSON.stringify(payment))
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }
 
 /** A settlement header's content; undefined if there is none. */
@@ -135,7 +100,7 @@ async function ask({ path, body }: Call) {
   if (answer.status !== 402) return failure(answer)
   const nowMs = Date.parse(answer.headers.get('date') ?? '') || Date.now()
   const challenge: Challenge = await answer.json()
-  return { kind: 'challenge', challenge, nowSeconds: nowMs / 1_000 } as const
+  return { kind: 'challenge', challenge, nowMs } as const
 }
 
 async function send(
@@ -158,28 +123,24 @@ async function send(
   return { kind: 'unanswered', again: () => send(call, headers) }
 }
 
-const newNonce = (): string =>
-  `0x${Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
-
 export async function payRequest(call: PaidCall): Promise<PaidOutcome> {
   const { onStep, payer, terms } = call
   onStep('asking')
   const asked = await ask(call)
   if (asked.kind !== 'challenge') return asked
-  const { challenge, nowSeconds } = asked
-  const offer = announcedOffer(challenge, terms)
-  if (offer === undefined) return { kind: 'other_terms' }
+  const { challenge, nowMs } = asked
+  const accepted = announcedOffer(challenge, terms)
+  if (accepted === undefined) return { kind: 'other_terms' }
   onStep('signing')
-  const nonce = newNonce()
-  const { domain, message } = transferFor(offer, { from: payer.address, nowSeconds, nonce })
-  let signature: string
-  try {
-    signature = await payer.sign(domain, message)
-  } catch (error) {
-    return { kind: 'not_signed', error }
-  }
-  const header = paymentHeader(challenge, offer, { authorization: message, signature })
+  const client = new ExactEvmClient({ signer: payer, clock: { unixMs: () => nowMs } })
+  const signed = await client
+    .createPaymentPayload(2, accepted)
+    .catch((error: unknown) => ({ kind: 'not_signed', error }) as const)
+  if ('kind' in signed) return signed
+  const { payload, x402Version } = signed
+  const header = paymentHeader({ x402Version, resource: challenge.resource, accepted, payload })
   // Every payment draws a new nonce, so the nonce identifies it.
+  const { nonce } = payload.authorization
   return send(call, { 'payment-signature': header, 'idempotency-key': nonce })
 }
 

@@ -3,7 +3,8 @@
  * nobody. A wallet shows what is signed; its key never reaches this page.
  */
 import { onFragment, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
-import { chainIdOf, type Payer, typedDataOf } from './transfer.ts'
+import type { EvmSigner } from '@tallystick/x402/evm'
+import { DOMAIN_FIELDS } from '@tallystick/x402/evm-client'
 
 type Provider = {
   request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>
@@ -48,22 +49,26 @@ async function switchNetwork(
   }
 }
 
+const inDecimals = (_name: string, value: unknown): unknown =>
+  typeof value === 'bigint' ? String(value) : value
+
 /** Asks the wallet for an address. Throws the wallet's own error if the person declines. */
-async function walletPayer(provider: Provider): Promise<Payer> {
+async function walletPayer(provider: Provider): Promise<EvmSigner> {
   const accounts = await provider.request({ method: 'eth_requestAccounts' })
   const address = Array.isArray(accounts) ? String(accounts[0] ?? '') : ''
   if (!/^0x[0-9a-fA-F]{40}$/.test(address)) throw new Error('the wallet gave no address')
-  const chainId = `0x${(chainIdOf(pageFact('payment-network')) ?? 0).toString(16)}`
   return {
-    address: address.toLowerCase(),
-    async sign(domain, message) {
+    address: `0x${address.slice(2).toLowerCase()}`,
+    async signTypedData(typedData) {
+      const chainId = `0x${typedData.domain.chainId.toString(16)}`
       await switchNetwork(provider, { chainId, rpcUrl: pageFact('payment-rpcUrl') })
-      const params = [address, JSON.stringify(typedDataOf(domain, message))]
+      const types = { EIP712Domain: DOMAIN_FIELDS, ...typedData.types }
+      const params = [address, JSON.stringify({ ...typedData, types }, inDecimals)]
       const signature = await provider.request({ method: 'eth_signTypedData_v4', params })
       // A contract wallet's signature is longer than a key's.
       if (typeof signature !== 'string' || !/^0x(?:[0-9a-fA-F]{2}){65,}$/.test(signature))
         throw new Error('the wallet gave no signature')
-      return signature
+      return `0x${signature.slice(2)}`
     },
   }
 }
@@ -74,13 +79,13 @@ async function walletPayer(provider: Provider): Promise<Payer> {
  */
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
-let payer: Payer | undefined
+let payer: EvmSigner | undefined
 let onChange = (): void => {}
 
 /** The current payer; undefined while there is none. */
-export const currentPayer = (): Payer | undefined => payer
+export const currentPayer = (): EvmSigner | undefined => payer
 
-function setPayer(words: string, next: Payer): void {
+function setPayer(words: string, next: EvmSigner): void {
   payer = next
   put('payer-words', words)
   put('payer-problem', '')
