@@ -16,7 +16,7 @@ import {
 } from '@tallystick/x402/hedera'
 import type { FastifyBaseLogger } from 'fastify'
 import { privateKeyToAddress } from 'viem/accounts'
-import { type AlertWebhook, createAlertWebhook } from './adapters/alert-webhook.ts'
+import { createAlertWebhook } from './adapters/alert-webhook.ts'
 import { createLedgerFacts, type LedgerFacts } from './adapters/ledger-facts.ts'
 import { createMirrorPaymentLog } from './adapters/mirror-payment-log.ts'
 import { createMirrorSellerHistory } from './adapters/mirror-seller-history.ts'
@@ -251,7 +251,7 @@ function connectResource(
     : createUpstreamResource({ url, timeoutMs, clock })
 }
 
-function connectAlertWebhook({ config, clock, report }: ConnectOptions): AlertWebhook | undefined {
+function connectAlertWebhook({ config, clock, report }: ConnectOptions) {
   const { ALERT_WEBHOOK_URL: url, ACCESS_CONTRACT: contract } = config
   if (url === undefined) return undefined
   return createAlertWebhook({
