@@ -1,5 +1,6 @@
 /** No request holds the event loop for long: what is done between two steps is bounded by its amount, not by its time. */
 import { describe, expect, test } from 'vitest'
+import { auditCards } from '../domain/audit-picks.ts'
 import { auditPieces } from '../domain/card-text.ts'
 import { createGrader } from '../domain/grader.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
@@ -55,6 +56,17 @@ describe('a request is read in bounded steps', () => {
     expect(read).toEqual(readSale('audit', body))
     expect(breaths).toBeGreaterThanOrEqual(1_000 / ROWS_PER_STEP)
   })
+})
+
+test('an audit’s cards are sorted, and each of its sums made, between two breaths', async () => {
+  const { grader } = createGraderFixture()
+  const { picks: cards } = await grader.audit({ picks: [samplePick()] })
+  let breaths = 0
+  const audit = await auditCards(cards, {}, async () => {
+    breaths += 1
+  })
+  expect(audit).toEqual(await auditCards(cards))
+  expect(breaths).toBe(3)
 })
 
 test('an audit’s text is written card by card, and 64 Ki characters between two breaths', async () => {
