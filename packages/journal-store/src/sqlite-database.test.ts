@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, expect, test } from 'vitest'
-import { applyMigrations } from './sqlite-database.ts'
+import { applyMigrations, openSqliteFile } from './sqlite-database.ts'
 
 const endings: (() => void)[] = []
 
@@ -11,11 +11,16 @@ afterEach(() => {
   for (const end of endings.splice(0).toReversed()) end()
 })
 
-function newFile(): () => DatabaseSync {
+function newPath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'grading-migrations-'))
   endings.push(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'a.db')
+}
+
+function newFile(): () => DatabaseSync {
+  const path = newPath()
   return () => {
-    const database = new DatabaseSync(join(folder, 'a.db'))
+    const database = new DatabaseSync(path)
     endings.push(() => database.close())
     return database
   }
@@ -68,4 +73,23 @@ test('another program’s file and a newer one are refused', () => {
   const newer = newFile()()
   applyMigrations(newer, { ...KIND, migrations: [...KIND.migrations, 'CREATE TABLE three (id)'] })
   expect(() => applyMigrations(newer, KIND)).toThrow('its schema 3 is newer')
+})
+
+test('a new file has pages of its kind’s size; one that is there keeps its own', () => {
+  const path = newPath()
+  const opened = (pageBytes?: number) => {
+    const sized = pageBytes === undefined ? {} : { pageBytes }
+    const database = openSqliteFile(path, {
+      ...KIND,
+      busyTimeoutMs: 0,
+      Unavailable: Error,
+      ...sized,
+    })
+    const { page_size: size } = database.prepare('PRAGMA page_size').get() ?? {}
+    database.close()
+    return size
+  }
+  expect(opened(16_384)).toBe(16_384)
+  expect(opened(4_096)).toBe(16_384)
+  expect(opened()).toBe(16_384)
 })

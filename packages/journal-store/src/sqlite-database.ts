@@ -14,6 +14,8 @@ export type SqliteFileKind = {
   readonly busyTimeoutMs: number
   /** The service's own error. */
   readonly Unavailable: UnavailableError
+  /** Bytes of a page of a new file, a power of two up to 65,536; SQLite's 4,096 unless given. */
+  readonly pageBytes?: number
   /** Whether each opening reads the whole file for damage, and compares its schema with the migrations. */
   readonly isCheckedAtOpening?: boolean
 }
@@ -85,6 +87,8 @@ export function openSqliteFile(path: string, kind: SqliteFileKind, must?: 'exist
     makePrivateFile(path)
     database = new DatabaseSync(path, { timeout: kind.busyTimeoutMs })
     appliedOf(database, kind)
+    // A file that has pages keeps their size.
+    if (kind.pageBytes !== undefined) database.exec(`PRAGMA page_size = ${kind.pageBytes}`)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     const damage = kind.isCheckedAtOpening === true ? findDamage(database) : undefined
     if (damage !== undefined) throw new Error(`the integrity check says: ${damage}`)
@@ -195,6 +199,17 @@ export function guardsOf(Unavailable: UnavailableError) {
       async (...values) => {
         try {
           return await run(...values)
+        } catch (error) {
+          throw asUnavailable(error)
+        }
+      },
+    /** The same for what yields. */
+    guardedStream: <Query, Item>(
+      run: (query: Query) => AsyncIterable<Item>,
+    ): ((query: Query) => AsyncGenerator<Item>) =>
+      async function* stream(query) {
+        try {
+          yield* run(query)
         } catch (error) {
           throw asUnavailable(error)
         }
