@@ -77,6 +77,9 @@ export async function officialShop(changes: Partial<PaymentTerms> = {}) {
   }
 }
 
+const answerText = (answer: unknown): string =>
+  typeof answer === 'string' ? answer : JSON.stringify(answer)
+
 function openShop(options: {
   readonly ledger: HederaStandIn
   readonly url: string
@@ -96,20 +99,13 @@ function openShop(options: {
     return terms
   }
   const route = (path: string) =>
-    paidRoute<string, string, string>({
+    paidRoute({
       gate,
       terms: () => termsOf(path),
       job: ({ body }) => {
         const fingerprint = `POST ${path} ${JSON.stringify(body)}`
-        const plain = job({ fingerprint, subject: fingerprint })
-        return {
-          ...plain,
-          answersJson: true,
-          fulfil: async (...given): Promise<string> => JSON.stringify(await plain.fulfil(...given)),
-        }
+        return { ...job({ fingerprint, subject: fingerprint }), answerText }
       },
-      sendAnswer: (reply, answer: string) =>
-        reply.serializer(String).type('application/json; charset=utf-8').send(answer),
       decline: (reply, declined) => reply.code(409).send({ error: declined }),
     })
   return { ...fixture, issuer, route, termsOf }

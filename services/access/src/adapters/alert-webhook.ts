@@ -12,6 +12,13 @@ const RETRY_MS = [1_000, 15_000, 60_000]
 /** Nobody uses an endpoint's answer; at most this much of it is read, bytes. */
 const ANSWER_BYTES_MAX = 65_536
 
+export type AlertWebhook = {
+  /** Queues a notice. A newer one of the same alert takes the place of one not delivered yet. */
+  send(notice: AlertNotice): void
+  /** Gives up what is not delivered. */
+  close(): void
+}
+
 type AlertWebhookOptions = {
   readonly url: string
   readonly clock: Clock
@@ -25,7 +32,7 @@ type AlertWebhookOptions = {
   readonly onLost: (notice: AlertNotice, reason: string) => void
 }
 
-export function createAlertWebhook(options: AlertWebhookOptions) {
+export function createAlertWebhook(options: AlertWebhookOptions): AlertWebhook {
   const { clock, onLost, service, url } = options
   const delivery = createRetryingDelivery<AlertNotice & { readonly at: string }>({
     clock,
@@ -50,10 +57,7 @@ export function createAlertWebhook(options: AlertWebhookOptions) {
     onLost,
   })
   return {
-    /** Queues a notice. A newer one of the same alert takes the place of one not delivered yet. */
-    send: (notice: AlertNotice) =>
-      delivery.send({ ...notice, at: new Date(clock.unixMs()).toISOString() }),
-    /** Gives up what is not delivered. */
+    send: (notice) => delivery.send({ ...notice, at: new Date(clock.unixMs()).toISOString() }),
     close: () => void delivery.close(),
   }
 }

@@ -24,7 +24,15 @@ const REQUESTS_MAX = 8
 /** Longest answer that is read: fifty receipts of full batches are 3 MB. */
 const ANSWER_BYTES_MAX = 8_388_608
 
-export type Relay = ReturnType<typeof createRelay>
+/** Receives every call that leaves, so that a budget of the relay can be kept. */
+export type OnRelayCalls = (methods: readonly string[]) => void
+
+export type Relay = {
+  /** The result of one read. Throws RelayRefusal or RelayUnavailable. */
+  read(method: string, params: readonly unknown[]): Promise<unknown>
+  /** Sends signed bytes once. Throws RelayRefusal, or RelayUnavailable, which leaves open whether they arrived. */
+  send(rawTransaction: string): Promise<void>
+}
 
 /** The relay did not answer, or not in JSON-RPC. */
 export class RelayUnavailable extends Error {
@@ -54,12 +62,11 @@ export class RelayRefusal extends Error {
 type RelayOptions = {
   readonly url: string
   readonly clock: Clock
-  /** Receives every call that leaves, so that a budget of the relay can be kept. */
-  readonly onCalls?: ((methods: readonly string[]) => void) | undefined
+  readonly onCalls?: OnRelayCalls | undefined
 }
 
 /** A client of the relay. It connects to nothing yet. */
-export function createRelay(options: RelayOptions) {
+export function createRelay(options: RelayOptions): Relay {
   const { onCalls } = options
   const node = { ...options, bytesMax: ANSWER_BYTES_MAX }
   const read = createJsonRpc({
@@ -70,11 +77,8 @@ export function createRelay(options: RelayOptions) {
     requestsMax: REQUESTS_MAX,
   })
   return {
-    /** The result of one read. Throws RelayRefusal or RelayUnavailable. */
-    read: async (method: string, params: readonly unknown[]): Promise<unknown> =>
-      resultOf(await read(method, params)),
-    /** Sends signed bytes once. Throws RelayRefusal, or RelayUnavailable, which leaves open whether they arrived. */
-    async send(rawTransaction: string): Promise<void> {
+    read: async (method, params) => resultOf(await read(method, params)),
+    async send(rawTransaction) {
       const method = 'eth_sendRawTransaction'
       onCalls?.([method])
       // Once: a second send of taken bytes reads like a lost nonce.

@@ -32,7 +32,7 @@ const lower = (address: Hex): Hex => address.toLowerCase() as Hex
 
 export function createViemAccessContract(options: ViemAccessContractOptions): AccessContract {
   const { clock, relay } = options
-  const ensureDeployed = deploymentVerifier(options)
+  const verifier = deploymentVerifier(options)
 
   /** Runs a read; a failure is named, and makes the next call look at chain and code again. */
   const read = async <Result>(run: (address: Hex) => Promise<Result>): Promise<Result> => {
@@ -41,8 +41,8 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
     try {
       return await run(address)
     } catch (error) {
-      ensureDeployed.forget()
-      if (error instanceof NoContract) await ensureDeployed()
+      verifier.forget()
+      if (error instanceof NoContract) await verifier.ensure()
       throw new ChainUnavailable('the access contract could not be read', { cause: error })
     }
   }
@@ -60,7 +60,7 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
   return {
     address: options.address,
     isOwn: (address) => address === options.address,
-    ensureDeployed,
+    ensureDeployed: () => verifier.ensure(),
     windowOf: (agent, atSeconds) =>
       read((contract) => readWindow(relay, { contract, agent, atSeconds })),
     offers: keptRead({ clock, keptMs: OFFERS_MS, read: offerHistory(relay, read) }),
@@ -110,7 +110,8 @@ function offerHistory(relay: Pick<Relay, 'read'>, read: Read): () => Promise<rea
 
 /** Looks once whether the chain is the configured one and has code at the address; again after anything failed. */
 function deploymentVerifier(options: ViemAccessContractOptions) {
-  const { clock, relay, address, chainId } = options
+  const { relay, address, chainId } = options
+  let verified: Promise<void> | undefined
   const verify = async (): Promise<void> => {
     if (address === undefined) throw new ContractAbsent('no contract address is configured')
     const [actualChainId, code] = await Promise.all([
@@ -126,5 +127,16 @@ function deploymentVerifier(options: ViemAccessContractOptions) {
     if (typeof code !== 'string' || code === '0x')
       throw new ContractAbsent('there is no code at the contract address')
   }
-  return keptRead({ clock, keptMs: Number.POSITIVE_INFINITY, read: verify })
+  return {
+    ensure(): Promise<void> {
+      verified ??= verify().catch((error: unknown) => {
+        verified = undefined
+        throw error
+      })
+      return verified
+    },
+    forget(): void {
+      verified = undefined
+    },
+  }
 }

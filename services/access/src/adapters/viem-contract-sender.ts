@@ -221,7 +221,7 @@ async function openingOf(
         periodsFunded: Number(log.args.balanceTinybar / offer.priceTinybar),
         callsUsed: order.calls,
         callsAllowed: offer.callsAllowed,
-        schedule: log.args.schedule,
+        schedule: log.args.schedule.toLowerCase() as Hex,
         scheduledAtSeconds: Number(log.args.scheduledAt),
         slotId: log.args.slotId,
       }

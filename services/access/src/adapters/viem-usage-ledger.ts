@@ -3,6 +3,8 @@
  * account, sends the bytes exactly once per request, and decodes what their receipts counted. Nonces, prices, order and
  * repetition are decided in domain/usage-recorder.ts.
  */
+import { accessWindowAbi } from '@tallystick/contracts'
+import { getAbiItem, toEventSelector } from 'viem'
 import type { Hex } from '../domain/access-window.ts'
 import type {
   SignedUsage,
@@ -11,10 +13,10 @@ import type {
   UsageLedger,
   UsageReceipt,
   UsageSendResult,
-  WindowId,
 } from '../domain/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../domain/usage-limits.ts'
-import { contractEvents, encodeCall, type LedgerLog, readWindow } from './contract-calls.ts'
+import { numberWord } from './abi-words.ts'
+import { encodeCall, functionOf, type LedgerLog, readWindow } from './contract-calls.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type TransactionSigner, transactionSigner } from './legacy-transaction.ts'
 import { readNonce, readReceipt } from './ordered-sender.ts'
@@ -98,7 +100,7 @@ export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLed
     readCallsUsed: ({ agent, windowExpiresAtSeconds }) =>
       answered('the usage could not be read', async () => {
         const atSeconds = windowExpiresAtSeconds - 1
-        const window = await readWindow(relay, { contract, agent: agent as Hex, atSeconds })
+        const window = await readWindow(relay, { contract, agent, atSeconds })
         return window.expiresAtSeconds === windowExpiresAtSeconds ? window.callsUsed : null
       }),
   }
@@ -129,18 +131,19 @@ function signUsage(
   return { nonce, gasPriceWeibar, ...signed }
 }
 
-/** One entry as `recordUsage`, any other number as `recordUsageBatch`. */
+/** One entry as `recordUsage`, any other number as `recordUsageBatch`. A test holds both against viem's encoding. */
 export function encodeUsage(entries: readonly UsageEntry[]): Hex {
   const [first] = entries
   if (first !== undefined && entries.length === 1)
     return encodeCall('recordUsage', [first.agent, first.calls, first.windowExpiresAtSeconds])
-  return encodeCall('recordUsageBatch', [entries.map(packUsage)])
+  const words = [numberWord(32), numberWord(entries.length), ...entries.map(packUsage)]
+  return `${functionOf('recordUsageBatch').selector}${words.join('')}`
 }
 
 /** A word of `recordUsageBatch`: agent (160 bits, high), calls (32, two's complement), end of the window (64, low). */
-function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): Hex {
+function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): string {
   const packedCalls = (calls >>> 0).toString(16).padStart(8, '0')
-  return `0x${agent.slice(2)}${packedCalls}${windowExpiresAtSeconds.toString(16).padStart(16, '0')}`
+  return `${agent.slice(2)}${packedCalls}${windowExpiresAtSeconds.toString(16).padStart(16, '0')}`
 }
 
 /** How the bytes were taken or refused; throws where nothing says so. */
@@ -159,19 +162,32 @@ async function sendUsage(
   }
 }
 
-/** What a receipt's logs say was counted by `contract`, in their order; other contracts and other events are passed over. */
+const names = new Map<string, UsageCount['kind']>(
+  (
+    [
+      ['UsageRecorded', 'recorded'],
+      ['UsageRefused', 'refused'],
+      ['UsageLate', 'late'],
+    ] as const
+  ).map(([name, kind]) => [toEventSelector(getAbiItem({ abi: accessWindowAbi, name })), kind]),
+)
+
+/**
+ * What a receipt's logs say was counted by `contract`, in their order; other contracts and other events are passed over.
+ * Each event has the agent as its one topic, and as its data the window's end and a number of calls of 32 bits.
+ */
 export function decodeUsageCounts(logs: readonly LedgerLog[], contract: Hex): UsageCount[] {
-  return contractEvents(logs, contract).flatMap(({ args, eventName }): UsageCount[] => {
-    if (eventName === 'UsageRecorded')
-      return [{ kind: 'recorded', ...windowOf(args), callsUsed: args.callsUsed }]
-    if (eventName === 'UsageRefused')
-      return [{ kind: 'refused', ...windowOf(args), calls: args.calls }]
-    if (eventName === 'UsageLate') return [{ kind: 'late', ...windowOf(args), calls: args.calls }]
-    return []
+  const own = contract.toLowerCase()
+  return logs.flatMap(({ address, data, topics: [selector = '', agent] }): UsageCount[] => {
+    const kind = names.get(selector)
+    if (kind === undefined || agent === undefined || address.toLowerCase() !== own) return []
+    const window = {
+      agent: `0x${agent.slice(-40).toLowerCase()}`,
+      windowExpiresAtSeconds: Number.parseInt(data.slice(2, 66), 16),
+    }
+    const calls = Number.parseInt(data.slice(-8), 16)
+    if (kind === 'recorded') return [{ kind, ...window, callsUsed: calls }]
+    // Negative where calls were to be given back.
+    return [{ kind, ...window, calls: calls | 0 }]
   })
 }
-
-const windowOf = (args: { readonly agent: Hex; readonly windowExpiresAt: bigint }): WindowId => ({
-  agent: args.agent,
-  windowExpiresAtSeconds: Number(args.windowExpiresAt),
-})

@@ -16,8 +16,6 @@ export type SearchDialect = {
   /** A word in that index's query language; words are letters and digits only, so none is an operator. */
   readonly matched: (word: string, isBeginning: boolean) => string
   readonly and: string
-  /** The table of teams' keys and starts, with the columns of events. */
-  readonly teams: string
   /** Tests whether a column is one of a value's texts. */
   readonly among: (column: string, value: string) => string
   /** Texts as a value. */
@@ -34,14 +32,15 @@ const isBeginning = ({ isWholeWords = false }: EventSearch, word: string): boole
 const isByWords = ({ from, to, words }: EventSearch): boolean =>
   from === undefined && to === undefined && words.length > 0
 
+const byTeams = (sides: string): string => `SELECT path FROM events
+  WHERE start_at >= $1 AND start_at < $2 AND sport = coalesce($3, sport) AND ${sides}
+  ORDER BY start_at DESC, id DESC LIMIT $4`
+
 /** Newest first. Variants exist so that each has its index: finding a rare sport must not scan every event. */
-export function searchStatements({ among, byWords, lackedParts, teams }: SearchDialect) {
+export function searchStatements({ among, byWords, lackedParts }: SearchDialect) {
   const byStart = (condition: string): string => `SELECT path FROM events
     WHERE start_at >= $1 AND start_at < $2 ${condition} AND NOT EXISTS (${lackedParts})
     ORDER BY start_at DESC, id DESC LIMIT $4`
-  const byTeams = (sides: string): string => `SELECT path FROM ${teams}
-    WHERE teams.start_at >= $1 AND teams.start_at < $2 AND sport = coalesce($3, sport) AND ${sides}
-    ORDER BY teams.start_at DESC, id DESC LIMIT $4`
   return {
     byWords: `SELECT path FROM (${byWords} LIMIT ${FOUND_EVENTS_MAX}) AS latest
       WHERE sport = coalesce($2, sport) ORDER BY start_at DESC, id DESC LIMIT $3`,

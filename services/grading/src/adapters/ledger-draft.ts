@@ -1,5 +1,5 @@
 /** One attempt of a group of writes on the ledger: what they read, decide on, and come to. */
-import { type Awaitable, askEach, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
+import { type Awaitable, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
 import type { BoundedMap } from '@tallystick/service-kit'
 import type { CommittedPick } from '../domain/committed-pick.ts'
 import type { EventInfo, EventState } from '../domain/event-state.ts'
@@ -43,13 +43,10 @@ export function readEvents(
   paths: readonly string[],
 ): Awaitable<ReadonlyMap<string, FiledEvent>> {
   type Row = readonly [...EntryOfPath, id: number]
-  const rowsOf = askEach<Row>(
-    source,
-    source.sql.entriesOf,
-    paths.map((path) => [path]),
-  )
-  return whenAnswered([rowsOf], ([rows]) => {
-    const found = new Map<string, FiledEvent>()
+  const found = new Map<string, FiledEvent>()
+  if (paths.length === 0) return found
+  const { entriesOf, list } = source.sql
+  return whenAnswered([source.ask<Row>(entriesOf, [list(paths)])], ([rows]) => {
     for (const [path, own] of byKey(rows, (row) => row[3])) {
       const state = foldEvent(own)
       const last = own.at(-1)
@@ -112,6 +109,8 @@ export class LedgerDraft {
       this.#asked.add(path)
     }
     const missing = asked.filter((path) => !this.states.has(path))
+    // What waits to be filed could be among them.
+    if (sql.isEmbedded && missing.length > 0) this.#file()
     return whenAnswered(
       [
         readEvents(this.#source, missing),
@@ -135,17 +134,28 @@ export class LedgerDraft {
     const asked = [...new Set(paths)].filter((path) => !this.#committed.has(path))
     if (asked.length === 0) return
     type Row = readonly [...PickRow, path: string]
-    const names = asked.map((path) => [path])
-    const found = askEach<Row>(this.#source, this.#source.sql.committed, names)
-    return whenAnswered([found], ([rows]) => {
+    const { ask, sql } = this.#source
+    return whenAnswered([ask<Row>(sql.committed, [sql.list(asked)])], ([rows]) => {
       const committed = byKey(rows, (row) => row[6])
-      for (const path of asked) {
-        const kept = this.#kept.flatMap(({ opening, seq }) =>
-          seq !== undefined && eventPathOf(opening.market) === path ? [{ opening, seq }] : [],
-        )
-        this.#committed.set(path, [...committedOf(committed.get(path) ?? []), ...kept])
-      }
+      for (const path of asked) this.#takeCommitted(path, committed.get(path) ?? [])
     })
+  }
+
+  /** Finds the events without picks all at once, so that an embedded engine is not asked for each. */
+  prepareWithoutPicks(paths: readonly string[], withPicks: string): Awaitable<void> {
+    const { ask, sql } = this.#source
+    return whenAnswered([ask<readonly [string]>(withPicks, [sql.list(paths)])], ([found]) => {
+      const picked = new Set(found.flat())
+      for (const path of paths)
+        if (!picked.has(path) && !this.#committed.has(path)) this.#takeCommitted(path, [])
+    })
+  }
+
+  #takeCommitted(path: string, rows: Parameters<typeof committedOf>[0]): void {
+    const kept = this.#kept.flatMap(({ opening, seq }) =>
+      seq !== undefined && eventPathOf(opening.market) === path ? [{ opening, seq }] : [],
+    )
+    this.#committed.set(path, [...committedOf(rows), ...kept])
   }
 
   /** An event that was prepared; an embedded engine reads any. */
@@ -172,7 +182,6 @@ export class LedgerDraft {
       this.#filed.set(id, state.info)
     this.states.set(path, { id, state, lastSeq })
     if (!this.#source.sql.isEmbedded) return
-    this.#file()
     // Years of matches pass through in an import, few of them twice: one that does is read again.
     if (state.hadResult && !this.#cache.has(path)) {
       this.states.delete(path)

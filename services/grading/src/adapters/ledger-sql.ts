@@ -17,6 +17,8 @@ export type LedgerDialect = SqlDialect &
     readonly nodes: string
     /** Whether it answers at once, and what it is sent is there at once. */
     readonly isEmbedded: boolean
+    /** Selects those paths of $1 that have committed picks, for an engine that is asked for the picks of each event by itself. */
+    readonly withPicks?: string
     /** Whether a cell that counts nothing any more is deleted. */
     readonly deletesCells: boolean
     /** Selects the ledger's size and, where that is above $1, cells that changed since, or all where some are deleted; else nulls. */
@@ -32,16 +34,16 @@ export type LedgerDialect = SqlDialect &
   }
 
 export function ledgerSql(dialect: LedgerDialect) {
-  const { among, hash, isOneOf, rowsOf, seq } = dialect
+  const { among, hash, rowsOf, seq } = dialect
   const entry = `${seq}, text, ${hash}`
   const picks = `SELECT ${PICK_COLUMNS} FROM picks WHERE`
   return {
     ...dialect,
     entry: `SELECT ${entry} FROM entries WHERE ${seq} = $1`,
     entries: `SELECT ${entry} FROM entries WHERE ${seq} >= $1 AND ${seq} < $2 ORDER BY ${seq}`,
-    /** CROSS JOIN keeps the tables in the order written. */
+    /** CROSS JOIN keeps the tables in the order written; what is sorted by path first, the indexes have in order. */
     entriesOf: `SELECT ${entry}, path, id FROM events CROSS JOIN entries
-      WHERE event = id AND ${isOneOf({ path: 'text' })} ORDER BY ${seq}`,
+      WHERE event = id AND ${among('path', '$1')} ORDER BY path, ${seq}`,
     changedEvents: `SELECT DISTINCT path FROM entries JOIN events ON id = event WHERE ${seq} >= $1 AND ${seq} < $2`,
     newEntries: `SELECT ${entry}, path FROM entries JOIN events ON id = event
       WHERE ${seq} >= $1 AND ${seq} < $2 AND ${among('path', '$3')} ORDER BY ${seq}`,
@@ -51,7 +53,7 @@ export function ledgerSql(dialect: LedgerDialect) {
     pickBySeq: `${picks} seq = $1`,
     picksOf: `${picks} event_path = $1 AND seq > $2 ORDER BY seq`,
     committed: `SELECT ${PICK_COLUMNS}, event_path FROM picks
-      WHERE ${isOneOf({ event_path: 'text' })} AND seq IS NOT NULL ORDER BY seq`,
+      WHERE ${among('event_path', '$1')} AND seq IS NOT NULL ORDER BY event_path, seq`,
     keepPicks: `INSERT INTO picks (${PICK_COLUMNS}, event_path)
       ${rowsOf('text', 'text', 'text', 'text', 'text', 'bigint', 'text')}`,
     markPayload: `INSERT INTO payloads (raw_sha256, feed, received_at) VALUES ($1, $2, $3)

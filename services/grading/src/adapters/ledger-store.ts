@@ -50,6 +50,7 @@ async function writeOn<Result>(
 
 async function ingest(engine: LedgerEngine, { observations, ...batch }: IngestBatch) {
   const { observationsPerWrite, source } = engine
+  const { withPicks } = source.sql
   let outcome = NOTHING_INGESTED
   for (let from = 0; from < observations.length; from += observationsPerWrite) {
     const slice = observations.slice(from, from + observationsPerWrite)
@@ -57,7 +58,11 @@ async function ingest(engine: LedgerEngine, { observations, ...batch }: IngestBa
     const added = await writeOn(engine, (draft) =>
       whenAnswered([draft.prepare(paths)], () =>
         whenAnswered(
-          [source.sql.isEmbedded || draft.preparePicks(pathsWithPicks(draft, batch, slice))],
+          [
+            withPicks === undefined
+              ? draft.preparePicks(pathsWithPicks(draft, batch, slice))
+              : draft.prepareWithoutPicks(paths, withPicks),
+          ],
           () => ingestSlice(draft, batch, slice),
         ),
       ),

@@ -27,7 +27,7 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
       into: `UPDATE grading.meta SET value = secret FROM unnest($1::text[]) AS moved (secret) WHERE ${SECRET}`,
     },
     {
-      from: `SELECT id, path, sport, events.start_at, words, home, away FROM events JOIN event_teams USING (id) ORDER BY id`,
+      from: `SELECT id, path, sport, start_at, words, home, away FROM events ORDER BY id`,
       into: FILE_EVENTS,
       cells: ([id, path, sport, start, words, home, away]) => {
         const filed = filedText(String(sport), String(words))
@@ -47,12 +47,8 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
       into: "INSERT INTO meta (name, value) VALUES ('payer_secret', ?)",
     },
     {
-      from: 'SELECT id, path, sport, start_at, words FROM grading.events ORDER BY id',
-      into: 'INSERT INTO events (id, path, sport, start_at, words) VALUES (?, ?, ?, ?, ?)',
-    },
-    {
-      from: 'SELECT id, home, away, start_at FROM grading.events ORDER BY id',
-      into: 'INSERT INTO event_teams (id, home, away, start_at) VALUES (?, ?, ?, ?)',
+      from: 'SELECT id, path, sport, start_at, words, home, away FROM grading.events ORDER BY id',
+      into: 'INSERT INTO events (id, path, sport, start_at, words, home, away) VALUES (?, ?, ?, ?, ?, ?, ?)',
     },
     {
       from: 'SELECT key, cell FROM grading.truth WHERE cell IS NOT NULL',

@@ -63,6 +63,5 @@ export const POSTGRES_SEARCH: SearchDialect = {
     SELECT * FROM found ORDER BY id DESC`,
   matched: (word, isBeginning) => `'${filedWord(word)}'${isBeginning ? ':*' : ''}`,
   and: ' & ',
-  teams: 'events AS teams',
   lackedParts: "SELECT FROM unnest($3::text[]) AS part WHERE strpos(words || ' ', part) = 0",
 }

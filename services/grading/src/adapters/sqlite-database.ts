@@ -79,7 +79,17 @@ CREATE TABLE event_teams (
 ) STRICT;
 CREATE INDEX event_teams_by_home ON event_teams (home, away, start_at);
 CREATE INDEX event_teams_by_away ON event_teams (away, start_at);`,
+    // The keys beside the event, as on PostgreSQL: one row and its way through the tree less for every match of an import.
+    `
+ALTER TABLE events ADD COLUMN home TEXT; -- null where an earlier version filed no teams
+ALTER TABLE events ADD COLUMN away TEXT;
+UPDATE events SET (home, away) = (SELECT home, away FROM event_teams WHERE event_teams.id = events.id);
+DROP TABLE event_teams;
+CREATE INDEX events_by_home ON events (home, start_at, away);
+CREATE INDEX events_by_away ON events (away, start_at, home);`,
   ],
+  // An entry has about a kilobyte: three of them leave a quarter of a page of 4 KiB empty, and an import moves four times as many pages.
+  pageBytes: 16_384,
   // An import commits several times a second.
   busyTimeoutMs: 5_000,
   Unavailable: GradingStoreUnavailable,

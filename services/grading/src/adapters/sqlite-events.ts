@@ -8,16 +8,11 @@ import { type SearchDialect, sportWord } from './event-search.ts'
 import { type LedgerDialect, ledgerSql } from './ledger-sql.ts'
 import { reading } from './sqlite-database.ts'
 
-const FILE_EVENT = `INSERT INTO events (id, path, sport, start_at, words) VALUES ($1, $2, $3, $4, $5)
-  ON CONFLICT (id) DO UPDATE SET start_at = excluded.start_at, words = excluded.words`
+const FILE_EVENT = `INSERT INTO events (id, path, sport, start_at, words, home, away) VALUES ($1, $2, $3, $4, $5, $6, $7)
+  ON CONFLICT (id) DO UPDATE SET start_at = excluded.start_at, words = excluded.words,
+    home = excluded.home, away = excluded.away`
 const FILE_WORDS = 'INSERT OR REPLACE INTO event_words (rowid, words) VALUES ($1, $2)'
-const FILE_TEAMS = `INSERT INTO event_teams (id, home, away, start_at) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (id) DO UPDATE SET home = excluded.home, away = excluded.away, start_at = excluded.start_at`
-
-type TeamsAndStart = Pick<EventInfo, 'home' | 'away' | 'startAtSeconds'>
-
-const teamCells = (id: number, { home, away, startAtSeconds }: TeamsAndStart) =>
-  [id, teamKey(home), teamKey(away), startAtSeconds] as const
+const FILE_TEAMS = 'UPDATE events SET home = $2, away = $3 WHERE id = $1'
 
 const KEEP_CELL = `INSERT INTO truth (key, cell) VALUES ($1, $2)
   ON CONFLICT (key) DO UPDATE SET cell = excluded.cell`
@@ -35,17 +30,21 @@ export const SQLITE_SQL = ledgerSql({
   hash: 'hash',
   nodes: 'tree_nodes',
   isEmbedded: true,
+  // One place of the index for each: an event may have tens of thousands.
+  withPicks: `SELECT value FROM json_each($1)
+    WHERE EXISTS (SELECT 1 FROM picks WHERE event_path = value AND seq IS NOT NULL)`,
   deletesCells: true,
   changedCells: `SELECT ${STORED_SIZE}, key, cell FROM meta LEFT JOIN truth ON ${STORED_SIZE} > $1
     WHERE name = 'tree'`,
   file: (send, events) => {
+    // Table by table: its pages and its statement are at hand then.
     for (const [id, info] of events) {
-      const { path, sport, startAtSeconds } = info
-      const words = eventWords(info)
-      send(FILE_EVENT, [id, path, sport, startAtSeconds, words])
-      send(FILE_WORDS, [id, sportWord(sport) + words])
-      send(FILE_TEAMS, teamCells(id, info))
+      const { away, home, path, sport, startAtSeconds } = info
+      const teams = [teamKey(home), teamKey(away)]
+      send(FILE_EVENT, [id, path, sport, startAtSeconds, eventWords(info), ...teams])
     }
+    for (const [id, info] of events)
+      send(FILE_WORDS, [id, sportWord(info.sport) + eventWords(info)])
   },
   keepCells: (send, cells) => {
     for (const [key, cell] of cells)
@@ -55,17 +54,17 @@ export const SQLITE_SQL = ledgerSql({
 })
 
 /** Events that an earlier version filed without teams, whose names are only in their entries. */
-const UNFILED = `SELECT id, (SELECT text FROM entries WHERE event = events.id ORDER BY seq DESC LIMIT 1), start_at
-  FROM events WHERE id > (SELECT coalesce(max(id), 0) FROM event_teams)`
+const UNFILED = `SELECT id, (SELECT text FROM entries WHERE event = events.id ORDER BY seq DESC LIMIT 1)
+  FROM events WHERE home IS NULL`
 
 /** Once, for a ledger of an earlier version: some 20 µs an event. */
 export function fileTeams(database: DatabaseSync): void {
-  const unfiled = prepareQuery<readonly [number, string | null, number]>(database, UNFILED).all()
+  const unfiled = prepareQuery<readonly [number, string | null]>(database, UNFILED).all()
   if (unfiled.length === 0) return
   sqliteAtOnce(database, (ask) => {
-    for (const [id, text, startAtSeconds] of unfiled) {
+    for (const [id, text] of unfiled) {
       const { event } = JSON.parse(text ?? '{}') as { readonly event?: EventInfo }
-      if (event !== undefined) void ask(FILE_TEAMS, teamCells(id, { ...event, startAtSeconds }))
+      if (event !== undefined) void ask(FILE_TEAMS, [id, teamKey(event.home), teamKey(event.away)])
     }
   })
 }
@@ -109,7 +108,6 @@ export function sqliteSearch(database: DatabaseSync): SearchDialect {
       return `("${longer.join('" OR "')}")`
     },
     and: ' AND ',
-    teams: 'event_teams AS teams JOIN events USING (id)',
     lackedParts: "SELECT 1 FROM json_each($3) AS part WHERE instr(words || ' ', part.value) = 0",
   }
 }

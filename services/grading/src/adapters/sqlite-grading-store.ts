@@ -7,6 +7,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import {
   guardedTuples,
   openSqliteJournalStore,
+  prepareQuery,
   readStoredHead,
   SqliteConnection,
   type StoreOwner,
@@ -35,10 +36,11 @@ const OBSERVATIONS_GATHERED = 700
 /** Page cache: SQLite's default of 2 MB does not hold the indexes of a hundred thousand events. */
 const CACHE_KIB = 32_768
 /**
- * Pages of 4 KiB that an import logs before they are moved into the file. Each of its commits rewrites the same index
- * pages. A service, whose requests would wait for so many, moves a thousand at a time.
+ * Bytes that are logged before they are moved into the file. Each commit of an import rewrites the same index pages; a
+ * service's requests would wait for so many.
  */
-const IMPORT_PAGES = 8_000
+const LOG_BYTES = 4_194_304
+const IMPORT_LOG_BYTES = 33_554_432
 /** Searches in one iteration of the event loop, some 5 ms for common words: an audit may ask for a thousand names. */
 const SEARCHES_PER_ITERATION = 3
 
@@ -101,7 +103,9 @@ function openStore(options: SqliteGradingStoreOptions) {
   try {
     return reading(() => {
       database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
-      if (isImport) database.exec(`PRAGMA wal_autocheckpoint = ${IMPORT_PAGES}`)
+      const pageBytes = prepareQuery<readonly [number]>(database, 'PRAGMA page_size').get()?.[0]
+      const logBytes = isImport ? IMPORT_LOG_BYTES : LOG_BYTES
+      database.exec(`PRAGMA wal_autocheckpoint = ${logBytes / (pageBytes ?? logBytes)}`)
       memory = new LedgerMemory(SQLITE_SQL, ledgerSecret(database))
       fileTeams(database)
       return { store, memory, search: sqliteSearch(database) }

@@ -6,15 +6,18 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
+import { openSqliteFile } from '@tallystick/journal-store'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { calibrationAnswer } from '../domain/calibration.ts'
 import { createGrader } from '../domain/grader.ts'
 import { exportLines } from '../domain/ledger-export.ts'
+import { teamKey } from '../domain/team-names.ts'
 import { TRUTH_RULES, TRUTH_RULES_KEY } from '../domain/truth-table.ts'
 import { addEntry, type LedgerFolder, makeLedgerFolder } from '../testing/ledger-folder.fixture.ts'
 import { acceptBackup } from './ledger-upkeep.ts'
 import { openSqliteReservationStore } from './reservation-store.ts'
+import { LEDGER } from './sqlite-database.ts'
 
 const stored = (name: string): Buffer =>
   readFileSync(fileURLToPath(new URL(`./stored/${name}`, import.meta.url)))
@@ -53,6 +56,35 @@ test('a ledger of an earlier version opens, holds, is exported, proved and signe
     entries: facts.entries + 1,
   })
   expect(ledger.sizeInFile()).toBe(facts.entries + 1)
+})
+
+test('its matches are found by their teams, as after any import', async () => {
+  await ledger.using(async (store) => {
+    const matches = await store.searchEvents({ words: [], limit: 1_000 })
+    expect(matches.length).toBeGreaterThan(0)
+    for (const { away, home, path, sport } of matches) {
+      const teams = { home: [teamKey(home)], away: [teamKey(away)] }
+      for (const named of [teams, { home: teams.home }, { away: teams.away }]) {
+        const found = await store.searchEvents({ sport, teams: named, words: [], limit: 1_000 })
+        expect(found.map((event) => event.path)).toContain(path)
+      }
+    }
+  })
+})
+
+test('teams that a later version kept in a table of their own are taken over', async () => {
+  const database = openSqliteFile(ledger.path, {
+    ...LEDGER,
+    migrations: LEDGER.migrations.slice(0, 4),
+  })
+  database.exec(`INSERT INTO event_teams SELECT id, 'one', 'other', start_at FROM events`)
+  database.close()
+  await ledger.using(async (store) => {
+    const teams = { home: ['one'], away: ['other'] }
+    const found = await store.searchEvents({ teams, words: [], limit: 1_000 })
+    expect(found.length).toBe((await store.counts()).events)
+    expect(await store.verify()).toMatchObject({ kind: 'intact' })
+  })
 })
 
 test('its truth table, counted by the rules of then, is counted again once, and stays', async () => {
