@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { ProbeAnswer, ProbeQuestion } from './bench-protocol.ts'
+import { watchHolds } from './loop-holds.ts'
 
 /** Sampling interval of the loop's delay, milliseconds: the smallest possible, and the reading of an idle loop. */
 const LOOP_SAMPLE_MS = 1
@@ -30,7 +31,11 @@ export function answerProbe(options: {
 }): void {
   const loop = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS })
   loop.enable()
-  const figures = (): ProbeAnswer => {
+  let endWatch: (() => Promise<number>) | undefined
+  const figures = async (): Promise<ProbeAnswer> => {
+    const holdCpuMs = (await endWatch?.()) ?? 0
+    endWatch = undefined
+
     const { user, system } = process.cpuUsage()
     const { heapUsed, rss } = process.memoryUsage()
     return {
@@ -39,6 +44,7 @@ export function answerProbe(options: {
       heapBytes: heapUsed,
       rssBytes: rss,
       loopBlockMs: loop.max / 1e6,
+      holdCpuMs,
     }
   }
   const answer = async (question: ProbeQuestion): Promise<void> => {
@@ -48,7 +54,8 @@ export function answerProbe(options: {
     }
     if (question === 'collect') await collect()
     if (question === 'watch-loop') loop.reset()
-    say(figures())
+    say(await figures())
+    if (question === 'watch-holds') endWatch = watchHolds()
   }
   process.on('message', (question: ProbeQuestion) => void answer(question))
   process.on('disconnect', () => process.exit(1))

@@ -1,5 +1,5 @@
 /** The measuring process's questions to a server process over IPC. */
-export type ProbeQuestion = 'figures' | 'collect' | 'watch-loop' | 'stop'
+export type ProbeQuestion = 'figures' | 'collect' | 'watch-loop' | 'watch-holds' | 'stop'
 
 /** A server process's answers. */
 export type ProbeAnswer =
@@ -19,6 +19,8 @@ export type ProbeFigures = {
   readonly rssBytes: number
   /** The longest hold of the event loop since `watch-loop`, milliseconds. */
   readonly loopBlockMs: number
+  /** The most CPU that one iteration of the event loop took since `watch-holds`, milliseconds; 0 if nobody watched. */
+  readonly holdCpuMs: number
 }
 
 /** Base URL in the tokens' audience; both servers listen on loopback. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { X_LAYER_USDT0 } from '@tallystick/x402/evm'
-import { keccak256, stringToBytes, toFunctionSelector } from 'viem'
+import { domainSeparator, keccak256, stringToBytes, toFunctionSelector } from 'viem'
 import { answerProbe } from './answer-probe.ts'
 import { BENCH_CHAIN } from './payment-network-facts.ts'
 
@@ -15,13 +15,24 @@ const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0'
 const UNUSED = word(0n)
 const LARGE_BALANCE = word(10n ** 18n)
 
-type RpcCall = { readonly id: number; readonly params: readonly [{ readonly data: string }] }
+const { address, name, version } = X_LAYER_USDT0
+const chainId = Number(BENCH_CHAIN.split(':')[1])
+const DOMAIN_SEPARATOR = toFunctionSelector('function DOMAIN_SEPARATOR()')
+const domain = domainSeparator({ domain: { name, version, chainId, verifyingContract: address } })
 
-/** Gates ask for nothing but the state of a nonce and a balance. */
-const rpcAnswer = ({ id, params: [{ data }] }: RpcCall): object => ({
+type RpcCall = { readonly id: number; readonly params: readonly [{ readonly data: string }?] }
+
+/** Gates ask for the state of a nonce and a balance; a service that starts, for the chain and the token's domain. */
+function rpcResult({ params: [call] }: RpcCall): string {
+  if (call === undefined) return `0x${chainId.toString(16)}`
+  if (call.data === DOMAIN_SEPARATOR) return domain
+  return call.data.startsWith(BALANCE_OF) ? LARGE_BALANCE : UNUSED
+}
+
+const rpcAnswer = (call: RpcCall): object => ({
   jsonrpc: '2.0',
-  id,
-  result: data.startsWith(BALANCE_OF) ? LARGE_BALANCE : UNUSED,
+  id: call.id,
+  result: rpcResult(call),
 })
 
 type SettleCall = {
@@ -64,7 +75,6 @@ await new Promise<void>((resolve) => {
   server.listen(0, '127.0.0.1', resolve)
 })
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-const { address, name, version } = X_LAYER_USDT0
 answerProbe({
   url,
   details: {

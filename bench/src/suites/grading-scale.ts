@@ -19,7 +19,9 @@ import {
 import { inSteps, nextIteration } from '../../../services/grading/src/tracker/steps.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { cpuMs, largeEventFigures, pickOf } from '../large-events.ts'
+import { paidHoldFigures } from '../paid-holds.ts'
 import { median } from '../quantile.ts'
+import { watchHolds } from '../server/loop-holds.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 /** Matches that are imported; the rest are copies of their rows under other names. */
@@ -107,27 +109,11 @@ async function startFigure(databasePath: string, emptyPath: string): Promise<Fig
   })
 }
 
-/** CPU of this thread, ms: a busy machine adds nothing to it. */
-function threadMs(): number {
-  const { system, user } = process.threadCpuUsage()
-  return (user + system) / 1_000
-}
-
 /** The most that one iteration of the event loop worked while a request was served, CPU ms. */
 async function longestHold(serve: () => Promise<unknown>): Promise<number> {
-  let most = 0
-  let isServing = true
-  const watch = async (): Promise<void> => {
-    const before = threadMs()
-    await nextIteration()
-    most = Math.max(most, threadMs() - before)
-    if (isServing) await watch()
-  }
-  const watching = watch()
+  const ended = watchHolds()
   await serve()
-  isServing = false
-  await watching
-  return most
+  return await ended()
 }
 
 const graderOf = (store: GradingStore): Grader =>
@@ -138,11 +124,14 @@ const graderOf = (store: GradingStore): Grader =>
     breathe: nextIteration,
   })
 
+/** The copies of an imported match have no closes, and bets on them no grade. */
+const COPY = /\.\d+$/
+
 async function bodiesOf(databasePath: string) {
   const store = openStore(databasePath)
-  const infos = (await store.searchEvents({ words: [], limit: 50_000 })).filter(
-    (_info, index) => index % 10 === 0,
-  )
+  const infos = (await store.searchEvents({ words: [], limit: MATCHES }))
+    .filter(({ path }) => !COPY.test(path))
+    .filter((_info, index) => index % 10 === 0)
   await store.close()
   const some = infos.slice(0, AUDIT_PICKS)
   return {
@@ -152,6 +141,13 @@ async function bodiesOf(databasePath: string) {
       key: { sport: 'soccer', event: `${home} v ${away}`.toLowerCase(), type: '1x2', period: 'ft' },
       daySeconds: startAtSeconds - (startAtSeconds % 86_400),
     })) as readonly PickRequest[],
+    wire: {
+      picks: some.map(({ path }) => ({
+        market: `${path}/1x2/ft`,
+        selection: 'home',
+        odds: '2.10',
+      })),
+    },
     csv: `date,home,away,market,selection,odds\n${some
       .map(({ home, away }) => `2026-05-01,${home},${away},1X2,home,2.10\n`)
       .join('')}`,
@@ -162,7 +158,7 @@ const covered = (store: GradingStore, text: string) =>
   coverageAnswer(store, { kind: 'search', sport: undefined, daySeconds: undefined, text })
 
 async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
-  const { csv, named, picks } = await bodiesOf(databasePath)
+  const { csv, named, picks, wire } = await bodiesOf(databasePath)
   const idle = await longestHold(async () => {
     for (let turn = 0; turn < AUDIT_PICKS; turn += 1) await nextIteration()
   })
@@ -191,6 +187,7 @@ async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
     await cold('reading a CSV of 1,000 bets', () =>
       inSteps(saleSteps('audit', { csv }), nextIteration),
     ),
+    ...(await paidHoldFigures(databasePath, wire, idle)),
   ]
 }
 

@@ -27,10 +27,10 @@ const valueOf = (value: unknown): unknown => {
 /** Names of statements, so that a connection plans each once: their texts are few, and stand in code. */
 const names = new Map<string, string>()
 
-function nameOf(text: string): string {
+function statementOf(text: string, values: readonly unknown[]) {
   const name = names.get(text) ?? `s${names.size}`
   names.set(text, name)
-  return name
+  return { name, text, values: values.map(valueOf) }
 }
 
 /** Asks on a connection, by a statement that is planned once. Several may be on their way at the same time. */
@@ -39,12 +39,7 @@ export async function askPostgres<Row extends QueryResultRow>(
   text: string,
   values: readonly unknown[],
 ): Promise<readonly Row[]> {
-  const { rows } = await client.query<Row>({
-    name: nameOf(text),
-    text,
-    values: values.map(valueOf),
-  })
-  return rows
+  return (await client.query<Row>(statementOf(text, values))).rows
 }
 
 /** The same with rows as arrays. */
@@ -53,9 +48,8 @@ export async function askPostgresTuples<Row extends readonly unknown[]>(
   text: string,
   values: readonly unknown[],
 ): Promise<readonly Row[]> {
-  const asked = { name: nameOf(text), text, values: values.map(valueOf), rowMode: 'array' } as const
-  const { rows } = await client.query<unknown[]>(asked)
-  return rows as unknown as readonly Row[]
+  const asked = { ...statementOf(text, values), rowMode: 'array' } as const
+  return (await client.query<unknown[]>(asked)).rows as unknown as readonly Row[]
 }
 
 /** How a transaction begins that lost its connection so often before. */

@@ -5,7 +5,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Awaitable, Durability, UnavailableError } from './journal-store.ts'
 import type { SqlConnection, SqlQuery, TupleQuery } from './sql-connection.ts'
-import { guardsOf, prepareQuery, type SqliteQuery } from './sqlite-database.ts'
+import { guardsOf } from './sqlite-database.ts'
 
 /**
  * What this process asked last, of whichever file: one after the other. A transaction may be between two statements when another
@@ -13,23 +13,25 @@ import { guardsOf, prepareQuery, type SqliteQuery } from './sqlite-database.ts'
  */
 let last: Promise<unknown> = Promise.resolve()
 
-const numbered = (text: string): string => text.replaceAll(/\$(?=\d)/g, '?')
-
-/**
- * TupleQuery on SQLite, which answers at once: in the transaction that the connection is in, if any. Each statement is prepared
- * once, by its text, which stands in code. Throws what SQLite does.
- */
-export function sqliteTuples(database: DatabaseSync): TupleQuery {
-  const queries = new Map<string, SqliteQuery<never>>()
-  return (text, values = []) => {
-    let query = queries.get(text)
-    if (query === undefined) {
-      query = prepareQuery(database, numbered(text))
-      queries.set(text, query)
+/** Statements by their texts, which are few and stand in code: each is prepared once. */
+function statementsOf(database: DatabaseSync, isTuples: boolean) {
+  const statements = new Map<string, StatementSync>()
+  /** Rows of whatever shape: who asks says which. */
+  return (text: string, values: readonly unknown[] = []): readonly never[] => {
+    let statement = statements.get(text)
+    if (statement === undefined) {
+      statement = database.prepare(text.replaceAll(/\$(?=\d)/g, '?'))
+      statement.setReturnArrays(isTuples)
+      statements.set(text, statement)
     }
-    return query.all(...(values as readonly SQLInputValue[]))
+    return statement.all(...(values as readonly SQLInputValue[])) as unknown as readonly never[]
   }
 }
+
+/**
+ * TupleQuery on SQLite, which answers at once: in the transaction that the connection is in, if any. Throws what SQLite does.
+ */
+export const sqliteTuples = (database: DatabaseSync): TupleQuery => statementsOf(database, true)
 
 /** The same with failures that are the service's error: for whatever is asked outside of a group of writes. */
 export function guardedTuples(tuples: TupleQuery, Unavailable: UnavailableError): TupleQuery {
@@ -55,13 +57,13 @@ export function sqliteAtOnce<Result>(
 export class SqliteConnection implements SqlConnection {
   readonly #database: DatabaseSync
   readonly #Unavailable: UnavailableError
-  /** By their texts, which are few and stand in code. */
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #ask: ReturnType<typeof statementsOf>
   #durability: Durability = 'synced'
 
   /** Takes over a file that is open in WAL with synchronous FULL. */
   constructor(database: DatabaseSync, Unavailable: UnavailableError) {
     this.#database = database
+    this.#ask = statementsOf(database, false)
     this.#Unavailable = Unavailable
   }
 
@@ -105,25 +107,15 @@ export class SqliteConnection implements SqlConnection {
       this.#database.exec(`PRAGMA synchronous = ${durability === 'relaxed' ? 'NORMAL' : 'FULL'}`)
     this.#durability = durability
     try {
-      this.#ask('BEGIN IMMEDIATE', [])
+      this.#ask('BEGIN IMMEDIATE')
       const result = await run(query)
-      this.#ask('COMMIT', [])
+      this.#ask('COMMIT')
       return result
     } catch (error) {
-      if (this.#database.isTransaction) this.#ask('ROLLBACK', [])
+      if (this.#database.isTransaction) this.#ask('ROLLBACK')
       throw error
     } finally {
       isOpen = false
     }
-  }
-
-  /** Rows of whatever shape: who asks says which. */
-  #ask(text: string, values: readonly unknown[]): readonly never[] {
-    let statement = this.#statements.get(text)
-    if (statement === undefined) {
-      statement = this.#database.prepare(numbered(text))
-      this.#statements.set(text, statement)
-    }
-    return statement.all(...(values as readonly SQLInputValue[])) as unknown as readonly never[]
   }
 }

@@ -203,16 +203,5 @@ export function guardsOf(Unavailable: UnavailableError) {
           throw asUnavailable(error)
         }
       },
-    /** The same for what yields. */
-    guardedStream: <Query, Item>(
-      run: (query: Query) => AsyncIterable<Item>,
-    ): ((query: Query) => AsyncGenerator<Item>) =>
-      async function* stream(query) {
-        try {
-          yield* run(query)
-        } catch (error) {
-          throw asUnavailable(error)
-        }
-      },
   }
 }

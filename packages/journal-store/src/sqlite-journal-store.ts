@@ -5,7 +5,6 @@
  * written at closing, only where the journal goes on from the one that is there.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import type { CompactRange } from '@tallystick/hashchain'
 import {
   type CheckpointFile,
   type CheckpointReading,
@@ -228,18 +227,6 @@ function transactionOf(
   return { transaction, catchUp }
 }
 
-/** What can be read beside a running service. */
-type SqliteJournalReader<Name extends string> = {
-  readonly database: DatabaseSync
-  /** Rows of a statement. */
-  readonly tuples: TupleQuery
-  readonly journals: Readonly<Record<Name, Pick<CompactRange, 'size' | 'rootHash'>>>
-  readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
-  checkpoint(name: Name): string
-  verifierKey(name: Name): string
-  close(): void
-}
-
 /**
  * Opens a store to read, without its lock, as it is at this moment: what a service appends meanwhile is not seen. Throws
  * the service's error as opening to write does.
@@ -247,7 +234,7 @@ type SqliteJournalReader<Name extends string> = {
 export function openSqliteJournalReader<Name extends string>(
   kind: SqliteStoreKind<Name>,
   { keyRing, ...owner }: StoreOwner & Pick<SqliteStoreOptions, 'keyRing'>,
-): SqliteJournalReader<Name> {
+) {
   const files = checkpointFilesOf(kind, owner)
   // Before the snapshot, which then holds at least what they count.
   const readings = eachJournal(kind, (_, name) => files[name].read())
@@ -260,6 +247,7 @@ export function openSqliteJournalReader<Name extends string>(
       const journals = eachJournal(kind, (_, name) => heads[name].range)
       return {
         database,
+        /** Rows of a statement. */
         tuples: guardedTuples(sqliteTuples(database), kind.Unavailable),
         ...signedJournals(journals, files),
         close: () => database.close(),

@@ -3,7 +3,7 @@ export { namePayment, PAYMENT_IDENTIFIER } from './extensions/payment-identifier
 export { sellerFields } from './extensions/seller-fields.ts'
 export { type Facilitator, FacilitatorUnavailable } from './facilitators/facilitator.ts'
 export { createFacilitatorPool } from './facilitators/facilitator-pool.ts'
-export { createFeePayerDirectory, type FeePayerDirectory } from './facilitators/fee-payers.ts'
+export type { FeePayerDirectory } from './facilitators/fee-payers.ts'
 export { createHttpFacilitator } from './facilitators/http-facilitator.ts'
 export type { NothingSubmitted } from './facilitators/refusals.ts'
 export type { Challenge, ChallengeError, PaymentTerms } from './gate/challenge.ts'

@@ -7,10 +7,7 @@ import { type Clock, Registry, type Service } from '@tallystick/service-kit'
 import {
   createDerivedReceiptIssuer,
   createFacilitatorPool,
-  createFeePayerDirectory,
   createHttpFacilitator,
-  type Facilitator,
-  type FeePayerDirectory,
 } from '@tallystick/x402'
 import {
   createExactHederaScheme,
@@ -19,7 +16,7 @@ import {
 } from '@tallystick/x402/hedera'
 import type { FastifyBaseLogger } from 'fastify'
 import { privateKeyToAddress } from 'viem/accounts'
-import { type AlertWebhook, createAlertWebhook } from './adapters/alert-webhook.ts'
+import { createAlertWebhook } from './adapters/alert-webhook.ts'
 import { createLedgerFacts, type LedgerFacts } from './adapters/ledger-facts.ts'
 import { createMirrorPaymentLog } from './adapters/mirror-payment-log.ts'
 import { createMirrorSellerHistory } from './adapters/mirror-seller-history.ts'
@@ -70,22 +67,16 @@ type ConnectOptions = {
 /** How often the facilitator is asked who pays fees, which is also how soon `/ready` says that it is down, milliseconds. */
 const FEE_PAYERS_MS = 30_000
 
-/** The facilitator and its fee payers, or two as one (X19): the mirror node confirms what the second says, which may be anyone's. */
+/** The facilitator, or two as one (X19): the mirror node confirms what the second says, which may be anyone's. */
 function connectFacilitators(
-  { FACILITATOR_URL, FEE_PAYERS, NETWORK: network, SECOND_FACILITATOR_URL }: AccessConfig,
+  { FACILITATOR_URL, FEE_PAYERS, NETWORK: network, SECOND_FACILITATOR_URL: second }: AccessConfig,
   clock: Clock,
-): { readonly facilitator: Facilitator; readonly feePayers: FeePayerDirectory } {
-  const facilitator = createHttpFacilitator({ url: FACILITATOR_URL, clock })
-  const configured = FEE_PAYERS && new Map([[network, FEE_PAYERS]])
-  const refreshMs = FEE_PAYERS_MS
-  if (SECOND_FACILITATOR_URL === undefined) {
-    const own = configured && { configured }
-    const feePayers = createFeePayerDirectory({ facilitator, clock, refreshMs, ...own })
-    return { facilitator, feePayers }
-  }
-  const first = { facilitator, isTrusted: true, ...(configured && { feePayers: configured }) }
-  const second = { facilitator: createHttpFacilitator({ url: SECOND_FACILITATOR_URL, clock }) }
-  const pool = createFacilitatorPool({ clock, refreshMs, members: [first, second] })
+) {
+  const at = (url: string) => createHttpFacilitator({ url, clock })
+  const feePayers = FEE_PAYERS && new Map([[network, FEE_PAYERS]])
+  const first = { facilitator: at(FACILITATOR_URL), isTrusted: true, feePayers }
+  const members = second === undefined ? [first] : [first, { facilitator: at(second) }]
+  const pool = createFacilitatorPool({ clock, refreshMs: FEE_PAYERS_MS, members })
   return { facilitator: pool, feePayers: pool.directory }
 }
 
@@ -260,7 +251,7 @@ function connectResource(
     : createUpstreamResource({ url, timeoutMs, clock })
 }
 
-function connectAlertWebhook({ config, clock, report }: ConnectOptions): AlertWebhook | undefined {
+function connectAlertWebhook({ config, clock, report }: ConnectOptions) {
   const { ALERT_WEBHOOK_URL: url, ACCESS_CONTRACT: contract } = config
   if (url === undefined) return undefined
   return createAlertWebhook({

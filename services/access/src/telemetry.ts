@@ -53,25 +53,51 @@ function createCounters(registry: Registry) {
 export type Telemetry = ReturnType<typeof createTelemetry>
 
 export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) {
-  const registers = [registry]
   const count = createCounters(registry)
   const verification = new Histogram({
     name: 'access_payment_verification_seconds',
     help: 'Time that verifying one payment took.',
     buckets: VERIFICATION_BUCKETS_SECONDS,
-    registers,
+    registers: [registry],
   })
+  return {
+    ...reportEvents(registry, count, logger),
+    observeGate: (event: GateEvent): void => {
+      count('access_settlements_total', { event: event.kind })
+      logGateEvent(event, logger)
+    },
+    onUsageEvent: (event: UsageEvent): void => {
+      count('access_troubles_total', { kind: `usage-${event.kind}` })
+      logUsageEvent(event, logger)
+    },
+    /** How long verifying one payment took. */
+    verified: (seconds: number) => verification.observe(seconds),
+    /** Registers what is read when metrics are scraped. */
+    measure: (measured: Measured) => registerFigures(registry, measured),
+  }
+}
+
+/**
+ * Counts the domain's events and logs those that the line of a request does not say. The request's id has the name that it
+ * has on every other line.
+ */
+function reportEvents(
+  registry: Registry,
+  count: ReturnType<typeof createCounters>,
+  logger: FastifyBaseLogger | undefined,
+) {
   const lateness = new Histogram({
     name: 'access_renewal_lateness_seconds',
     help: 'How long the second of an armed renewal was past when a read found it not made yet.',
     buckets: LATENESS_BUCKETS_SECONDS,
-    registers,
+    registers: [registry],
   })
   const reasonLabel = boundedLabel()
+  const trouble = (kind: AccessEvent['kind']): void => count('access_troubles_total', { kind })
   let windowsOpened = 0
   let callsGranted = 0
 
-  const countEvent = (event: AccessEvent): void => {
+  const report = (event: AccessEvent): void => {
     switch (event.kind) {
       case 'granted':
         callsGranted += 1
@@ -87,83 +113,43 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       case 'renewal-late':
         return lateness.observe(event.lateSeconds)
       case 'opened': {
+        const { kind, requestId: reqId, ...fields } = event
         windowsOpened += 1
-        const kind = event.isTopUp ? 'top-up' : 'opened'
-        return count('access_windows_opened_total', { by: event.by, kind })
+        const opened = event.isTopUp ? 'top-up' : 'opened'
+        count('access_windows_opened_total', { by: event.by, kind: opened })
+        return logger?.info({ reqId, ...fields }, kind)
       }
       case 'forward-refused':
-      case 'open-refused':
+      case 'open-refused': {
+        const { kind, requestId: reqId, ...fields } = event
+        trouble(kind)
+        return logger?.error({ reqId, ...fields }, REFUSALS[kind])
+      }
       case 'rearmed':
-      case 'not-armed':
-      case 'rearm-failed':
-      case 'sweep-failed':
-      case 'alert-lost':
-      case 'alerts-unread':
-        return count('access_troubles_total', { kind: event.kind })
+      case 'not-armed': {
+        const { kind, ...fields } = event
+        trouble(kind)
+        return logger?.info(fields, kind)
+      }
       case 'alert':
-        return
+      case 'alert-lost': {
+        const { kind, ...fields } = event
+        if (kind === 'alert-lost') trouble(kind)
+        return logger?.[event.change === 'cleared' ? 'info' : 'warn'](fields, kind)
+      }
+      case 'rearm-failed':
+      case 'alerts-unread':
+      case 'sweep-failed': {
+        const { error, ...fields } = event
+        trouble(event.kind)
+        const level = error instanceof ContractAbsent ? 'debug' : 'warn'
+        return logger?.[level]({ err: error, ...fields }, event.kind)
+      }
     }
   }
 
-  return {
-    report: (event: AccessEvent): void => {
-      countEvent(event)
-      logAccessEvent(event, logger)
-    },
-    observeGate: (event: GateEvent): void => {
-      count('access_settlements_total', { event: event.kind })
-      logGateEvent(event, logger)
-    },
-    onUsageEvent: (event: UsageEvent): void => {
-      count('access_troubles_total', { kind: `usage-${event.kind}` })
-      logUsageEvent(event, logger)
-    },
-    /** How long verifying one payment took. */
-    verified: (seconds: number) => verification.observe(seconds),
-    /** Since the start, for the page. */
-    counts: () => ({ windowsOpened, callsGranted }),
-    /** Registers what is read when metrics are scraped. */
-    measure: (measured: Measured) => registerFigures(registry, measured),
-  }
-}
-
-/** Only what the line of the request does not say. The request's id has the name that it has on every other line. */
-function logAccessEvent(event: AccessEvent, logger: FastifyBaseLogger | undefined): void {
-  switch (event.kind) {
-    case 'granted':
-    case 'payment':
-    case 'payment-refused':
-    case 'renewal-late':
-    case 'sign-in':
-    case 'rate-limited':
-      return
-    case 'rearmed':
-    case 'not-armed': {
-      const { kind, ...fields } = event
-      return logger?.info(fields, kind)
-    }
-    case 'opened': {
-      const { kind, requestId: reqId, ...fields } = event
-      return logger?.info({ reqId, ...fields }, kind)
-    }
-    case 'forward-refused':
-    case 'open-refused': {
-      const { kind, requestId: reqId, ...fields } = event
-      return logger?.error({ reqId, ...fields }, REFUSALS[kind])
-    }
-    case 'alert':
-    case 'alert-lost': {
-      const { kind, ...fields } = event
-      return logger?.[event.change === 'cleared' ? 'info' : 'warn'](fields, kind)
-    }
-    case 'rearm-failed':
-    case 'alerts-unread':
-    case 'sweep-failed': {
-      const { error, ...fields } = event
-      const level = error instanceof ContractAbsent ? 'debug' : 'warn'
-      return logger?.[level]({ err: error, ...fields }, event.kind)
-    }
-  }
+  /** `counts`: since the start, for the page. */
+  return { report, counts: () => ({ windowsOpened, callsGranted }) }
 }
 
 const REFUSALS = {

@@ -15,7 +15,7 @@ type PoolMember = {
    */
   readonly isTrusted?: boolean
   /** Configured fee payers by network; they take precedence over its `/supported`. */
-  readonly feePayers?: ReadonlyMap<string, readonly string[]>
+  readonly feePayers?: ReadonlyMap<string, readonly string[]> | undefined
 }
 
 /** How long a facilitator that failed is asked last; otherwise the next payment would wait for it in vain. */
@@ -89,11 +89,10 @@ export function createFacilitatorPool(options: {
 
 /** A member whose failures are remembered. */
 function watched(
-  { facilitator, feePayers, isTrusted = false }: PoolMember,
+  { facilitator, feePayers: configured, isTrusted = false }: PoolMember,
   { clock, refreshMs }: { readonly clock: Clock; readonly refreshMs: number | undefined },
 ) {
-  const configured = feePayers === undefined ? {} : { configured: feePayers }
-  const directory = createFeePayerDirectory({ facilitator, clock, refreshMs, ...configured })
+  const directory = createFeePayerDirectory({ facilitator, clock, refreshMs, configured })
   let failedAtMs = Number.NEGATIVE_INFINITY
   const settle: Facilitator['settle'] = async (payload, requirement) => {
     try {

@@ -18,7 +18,7 @@ export function createFeePayerDirectory(options: {
   readonly facilitator: Facilitator
   readonly clock: Clock
   /** Configured fee payers by network; they take precedence over the facilitator's. */
-  readonly configured?: ReadonlyMap<string, readonly string[]>
+  readonly configured?: ReadonlyMap<string, readonly string[]> | undefined
   readonly refreshMs?: number | undefined
 }) {
   const { clock, configured = new Map(), facilitator, refreshMs = REFRESH_MS } = options

@@ -23,6 +23,8 @@ export type PaidRouteOptions<Prepared, Answer, Declined> = {
   readonly job: (request: FastifyRequest) => PaidJob<Prepared, Answer, Declined>
   /** Answers a request whose job declined before settlement. */
   readonly decline: (reply: FastifyReply, declined: Declined) => FastifyReply
+  /** Sends a paid answer, whose headers are set; as Fastify sends a value by default. */
+  readonly sendAnswer?: (reply: FastifyReply, answer: Answer) => FastifyReply
   /** Answers a problem in the service's own form; `{ error }` by default. */
   readonly sendProblem?: (reply: FastifyReply, problem: PaymentProblem) => FastifyReply
 }
@@ -79,11 +81,11 @@ function sendOutcome<Prepared, Answer, Declined>(
   },
 ): FastifyReply {
   const { options, reply, terms } = call
-  const { decline, gate, sendProblem = sendPlainProblem } = options
+  const { decline, gate, sendAnswer = sendValue, sendProblem = sendPlainProblem } = options
   switch (outcome.kind) {
     case 'paid':
       markDelivery(reply, outcome.delivered)
-      return setPaymentResponse(reply, outcome.settlement).send(outcome.answer)
+      return sendAnswer(setPaymentResponse(reply, outcome.settlement), outcome.answer)
     case 'challenged':
       if (outcome.settlement !== undefined) void setPaymentResponse(reply, outcome.settlement)
       return sendChallenge(reply, gate.challenge(terms, outcome.error))
@@ -121,6 +123,8 @@ function markDelivery(reply: FastifyReply, delivered: (() => Promise<void>) | un
     if (reply.raw.statusCode === 200) void delivered()
   })
 }
+
+const sendValue = (reply: FastifyReply, answer: unknown): FastifyReply => reply.send(answer)
 
 function sendPlainProblem(
   reply: FastifyReply,

@@ -22,6 +22,11 @@ export type PaidJob<Prepared, Answer, Declined> = {
    */
   readonly keepsAnswer?: true | undefined
   /**
+   * Answers are JSON text: strings, kept as the value that they say and sent as they are. A gate that signs receipts also
+   * signs the SHA-256 of that text for the payer, beside the receipt (X18).
+   */
+  readonly answersJson?: true | undefined
+  /**
    * The payer's own name for this request, from `Idempotency-Key`, validated by the route. It takes precedence over an
    * identifier in the payment, which official clients make at random.
    */
@@ -40,11 +45,6 @@ export type PaidJob<Prepared, Answer, Declined> = {
   mayHonour(payment: VerifiedPayment): Promise<boolean>
   /** Runs once after settlement; if it throws, it is retried in the background until it succeeds. */
   fulfil(prepared: Prepared, settled: SettledPayment): Promise<Answer>
-  /**
-   * The answer as it is sent. With it, a gate that signs receipts also signs the SHA-256 of this text for the payer, beside
-   * the receipt (X18).
-   */
-  answerText?(answer: Answer): string
 }
 
 export type Preparation<Prepared, Declined> =

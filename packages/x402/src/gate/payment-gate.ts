@@ -97,7 +97,10 @@ export function createPaymentGate(options: PaymentGateOptions) {
       Declined
     >
     if (outcome.kind !== 'paid') return outcome
-    const answerText = job.answerText?.(outcome.answer)
+    const { answer } = outcome
+    // It has just been written to the store, and is hashed and sent next: an answer of megabytes in two iterations.
+    if (job.isHeavy) await nextIteration()
+    const answerText = job.answersJson && typeof answer === 'string' ? answer : undefined
     const settlement = receiptFor(receipts, outcome.settlement, { payment, terms, answerText })
     const delivery = job.keepsAnswer && { delivered: () => reservations.delivered(payment) }
     return { ...outcome, settlement, ...delivery }
@@ -152,6 +155,11 @@ export function createPaymentGate(options: PaymentGateOptions) {
     close: inFlight.close,
   }
 }
+
+const nextIteration = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve)
+  })
 
 /** Resumes all reservations, a bounded number at a time. */
 async function resumeEach(

@@ -180,7 +180,7 @@ async function complete(
     answer: await job.fulfil(prepared, { payment, ...settled }),
   }))
   await marked
-  await gate.reservations.answered(reservation, { answer, settlement })
+  await gate.reservations.answered(reservation, { answer, settlement }, job)
   gate.observe({ kind: 'fulfilled', payment })
   return { kind: 'paid', answer, settlement }
 }

@@ -25,7 +25,8 @@ type Meta = Readonly<Record<string, unknown>>
 /** A tool's result as MCP has it. */
 export type ToolResult = {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[]
-  readonly structuredContent?: Readonly<Record<string, unknown>>
+  /** An object, or what the caller's writer makes one of. */
+  readonly structuredContent?: object
   readonly isError?: boolean
   readonly _meta?: Meta
 }
@@ -59,6 +60,8 @@ type PaidToolOptions<Prepared, Answer, Declined> = {
   /** What is on sale; undefined while that is unknown (X11). */
   readonly terms: PaymentTerms | undefined
   readonly call: ToolCall
+  /** Its `toolCallHash`, where the caller has it already. */
+  readonly callHash?: string | undefined
   /** The work of this call. Use `fingerprint` as the job's, so that a payment buys this tool with these arguments. */
   readonly job: (fingerprint: string) => PaidJob<Prepared, Answer, Declined>
   readonly render: (answer: Answer) => ToolResult
@@ -73,11 +76,11 @@ type PaidToolOptions<Prepared, Answer, Declined> = {
 export async function callPaidTool<Prepared, Answer, Declined>(
   options: PaidToolOptions<Prepared, Answer, Declined>,
 ): Promise<{ readonly result: ToolResult; readonly delivered?: () => Promise<void> }> {
-  const { call, gate, job, terms } = options
+  const { call, callHash, gate, job, terms } = options
   if (terms === undefined) return { result: problem(TERMS_UNKNOWN) }
   const paymentSignature = headerOf(call._meta?.[PAYMENT])
   if (paymentSignature === undefined) return { result: unpaid(gate, terms, 'payment_required') }
-  const work = job(`tools/call ${toolCallHash(call)}`)
+  const work = job(`tools/call ${callHash ?? toolCallHash(call)}`)
   const outcome = await gate.pay({ paymentSignature }, terms, work)
   const result = resultOf(outcome, options, terms)
   const delivered = outcome.kind === 'paid' ? outcome.delivered : undefined

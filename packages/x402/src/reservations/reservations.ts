@@ -7,8 +7,9 @@ import type { GateEvent } from '../gate/gate-event.ts'
 import type { GateLimits } from '../gate/gate-limits.ts'
 import type { AnyOutcome, PaymentForJob } from '../gate/paid-job.ts'
 import type { PlaceInLine } from '../gate/payer-lines.ts'
-import type { Settlement, VerifiedPayment } from '../payment.ts'
+import type { VerifiedPayment } from '../payment.ts'
 import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
+import { type AnswerForm, keptAnswer, type PaidAnswer, readKeptAnswer } from './kept-answer.ts'
 import { createLateWrites, type LateWrites } from './late-writes.ts'
 import type { Reservation, ReservationStore, ReserveOutcome } from './reservation-store.ts'
 import { type GuessLimit, isSamePurchase } from './same-purchase.ts'
@@ -36,9 +37,6 @@ type Claim =
   /** If its payer cannot pay, it may only be released. */
   | { readonly kind: 'reserved'; readonly reservation: Reservation; readonly canPay: boolean }
   | Ended
-
-/** An answer with the settlement that paid for it: what a store keeps as text. */
-type PaidAnswer = { readonly answer: unknown; readonly settlement: Settlement }
 
 export type Reservations = ReturnType<typeof createReservations>
 
@@ -91,7 +89,7 @@ export function createReservations(options: {
         case 'key_conflict':
           return ended(reserved)
         case 'kept':
-          return paidWith(reserved.answer)
+          return paidWith(reserved.answer, paid.job)
         default:
           return reserved satisfies never
       }
@@ -107,11 +105,11 @@ export function createReservations(options: {
     async settled(payment: VerifiedPayment): Promise<void> {
       await write(payment, () => store.markSettled(payment.id))
     },
-    async answered(reservation: Reservation, paid: PaidAnswer): Promise<void> {
+    async answered(reservation: Reservation, paid: PaidAnswer, form: AnswerForm): Promise<void> {
       const { payment, paymentId } = reservation
       const expiresAtSeconds = answerExpiry(reservation, clock.unixMs() / 1_000)
       await end(payment, () =>
-        store.keepAnswer(paymentId, { answer: JSON.stringify(paid), expiresAtSeconds }),
+        store.keepAnswer(paymentId, { answer: keptAnswer(paid, form), expiresAtSeconds }),
       )
     },
     async released(payment: VerifiedPayment): Promise<void> {
@@ -233,9 +231,9 @@ function judgeHeld(held: Reservation, paid: PaymentForJob, guesses: GuessLimit):
     return challenged('payment_already_used')
   if (held.state !== 'answered' || held.answer === undefined)
     return { kind: 'resumed', reservation: held }
-  return paidWith(held.answer)
+  return paidWith(held.answer, paid.job)
 }
 
-function paidWith(text: string): Ended {
-  return ended({ kind: 'paid', ...(JSON.parse(text) as PaidAnswer) })
+function paidWith(kept: string, form: AnswerForm): Ended {
+  return ended({ kind: 'paid', ...readKeptAnswer(kept, form) })
 }

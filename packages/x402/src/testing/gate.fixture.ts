@@ -20,7 +20,7 @@ export type GateFixtureOptions = {
   readonly clock?: Clock
   readonly limits?: Partial<GateLimits>
   readonly reservations?: ReservationStore
-  readonly receipts?: ReceiptIssuer
+  readonly receipts?: Pick<ReceiptIssuer, 'withReceipt'> & Partial<ReceiptIssuer>
 }
 
 /** A gate over the ledger stand-in, with a job that counts how often each of its steps ran. */

@@ -77,9 +77,6 @@ export async function officialShop(changes: Partial<PaymentTerms> = {}) {
   }
 }
 
-const answerText = (answer: unknown): string =>
-  typeof answer === 'string' ? answer : JSON.stringify(answer)
-
 function openShop(options: {
   readonly ledger: HederaStandIn
   readonly url: string
@@ -99,13 +96,20 @@ function openShop(options: {
     return terms
   }
   const route = (path: string) =>
-    paidRoute({
+    paidRoute<string, string, string>({
       gate,
       terms: () => termsOf(path),
       job: ({ body }) => {
         const fingerprint = `POST ${path} ${JSON.stringify(body)}`
-        return { ...job({ fingerprint, subject: fingerprint }), answerText }
+        const plain = job({ fingerprint, subject: fingerprint })
+        return {
+          ...plain,
+          answersJson: true,
+          fulfil: async (...given): Promise<string> => JSON.stringify(await plain.fulfil(...given)),
+        }
       },
+      sendAnswer: (reply, answer: string) =>
+        reply.serializer(String).type('application/json; charset=utf-8').send(answer),
       decline: (reply, declined) => reply.code(409).send({ error: declined }),
     })
   return { ...fixture, issuer, route, termsOf }

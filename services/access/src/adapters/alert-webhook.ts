@@ -12,13 +12,6 @@ const RETRY_MS = [1_000, 15_000, 60_000]
 /** Nobody uses an endpoint's answer; at most this much of it is read, bytes. */
 const ANSWER_BYTES_MAX = 65_536
 
-export type AlertWebhook = {
-  /** Queues a notice. A newer one of the same alert takes the place of one not delivered yet. */
-  send(notice: AlertNotice): void
-  /** Gives up what is not delivered. */
-  close(): void
-}
-
 type AlertWebhookOptions = {
   readonly url: string
   readonly clock: Clock
@@ -32,7 +25,7 @@ type AlertWebhookOptions = {
   readonly onLost: (notice: AlertNotice, reason: string) => void
 }
 
-export function createAlertWebhook(options: AlertWebhookOptions): AlertWebhook {
+export function createAlertWebhook(options: AlertWebhookOptions) {
   const { clock, onLost, service, url } = options
   const delivery = createRetryingDelivery<AlertNotice & { readonly at: string }>({
     clock,
@@ -57,7 +50,10 @@ export function createAlertWebhook(options: AlertWebhookOptions): AlertWebhook {
     onLost,
   })
   return {
-    send: (notice) => delivery.send({ ...notice, at: new Date(clock.unixMs()).toISOString() }),
+    /** Queues a notice. A newer one of the same alert takes the place of one not delivered yet. */
+    send: (notice: AlertNotice) =>
+      delivery.send({ ...notice, at: new Date(clock.unixMs()).toISOString() }),
+    /** Gives up what is not delivered. */
     close: () => void delivery.close(),
   }
 }

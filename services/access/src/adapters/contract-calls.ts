@@ -1,20 +1,20 @@
 /**
- * How the access contract is called: call data, results, events and errors, with each selector hashed once. The relay carries
- * the calls.
+ * How the access contract is called: call data, results, events and errors. viem encodes and decodes; each selector is hashed
+ * here once, since viem would hash it, in JavaScript, on each call and for each log. The relay carries the calls.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import {
   type Abi,
-  type AbiParameter,
   type ContractFunctionArgs,
   type ContractFunctionName,
   type ContractFunctionReturnType,
   type DecodeEventLogReturnType,
+  decodeAbiParameters,
+  encodeAbiParameters,
   toEventSelector,
   toFunctionSelector,
 } from 'viem'
 import type { AccessWindow, Hex } from '../domain/access-window.ts'
-import { decodeWords, encodeWords } from './abi-words.ts'
 import { WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type Relay, RelayRefusal } from './relay.ts'
 
@@ -37,14 +37,14 @@ async function ethCall(relay: Reader, call: object): Promise<Hex> {
 export const toCount = (value: bigint): number =>
   value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value)
 
-/** The contract's functions by name; a selector is hashed once, viem would hash it on each call. */
+/** The contract's functions by name. */
 const functions = new Map(
   (abi as Abi).flatMap((item) =>
     item.type === 'function' ? [[item.name, { ...item, selector: toFunctionSelector(item) }]] : [],
   ),
 )
 
-export function functionOf(name: string) {
+function functionOf(name: string) {
   const found = functions.get(name)
   if (found === undefined) throw new TypeError(`the contract has no ${name}`)
   return found
@@ -53,35 +53,30 @@ export function functionOf(name: string) {
 /** The window of `agent` at `atSeconds`. Throws NoContract and the relay's errors. */
 export async function readWindow(
   relay: Reader,
-  {
-    contract,
-    ...at
-  }: { readonly contract: Hex; readonly agent: string; readonly atSeconds: number },
+  of: { readonly contract: Hex; readonly agent: Hex; readonly atSeconds: number },
 ): Promise<AccessWindow> {
-  const data = encodeCall('windowOf', [at.agent, at.atSeconds])
-  return toAccessWindow(await ethCall(relay, { to: contract, data }))
-}
-
-/** Reads what `windowOf` returns. */
-export function toAccessWindow(data: Hex): AccessWindow {
-  const [window] = decodeWords(functionOf('windowOf').outputs, data)
-  const { guardNonce: _, expiresAt, scheduledAt, periodsFunded, ...same } = window as ContractWindow
+  const { contract, agent, atSeconds } = of
+  const asked = { contract, functionName: 'windowOf', args: [agent, BigInt(atSeconds)] } as const
+  const window = await readView(relay, asked)
+  const { guardNonce: _, expiresAt, schedule, scheduledAt, periodsFunded, ...same } = window
   return {
     ...same,
     expiresAtSeconds: toCount(expiresAt),
+    schedule: schedule.toLowerCase() as Hex,
     scheduledAtSeconds: toCount(scheduledAt),
     periodsFunded: toCount(periodsFunded),
   }
 }
 
-type ContractWindow = ContractFunctionReturnType<typeof abi, 'view', 'windowOf'>
-
 type ViewName = ContractFunctionName<typeof abi, 'view' | 'pure'>
+
+/** viem checks and makes checksums of addresses, which nothing here looks at. */
+const lower = (value: unknown): unknown => (typeof value === 'string' ? value.toLowerCase() : value)
 
 /** The call data of a function. */
 export function encodeCall(functionName: string, args: readonly unknown[]): Hex {
   const { inputs, selector } = functionOf(functionName)
-  return `${selector}${encodeWords(inputs, args)}`
+  return `${selector}${encodeAbiParameters(inputs, args.map(lower)).slice(2)}`
 }
 
 /** The result of one of the contract's views. Throws NoContract and the relay's errors. */
@@ -95,7 +90,7 @@ export async function readView<
   const { contract, functionName } = call
   const args = (call.args ?? []) as readonly unknown[]
   const data = await ethCall(relay, { to: contract, data: encodeCall(functionName, args) })
-  const values = decodeWords(functionOf(functionName).outputs, data)
+  const values = decodeAbiParameters(functionOf(functionName).outputs, data)
   return (values.length === 1 ? values[0] : values) as never
 }
 
@@ -169,17 +164,12 @@ export type LedgerLog = {
   readonly topics: readonly string[]
 }
 
-const isIndexed = (input: AbiParameter & { readonly indexed?: boolean | undefined }): boolean =>
-  input.indexed === true
-
-/** The contract's events by selector. */
+/** The contract's events by selector; what is indexed comes first, as it does in a log. */
 const events = new Map(
   (abi as Abi).flatMap((item) => {
     if (item.type !== 'event') return []
-    const { inputs, name } = item
-    const indexed = inputs.filter(isIndexed)
-    const others = inputs.filter((input) => !isIndexed(input))
-    return [[toEventSelector(item), { name, indexed, others }]]
+    const inputs = item.inputs.toSorted((one, other) => Number(other.indexed) - Number(one.indexed))
+    return [[toEventSelector(item), { eventName: item.name, inputs }]]
   }),
 )
 
@@ -187,14 +177,13 @@ type ContractEvent = DecodeEventLogReturnType<typeof abi>
 
 /** The events of the contract among a receipt's logs, in their order; addresses in lower case. */
 export function contractEvents(logs: readonly LedgerLog[], contract: Hex): ContractEvent[] {
-  const own = contract.toLowerCase()
   return logs.flatMap(({ address, data, topics: [selector = '', ...topics] }) => {
     const event = events.get(selector as Hex)
-    if (event === undefined || address.toLowerCase() !== own) return []
-    const words = `0x${topics.map((topic) => topic.slice(2)).join('')}${data.slice(2)}` as const
-    const inputs = [...event.indexed, ...event.others]
-    const values = decodeWords(inputs, words)
+    if (event === undefined || lower(address) !== lower(contract)) return []
+    const { eventName, inputs } = event
+    const words = [...topics, data].map((word) => word.slice(2))
+    const values = decodeAbiParameters(inputs, `0x${words.join('')}`).map(lower)
     const args = Object.fromEntries(inputs.map(({ name = '' }, at) => [name, values[at]]))
-    return [{ eventName: event.name, args } as never]
+    return [{ eventName, args } as never]
   })
 }

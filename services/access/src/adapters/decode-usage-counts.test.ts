@@ -32,8 +32,10 @@ test('recorded, refused and late are told apart, in the order of the logs', () =
 
 test('another contract’s events, and other events, count nothing; the case of an address says nothing', () => {
   const stranger: Hex = '0x0000000000000000000000000000000000000bad'
-  const [selector] = encodeEventTopics({ abi: accessWindowAbi, eventName: 'SubscriptionOpened' })
-  const other: LedgerLog = { ...countLog('UsageRecorded', 1), topics: [selector] }
+  const args = { recorder: AGENT }
+  const topics = encodeEventTopics({ abi: accessWindowAbi, eventName: 'RecorderSet', args })
+  const data = encodeAbiParameters([{ type: 'bool' }], [true])
+  const other: LedgerLog = { address: CONTRACT, topics: topics.map(String), data }
   const own = countLog('UsageRecorded', 1, CONTRACT.toLowerCase() as Hex)
   expect(decodeUsageCounts([countLog('UsageRecorded', 9, stranger), other, own], CONTRACT)).toEqual(
     [{ kind: 'recorded', ...window, callsUsed: 1 }],

@@ -2,7 +2,7 @@
  * What several parts of the service ask the ledger: gas price, latest block, rate of HBAR, balances. All who ask within a
  * block or so share one read.
  */
-import { BoundedMap, type Clock } from '@tallystick/service-kit'
+import { BoundedMap, type Clock, getOrMake } from '@tallystick/service-kit'
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import type { Hex } from '../domain/access-window.ts'
 import { type KeptRead, keptRead } from '../domain/kept-read.ts'
@@ -31,45 +31,35 @@ export type LedgerBlock = {
   readonly timestamp: number
 }
 
-export type LedgerFacts = {
-  /** As quoted now, weibar. */
-  readonly gasPriceWeibar: KeptRead<bigint>
-  readonly latestBlock: KeptRead<LedgerBlock>
-  /** What one HBAR is worth, 1e-8 of a US cent. */
-  readonly tinycentsPerHbar: KeptRead<bigint>
-  /** What an account holds, tinybar. */
-  balanceTinybar(account: Hex): KeptRead<bigint>
-}
+export type LedgerFacts = ReturnType<typeof createLedgerFacts>
 
 /** Reads through the relay. Each rejects with the relay's errors. */
 export function createLedgerFacts(options: {
   readonly relay: Pick<Relay, 'read'>
   readonly clock: Clock
-}): LedgerFacts {
+}) {
   const { relay, clock } = options
   const balances = new BoundedMap<Hex, KeptRead<bigint>>(ACCOUNTS_MAX)
   const kept = <Value>(keptMs: number, read: () => Promise<Value>) =>
     keptRead({ clock, keptMs, read })
+  const balanceOf = (account: Hex) =>
+    kept(BLOCK_MS, async () => {
+      const weibar = quantity(await relay.read('eth_getBalance', [account, 'latest']))
+      return weibar / WEIBAR_PER_TINYBAR
+    })
   return {
+    /** As quoted now, weibar. */
     gasPriceWeibar: kept(BLOCK_MS, async () => quantity(await relay.read('eth_gasPrice', []))),
     latestBlock: kept(BLOCK_MS, async () =>
       toBlock(await relay.read('eth_getBlockByNumber', ['latest', false])),
     ),
+    /** What one HBAR is worth, 1e-8 of a US cent. */
     tinycentsPerHbar: kept(RATE_MS, async () => {
       const call = { to: EXCHANGE_RATE_ADDRESS, data: ONE_HBAR_IN_TINYCENTS }
       return quantity(await relay.read('eth_call', [call, 'latest']))
     }),
-    balanceTinybar(account) {
-      const known = balances.get(account)
-      if (known !== undefined) return known
-      const read = kept(
-        BLOCK_MS,
-        async () =>
-          quantity(await relay.read('eth_getBalance', [account, 'latest'])) / WEIBAR_PER_TINYBAR,
-      )
-      balances.set(account, read)
-      return read
-    },
+    /** What an account holds, tinybar. */
+    balanceTinybar: (account: Hex) => getOrMake(balances, account, () => balanceOf(account)),
   }
 }
 

@@ -19,13 +19,7 @@ type LegacyTransaction = {
   readonly data: Hex
 }
 
-type SignedTransaction = { readonly rawTransaction: Hex; readonly hash: Hex }
-
-export type TransactionSigner = {
-  /** Lower case. */
-  readonly address: Hex
-  sign(transaction: LegacyTransaction): SignedTransaction
-}
+export type TransactionSigner = ReturnType<typeof transactionSigner>
 
 const toHex = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString('hex')}`
 
@@ -38,12 +32,13 @@ const quantity = (value: bigint): Hex => {
 }
 
 /** A signer for a private key: 32 bytes in hex with `0x`, a number of the curve. */
-export function transactionSigner(privateKey: Hex): TransactionSigner {
+export function transactionSigner(privateKey: Hex) {
   const key = Buffer.from(privateKey.slice(2), 'hex')
   const point = secp256k1.publicKeyCreate(key, false)
   return {
+    /** Lower case. */
     address: toHex(keccak(point.subarray(1)).subarray(12)),
-    sign({ chainId, ...transaction }) {
+    sign({ chainId, ...transaction }: LegacyTransaction) {
       const fields = [
         quantity(BigInt(transaction.nonce)),
         quantity(transaction.gasPriceWeibar),

@@ -43,8 +43,8 @@ export function createMirrorSellerHistory(options: {
   readonly mirror: MirrorNode
   readonly clock: Clock
   readonly contract: Hex
-  /** `0.0.x`. */
-  readonly payTo: string
+  /** `0.0.x`; without it nothing is known of its gas. */
+  readonly payTo: string | undefined
 }): SellerHistory {
   const { mirror, clock, contract, payTo } = options
   return {

@@ -24,15 +24,7 @@ const REQUESTS_MAX = 8
 /** Longest answer that is read: fifty receipts of full batches are 3 MB. */
 const ANSWER_BYTES_MAX = 8_388_608
 
-/** Receives every call that leaves, so that a budget of the relay can be kept. */
-export type OnRelayCalls = (methods: readonly string[]) => void
-
-export type Relay = {
-  /** The result of one read. Throws RelayRefusal or RelayUnavailable. */
-  read(method: string, params: readonly unknown[]): Promise<unknown>
-  /** Sends signed bytes once. Throws RelayRefusal, or RelayUnavailable, which leaves open whether they arrived. */
-  send(rawTransaction: string): Promise<void>
-}
+export type Relay = ReturnType<typeof createRelay>
 
 /** The relay did not answer, or not in JSON-RPC. */
 export class RelayUnavailable extends Error {
@@ -62,11 +54,12 @@ export class RelayRefusal extends Error {
 type RelayOptions = {
   readonly url: string
   readonly clock: Clock
-  readonly onCalls?: OnRelayCalls | undefined
+  /** Receives every call that leaves, so that a budget of the relay can be kept. */
+  readonly onCalls?: ((methods: readonly string[]) => void) | undefined
 }
 
 /** A client of the relay. It connects to nothing yet. */
-export function createRelay(options: RelayOptions): Relay {
+export function createRelay(options: RelayOptions) {
   const { onCalls } = options
   const node = { ...options, bytesMax: ANSWER_BYTES_MAX }
   const read = createJsonRpc({
@@ -77,8 +70,11 @@ export function createRelay(options: RelayOptions): Relay {
     requestsMax: REQUESTS_MAX,
   })
   return {
-    read: async (method, params) => resultOf(await read(method, params)),
-    async send(rawTransaction) {
+    /** The result of one read. Throws RelayRefusal or RelayUnavailable. */
+    read: async (method: string, params: readonly unknown[]): Promise<unknown> =>
+      resultOf(await read(method, params)),
+    /** Sends signed bytes once. Throws RelayRefusal, or RelayUnavailable, which leaves open whether they arrived. */
+    async send(rawTransaction: string): Promise<void> {
       const method = 'eth_sendRawTransaction'
       onCalls?.([method])
       // Once: a second send of taken bytes reads like a lost nonce.

@@ -32,7 +32,7 @@ const lower = (address: Hex): Hex => address.toLowerCase() as Hex
 
 export function createViemAccessContract(options: ViemAccessContractOptions): AccessContract {
   const { clock, relay } = options
-  const verifier = deploymentVerifier(options)
+  const ensureDeployed = deploymentVerifier(options)
 
   /** Runs a read; a failure is named, and makes the next call look at chain and code again. */
   const read = async <Result>(run: (address: Hex) => Promise<Result>): Promise<Result> => {
@@ -41,8 +41,8 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
     try {
       return await run(address)
     } catch (error) {
-      verifier.forget()
-      if (error instanceof NoContract) await verifier.ensure()
+      ensureDeployed.forget()
+      if (error instanceof NoContract) await ensureDeployed()
       throw new ChainUnavailable('the access contract could not be read', { cause: error })
     }
   }
@@ -60,7 +60,7 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
   return {
     address: options.address,
     isOwn: (address) => address === options.address,
-    ensureDeployed: () => verifier.ensure(),
+    ensureDeployed,
     windowOf: (agent, atSeconds) =>
       read((contract) => readWindow(relay, { contract, agent, atSeconds })),
     offers: keptRead({ clock, keptMs: OFFERS_MS, read: offerHistory(relay, read) }),
@@ -110,8 +110,7 @@ function offerHistory(relay: Pick<Relay, 'read'>, read: Read): () => Promise<rea
 
 /** Looks once whether the chain is the configured one and has code at the address; again after anything failed. */
 function deploymentVerifier(options: ViemAccessContractOptions) {
-  const { relay, address, chainId } = options
-  let verified: Promise<void> | undefined
+  const { clock, relay, address, chainId } = options
   const verify = async (): Promise<void> => {
     if (address === undefined) throw new ContractAbsent('no contract address is configured')
     const [actualChainId, code] = await Promise.all([
@@ -127,16 +126,5 @@ function deploymentVerifier(options: ViemAccessContractOptions) {
     if (typeof code !== 'string' || code === '0x')
       throw new ContractAbsent('there is no code at the contract address')
   }
-  return {
-    ensure(): Promise<void> {
-      verified ??= verify().catch((error: unknown) => {
-        verified = undefined
-        throw error
-      })
-      return verified
-    },
-    forget(): void {
-      verified = undefined
-    },
-  }
+  return keptRead({ clock, keptMs: Number.POSITIVE_INFINITY, read: verify })
 }

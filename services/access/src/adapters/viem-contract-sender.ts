@@ -221,7 +221,7 @@ async function openingOf(
         periodsFunded: Number(log.args.balanceTinybar / offer.priceTinybar),
         callsUsed: order.calls,
         callsAllowed: offer.callsAllowed,
-        schedule: log.args.schedule.toLowerCase() as Hex,
+        schedule: log.args.schedule,
         scheduledAtSeconds: Number(log.args.scheduledAt),
         slotId: log.args.slotId,
       }

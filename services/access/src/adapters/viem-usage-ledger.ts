@@ -3,8 +3,6 @@
  * account, sends the bytes exactly once per request, and decodes what their receipts counted. Nonces, prices, order and
  * repetition are decided in domain/usage-recorder.ts.
  */
-import { accessWindowAbi } from '@tallystick/contracts'
-import { getAbiItem, toEventSelector } from 'viem'
 import type { Hex } from '../domain/access-window.ts'
 import type {
   SignedUsage,
@@ -13,10 +11,10 @@ import type {
   UsageLedger,
   UsageReceipt,
   UsageSendResult,
+  WindowId,
 } from '../domain/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../domain/usage-limits.ts'
-import { numberWord } from './abi-words.ts'
-import { encodeCall, functionOf, type LedgerLog, readWindow } from './contract-calls.ts'
+import { contractEvents, encodeCall, type LedgerLog, readWindow } from './contract-calls.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type TransactionSigner, transactionSigner } from './legacy-transaction.ts'
 import { readNonce, readReceipt } from './ordered-sender.ts'
@@ -100,7 +98,7 @@ export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLed
     readCallsUsed: ({ agent, windowExpiresAtSeconds }) =>
       answered('the usage could not be read', async () => {
         const atSeconds = windowExpiresAtSeconds - 1
-        const window = await readWindow(relay, { contract, agent, atSeconds })
+        const window = await readWindow(relay, { contract, agent: agent as Hex, atSeconds })
         return window.expiresAtSeconds === windowExpiresAtSeconds ? window.callsUsed : null
       }),
   }
@@ -131,19 +129,18 @@ function signUsage(
   return { nonce, gasPriceWeibar, ...signed }
 }
 
-/** One entry as `recordUsage`, any other number as `recordUsageBatch`. A test holds both against viem's encoding. */
+/** One entry as `recordUsage`, any other number as `recordUsageBatch`. */
 export function encodeUsage(entries: readonly UsageEntry[]): Hex {
   const [first] = entries
   if (first !== undefined && entries.length === 1)
     return encodeCall('recordUsage', [first.agent, first.calls, first.windowExpiresAtSeconds])
-  const words = [numberWord(32), numberWord(entries.length), ...entries.map(packUsage)]
-  return `${functionOf('recordUsageBatch').selector}${words.join('')}`
+  return encodeCall('recordUsageBatch', [entries.map(packUsage)])
 }
 
 /** A word of `recordUsageBatch`: agent (160 bits, high), calls (32, two's complement), end of the window (64, low). */
-function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): string {
+function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): Hex {
   const packedCalls = (calls >>> 0).toString(16).padStart(8, '0')
-  return `${agent.slice(2)}${packedCalls}${windowExpiresAtSeconds.toString(16).padStart(16, '0')}`
+  return `0x${agent.slice(2)}${packedCalls}${windowExpiresAtSeconds.toString(16).padStart(16, '0')}`
 }
 
 /** How the bytes were taken or refused; throws where nothing says so. */
@@ -162,32 +159,19 @@ async function sendUsage(
   }
 }
 
-const names = new Map<string, UsageCount['kind']>(
-  (
-    [
-      ['UsageRecorded', 'recorded'],
-      ['UsageRefused', 'refused'],
-      ['UsageLate', 'late'],
-    ] as const
-  ).map(([name, kind]) => [toEventSelector(getAbiItem({ abi: accessWindowAbi, name })), kind]),
-)
-
-/**
- * What a receipt's logs say was counted by `contract`, in their order; other contracts and other events are passed over.
- * Each event has the agent as its one topic, and as its data the window's end and a number of calls of 32 bits.
- */
+/** What a receipt's logs say was counted by `contract`, in their order; other contracts and other events are passed over. */
 export function decodeUsageCounts(logs: readonly LedgerLog[], contract: Hex): UsageCount[] {
-  const own = contract.toLowerCase()
-  return logs.flatMap(({ address, data, topics: [selector = '', agent] }): UsageCount[] => {
-    const kind = names.get(selector)
-    if (kind === undefined || agent === undefined || address.toLowerCase() !== own) return []
-    const window = {
-      agent: `0x${agent.slice(-40).toLowerCase()}`,
-      windowExpiresAtSeconds: Number.parseInt(data.slice(2, 66), 16),
-    }
-    const calls = Number.parseInt(data.slice(-8), 16)
-    if (kind === 'recorded') return [{ kind, ...window, callsUsed: calls }]
-    // Negative where calls were to be given back.
-    return [{ kind, ...window, calls: calls | 0 }]
+  return contractEvents(logs, contract).flatMap(({ args, eventName }): UsageCount[] => {
+    if (eventName === 'UsageRecorded')
+      return [{ kind: 'recorded', ...windowOf(args), callsUsed: args.callsUsed }]
+    if (eventName === 'UsageRefused')
+      return [{ kind: 'refused', ...windowOf(args), calls: args.calls }]
+    if (eventName === 'UsageLate') return [{ kind: 'late', ...windowOf(args), calls: args.calls }]
+    return []
   })
 }
+
+const windowOf = (args: { readonly agent: Hex; readonly windowExpiresAt: bigint }): WindowId => ({
+  agent: args.agent,
+  windowExpiresAtSeconds: Number(args.windowExpiresAt),
+})

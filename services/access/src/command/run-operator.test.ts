@@ -47,7 +47,6 @@ describe('access-operator', () => {
       '--calls',
     ],
     [['recorders', 'add', 'me'], 'A recorder is an EVM address'],
-    [['recorders', 'list', '--from-block', 'first'], '--from-block takes'],
     [['reap', '0x12'], 'The agent is an EVM address'],
     [['payments', 'list', '--days', '0'], '--days takes'],
     [['payments', 'close'], 'Say what to do'],

@@ -23,16 +23,7 @@ const WAIT_POLL_MS = 250
 /** Calls that may wait at once; any further one is answered 502 immediately. */
 const WAITING_MAX = 1_000
 
-export type RelayBudget = {
-  /** The relay was asked: one request with these calls. */
-  spent(methods: readonly string[]): void
-  /** Whether a window may be read for that reader now. */
-  hasRoomFor(reader: RelayReader): boolean
-  /** Waits for room, at most 5 s; whether there is any then. */
-  waitForRoom(reader: RelayReader): Promise<boolean>
-  /** Percent of it that the last minute took, 0 or more. */
-  usedPercent(): number
-}
+export type RelayBudget = ReturnType<typeof createRelayBudget>
 
 /**
  * A budget of so many contract reads in any minute (0 is no limit). It counts `eth_call` and requests of several calls,
@@ -41,7 +32,7 @@ export type RelayBudget = {
 export function createRelayBudget(options: {
   readonly clock: Clock
   readonly callsPerMinute: number
-}): RelayBudget {
+}) {
   const { clock, callsPerMinute } = options
   const contractReads = recentCounter(clock)
   const batches = recentCounter(clock)
@@ -55,14 +46,18 @@ export function createRelayBudget(options: {
     reader === 'paying' || usedPercent() < SHARE_PERCENT[reader]
 
   return {
+    /** Percent of it that the last minute took, 0 or more. */
     usedPercent,
+    /** Whether a window may be read for that reader now. */
     hasRoomFor,
-    spent(methods) {
+    /** The relay was asked: one request with these calls. */
+    spent(methods: readonly string[]): void {
       if (callsPerMinute === 0) return
       for (const method of methods) if (method === 'eth_call') contractReads.add()
       if (methods.length > 1) batches.add()
     },
-    async waitForRoom(reader) {
+    /** Waits for room, at most 5 s; whether there is any then. */
+    async waitForRoom(reader: RelayReader): Promise<boolean> {
       if (hasRoomFor(reader)) return true
       if (waiting >= WAITING_MAX) return false
       waiting += 1

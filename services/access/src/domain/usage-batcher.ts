@@ -3,7 +3,7 @@
  * while the queue of sealed ones is full. It answers the calls of a batch when that is signed, and takes out those that are
  * not sealed within 10 s. While batches wait, one also carries the next calls of agents that need some soon (A18).
  */
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, pause } from '@tallystick/service-kit'
 import type { UsageEventListener } from './events.ts'
 import type { PendingCall } from './pending-call.ts'
 import { OpenBatch, SealedEntry } from './usage-batch.ts'
@@ -39,7 +39,7 @@ export class UsageBatcher {
   readonly #options: BatcherOptions
   #open = new OpenBatch()
   #cancelSeal: (() => void) | null = null
-  #cancelPrepare: (() => void) | null = null
+  readonly #stopped = new AbortController()
   #isPreparing = false
   #isHurried = false
 
@@ -92,7 +92,7 @@ export class UsageBatcher {
     const { clock, signer, sender } = this.#options
     if (this.isEmpty) return
     if (!signer.isReady) {
-      this.#prepare()
+      void this.#prepare()
       return
     }
     const dueInMs = (this.#open.openedAtMs ?? 0) + SEAL_AFTER_MS - clock.unixMs()
@@ -115,7 +115,7 @@ export class UsageBatcher {
   /** Cancels the timers and answers what is open as unavailable. */
   stop(): void {
     this.#cancelSeal?.()
-    this.#cancelPrepare?.()
+    this.#stopped.abort()
     for (const [window, calls] of this.#close().calls) {
       window.release(calls.size)
       for (const pending of calls) pending.settle({ kind: 'unavailable' })
@@ -171,26 +171,19 @@ export class UsageBatcher {
     this.#options.onReleased(pending.window)
   }
 
-  #prepare(): void {
-    if (this.#isPreparing || this.#cancelPrepare !== null) return
-    this.#isPreparing = true
-    void this.#readNonceAndPrice()
-  }
-
-  async #readNonceAndPrice(): Promise<void> {
+  /** Reads what signing needs, as often as it takes. */
+  async #prepare(): Promise<void> {
     const { clock, signer, onEvent } = this.#options
+    if (this.#isPreparing) return
+    this.#isPreparing = true
     try {
       await signer.prepare()
-      this.#isPreparing = false
-      this.progress()
     } catch (error) {
-      this.#isPreparing = false
       const failure = { step: 'prepare', reason: 'unreachable', retryMs: RETRY_MS_MAX } as const
       onEvent({ kind: 'ledger-failed', ...failure, error })
-      this.#cancelPrepare = clock.after(RETRY_MS_MAX, () => {
-        this.#cancelPrepare = null
-        this.progress()
-      })
+      await pause(clock, RETRY_MS_MAX, this.#stopped.signal)
     }
+    this.#isPreparing = false
+    this.progress()
   }
 }

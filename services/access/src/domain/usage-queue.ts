@@ -102,8 +102,6 @@ export class UsageSigner {
   #nextNonce: number | null = null
   #quotedWeibar: bigint | null = null
   #quotedAtMs = 0
-  #preparing: Promise<void> | null = null
-  #requoting: Promise<void> | null = null
   #lock: Promise<unknown> = Promise.resolve()
 
   constructor(options: { ledger: UsageLedger; clock: Clock }) {
@@ -121,20 +119,16 @@ export class UsageSigner {
     return (this.#quotedWeibar ?? 0n) * GAS_PRICE_FACTOR
   }
 
-  /** Reads nonce and gas price; calls at the same time share one reading. Rejects when the ledger does not answer. */
-  prepare(): Promise<void> {
-    this.#preparing ??= this.#readAll().finally(() => {
-      this.#preparing = null
-    })
-    return this.#preparing
+  /** Reads nonce and gas price. Rejects when the ledger does not answer. */
+  async prepare(): Promise<void> {
+    const [nonce] = await Promise.all([this.#ledger.readNonce(), this.requote()])
+    this.#nextNonce ??= nonce
   }
 
   /** Reads the gas price again. Rejects if the ledger does not answer. */
-  requote(): Promise<void> {
-    this.#requoting ??= this.#quote().finally(() => {
-      this.#requoting = null
-    })
-    return this.#requoting
+  async requote(): Promise<void> {
+    this.#quotedWeibar = await this.#ledger.quoteGasPriceWeibar()
+    this.#quotedAtMs = this.#clock.unixMs()
   }
 
   /** Signs with the next nonce, at least `nonceMin`. */
@@ -156,16 +150,6 @@ export class UsageSigner {
   /** Signs with a nonce that was handed out before, or that is missing on the ledger. */
   signAt(entries: readonly UsageEntry[], nonce: number): Promise<SignedUsage> {
     return this.#ledger.sign({ entries, nonce, gasPriceWeibar: this.offeredWeibar })
-  }
-
-  async #readAll(): Promise<void> {
-    const [nonce] = await Promise.all([this.#ledger.readNonce(), this.#quote()])
-    this.#nextNonce ??= nonce
-  }
-
-  async #quote(): Promise<void> {
-    this.#quotedWeibar = await this.#ledger.quoteGasPriceWeibar()
-    this.#quotedAtMs = this.#clock.unixMs()
   }
 
   #exclusively<Result>(run: () => Promise<Result>): Promise<Result> {

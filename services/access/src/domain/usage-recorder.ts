@@ -47,23 +47,10 @@ import { type UsageWindow, UsageWindows } from './usage-window.ts'
 
 export type { UsageCall, UsageOutcome } from './pending-call.ts'
 
-/** Records metered calls on the ledger, for one process with one key. */
-export type UsageRecorder = {
-  /** Accepts one call in the same tick as its check and resolves with the hash of the transaction that records it,
-   * known when it is signed, or at once where a lease covers the call. Never rejects. */
-  record(call: UsageCall): Promise<UsageOutcome>
-  /** Calls of that window that may still be made as far as this process knows, 0 or more. Where a read may count calls
-   * whose receipts are still to come, the higher figure: 0 means that the quota is spent, and nothing leased is unused. */
-  callsRemaining(call: UsageCall): number
-  /** Calls of that window that are leased by this process and that nobody made yet. */
-  leasedCalls(call: WindowId): number
-  /** Calls counted in that window, by the read or by later receipts of this process. */
-  callsUsed(call: UsageCall): number
-  readonly figures: () => UsageFigures
-  /** Seals and sends what is open, gives unused leases back and waits for receipts, 5 s at most; later calls are
-   * unavailable. */
-  close(): Promise<void>
-}
+export type UsageRecorder = Pick<
+  BatchingRecorder,
+  'record' | 'callsRemaining' | 'leasedCalls' | 'callsUsed' | 'figures' | 'close'
+>
 
 type UsageRecorderOptions = {
   readonly ledger: UsageLedger
@@ -78,7 +65,8 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
   return new BatchingRecorder(options)
 }
 
-class BatchingRecorder implements UsageRecorder {
+/** Records metered calls on the ledger, for one process with one key. */
+class BatchingRecorder {
   readonly #clock: Clock
   readonly #onEvent: UsageEventListener
   readonly #totals: UsageTotals = zeroUsageTotals()
@@ -147,6 +135,8 @@ class BatchingRecorder implements UsageRecorder {
     ...this.#totals,
   })
 
+  /** Accepts one call in the same tick as its check and resolves with the hash of the transaction that records it,
+   * known when it is signed, or at once where a lease covers the call. Never rejects. */
   record(call: UsageCall): Promise<UsageOutcome> {
     const nowMs = this.#clock.unixMs()
     if (this.#closing !== null || nowMs < this.#pausedUntilMs)
@@ -158,21 +148,27 @@ class BatchingRecorder implements UsageRecorder {
     return pending.outcome
   }
 
+  /** Calls of that window that may still be made as far as this process knows, 0 or more. Where a read may count calls
+   * whose receipts are still to come, the higher figure: 0 means that the quota is spent, and nothing leased is unused. */
   callsRemaining(call: UsageCall): number {
     const window = this.#windows.find(call)
     if (window === undefined) return Math.max(0, call.callsAllowed - call.callsUsedInRead)
     return Math.max(0, window.callsRemainingAtBest) + this.#leases.unusedOf(window)
   }
 
+  /** Calls of that window that are leased by this process and that nobody made yet. */
   leasedCalls(call: WindowId): number {
     const window = this.#windows.get(call)
     return window === undefined ? 0 : this.#leases.unusedOf(window)
   }
 
+  /** Calls counted in that window, by the read or by later receipts of this process. */
   callsUsed(call: UsageCall): number {
     return this.#windows.find(call)?.usedCalls ?? call.callsUsedInRead
   }
 
+  /** Seals and sends what is open, gives unused leases back and waits for receipts, 5 s at most; later calls are
+   * unavailable. */
   close(): Promise<void> {
     this.#closing ??= this.#finish()
     return this.#closing

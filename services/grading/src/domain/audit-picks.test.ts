@@ -61,7 +61,7 @@ test.each(golden.sharp)('golden: $name', async (vector) => {
   expect(audit.sharp_score?.p_edge_positive).toBeCloseTo(Number(vector.p_edge_positive), 7)
 })
 
-describe('golden, from an independent implementation: a slate of 24 picks on 11 events', () => {
+describe('golden, from an independent implementation: a slate of 24 picks on 11 events', async () => {
   const { expected, picks } = slate
   const cards = picks.map((pick) => ({
     outcome: 'GRADED',
@@ -74,7 +74,7 @@ describe('golden, from an independent implementation: a slate of 24 picks on 11 
     close: {},
     scoreboard: { status: pick.status, return_units: pick.returnUnits },
   })) as unknown as readonly Card[]
-  const audit = auditCards(cards)
+  const audit = await auditCards(cards)
 
   test('G17: the interval of the return is clustered by event', () => {
     expect(audit.raw_roi).toMatchObject({ staked: expected.staked, events: expected.events })

@@ -9,7 +9,7 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-import { answerText, cardText } from './card-text.ts'
+import { auditPieces, cardText } from './card-text.ts'
 
 test('a card’s text equals JSON.stringify’s, whatever names and marks it holds', async () => {
   await fc.assert(
@@ -31,7 +31,7 @@ test('a card’s text equals JSON.stringify’s, whatever names and marks it hol
         expect(cardText(card)).toBe(JSON.stringify(card))
       }
       const audit = await grader.audit({ picks, label: ref })
-      expect(answerText(audit)).toBe(JSON.stringify(audit))
+      expect([...auditPieces(audit)].join('')).toBe(JSON.stringify(audit))
     }),
   )
 })
@@ -42,6 +42,6 @@ test('an answer kept by another version is sent with all its members', async () 
   const card = await pay(samplePick())
   expect(card.outcome).toBe('GRADED')
   const kept = { ...JSON.parse(JSON.stringify(card)), of_another_version: 1 }
-  expect(answerText(kept)).toBe(JSON.stringify(kept))
-  expect(answerText(card)).toBe(JSON.stringify(card))
+  expect(cardText(kept)).toBe(JSON.stringify(kept))
+  expect(cardText(card)).toBe(JSON.stringify(card))
 })

@@ -50,8 +50,9 @@ export function cardText(card: Card): string {
   return isOurs ? gradedText(card) : JSON.stringify(card)
 }
 
-export function answerText(answer: Card | AuditAnswer): string {
-  if (!('picks' in answer)) return cardText(answer)
-  const { picks, ...sums } = answer
-  return `${JSON.stringify(sums).slice(0, -1)},"picks":[${picks.map(cardText).join(',')}]}`
+/** An audit's text in pieces, card by card: a thousand of them are megabytes. */
+export function* auditPieces({ picks, ...sums }: AuditAnswer): Generator<string> {
+  yield `${JSON.stringify(sums).slice(0, -1)},"picks":[`
+  for (const [place, card] of picks.entries()) yield `${place === 0 ? '' : ','}${cardText(card)}`
+  yield ']}'
 }

@@ -249,7 +249,9 @@ async function auditOf(parts: Parts, { picks, label }: AuditRequest): Promise<Au
   const names: FoundNames = new Map()
   const cards = await slicedCards(parts, picks, names)
   const singles = await resolveEvents(parts.store, picks.flatMap(legsOf), names)
-  return auditCards(cards, { label, ...auditContext(picks, singles) })
+  const context = { label, ...auditContext(picks, singles) }
+  await parts.breathe?.()
+  return await auditCards(cards, context, parts.breathe)
 }
 
 export type Grader = ReturnType<typeof createGrader>

@@ -6,20 +6,20 @@ import type { ErrorAnswer, RequestIssue } from '@tallystick/service-kit'
 import { callPaidTool, listPaidTool, type ToolResult, toolCallHash } from '@tallystick/x402/mcp'
 import { z } from 'zod'
 import { calibrationAnswer } from '../domain/calibration.ts'
-import { answerText } from '../domain/card-text.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { dependencyAnswer, errorAnswer, invalidRequest } from '../errors.ts'
 import type { CoverageLook } from '../routes/coverage-route.ts'
 import { readMembers } from '../routes/read-body.ts'
 import { SALE_KINDS, type SaleKind, saleSteps } from '../routes/read-sale.ts'
-import { type SaleAnswer, type SaleDoorDeps, saleJob } from '../routes/sale-job.ts'
+import { type SaleDoorDeps, saleJob } from '../routes/sale-job.ts'
 import { PRICE_CENTS, TOOL_NAMES } from '../routes/sale-terms.ts'
 import { inSteps, nextIteration } from '../tracker/steps.ts'
 import { calibrationRequestSchema } from '../wire/calibration.ts'
 import { coverageFrameSchema, coverageRequestSchema } from '../wire/coverage.ts'
 import { readPickSchema } from '../wire/mcp.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
+import { JsonText } from './message-pieces.ts'
 
 export type GradingToolDeps = SaleDoorDeps & {
   readonly grader: Grader
@@ -98,13 +98,13 @@ export const GRADING_TOOLS = [
   ),
 ]
 
-const saidIn = (
-  said: Readonly<Record<string, unknown>>,
-  text = JSON.stringify(said),
-): ToolResult => ({
+/** A result that says an answer twice, as text and as the value of that text. */
+const saidAs = (text: string): ToolResult => ({
   content: [{ type: 'text', text }],
-  structuredContent: said,
+  structuredContent: new JsonText(text),
 })
+
+const saidIn = (said: object): ToolResult => saidAs(JSON.stringify(said))
 
 /** A failed call, by what the route would answer. It never looks like a challenge. */
 function failure({ details, error, headers }: ErrorAnswer): ToolResult {
@@ -157,19 +157,12 @@ const FREE: Readonly<Record<string, FreeTool>> = {
 
 const PAID = new Map(SALE_KINDS.map((kind) => [TOOL_NAMES[kind] as string, kind]))
 
-/** The text is what the receipt's statement hashes; the object is the same, read back. */
-const render = (answer: SaleAnswer): ToolResult => {
-  const text = answerText(answer)
-  return saidIn(JSON.parse(text) as Readonly<Record<string, unknown>>, text)
-}
-
-/** Arguments that canonical JSON cannot hold have no fingerprint. */
-function isHashable(call: Parameters<typeof toolCallHash>[0]): boolean {
+/** What a call is known by; undefined for arguments that canonical JSON cannot hold. */
+function hashOf(call: Parameters<typeof toolCallHash>[0]): string | undefined {
   try {
-    toolCallHash(call)
-    return true
+    return toolCallHash(call)
   } catch (error) {
-    if (error instanceof RangeError) return false
+    if (error instanceof RangeError) return undefined
     throw error
   }
 }
@@ -191,24 +184,24 @@ async function sell(
   const bought = { server: endpoint, ...call }
   const isPaid = (call._meta?.['x402/payment'] ?? undefined) !== undefined
   if (isPaid && read.kind === 'probe') return { result: malformed(NOTHING_ASKED) }
-  if (isPaid && !isHashable(bought)) return { result: malformed(UNREADABLE) }
+  const callHash = isPaid ? hashOf(bought) : undefined
+  if (isPaid && callHash === undefined) return { result: malformed(UNREADABLE) }
   const receivedAtSeconds = clock.unixMs() / 1_000
-  const called = await callPaidTool({
+  return await callPaidTool({
     gate,
     terms: termsOf(kind, 'mcp'),
     call: bought,
+    callHash,
     job(fingerprint) {
       if (read.kind !== 'asked') throw new Error('a call without arguments asks for the price')
       const { request, text } = read
       const { address: sender, requestId } = caller
       return saleJob(deps, { request, text, fingerprint, receivedAtSeconds, sender, requestId })
     },
-    render,
+    // The text is what the receipt's statement hashes.
+    render: saidAs,
     decline: (declined: never) => declined,
   })
-  // An audit's answer has two megabytes, and is written next.
-  await nextIteration()
-  return called
 }
 
 /**

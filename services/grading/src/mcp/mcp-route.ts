@@ -18,9 +18,11 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { bodyErrorRows } from '../routes/error-rows.ts'
-import { isCrowded, isOversized, neverStored, takeBytes } from '../routes/read-body.ts'
+import { isCrowded, isOversized, neverStored, sendJson, takeBytes } from '../routes/read-body.ts'
+import { gatheredInSteps, nextIteration } from '../tracker/steps.ts'
 import { rpcMessageSchema, toolCallSchema } from '../wire/mcp.ts'
 import { callGradingTool, GRADING_TOOLS, type GradingToolDeps } from './grading-tools.ts'
+import { messagePieces } from './message-pieces.ts'
 
 type McpRouteDeps = Omit<GradingToolDeps, 'endpoint'> & {
   readonly baseUrl: string
@@ -116,21 +118,21 @@ function createMethods(deps: McpRouteDeps) {
   }
 }
 
-function send(
-  reply: FastifyReply,
-  { id, ...message }: { readonly id: string | number | null; readonly [member: string]: unknown },
-): FastifyReply {
-  return reply
-    .type('application/json; charset=utf-8')
-    .serializer(String)
-    .send(JSON.stringify({ jsonrpc: '2.0', id, ...message }))
-}
-
 const sendRefusal = (
   reply: FastifyReply,
   { error, status }: RpcRefusal,
   id: string | number | null = null,
-): FastifyReply => send(reply.code(status), { id, error })
+): FastifyReply => sendJson(reply.code(status), JSON.stringify({ jsonrpc: '2.0', id, error }))
+
+/** An audit's result has its answer twice: megabytes. */
+async function sendResult(
+  reply: FastifyReply,
+  id: string | number | null,
+  result: object,
+): Promise<FastifyReply> {
+  const pieces = messagePieces(id, result)
+  return sendJson(reply, Buffer.concat(await gatheredInSteps(pieces, nextIteration)))
+}
 
 export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<void> {
   const methods = createMethods(deps)
@@ -158,7 +160,7 @@ export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<
         reply.raw.once('finish', () => {
           void delivered()
         })
-      return send(reply, { id, result: methods.dressed(result, revision) })
+      return await sendResult(reply, id, methods.dressed(result, revision))
     } catch (error) {
       request.log.error({ err: error }, 'a call of /mcp failed')
       return sendRefusal(reply, FAILED, id)

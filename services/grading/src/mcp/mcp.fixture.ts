@@ -27,9 +27,14 @@ export const asHeader = (payment: object): Record<string, string> => ({
   'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64'),
 })
 
+/** A tool's result as it arrives. */
+type ToolAnswer = ToolResult & {
+  readonly structuredContent?: Readonly<Record<string, unknown>>
+}
+
 type RpcAnswer = {
   readonly id: string | number | null
-  readonly result?: ToolResult & Readonly<Record<string, unknown>>
+  readonly result?: ToolAnswer & Readonly<Record<string, unknown>>
   readonly error?: { readonly code: number; readonly message: string; readonly data?: object }
 }
 
@@ -51,7 +56,7 @@ export function mcpCalls(fixture: () => HttpFixture) {
   const rpc = async (method: string, params?: object, headers?: Record<string, string>) =>
     await post({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) }, headers)
   /** Calls a tool; `payment` goes into `_meta` as it is. */
-  const call = async (name: string, given?: unknown, payment?: unknown): Promise<ToolResult> => {
+  const call = async (name: string, given?: unknown, payment?: unknown): Promise<ToolAnswer> => {
     const _meta = payment === undefined ? undefined : { 'x402/payment': payment }
     const { answer } = await rpc('tools/call', {
       name,

@@ -4,15 +4,15 @@
  */
 import { BoundedMap, type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
-import { answerText } from '../domain/card-text.ts'
+import { auditPieces } from '../domain/card-text.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { errorAnswer } from '../errors.ts'
-import { inSteps, nextIteration } from '../tracker/steps.ts'
+import { gatheredInSteps, inSteps, nextIteration } from '../tracker/steps.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
 import { createAddressLimit } from './address-limit.ts'
 import { notFoundRow, storeErrorRow, tooManyRow } from './error-rows.ts'
-import { neverStored } from './read-body.ts'
+import { neverStored, sendJson } from './read-body.ts'
 import { saleSteps } from './read-sale.ts'
 
 type AuditRouteDeps = {
@@ -39,7 +39,8 @@ export function addAuditRoutes(app: ServiceApp, { clock, grader, store }: AuditR
     if (asked === undefined) return undefined
     const read = await inSteps(saleSteps('audit', JSON.parse(asked)), nextIteration)
     if (read.kind !== 'asked' || read.request.kind !== 'audit') return undefined
-    const text = answerText({ ...(await grader.audit(read.request.audit)), receipt })
+    const audit = { ...(await grader.audit(read.request.audit)), receipt }
+    const text = (await gatheredInSteps(auditPieces(audit), nextIteration)).join('')
     kept.set(receipt, { size, text })
     return text
   }
@@ -66,12 +67,7 @@ export function addAuditRoutes(app: ServiceApp, { clock, grader, store }: AuditR
       const refusal = refusalOf(request.ip, 1)
       if (refusal !== undefined) return sendError(reply, refusal)
       const text = await readAudit(request.params.receipt)
-      return text === undefined
-        ? sendError(reply, errorAnswer('not_found'))
-        : reply
-            .serializer(String)
-            .type('application/json; charset=utf-8')
-            .send(text as never)
+      return text === undefined ? sendError(reply, errorAnswer('not_found')) : sendJson(reply, text)
     },
   )
 }

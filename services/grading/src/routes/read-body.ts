@@ -1,4 +1,4 @@
-/** How routes read bodies: what counts as no body, and what is wrong with one, field by field. */
+/** How routes read bodies: what counts as no body, and what is wrong with one, field by field; and how they send JSON. */
 import { type RequestIssue, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { z } from 'zod'
@@ -59,6 +59,10 @@ export function takeBytes(scope: ServiceApp): void {
 export async function neverStored(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
   void reply.header('cache-control', 'no-store')
 }
+
+/** Sends JSON as it is, text or its bytes. */
+export const sendJson = (reply: FastifyReply, json: string | Uint8Array): FastifyReply =>
+  reply.type('application/json; charset=utf-8').serializer(String).send(json)
 
 const fieldOf = (start: string, path: readonly PropertyKey[]): string =>
   path.reduce<string>(

@@ -1,10 +1,12 @@
 /** No request holds the event loop for long: what is done between two steps is bounded by its amount, not by its time. */
 import { describe, expect, test } from 'vitest'
+import { auditCards } from '../domain/audit-picks.ts'
+import { auditPieces } from '../domain/card-text.ts'
 import { createGrader } from '../domain/grader.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { samplePick } from '../testing/samples.fixture.ts'
 import { trackerSteps } from '../tracker/read-tracker.ts'
-import { inSteps } from '../tracker/steps.ts'
+import { gatheredInSteps, inSteps, WRITTEN_PER_STEP } from '../tracker/steps.ts'
 import { allRows, ROWS_PER_STEP } from './read-picks.ts'
 import { readSale, saleSteps } from './read-sale.ts'
 
@@ -54,6 +56,36 @@ describe('a request is read in bounded steps', () => {
     expect(read).toEqual(readSale('audit', body))
     expect(breaths).toBeGreaterThanOrEqual(1_000 / ROWS_PER_STEP)
   })
+})
+
+test('an audit’s cards are sorted, and each of its sums made, between two breaths', async () => {
+  const { grader } = createGraderFixture()
+  const { picks: cards } = await grader.audit({ picks: [samplePick()] })
+  let breaths = 0
+  const audit = await auditCards(cards, {}, async () => {
+    breaths += 1
+  })
+  expect(audit).toEqual(await auditCards(cards))
+  expect(breaths).toBe(3)
+})
+
+test('an audit’s text is written card by card, and 64 Ki characters between two breaths', async () => {
+  const { grader } = createGraderFixture()
+  const audit = await grader.audit({ picks: Array.from({ length: 1_000 }, () => samplePick()) })
+  const longest = Math.max(...[...auditPieces(audit)].map(({ length }) => length))
+  let [written, most] = [0, 0]
+  const counted = function* () {
+    for (const piece of auditPieces(audit)) {
+      written += piece.length
+      most = Math.max(most, written)
+      yield piece
+    }
+  }
+  const pieces = await gatheredInSteps(counted(), async () => {
+    written = 0
+  })
+  expect(pieces.join('')).toBe(JSON.stringify(audit))
+  expect(most).toBeLessThan(WRITTEN_PER_STEP + longest)
 })
 
 test('an audit grades ten picks between two breaths, the legs of parlays counted', async () => {

@@ -5,9 +5,9 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, PaymentTerms, Reservation, Resumed } from '@tallystick/x402'
-import { answerText } from '../domain/card-text.ts'
+import { auditPieces, cardText } from '../domain/card-text.ts'
 import type { Grader } from '../domain/grader.ts'
-import { nextIteration } from '../tracker/steps.ts'
+import { gatheredInSteps, nextIteration } from '../tracker/steps.ts'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card } from '../wire/cards.ts'
 import { readSale, type SaleKind, type SaleRequest } from './read-sale.ts'
@@ -85,7 +85,7 @@ function readKeptSale(kept: string): AskedSale | undefined {
 export function saleJob(
   { grader, report }: SaleDeps,
   asked: AskedSale,
-): PaidJob<PreparedSale, SaleAnswer, never> {
+): PaidJob<PreparedSale, string, never> {
   const { idempotencyKey, receivedAtSeconds, request, requestId, sender, text } = asked
   const { fingerprint = saleFingerprint(request.kind, text) } = asked
   return {
@@ -97,6 +97,7 @@ export function saleJob(
     // Payers are not serialised: a payment in flight for the same thing is found by its fingerprint.
     subject: fingerprint,
     keepsAnswer: true,
+    answersJson: true,
     idempotencyKey,
     request: keptSale(asked),
     async prepare(_payment, first) {
@@ -116,9 +117,7 @@ export function saleJob(
         const receipt = await grader.keepAudit({ ...paid, text, picks: picks.length })
         const audit = { ...sums, receipt, picks }
         report(audit)
-        // Its text takes some milliseconds more.
-        await nextIteration()
-        return audit
+        return (await gatheredInSteps(auditPieces(audit), nextIteration)).join('')
       }
       const card = await grader.release({
         pick: request.pick,
@@ -129,9 +128,8 @@ export function saleJob(
         receivedAtSeconds: Math.max(prepared.receivedAtSeconds, landedAtSeconds ?? 0),
       })
       report(card)
-      return card
+      return cardText(card)
     },
-    answerText,
   }
 }
 
@@ -143,7 +141,7 @@ function unasked(): never {
 const nothingToGive = ({
   fingerprint,
   subject,
-}: Reservation): PaidJob<PreparedSale, SaleAnswer, never> => ({
+}: Reservation): PaidJob<PreparedSale, string, never> => ({
   fingerprint,
   subject,
   prepare: unasked,

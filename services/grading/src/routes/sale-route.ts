@@ -3,7 +3,6 @@ import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { type PaymentProblem, paidRoute } from '@tallystick/x402/fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { answerText } from '../domain/card-text.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { inSteps, nextIteration } from '../tracker/steps.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
@@ -11,7 +10,7 @@ import { cardSchema } from '../wire/cards.ts'
 import { paymentHeaders } from '../wire/errors.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
 import { paidErrorRows } from './error-rows.ts'
-import { neverStored } from './read-body.ts'
+import { neverStored, sendJson } from './read-body.ts'
 import {
   idempotencyKeyIssue,
   type ReadSale,
@@ -76,6 +75,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
       return saleJob(deps, { ...asked, requestId: request.id, sender: request.ip })
     },
     decline: (reply, declined: never) => reply.send(declined),
+    sendAnswer: sendJson,
     sendProblem,
   })
 
@@ -113,7 +113,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
     // The schema is only documentation; `judge` reads the body and tells a probe from a mistake.
     validatorCompiler: () => () => true,
     // No schema may stand between a settled payment and its answer.
-    serializerCompiler: ({ httpStatus }) => (httpStatus === '200' ? answerText : JSON.stringify),
+    serializerCompiler: () => JSON.stringify,
     ...paid,
     onRequest: [neverStored, paid.onRequest],
     preHandler: judge,

@@ -26,6 +26,26 @@ export async function inSteps<Result>(
   }
 }
 
+/** Characters or bytes written between two other requests: some fifty cards, a fraction of a millisecond. */
+export const WRITTEN_PER_STEP = 65_536
+
+/** Gathers the pieces of a text, which are made one by one, and lets other requests run in between. */
+export async function gatheredInSteps<Piece extends string | Uint8Array>(
+  pieces: Iterable<Piece>,
+  breathe: () => Promise<void>,
+): Promise<Piece[]> {
+  const gathered: Piece[] = []
+  let written = 0
+  for (const piece of pieces) {
+    gathered.push(piece)
+    written += piece.length
+    if (written < WRITTEN_PER_STEP) continue
+    await breathe()
+    written = 0
+  }
+  return gathered
+}
+
 /** Resolves in the next iteration of the event loop. */
 export const nextIteration = (): Promise<void> =>
   new Promise((resolve) => {
