@@ -48,7 +48,7 @@ type CareAppDeps = {
   readonly mcp: McpEndpoint
   readonly witnesses: WitnessPush
   /** Told of each export: it holds records. */
-  readonly noteRead: (row: Omit<ReadRow, 'at'>) => void
+  readonly noteRead: (row: ReadRow) => void
 }
 
 /** Builds the application; it does not listen yet. */

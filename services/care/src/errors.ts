@@ -5,6 +5,7 @@
 import type { TokenFailure } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
 import { CARE_SCOPES } from './domain/care-record.ts'
+import { RecordStoreUnavailable } from './domain/record-store.ts'
 
 /** Seconds after which to retry a request that met a failing store or a full queue. */
 const RETRY_SECONDS = 5
@@ -89,16 +90,9 @@ type Protected = {
 const challengeOf = ({ metadataUrl, serviceName }: Protected): string =>
   `Bearer realm="${serviceName}", resource_metadata="${metadataUrl}"`
 
-/** Names of what the adapters throw, since the domain knows no adapter. */
-const STORE_FAILURES: ReadonlySet<string> = new Set([
-  'RecordStoreUnavailable',
-  'AuditTrailUnavailable',
-  'SessionStoreUnavailable',
-])
-
 /** Whether an error means that a store cannot be opened, read or written; its message is for the operator. */
-export function isStoreFailure(error: unknown): error is Error {
-  return error instanceof Error && STORE_FAILURES.has(error.name)
+export function isStoreFailure(error: unknown): error is RecordStoreUnavailable {
+  return error instanceof RecordStoreUnavailable
 }
 
 /** The answer to a failed dependency; undefined for anything else, which is a bug. */

@@ -171,10 +171,7 @@ function openReads(
 ) {
   const { READ_AUDIT, READ_AUDIT_DAYS: keptDays } = config
   if (READ_AUDIT === 'off') return { noteRead: () => undefined, close: async () => undefined }
-  const trail = openReadTrail(of.sides, { clock, keptDays, onProblem: of.onProblem })
-  const noteRead = (row: Omit<ReadRow, 'at'>): void =>
-    trail.note({ at: new Date(clock.unixMs()).toISOString(), ...row })
-  return { noteRead, close: () => trail.close() }
+  return openReadTrail(of.sides, { clock, keptDays, onProblem: of.onProblem })
 }
 
 /** What judges tokens for a path: the ring of secrets, and the trusted issuers beside it. */

@@ -2,18 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { openSqliteAuditTrail, readAuditRows } from './audit-rows.ts'
+import { openAuditTrail, readAuditRows } from './audit-rows.ts'
 import { describeAuditTrail } from './audit-trail.contract.ts'
-import { openSqliteSideReader } from './side-rows.ts'
+import { openSqliteSideRows } from './side-rows.ts'
 
 describeAuditTrail('SQLite', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'care-audit-'))
   const path = join(folder, 'care.db.sessions')
   return {
-    open: (options) => openSqliteAuditTrail({ path, ...options }),
-    stored: async () => {
-      const rows = openSqliteSideReader(path)
-      return readAuditRows(rows, { limit: 1_000 }).finally(() => rows.end())
+    open: (options) => openAuditTrail(openSqliteSideRows(path), options),
+    stored: async (page = { limit: 1_000 }) => {
+      const rows = openSqliteSideRows(path, 'read')
+      return readAuditRows(rows, page).finally(() => rows.end())
     },
     breakRows: async () => {
       const blocker = new DatabaseSync(path)

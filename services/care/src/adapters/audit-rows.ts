@@ -1,108 +1,136 @@
-// Audit rows, on either engine. On PostgreSQL the service's role adds rows, and takes out rows of refused writes alone.
+// The audit trail, on either engine. A row of an accepted write is durable before it is acknowledged. Refusals, which anyone can
+// cause, are written in groups that wait for no disk, and only so many are kept: a flood of refused requests costs the disk
+// neither time nor space. On PostgreSQL the service's role adds rows, and takes out rows of refused writes alone.
 import { randomUUID } from 'node:crypto'
+import type { SqlQuery } from '@tallystick/journal-store'
+import type { Clock } from '@tallystick/service-kit'
 import type { AuditTrail } from '../domain/publish-record.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
-import {
-  type AuditQuery,
-  type AuditRows,
-  type AuditTrailOptions,
-  BatchedAuditTrail,
-  keptRow,
-  REFUSALS_KEPT_MAX,
-  REFUSALS_SLACK,
-} from './batched-audit-trail.ts'
-import { openSqliteSideRows, type SideRows } from './side-rows.ts'
+import { sharedRuns } from './shared-runs.ts'
+import type { SideRows } from './side-rows.ts'
 
-const SQLITE_TABLE = `
-CREATE TABLE IF NOT EXISTS audit_rows (
-  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-  at TEXT NOT NULL,
-  outcome TEXT NOT NULL CHECK (outcome IN ('accepted', 'rejected')),
-  reason TEXT NOT NULL,
-  via TEXT NOT NULL,
-  actor TEXT,
-  uri TEXT
-) STRICT;
-CREATE INDEX IF NOT EXISTS audit_rows_rejected ON audit_rows (sequence) WHERE outcome = 'rejected';`
-
-type Statement = readonly [text: string, values: readonly unknown[]]
+/** Rows of refused writes that are kept, the newest; some 15 MB. */
+const REFUSALS_KEPT_MAX = 100_000
+/** How many above that may gather before the oldest are taken out, so that not every commit pays for it. */
+const REFUSALS_SLACK = 1_000
+/** Rows that wait in memory before they are written at once. */
+const ROWS_WAITING_MAX = 256
+/** Longest that a refusal waits, milliseconds: what a power loss or a kill may take. */
+export const REFUSAL_FLUSH_MS = 1_000
 
 const cellsOf = ({ at, outcome, reason, via, actor, uri }: AuditRow, { textCell }: SideRows) =>
   [at, outcome, reason, via, actor === null ? null : textCell(actor), uri ?? null] as const
 
-const addOnSqlite = (added: readonly AuditRow[], rows: SideRows): readonly Statement[] =>
-  added.map((row) => [
-    'INSERT INTO audit_rows (at, outcome, reason, via, actor, uri) VALUES ($1, $2, $3, $4, $5, $6)',
-    cellsOf(row, rows),
-  ])
+type Statement = readonly [text: string, values: readonly unknown[]]
 
 const ADD_ON_POSTGRES = `INSERT INTO audit_rows (row_id, at, outcome, reason, via, actor, uri)
   SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[])
   ON CONFLICT (row_id) DO NOTHING`
 
-/** One statement for all rows. After a lost answer it may run again, and adds none twice. */
-const addOnPostgres: typeof addOnSqlite = (added, rows) => {
-  const cells = added.map((row) => [randomUUID(), ...cellsOf(row, rows)])
-  const columns = [0, 1, 2, 3, 4, 5, 6].map((column) => cells.map((row) => row[column]))
-  return [[ADD_ON_POSTGRES, columns]]
+/** What adds rows, in their order. */
+function statementsOf(added: readonly AuditRow[], rows: SideRows): readonly Statement[] {
+  const cells = added.map((row) => cellsOf(row, rows))
+  if (rows.engine === 'sqlite')
+    return cells.map((values) => [
+      'INSERT INTO audit_rows (at, outcome, reason, via, actor, uri) VALUES ($1, $2, $3, $4, $5, $6)',
+      values,
+    ])
+  // One statement for all rows. After a lost answer it may run again, and adds none twice.
+  const named = cells.map((row) => [randomUUID(), ...row])
+  return [[ADD_ON_POSTGRES, [0, 1, 2, 3, 4, 5, 6].map((at) => named.map((row) => row[at]))]]
 }
 
-const COUNT = "SELECT count(*) AS kept FROM audit_rows WHERE outcome = 'rejected'"
-const ROTATE = `DELETE FROM audit_rows WHERE outcome = 'rejected' AND sequence IN
-  (SELECT sequence FROM audit_rows WHERE outcome = 'rejected' ORDER BY sequence LIMIT $1)`
+/** Takes out the oldest refusals above a bound. */
+async function rotate(query: SqlQuery, keptMax: number): Promise<void> {
+  const [counted] = await query<{ readonly kept: number }>(
+    "SELECT count(*) AS kept FROM audit_rows WHERE outcome = 'rejected'",
+  )
+  const above = (counted?.kept ?? 0) - keptMax
+  if (above <= 0) return
+  const sql = `DELETE FROM audit_rows WHERE outcome = 'rejected' AND sequence IN
+    (SELECT sequence FROM audit_rows WHERE outcome = 'rejected' ORDER BY sequence LIMIT $1)`
+  await query(sql, [above])
+}
 
-/** Rows, newest first. Rejects with AuditTrailUnavailable. */
+/** A kept row's columns; bytes are text. */
+function keptRow(columns: Readonly<Record<string, unknown>>): KeptAuditRow {
+  const { actor, uri, ...row } = columns
+  const kept = {
+    ...row,
+    actor: actor instanceof Uint8Array ? Buffer.from(actor).toString() : actor,
+  }
+  return { ...kept, ...(uri === null ? {} : { uri }) } as KeptAuditRow
+}
+
+/** Rows, newest first, of those with a sequence below `before`. Rejects with RecordStoreUnavailable. */
 export async function readAuditRows(
   { read }: Pick<SideRows, 'read'>,
-  { limit, before = Number.MAX_SAFE_INTEGER }: AuditQuery,
+  query: { readonly limit: number; readonly before?: number | undefined },
 ): Promise<readonly KeptAuditRow[]> {
+  const { limit, before = Number.MAX_SAFE_INTEGER } = query
   const sql = `SELECT sequence, at, outcome, reason, via, actor, uri FROM audit_rows
     WHERE sequence < $1 ORDER BY sequence DESC LIMIT $2`
   return (await read(sql, [before, limit])).map(keptRow)
 }
 
-type TrailOptions = AuditTrailOptions & {
+export type AuditTrailOptions = {
+  readonly clock: Clock
+  /** Told when refusals could not be written; they are dropped. */
+  readonly onProblem?: ((error: unknown) => void) | undefined
+  readonly onRow?: ((row: AuditRow) => void) | undefined
   /** Bound on kept refusals; `REFUSALS_KEPT_MAX` unless a test says otherwise. */
   readonly refusalsKeptMax?: number
 }
 
-function auditRows(
-  rows: SideRows,
-  add: typeof addOnSqlite,
-  { refusalsKeptMax: keptMax = REFUSALS_KEPT_MAX }: TrailOptions,
-): AuditRows {
+export function openAuditTrail(rows: SideRows, options: AuditTrailOptions): AuditTrail {
+  const { clock, onProblem, onRow, refusalsKeptMax: keptMax = REFUSALS_KEPT_MAX } = options
+  let waiting: AuditRow[] = []
+  let cancelTimer: (() => void) | undefined
+  let isClosed = false
   /** Refusals that this process has added since it last counted. */
-  let addedRefusals = REFUSALS_SLACK
+  let uncounted = REFUSALS_SLACK
+
+  const write = async (added: readonly AuditRow[]): Promise<void> => {
+    const statements = statementsOf(added, rows)
+    const refused = added.filter(({ outcome }) => outcome === 'rejected').length
+    const isDue = uncounted + refused >= Math.min(REFUSALS_SLACK, keptMax)
+    try {
+      await rows.transaction(
+        async (query) => {
+          await Promise.all(statements.map((each) => query(...each)))
+          if (isDue) await rotate(query, keptMax)
+        },
+        refused === added.length ? 'relaxed' : 'synced',
+      )
+    } catch (error) {
+      if (refused > 0) onProblem?.(error)
+      throw error
+    }
+    uncounted = isDue ? 0 : uncounted + refused
+  }
+  const flush = sharedRuns(async () => {
+    cancelTimer?.()
+    cancelTimer = undefined
+    const added = waiting
+    waiting = []
+    if (added.length > 0) await write(added)
+  })
+  /** For refusals, which nobody waits for. */
+  const flushSoon = (): Promise<void> => flush().catch(() => undefined)
+
   return {
-    add: async (added, durability) => {
-      const statements = add(added, rows)
-      const refusals = addedRefusals + added.filter(({ outcome }) => outcome === 'rejected').length
-      const isDue = refusals >= Math.min(REFUSALS_SLACK, keptMax)
-      await rows.transaction(async (query) => {
-        await Promise.all(statements.map(([text, values]) => query(text, values)))
-        if (!isDue) return
-        const [counted] = await query<{ readonly kept: number }>(COUNT)
-        const above = (counted?.kept ?? 0) - keptMax
-        if (above > 0) await query(ROTATE, [above])
-      }, durability)
-      addedRefusals = isDue ? 0 : refusals
+    async add(row) {
+      onRow?.(row)
+      if (isClosed) throw new RecordStoreUnavailable('the audit trail is closed')
+      waiting.push(row)
+      if (row.outcome === 'accepted') await flush()
+      else if (waiting.length >= ROWS_WAITING_MAX) void flushSoon()
+      else cancelTimer ??= clock.after(REFUSAL_FLUSH_MS, () => void flushSoon())
     },
-    read: (query) => readAuditRows(rows, query),
-    close: () => rows.end(),
+    async close() {
+      isClosed = true
+      await flushSoon()
+    },
   }
 }
-
-/** Opens the trail in the sessions' file of the store (`sessionsPath`), making it where there is none. Throws AuditTrailUnavailable. */
-export function openSqliteAuditTrail(
-  options: TrailOptions & { readonly path: string },
-): AuditTrail {
-  const rows = openSqliteSideRows(options.path, {
-    prepare: (database) => database.exec(SQLITE_TABLE),
-  })
-  return new BatchedAuditTrail(auditRows(rows, addOnSqlite, options), options)
-}
-
-/** Opens the trail in the schema of the records; the rows outlive it. */
-export const openPostgresAuditTrail = (
-  options: TrailOptions & { readonly rows: SideRows },
-): AuditTrail => new BatchedAuditTrail(auditRows(options.rows, addOnPostgres, options), options)

@@ -2,12 +2,9 @@
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AuditTrail } from '../domain/publish-record.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
-import {
-  type AuditTrailOptions,
-  AuditTrailUnavailable,
-  REFUSAL_FLUSH_MS,
-} from './batched-audit-trail.ts'
+import { type AuditTrailOptions, REFUSAL_FLUSH_MS } from './audit-rows.ts'
 
 const AT = '2026-06-01T08:00:00.000Z'
 const accepted: AuditRow = {
@@ -27,9 +24,12 @@ const refused: AuditRow = {
 }
 
 type TrailPlace = {
-  open(options: AuditTrailOptions & { readonly refusalsKeptMax?: number }): AuditTrail
+  open(options: AuditTrailOptions): AuditTrail
   /** Rows that are stored, newest first, as another process reads them. */
-  stored(): Promise<readonly KeptAuditRow[]>
+  stored(page?: {
+    readonly limit: number
+    readonly before?: number
+  }): Promise<readonly KeptAuditRow[]>
   /** No row can be written any more. */
   breakRows(): Promise<void>
   end(): Promise<void>
@@ -86,7 +86,8 @@ export function describeAuditTrail(name: string, start: () => Promise<TrailPlace
       await trail.add(accepted)
       for (let count = 0; count < 600; count += 1)
         await trail.add({ ...refused, actor: `writer-${count}` })
-      const rows = await trail.read({ limit: 1_000 })
+      await trail.close()
+      const rows = await place.stored()
       expect(rows.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1)
       const refusals = rows.filter(({ outcome }) => outcome === 'rejected')
       expect(refusals.map(({ actor }) => actor)).toEqual(
@@ -96,9 +97,9 @@ export function describeAuditTrail(name: string, start: () => Promise<TrailPlace
 
     it('rows are read newest first, page by page', async () => {
       for (const actor of ['a', 'b', 'c']) await trail.add({ ...accepted, actor })
-      const page = await trail.read({ limit: 2 })
+      const page = await place.stored({ limit: 2 })
       expect(page.map(({ actor }) => actor)).toEqual(['c', 'b'])
-      const rest = await trail.read({ limit: 2, before: page.at(-1)?.sequence ?? 0 })
+      const rest = await place.stored({ limit: 2, before: page.at(-1)?.sequence ?? 0 })
       expect(rest.map(({ actor }) => actor)).toEqual(['a'])
     })
 
@@ -112,12 +113,12 @@ export function describeAuditTrail(name: string, start: () => Promise<TrailPlace
     it('rows outlive the process', async () => {
       await trail.add(refused)
       await trail.close()
-      expect(await open().read({ limit: 10 })).toHaveLength(1)
+      expect(await place.stored()).toHaveLength(1)
     })
 
     it('an accepted row that cannot be written is an error, not a silent loss', async () => {
       await place.breakRows()
-      await expect(trail.add(accepted)).rejects.toThrow(AuditTrailUnavailable)
+      await expect(trail.add(accepted)).rejects.toThrow(RecordStoreUnavailable)
     })
 
     it('refusals that could not be written are reported, alone and beside an accepted row', async () => {
@@ -127,15 +128,15 @@ export function describeAuditTrail(name: string, start: () => Promise<TrailPlace
       await place.breakRows()
       await told.add(refused)
       clock.advanceMs(REFUSAL_FLUSH_MS)
-      await expect.poll(() => problems).toEqual([expect.any(AuditTrailUnavailable)])
+      await expect.poll(() => problems).toEqual([expect.any(RecordStoreUnavailable)])
       await told.add(refused)
-      await expect(told.add(accepted)).rejects.toThrow(AuditTrailUnavailable)
+      await expect(told.add(accepted)).rejects.toThrow(RecordStoreUnavailable)
       expect(problems).toHaveLength(2)
     })
 
     it('a closed trail takes nothing more', async () => {
       await trail.close()
-      await expect(trail.add(accepted)).rejects.toThrow(AuditTrailUnavailable)
+      await expect(trail.add(accepted)).rejects.toThrow(RecordStoreUnavailable)
     })
   })
 }

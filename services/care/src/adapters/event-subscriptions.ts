@@ -60,7 +60,7 @@ const receiverKey = (of: { readonly sub: string; readonly url: string }): string
 
 const iso = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString())
 
-/** What an operator sees: neither URL nor secret. Rejects with AuditTrailUnavailable. */
+/** What an operator sees: neither URL nor secret. Rejects with RecordStoreUnavailable. */
 export async function listEventSubscriptions(side: Pick<SideRows, 'read'>) {
   const rows = await side.read(`SELECT ${SHOWN} FROM event_subscriptions ORDER BY sub, id`)
   return z

@@ -15,24 +15,19 @@ import {
 import type { SessionStore } from '../domain/session-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
-import { openPostgresAuditTrail, openSqliteAuditTrail } from './audit-rows.ts'
+import { openAuditTrail } from './audit-rows.ts'
 import type { ErasedBy, ErasedChain } from './chain-erasure.ts'
 import { type ChainKeys, openChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { acceptedOf, acceptBackup as acceptFiles, loadCheckpointSeed } from './record-upkeep.ts'
-import { openPostgresSessionStore, openSqliteSessionStore } from './session-rows.ts'
-import {
-  openSqliteSideReader,
-  openSqliteSideRows,
-  postgresSideRows,
-  type SideRows,
-} from './side-rows.ts'
+import { openSqliteSideRows, postgresSideRows, type SideRows } from './side-rows.ts'
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import {
   eraseSqliteChain,
   openSqliteRecordReader,
   openSqliteRecordStore,
 } from './sqlite-record-store.ts'
+import { openSessionStore } from './write-behind-sessions.ts'
 
 /** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
 export type StoreConfig = {
@@ -102,49 +97,40 @@ function prepareDefaultPlace({ DATABASE_PATH, DATABASE_URL }: StoreConfig): void
 /** Where the records were before they had a folder of their own. */
 const FORMER_PATH = 'care.db'
 
-/** Opens all three, or none. Rejects with RecordStoreUnavailable and its like; their messages are for the operator. */
+/** Opens all of them, or none. Rejects with RecordStoreUnavailable, whose message is for the operator. */
 export async function openStores(config: StoreConfig, opening: Opening): Promise<Stores> {
-  const { DATABASE_URL } = config
   prepareDefaultPlace(config)
-  const options = { ...recordsOf(config), ...opening }
-  if (DATABASE_URL === undefined) return openFiles(options)
-  const postgres = await loadPostgres()
-  const { records, store } = await postgres.openPostgresRecordStore({
-    ...options,
-    ...serverOf(DATABASE_URL),
-  })
-  const sides = postgresSideRows(store)
-  const rows = { ...opening, rows: sides }
-  const sessions = openPostgresSessionStore(rows)
-  const audit = openPostgresAuditTrail(rows)
-  return joined({ records, sessions, audit, sides })
+  const { records, sides } = await openEngine(config, opening)
+  const sessions = openSessionStore(sides, opening.onProblem)
+  const audit = openAuditTrail(sides, opening)
+  const close = async (): Promise<void> => {
+    await audit.close()
+    await sessions.close()
+    await sides.end()
+    await records.close()
+  }
+  return { records, sessions, audit, sides, close }
 }
 
-async function openFiles(options: ReturnType<typeof recordsOf> & Opening): Promise<Stores> {
-  const path = sessionsPath(options.databasePath)
-  const opened: { close(): Promise<void> }[] = []
-  const keep = <Store extends { close(): Promise<void> }>(store: Store): Store => {
-    opened.push(store)
-    return store
+async function openEngine(
+  config: StoreConfig,
+  opening: Opening,
+): Promise<Pick<Stores, 'records' | 'sides'>> {
+  const { DATABASE_PATH, DATABASE_URL } = config
+  const options = { ...recordsOf(config), ...opening }
+  if (DATABASE_URL !== undefined) {
+    const { openPostgresRecordStore } = await loadPostgres()
+    const opened = await openPostgresRecordStore({ ...options, ...serverOf(DATABASE_URL) })
+    return { records: opened.records, sides: postgresSideRows(opened.store) }
   }
+  const records = openSqliteRecordStore(options)
   try {
-    const records = keep(openSqliteRecordStore(options))
-    const sessions = keep(openSqliteSessionStore({ ...options, path }))
-    const audit = keep(openSqliteAuditTrail({ ...options, path }))
-    return joined({ records, sessions, audit, sides: openSqliteSideRows(path) })
+    return { records, sides: openSqliteSideRows(sessionsPath(DATABASE_PATH)) }
   } catch (error) {
-    for (const store of opened.toReversed()) await store.close()
+    await records.close()
     throw error
   }
 }
-
-const joined = (stores: Omit<Stores, 'close'>): Stores => ({
-  ...stores,
-  close: async () => {
-    await stores.sides.end()
-    for (const store of [stores.audit, stores.sessions, stores.records]) await store.close()
-  },
-})
 
 /** Opens the records to read, also beside a running service. Rejects with RecordStoreUnavailable. */
 export async function openRecordReader(
@@ -159,7 +145,7 @@ export async function openRecordReader(
 
 /**
  * Opens the rows beside the records, also beside a running service; to `read` only in a file that is there. Rejects with
- * AuditTrailUnavailable.
+ * RecordStoreUnavailable.
  */
 export async function withSideRows<Result>(
   { DATABASE_PATH, DATABASE_URL }: Place,
@@ -167,8 +153,7 @@ export async function withSideRows<Result>(
   to: 'read' | 'write' = 'write',
 ): Promise<Result> {
   if (DATABASE_URL === undefined) {
-    const path = sessionsPath(DATABASE_PATH)
-    const rows = to === 'read' ? openSqliteSideReader(path) : openSqliteSideRows(path)
+    const rows = openSqliteSideRows(sessionsPath(DATABASE_PATH), to)
     return run(rows).finally(() => rows.end())
   }
   const { POSTGRES_RECORDS, PostgresConnection } = await loadPostgres()

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CareRecord } from '../domain/care-record.ts'
 import { collect } from '../domain/record-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
-import { openPostgresAuditTrail } from './audit-rows.ts'
+import { openAuditTrail, readAuditRows } from './audit-rows.ts'
 import { makeRecordDatabase, testServer, useRecordServer } from './postgres-store.fixture.ts'
 import { postgresSideRows } from './side-rows.ts'
 import { TEST_START_MS } from './sqlite-store.fixture.ts'
@@ -91,8 +91,7 @@ describe.skipIf(reason !== undefined)(
         mkdirSync(folder)
         const torn = await openTornCommits({ url: database.url, socketFolder, folder })
         const { records, store } = await database.open({ url: torn.url })
-        const audit = openPostgresAuditTrail({
-          rows: postgresSideRows(store),
+        const audit = openAuditTrail(postgresSideRows(store), {
           clock: manualClock(TEST_START_MS),
         })
         for (let round = 0; round < 5; round += 1) {
@@ -124,7 +123,7 @@ describe.skipIf(reason !== undefined)(
         }
         expect(torn.torn()).toBe(15)
         expect(await intactVersions(records)).toBe(10)
-        const kept = await audit.read({ limit: 100 })
+        const kept = await readAuditRows(store, { limit: 100 })
         expect(kept.map(({ actor }) => actor)).toEqual(['4', '3', '2', '1', '0'])
         await audit.close()
         await records.close()

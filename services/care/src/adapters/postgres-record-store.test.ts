@@ -2,17 +2,17 @@ import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { describe, expect, it } from 'vitest'
 import { describeRecordStore } from '../domain/record-store.contract.ts'
 import { describeSessionStore } from '../domain/session-store.contract.ts'
-import { openPostgresAuditTrail, readAuditRows } from './audit-rows.ts'
+import { openAuditTrail, readAuditRows } from './audit-rows.ts'
 import { describeAuditTrail } from './audit-trail.contract.ts'
 import {
   makeRecordDatabase,
   tamperPostgresEntry,
   useRecordServer,
 } from './postgres-store.fixture.ts'
-import { openPostgresSessionStore } from './session-rows.ts'
 import { postgresSideRows } from './side-rows.ts'
 import { makeStoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
+import { openSessionStore } from './write-behind-sessions.ts'
 
 describe.skipIf(postgresMissing !== undefined)(
   `PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
@@ -43,8 +43,8 @@ describe.skipIf(postgresMissing !== undefined)(
       const database = await makeRecordDatabase()
       const { records, store } = await database.open()
       return {
-        store: openPostgresSessionStore({ rows: postgresSideRows(store) }),
-        reopen: async () => openPostgresSessionStore({ rows: postgresSideRows(store) }),
+        store: openSessionStore(postgresSideRows(store)),
+        reopen: async () => openSessionStore(postgresSideRows(store)),
         end: async () => {
           await records.close()
           await database.end()
@@ -56,8 +56,8 @@ describe.skipIf(postgresMissing !== undefined)(
       const database = await makeRecordDatabase()
       const { store } = await database.open()
       return {
-        open: (options) => openPostgresAuditTrail({ rows: postgresSideRows(store), ...options }),
-        stored: () => readAuditRows(store, { limit: 1_000 }),
+        open: (options) => openAuditTrail(postgresSideRows(store), options),
+        stored: (page = { limit: 1_000 }) => readAuditRows(store, page),
         breakRows: async () => void (await database.sql('DROP TABLE care.audit_rows')),
         end: async () => {
           await store.close()

@@ -1,7 +1,8 @@
 // Who read which record: rows that are written in groups, wait for no disk, and are kept for a number of days. A row never holds
 // a value.
 import type { Clock } from '@tallystick/service-kit'
-import type { KeptReadRow, ReadRow, ReadTrail } from '../domain/read-trail.ts'
+import type { ReadRow } from '../domain/read-trail.ts'
+import { sharedRuns } from './shared-runs.ts'
 import type { SideRows } from './side-rows.ts'
 
 /** Rows that wait in memory before they are written at once. */
@@ -21,10 +22,25 @@ const TEXT_CHARS_MAX = 2_048
 const storable = (text: string): string =>
   text.slice(0, TEXT_CHARS_MAX).toWellFormed().replaceAll('\u0000', '\ufffd')
 
-/** Rows, newest first. Rejects with AuditTrailUnavailable. */
+/** A row with its position in the trail, from 1 in order of arrival. */
+type KeptReadRow = ReadRow & {
+  /** ISO 8601. */
+  readonly at: string
+  readonly sequence: number
+}
+
+/**
+ * Rows, newest first, of those with a sequence below `before`, of one chain or one reader where they are named. Rejects with
+ * RecordStoreUnavailable.
+ */
 export async function readReadRows(
   rows: SideRows,
-  query: Parameters<ReadTrail['read']>[0],
+  query: {
+    readonly limit: number
+    readonly before?: number | undefined
+    readonly chain?: string | undefined
+    readonly actor?: string | undefined
+  },
 ): Promise<readonly KeptReadRow[]> {
   const { limit, before = Number.MAX_SAFE_INTEGER, chain, actor } = query
   const values: (string | number)[] = []
@@ -53,14 +69,13 @@ export function openReadTrail(
     readonly keptDays: number
     readonly onProblem: (error: unknown) => void
   },
-): ReadTrail {
+) {
   const { clock, keptDays, onProblem } = of
-  let waiting: ReadRow[] = []
-  let writing: Promise<void> = Promise.resolve()
+  let waiting: Omit<KeptReadRow, 'sequence'>[] = []
   let cancelTimer: (() => void) | undefined
   let forgottenAtMs = Number.NEGATIVE_INFINITY
 
-  const write = async (noted: readonly ReadRow[]): Promise<void> => {
+  const write = async (noted: typeof waiting): Promise<void> => {
     try {
       await rows.transaction(
         (query) =>
@@ -81,27 +96,22 @@ export function openReadTrail(
       waiting = [...noted, ...waiting].slice(0, ROWS_HELD_MAX)
     }
   }
-  const flush = (): Promise<void> => {
+  const flush = sharedRuns(async () => {
     cancelTimer?.()
     cancelTimer = undefined
     const noted = waiting
     waiting = []
-    if (noted.length > 0) writing = writing.then(() => write(noted))
-    return writing
-  }
+    if (noted.length > 0) await write(noted)
+  })
   return {
-    note: (row) => {
+    /** Rows are written in groups: a kill may take those of the last second. */
+    noteRead: ({ actor, outcome, uri, way }: ReadRow): void => {
       if (waiting.length >= ROWS_HELD_MAX) return
-      waiting.push({ ...row, actor: storable(row.actor), uri: storable(row.uri) })
+      const at = new Date(clock.unixMs()).toISOString()
+      waiting.push({ at, actor: storable(actor), way, outcome, uri: storable(uri) })
       if (waiting.length >= ROWS_WAITING_MAX) void flush()
       else cancelTimer ??= clock.after(FLUSH_MS, () => void flush())
     },
-    read: async (query) => {
-      await flush()
-      return readReadRows(rows, query)
-    },
-    close: async () => {
-      await flush()
-    },
+    close: flush,
   }
 }

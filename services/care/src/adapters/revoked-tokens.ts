@@ -30,7 +30,7 @@ export const readRevocations = (rows: SideRows): Promise<readonly Revocation[]> 
 /** The revoked tokens as the running service knows them. */
 type RevokedTokens = { has(jti: string): boolean; close(): void }
 
-/** Reads them, and goes on doing so. Rejects with AuditTrailUnavailable where they cannot be read at the start. */
+/** Reads them, and goes on doing so. Rejects with RecordStoreUnavailable where they cannot be read at the start. */
 export async function watchRevokedTokens(
   rows: SideRows,
   { clock, onProblem }: { readonly clock: Clock; readonly onProblem: (error: unknown) => void },

@@ -4,14 +4,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { describeSessionStore } from '../domain/session-store.contract.ts'
-import {
-  type SessionChange,
-  type SessionStore,
-  SessionStoreUnavailable,
-} from '../domain/session-store.ts'
-import { openSqliteAuditTrail } from './audit-rows.ts'
-import { openSqliteSessionStore } from './session-rows.ts'
+import type { SessionChange, SessionStore } from '../domain/session-store.ts'
+import { openAuditTrail, readAuditRows } from './audit-rows.ts'
+import { openSqliteSideRows } from './side-rows.ts'
+import { openSessionStore } from './write-behind-sessions.ts'
 
 const inFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), 'care-sessions-'))
@@ -20,12 +18,12 @@ const inFolder = () => {
 
 describeSessionStore('SQLite', async () => {
   const { path, end } = inFolder()
-  const opened: SessionStore[] = [openSqliteSessionStore({ path })]
+  const opened: SessionStore[] = [openSessionStore(openSqliteSideRows(path))]
   return {
     store: opened[0] as SessionStore,
     async reopen() {
       // The first connection stays open and is never closed before the read: a kill closes nothing.
-      const again = openSqliteSessionStore({ path })
+      const again = openSessionStore(openSqliteSideRows(path))
       opened.push(again)
       return again
     },
@@ -62,10 +60,10 @@ describe('sessions in SQLite', () => {
   afterEach(() => folder.end())
 
   it('what nobody flushes is kept at the end of the turn', async () => {
-    const store = openSqliteSessionStore({ path: folder.path })
+    const store = openSessionStore(openSqliteSideRows(folder.path))
     store.save([sessionChange(1)])
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
-    const other = openSqliteSessionStore({ path: folder.path })
+    const other = openSessionStore(openSqliteSideRows(folder.path))
     expect((await other.restore()).sessions).toHaveLength(1)
     await other.close()
     await store.close()
@@ -76,15 +74,15 @@ describe('sessions in SQLite', () => {
     const database = new DatabaseSync(folder.path)
     database.exec('CREATE TABLE mcp_schema (other TEXT)')
     database.close()
-    expect(() => openSqliteSessionStore({ path: folder.path })).toThrow(SessionStoreUnavailable)
+    expect(() => openSessionStore(openSqliteSideRows(folder.path))).toThrow(RecordStoreUnavailable)
   })
 
   it('while another holds the file, nothing is lost: it is kept once the file is free', async () => {
-    const store = openSqliteSessionStore({ path: folder.path })
+    const store = openSessionStore(openSqliteSideRows(folder.path))
     const other = new DatabaseSync(folder.path)
     other.exec('BEGIN IMMEDIATE')
     store.save([sessionChange(1)])
-    await expect(store.flush()).rejects.toThrow(SessionStoreUnavailable)
+    await expect(store.flush()).rejects.toThrow(RecordStoreUnavailable)
     other.exec('ROLLBACK')
     other.close()
     await store.flush()
@@ -93,7 +91,7 @@ describe('sessions in SQLite', () => {
   })
 
   it('sessions that cannot be kept whole are not kept at all', async () => {
-    const store = openSqliteSessionStore({ path: folder.path })
+    const store = openSessionStore(openSqliteSideRows(folder.path))
     store.save([sessionChange(1)])
     await store.flush()
     store.save(Array.from({ length: 50_001 }, () => sessionChange(2)))
@@ -105,25 +103,26 @@ describe('sessions in SQLite', () => {
   })
 
   it('lives beside the audit rows in one file', async () => {
-    const audit = openSqliteAuditTrail({ path: folder.path, clock: manualClock(0) })
-    const store = openSqliteSessionStore({ path: folder.path })
+    const rows = openSqliteSideRows(folder.path)
+    const audit = openAuditTrail(rows, { clock: manualClock(0) })
+    const store = openSessionStore(rows)
     store.save([sessionChange(1)])
     const row = { at: 'now', outcome: 'accepted', reason: 'ok', via: 'hmac', actor: 'a' } as const
     await Promise.all([audit.add(row), store.flush()])
-    expect(await audit.read({ limit: 5 })).toHaveLength(1)
+    expect(await readAuditRows(rows, { limit: 5 })).toHaveLength(1)
     expect((await store.restore()).sessions).toHaveLength(1)
     await store.close()
     await audit.close()
   })
 
   it('sessions of another schema are dropped', async () => {
-    const store = openSqliteSessionStore({ path: folder.path })
+    const store = openSessionStore(openSqliteSideRows(folder.path))
     store.save([sessionChange(1)])
     await store.close()
     const database = new DatabaseSync(folder.path)
     database.exec('UPDATE mcp_schema SET version = 99')
     database.close()
-    const again = openSqliteSessionStore({ path: folder.path })
+    const again = openSessionStore(openSqliteSideRows(folder.path))
     expect((await again.restore()).sessions).toEqual([])
     await again.close()
   })

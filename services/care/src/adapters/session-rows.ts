@@ -1,66 +1,17 @@
-// MCP sessions, on either engine. A commit survives the end of the process without waiting for the disk; after a loss of power
-// some sessions may be behind or gone, and their clients open new ones.
-import type { DatabaseSync } from 'node:sqlite'
+// MCP sessions as rows, on either engine; write-behind-sessions.ts says when they are written.
 import {
   ERASED_FRAME,
   type FrameRecipient,
   type RestoredSessions,
   type SessionChange,
-  type SessionStore,
-  SessionStoreUnavailable,
   type StoredFrame,
   type StoredSession,
   type StoredUnheard,
 } from '../domain/session-store.ts'
-import { openSqliteSideRows, type SideRows } from './side-rows.ts'
-import { type SessionRows, WriteBehindSessions } from './write-behind-sessions.ts'
+import { SESSION_TABLES, type SideRows } from './side-rows.ts'
 
-/** The service's own connections never overlap; what another program holds is tried again with the next commit. */
-const BUSY_TIMEOUT_MS = 50
-/** Of the tables in the file. Sessions kept under another one are dropped: their clients open new ones. */
-const SCHEMA_VERSION = 1
 /** A recipient is its session's number and the sequence, each four bytes. */
 const RECIPIENT_BYTES = 8
-
-const SQLITE_TABLES = `
-CREATE TABLE IF NOT EXISTS mcp_sessions (
-  number INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
-  sub TEXT NOT NULL,
-  scopes TEXT NOT NULL,
-  log_level TEXT,
-  created_at_ms INTEGER NOT NULL,
-  last_sequence INTEGER NOT NULL,
-  carried_sequence INTEGER NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS mcp_subscriptions (
-  session INTEGER NOT NULL,
-  uri TEXT NOT NULL,
-  PRIMARY KEY (session, uri)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS mcp_frames (
-  number INTEGER PRIMARY KEY,
-  text TEXT NOT NULL,
-  about TEXT NOT NULL,
-  recipients BLOB NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS mcp_published (
-  uri TEXT PRIMARY KEY,
-  version INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS mcp_unheard (
-  uri TEXT PRIMARY KEY,
-  version INTEGER NOT NULL,
-  since_ms INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;`
-
-const TABLES = [
-  'mcp_sessions',
-  'mcp_subscriptions',
-  'mcp_frames',
-  'mcp_published',
-  'mcp_unheard',
-] as const
 
 const KEEP_SESSION = `INSERT INTO mcp_sessions VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
   ON CONFLICT (number) DO UPDATE SET id = excluded.id, sub = excluded.sub, scopes = excluded.scopes,
@@ -122,22 +73,23 @@ function statementsOf(change: SessionChange, textCell: SideRows['textCell']): re
   }
 }
 
-const sessionRows = (rows: SideRows): SessionRows => ({
-  apply: async (changes, isCleared) => {
-    const cleared: readonly Statement[] = isCleared
-      ? TABLES.map((table) => [`DELETE FROM ${table}`, []])
-      : []
-    const statements = changes.flatMap((change) => statementsOf(change, rows.textCell))
-    await rows.transaction(
-      // Sent without waiting, in their order.
-      (query) => Promise.all([...cleared, ...statements].map((each) => query(...each))),
-      'relaxed',
-    )
-    if (changes.some(({ kind }) => kind === 'erased')) await rows.purge()
-  },
-  restore: () => restoredFrom(rows),
-  close: () => rows.end(),
-})
+/** In one transaction: removes everything first if `isCleared`, then applies changes in order. */
+export async function applyChanges(
+  rows: SideRows,
+  changes: readonly SessionChange[],
+  isCleared: boolean,
+): Promise<void> {
+  const cleared: readonly Statement[] = isCleared
+    ? SESSION_TABLES.map((table) => [`DELETE FROM ${table}`, []])
+    : []
+  const statements = changes.flatMap((change) => statementsOf(change, rows.textCell))
+  await rows.transaction(
+    // Sent without waiting, in their order.
+    (query) => Promise.all([...cleared, ...statements].map((each) => query(...each))),
+    'relaxed',
+  )
+  if (changes.some(({ kind }) => kind === 'erased')) await rows.purge()
+}
 
 /** A cell that `textCell` made. */
 type TextCell = string | Uint8Array
@@ -155,7 +107,7 @@ const SESSIONS = `SELECT number, id, sub, scopes, log_level AS "logLevel", creat
   last_sequence AS "lastSequence", carried_sequence AS "carriedSequence" FROM mcp_sessions ORDER BY number`
 const UNHEARD = 'SELECT uri, version, since_ms AS "sinceMs" FROM mcp_unheard'
 
-async function restoredFrom({ read }: Pick<SideRows, 'read'>): Promise<RestoredSessions> {
+export async function restoredFrom({ read }: SideRows): Promise<RestoredSessions> {
   const [sessions, subscriptions, frames, published, unheard] = await Promise.all([
     read<SessionRow>(SESSIONS),
     read<{ readonly session: number; readonly uri: string }>('SELECT * FROM mcp_subscriptions'),
@@ -199,38 +151,3 @@ function unpackRecipients(packed: Uint8Array): readonly FrameRecipient[] {
     sequence: bytes.readUInt32LE(index * RECIPIENT_BYTES + 4),
   }))
 }
-
-function prepareTables(database: DatabaseSync): void {
-  // Erased and rotated rows must not stay readable in the file.
-  database.exec('PRAGMA secure_delete = ON')
-  database.exec('CREATE TABLE IF NOT EXISTS mcp_schema (version INTEGER NOT NULL) STRICT')
-  const known = database.prepare('SELECT version FROM mcp_schema').get()
-  if (known !== undefined && known['version'] !== SCHEMA_VERSION)
-    for (const table of TABLES) database.exec(`DROP TABLE IF EXISTS ${table}`)
-  database.exec(`${SQLITE_TABLES} DELETE FROM mcp_schema; INSERT INTO mcp_schema VALUES (1)`)
-}
-
-type SessionStoreOptions = {
-  /** Told when a commit that nobody waits for failed; its changes are tried again with the next. */
-  readonly onProblem?: (error: SessionStoreUnavailable) => void
-}
-
-/** Opens the sessions in a file (`sessionsPath`), making their tables where there are none. Throws SessionStoreUnavailable. */
-export function openSqliteSessionStore({
-  onProblem,
-  path,
-}: SessionStoreOptions & { readonly path: string }): SessionStore {
-  const rows = openSqliteSideRows(path, {
-    prepare: prepareTables,
-    busyTimeoutMs: BUSY_TIMEOUT_MS,
-    Unavailable: SessionStoreUnavailable,
-  })
-  return new WriteBehindSessions(sessionRows(rows), { place: path, onProblem })
-}
-
-/** Opens the sessions in the schema of the records, of the one process that serves them; the rows outlive them. */
-export const openPostgresSessionStore = ({
-  onProblem,
-  rows,
-}: SessionStoreOptions & { readonly rows: SideRows }): SessionStore =>
-  new WriteBehindSessions(sessionRows(rows), { place: 'the sessions', onProblem })

@@ -7,12 +7,52 @@ import {
   type SqlConnection,
   SqliteConnection,
 } from '@tallystick/journal-store'
-import { AuditTrailUnavailable } from './batched-audit-trail.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
 
-/** How long a statement waits for another process's, milliseconds. */
-const BUSY_TIMEOUT_MS = 2_000
+/** How long a statement waits for a command's, which takes some milliseconds; the service stands still meanwhile. */
+const BUSY_TIMEOUT_MS = 500
 
 const TABLES = `
+CREATE TABLE IF NOT EXISTS audit_rows (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  at TEXT NOT NULL,
+  outcome TEXT NOT NULL CHECK (outcome IN ('accepted', 'rejected')),
+  reason TEXT NOT NULL,
+  via TEXT NOT NULL,
+  actor TEXT,
+  uri TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS audit_rows_rejected ON audit_rows (sequence) WHERE outcome = 'rejected';
+CREATE TABLE IF NOT EXISTS mcp_sessions (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  sub TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  log_level TEXT,
+  created_at_ms INTEGER NOT NULL,
+  last_sequence INTEGER NOT NULL,
+  carried_sequence INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS mcp_subscriptions (
+  session INTEGER NOT NULL,
+  uri TEXT NOT NULL,
+  PRIMARY KEY (session, uri)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS mcp_frames (
+  number INTEGER PRIMARY KEY,
+  text TEXT NOT NULL,
+  about TEXT NOT NULL,
+  recipients BLOB NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS mcp_published (
+  uri TEXT PRIMARY KEY,
+  version INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS mcp_unheard (
+  uri TEXT PRIMARY KEY,
+  version INTEGER NOT NULL,
+  since_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS revoked_tokens (
   jti TEXT PRIMARY KEY,
   at TEXT NOT NULL,
@@ -57,8 +97,19 @@ CREATE TABLE IF NOT EXISTS event_lease (
 ) STRICT;
 INSERT INTO event_lease SELECT '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM event_lease);`
 
-/** Rows on either engine. */
+/** Of the sessions' tables. Sessions kept under another one are dropped: their clients open new ones. */
+const SESSION_SCHEMA = 1
+export const SESSION_TABLES = [
+  'mcp_sessions',
+  'mcp_subscriptions',
+  'mcp_frames',
+  'mcp_published',
+  'mcp_unheard',
+] as const
+
+/** Rows on either engine; whatever fails is RecordStoreUnavailable. */
 export type SideRows = SqlConnection & {
+  readonly engine: 'sqlite' | 'postgres'
   /** Text that others send, as a cell: bytes on PostgreSQL, since it may hold a NUL. */
   readonly textCell: (text: string) => string | Uint8Array
   /** What was overwritten does not stay readable in the file. PostgreSQL has dead rows until they are vacuumed. */
@@ -66,6 +117,7 @@ export type SideRows = SqlConnection & {
 }
 
 class SqliteSideRows extends SqliteConnection implements SideRows {
+  readonly engine = 'sqlite'
   readonly textCell = (text: string): string => text
 
   async purge(): Promise<void> {
@@ -73,44 +125,30 @@ class SqliteSideRows extends SqliteConnection implements SideRows {
   }
 }
 
-type SqliteOpening = {
-  /** Makes the tables that are asked for, where there are none. */
-  readonly prepare?: (database: DatabaseSync) => void
-  readonly busyTimeoutMs?: number
-  readonly Unavailable?: new (message: string, options?: ErrorOptions) => Error
+function prepareTables(database: DatabaseSync): void {
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+  // Erased and rotated rows must not stay readable in the file.
+  database.exec('PRAGMA secure_delete = ON')
+  database.exec('CREATE TABLE IF NOT EXISTS mcp_schema (version INTEGER NOT NULL) STRICT')
+  const known = database.prepare('SELECT version FROM mcp_schema').get()?.['version']
+  if (known !== undefined && known !== SESSION_SCHEMA)
+    for (const table of SESSION_TABLES) database.exec(`DROP TABLE IF EXISTS ${table}`)
+  database.exec(TABLES)
+  if (known !== SESSION_SCHEMA)
+    database.exec(`DELETE FROM mcp_schema; INSERT INTO mcp_schema VALUES (${SESSION_SCHEMA})`)
 }
 
-const prepareTables = (database: DatabaseSync): void => database.exec(TABLES)
-
-/** Opens rows in a file, making it where there is none. Throws AuditTrailUnavailable, or what it is told to. */
-export function openSqliteSideRows(
-  path: string,
-  {
-    busyTimeoutMs = BUSY_TIMEOUT_MS,
-    prepare = prepareTables,
-    Unavailable = AuditTrailUnavailable,
-  }: SqliteOpening = {},
-): SideRows {
+/** Opens rows in a file, making it where there is none, unless it is only to be read. Throws RecordStoreUnavailable. */
+export function openSqliteSideRows(path: string, to: 'read' | 'write' = 'write'): SideRows {
   let database: DatabaseSync | undefined
   try {
-    makePrivateFile(path)
-    database = new DatabaseSync(path, { timeout: busyTimeoutMs })
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    prepare(database)
-    return new SqliteSideRows(database, Unavailable)
+    if (to === 'write') makePrivateFile(path)
+    database = new DatabaseSync(path, { readOnly: to === 'read', timeout: BUSY_TIMEOUT_MS })
+    if (to === 'write') prepareTables(database)
+    return new SqliteSideRows(database, RecordStoreUnavailable)
   } catch (cause) {
     database?.close()
-    throw new Unavailable(`${path}: ${messageOf(cause)}`, { cause })
-  }
-}
-
-/** Opens a file that is there, to read beside a running service. Throws AuditTrailUnavailable. */
-export function openSqliteSideReader(path: string): SideRows {
-  try {
-    const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
-    return new SqliteSideRows(database, AuditTrailUnavailable)
-  } catch (cause) {
-    throw new AuditTrailUnavailable(`${path}: ${messageOf(cause)}`, { cause })
+    throw new RecordStoreUnavailable(`${path}: ${messageOf(cause)}`, { cause })
   }
 }
 
@@ -118,15 +156,17 @@ async function orUnavailable<Result>(asked: Promise<Result>): Promise<Result> {
   try {
     return await asked
   } catch (cause) {
-    throw new AuditTrailUnavailable(`the rows beside the records: ${messageOf(cause)}`, { cause })
+    const reason = `the rows beside the records: ${messageOf(cause)}`
+    throw new RecordStoreUnavailable(reason, { cause })
   }
 }
 
-/** The same in the schema of the records; whoever connected to it ends that. They reject with AuditTrailUnavailable. */
+/** The same in the schema of the records; whoever connected to it ends that. */
 export const postgresSideRows = (store: {
   readonly read: SqlConnection['read']
   readonly writeRows: SqlConnection['transaction']
 }): SideRows => ({
+  engine: 'postgres',
   read: (text, values) => orUnavailable(store.read(text, values)),
   transaction: (run, durability) => orUnavailable(store.writeRows(run, durability)),
   end: async () => undefined,

@@ -3,7 +3,8 @@ import { copyFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:f
 import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
 import { manualClock, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openSqliteAuditTrail } from '../adapters/audit-rows.ts'
+import { openAuditTrail } from '../adapters/audit-rows.ts'
+import { openSqliteSideRows } from '../adapters/side-rows.ts'
 import { sessionsPath } from '../adapters/sqlite-record-database.ts'
 import {
   makeStoreFolder,
@@ -185,7 +186,7 @@ describe('the care command', () => {
   it('audit lists rows newest first, beside the service', async () => {
     expect((await care(['audit'])).code).toBe(1)
     const path = sessionsPath(folder.databasePath)
-    const trail = openSqliteAuditTrail({ path, clock: manualClock(0) })
+    const trail = openAuditTrail(openSqliteSideRows(path), { clock: manualClock(0) })
     const row = {
       at: '2026-06-01T08:00:00.000Z',
       outcome: 'accepted',

@@ -4,7 +4,6 @@ import {
   type ExitCode,
   runCommand,
 } from '@tallystick/service-kit/command'
-import { AuditTrailUnavailable } from '../adapters/batched-audit-trail.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import {
   auditVerb,
@@ -44,9 +43,7 @@ const NOTES = [
 ]
 
 const refusalOf = (error: unknown): string | undefined =>
-  error instanceof RecordStoreUnavailable || error instanceof AuditTrailUnavailable
-    ? error.message
-    : undefined
+  error instanceof RecordStoreUnavailable ? error.message : undefined
 
 /** Runs one `care` command line and returns its exit code. Bugs throw. */
 export async function runCare(terminal: CommandTerminal): Promise<ExitCode> {

@@ -119,7 +119,7 @@ export type EventReport =
   | { readonly kind: 'ended'; readonly reason: 'suspended' | 'revoked' | 'expired' }
   | { readonly kind: 'problem'; readonly error: unknown }
 
-/** The port behind which subscriptions are kept. Methods reject with AuditTrailUnavailable, as those of the rows beside them. */
+/** The port behind which subscriptions are kept. Methods reject with RecordStoreUnavailable, as those of the rows beside them. */
 export type EventSubscriptions = {
   /** Adds one, or puts it in the place of the one with its id. */
   save(subscription: EventSubscription): Promise<void>

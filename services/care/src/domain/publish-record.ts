@@ -4,7 +4,7 @@
  */
 import { chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import type { AuditRow, KeptAuditRow, WriteAnswer } from '../wire/write.ts'
+import type { AuditRow, WriteAnswer } from '../wire/write.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 import type { AppendOutcome, RecordStore, RequestKey } from './record-store.ts'
 
@@ -12,11 +12,6 @@ import type { AppendOutcome, RecordStore, RequestKey } from './record-store.ts'
 export type AuditTrail = {
   /** Accepted rows are durable when it resolves; refusals are batched. */
   add(row: AuditRow): Promise<void>
-  /** Newest first, of those with a sequence below `before`. */
-  read(query: {
-    readonly limit: number
-    readonly before?: number | undefined
-  }): Promise<readonly KeptAuditRow[]>
   close(): Promise<void>
 }
 

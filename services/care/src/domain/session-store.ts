@@ -83,12 +83,7 @@ export type SessionStore = {
   restore(): Promise<RestoredSessions>
   /** Takes changes in order. They are stored soon; once the next `flush` resolves, they survive a kill. */
   save(changes: readonly SessionChange[]): void
-  /** Resolves when everything saved is stored. Rejects with `SessionStoreUnavailable`, in which case the changes stay queued. */
+  /** Resolves when everything saved is stored. Rejects with `RecordStoreUnavailable`, in which case the changes stay queued. */
   flush(): Promise<void>
   close(): Promise<void>
-}
-
-/** The sessions' file cannot be read or written. */
-export class SessionStoreUnavailable extends Error {
-  override readonly name = 'SessionStoreUnavailable'
 }

@@ -2,12 +2,13 @@
 import type { ServiceApp } from '@tallystick/service-kit'
 import { READ_SCOPES } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
-import { type ErasedName, type RecordStore, versionBefore } from '../domain/record-store.ts'
 import {
-  type SessionStore,
-  SessionStoreUnavailable,
-  type StoredUnheard,
-} from '../domain/session-store.ts'
+  type ErasedName,
+  type RecordStore,
+  RecordStoreUnavailable,
+  versionBefore,
+} from '../domain/record-store.ts'
+import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
 import { createUnheardCorrections, type UnheardCorrections } from '../domain/unheard-corrections.ts'
 import type { TokenCheck } from '../routes/bearer.ts'
@@ -40,7 +41,7 @@ export type McpEvent =
   /** Someone must look: a dependency failed, or there is a bug; the caller got -32603. */
   | { readonly kind: 'request-failed'; readonly error: unknown }
   /** The session store lags behind. Sessions continue in memory, but a restart would lose what is not stored. */
-  | { readonly kind: 'session-store-failed'; readonly error: SessionStoreUnavailable }
+  | { readonly kind: 'session-store-failed'; readonly error: RecordStoreUnavailable }
   | { readonly kind: 'speech-failed'; readonly error: SpeechUnavailable }
   /** Names a record, so logs and metrics only count it. */
   | { readonly kind: 'unheard'; readonly correction: UnheardCorrection }
@@ -75,7 +76,7 @@ export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
 
 /**
  * Takes over the sessions that an earlier process left, and tells their subscribers what that process could not. Rejects
- * with `SessionStoreUnavailable`.
+ * with `RecordStoreUnavailable`.
  */
 export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const { store, clock, serviceName, version, sessions: kept, speech, noteRead, verifyUrl } = deps
@@ -236,7 +237,7 @@ async function flushReporting(
   try {
     await kept.flush()
   } catch (error) {
-    if (!(error instanceof SessionStoreUnavailable)) throw error
+    if (!(error instanceof RecordStoreUnavailable)) throw error
     observe({ kind: 'session-store-failed', error })
   }
 }

@@ -1,7 +1,9 @@
 // Sessions from opening to end: limits, timeouts, restarts, and that nothing is left behind (C5).
 import { afterEach, describe, expect, it } from 'vitest'
-import { openSqliteSessionStore } from '../adapters/session-rows.ts'
-import { type SessionStore, SessionStoreUnavailable } from '../domain/session-store.ts'
+import { openSqliteSideRows } from '../adapters/side-rows.ts'
+import { openSessionStore } from '../adapters/write-behind-sessions.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import type { SessionStore } from '../domain/session-store.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { BOTH, initializeBody, type McpFixture, startMcp } from './mcp.fixture.ts'
 
@@ -161,11 +163,11 @@ describe('opened and abandoned sessions leave nothing', () => {
 
 describe('an unwritable session file', () => {
   it('is reported; sessions go on in memory, and the stored state catches up', async () => {
-    const sessions = openSqliteSessionStore({ path: ':memory:' })
+    const sessions = openSessionStore(openSqliteSideRows(':memory:'))
     const flush = sessions.flush.bind(sessions)
     let isBroken = false
     sessions.flush = async () => {
-      if (isBroken) throw new SessionStoreUnavailable('disk full')
+      if (isBroken) throw new RecordStoreUnavailable('disk full')
       await flush()
     }
     fixture = await startMcp({ sessions })
@@ -178,7 +180,7 @@ describe('an unwritable session file', () => {
     await expect.poll(() => stream.updated).toEqual([TEA])
     expect(fixture.events).toContainEqual({
       kind: 'session-store-failed',
-      error: expect.any(SessionStoreUnavailable),
+      error: expect.any(RecordStoreUnavailable),
     })
     isBroken = false
     await fixture.restart()

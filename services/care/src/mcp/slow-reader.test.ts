@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { openSqliteSessionStore } from '../adapters/session-rows.ts'
+import { openSqliteSideRows } from '../adapters/side-rows.ts'
+import { openSessionStore } from '../adapters/write-behind-sessions.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import { EventStream } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
@@ -38,7 +39,7 @@ const openUnread = (): Socket => {
 
 /** A stream whose reader does not take even the first bytes, and the buffer that its frames come from. */
 const stalledStream = (lagBytesMax: number) => {
-  const store = openSqliteSessionStore({ path: ':memory:' })
+  const store = openSessionStore(openSqliteSideRows(':memory:'))
   const limits = { ...DEFAULT_MCP_LIMITS, lagBytesMax }
   const replay = createReplayBuffer(store, limits.replayFramesMax)
   const session = new McpSession(

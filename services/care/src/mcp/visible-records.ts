@@ -44,7 +44,7 @@ export type McpServices = {
   readonly verifyUrl: string | undefined
   readonly unheard: Pick<UnheardCorrections, 'heard'>
   /** Called for each record that is read, or requested without success; absent if no trail is kept. */
-  readonly noteRead?: ((row: Omit<ReadRow, 'at'>) => void) | undefined
+  readonly noteRead?: ((row: ReadRow) => void) | undefined
 }
 
 /** A request. The scopes of its principal decide what it may see. */

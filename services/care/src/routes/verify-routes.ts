@@ -55,7 +55,7 @@ type VerifyDeps = BearerCheckDeps & {
   /** Whether names are shown to tokens alone (C33). */
   readonly isPrivate: boolean
   /** Told of each export: it holds records. */
-  readonly noteRead: (row: Omit<ReadRow, 'at'>) => void
+  readonly noteRead: (row: ReadRow) => void
 }
 
 export function addVerifyRoutes(app: ServiceApp, deps: VerifyDeps): void {

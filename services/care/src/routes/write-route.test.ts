@@ -241,7 +241,7 @@ describe('5xx', () => {
   test('a write whose audit row was not stored is not a 200; sent again, it is the first version and has its row', async () => {
     const add = fixture.audit.add.bind(fixture.audit)
     fixture.audit.add = async () => {
-      throw Object.assign(new Error('disk full'), { name: 'AuditTrailUnavailable' })
+      throw new RecordStoreUnavailable('disk full')
     }
     expect((await fixture.write(body)).statusCode).toBe(503)
     fixture.audit.add = add

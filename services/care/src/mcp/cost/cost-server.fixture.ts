@@ -15,8 +15,9 @@ import {
   systemClock,
 } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { openSqliteSessionStore } from '../../adapters/session-rows.ts'
+import { openSqliteSideRows } from '../../adapters/side-rows.ts'
 import { openSqliteRecordStore } from '../../adapters/sqlite-record-store.ts'
+import { openSessionStore } from '../../adapters/write-behind-sessions.ts'
 import type { CareRecord } from '../../domain/care-record.ts'
 import { checkBearer } from '../../routes/bearer.ts'
 import { readRequestBody } from '../../routes/request-body.ts'
@@ -59,7 +60,7 @@ type Variant = {
 async function ours(): Promise<Variant> {
   const endpoint = await createMcpEndpoint({
     store,
-    sessions: openSqliteSessionStore({ path: ':memory:' }),
+    sessions: openSessionStore(openSqliteSideRows(':memory:')),
     tokens,
     modernTokens: tokens,
     clock,
