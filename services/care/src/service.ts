@@ -29,7 +29,6 @@ import {
   type PublishRecord,
   type SessionHub,
 } from './domain/publish-record.ts'
-import type { ReadRow } from './domain/read-trail.ts'
 import type { ErasedName, RecordStore } from './domain/record-store.ts'
 import { createChainVerifier } from './domain/verification.ts'
 import { watchErasures } from './domain/watch-erasures.ts'

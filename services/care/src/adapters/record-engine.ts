@@ -5,14 +5,12 @@ import { createBodySeal, type Journal, sealReceipt } from '@tallystick/journal-s
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { type ChainKeys, openChainKeys } from './chain-keys.ts'
-import { createJournalProofs } from './journal-proofs.ts'
 import type { RecordAppender, WrittenStore } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
 import { createRecordReads } from './record-reads.ts'
-import { recordRows } from './record-rows.ts'
 import type { RecordSource } from './record-sql.ts'
 import { verifyAdded, verifyChains } from './record-verify.ts'
-import { chainKeysPath } from './sqlite-record-database.ts'
+import { chainKeysPath, guarded } from './sqlite-record-database.ts'
 import { createOutbox } from './write-outbox.ts'
 
 /** What an engine has open to read. */
@@ -65,7 +63,7 @@ export const sealOf = (keys: ChainKeys | undefined) => keys?.seal ?? createBodyS
 
 /** Where verification and export read. */
 const sourceOf = (engine: ReadEngine, keys: ChainKeys | undefined) => ({
-  rows: recordRows(engine.source),
+  source: engine.source,
   seal: sealOf(keys),
   receipt: (body: unknown) => keys?.receipt(body) ?? sealReceipt(body),
   journalSize: (audience: Audience) => engine.journals[audience].size,
@@ -94,7 +92,7 @@ export function createRecordStore(
   keyRing: KeyRing | undefined,
 ): RecordStore {
   const source = sourceOf(engine, keys)
-  const { appender } = engine
+  const { appender, journals } = engine
   return {
     append: (record, request, expectedVersion) =>
       appender.append(engine, { record, request, expectedVersion }),
@@ -104,7 +102,17 @@ export function createRecordStore(
     ...createOutbox(engine.source),
     ...createRecordReader(engine, keys),
     verifyAdded: (query) => verifyAdded(source, query),
-    ...createJournalProofs(source.rows, engine.journals),
+    rootAt: guarded(async (audience, size) => {
+      const journal = journals[audience]
+      if (!(size >= 0 && size <= journal.size)) throw new RangeError('a size beyond the journal')
+      return journal.rootAt(size)
+    }),
+    inclusionProof: guarded((audience, { index, size }) =>
+      journals[audience].inclusionProof(index, size),
+    ),
+    consistencyProof: guarded((audience, { oldSize, size }) =>
+      journals[audience].consistencyProof(oldSize, size),
+    ),
     journalSize: source.journalSize,
     outsideMark: () => engine.outsideMark(),
     checkpoint: async (audience) => engine.checkpoint(audience),

@@ -1,20 +1,18 @@
 // What an auditor gets: a journal's leaf hashes and entries up to one moment, and the checkpoint of that moment.
 
 import { versionPreimage } from '@tallystick/hashchain'
+import type { BodySeal } from '@tallystick/journal-store'
 import { isWithin, type Reach } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
-import { type ChainSlot, chainUri, versionUri } from '../wire/record-uri.ts'
+import { chainUri, versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { EXPORT_FORMAT, type ExportLine } from '../wire/verify.ts'
+import { chainsById, slicesOf } from './journal-slices.ts'
+import { findChain } from './record-reads.ts'
+import type { VerifySource } from './record-verify.ts'
 import {
-  type LeafRange,
-  nextTurn,
-  type RecordRows,
-  sliceEnd,
-  type VerifySource,
-} from './record-rows.ts'
-import {
-  isErased as isErasedChain,
+  type ChainRow,
+  isErased,
   openVersion,
   slotOfChain,
   type VersionRow,
@@ -22,8 +20,6 @@ import {
 
 /** Leaf hashes on one line: about 70 KB of text, and the memory that a reader needs. */
 const LEAVES_PER_LINE = 1_024
-/** Versions of one chain read at once. */
-const CHAIN_VERSIONS_PER_READ = 64
 
 /** Where an export reads. */
 type ExportSource = VerifySource & {
@@ -34,17 +30,18 @@ type ExportSource = VerifySource & {
 
 /** The exporting half of a store: NDJSON lines. */
 export async function* exportRecordLines(
-  source: ExportSource,
+  of: ExportSource,
   query: Parameters<RecordStore['exportLines']>[0],
 ): AsyncGenerator<string> {
-  for await (const line of exportLines(source, query)) yield JSON.stringify(line)
+  for await (const line of exportLines(of, query)) yield JSON.stringify(line)
 }
 
 async function* exportLines(
-  source: ExportSource,
+  of: ExportSource,
   query: Parameters<RecordStore['exportLines']>[0],
 ): AsyncGenerator<ExportLine> {
   const { slot, within } = query
+  const { source } = of
   // An export of one chain holds that chain's journal alone.
   const audiences = [...new Set(query.audiences)].filter(
     (audience) => slot === undefined || slot.audience === audience,
@@ -60,98 +57,46 @@ async function* exportLines(
   }
   for (const journal of audiences) {
     // Size and note are of one moment; what is appended later is behind it.
-    const size = source.journalSize(journal)
-    const note = source.checkpoint(journal)
-    const chainRows = slot === undefined ? undefined : rowsOfChain(source.rows, slot)
+    const size = of.journalSize(journal)
+    const note = of.checkpoint(journal)
+    const { leafHashes } = source.sql.of[journal]
+    const chain = slot && ((await findChain(source, slot))?.chain[0] ?? NO_CHAIN)
     for (let from = 0; from < size; from += LEAVES_PER_LINE) {
-      const range = { audience: journal, from, to: Math.min(from + LEAVES_PER_LINE, size) }
-      yield { kind: 'leaves', journal, from, hashes: [...(await source.rows.leafHashes(range))] }
-      if (slot === undefined) yield* journalLines(source, range, within)
-      else if (chainRows !== undefined)
-        yield* chainLines(source, { slot, rows: chainRows, to: range.to })
-      await nextTurn()
+      const to = Math.min(from + LEAVES_PER_LINE, size)
+      const hashes = await source.ask<readonly [string]>(leafHashes, [from, to])
+      yield { kind: 'leaves', journal, from, hashes: hashes.flat() }
+      const part = { audience: journal, chain, from, to }
+      for await (const slice of slicesOf(source, part))
+        yield* versionLines(of, slice, { audience: journal, within })
     }
-    yield { kind: 'checkpoint', journal, note, verifierKey: source.verifierKey(journal) }
+    yield { kind: 'checkpoint', journal, note, verifierKey: of.verifierKey(journal) }
   }
 }
 
-async function* journalLines(
-  source: VerifySource,
-  range: LeafRange,
-  within: readonly Reach[] | undefined,
+/** No chain has it. */
+const NO_CHAIN = 0
+
+/** The lines of a slice's versions, of chains that may be shown. */
+async function* versionLines(
+  { seal, source }: VerifySource,
+  slice: readonly VersionRow[],
+  of: { readonly audience: Audience; readonly within?: readonly Reach[] | undefined },
 ): AsyncGenerator<ExportLine> {
-  const { audience, to } = range
-  for (let { from } = range; from < to; ) {
-    const end = await sliceEnd(source.rows, { audience, from, to })
-    const slice = await source.rows.leaves({ audience, from, to: end })
-    const chains = await source.rows.chains([...new Set(slice.map(([, chain]) => chain))])
-    for (const row of slice) {
-      const chain = chains.get(row[1])
-      const slot = chain?.[3] === audience ? slotOfChain(chain) : undefined
-      if (slot !== undefined && (within === undefined || isWithin(slot, within)))
-        yield lineOf({ source, row, slot, isErased: chain?.[6] !== null })
-    }
-    from = end
-    await nextTurn()
+  const { audience, within } = of
+  const chains = await chainsById(source, new Set(slice.map(([, chain]) => chain)))
+  for (const row of slice) {
+    const chain = chains.get(row[1])
+    if (chain?.[3] !== audience) continue
+    if (within === undefined || isWithin(slotOfChain(chain), within)) yield lineOf(row, chain, seal)
   }
 }
 
-type ChainRows = {
-  next(): void
-  peek(): Promise<VersionRow | undefined>
-  isErased(): boolean
-}
-
-/** The versions of a chain in order, read in small groups. */
-function rowsOfChain(rows: RecordRows, slot: ChainSlot): ChainRows {
-  let read: readonly VersionRow[] | undefined
-  let at = 0
-  let last = 0
-  let isErased = false
-  const readOn = async (): Promise<readonly VersionRow[]> => {
-    const named = await rows.found(slot)
-    if (named === undefined) return []
-    isErased = isErasedChain(named.chain)
-    const range = { after: last, upTo: Number.MAX_SAFE_INTEGER, limit: CHAIN_VERSIONS_PER_READ }
-    return rows.versions({ audience: slot.audience, chain: named.chain[0], ...range })
-  }
-  return {
-    isErased: () => isErased,
-    peek: async () => {
-      if (read === undefined || at >= read.length) {
-        read = await readOn()
-        at = 0
-      }
-      return read[at]
-    },
-    next: () => {
-      last = read?.[at]?.[2] ?? last
-      at += 1
-    },
-  }
-}
-
-async function* chainLines(
-  source: VerifySource,
-  { slot, rows, to }: { readonly slot: ChainSlot; readonly rows: ChainRows; readonly to: number },
-): AsyncGenerator<ExportLine> {
-  for (let row = await rows.peek(); row !== undefined && row[0] < to; row = await rows.peek()) {
-    rows.next()
-    yield lineOf({ source, row, slot, isErased: rows.isErased() })
-  }
-}
-
-function lineOf(options: {
-  readonly source: VerifySource
-  readonly row: VersionRow
-  readonly slot: ChainSlot
-  readonly isErased: boolean
-}): ExportLine {
-  const { source, row, slot, isErased } = options
+function lineOf(row: VersionRow, chain: ChainRow, seal: BodySeal): ExportLine {
   const [leafIndex, , version] = row
+  const slot = slotOfChain(chain)
   const place = { uri: versionUri(slot, version), journal: slot.audience, leafIndex, version }
-  if (isErased) return { kind: 'erased', ...place }
-  const opened = openVersion(row, { slot, seal: source.seal })
+  if (isErased(chain)) return { kind: 'erased', ...place }
+  const opened = openVersion(row, { slot, seal })
   if (opened.kind === 'broken') return { kind: 'broken', ...place, fault: opened.fault }
   const { record, entry } = opened
   const { versionHash } = record

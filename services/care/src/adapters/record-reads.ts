@@ -16,7 +16,6 @@ import {
   latestOf,
   markOf,
   patientsWithin,
-  type RecordReads,
   recordOfRow,
   type VersionRow,
   versionOf,
@@ -30,16 +29,39 @@ export async function findChain(
   return foundChains(await ask<FoundRow>(sql.of[audience].newest, [audience, patient, domain]))[0]
 }
 
+/** A chain with one of its versions and the one before that. */
+async function findWithBefore(
+  { ask, sql }: RecordSource,
+  { audience, domain, patient }: ChainSlot,
+  number: number,
+): Promise<FoundChain | undefined> {
+  const values = [audience, patient, domain, number]
+  return foundChains(await ask<FoundRow>(sql.of[audience].version, values))[0]
+}
+
+/** The row of a version, erased or not. */
+export async function findVersion(
+  source: RecordSource,
+  slot: ChainSlot,
+  number: number,
+): Promise<VersionRow | undefined> {
+  const found = await findWithBefore(source, slot, number)
+  return found?.versions.find(([, , version]) => version === number)
+}
+
 /** The reading half of the store. */
-export function createRecordReads(source: RecordSource, seal: BodySeal): RecordReads {
+export function createRecordReads(source: RecordSource, seal: BodySeal) {
   const { ask, sql } = source
   return {
     latest: async (slot) => latestOf(await findChain(source, slot), { slot, seal }),
-    version: async (slot, number) => {
-      const { audience, domain, patient } = slot
-      const values = [audience, patient, domain, number]
-      const [found] = foundChains(await ask<FoundRow>(sql.of[audience].version, values))
-      return versionOf(found, number, { slot, seal })
+    version: async (slot, number) =>
+      versionOf(await findWithBefore(source, slot, number), number, { slot, seal }),
+    leaf: async (slot, version) => {
+      const found = await findChain(source, slot)
+      // To readers an erased chain is not there.
+      if (found === undefined || isErased(found.chain)) return undefined
+      const row = await findVersion(source, slot, version ?? found.chain[4])
+      return row && { index: row[0], hash: row[4] }
     },
     head: async (slot) => {
       const found = await findChain(source, slot)
@@ -73,7 +95,7 @@ export function createRecordReads(source: RecordSource, seal: BodySeal): RecordR
     },
     names: (query) => namesOf(source, query),
     written: (query) => writtenOf(source, query),
-  }
+  } satisfies Partial<RecordStore>
 }
 
 type VersionSql = RecordSource['sql']['of'][Audience]

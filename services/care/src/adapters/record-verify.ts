@@ -2,7 +2,8 @@
 // last, which is how the bytes lie on the disk, and every chain is replayed along the way. Work is cut into slices, and the
 // event loop belongs to others between them; appends that come meanwhile are taken in when their chain is judged.
 
-import type { BodySeal } from '@tallystick/journal-store'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { BodySeal, sealReceipt } from '@tallystick/journal-store'
 import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
 import {
   createErasedChainReplay,
@@ -13,13 +14,14 @@ import {
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import {
+  chainsById,
   createRests,
-  nextTurn,
   SLICE_BYTES_MAX,
   SLICE_VERSIONS,
-  sliceEnd,
-  type VerifySource,
-} from './record-rows.ts'
+  slicesOf,
+} from './journal-slices.ts'
+import { findChain, findVersion } from './record-reads.ts'
+import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import {
   type ChainRow,
   isErased as isErasedChain,
@@ -33,6 +35,16 @@ import {
 const SLICE_CHAINS = 256
 /** Versions in a slice where values are large. */
 const SLICE_LARGE = 8
+
+/** Where verification reads. */
+export type VerifySource = {
+  readonly source: RecordSource
+  readonly seal: BodySeal
+  /** What stored bytes say of their sealing. */
+  readonly receipt: typeof sealReceipt
+  /** Entries committed to a journal. */
+  readonly journalSize: (audience: Audience) => number
+}
 
 type ChainState = {
   readonly replay: StoredChainReplay
@@ -68,133 +80,111 @@ function take(state: ChainState, row: VersionRow, seal: BodySeal): void {
 
 /** The verifying half of a store. */
 export async function* verifyChains(
-  source: VerifySource,
+  of: VerifySource,
   query: Parameters<RecordStore['verify']>[0],
 ): AsyncGenerator<ChainVerification> {
   const { slot } = query
   for (const audience of new Set(query.audiences)) {
-    if (slot === undefined) yield* verifyJournal(source, audience)
-    else if (slot.audience === audience) yield* verifyOne(source, slot)
+    if (slot === undefined) yield* verifyJournal(of, audience)
+    else if (slot.audience === audience) yield* verifyOne(of, slot)
   }
 }
 
 async function* verifyJournal(
-  source: VerifySource,
+  of: VerifySource,
   audience: Audience,
 ): AsyncGenerator<ChainVerification> {
-  const { rows } = source
-  const to = source.journalSize(audience)
-  const rest = createRests(() => source.journalSize(audience))
+  const { journalSize, seal, source } = of
+  const rest = createRests(() => journalSize(audience))
   const states = new Map<number, ChainState>()
   const strays: VersionRow[] = []
-  for (let from = 0; from < to; ) {
-    const end = await sliceEnd(rows, { audience, from, to })
-    const slice = await rows.leaves({ audience, from, to: end })
-    await addStates(source, { states, audience, slice })
+  const journal = { audience, from: 0, to: journalSize(audience) }
+  for await (const slice of slicesOf(source, journal, rest)) {
+    const begun = slice.map(([, chain]) => chain).filter((chain) => !states.has(chain))
+    for (const [id, chain] of await chainsById(source, new Set(begun)))
+      if (chain[3] === audience) states.set(id, stateOfChain(chain))
     for (const row of slice) {
       const state = states.get(row[1])
       if (state === undefined) strays.push(row)
-      else take(state, row, source.seal)
+      else take(state, row, seal)
     }
-    from = end
-    await rest()
   }
+  const { chainsAfter } = source.sql.of[audience]
   for (let after = 0; ; ) {
-    const chains = await rows.chainsAfter(audience, { after, limit: SLICE_CHAINS })
-    for (const { chain, versions } of chains) {
+    const found = foundChains(
+      await source.ask<FoundRow>(chainsAfter, [audience, after, SLICE_CHAINS]),
+    )
+    for (const { chain, versions } of found) {
       const state = states.get(chain[0]) ?? stateOfChain(chain)
-      yield judge(source, { chain, state, body: versions[0]?.[5] })
+      yield judge(of, { chain, state, body: versions[0]?.[5] })
     }
-    const last = chains.at(-1)
+    const last = found.at(-1)
     if (last === undefined) break
     after = last.chain[0]
     await rest()
   }
-  yield* strays.map((row) => judgeStray(source, row, audience))
-}
-
-/** Begins the replay of chains that a slice is the first to hold a version of. */
-async function addStates(
-  { rows }: VerifySource,
-  of: {
-    readonly states: Map<number, ChainState>
-    readonly audience: Audience
-    readonly slice: readonly VersionRow[]
-  },
-): Promise<void> {
-  const { audience, slice, states } = of
-  const unknown = new Set(slice.map(([, chain]) => chain).filter((chain) => !states.has(chain)))
-  if (unknown.size === 0) return
-  for (const [id, chain] of await rows.chains([...unknown]))
-    if (chain[3] === audience) states.set(id, stateOfChain(chain))
+  yield* strays.map((row) => judgeStray(of, row, audience))
 }
 
 /** Verdicts on the chains that gained versions with some leaves, replayed from what is known of them on. */
 export async function* verifyAdded(
-  source: VerifySource,
-  { audience, from, to, known }: Parameters<RecordStore['verifyAdded']>[0],
+  of: VerifySource,
+  { known, ...leaves }: Parameters<RecordStore['verifyAdded']>[0],
 ): AsyncGenerator<ChainVerification> {
-  const { rows } = source
-  for (let at = from; at < to; ) {
-    const end = await sliceEnd(rows, { audience, from: at, to })
-    const slice = await rows.leaves({ audience, from: at, to: end })
-    const chains = await rows.chains([...new Set(slice.map(([, chain]) => chain))])
+  for await (const slice of slicesOf(of.source, leaves)) {
+    const chains = await chainsById(of.source, new Set(slice.map(([, chain]) => chain)))
     for (const chain of chains.values()) {
       const slot = slotOfChain(chain)
-      if (slot.audience === audience) yield* verifyOne(source, slot, known(slot))
+      if (slot.audience === leaves.audience) yield* verifyOne(of, slot, known(slot))
     }
-    at = end
-    await nextTurn()
   }
 }
 
 /** What is known of a chain, if the last version of it still holds by itself. */
 async function knownPart(
-  { rows, seal }: VerifySource,
-  of: { readonly id: number; readonly slot: ChainSlot; readonly known: ChainVerification },
+  { seal, source }: VerifySource,
+  slot: ChainSlot,
+  { intact, versions }: ChainVerification,
 ): Promise<KnownPart | undefined> {
-  const { id, slot, known } = of
-  const { intact, versions } = known
   if (!intact) return undefined
-  const range = {
-    audience: slot.audience,
-    chain: id,
-    after: versions - 1,
-    upTo: versions,
-    limit: 1,
-  }
-  const [row] = await rows.versions(range)
-  const record = recordOfRow(row, { slot, seal })
+  const record = recordOfRow(await findVersion(source, slot, versions), { slot, seal })
   return record === undefined ? undefined : { versions, headHash: record.versionHash }
 }
 
 async function* verifyOne(
-  source: VerifySource,
+  of: VerifySource,
   slot: ChainSlot,
   known?: ChainVerification,
 ): AsyncGenerator<ChainVerification> {
-  const { rows, seal } = source
-  const { audience } = slot
-  const named = await rows.found(slot)
-  if (named === undefined) return
-  const { chain } = named
-  const [id] = chain
+  const { seal, source } = of
+  const found = await findChain(source, slot)
+  if (found === undefined) return
+  const { chain } = found
   const state = isErasedChain(chain)
     ? stateOfChain(chain)
-    : stateOf(slot, known && (await knownPart(source, { id, slot, known })))
+    : stateOf(slot, known && (await knownPart(of, slot, known)))
   let limit = SLICE_LARGE
   for (let isMore = true; isMore; ) {
-    const range = { after: state.lastVersion, upTo: Number.MAX_SAFE_INTEGER, limit }
-    const slice = await rows.versions({ audience, chain: id, ...range })
+    const slice = await versionsAfter(source, chain, { after: state.lastVersion, limit })
     for (const row of slice) take(state, row, seal)
     isMore = slice.length === limit
     const isLarge = slice.some((row) => sizeOf(row[5]) > SLICE_BYTES_MAX / SLICE_VERSIONS)
     limit = isLarge ? SLICE_LARGE : SLICE_VERSIONS
     await nextTurn()
   }
-  const now = await rows.found(slot)
+  const now = await findChain(source, slot)
   if (now !== undefined)
-    yield await judge(source, { chain: now.chain, state, body: now.versions[0]?.[5] })
+    yield await judge(of, { chain: now.chain, state, body: now.versions[0]?.[5] })
+}
+
+/** Versions of a chain in order. */
+const versionsAfter = (
+  { ask, sql }: RecordSource,
+  [id, , , audience]: ChainRow,
+  of: { readonly after: number; readonly upTo?: number; readonly limit?: number },
+) => {
+  const { after, limit = Number.MAX_SAFE_INTEGER, upTo = Number.MAX_SAFE_INTEGER } = of
+  return ask<VersionRow>(sql.of[audience].versions, [id, after, upTo, limit])
 }
 
 const sizeOf = (body: unknown): number =>
@@ -202,20 +192,19 @@ const sizeOf = (body: unknown): number =>
 
 /** Ends a chain's replay by what its row says now, after the versions up to there that were appended meanwhile. */
 async function judge(
-  source: VerifySource,
-  of: { readonly chain: ChainRow; readonly state: ChainState; readonly body: unknown },
+  of: VerifySource,
+  found: { readonly chain: ChainRow; readonly state: ChainState; readonly body: unknown },
 ): Promise<ChainVerification> {
-  const { rows, seal } = source
-  const { body, chain } = of
-  const [id, , , audience, latestVersion, headHash] = chain
+  const { body, chain } = found
+  const [, , , , latestVersion, headHash] = chain
   // If it was erased during its replay, the replay starts again.
-  const state = of.state.isErased === isErasedChain(chain) ? of.state : stateOfChain(chain)
-  if (state.lastVersion < latestVersion) {
-    const after = { after: state.lastVersion, upTo: latestVersion, limit: Number.MAX_SAFE_INTEGER }
-    for (const row of await rows.versions({ audience, chain: id, ...after })) take(state, row, seal)
-  }
+  const state = found.state.isErased === isErasedChain(chain) ? found.state : stateOfChain(chain)
+  const { lastVersion: after } = state
+  if (after < latestVersion)
+    for (const row of await versionsAfter(of.source, chain, { after, upTo: latestVersion }))
+      take(state, row, of.seal)
   const verdict = state.replay.end({ version: latestVersion, versionHash: headHash })
-  return verdictOf(source, {
+  return verdictOf(of, {
     slot: slotOfChain(chain),
     body,
     isErased: isErasedChain(chain),
@@ -246,10 +235,10 @@ function verdictOf(
 
 /** A version that belongs to no chain of its audience: its chain's row was taken away or turned into another's. */
 function judgeStray(
-  source: VerifySource,
+  of: VerifySource,
   [, chain, version, , , body]: VersionRow,
   audience: Audience,
 ): ChainVerification {
   const slot: ChainSlot = { patient: 'stray', domain: `chain-${chain}`, audience }
-  return verdictOf(source, { slot, body, isErased: false, versions: 1, broken: { version } })
+  return verdictOf(of, { slot, body, isErased: false, versions: 1, broken: { version } })
 }

@@ -4,7 +4,7 @@ import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { BodySeal } from '@tallystick/journal-store'
 import type { CareRecord, Reach } from '../domain/care-record.ts'
 import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
-import type { ChainHead, ReadOutcome, RecordStore } from '../domain/record-store.ts'
+import type { ChainHead, ReadOutcome } from '../domain/record-store.ts'
 import { createVersionCheck } from '../domain/verify-chain.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
@@ -17,20 +17,6 @@ export type ChainRow = readonly [number, string, string, Audience, number, strin
 
 /** A chain and some of its versions, the newest first. */
 export type FoundChain = { readonly chain: ChainRow; readonly versions: readonly VersionRow[] }
-
-/** What is read for lists and for single versions. */
-export type RecordReads = Pick<
-  RecordStore,
-  | 'latest'
-  | 'version'
-  | 'versions'
-  | 'head'
-  | 'heads'
-  | 'erased'
-  | 'names'
-  | 'changedChains'
-  | 'written'
->
 
 /** A stored version, opened and checked by itself. */
 type OpenedVersion =

@@ -49,27 +49,26 @@ export const forgetWrites = (
 ): void => send(FORGET, [nowMs - WRITES_KEPT_MS])
 
 /** The outbox of a store. */
-export const createOutbox = ({
-  ask,
-}: RecordSource): Pick<RecordStore, 'writesAfter' | 'writeBounds'> => ({
-  writesAfter: async ({ after, audiences = AUDIENCES, domain, limit, patient }) => {
-    const [first = 'user', second = first] = audiences
-    const names =
-      patient === undefined ? [] : [patient, domain].filter((name) => name !== undefined)
-    type Row = readonly [number, Audience, string, string, number]
-    const text = AFTER[names.length] ?? AFTER[0]
-    const rows = await ask<Row>(text, [after, first, second, limit, ...names])
-    return rows.map(([sequence, audience, of, topic, version]) => ({
-      sequence,
-      audience,
-      patient: of,
-      domain: topic,
-      version,
-    }))
-  },
-  writeBounds: async (beforeMs) => {
-    const [row] = await ask<readonly [number, number, number]>(BOUNDS, [beforeMs])
-    const [first, last, before] = row ?? [0, 0, 0]
-    return { first, last, before }
-  },
-})
+export const createOutbox = ({ ask }: RecordSource) =>
+  ({
+    writesAfter: async ({ after, audiences = AUDIENCES, domain, limit, patient }) => {
+      const [first = 'user', second = first] = audiences
+      const names =
+        patient === undefined ? [] : [patient, domain].filter((name) => name !== undefined)
+      type Row = readonly [number, Audience, string, string, number]
+      const text = AFTER[names.length] ?? AFTER[0]
+      const rows = await ask<Row>(text, [after, first, second, limit, ...names])
+      return rows.map(([sequence, audience, of, topic, version]) => ({
+        sequence,
+        audience,
+        patient: of,
+        domain: topic,
+        version,
+      }))
+    },
+    writeBounds: async (beforeMs) => {
+      const [row] = await ask<readonly [number, number, number]>(BOUNDS, [beforeMs])
+      const [first, last, before] = row ?? [0, 0, 0]
+      return { first, last, before }
+    },
+  }) satisfies Partial<RecordStore>

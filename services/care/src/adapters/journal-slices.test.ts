@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRests } from './record-rows.ts'
+import { createRests } from './journal-slices.ts'
 
 test('C32: a replay rests for nine times its slice while its journal is written to, and takes turns again afterwards', async () => {
   let [nowMs, size] = [0, 7]

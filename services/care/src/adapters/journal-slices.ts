@@ -1,0 +1,79 @@
+// How replays and exports go through a journal: in slices, between which other work runs.
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { askEach } from '@tallystick/journal-store'
+import type { Audience } from '../wire/records.ts'
+import type { RecordSource } from './record-sql.ts'
+import type { ChainRow, VersionRow } from './stored-record.ts'
+
+/** Versions in a slice: half a millisecond in the clear and two sealed, of the 50 ms that a slice may take; fewer cost speed. */
+export const SLICE_VERSIONS = 256
+/** Stored bytes in a slice, where values are large. */
+export const SLICE_BYTES_MAX = 2_000_000
+
+/** Leaves of a journal, `from` (inclusive) to `to` (exclusive). */
+type JournalPart = {
+  readonly audience: Audience
+  readonly from: number
+  readonly to: number
+  /** Only the leaves of that chain. */
+  readonly chain?: number | undefined
+}
+
+/** The versions of a part of a journal in the order of their leaves, in slices that are neither long nor heavy. */
+export async function* slicesOf(
+  { ask, sql }: RecordSource,
+  { audience, chain, from: first, to }: JournalPart,
+  rest: () => Promise<void> = nextTurn,
+): AsyncGenerator<readonly VersionRow[]> {
+  const { leafBytes, leaves, leavesOfChain } = sql.of[audience]
+  const isHeavy = async (from: number, end: number): Promise<boolean> => {
+    const [row] = await ask<readonly [number]>(leafBytes, [from, end])
+    return (row?.[0] ?? 0) > SLICE_BYTES_MAX
+  }
+  for (let from = first; from < to; ) {
+    let end = Math.min(from + SLICE_VERSIONS, to)
+    while (end > from + 1 && (await isHeavy(from, end))) end = from + Math.ceil((end - from) / 4)
+    yield chain === undefined
+      ? await ask<VersionRow>(leaves, [from, end])
+      : await ask<VersionRow>(leavesOfChain, [from, end, chain])
+    from = end
+    await rest()
+  }
+}
+
+/** Chains by their ids. */
+export async function chainsById(
+  source: RecordSource,
+  ids: Iterable<number>,
+): Promise<ReadonlyMap<number, ChainRow>> {
+  const rows = Array.from(ids, (id) => [id])
+  const found = await askEach<ChainRow>(source, source.sql.chains, rows)
+  return new Map(found.map((chain) => [chain[0], chain]))
+}
+
+/** A replay rests this many times as long as its slice took: writes keep nine tenths of the time. */
+const REST_FACTOR = 9
+/** Rests while something was written in as long a time; several slices may pass before a write comes through. */
+const WRITES_RECENT_MS = 500
+
+/**
+ * What a replay awaits between two slices: one turn of the event loop, or, while its journal is written to, a rest. It looks
+ * at no other journal, so that time tells nothing of internal writes (C30); the time is the machine's.
+ */
+export function createRests(
+  journalSize: () => number,
+  time = {
+    nowMs: () => performance.now(),
+    pause: (ms: number) => pause(ms),
+    nextTurn: () => nextTurn(),
+  },
+): () => Promise<void> {
+  let [size, writtenAtMs, fromMs] = [journalSize(), Number.NEGATIVE_INFINITY, time.nowMs()]
+  return async () => {
+    const nowMs = time.nowMs()
+    if (journalSize() !== size) [size, writtenAtMs] = [journalSize(), nowMs]
+    const isWritten = nowMs - writtenAtMs < WRITES_RECENT_MS
+    await (isWritten ? time.pause((nowMs - fromMs) * REST_FACTOR) : time.nextTurn())
+    fromMs = time.nowMs()
+  }
+}
