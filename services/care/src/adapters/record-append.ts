@@ -4,7 +4,11 @@
 import { type Awaitable, askEach, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
 import type { CareRecord } from '../domain/care-record.ts'
 import { requireStorable } from '../domain/journal-entry.ts'
-import type { AppendOutcome, RequestKey } from '../domain/record-store.ts'
+import {
+  type AppendOutcome,
+  RecordStoreUnavailable,
+  type RequestKey,
+} from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import {
@@ -12,7 +16,6 @@ import {
   type AskedWrite,
   macHashOf,
   makeVersion,
-  RepeatedRequests,
   refusedBehind,
   type WriteResult,
 } from './append-outcome.ts'
@@ -45,7 +48,6 @@ export type WrittenStore = {
   write<Result>(run: (transaction: RecordTransaction) => Awaitable<Result>): Promise<Result>
   /** Runs a statement by itself. It outlives the process at once, and power loss with the next write. */
   note(text: string, values: readonly unknown[]): Promise<unknown>
-  readonly tuples: TupleQuery
 }
 
 /** A chain as a group finds and leaves it. */
@@ -58,7 +60,10 @@ type HeldChain = ChainSlot & {
 /** A write that waits, with what its request is known by. */
 type HeldWrite = AskedWrite & { readonly macHash: string | undefined }
 
-type KnownRequest = readonly [macHash: string, audience: Audience, leaf: number]
+type RequestRow = readonly [macHash: string, audience: Audience, leaf: number, subscribers: number]
+
+/** What a request made, if that version still holds, and how many sessions heard of it. */
+type KnownRequest = { readonly record: CareRecord | undefined; readonly subscribers: number }
 
 /** What a group has read, and what it changes. */
 class Group {
@@ -67,8 +72,7 @@ class Group {
   readonly read = new Set<HeldWrite>()
   /** By name and the audience that was asked for: a chain of the other one is there too, without its tail. */
   readonly chains = new Map<string, HeldChain>()
-  /** What each request made, if that version still holds. */
-  readonly requests = new Map<string, CareRecord | undefined>()
+  readonly requests = new Map<string, KnownRequest>()
   /** Names of chains that were erased, and are not there. */
   readonly erased = new Set<string>()
   readonly changed = new Set<HeldChain>()
@@ -95,17 +99,15 @@ type Options = AppendOptions & {
 /** Writes records, and remembers the signed requests that made them. */
 export class RecordAppender {
   readonly #options: Options
-  readonly #repeated: RepeatedRequests
   /** In the order of their writes: the first ones are those of the running group. */
   readonly #waiting = new Set<HeldWrite>()
   #group: Group | undefined
 
   constructor(options: Options) {
     this.#options = options
-    this.#repeated = new RepeatedRequests(options.clock)
   }
 
-  /** Queues a write; resolves when it is durable. A repeated request waits until the first one's subscribers are counted. */
+  /** Queues a write; resolves when it is durable. */
   async append(store: WrittenStore, asked: AskedWrite): Promise<AppendOutcome> {
     requireStorable(asked.record)
     const { request } = asked
@@ -115,11 +117,8 @@ export class RecordAppender {
       const result = await store.write((transaction) =>
         whenAnswered([this.#groupOf(transaction, held)], ([group]) => this.#write(group, held)),
       )
-      return await this.#repeated.answer(result, request, async (known) => {
-        const sql = 'SELECT subscribers FROM requests WHERE mac_hash = $1'
-        const [row] = await store.tuples<readonly [number]>(sql, [macHashOf(known)])
-        return row?.[0] ?? 0
-      })
+      if (result.kind !== 'known-broken') return result
+      throw new RecordStoreUnavailable('the version that this request made does not hold any more')
     } finally {
       this.#waiting.delete(held)
     }
@@ -134,7 +133,6 @@ export class RecordAppender {
     const sql = 'UPDATE requests SET subscribers = $1 WHERE mac_hash = $2'
     // Its row says none from the start.
     if (subscribers > 0) await store.note(sql, [subscribers, macHashOf(request)])
-    this.#repeated.settle(request)
   }
 
   /** Ends a group: sends what its writes changed, each table's rows together, and deletes what is too old. */
@@ -190,7 +188,7 @@ export class RecordAppender {
         if (slot.audience === audience) names.push([slot.patient, slot.domain])
       return askEach<FoundRow>(source, source.sql.of[audience].tails, names)
     })
-    const requests = askEach<KnownRequest>(source, source.sql.requests, macs)
+    const requests = askEach<RequestRow>(source, source.sql.requests, macs)
     return whenAnswered([requests, ...found], ([known, ...rows]) => {
       for (const [at, audience] of AUDIENCES.entries()) this.#hold(group, audience, rows[at] ?? [])
       const begun = [...slots].filter(([key]) => !group.chains.has(key))
@@ -221,12 +219,12 @@ export class RecordAppender {
     )
   }
 
-  #readMade(group: Group, known: readonly KnownRequest[]): Awaitable<void> {
+  #readMade(group: Group, known: readonly RequestRow[]): Awaitable<void> {
     const { ask, sql } = group.source
     const made = known.map(([, audience, leaf]) => ask<FoundRow>(sql.of[audience].byLeaf, [leaf]))
     return whenAnswered(made, (rows) => {
-      for (const [at, [macHash]] of known.entries())
-        group.requests.set(macHash, this.#recordOf(rows[at] ?? []))
+      for (const [at, [macHash, , , subscribers]] of known.entries())
+        group.requests.set(macHash, { record: this.#recordOf(rows[at] ?? []), subscribers })
     })
   }
 
@@ -251,9 +249,12 @@ export class RecordAppender {
   }
 
   #write(group: Group, { record, request, expectedVersion, macHash }: HeldWrite): WriteResult {
-    if (macHash !== undefined && group.requests.has(macHash)) {
-      const known = group.requests.get(macHash)
-      return known === undefined ? { kind: 'known-broken' } : { kind: 'known', record: known }
+    const known = macHash === undefined ? undefined : group.requests.get(macHash)
+    if (known !== undefined) {
+      const { record: made, subscribers } = known
+      return made === undefined
+        ? { kind: 'known-broken' }
+        : { kind: 'repeated', record: made, subscribers }
     }
     const { patient, domain, audience } = record
     const held = group.chains.get(keyOf(record))
@@ -272,7 +273,7 @@ export class RecordAppender {
     group.changed.add(chain)
     group.written.push(made.record)
     if (request !== undefined && macHash !== undefined) {
-      group.requests.set(macHash, made.record)
+      group.requests.set(macHash, { record: made.record, subscribers: 0 })
       group.newRequests.push([macHash, request.expiresAtMs, audience, leafIndex, 0])
     }
     return { kind: 'appended', record: made.record, previous: tail.record }

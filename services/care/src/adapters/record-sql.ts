@@ -143,8 +143,8 @@ function recordSql(dialect: Dialect) {
   return {
     of: { user: versionSql(dialect, 'user'), assistant: versionSql(dialect, 'assistant') },
     names: { patient: namesOf('patient'), domain: namesOf('domain') },
-    /** Requests that are known, and which leaves they made. */
-    requests: `SELECT mac_hash, audience, leaf_index FROM requests WHERE ${isOneOf({ mac_hash: 'text' })}`,
+    /** Requests that are known, which leaves they made, and how many sessions heard of those. */
+    requests: `SELECT mac_hash, audience, leaf_index, subscribers FROM requests WHERE ${isOneOf({ mac_hash: 'text' })}`,
     erased: `SELECT chain FROM erasures WHERE ${isOneOf({ chain: 'text' })}`,
     /** Chains that are new, or have new versions. */
     keepChains: `INSERT INTO chains (id, patient, domain, audience, latest_version, head_hash)

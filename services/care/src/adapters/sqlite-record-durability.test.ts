@@ -125,14 +125,14 @@ describe('C14: a 200 from /write means fsynced', () => {
       ...owner,
       beforeCommit: (transaction) => appender.finish(transaction),
     })
-    const { database, tuples } = store
+    const { database } = store
     const write: typeof store.write = (run, durability) => store.write(run, durability)
     const note = (text: string, values: readonly unknown[]) =>
       write(({ send }) => send(text, values), 'relaxed')
     const request = { mac: 'aa', expiresAtMs: 9e15 }
     const asked = { record: storeRecord(), request, expectedVersion: undefined }
-    await appender.append({ write, note, tuples }, asked)
-    await appender.noteSubscribers({ write, note, tuples }, request, 1)
+    await appender.append({ write, note }, asked)
+    await appender.noteSubscribers({ write, note }, request, 1)
     // Of the very connection that writes: another one has a setting of its own.
     expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })

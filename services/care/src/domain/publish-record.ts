@@ -55,17 +55,16 @@ export function createPublisher(deps: {
   readonly startCommit: (audience: Audience) => () => void
 }): PublishRecord {
   const { store, hub, audit, isoNow, startCommit } = deps
-  const lastOfChain = new Map<string, Promise<unknown>>()
+  const lasts = new Map<string, Promise<unknown>>()
 
-  /** Runs `tell` once everything begun earlier for the same chain has ended, whether it succeeded or not. */
-  const inOrder = async (uri: string, tell: () => Promise<number>): Promise<number> => {
-    const before = lastOfChain.get(uri)
-    const mine = before === undefined ? tell() : before.then(tell, tell)
-    lastOfChain.set(uri, mine)
+  /** Runs once everything begun earlier for the same chain or request has ended, whether it succeeded or not. */
+  const inOrder = async <Result>(of: string, run: () => Promise<Result>): Promise<Result> => {
+    const mine = lasts.get(of)?.then(run, run) ?? run()
+    lasts.set(of, mine)
     try {
       return await mine
     } finally {
-      if (lastOfChain.get(uri) === mine) lastOfChain.delete(uri)
+      if (lasts.get(of) === mine) lasts.delete(of)
     }
   }
   const addRow = (
@@ -92,7 +91,7 @@ export function createPublisher(deps: {
     return subscribers
   }
 
-  return async (write) => {
+  const publish: PublishRecord = async (write) => {
     const endCommit = startCommit(write.record.audience)
     const { record, request, expectedVersion } = write
     const outcome = await store.append(record, request, expectedVersion).finally(endCommit)
@@ -112,4 +111,7 @@ export function createPublisher(deps: {
       answer: { uri, version, versionHash, writtenAt, subscribers, notified },
     }
   }
+  // A request that is sent again meanwhile finds all of the first one's answer.
+  return (write) =>
+    write.request === undefined ? publish(write) : inOrder(write.request.mac, () => publish(write))
 }

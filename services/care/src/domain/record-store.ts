@@ -22,9 +22,6 @@ export type AppendOutcome =
   /** The chain was erased, and takes nothing more (C31). */
   | { readonly kind: 'erased' }
 
-/** Longest time that a repeated request waits for the first one's subscriber count; notifying sessions takes milliseconds. */
-export const REPEAT_WAIT_MS = 2_000
-
 /** Identifies a signed write that may be sent again: its MAC, until its timestamp leaves the window. */
 export type RequestKey = { readonly mac: string; readonly expiresAtMs: number }
 
@@ -110,9 +107,7 @@ export type ChainVerification = Omit<ChainVerdict, 'uri'> & {
 
 export type RecordStore = {
   /**
-   * Durable when it resolves: appended and fsynced, in one commit with all concurrent writes. If a request is repeated
-   * while sessions are still being told of its first write, it waits for `noteSubscribers`, at most `REPEAT_WAIT_MS`, so
-   * that both answers are the same. So call that after every write with a request, even with 0. Rejects with
+   * Durable when it resolves: appended and fsynced, in one commit with all concurrent writes. Rejects with
    * RecordStoreUnavailable; throws a TypeError for names or texts that no version may hold (a lone surrogate, a `/` in a
    * name). With `expectedVersion` it appends only behind that version, 0 for a chain that is not there.
    */
