@@ -205,68 +205,56 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   const onProblem = (error: unknown): void => logger?.error({ err: error }, 'store problem')
-  const stores = await openStores(config, { clock, onProblem, onRow: telemetry.onWrite })
+  // What was opened is closed again, the last first: at the service's end, or here if something cannot be opened.
+  await using opened = new AsyncDisposableStack()
+  const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
+    opened.adopt(part, () => part.close())
+  const stores = ending(await openStores(config, { clock, onProblem, onRow: telemetry.onWrite }))
   const { records: store, sessions, audit, sides } = stores
-  const ends: (() => Promise<void> | void)[] = []
-  try {
-    const revoked = await watchRevokedTokens(sides, { clock, onProblem })
-    ends.push(() => revoked.close())
-    const isRevoked = (jti: string): boolean => revoked.has(jti)
-    const { noteRead, ...reads } = openReads(options, { sides, onProblem })
-    ends.push(() => reads.close())
-    const tokensFor = tokenChecks(options, { isRevoked, onProblem: telemetry.onIssuerProblem })
-    const tokens = tokensFor('/mcp')
-    const modernTokens = tokensFor(MODERN_MCP_PATH)
-    const webhook = openWebhook(options, telemetry.onWebhookProblem)
-    ends.push(() => webhook.close())
-    const observe = (event: McpEvent): void => {
-      telemetry.onMcp(event)
-      webhook.tell(event)
-    }
-    const onHeard = (uri: string): void => mcp.heard(uri)
-    const events = openEvents(options, { stores, isRevoked, onHeard, observe: telemetry.onEvents })
-    const { deliverer, extensions } = events
-    const read = { store, sessions, tokens, modernTokens, extensions }
-    const mcp = await openMcp(options, { ...read, observe, isRevoked, noteRead })
-    const onErased = (chains: readonly ErasedName[]) => mcp.erased(chains)
-    const erasures = await watchErasures({ store, clock, onErased, onProblem })
-    ends.push(() => erasures.close())
-    const isoNow = () => new Date(clock.unixMs()).toISOString()
-    const verifier = createChainVerifier({ store, clock, isoNow })
-    await deliverer?.start()
-    ends.push(() => deliverer?.close())
-    const { onWitnessProblem, startCommit } = telemetry
-    const told = { chance: Math.random, onProblem: onWitnessProblem, onError: onProblem }
-    const witnesses = openWitnesses({ config, store, clock, ...told })
-    ends.push(() => witnesses.close())
-    const parts = { config, clock, logger, registry, store, audit, tokens }
-    const publish = publishing(
-      { ...parts, hub: events.before(mcp.hub), isoNow, startCommit },
-      (audience) => {
-        verifier.noteWrite(audience)
-        if (audience === 'user') witnesses.push.grown()
-      },
-    )
-    const figures = { mcp: () => mcp.figures(), replays: () => verifier.runs() }
-    registerFigures(registry, { ...figures, events: () => deliverer?.count() ?? 0 })
-    const shown = { verifier, mcp, witnesses: witnesses.push }
-    const app = await buildCareApp({ ...parts, ...shown, publish, noteRead })
-    return {
-      app,
-      registry,
-      store,
-      audit,
-      hub: mcp.hub,
-      stopping: () => mcp.endStreams(),
-      close: async () => {
-        await mcp.close()
-        for (const end of ends) await end()
-        await stores.close()
-      },
-    }
-  } catch (error) {
-    for (const end of ends) await end()
-    await stores.close()
-    throw error
+  const revoked = ending(await watchRevokedTokens(sides, { clock, onProblem }))
+  const isRevoked = (jti: string): boolean => revoked.has(jti)
+  const { noteRead } = ending(openReads(options, { sides, onProblem }))
+  const tokensFor = tokenChecks(options, { isRevoked, onProblem: telemetry.onIssuerProblem })
+  const tokens = tokensFor('/mcp')
+  const modernTokens = tokensFor(MODERN_MCP_PATH)
+  const webhook = ending(openWebhook(options, telemetry.onWebhookProblem))
+  const observe = (event: McpEvent): void => {
+    telemetry.onMcp(event)
+    webhook.tell(event)
+  }
+  const onHeard = (uri: string): void => mcp.heard(uri)
+  const events = openEvents(options, { stores, isRevoked, onHeard, observe: telemetry.onEvents })
+  const { deliverer, extensions } = events
+  const read = { store, sessions, tokens, modernTokens, extensions }
+  const mcp = ending(await openMcp(options, { ...read, observe, isRevoked, noteRead }))
+  const onErased = (chains: readonly ErasedName[]) => mcp.erased(chains)
+  ending(await watchErasures({ store, clock, onErased, onProblem }))
+  const isoNow = () => new Date(clock.unixMs()).toISOString()
+  const verifier = createChainVerifier({ store, clock, isoNow })
+  if (deliverer !== undefined) await ending(deliverer).start()
+  const { onWitnessProblem, startCommit } = telemetry
+  const told = { chance: Math.random, onProblem: onWitnessProblem, onError: onProblem }
+  const witnesses = ending(openWitnesses({ config, store, clock, ...told }))
+  const parts = { config, clock, logger, registry, store, audit, tokens }
+  const publish = publishing(
+    { ...parts, hub: events.before(mcp.hub), isoNow, startCommit },
+    (audience) => {
+      verifier.noteWrite(audience)
+      if (audience === 'user') witnesses.push.grown()
+    },
+  )
+  const figures = { mcp: () => mcp.figures(), replays: () => verifier.runs() }
+  registerFigures(registry, { ...figures, events: () => deliverer?.count() ?? 0 })
+  const shown = { verifier, mcp, witnesses: witnesses.push }
+  const app = await buildCareApp({ ...parts, ...shown, publish, noteRead })
+  const ends = opened.move()
+  return {
+    app,
+    registry,
+    store,
+    audit,
+    hub: mcp.hub,
+    stopping: () => mcp.endStreams(),
+    close: () => ends.disposeAsync(),
   }
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { versionHash } from '@tallystick/hashchain'
+import { acceptSqliteBackup, backupSqliteStore } from '@tallystick/journal-store'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { pause, Secret, systemClock } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
@@ -17,8 +18,7 @@ import {
   tamperPostgresEntry,
   useRecordServer,
 } from './postgres-store.fixture.ts'
-import { acceptBackup, backupRecords } from './record-upkeep.ts'
-import { chainKeysPath } from './sqlite-record-database.ts'
+import { chainKeysPath, RECORDS } from './sqlite-record-database.ts'
 import { makeStoreFolder, tamperEntry, testKeyRing } from './sqlite-store.fixture.ts'
 import { BOTH, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
@@ -121,12 +121,12 @@ describe('C31: copies of the files of an erased record', () => {
   it('attack: a backup of the records from before the erasure is put back', async () => {
     const store = await fill('Take ten drops.')
     const targetPath = `${suite.folder.databasePath}.backup`
-    await backupRecords({ databasePath: suite.folder.databasePath, targetPath })
+    await backupSqliteStore(RECORDS, { databasePath: suite.folder.databasePath, targetPath })
     await writeValues(store, 'Take twelve drops.')
     await erase()
     await store.close()
     putBack(targetPath, suite.folder.databasePath)
-    acceptBackup(owner())
+    acceptSqliteBackup(RECORDS, owner())
     const restored = open()
     expect(await restored.latest(TEA)).toEqual({ kind: 'absent' })
     expect(await restored.append(storeRecord())).toEqual({ kind: 'erased' })
@@ -139,12 +139,12 @@ describe('C31: copies of the files of an erased record', () => {
   it('attack: a backup from before the record itself is put back, and it is written anew', async () => {
     const empty = await fill()
     const targetPath = `${suite.folder.databasePath}.backup`
-    await backupRecords({ databasePath: suite.folder.databasePath, targetPath })
+    await backupSqliteStore(RECORDS, { databasePath: suite.folder.databasePath, targetPath })
     await writeValues(empty, 'Take ten drops.')
     await erase()
     await empty.close()
     putBack(targetPath, suite.folder.databasePath)
-    acceptBackup(owner())
+    acceptSqliteBackup(RECORDS, owner())
     const restored = open()
     expect(await restored.append(storeRecord())).toEqual({ kind: 'erased' })
     await restored.close()

@@ -12,6 +12,7 @@ import {
   type SealPlan,
   type SqliteQuery,
   sealReceipt,
+  sqliteAtOnce,
 } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
 import { type KeptErasure, RecordStoreUnavailable } from '../domain/record-store.ts'
@@ -137,19 +138,12 @@ export class ChainKeys {
     const chain = chainName({ patient, domain })
     guardedNow(() => {
       this.commit()
-      const database = this.#database
-      database.exec('BEGIN IMMEDIATE')
-      try {
-        database
-          .prepare('INSERT OR IGNORE INTO erasures VALUES (?, ?, ?, ?)')
-          .run(chain, at, actor, reason)
-        database.prepare('DELETE FROM chain_keys WHERE chain = ?').run(chain)
-        database.exec('COMMIT')
-      } finally {
-        if (database.isTransaction) database.exec('ROLLBACK')
-      }
+      sqliteAtOnce(this.#database, (ask) => {
+        ask('INSERT OR IGNORE INTO erasures VALUES ($1, $2, $3, $4)', [chain, at, actor, reason])
+        ask('DELETE FROM chain_keys WHERE chain = $1', [chain])
+      })
       // Nor may it stay readable in the write-ahead log.
-      database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     })
     this.#forget()
   }
@@ -157,6 +151,10 @@ export class ChainKeys {
   close(): void {
     this.commit()
     this.#database.close()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
   }
 
   #close(entry: string, slot: string): Uint8Array {
@@ -218,26 +216,26 @@ export class ChainKeys {
   /** Brings every key under the active key of the ring; returns how many were under another. */
   #rewrap(): number {
     const ring = this.#ring
-    this.commit()
-    this.#database.exec('BEGIN IMMEDIATE')
-    const rows = prepareQuery<KeyRow>(
-      this.#database,
-      'SELECT chain, key_id, wrapped FROM chain_keys',
-    ).all()
-    const update = this.#database.prepare('UPDATE chain_keys SET wrapped = ? WHERE key_id = ?')
     let count = 0
-    for (const [chain, keyId, sealed] of rows) {
-      if (sealedKeyId(sealed) === ring.activeId) continue
-      const slot = wrapSlot(chain, keyId)
-      const opened = openValue({ ring, sealed, slot })
-      if (opened.kind !== 'opened') {
-        this.#database.exec('ROLLBACK')
-        throw new RecordStoreUnavailable(`the key of a chain does not open; nothing was rewrapped`)
-      }
-      update.run(sealValue({ ring, value: opened.value, slot }), keyId)
-      if (chain !== FILE_KEY_CHAIN) count += 1
-    }
     this.commit()
+    sqliteAtOnce(this.#database, (ask) => {
+      const keys = prepareQuery<KeyRow>(
+        this.#database,
+        'SELECT chain, key_id, wrapped FROM chain_keys',
+      )
+      for (const [chain, keyId, sealed] of keys.all()) {
+        if (sealedKeyId(sealed) === ring.activeId) continue
+        const slot = wrapSlot(chain, keyId)
+        const opened = openValue({ ring, sealed, slot })
+        if (opened.kind !== 'opened')
+          throw new RecordStoreUnavailable(
+            `the key of a chain does not open; nothing was rewrapped`,
+          )
+        const wrapped = sealValue({ ring, value: opened.value, slot })
+        ask('UPDATE chain_keys SET wrapped = $1 WHERE key_id = $2', [wrapped, keyId])
+        if (chain !== FILE_KEY_CHAIN) count += 1
+      }
+    })
     this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     return count
   }

@@ -3,7 +3,13 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { KeyRing } from '@tallystick/hashchain'
-import { checkpointOrigin, resealSqliteStore, type StoreOwner } from '@tallystick/journal-store'
+import {
+  acceptSqliteBackup,
+  checkpointOrigin,
+  loadCheckpointSeed,
+  resealSqliteStore,
+  type StoreOwner,
+} from '@tallystick/journal-store'
 import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
 import { DEFAULT_DATABASE_PATH } from '../config.ts'
 import type { AuditTrail } from '../domain/publish-record.ts'
@@ -14,12 +20,12 @@ import {
 } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { openAuditTrail } from './audit-rows.ts'
 import type { ErasedBy, ErasedChain } from './chain-erasure.ts'
 import { type ChainKeys, openChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
-import { acceptedOf, acceptBackup as acceptFiles, loadCheckpointSeed } from './record-upkeep.ts'
 import { openSqliteSideRows, postgresSideRows, type SideRows } from './side-rows.ts'
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import {
@@ -52,7 +58,8 @@ const recordsOf = (config: StoreConfig) => ({
 /** Whose checkpoints: a key is made beside the file if there is none. Throws RecordStoreUnavailable. */
 const ownerOf = (config: StoreConfig): StoreOwner => ({
   databasePath: config.DATABASE_PATH,
-  checkpointSeed: loadCheckpointSeed(config.DATABASE_PATH, checkpointSeedOf(config)),
+  checkpointSeed:
+    checkpointSeedOf(config) ?? loadCheckpointSeed(config.DATABASE_PATH, RecordStoreUnavailable),
   origin: checkpointOrigin(config.BASE_URL, config.SERVICE_NAME),
 })
 
@@ -175,17 +182,15 @@ export async function moveStores(
   toFile: string | undefined,
 ) {
   const { moveToPostgres, moveToSqlite, RECORDS_MOVE } = await loadPostgres()
-  const move = (keyRing: KeyRing | undefined) =>
-    (toFile === undefined ? moveToPostgres : moveToSqlite)(RECORDS_MOVE, {
-      owner: ownerOf(config),
-      server: serverOf(config.DATABASE_URL),
-      filePath: toFile ?? config.DATABASE_PATH,
-      keyRing,
-    })
-  if (config.SEAL_KEYS === undefined) return move(undefined)
-  const heads = await withChainKeys(config, config.SEAL_KEYS, (keys) => move(keys.ring))
+  using keys = config.SEAL_KEYS && keysOf(config, config.SEAL_KEYS)
+  const heads = await (toFile === undefined ? moveToPostgres : moveToSqlite)(RECORDS_MOVE, {
+    owner: ownerOf(config),
+    server: serverOf(config.DATABASE_URL),
+    filePath: toFile ?? config.DATABASE_PATH,
+    keyRing: keys?.ring,
+  })
   // The new file finds its keys beside it.
-  if (toFile !== undefined && config.CHAIN_KEYS_PATH === undefined)
+  if (keys !== undefined && toFile !== undefined && config.CHAIN_KEYS_PATH === undefined)
     await backupChainKeys({
       databasePath: chainKeysPath(config.DATABASE_PATH),
       targetPath: chainKeysPath(toFile),
@@ -203,10 +208,10 @@ export async function migrateRecords(ownerUrl: Secret): Promise<void> {
 export async function acceptStore(config: StoreConfig) {
   const { DATABASE_URL } = config
   const owner = ownerOf(config)
-  if (DATABASE_URL === undefined) return acceptFiles(owner)
+  if (DATABASE_URL === undefined) return acceptSqliteBackup<Audience>(RECORDS, owner)
   const { acceptPostgresBackup, POSTGRES_RECORDS } = await loadPostgres()
   const server = serverOf(DATABASE_URL)
-  return acceptedOf(await acceptPostgresBackup(POSTGRES_RECORDS, { ...owner, ...server }))
+  return acceptPostgresBackup<Audience>(POSTGRES_RECORDS, { ...owner, ...server })
 }
 
 type Upkeep = {
@@ -214,19 +219,8 @@ type Upkeep = {
   readonly pause: () => Promise<void>
 }
 
-/** Opens the keys of a store's chains while they are used. */
-async function withChainKeys<Result>(
-  { CHAIN_KEYS_PATH, DATABASE_PATH }: Place,
-  keyRing: KeyRing,
-  run: (keys: ChainKeys) => Promise<Result>,
-): Promise<Result> {
-  const keys = openChainKeys(CHAIN_KEYS_PATH ?? chainKeysPath(DATABASE_PATH), keyRing)
-  try {
-    return await run(keys)
-  } finally {
-    keys.close()
-  }
-}
+const keysOf = ({ CHAIN_KEYS_PATH, DATABASE_PATH }: Place, keyRing: KeyRing): ChainKeys =>
+  openChainKeys(CHAIN_KEYS_PATH ?? chainKeysPath(DATABASE_PATH), keyRing)
 
 /**
  * Seals every version under its chain's key, and those under the ring's active one, while the service may be running (C16). On
@@ -234,22 +228,21 @@ async function withChainKeys<Result>(
  */
 export async function resealStore(place: Place, { keyRing, pause: rest }: Upkeep) {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
-  return withChainKeys(place, keyRing, async (keys) => {
-    const plan = keys.plan()
-    const sealing = { keyRing: keys.ring, plan }
-    const reseal = async () => {
-      if (DATABASE_URL === undefined)
-        return resealSqliteStore(RECORDS, { databasePath, ...sealing, pause: rest })
-      const { POSTGRES_RECORDS, resealPostgresStore } = await loadPostgres()
-      return resealPostgresStore(POSTGRES_RECORDS, { ...serverOf(DATABASE_URL), ...sealing })
-    }
-    const { needed, ...counts } = await reseal()
-    return {
-      ...counts,
-      rewrapped: plan.rewrapped(),
-      needed: needed.filter((keyId) => keyId !== keys.fileKeyId),
-    }
-  })
+  using keys = keysOf(place, keyRing)
+  const plan = keys.plan()
+  const sealing = { keyRing: keys.ring, plan }
+  const reseal = async () => {
+    if (DATABASE_URL === undefined)
+      return resealSqliteStore(RECORDS, { databasePath, ...sealing, pause: rest })
+    const { POSTGRES_RECORDS, resealPostgresStore } = await loadPostgres()
+    return resealPostgresStore(POSTGRES_RECORDS, { ...serverOf(DATABASE_URL), ...sealing })
+  }
+  const { needed, ...counts } = await reseal()
+  return {
+    ...counts,
+    rewrapped: plan.rewrapped(),
+    needed: needed.filter((keyId) => keyId !== keys.fileKeyId),
+  }
 }
 
 /** Erases a chain for good (C31), while the service may be running. On PostgreSQL as `care_reseal`. */
@@ -260,13 +253,14 @@ export async function eraseChain(
 ): Promise<ErasedChain> {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
   const { by, slot } = erased
-  return withChainKeys(place, keyRing, async (keys) => {
-    if (DATABASE_URL === undefined)
-      return eraseSqliteChain(slot, by, { databasePath, keys, pause: rest })
-    const { erasePostgresChain } = await loadPostgres()
-    return erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), keys })
-  })
+  using keys = keysOf(place, keyRing)
+  if (DATABASE_URL === undefined)
+    return await eraseSqliteChain(slot, by, { databasePath, keys, pause: rest })
+  const { erasePostgresChain } = await loadPostgres()
+  return await erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), keys })
 }
 
-export const listErasures = (place: Place, keyRing: KeyRing): Promise<readonly KeptErasure[]> =>
-  withChainKeys(place, keyRing, async (keys) => keys.erasures())
+export function listErasures(place: Place, keyRing: KeyRing): readonly KeptErasure[] {
+  using keys = keysOf(place, keyRing)
+  return keys.erasures()
+}

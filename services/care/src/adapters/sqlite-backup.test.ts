@@ -1,9 +1,10 @@
 // Backups: what they hold, what they refuse, and how they are taken in place of newer records.
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { acceptSqliteBackup, backupSqliteStore } from '@tallystick/journal-store'
 import { describe, expect, it } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { acceptBackup, backupRecords } from './record-upkeep.ts'
+import { RECORDS } from './sqlite-record-database.ts'
 import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { isIntact, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
@@ -44,7 +45,9 @@ describe('S8, C9: backups', () => {
     const store = suite.folder.open()
     await writeValues(store, 'one', 'two')
     const targetPath = `${suite.folder.databasePath}.backup`
-    expect(await backupRecords({ databasePath: suite.folder.databasePath, targetPath })).toEqual({
+    expect(
+      await backupSqliteStore(RECORDS, { databasePath: suite.folder.databasePath, targetPath }),
+    ).toEqual({
       user: 2,
       assistant: 0,
     })
@@ -53,10 +56,10 @@ describe('S8, C9: backups', () => {
     restore(targetPath)
     expect(() => suite.folder.open()).toThrow(/checkpoint counts 3 entries, 2 of them/)
     expect(() => openSqliteRecordReader(forAudit())).toThrow(RecordStoreUnavailable)
-    expect(acceptBackup(forAudit())).toEqual([
-      { audience: 'user', size: 2, signedSize: 3 },
-      { audience: 'assistant', size: 0, signedSize: 0 },
-    ])
+    expect(acceptSqliteBackup(RECORDS, forAudit())).toMatchObject({
+      user: { size: 2, signedSize: 3 },
+      assistant: { size: 0, signedSize: 0 },
+    })
     const restored = suite.folder.open()
     expect(await restored.latest(TEA)).toMatchObject({ record: { value: 'two' } })
     expect(await isIntact(restored)).toBe(true)
@@ -66,7 +69,7 @@ describe('S8, C9: backups', () => {
   it('a backup overwrites nothing', async () => {
     await suite.fill('one')
     await expect(
-      backupRecords({
+      backupSqliteStore(RECORDS, {
         databasePath: suite.folder.databasePath,
         targetPath: suite.folder.databasePath,
       }),
@@ -81,7 +84,7 @@ describe('S8, C9: backups', () => {
     harm()
     const { databasePath } = suite.folder
     const targetPath = `${databasePath}.backup`
-    await expect(backupRecords({ databasePath, targetPath })).rejects.toThrow(refusal)
+    await expect(backupSqliteStore(RECORDS, { databasePath, targetPath })).rejects.toThrow(refusal)
     expect(readdirSync(dirname(targetPath)).filter((name) => name.includes('backup'))).toEqual([])
   })
 })

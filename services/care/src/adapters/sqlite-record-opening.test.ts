@@ -2,10 +2,15 @@
 import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { createKeyRing, parseKeyRing } from '@tallystick/hashchain'
+import {
+  acceptSqliteBackup,
+  backupSqliteStore,
+  loadCheckpointSeed,
+} from '@tallystick/journal-store'
 import { describe, expect, it } from 'vitest'
 import { collect } from '../domain/record-store.fixture.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import { acceptBackup, backupRecords, loadCheckpointSeed } from './record-upkeep.ts'
+import { RECORDS } from './sqlite-record-database.ts'
 import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
 import { BOTH, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
@@ -36,7 +41,7 @@ describe('C9: checkpoints', () => {
       database.exec('DELETE FROM user_versions WHERE leaf_index = 1'),
     )
     expect(() => suite.folder.open()).toThrow(/counts 3 entries, 1 of them/)
-    expect(() => acceptBackup(forAudit())).toThrow(/has gaps/)
+    expect(() => acceptSqliteBackup(RECORDS, forAudit())).toThrow(/has gaps/)
   })
 
   it('entries behind the checkpoint, from a commit whose checkpoint was not written any more, are taken', async () => {
@@ -81,12 +86,13 @@ describe('C9: checkpoints', () => {
 
   it('a generated checkpoint key is kept, readable by its owner only; a damaged one is refused', () => {
     const { databasePath } = suite.folder
-    const seed = loadCheckpointSeed(databasePath, undefined)
-    expect(loadCheckpointSeed(databasePath, undefined)).toEqual(seed)
+    const seed = loadCheckpointSeed(databasePath, RecordStoreUnavailable)
+    expect(loadCheckpointSeed(databasePath, RecordStoreUnavailable)).toEqual(seed)
     expect(statSync(`${databasePath}.checkpoint-key`).mode & 0o777).toBe(0o600)
-    expect(loadCheckpointSeed(databasePath, TEST_SEED)).toBe(TEST_SEED)
     writeFileSync(`${databasePath}.checkpoint-key`, 'short')
-    expect(() => loadCheckpointSeed(databasePath, undefined)).toThrow(RecordStoreUnavailable)
+    expect(() => loadCheckpointSeed(databasePath, RecordStoreUnavailable)).toThrow(
+      RecordStoreUnavailable,
+    )
   })
 })
 
@@ -162,7 +168,7 @@ describe('what is no store of ours', () => {
     await suite.fill('one')
     const { databasePath } = suite.folder
     const targetPath = `${databasePath}.backup`
-    await backupRecords({ databasePath, targetPath })
+    await backupSqliteStore(RECORDS, { databasePath, targetPath })
     const ends = ['', '.lock', '.user-checkpoint', '.assistant-checkpoint', '.backup']
     for (const end of ends) expect(statSync(`${databasePath}${end}`).mode & 0o077).toBe(0)
   })

@@ -1,8 +1,10 @@
+import { backupSqliteStore } from '@tallystick/journal-store'
 import { pause } from '@tallystick/service-kit'
 import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
 import { acceptStore, migrateRecords, moveStores, resealStore } from '../adapters/open-stores.ts'
-import { backupRecords } from '../adapters/record-upkeep.ts'
+import { RECORDS } from '../adapters/sqlite-record-database.ts'
+import { AUDIENCES } from '../wire/records.ts'
 import { commandConfig, storeConfig, storePlace } from './command-config.ts'
 
 /** `care migrate` and `care move`. */
@@ -27,7 +29,7 @@ export const backupVerb: CommandVerb = {
     const { DATABASE_PATH, DATABASE_URL } = storePlace(call)
     if (DATABASE_URL !== undefined)
       throw new BadUsage('The server backs up its databases itself: docs/how-to/postgres.md.')
-    const entries = await backupRecords({ databasePath: DATABASE_PATH, targetPath })
+    const entries = await backupSqliteStore(RECORDS, { databasePath: DATABASE_PATH, targetPath })
     terminal.print(
       `${targetPath}: ${entries.user} user and ${entries.assistant} assistant versions, checked.`,
     )
@@ -46,7 +48,9 @@ export const acceptBackupVerb: CommandVerb = {
   options: {},
   wordsMax: 0,
   run: async ({ terminal }) => {
-    for (const { audience, size, signedSize } of await acceptStore(storeConfig(terminal))) {
+    const accepted = await acceptStore(storeConfig(terminal))
+    for (const audience of AUDIENCES) {
+      const { signedSize, size } = accepted[audience]
       const before =
         signedSize === undefined
           ? 'there was no checkpoint by this key'
