@@ -2,10 +2,11 @@
  * Speech by the system's `espeak-ng` (C13): a program of its own, since its licence is not ours; the sentence on stdin, since
  * arguments are visible to other users; one at a time, with a time limit.
  */
-import { spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { type Clock, systemClock } from '@tallystick/service-kit'
 import { type Speech, SpeechUnavailable } from '../domain/staleness.ts'
 
@@ -19,6 +20,8 @@ export const SPEECH_CHARS_MAX = 4_000
 const VOICE = 'en-gb'
 /** RIFF header and one sample. */
 const WAV_BYTES_MIN = 46
+
+const runFile = promisify(execFile)
 
 type EspeakOptions = {
   /** Full path of the program. */
@@ -64,29 +67,17 @@ async function speakOne(options: EspeakOptions, text: string): Promise<Uint8Arra
   }
 }
 
-function runEspeak(
+async function runEspeak(
   run: EspeakOptions & { readonly text: string; readonly file: string },
 ): Promise<void> {
   const { program, clock = systemClock, text, file } = run
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, ['-v', VOICE, '-b', '1', '--stdin', '-w', file], {
-      stdio: ['pipe', 'ignore', 'ignore'],
-    })
-    const cancelLimit = clock.after(SPEECH_LIMIT_MS, () => {
-      child.kill('SIGKILL')
-      reject(new SpeechUnavailable(`espeak-ng took over ${SPEECH_LIMIT_MS} ms`))
-    })
-    child.on('error', (error) => {
-      cancelLimit()
-      reject(error)
-    })
-    child.on('close', (code) => {
-      cancelLimit()
-      if (code === 0) resolve()
-      else reject(new SpeechUnavailable(`espeak-ng ended with ${code ?? 'a signal'}`))
-    })
-    // A program that ends before it has read everything breaks the pipe; its exit code says why.
-    child.stdin.on('error', () => undefined)
-    child.stdin.end(text)
-  })
+  const limit = new AbortController()
+  const cancelLimit = clock.after(SPEECH_LIMIT_MS, () => limit.abort())
+  const args = ['-v', VOICE, '-b', '1', '--stdin', '-w', file]
+  const running = runFile(program, args, { signal: limit.signal, killSignal: 'SIGKILL' })
+  const { stdin } = running.child
+  // A program that ends before it has read everything breaks the pipe; its exit code says why.
+  stdin?.on('error', () => undefined)
+  stdin?.end(text)
+  await running.finally(cancelLimit)
 }

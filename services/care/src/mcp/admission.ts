@@ -102,13 +102,8 @@ export function createHostGuard(options: {
 }): (host: string | undefined) => boolean {
   const names = [new URL(options.baseUrl).host, ...options.allowedHosts, ...LOOPBACK]
   const allowed = new Set(names.map((host) => hostName(host)).filter((name) => name !== undefined))
-  // Nearly every request carries the same header, so its reading is remembered.
-  let lastAllowed: string | undefined
   return (host) => {
-    if (host !== undefined && host === lastAllowed) return true
-    const name = host === undefined ? undefined : hostName(host)
-    if (name === undefined || !allowed.has(name)) return false
-    lastAllowed = host
-    return true
+    const name = hostName(host ?? '')
+    return name !== undefined && allowed.has(name)
   }
 }
