@@ -15,7 +15,7 @@ import { eventCursors, openEventSubscriptions } from './adapters/event-subscript
 import { createEventWebhook } from './adapters/event-webhook.ts'
 import { openStores, type Stores } from './adapters/open-stores.ts'
 import { openReadTrail } from './adapters/read-trail.ts'
-import { watchRevokedTokens } from './adapters/revoked-tokens.ts'
+import { readRevocations } from './adapters/revoked-tokens.ts'
 import type { SideRows } from './adapters/side-rows.ts'
 import { createTrustedIssuers } from './adapters/trusted-issuers.ts'
 import { openWitnesses } from './adapters/witnesses.ts'
@@ -29,9 +29,9 @@ import {
   type PublishRecord,
   type SessionHub,
 } from './domain/publish-record.ts'
-import type { ErasedName, RecordStore } from './domain/record-store.ts'
+import type { RecordStore } from './domain/record-store.ts'
 import { createChainVerifier } from './domain/verification.ts'
-import { watchErasures } from './domain/watch-erasures.ts'
+import { watchAdded } from './domain/watch-added.ts'
 import { createEventMethods, EVENT_CAPABILITIES } from './mcp/event-methods.ts'
 import {
   createMcpEndpoint,
@@ -211,7 +211,10 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
     opened.adopt(part, () => part.close())
   const stores = ending(await openStores(config, { clock, onProblem, onRow: telemetry.onWrite }))
   const { records: store, sessions, audit, sides } = stores
-  const revoked = ending(await watchRevokedTokens(sides, { clock, onProblem }))
+  const watched = { clock, onProblem }
+  const revoked = ending(
+    await watchAdded({ ...watched, read: () => readRevocations(sides), nameOf: ({ jti }) => jti }),
+  )
   const isRevoked = (jti: string): boolean => revoked.has(jti)
   const { noteRead } = ending(openReads(options, { sides, onProblem }))
   const tokensFor = tokenChecks(options, { isRevoked, onProblem: telemetry.onIssuerProblem })
@@ -227,8 +230,14 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const { deliverer, extensions } = events
   const read = { store, sessions, tokens, modernTokens, extensions }
   const mcp = ending(await openMcp(options, { ...read, observe, isRevoked, noteRead }))
-  const onErased = (chains: readonly ErasedName[]) => mcp.erased(chains)
-  ending(await watchErasures({ store, clock, onErased, onProblem }))
+  ending(
+    await watchAdded({
+      ...watched,
+      read: () => store.erased(),
+      nameOf: ({ domain, patient }) => `${patient}|${domain}`,
+      onAdded: (chains) => mcp.erased(chains),
+    }),
+  )
   const isoNow = () => new Date(clock.unixMs()).toISOString()
   const verifier = createChainVerifier({ store, clock, isoNow })
   if (deliverer !== undefined) await ending(deliverer).start()
