@@ -29,24 +29,6 @@ export type WriteResult =
 /** The MAC itself is not kept: whoever reads the disk could send the write again. */
 export const macHashOf = (request: RequestKey): string => hash('sha256', request.mac)
 
-/** Why a write may not follow a tail. */
-export function refusedBehind(
-  tail: Pick<Tail, 'version'>,
-  expectedVersion: number | undefined,
-): Extract<AppendOutcome, { kind: 'version-conflict' }> | undefined {
-  return expectedVersion === undefined || expectedVersion === tail.version
-    ? undefined
-    : { kind: 'version-conflict', latestVersion: tail.version }
-}
-
-/** What a record becomes behind a tail. */
-type MadeVersion = {
-  readonly record: CareRecord
-  readonly leafHash: Uint8Array
-  /** Text, or sealed bytes. */
-  readonly body: string | Uint8Array
-}
-
 export type AppendOptions = {
   readonly seal: BodySeal
   readonly clock: Clock
@@ -56,11 +38,11 @@ export type AppendOptions = {
 
 const drawRandom = (): string => randomBytes(ENTRY_RANDOM_BYTES).toString('hex')
 
-/** Makes the version that follows a chain's tail. */
+/** Makes the version that follows a chain's tail; its body is text, or sealed bytes. */
 export function makeVersion(
   record: NewRecord,
   { tail, seal, clock, random = drawRandom }: AppendOptions & { readonly tail: Tail },
-): MadeVersion {
+) {
   const entry = nextEntry({
     record,
     prevHash: tail.versionHash,

@@ -16,7 +16,6 @@ import {
   type AskedWrite,
   macHashOf,
   makeVersion,
-  refusedBehind,
   type WriteResult,
 } from './append-outcome.ts'
 import { chainName } from './chain-keys-file.ts'
@@ -66,25 +65,22 @@ type RequestRow = readonly [macHash: string, audience: Audience, leaf: number, s
 type KnownRequest = { readonly record: CareRecord | undefined; readonly subscribers: number }
 
 /** What a group has read, and what it changes. */
-class Group {
-  readonly transaction: RecordTransaction
-  readonly source: RecordSource
-  readonly read = new Set<HeldWrite>()
+const newGroup = (transaction: RecordTransaction, source: RecordSource) => ({
+  transaction,
+  source,
+  read: new Set<HeldWrite>(),
   /** By name and the audience that was asked for: a chain of the other one is there too, without its tail. */
-  readonly chains = new Map<string, HeldChain>()
-  readonly requests = new Map<string, KnownRequest>()
+  chains: new Map<string, HeldChain>(),
+  requests: new Map<string, KnownRequest>(),
   /** Names of chains that were erased, and are not there. */
-  readonly erased = new Set<string>()
-  readonly changed = new Set<HeldChain>()
-  readonly newRequests: (readonly unknown[])[] = []
-  readonly written: CareRecord[] = []
-  lastChain = 0
+  erased: new Set<string>(),
+  changed: new Set<HeldChain>(),
+  newRequests: [] as (readonly unknown[])[],
+  written: [] as CareRecord[],
+  lastChain: 0,
+})
 
-  constructor(transaction: RecordTransaction, source: RecordSource) {
-    this.transaction = transaction
-    this.source = source
-  }
-}
+type Group = ReturnType<typeof newGroup>
 
 const LAST_CHAIN = 'SELECT coalesce(max(id), 0) FROM chains'
 const FORGET = `DELETE FROM requests WHERE mac_hash IN
@@ -124,17 +120,6 @@ export class RecordAppender {
     }
   }
 
-  /** Keeps how many sessions heard of a write. */
-  async noteSubscribers(
-    store: WrittenStore,
-    request: RequestKey,
-    subscribers: number,
-  ): Promise<void> {
-    const sql = 'UPDATE requests SET subscribers = $1 WHERE mac_hash = $2'
-    // Its row says none from the start.
-    if (subscribers > 0) await store.note(sql, [subscribers, macHashOf(request)])
-  }
-
   /** Ends a group: sends what its writes changed, each table's rows together, and deletes what is too old. */
   finish(transaction: RecordTransaction): void {
     const group = this.#group
@@ -166,7 +151,7 @@ export class RecordAppender {
     const known = this.#group
     if (known?.transaction === transaction)
       return known.read.has(held) ? known : this.#read(known, [held])
-    const group = new Group(transaction, this.#options.sourceOf(transaction.tuples))
+    const group = newGroup(transaction, this.#options.sourceOf(transaction.tuples))
     this.#group = group
     return this.#read(group, [...this.#waiting].slice(0, RECORDS.writesPerCommitMax))
   }
@@ -261,8 +246,8 @@ export class RecordAppender {
     if (held !== undefined && held.audience !== audience) return { kind: 'audience-conflict' }
     if (held?.isErased ?? group.erased.has(chainName(record))) return { kind: 'erased' }
     const tail = held?.tail ?? NO_TAIL
-    const refused = refusedBehind(tail, expectedVersion)
-    if (refused !== undefined) return refused
+    if (expectedVersion !== undefined && expectedVersion !== tail.version)
+      return { kind: 'version-conflict', latestVersion: tail.version }
     const made = makeVersion(record, { ...this.#options, tail })
     const { version, versionHash, writtenAt } = made.record
     const chain = held ?? this.#newChain(group, { patient, domain, audience })

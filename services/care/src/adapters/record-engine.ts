@@ -4,6 +4,7 @@ import type { KeyRing } from '@tallystick/hashchain'
 import { createBodySeal, type Journal, sealReceipt } from '@tallystick/journal-store'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
+import { macHashOf } from './append-outcome.ts'
 import { type ChainKeys, openChainKeys } from './chain-keys.ts'
 import type { RecordAppender, WrittenStore } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
@@ -59,6 +60,8 @@ export function openWithKeys<Opened>(
   }
 }
 
+const NOTE_SUBSCRIBERS = 'UPDATE requests SET subscribers = $1 WHERE mac_hash = $2'
+
 export const sealOf = (keys: ChainKeys | undefined) => keys?.seal ?? createBodySeal(undefined)
 
 /** Where verification and export read. */
@@ -96,8 +99,10 @@ export function createRecordStore(
   return {
     append: (record, request, expectedVersion) =>
       appender.append(engine, { record, request, expectedVersion }),
-    noteSubscribers: (request, subscribers) =>
-      appender.noteSubscribers(engine, request, subscribers),
+    noteSubscribers: async (request, subscribers) => {
+      // Its row says none from the start.
+      if (subscribers > 0) await engine.note(NOTE_SUBSCRIBERS, [subscribers, macHashOf(request)])
+    },
     ...createRecordReads(engine.source, source.seal),
     ...createOutbox(engine.source),
     ...createRecordReader(engine, keys),

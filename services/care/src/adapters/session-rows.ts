@@ -137,10 +137,9 @@ export async function restoredFrom({ read }: SideRows): Promise<RestoredSessions
 /** The recipients of a frame as one column. */
 function packRecipients(recipients: readonly FrameRecipient[]): Uint8Array {
   const packed = Buffer.allocUnsafe(recipients.length * RECIPIENT_BYTES)
-  recipients.forEach(({ session, sequence }, index) => {
-    packed.writeUInt32LE(session, index * RECIPIENT_BYTES)
-    packed.writeUInt32LE(sequence, index * RECIPIENT_BYTES + 4)
-  })
+  let at = 0
+  for (const { session, sequence } of recipients)
+    at = packed.writeUInt32LE(sequence, packed.writeUInt32LE(session, at))
   return packed
 }
 

@@ -132,7 +132,7 @@ describe('C14: a 200 from /write means fsynced', () => {
     const request = { mac: 'aa', expiresAtMs: 9e15 }
     const asked = { record: storeRecord(), request, expectedVersion: undefined }
     await appender.append({ write, note }, asked)
-    await appender.noteSubscribers({ write, note }, request, 1)
+    await note('UPDATE requests SET subscribers = $1', [1])
     // Of the very connection that writes: another one has a setting of its own.
     expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
