@@ -157,13 +157,14 @@ const takingOver =
   (answer: Answer) =>
   (request: FastifyRequest, reply: FastifyReply): void => {
     const fail = (error: unknown): void => void reply.send(error)
-    const check = checkBearer(request.headers.authorization, bearer)
-    if (check instanceof Promise || check.kind === 'refused') void reply.code(401).send()
-    else if (request.method === 'POST')
-      readRequestBody(request.raw, BODY_BYTES_MAX)
-        .then((body) => answer(request, reply, JSON.parse(Buffer.from(body).toString()) as Message))
-        .catch(fail)
-    else answer(request, reply, undefined).catch(fail)
+    const take = async (): Promise<void> => {
+      const check = await checkBearer(request.headers.authorization, bearer)
+      if (check.kind === 'refused') return void reply.code(401).send()
+      if (request.method !== 'POST') return answer(request, reply, undefined)
+      const body = await readRequestBody(request.raw, BODY_BYTES_MAX)
+      return answer(request, reply, JSON.parse(Buffer.from(body).toString()) as Message)
+    }
+    take().catch(fail)
   }
 
 /** Its route's hook has answered. */

@@ -6,7 +6,7 @@ import { METHODS } from 'node:http'
 import type { TokenClaims } from '@tallystick/jwt-lite'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
-import { type BearerCheck, type BearerCheckDeps, checkBearer } from '../routes/bearer.ts'
+import { type BearerCheckDeps, checkBearer } from '../routes/bearer.ts'
 import { REFUSALS, sendRefusal } from './json-rpc.ts'
 
 export type AdmissionDeps = {
@@ -51,14 +51,13 @@ export function addMcpPath(
   const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     if (!path.isOwnHost(request.headers.host)) return sendRefusal(reply, REFUSALS.foreignHost)
     if (!path.isOwnOrigin(request.headers.origin)) return sendRefusal(reply, REFUSALS.foreignOrigin)
-    const judged = (check: BearerCheck): void =>
-      check.kind === 'refused'
-        ? void sendError(reply, check.answer)
-        : go({ request, reply, claims: check.claims })
-    const check = checkBearer(request.headers.authorization, path.bearer)
-    if (check instanceof Promise)
-      check.then(judged).catch((error: unknown) => void reply.send(error))
-    else judged(check)
+    checkBearer(request.headers.authorization, path.bearer)
+      .then((check) =>
+        check.kind === 'refused'
+          ? void sendError(reply, check.answer)
+          : go({ request, reply, claims: check.claims }),
+      )
+      .catch((error: unknown) => void reply.send(error))
   }
   const config = { takesOverBody: true }
   const options = { url, onRequest, config, handler: () => undefined, exposeHeadRoute: false }

@@ -131,6 +131,7 @@ export function createStreamKeeper(deps: {
   readonly limits: McpLimits
   /** Called when a stream has ended, with the session as it left it. */
   readonly onEnd: (session: McpSession, reason: StreamEnd) => void
+  readonly isRevoked: (jti: string) => boolean
   readonly onUpdate: (uri: string) => void
 }) {
   const streams = createOpenStreams<EventStream>(deps)
@@ -143,7 +144,9 @@ export function createStreamKeeper(deps: {
   return {
     ...streams,
     /** Opens the session's stream and ends the one that was open: the newest wins (C3). */
-    open(options: Omit<EventStreamOptions, 'limits' | 'clock' | 'onEnd' | 'onUpdate'>): void {
+    open(
+      options: Omit<EventStreamOptions, 'limits' | 'clock' | 'isRevoked' | 'onEnd' | 'onUpdate'>,
+    ): void {
       const { session } = options
       session.stream?.end('taken-over')
       const stream = new EventStream({ ...deps, ...options, onEnd })

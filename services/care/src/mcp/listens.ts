@@ -3,8 +3,6 @@
  * nothing but what it was granted; there is no replay, so a client that was cut off reads again. What the principal may
  * not read was never granted, and everything is checked again before it is sent (C21).
  */
-import type { ServerResponse } from 'node:http'
-import type { TokenClaims } from '@tallystick/jwt-lite'
 import type { Clock } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure, type RpcId } from '@tallystick/service-kit/mcp'
 import { type CareRecord, mayRead } from '../domain/care-record.ts'
@@ -59,12 +57,10 @@ const acknowledged = ({ uris, wantsList }: GrantedListen): object => ({
   },
 })
 
-type ListenOptions = {
+type ListenOptions = Pick<OpenStreamOptions, 'claims' | 'response'> & {
   /** Of the request; names the listen in its frames. */
   readonly id: RpcId
-  readonly claims: TokenClaims
   readonly granted: GrantedListen
-  readonly response: ServerResponse
 }
 
 type ListenParts = OpenStreamOptions &
@@ -147,9 +143,8 @@ const eventOf = (message: object): string => `event: message\ndata: ${JSON.strin
 export type Listens = ReturnType<typeof createListens>
 
 export function createListens(
-  deps: Pick<ListenParts, 'limits' | 'lastResult' | 'onUpdate'> & {
+  deps: Pick<ListenParts, 'isRevoked' | 'limits' | 'lastResult' | 'onUpdate'> & {
     readonly clock: Clock
-    readonly isRevoked: (jti: string) => boolean
     readonly onEnd: (reason: StreamEnd) => void
   },
 ) {
@@ -178,11 +173,7 @@ export function createListens(
     },
     open(options: ListenOptions): void {
       lastNumber += 1
-      const { expiresAtSeconds, jti } = options.claims
-      const expiresAtMs = expiresAtSeconds * 1_000
-      const isRevoked = (): boolean => jti !== undefined && deps.isRevoked(jti)
-      const token = { expiresAtMs, isRevoked }
-      const listen = new Listen({ ...deps, ...options, ...token, number: lastNumber, onEnd })
+      const listen = new Listen({ ...deps, ...options, number: lastNumber, onEnd })
       listens.add(listen)
       for (const uri of options.granted.uris.keys())
         byUri.set(uri, (byUri.get(uri) ?? new Set()).add(listen))

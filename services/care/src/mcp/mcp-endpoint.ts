@@ -80,7 +80,7 @@ export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
  */
 export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const { store, clock, serviceName, version, sessions: kept, speech, noteRead, verifyUrl } = deps
-  const { observe = () => undefined } = deps
+  const { isRevoked = () => false, observe = () => undefined } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
   const flush = (): Promise<void> => flushReporting(kept, observe)
   const replay = createReplayBuffer(kept, limits.replayFramesMax)
@@ -104,6 +104,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const streams = createStreamKeeper({
     clock,
     limits,
+    isRevoked,
     onUpdate: unheard.heard,
     onEnd: (session, reason) => {
       registry.touch(session)
@@ -121,6 +122,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const guards = guardsOf(deps)
   const { addModernRoute, listens } = openModern(services, {
     ...guards,
+    isRevoked,
     bearer: guards.modernBearer,
     extensions: deps.extensions,
     onFailure,
@@ -221,7 +223,6 @@ function guardsOf(deps: McpEndpointDeps) {
     },
     isOwnHost: createHostGuard({ baseUrl, allowedHosts }),
     isOwnOrigin: createOriginGuard({ baseUrl, allowedOrigins }),
-    isRevoked: deps.isRevoked ?? (() => false),
   }
 }
 

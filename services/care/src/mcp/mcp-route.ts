@@ -40,7 +40,6 @@ type McpRouteDeps = AdmissionDeps & {
   readonly registry: SessionRegistry
   readonly streams: StreamKeeper
   readonly limits: McpLimits
-  readonly isRevoked: (jti: string) => boolean
   readonly server: Pick<SessionServer, 'ask' | 'tell'>
   /** Resolves when the saved session state is stored. */
   readonly flush: () => Promise<void>
@@ -177,10 +176,7 @@ function handleGet(call: McpCall): void {
   if (cursor === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
   const response = openEventStream(reply, { 'mcp-session-id': session.id })
   if (response === undefined) return
-  const { expiresAtSeconds, jti } = claims
-  const isRevoked = (): boolean => jti !== undefined && deps.isRevoked(jti)
-  const expiresAtMs = expiresAtSeconds * 1000
-  deps.streams.open({ session, response, expiresAtMs, isRevoked, cursor })
+  deps.streams.open({ session, response, claims, cursor })
 }
 
 async function handleDelete(call: McpCall): Promise<void> {

@@ -3,6 +3,7 @@
  * cut when its reader lags too far behind (C3, C21). What it says is decided in event-streams.ts and listens.ts.
  */
 import type { ServerResponse } from 'node:http'
+import type { TokenClaims } from '@tallystick/jwt-lite'
 import type { Clock } from '@tallystick/service-kit'
 import type { McpLimits } from './limits.ts'
 
@@ -21,10 +22,9 @@ export type StreamEnd =
 
 export type OpenStreamOptions = {
   readonly response: ServerResponse
-  /** When the token that opened it expires, Unix milliseconds. */
-  readonly expiresAtMs: number
-  /** Whether that token was revoked since. */
-  readonly isRevoked?: (() => boolean) | undefined
+  /** Of the token that opened it. */
+  readonly claims: TokenClaims
+  readonly isRevoked: (jti: string) => boolean
   readonly limits: McpLimits
   readonly clock: Pick<Clock, 'unixMs'>
   /** The reader was told that a record changed which it follows. */
@@ -77,9 +77,10 @@ export abstract class OpenStream<Options extends OpenStreamOptions = OpenStreamO
 
   /** Ends it if its token is no longer good; returns whether it has ended. */
   isOver(): boolean {
-    const { clock, expiresAtMs, isRevoked } = this.options
-    if (expiresAtMs <= clock.unixMs()) this.end('token-expired')
-    else if (isRevoked?.() === true) this.end('token-revoked')
+    const { claims, clock, isRevoked } = this.options
+    const { expiresAtSeconds, jti } = claims
+    if (expiresAtSeconds * 1_000 <= clock.unixMs()) this.end('token-expired')
+    else if (jti !== undefined && isRevoked(jti)) this.end('token-revoked')
     return this.#hasEnded
   }
 

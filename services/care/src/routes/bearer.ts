@@ -28,23 +28,18 @@ export type BearerCheckDeps = {
 /** Nothing, or more than one word, after `Bearer` is not a token (RFC 6750 §2.1). */
 const IS_ONE_WORD = /^\S+$/
 
-/**
- * Checks the bearer token on a route that answers a missing or failing one with 401 `invalid_token`: at once where the token
- * can be judged at once.
- */
-export function checkBearer(
+/** Checks the bearer token on a route that answers a missing or failing one with 401 `invalid_token`. */
+export async function checkBearer(
   authorization: string | undefined,
   deps: BearerCheckDeps,
-): BearerCheck | Promise<BearerCheck> {
+): Promise<BearerCheck> {
   const presented = presentedToken(authorization)
   if (presented.kind !== 'bearer' || !IS_ONE_WORD.test(presented.token))
     return { kind: 'refused', answer: invalidToken(undefined, deps) }
-  const answered = (verdict: TokenVerdict): BearerCheck =>
-    verdict.kind === 'valid'
-      ? verdict
-      : { kind: 'refused', answer: invalidToken(verdict.failure, deps) }
-  const verdict = deps.tokens.verify(presented.token)
-  return verdict instanceof Promise ? verdict.then(answered) : answered(verdict)
+  const verdict = await deps.tokens.verify(presented.token)
+  return verdict.kind === 'valid'
+    ? verdict
+    : { kind: 'refused', answer: invalidToken(verdict.failure, deps) }
 }
 
 const EVERY_SPEAKABLE: Reach = { audience: 'user' }

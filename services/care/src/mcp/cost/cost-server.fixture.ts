@@ -104,8 +104,8 @@ function floor(): Variant {
   return {
     addRoutes(app) {
       addBytesRoute(app, async (request, reply, body) => {
-        const check = checkBearer(request.headers.authorization, bearer)
-        if (check instanceof Promise || check.kind === 'refused') throw new Error('token')
+        const check = await checkBearer(request.headers.authorization, bearer)
+        if (check.kind === 'refused') throw new Error('token')
         const { id, method, params } = JSON.parse(Buffer.from(body ?? []).toString()) as {
           id?: number
           method: string
