@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { BodySeal } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
-import type { CareRecord, NewRecord } from '../domain/care-record.ts'
+import type { NewRecord } from '../domain/care-record.ts'
 import {
   ENTRY_RANDOM_BYTES,
   entryLeafHash,

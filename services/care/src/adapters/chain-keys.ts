@@ -139,8 +139,13 @@ export class ChainKeys {
     guardedNow(() => {
       this.commit()
       sqliteAtOnce(this.#database, (ask) => {
-        ask('INSERT OR IGNORE INTO erasures VALUES ($1, $2, $3, $4)', [chain, at, actor, reason])
-        ask('DELETE FROM chain_keys WHERE chain = $1', [chain])
+        void ask('INSERT OR IGNORE INTO erasures VALUES ($1, $2, $3, $4)', [
+          chain,
+          at,
+          actor,
+          reason,
+        ])
+        void ask('DELETE FROM chain_keys WHERE chain = $1', [chain])
       })
       // Nor may it stay readable in the write-ahead log.
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -232,7 +237,7 @@ export class ChainKeys {
             `the key of a chain does not open; nothing was rewrapped`,
           )
         const wrapped = sealValue({ ring, value: opened.value, slot })
-        ask('UPDATE chain_keys SET wrapped = $1 WHERE key_id = $2', [wrapped, keyId])
+        void ask('UPDATE chain_keys SET wrapped = $1 WHERE key_id = $2', [wrapped, keyId])
         if (chain !== FILE_KEY_CHAIN) count += 1
       }
     })

@@ -4,11 +4,7 @@
 import { type Awaitable, askEach, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
 import type { CareRecord } from '../domain/care-record.ts'
 import { requireStorable } from '../domain/journal-entry.ts'
-import {
-  type AppendOutcome,
-  RecordStoreUnavailable,
-  type RequestKey,
-} from '../domain/record-store.ts'
+import { type AppendOutcome, RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import {
