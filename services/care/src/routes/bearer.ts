@@ -11,7 +11,7 @@ import { invalidToken } from '../errors.ts'
  */
 export type TokenCheck = { verify(token: string): TokenVerdict | Promise<TokenVerdict> }
 
-export type BearerCheck =
+type BearerCheck =
   | { readonly kind: 'valid'; readonly claims: TokenClaims }
   /** With the 401 that says so. */
   | { readonly kind: 'refused'; readonly answer: ErrorAnswer }
