@@ -1,7 +1,7 @@
 // Who read which record: rows that are written in groups, wait for no disk, and are kept for a number of days. A row never holds
 // a value.
 import type { Clock } from '@tallystick/service-kit'
-import type { ReadRow } from '../domain/read-trail.ts'
+import type { ReadRow } from '../domain/care-record.ts'
 import { sharedRuns } from './shared-runs.ts'
 import type { SideRows } from './side-rows.ts'
 

@@ -128,3 +128,14 @@ export function reachWithin(
 export function isCardUri(uri: string): boolean {
   return uri.startsWith('ui://') && uri.length > 'ui://'.length
 }
+
+/** One record in one answer: who was given it, or asked for it in vain. It never holds a value. */
+export type ReadRow = {
+  /** The token's `sub`. */
+  readonly actor: string
+  /** The method, tool or route by which it was asked for: `resources/read`, `verify/export`. */
+  readonly way: string
+  /** `not_found` is also what the caller may not see: the trail tells as little as the answer. */
+  readonly outcome: 'served' | 'not_found' | 'broken'
+  readonly uri: string
+}

@@ -12,9 +12,9 @@ import {
   mayRead,
   type Principal,
   type Reach,
+  type ReadRow,
   reachOf,
 } from '../domain/care-record.ts'
-import type { ReadRow } from '../domain/read-trail.ts'
 import { type RecordStore, versionBefore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import { ageLine, isStale, type RecordAge } from '../domain/staleness.ts'
