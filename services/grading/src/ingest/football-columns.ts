@@ -3,31 +3,6 @@
  * PS); both are read. Best-of-books columns (Max) are not one book's close and count as early prices.
  */
 
-/** One book's columns at one stage, by selection. */
-type BookColumns = {
-  readonly book: string
-  readonly matchOdds: Readonly<Record<string, number>>
-  readonly total: Readonly<Record<string, number>>
-  readonly handicap: Readonly<Record<string, number>>
-}
-
-/** The columns of early or of closing prices. */
-type StageColumns = { readonly books: readonly BookColumns[]; readonly handicapLine: number }
-
-/** Column numbers from 0; -1 if the file has no such column. */
-export type FootballColumns = {
-  readonly date: number
-  readonly time: number
-  readonly league: number
-  readonly division: number
-  readonly home: number
-  readonly away: number
-  readonly fullTime: { readonly home: number; readonly away: number }
-  readonly halfTime?: { readonly home: number; readonly away: number }
-  readonly early: StageColumns
-  readonly closing: StageColumns
-}
-
 /** Book names for a synthetic table: a real book is never named on prices it did not offer. */
 export const SYNTHETIC_BOOKS: Readonly<Record<string, string>> = {
   pinnacle: 'synthetic_sharp',
@@ -35,10 +10,6 @@ export const SYNTHETIC_BOOKS: Readonly<Record<string, string>> = {
   market_average: 'synthetic_average',
   best_of_books: 'synthetic_best',
 }
-
-export type FoundColumns =
-  | { readonly kind: 'columns'; readonly columns: FootballColumns }
-  | { readonly kind: 'unknown'; readonly problem: string }
 
 /** Prefixes of a book's columns: the tidy one, then the site's own. */
 type BookNames = {
@@ -61,7 +32,8 @@ function present(columns: Readonly<Record<string, number>>): Readonly<Record<str
   return Object.fromEntries(Object.entries(columns).filter(([, column]) => column !== -1))
 }
 
-function bookColumns(find: Find, { book, prefixes }: BookNames, mark: '' | 'C'): BookColumns {
+/** A book's columns of early or (C) of closing prices, by selection. */
+function bookColumns(find: Find, { book, prefixes }: BookNames, mark: '' | 'C') {
   const names = (suffix: string): number =>
     find(...prefixes.map((prefix) => `${prefix}${mark}${suffix}`))
   return {
@@ -77,11 +49,14 @@ function bookColumns(find: Find, { book, prefixes }: BookNames, mark: '' | 'C'):
 
 const firstOf = (one: number, other: number): number => (one === -1 ? other : one)
 
-/** Reads a header; `bookNames` renames books. */
+/** Column numbers from 0; -1 if the file has no such column. */
+export type FootballColumns = NonNullable<ReturnType<typeof findColumns>>
+
+/** Reads a header, undefined if it is none of the site's; `bookNames` renames books. */
 export function findColumns(
   header: readonly string[],
   bookNames: Readonly<Record<string, string>> = {},
-): FoundColumns {
+) {
   const named = BOOKS.map((one) => ({ ...one, book: bookNames[one.book] ?? one.book }))
   const places = new Map(header.map((name, index) => [name.trim(), index]))
   const find: Find = (...names) => {
@@ -97,33 +72,23 @@ export function findColumns(
     find('away', 'AwayTeam', 'Away'),
   ]
   const [homeGoals, awayGoals] = [find('hg', 'FTHG', 'HG'), find('ag', 'FTAG', 'AG')]
-  if ([date, home, away, homeGoals, awayGoals].includes(-1))
-    return {
-      kind: 'unknown',
-      problem: 'a football-data.co.uk header was expected: Date, HomeTeam, AwayTeam, FTHG, FTAG, …',
-    }
-  const [homeHalf, awayHalf] = [find('HTHG'), find('HTAG')]
+  if ([date, home, away, homeGoals, awayGoals].includes(-1)) return undefined
   return {
-    kind: 'columns',
-    columns: {
-      date,
-      home,
-      away,
-      time: find('Time'),
-      league: find('league', 'Country', 'Div'),
-      division: find('div', 'League'),
-      fullTime: { home: homeGoals, away: awayGoals },
-      ...(homeHalf === -1 || awayHalf === -1
-        ? {}
-        : { halfTime: { home: homeHalf, away: awayHalf } }),
-      early: {
-        books: named.map((book) => bookColumns(find, book, '')),
-        handicapLine: find('AHh', 'BbAHh'),
-      },
-      closing: {
-        books: named.filter(({ isClose }) => isClose).map((book) => bookColumns(find, book, 'C')),
-        handicapLine: find('AHCh'),
-      },
+    date,
+    home,
+    away,
+    time: find('Time'),
+    league: find('league', 'Country', 'Div'),
+    division: find('div', 'League'),
+    fullTime: { home: homeGoals, away: awayGoals },
+    halfTime: { home: find('HTHG'), away: find('HTAG') },
+    early: {
+      books: named.map((book) => bookColumns(find, book, '')),
+      handicapLine: find('AHh', 'BbAHh'),
+    },
+    closing: {
+      books: named.filter(({ isClose }) => isClose).map((book) => bookColumns(find, book, 'C')),
+      handicapLine: find('AHCh'),
     },
   }
 }

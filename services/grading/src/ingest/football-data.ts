@@ -10,12 +10,7 @@ import { isoDay, isoSeconds } from '../wire/times.ts'
 import { acceptBook, newReading, type Reading, readPrice } from './accept-price.ts'
 import { type CsvRow, csvTable, headerOf } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'
-import {
-  type FootballColumns,
-  type FoundColumns,
-  findColumns,
-  SYNTHETIC_BOOKS,
-} from './football-columns.ts'
+import { type FootballColumns, findColumns, SYNTHETIC_BOOKS } from './football-columns.ts'
 import { londonSeconds } from './london-time.ts'
 
 /** Anyone may download the site's prices; nobody may redistribute them. */
@@ -93,7 +88,7 @@ function scoreOf(
 
 function outcomesOf(row: CsvRow, columns: FootballColumns): Observation['outcomes'] {
   const full = scoreOf(row, columns.fullTime)
-  const half = columns.halfTime === undefined ? undefined : scoreOf(row, columns.halfTime)
+  const half = scoreOf(row, columns.halfTime)
   return [
     ...(full === undefined ? [] : [{ period: 'ft', status: 'final' as const, score: full }]),
     ...(half === undefined ? [] : [{ period: 'h1', status: 'final' as const, score: half }]),
@@ -124,8 +119,7 @@ function readRow(
 }
 
 /** Whether a text begins like one of the site's files. */
-export const isFootballData = (raw: Uint8Array): boolean =>
-  findColumns(headerOf(raw)).kind === 'columns'
+export const isFootballData = (raw: Uint8Array): boolean => findColumns(headerOf(raw)) !== undefined
 
 /**
  * Reads a file's bytes slice by slice, so that a table of a hundred thousand matches needs little memory and an import
@@ -135,17 +129,18 @@ export function* readFootballData(
   raw: Uint8Array,
   feed: FeedInfo = FOOTBALL_DATA_FEED,
 ): Generator<Normalised> {
-  let columns: FoundColumns | undefined
+  let columns: FootballColumns | undefined
   for (const { header, rows } of csvTable(raw)) {
     const reading = newReading()
     columns ??= findColumns(header, feed.isSynthetic ? SYNTHETIC_BOOKS : {})
-    if (columns.kind === 'unknown') {
-      reading.refusals.push({ reason: 'malformed_row', place: 'line 1', detail: columns.problem })
+    if (columns === undefined) {
+      const detail =
+        'a football-data.co.uk header was expected: Date, HomeTeam, AwayTeam, FTHG, FTAG, …'
+      reading.refusals.push({ reason: 'malformed_row', place: 'line 1', detail })
       yield { feed, ...reading }
       return
     }
-    for (const [line, row] of rows)
-      readRow(reading, row, { columns: columns.columns, place: `line ${line}` })
+    for (const [line, row] of rows) readRow(reading, row, { columns, place: `line ${line}` })
     yield { feed, ...reading }
   }
 }
