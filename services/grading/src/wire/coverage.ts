@@ -16,39 +16,38 @@ const TEXT_CHARACTERS_MAX = 120
 
 const bodyText = 'an object with market, or with sport, date and text, or with picks or csv'
 
-const coverageOf = <Pick extends z.ZodType>(pick: Pick) =>
-  z
-    .strictObject(
-      {
-        market: shownText(MARKET_CHARACTERS_MAX)
-          .optional()
-          .describe('A market key: sport/event/type/period[/line][@participant].'),
-        sport: z
-          .string('a sport such as soccer')
-          .regex(/^[a-z0-9_-]{1,40}$/, 'a sport such as soccer')
-          .optional(),
-        date: dayText().optional().describe('Day of the start, UTC.'),
-        text: shownText(TEXT_CHARACTERS_MAX).optional().describe('Teams, in anyone’s spelling.'),
-        picks: picksOf(pick)
-          .optional()
-          .describe('The picks of an audit: what would become of each, before any payment.'),
-        ...trackerMembers,
-      },
-      bodyText,
-    )
-    .refine(({ market, sport, date, text, picks, csv }) => {
-      const isSearch = sport !== undefined || date !== undefined || text !== undefined
-      const asked = [market !== undefined, isSearch, picks !== undefined, csv !== undefined]
-      return asked.filter(Boolean).length === 1
-    }, bodyText)
+/** A request, but for what is in its picks. */
+export const coverageFrameSchema = z
+  .strictObject(
+    {
+      market: shownText(MARKET_CHARACTERS_MAX)
+        .optional()
+        .describe('A market key: sport/event/type/period[/line][@participant].'),
+      sport: z
+        .string('a sport such as soccer')
+        .regex(/^[a-z0-9_-]{1,40}$/, 'a sport such as soccer')
+        .optional(),
+      date: dayText().optional().describe('Day of the start, UTC.'),
+      text: shownText(TEXT_CHARACTERS_MAX).optional().describe('Teams, in anyone’s spelling.'),
+      picks: picksOf(z.unknown()),
+      ...trackerMembers,
+    },
+    bodyText,
+  )
+  .refine(({ market, sport, date, text, picks, csv }) => {
+    const isSearch = sport !== undefined || date !== undefined || text !== undefined
+    const asked = [market !== undefined, isSearch, picks !== undefined, csv !== undefined]
+    return asked.filter(Boolean).length === 1
+  }, bodyText)
 
 /** As documented. */
-export const coverageRequestSchema = coverageOf(askedSchema).meta({
-  id: 'CoverageRequest',
-  examples: [coverageExample],
-})
-/** All but what is in its picks. */
-export const coverageFrameSchema = coverageOf(z.unknown())
+export const coverageRequestSchema = coverageFrameSchema
+  .safeExtend({
+    picks: picksOf(askedSchema).describe(
+      'The picks of an audit: what would become of each, before any payment.',
+    ),
+  })
+  .meta({ id: 'CoverageRequest', examples: [coverageExample] })
 export type CoverageRequest = z.output<typeof coverageFrameSchema>
 
 const closeStatusSchema = z.enum(['final', 'pending', 'none'])

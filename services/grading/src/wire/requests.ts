@@ -236,36 +236,33 @@ const picksText = `a list of 1 to ${AUDIT_PICKS_MAX} picks`
 
 /** The picks of an audit, or of a look before it; `unknown` ones are read one by one afterwards. */
 export const picksOf = <Pick extends z.ZodType>(pick: Pick) =>
-  z.array(pick, picksText).min(1, picksText).max(AUDIT_PICKS_MAX, picksText)
+  z.array(pick, picksText).min(1, picksText).max(AUDIT_PICKS_MAX, picksText).optional()
 
-const auditOf = <Pick extends z.ZodType>(pick: Pick) =>
-  z
-    .strictObject(
-      {
-        picks: picksOf(pick)
-          .optional()
-          .describe(
-            'Each only once: a second pick with the same market, selection, odds and time is a duplicate.',
-          ),
-        ...trackerMembers,
-        label: shownText(REF_CHARACTERS_MAX).optional().describe('Echoed on the audit.'),
-        options: optionsSchema.optional(),
-      },
-      'a JSON object with picks',
-    )
-    .superRefine(({ picks, csv }, context) => {
-      if ((picks === undefined) !== (csv === undefined)) return
-      const message = picks === undefined ? picksText : 'either picks or csv'
-      context.addIssue({ code: 'custom', path: ['picks'], message })
-    })
+/** An audit's request, but for what is in its picks. */
+export const auditFrameSchema = z
+  .strictObject(
+    {
+      picks: picksOf(z.unknown()),
+      ...trackerMembers,
+      label: shownText(REF_CHARACTERS_MAX).optional().describe('Echoed on the audit.'),
+      options: optionsSchema.optional(),
+    },
+    'a JSON object with picks',
+  )
+  .superRefine(({ picks, csv }, context) => {
+    if ((picks === undefined) !== (csv === undefined)) return
+    const message = picks === undefined ? picksText : 'either picks or csv'
+    context.addIssue({ code: 'custom', path: ['picks'], message })
+  })
 
 /** As documented. */
-export const auditSchema = auditOf(askedSchema).meta({
-  id: 'AuditRequest',
-  examples: [auditExample],
-})
-/** All but what is in its picks. */
-export const auditFrameSchema = auditOf(z.unknown())
+export const auditSchema = auditFrameSchema
+  .safeExtend({
+    picks: picksOf(askedSchema).describe(
+      'Each only once: a second pick with the same market, selection, odds and time is a duplicate.',
+    ),
+  })
+  .meta({ id: 'AuditRequest', examples: [auditExample] })
 
 /** A tracker's file in a request. */
 export type WireTracker = Pick<z.output<typeof auditSchema>, keyof typeof trackerMembers>
