@@ -64,17 +64,14 @@ function repeatedPicks(
 
 /** What differs from the default choices, in words; undefined if nothing does. */
 function choiceWords(picks: readonly AskedPick[]): string | undefined {
-  for (const pick of picks) {
-    if (pick.kind === 'ambiguous') continue
-    const { basis, method, reference } = pick.options
-    const words = [
-      ...(reference === undefined ? [] : [`against the close of ${reference}`]),
-      ...(method === DEFAULT_GRADE_OPTIONS.method ? [] : [`margin removed by ${method}`]),
-      ...(basis === 'price' ? ['closing prices with their margin'] : []),
-    ]
-    return words.length === 0 ? undefined : words.join(', ')
-  }
-  return undefined
+  const pick = picks.find((one) => one.kind !== 'ambiguous')
+  const { basis, method, reference } = pick?.options ?? DEFAULT_GRADE_OPTIONS
+  const words = [
+    ...(reference === undefined ? [] : [`against the close of ${reference}`]),
+    ...(method === DEFAULT_GRADE_OPTIONS.method ? [] : [`margin removed by ${method}`]),
+    ...(basis === 'price' ? ['closing prices with their margin'] : []),
+  ]
+  return words.length === 0 ? undefined : words.join(', ')
 }
 
 /** `singles` are the legs of all picks, in order, with their names resolved. */

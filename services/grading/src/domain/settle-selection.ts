@@ -1,7 +1,7 @@
 /** How a selection ended, from the ledger's results alone. */
 import { type LineResult, settledReturn, settleLine } from '@tallystick/odds'
 import type { SelectionResult } from '../wire/upload.ts'
-import type { EventState, OutcomeRecord } from './event-state.ts'
+import type { EventState } from './event-state.ts'
 import { type EventMarket, marketPath, ownValue } from './markets.ts'
 
 type Score = { readonly home: number; readonly away: number }
@@ -26,20 +26,14 @@ function totalResult(total: number, line: number, selection: string): LineResult
     : settleLine({ margin: -total, line })
 }
 
-function teamTotal(market: EventMarket, selection: string, score: Score): LineResult | undefined {
-  if (market.participant === 'home') return totalResult(score.home, market.line ?? 0, selection)
-  if (market.participant === 'away') return totalResult(score.away, market.line ?? 0, selection)
-  return undefined
-}
-
 /** A selection's result by score; undefined for markets that a score does not settle. */
 function resultByScore(
-  market: EventMarket,
+  { line = 0, participant, type }: EventMarket,
   selection: string,
   score: Score,
 ): LineResult | undefined {
   const margin = score.home - score.away
-  switch (market.type) {
+  switch (type) {
     case '1x2':
       return wonIf(selection === (margin > 0 ? 'home' : margin < 0 ? 'away' : 'draw'))
     // Level in a two-way market: the stake is returned.
@@ -50,11 +44,13 @@ function resultByScore(
       return wonIf(DOUBLE_CHANCES[selection]?.(margin) ?? false)
     case 'ah':
     case 'spread':
-      return handicapResult(margin, market.line ?? 0, selection)
+      return handicapResult(margin, line, selection)
     case 'total':
-      return totalResult(score.home + score.away, market.line ?? 0, selection)
+      return totalResult(score.home + score.away, line, selection)
     case 'team_total':
-      return teamTotal(market, selection, score)
+      return participant === 'home' || participant === 'away'
+        ? totalResult(score[participant], line, selection)
+        : undefined
     case 'btts':
       return wonIf((selection === 'yes') === (score.home > 0 && score.away > 0))
     case 'cs':
@@ -69,20 +65,6 @@ function resultByScore(
   }
 }
 
-function resultIn(
-  outcome: OutcomeRecord | undefined,
-  market: EventMarket,
-  selection: string,
-): SelectionResult | undefined {
-  if (outcome === undefined) return undefined
-  if (outcome.status === 'void') return { result: 'void' }
-  const given = ownValue(outcome.results?.[marketPath(market)], selection)
-  if (given !== undefined) return given
-  const result =
-    outcome.score === undefined ? undefined : resultByScore(market, selection, outcome.score)
-  return result === undefined ? undefined : { result }
-}
-
 /** A selection's result; undefined while the ledger has none. */
 export function settleSelection(
   state: Pick<EventState, 'outcomes'>,
@@ -90,7 +72,12 @@ export function settleSelection(
   selection: string,
 ): SelectionResult | undefined {
   const outcome = state.outcomes.find(({ period }) => period === market.period)
-  return resultIn(outcome, market, selection)
+  if (outcome === undefined) return undefined
+  if (outcome.status === 'void') return { result: 'void' }
+  const given = ownValue(outcome.results?.[marketPath(market)], selection)
+  if (given !== undefined) return given
+  const result = outcome.score && resultByScore(market, selection, outcome.score)
+  return result && { result }
 }
 
 /** Profit per unit of a flat stake at decimal odds. */

@@ -30,17 +30,14 @@ export const LOW_SAMPLE_WIDTH = 0.02
 /** About as many settled picks bring it there. */
 export const LOW_SAMPLE_BELOW = 17_000
 
-/** Totals of one quantity over events, in the units of the picks. */
-function clusterTotals(
-  { moments }: BandSums,
-  { i, scale }: { readonly i: number; readonly scale: number },
-) {
+/** Totals of returns (1) or values (2) over events, in the units of the picks. */
+function clusterTotals({ moments }: BandSums, i: 1 | 2) {
   return {
     clusters: moments.clusters,
     count: Number(moments.first[0] ?? 0n),
-    sum: Number(moments.first[i] ?? 0n) / scale,
-    sumSquared: secondMoment(moments, { i, j: i }) / scale / scale,
-    sumTimesCount: secondMoment(moments, { i: 0, j: i }) / scale,
+    sum: Number(moments.first[i] ?? 0n) / MICRO,
+    sumSquared: secondMoment(moments, { i, j: i }) / MICRO / MICRO,
+    sumTimesCount: secondMoment(moments, { i: 0, j: i }) / MICRO,
     countSquared: secondMoment(moments, { i: 0, j: 0 }),
   }
 }
@@ -48,10 +45,7 @@ function clusterTotals(
 /** The distance of realised returns from the grades' promise, in clustered standard errors. */
 function gapDeviations(sums: BandSums): number | null {
   const { moments } = sums
-  const [returns, values] = [
-    clusterTotals(sums, { i: 1, scale: MICRO }),
-    clusterTotals(sums, { i: 2, scale: MICRO }),
-  ]
+  const [returns, values] = [clusterTotals(sums, 1), clusterTotals(sums, 2)]
   const cross = secondMoment(moments, { i: 1, j: 2 }) / MICRO / MICRO
   const gap = clusterInterval({
     clusters: returns.clusters,
@@ -69,7 +63,7 @@ export function calibrationRow(band: GradeBand, sums: BandSums = noBandSums()): 
   const { results, moments } = sums
   const n = Number(moments.first[0] ?? 0n)
   const perPick = (total: number): number | null => (n === 0 ? null : total / n)
-  const mean = clusterInterval(clusterTotals(sums, { i: 1, scale: MICRO }), DEVIATIONS_95)
+  const mean = clusterInterval(clusterTotals(sums, 1), DEVIATIONS_95)
   return {
     band,
     n,
@@ -94,7 +88,7 @@ const POWERS = [0, 1, 1, 2, 2]
 const power = (place: number): number => MICRO ** (POWERS[place] ?? 0)
 
 /** A line with the covariance of its slope and intercept. */
-type FittedLine = CalibrationLine & { readonly covariance: number }
+type FittedLine = { readonly line: CalibrationLine; readonly covariance: number }
 
 /** Least squares of return on value with clustered standard errors, from the sums alone. */
 function fittedLine(sums: LineSums | undefined): FittedLine | null {
@@ -130,10 +124,12 @@ function fittedLine(sums: LineSums | undefined): FittedLine | null {
     (2 * meanX * plainCentred) / (n * spread) +
     (meanX * meanX * centred) / (spread * spread)
   return {
-    slope,
-    intercept,
-    slope_se: Math.sqrt(Math.max(0, factor * centred)) / spread,
-    intercept_se: Math.sqrt(Math.max(0, factor * interceptVariance)),
+    line: {
+      slope,
+      intercept,
+      slope_se: Math.sqrt(Math.max(0, factor * centred)) / spread,
+      intercept_se: Math.sqrt(Math.max(0, factor * interceptVariance)),
+    },
     covariance: factor * (plainCentred / (n * spread) - (meanX * centred) / (spread * spread)),
   }
 }
@@ -157,7 +153,7 @@ function gapsTest({ gaps }: LineSums): CalibrationTest | null {
 }
 
 /** Whether slope and intercept are 1 and 0, both at once. */
-const lineTest = ({ covariance, ...line }: FittedLine): CalibrationTest | null =>
+const lineTest = ({ covariance, line }: FittedLine): CalibrationTest | null =>
   testOnWire(
     jointTest({
       estimates: [line.slope - 1, line.intercept],
@@ -196,15 +192,15 @@ export function calibrationColumn(truth: TruthTable, column: Column): Calibratio
     fitted === null ? null : lineTest(fitted),
   ]
   const joint = gaps === null || along === null ? null : { gaps, line: along }
-  const { covariance: _covariance, ...line } = fitted ?? { covariance: 0 }
+  const line = fitted?.line ?? null
   const refunded = refundedShare(bands)
   return {
     ...column,
     bands,
     total,
-    line: fitted === null ? null : (line as CalibrationLine),
+    line,
     joint,
-    verdict: verdictOf({ total, line: fitted, joint }),
+    verdict: verdictOf({ total, line, joint }),
     refunded,
     statement: refundStatement(refunded),
   }

@@ -69,17 +69,7 @@ type Described = Parameters<typeof describeCall>[0]
 const [firstPick] = auditExample.picks
 
 /** What a challenge says of each sale. */
-const SALES: Readonly<
-  Record<
-    SaleKind,
-    {
-      readonly description: string
-      readonly example: object
-      readonly schema: JsonSchema
-      readonly output: Described['output']
-    }
-  >
-> = {
+const SALES = {
   grade: {
     description: 'One pick graded against its recorded closing line, with the result beside it.',
     example: gradeExample,

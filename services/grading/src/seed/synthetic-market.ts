@@ -13,26 +13,26 @@ function poissonMasses(mean: number): readonly number[] {
   return masses
 }
 
-/** Sums the chances of all scores, weighted by `pick`. */
+/** The chance of the scores that a test holds for. */
 function chanceOf(
   belief: MatchBelief,
-  pick: (score: { readonly home: number; readonly away: number }) => number,
+  holds: (score: { readonly home: number; readonly away: number }) => boolean,
 ): number {
   const [homes, aways] = [poissonMasses(belief.home), poissonMasses(belief.away)]
   let sum = 0
   for (const [home, homeMass] of homes.entries())
     for (const [away, awayMass] of aways.entries())
-      sum += homeMass * awayMass * pick({ home, away })
+      if (holds({ home, away })) sum += homeMass * awayMass
   return sum
 }
 
 /** Fair chances of the markets that the synthetic feed quotes. */
 export function fairChances(belief: MatchBelief, handicap: number) {
-  const home = chanceOf(belief, (score) => (score.home > score.away ? 1 : 0))
-  const draw = chanceOf(belief, (score) => (score.home === score.away ? 1 : 0))
-  const over = chanceOf(belief, (score) => (score.home + score.away > 2.5 ? 1 : 0))
+  const home = chanceOf(belief, (score) => score.home > score.away)
+  const draw = chanceOf(belief, (score) => score.home === score.away)
+  const over = chanceOf(belief, (score) => score.home + score.away > 2.5)
   // A half-goal handicap is won or lost; quarter and whole lines are not quoted.
-  const covered = chanceOf(belief, (score) => (score.home - score.away + handicap > 0 ? 1 : 0))
+  const covered = chanceOf(belief, (score) => score.home - score.away + handicap > 0)
   return {
     matchOdds: [home, draw, 1 - home - draw],
     total: [over, 1 - over],

@@ -58,11 +58,10 @@ function foundWords(count: number): string {
 function foundList({ candidates }: CoverageAnswer, choose: Choose): readonly HTMLElement[] {
   const words = hint(foundWords(candidates.length))
   if (candidates.length === 0) return [words]
-  const ordered = [
-    ...candidates.filter(isGradable),
-    ...candidates.filter((event) => !isGradable(event)),
-  ]
-  const items = ordered.map((event) => eventItem(event, choose))
+  const { gradable = [], others = [] } = Object.groupBy(candidates, (event) =>
+    isGradable(event) ? 'gradable' : 'others',
+  )
+  const items = [...gradable, ...others].map((event) => eventItem(event, choose))
   return [words, element('ul', { class: 'found' }, ...items)]
 }
 
