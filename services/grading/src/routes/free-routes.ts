@@ -24,30 +24,13 @@ export type FreeRouteDeps = {
 /** A key, a few words or three filters. */
 const FREE_BODY_BYTES_MAX = 4_096
 
-function addEvidenceRoutes(app: ServiceApp, { store }: FreeRouteDeps): void {
-  app.post(
-    '/api/calibration',
-    {
-      bodyLimit: FREE_BODY_BYTES_MAX,
-      schema: {
-        tags: ['free'],
-        summary: 'The truth table: what each band has returned, from settled outcomes. Free.',
-        body: calibrationRequestSchema,
-        response: { 200: calibrationAnswerSchema, ...freeErrorRows },
-      },
-      ...freeBody(calibrationRequestSchema, {}),
-    },
-    async (request) => calibrationAnswer(store, request.body.filters ?? {}),
-  )
-}
-
 const seqText = 'the number of an entry, from 0'
 const seqSchema = z
   .string()
   .regex(/^\d{1,15}$/, seqText)
   .describe(seqText)
 
-function addLedgerPages(app: ServiceApp, { grader }: FreeRouteDeps): void {
+function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): void {
   app.get(
     '/api/ledger',
     {
@@ -64,9 +47,6 @@ function addLedgerPages(app: ServiceApp, { grader }: FreeRouteDeps): void {
       return reply.header('cache-control', 'no-store').send(page)
     },
   )
-}
-
-function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): void {
   app.get(
     '/api/ledger/checkpoint',
     {
@@ -101,6 +81,37 @@ function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): voi
       return entry === undefined ? sendError(reply, errorAnswer('not_found')) : reply.send(entry)
     },
   )
+}
+
+export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
+  const { didDocument, grader, store } = deps
+  const methods = methodsAnswer()
+  app.get(
+    '/.well-known/did.json',
+    {
+      schema: {
+        tags: ['free'],
+        summary: 'The keys that sign offers, receipts and answers, as a did:web document.',
+        response: { 200: z.record(z.string(), z.unknown()) },
+      },
+    },
+    async () => didDocument,
+  )
+  app.post(
+    '/api/calibration',
+    {
+      bodyLimit: FREE_BODY_BYTES_MAX,
+      schema: {
+        tags: ['free'],
+        summary: 'The truth table: what each band has returned, from settled outcomes. Free.',
+        body: calibrationRequestSchema,
+        response: { 200: calibrationAnswerSchema, ...freeErrorRows },
+      },
+      ...freeBody(calibrationRequestSchema, {}),
+    },
+    async (request) => calibrationAnswer(store, request.body.filters ?? {}),
+  )
+  addLedgerRoutes(app, deps)
   app.get(
     '/api/picks/:receipt',
     {
@@ -119,25 +130,6 @@ function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): voi
       return card === undefined ? sendError(reply, errorAnswer('not_found')) : reply.send(card)
     },
   )
-}
-
-export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
-  const { didDocument } = deps
-  const methods = methodsAnswer()
-  app.get(
-    '/.well-known/did.json',
-    {
-      schema: {
-        tags: ['free'],
-        summary: 'The keys that sign offers, receipts and answers, as a did:web document.',
-        response: { 200: z.record(z.string(), z.unknown()) },
-      },
-    },
-    async () => didDocument,
-  )
-  addEvidenceRoutes(app, deps)
-  addLedgerPages(app, deps)
-  addLedgerRoutes(app, deps)
   app.get(
     '/api/methods',
     {

@@ -172,15 +172,11 @@ function readWire(place: Place, wire: WirePick, options: GradeOptions): ReadRow 
 }
 
 function readTrackerRow(row: TrackerRow, index: number, options: GradeOptions): ReadRow {
-  const { line, written } = row
+  const { bet, line, written } = row
   const place = { index, line, written }
-  if (row.kind === 'pick') return readWire(place, row.pick, options)
-  const { field, expected } = row.problem
-  return {
-    ...place,
-    kind: 'faulty',
-    issues: [{ field: `${fieldOfRow(place)}.${field}`, expected }],
-  }
+  if (!('expected' in bet)) return readWire(place, bet, options)
+  const field = `${fieldOfRow(place)}.${bet.field}`
+  return { ...place, kind: 'faulty', issues: [{ field, expected: bet.expected }] }
 }
 
 /** A pick counted twice would pass for twice the evidence: the second of two alike is faulty. */

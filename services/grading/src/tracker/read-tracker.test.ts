@@ -10,8 +10,8 @@ function briefly(csv: string, choices?: TrackerChoices): readonly string[] {
   if (read.kind === 'unreadable') return [`unreadable: ${read.problem}`]
   return read.rows.map((unread) => {
     const row = unread.read()
-    if (row.kind === 'problem') return `${row.line} ${row.problem.field}?`
-    const { market, selection, line, odds, date, placed_at } = row.pick
+    if ('expected' in row.bet) return `${row.line} ${row.bet.field}?`
+    const { market, selection, line, odds, date, placed_at } = row.bet
     const key =
       typeof market === 'string'
         ? market
@@ -153,7 +153,7 @@ describe('lines of a market key, a selection and odds need no header', () => {
   test('the fourth cell is the reader’s mark, commas in quotes included', () => {
     const read = readTracker(`${key}, home, 11/10, "tip 7, ""sure"""`)
     expect(read.kind === 'tracker' && read.rows[0]?.read()).toMatchObject({
-      pick: { market: key, odds: '11/10', ref: 'tip 7, "sure"' },
+      bet: { market: key, odds: '11/10', ref: 'tip 7, "sure"' },
     })
   })
 })

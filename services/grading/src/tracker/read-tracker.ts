@@ -8,20 +8,16 @@ import type { Steps } from './steps.ts'
 import { findTrackerColumns, type TrackerColumns, type TrackerField } from './tracker-columns.ts'
 import { type DayOrder, orderOf, readDate } from './tracker-dates.ts'
 import { eventIn, SPORTS, type Teams, teamsOf } from './tracker-events.ts'
-import { readBet } from './tracker-market.ts'
+import { problem, readBet, type TrackerProblem } from './tracker-market.ts'
 import { HEADER_LINES_MAX, recordsOf, separatorOf, TRACKER_ROWS_MAX } from './tracker-records.ts'
-
-type TrackerProblem = { readonly field: string; readonly expected: string }
 
 export type TrackerRow = {
   /** Line of the file, from 1. */
   readonly line: number
   /** The bet as the file has it, to recognise it by. */
   readonly written: string
-} & (
-  | { readonly kind: 'pick'; readonly pick: WireSingle }
-  | { readonly kind: 'problem'; readonly problem: TrackerProblem }
-)
+  readonly bet: WireSingle | TrackerProblem
+}
 
 type ReadTracker =
   | {
@@ -47,7 +43,7 @@ type Sheet = {
 
 type Cells = (field: TrackerField) => string
 
-const unreadable = (problem: string): ReadTracker => ({ kind: 'unreadable', problem })
+const unreadable = (why: string): ReadTracker => ({ kind: 'unreadable', problem: why })
 
 /** The odds as the column means them: its header or the reader says what a bare `110` is. */
 function oddsText(text: string, { notation, separator }: Sheet): string {
@@ -117,8 +113,6 @@ function extrasOf(cell: Cells): Pick<WireSingle, 'stake' | 'book' | 'ref'> {
 /** `soccer/epl.20240423.ars-che/1x2/ft`. */
 const OWN_KEY = /^[\w-]+\/[^/]+\/[\w:.-]+\/[a-z0-9]+(?:\/|@|$)/i
 
-const problem = (field: string, expected: string): TrackerProblem => ({ field, expected })
-
 function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
   if (cell('odds') === '') return problem('odds', 'the price that was taken')
   if (LAY.test(cell('lay'))) return problem('lay', 'a bet on a selection: a lay is one against it')
@@ -146,7 +140,7 @@ function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
   const kind = SINGLE.test(cell('kind')) ? '' : cell('kind')
   const market = written.market ?? (cell('market') || kind)
   const bet = readBet({ sport, market, selection, line: cell('line'), teams })
-  if (bet.kind === 'problem') return problem(bet.field, bet.expected)
+  if ('expected' in bet) return bet
   const { type, period, participant, line } = bet
   const key = { sport, event, type, period, participant }
   return { market: key, selection: bet.selection, line, odds, ...when, ...extrasOf(cell) }
@@ -158,11 +152,7 @@ const IDENTIFYING_A_BET = ['odds', 'selection', 'event', 'home'] as const
 
 function trackerRow(line: number, cell: Cells, sheet: Sheet): TrackerRow {
   const words = SHOWN.map(cell).filter((part) => part !== '')
-  const place = { line, written: words.join(' · ').slice(0, 200) }
-  const read = readRow(cell, sheet)
-  return 'expected' in read
-    ? { ...place, kind: 'problem', problem: read }
-    : { ...place, kind: 'pick', pick: read }
+  return { line, written: words.join(' · ').slice(0, 200), bet: readRow(cell, sheet) }
 }
 
 /** Lines that begin with one of our keys need no header; those that begin with `#` are comments. */

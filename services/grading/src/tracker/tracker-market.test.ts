@@ -8,7 +8,7 @@ const read = (selection: string, over: Partial<Parameters<typeof readBet>[0]> = 
 /** A bet in one line: type, period, whose, selection, line. */
 const brief = (selection: string, over: Partial<Parameters<typeof readBet>[0]> = {}): string => {
   const bet = read(selection, over)
-  if (bet.kind === 'problem') return `${bet.field}: ${bet.expected.slice(0, 12)}`
+  if ('expected' in bet) return `${bet.field}: ${bet.expected.slice(0, 12)}`
   const { type, period, participant, line } = bet
   return [type, period, participant, bet.selection, line]
     .filter((part) => part !== undefined)

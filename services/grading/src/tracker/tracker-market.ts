@@ -16,30 +16,22 @@ type Bet = {
 }
 
 type Market = {
-  readonly kind: 'bet'
   readonly type: string
   readonly selection: string
   readonly line?: number
   readonly participant?: string
 }
 
-type Problem = {
-  readonly kind: 'problem'
-  readonly field: 'market' | 'selection' | 'line'
-  readonly expected: string
-}
+/** What a row lacks, or says unclearly. */
+export type TrackerProblem = { readonly field: string; readonly expected: string }
+
+export const problem = (field: string, expected: string): TrackerProblem => ({ field, expected })
 
 const on = (
   type: string,
   selection: string,
   more: Pick<Market, 'line' | 'participant'> = {},
-): Market => ({ kind: 'bet', type, selection, ...more })
-
-const problem = (field: Problem['field'], expected: string): Problem => ({
-  kind: 'problem',
-  field,
-  expected,
-})
+): Market => ({ type, selection, ...more })
 
 /** Statistics beside the score: a total of corners is not one of goals. */
 const OTHER_STATISTICS =
@@ -143,7 +135,7 @@ const SELECTIONS = 'home, draw or away, a team of the event, or over or under wi
 const lineBeside = ({ line, market }: Bet): number | undefined =>
   cutLine(withoutManner(line)).line ?? cutLine(withoutManner(market)).line
 
-function readTotal(bet: Bet, text: string): Market | Problem | undefined {
+function readTotal(bet: Bet, text: string): Market | TrackerProblem | undefined {
   const match = /^(.*?)\s*\b(over|under|o|u)\b\s*(.*)$/.exec(
     text.replace(/\b([ou])(?=[\d.])/g, '$1 '),
   )
@@ -172,7 +164,7 @@ function readDoubleChance(bet: Bet, text: string): Market | undefined {
   return selection === undefined ? undefined : on('dc', selection)
 }
 
-function readYesNo(text: string, market: string): Market | Problem {
+function readYesNo(text: string, market: string): Market | TrackerProblem {
   const answer = text.replace(/both teams to score|\bbtts\b/g, '').replace(/[^a-z]/g, '')
   const selection = ['yes', 'y', 'ja', 'si', 'gg'].includes(answer)
     ? 'yes'
@@ -185,7 +177,7 @@ function readYesNo(text: string, market: string): Market | Problem {
 }
 
 /** A side of the match, by the type that the market or its line makes it. */
-function readSide(bet: Bet, text: string, given: string | undefined): Market | Problem {
+function readSide(bet: Bet, text: string, given: string | undefined): Market | TrackerProblem {
   const bare = withoutManner(text)
   // A team's name may end in a number: the whole name first.
   const whole = sideOf(bare, bet)
@@ -213,7 +205,7 @@ function readSide(bet: Bet, text: string, given: string | undefined): Market | P
 }
 
 /** Reads a bet. Never throws. */
-export function readBet(written: Bet): (Market & { readonly period: string }) | Problem {
+export function readBet(written: Bet): (Market & { readonly period: string }) | TrackerProblem {
   const bet = { ...written, market: tidy(written.market), line: tidy(written.line) }
   let text = tidy(written.selection)
   const both = `${bet.market} ${text}`
@@ -238,11 +230,11 @@ export function readBet(written: Bet): (Market & { readonly period: string }) | 
     )
   if (text === '') return problem('selection', SELECTIONS)
   const read = readSelection(bet, text, named)
-  return read.kind === 'problem' ? read : { ...read, period }
+  return 'expected' in read ? read : { ...read, period }
 }
 
 /** A selection of the market that `named` is the type of, or that it names by itself. */
-function readSelection(bet: Bet, text: string, named: string | undefined): Market | Problem {
+function readSelection(bet: Bet, text: string, named: string | undefined): Market | TrackerProblem {
   const inText = typeNamed(text)
   const type = named ?? (inText === 'btts' || inText === 'dnb' ? inText : undefined)
   if (type === 'btts') return readYesNo(text, bet.market)
