@@ -34,7 +34,7 @@ const key = 'horse_racing/testford.20260531.1655/outright/ft'
 async function graderOf() {
   const fixture = createGraderFixture()
   const reading = readPayload(raw, { receivedAtSeconds: LATER_SECONDS, stage: 'provisional' })
-  expect(reading).toMatchObject({ kind: 'payload', form: 'betfair-bsp' })
+  expect(reading).toMatchObject({ kind: 'payload' })
   if (reading.kind === 'payload')
     await ingestPayload({
       store: fixture.store,

@@ -107,56 +107,36 @@ export async function ingestPayload(options: {
 
 /** A payload whose form was recognised, or what is wrong with it. */
 type PayloadReading =
-  | {
-      readonly kind: 'payload'
-      readonly form:
-        | (typeof TABLES)[number]['form']
-        | 'prediction-markets'
-        | 'the-odds-api'
-        | 'manual'
-      /** Reads the payload, slice by slice. */
-      readonly read: () => Iterable<Normalised>
-    }
+  /** `read` reads it slice by slice. */
+  | { readonly kind: 'payload'; readonly read: () => Iterable<Normalised> }
   | { readonly kind: 'unreadable'; readonly problem: string }
 
 /** Tables by their headers: a football-data.co.uk CSV, one of MLB or NFL, Betfair's starting prices. */
 const TABLES = [
-  { form: 'football-data', isOne: isFootballData, read: readFootballData },
-  { form: 'us-table', isOne: isUsTable, read: readUsTable },
-  { form: 'betfair-bsp', isOne: isBetfairBsp, read: readBetfairBsp },
-] as const
+  { isOne: isFootballData, read: readFootballData },
+  { isOne: isUsTable, read: readUsTable },
+  { isOne: isBetfairBsp, read: readBetfairBsp },
+]
+
+const payload = (read: () => Iterable<Normalised>): PayloadReading => ({ kind: 'payload', read })
+const unreadable = (problem: string): PayloadReading => ({ kind: 'unreadable', problem })
 
 /** Recognises bytes: one of the tables, price histories of a prediction market, a payload of The Odds API, or one of our uploads. */
 export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadReading {
+  const { receivedAtSeconds } = reading
   const table = TABLES.find(({ isOne }) => isOne(raw))
-  if (table !== undefined) return { kind: 'payload', form: table.form, read: () => table.read(raw) }
+  if (table !== undefined) return payload(() => table.read(raw))
   const json = parseJson(raw)
   const histories = readPredictionFile(json)
   if (histories !== undefined)
-    return {
-      kind: 'payload',
-      form: 'prediction-markets',
-      read: () => [normalisePredictionMarkets(histories, reading.receivedAtSeconds)],
-    }
+    return payload(() => [normalisePredictionMarkets(histories, receivedAtSeconds)])
   const upload = uploadSchema.safeParse(json)
-  if (upload.success)
-    return {
-      kind: 'payload',
-      form: 'manual',
-      read: () => [normaliseManualUpload(upload.data, reading.receivedAtSeconds)],
-    }
+  if (upload.success) return payload(() => [normaliseManualUpload(upload.data, receivedAtSeconds)])
   const isOddsApi =
     Array.isArray(json) || (typeof json === 'object' && json !== null && 'timestamp' in json)
-  if (isOddsApi)
-    return { kind: 'payload', form: 'the-odds-api', read: () => [normaliseOddsApi(raw, reading)] }
+  if (isOddsApi) return payload(() => [normaliseOddsApi(raw, reading)])
   if (json === undefined)
-    return {
-      kind: 'unreadable',
-      problem: 'neither JSON nor a CSV with a football-data.co.uk header',
-    }
+    return unreadable('neither JSON nor a CSV with a football-data.co.uk header')
   const [issue] = upload.error.issues
-  return {
-    kind: 'unreadable',
-    problem: `not an upload: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`,
-  }
+  return unreadable(`not an upload: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createGraderFixture, openMemoryStore } from '../testing/grader.fixture.ts'
 import { START_SECONDS, samplePick } from '../testing/samples.fixture.ts'
+import { wholeReading } from '../testing/whole-reading.fixture.ts'
 import { uploadSchema } from '../wire/upload.ts'
 import { CLOCK_SKEW_SECONDS_MAX } from './accept-price.ts'
 import { readPayload } from './ingest-payload.ts'
@@ -262,16 +263,16 @@ describe('manual upload', () => {
     expect((await store.head()).size).toBe(1)
   })
 
-  test('forms are told apart by content', () => {
+  test('feeds are told apart by content', () => {
     const reading = { receivedAtSeconds: 1, stage: 'provisional' } as const
-    const formOf = (text: string) => {
+    const feedOf = (text: string) => {
       const read = readPayload(Buffer.from(text), reading)
-      return read.kind === 'payload' ? read.form : read.problem
+      return read.kind === 'payload' ? wholeReading(read.read()).feed.feed : read.problem
     }
-    expect(formOf(JSON.stringify({ events: [event] }))).toBe('manual')
-    expect(formOf('[]')).toBe('the-odds-api')
-    expect(formOf('Div,Date,HomeTeam,AwayTeam,FTHG,FTAG\n')).toBe('football-data')
-    expect(formOf('{"events":[{"event":"x"}]}')).toMatch(/^not an upload: events\.0\.event/)
-    expect(formOf('hello')).toMatch(/neither JSON nor a CSV/)
+    expect(feedOf(JSON.stringify({ events: [event] }))).toBe('manual')
+    expect(feedOf('[]')).toBe('the-odds-api')
+    expect(feedOf('Div,Date,HomeTeam,AwayTeam,FTHG,FTAG\n')).toBe('football-data')
+    expect(feedOf('{"events":[{"event":"x"}]}')).toMatch(/^not an upload: events\.0\.event/)
+    expect(feedOf('hello')).toMatch(/neither JSON nor a CSV/)
   })
 })

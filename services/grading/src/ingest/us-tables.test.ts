@@ -67,7 +67,7 @@ describe('G8: MLB', () => {
     const fixture = createGraderFixture()
     const raw = Buffer.from(MLB)
     const reading = readPayload(raw, { receivedAtSeconds: LATER_SECONDS, stage: 'provisional' })
-    expect(reading).toMatchObject({ kind: 'payload', form: 'us-table' })
+    expect(reading).toMatchObject({ kind: 'payload' })
     if (reading.kind === 'payload')
       await ingestPayload({
         store: fixture.store,
