@@ -4,6 +4,7 @@ import {
   type GradeBand,
   gradePrice,
   type MarginMethod,
+  type PriceGrade,
   removeMargin,
   SHARP_SCORE_MODEL,
 } from '@tallystick/odds'
@@ -30,17 +31,21 @@ const AGREES_WITHIN = 1e-12
 
 const BILLION = 1e9
 
-function worked(vector: Vector) {
-  const book = removeMargin(vector.close.map(Number), DEFAULT_GRADE_OPTIONS.method)
-  const fairProbability = book.kind === 'fair' ? book.probabilities[vector.selection] : undefined
-  const close = Number(vector.close[vector.selection])
-  const taken = Number(vector.taken)
-  return gradePrice({ taken, close, fairProbability })
+/** The grade of a price on one of a close's selections. */
+export function gradeAtClose(
+  close: readonly number[],
+  pick: { readonly place: number; readonly taken: number },
+  method: MarginMethod = DEFAULT_GRADE_OPTIONS.method,
+): PriceGrade {
+  const { place, taken } = pick
+  const book = removeMargin(close, method)
+  const fairProbability = book.kind === 'fair' ? book.probabilities[place] : undefined
+  return gradePrice({ taken, close: close[place] ?? Number.NaN, fairProbability })
 }
 
 function selfTest(vector: Vector) {
   const { name, close, selection, taken, clv_price, clv_fair, grade } = vector
-  const found = worked(vector)
+  const found = gradeAtClose(close.map(Number), { place: selection, taken: Number(taken) })
   const fair = found.basis === 'fair' ? found.fair : Number.NaN
   const agrees =
     found.band === grade &&

@@ -19,14 +19,12 @@ type ShownClose = {
 
 const isGraded = (card: Card): card is GradedCard => card.outcome === 'GRADED'
 
-/** A market within its event, and the same with another line. */
+/** A market within its event. */
 const pathOf = (market: string): string => market.split('/').slice(2).join('/')
 
-function atLine(market: string, line: number): string {
-  const [type = '', period = '', rest = ''] = pathOf(market).split('/')
-  const participant = rest.includes('@') ? `@${rest.split('@')[1]}` : ''
-  return `x/x/${type}/${period}/${line}${participant}`
-}
+/** The same market at another line, the last part of its key but for whose it is. */
+const atLine = (market: string, line: number): string =>
+  market.replace(/\/[^/@]+(?=@|$)/, `/${line}`)
 
 /** The recorded prices of a card: one, or those of its legs or halves. */
 function shownCloses({ close, pick }: GradedCard): readonly ShownClose[] {

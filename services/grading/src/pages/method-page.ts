@@ -98,16 +98,13 @@ function scoreSection({ record: { picks, score, split } }: Case): Html {
 }
 
 /** The page's frame. */
-export function methodPage(): Page {
-  const shown = workedCase()
-  return {
-    title: 'Method – Tallystick grading',
-    description: 'How a price is graded against the close: one worked case.',
-    heading: 'How a price is graded',
-    lead: 'The last prices before the start are as good a public forecast of a match as there is. A bet is graded by what its price was worth under that forecast; the result of the match plays no part.',
-    body: methodBody(shown),
-  }
-}
+export const methodPage = (): Page => ({
+  title: 'Method – Tallystick grading',
+  description: 'How a price is graded against the close: one worked case.',
+  heading: 'How a price is graded',
+  lead: 'The last prices before the start are as good a public forecast of a match as there is. A bet is graded by what its price was worth under that forecast; the result of the match plays no part.',
+  body: methodBody(workedCase()),
+})
 
 function methodBody(shown: Case): Html {
   return html`${caseSection(shown)}

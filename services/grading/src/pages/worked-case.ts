@@ -6,12 +6,12 @@ import {
   booksum,
   edgeAndLuck,
   GRADE_BANDS,
-  gradePrice,
   type MarginMethod,
   type PriceGrade,
   removeMargin,
   sharpScore,
 } from '@tallystick/odds'
+import { gradeAtClose } from '../domain/methods.ts'
 import { methodSchema } from '../wire/cards.ts'
 
 /** Closing prices of home, draw and away. */
@@ -32,13 +32,8 @@ const RECORD = [
 
 type FairGrade = Extract<PriceGrade, { basis: 'fair' }>
 
-function fairGrade(taken: number, position: number, method: MarginMethod = 'power'): FairGrade {
-  const book = removeMargin(CASE_CLOSE, method)
-  const close = CASE_CLOSE[position]
-  if (book.kind !== 'fair' || close === undefined) throw new Error('the worked case has no close')
-  const fairProbability = book.probabilities[position]
-  if (fairProbability === undefined) throw new Error('the worked case has no such selection')
-  const grade = gradePrice({ taken, close, fairProbability })
+function fairGrade(taken: number, position: number, method?: MarginMethod): FairGrade {
+  const grade = gradeAtClose(CASE_CLOSE, { place: position, taken }, method)
   if (grade.basis !== 'fair') throw new Error('the worked case is graded on the fair close')
   return grade
 }
