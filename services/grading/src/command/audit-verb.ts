@@ -73,7 +73,7 @@ export const auditVerb: CommandVerb = {
         nowSeconds: () => terminal.clock.unixMs() / 1_000,
         random: (bytes) => randomBytes(bytes).toString('hex'),
       })
-      const rows = allAtOnce(allRows(read.rows))
+      const rows = allAtOnce(allRows(read))
       const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
       const audit = await grader.audit({ picks: asked.map(({ pick }) => pick) })
       const cards = new Map(asked.map(({ index }, place) => [index, audit.picks[place]]))

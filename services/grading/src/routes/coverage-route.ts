@@ -33,7 +33,7 @@ import { isoSeconds } from '../wire/times.ts'
 import { createAddressLimit } from './address-limit.ts'
 import { freeErrorRows, tooManyRow } from './error-rows.ts'
 import { freeBody } from './read-body.ts'
-import { type Place, type ReadRow, readPicks, type UnreadRow } from './read-picks.ts'
+import { type Place, type ReadRow, type Rows, readPicks } from './read-picks.ts'
 
 export type CoverageDeps = {
   readonly grader: Pick<Grader, 'preview'>
@@ -121,22 +121,25 @@ function createMeter(cpuMs: CoverageDeps['cpuMs'], fromMs: number) {
 
 async function previewAnswer(
   grader: CoverageDeps['grader'],
-  unread: readonly UnreadRow[],
+  { places, rows: unread }: Rows,
   meter: ReturnType<typeof createMeter>,
 ): Promise<PreviewAnswer> {
   const shown: PreviewRow[] = []
-  while (shown.length < unread.length) {
+  while (shown.length < places.length) {
     if (shown.length > 0 && meter.spentMs() >= PREVIEW_CPU_MS_MAX) break
-    const slice = unread.slice(shown.length, shown.length + ROWS_PER_SLICE)
-    const rows = slice.map(({ read }) => read())
+    const rows: ReadRow[] = []
+    for (let next = unread.next(); next.done !== true; next = unread.next()) {
+      rows.push(next.value)
+      if (rows.length === ROWS_PER_SLICE) break
+    }
     const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
     const cards = await grader.preview(asked.map(({ pick }) => pick))
     const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
     shown.push(...rows.map((row) => previewRow(row, byIndex.get(row.index))))
     await meter.pause()
   }
-  for (const row of unread.slice(shown.length))
-    shown.push({ ...placeOf(row), status: 'not_looked_at' })
+  for (const place of places.slice(shown.length))
+    shown.push({ ...placeOf(place), status: 'not_looked_at' })
   return {
     picks: shown.length,
     gradable: countOf(shown, 'gradable'),
@@ -177,7 +180,7 @@ export function createCoverageLook({ clock, cpuMs, grader, store }: CoverageDeps
         const meter = createMeter(cpuMs, readFromMs ?? cpuMs())
         const read = await inSteps(readPicks(body, DEFAULT_GRADE_OPTIONS), meter.pause)
         if (read.kind === 'unreadable') return { kind: 'malformed', issues: read.issues }
-        return { kind: 'answered', answer: await previewAnswer(grader, read.rows, meter) }
+        return { kind: 'answered', answer: await previewAnswer(grader, read, meter) }
       }
       const query = readQuery(body)
       if ('field' in query) return { kind: 'malformed', issues: [query] }

@@ -145,11 +145,11 @@ export type ReadRow = Place &
     | { readonly kind: 'faulty'; readonly issues: readonly RequestIssue[] }
   )
 
-/** Rows are read one by one, in order: a free look stops when its time is spent. */
-export type UnreadRow = Place & { readonly read: () => ReadRow }
+/** Where the rows stand; each is read when it is asked for, since a free look stops when its time is spent. */
+export type Rows = { readonly places: readonly Place[]; readonly rows: Generator<ReadRow> }
 
 type ReadPicks =
-  | { readonly kind: 'rows'; readonly rows: readonly UnreadRow[] }
+  | ({ readonly kind: 'rows' } & Rows)
   | { readonly kind: 'unreadable'; readonly issues: readonly RequestIssue[] }
 
 const fieldOfRow = ({ index, line }: Place): string =>
@@ -171,29 +171,33 @@ function readWire(place: Place, wire: WirePick, options: GradeOptions): ReadRow 
     : { ...where, kind: 'asked', pick, wire }
 }
 
-function readTrackerRow(row: TrackerRow, index: number, options: GradeOptions): ReadRow {
-  const { bet, line, written } = row
-  const place = { index, line, written }
-  if (!('expected' in bet)) return readWire(place, bet, options)
-  const field = `${fieldOfRow(place)}.${bet.field}`
-  return { ...place, kind: 'faulty', issues: [{ field, expected: bet.expected }] }
+function* readWires(picks: readonly WirePick[], options: GradeOptions): Generator<ReadRow> {
+  for (const [index, wire] of picks.entries()) yield readWire({ index }, wire, options)
+}
+
+function* readTrackerRows(rows: Iterable<TrackerRow>, options: GradeOptions): Generator<ReadRow> {
+  for (const { bet, ...place } of rows)
+    if ('expected' in bet) {
+      const field = `${fieldOfRow(place)}.${bet.field}`
+      yield { ...place, kind: 'faulty', issues: [{ field, expected: bet.expected }] }
+    } else yield readWire(place, bet, options)
 }
 
 /** A pick counted twice would pass for twice the evidence: the second of two alike is faulty. */
-function createRepeatCheck(): (row: ReadRow) => ReadRow {
+function* withoutRepeats(rows: Iterable<ReadRow>): Generator<ReadRow> {
   const first = new Map<string, Place>()
-  return (row) => {
-    if (row.kind === 'faulty') return row
-    const key = duplicateKey(row.pick)
-    const before = first.get(key)
+  for (const row of rows) {
+    const key = row.kind === 'asked' ? duplicateKey(row.pick) : undefined
+    const before = key === undefined ? undefined : first.get(key)
     if (before === undefined) {
-      first.set(key, row)
-      return row
+      if (key !== undefined) first.set(key, row)
+      yield row
+      continue
     }
     const { index, line, written = '' } = row
     const place = line === undefined ? { index, written } : { index, line, written }
     const issue = { field: fieldOfRow(row), expected: `another pick than ${fieldOfRow(before)}` }
-    return { ...place, kind: 'faulty', issues: [issue] }
+    yield { ...place, kind: 'faulty', issues: [issue] }
   }
 }
 
@@ -230,37 +234,29 @@ export function* readPicks(
   options: GradeOptions,
 ): Steps<ReadPicks> {
   const { csv, date_order: order, odds_notation: notation } = body
-  const checked = createRepeatCheck()
   if (csv === undefined) {
     const picks = yield* shapedPicks(body.picks ?? [])
     if ('kind' in picks) return picks
     yield
-    const rows = picks.map((wire, index) => ({
-      index,
-      read: () => checked(readWire({ index }, wire, options)),
-    }))
-    return { kind: 'rows', rows }
+    const places = picks.map((_, index) => ({ index }))
+    return { kind: 'rows', places, rows: withoutRepeats(readWires(picks, options)) }
   }
   const tracker = yield* trackerSteps(csv, { notation, order })
   if (tracker.kind === 'unreadable') return unreadable('body.csv', tracker.problem)
-  if (tracker.rows.length === 0) return unreadable('body.csv', 'at least one bet below the header')
-  const rows = tracker.rows.map(({ line, read }, index) => ({
-    index,
-    line,
-    read: () => checked(readTrackerRow(read(), index, options)),
-  }))
-  return { kind: 'rows', rows }
+  if (tracker.lines.length === 0) return unreadable('body.csv', 'at least one bet below the header')
+  const places = tracker.lines.map((line, index) => ({ index, line }))
+  return { kind: 'rows', places, rows: withoutRepeats(readTrackerRows(tracker.rows, options)) }
 }
 
 /** Rows read in one step: about a millisecond. */
 export const ROWS_PER_STEP = 50
 
 /** All rows, in steps. */
-export function* allRows(unread: readonly UnreadRow[]): Steps<readonly ReadRow[]> {
-  const rows: ReadRow[] = []
-  for (const [index, { read }] of unread.entries()) {
-    if (index > 0 && index % ROWS_PER_STEP === 0) yield
-    rows.push(read())
+export function* allRows({ rows }: Pick<Rows, 'rows'>): Steps<readonly ReadRow[]> {
+  const read: ReadRow[] = []
+  for (const row of rows) {
+    read.push(row)
+    if (read.length % ROWS_PER_STEP === 0) yield
   }
-  return rows
+  return read
 }

@@ -55,7 +55,7 @@ function* readAudit(body: unknown): Steps<ReadSale> {
   const { label } = parsed.data
   const read = yield* readPicks(parsed.data, gradeOptionsOf(parsed.data.options))
   if (read.kind === 'unreadable') return malformed(read.issues)
-  const rows = yield* allRows(read.rows)
+  const rows = yield* allRows(read)
   const issues = rows.flatMap((row) => (row.kind === 'faulty' ? row.issues : []))
   if (issues.length > 0) return malformed(issues)
   const picks = rows.flatMap((row) => (row.kind === 'asked' ? [row.pick] : []))

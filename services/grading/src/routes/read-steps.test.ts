@@ -7,7 +7,7 @@ import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { samplePick } from '../testing/samples.fixture.ts'
 import { trackerSteps } from '../tracker/read-tracker.ts'
 import { gatheredInSteps, inSteps, WRITTEN_PER_STEP } from '../tracker/steps.ts'
-import { allRows, ROWS_PER_STEP } from './read-picks.ts'
+import { allRows, type ReadRow, ROWS_PER_STEP } from './read-picks.ts'
 import { readSale, saleSteps } from './read-sale.ts'
 
 const HEADER = 'date,home,away,market,selection,odds,note\n'
@@ -33,16 +33,15 @@ describe('a request is read in bounded steps', () => {
 
   test('rows are read in steps of 50, each row once', () => {
     let [inStep, most, read] = [0, 0, 0]
-    const rows = Array.from({ length: 1_000 }, (_, index) => ({
-      index,
-      read: () => {
+    function* rows(): Generator<ReadRow> {
+      for (let index = 0; index < 1_000; index += 1) {
         inStep += 1
         read += 1
         most = Math.max(most, inStep)
-        return { index, kind: 'faulty' as const, issues: [] }
-      },
-    }))
-    const steps = allRows(rows)
+        yield { index, kind: 'faulty', issues: [] }
+      }
+    }
+    const steps = allRows({ rows: rows() })
     while (steps.next().done !== true) inStep = 0
     expect([most, read]).toEqual([ROWS_PER_STEP, 1_000])
   })

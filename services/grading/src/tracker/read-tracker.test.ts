@@ -8,8 +8,7 @@ const readTracker = (csv: string, choices?: TrackerChoices) => allAtOnce(tracker
 function briefly(csv: string, choices?: TrackerChoices): readonly string[] {
   const read = readTracker(csv, choices)
   if (read.kind === 'unreadable') return [`unreadable: ${read.problem}`]
-  return read.rows.map((unread) => {
-    const row = unread.read()
+  return [...read.rows].map((row) => {
     if ('expected' in row.bet) return `${row.line} ${row.bet.field}?`
     const { market, selection, line, odds, date, placed_at } = row.bet
     const key =
@@ -152,7 +151,7 @@ describe('lines of a market key, a selection and odds need no header', () => {
 
   test('the fourth cell is the reader’s mark, commas in quotes included', () => {
     const read = readTracker(`${key}, home, 11/10, "tip 7, ""sure"""`)
-    expect(read.kind === 'tracker' && read.rows[0]?.read()).toMatchObject({
+    expect(read.kind === 'tracker' && [...read.rows][0]).toMatchObject({
       bet: { market: key, odds: '11/10', ref: 'tip 7, "sure"' },
     })
   })

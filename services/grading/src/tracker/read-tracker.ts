@@ -9,9 +9,17 @@ import { findTrackerColumns, type TrackerColumns, type TrackerField } from './tr
 import { type DayOrder, orderOf, readDate } from './tracker-dates.ts'
 import { eventIn, SPORTS, type Teams, teamsOf } from './tracker-events.ts'
 import { problem, readBet, type TrackerProblem } from './tracker-market.ts'
-import { HEADER_LINES_MAX, recordsOf, separatorOf, TRACKER_ROWS_MAX } from './tracker-records.ts'
+import {
+  HEADER_LINES_MAX,
+  recordsOf,
+  separatorOf,
+  TRACKER_ROWS_MAX,
+  type TrackerRecord,
+} from './tracker-records.ts'
 
 export type TrackerRow = {
+  /** Its place among the bets, from 0. */
+  readonly index: number
   /** Line of the file, from 1. */
   readonly line: number
   /** The bet as the file has it, to recognise it by. */
@@ -22,8 +30,10 @@ export type TrackerRow = {
 type ReadTracker =
   | {
       readonly kind: 'tracker'
-      /** Each bet is read when it is asked for, since a thousand take longer than a request may. */
-      readonly rows: readonly { readonly line: number; readonly read: () => TrackerRow }[]
+      /** Of each bet. */
+      readonly lines: readonly number[]
+      /** Each is read when it is asked for, since a thousand take longer than a request may. */
+      readonly rows: Generator<TrackerRow>
     }
   | { readonly kind: 'unreadable'; readonly problem: string }
 
@@ -42,6 +52,11 @@ type Sheet = {
 }
 
 type Cells = (field: TrackerField) => string
+
+const cellsOf =
+  ({ of }: TrackerColumns, record: readonly string[]): Cells =>
+  (field) =>
+    record[of.get(field) ?? -1] ?? ''
 
 const unreadable = (why: string): ReadTracker => ({ kind: 'unreadable', problem: why })
 
@@ -150,9 +165,12 @@ function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
 const SHOWN = ['date', 'home', 'away', 'event', 'market', 'selection', 'line', 'odds'] as const
 const IDENTIFYING_A_BET = ['odds', 'selection', 'event', 'home'] as const
 
-function trackerRow(line: number, cell: Cells, sheet: Sheet): TrackerRow {
-  const words = SHOWN.map(cell).filter((part) => part !== '')
-  return { line, written: words.join(' · ').slice(0, 200), bet: readRow(cell, sheet) }
+function* readRows(bets: readonly TrackerRecord[], sheet: Sheet): Generator<TrackerRow> {
+  for (const [index, { line, record }] of bets.entries()) {
+    const cell = cellsOf(sheet.columns, record)
+    const words = SHOWN.map(cell).filter((part) => part !== '')
+    yield { index, line, written: words.join(' · ').slice(0, 200), bet: readRow(cell, sheet) }
+  }
 }
 
 /** Lines that begin with one of our keys need no header; those that begin with `#` are comments. */
@@ -179,28 +197,27 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
     return unreadable(
       'a header with a column of odds and columns of the event or its teams: Date, Home, Away, Market, Selection, Odds',
     )
-  const cellOf = (record: readonly string[], field: TrackerField): string =>
-    record[columns.of.get(field) ?? -1] ?? ''
   const rows = records.slice(top + 1)
   if (rows.length > TRACKER_ROWS_MAX) return unreadable(`at most ${TRACKER_ROWS_MAX} bets`)
-  const dates = rows.flatMap(({ record }) => [cellOf(record, 'date'), cellOf(record, 'placed')])
+  const dates = rows.flatMap(({ record }) =>
+    (['date', 'placed'] as const).map(cellsOf(columns, record)),
+  )
   const sheet = {
     columns,
     separator,
     order: choices.order ?? orderOf(dates),
     notation: choices.notation ?? columns.notation,
   }
-  const bets = rows.filter(({ record }) =>
-    isOwn
-      ? !cellOf(record, 'market').startsWith('#')
-      : // A row of sums has no bet.
-        IDENTIFYING_A_BET.some((field) => cellOf(record, field) !== ''),
-  )
+  const bets = rows.filter(({ record }) => {
+    const cell = cellsOf(columns, record)
+    // A row of sums has no bet.
+    return isOwn
+      ? !cell('market').startsWith('#')
+      : IDENTIFYING_A_BET.some((field) => cell(field) !== '')
+  })
   return {
     kind: 'tracker',
-    rows: bets.map(({ line, record }) => {
-      const cell: Cells = (field) => cellOf(record, field)
-      return { line, read: () => trackerRow(line, cell, sheet) }
-    }),
+    lines: bets.map(({ line }) => line),
+    rows: readRows(bets, sheet),
   }
 }

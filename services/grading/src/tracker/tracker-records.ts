@@ -10,7 +10,7 @@ export const TRACKER_ROWS_MAX = 1_000
 export const HEADER_LINES_MAX = 10
 
 /** One record, and the line of the file that it ends on. */
-type TrackerRecord = { readonly record: readonly string[]; readonly line: number }
+export type TrackerRecord = { readonly record: readonly string[]; readonly line: number }
 
 /** The separator that occurs most in the first lines. */
 export function separatorOf(text: string): string {
