@@ -1,5 +1,7 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import shared from '../../vitest.package.ts'
+import shared, { keepFilesInMemory } from '../../vitest.package.ts'
+
+keepFilesInMemory()
 
 export default mergeConfig(
   shared,

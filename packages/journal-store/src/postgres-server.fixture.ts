@@ -164,7 +164,9 @@ function databasesOf(url: string): Pick<PostgresServer, 'database'> {
   return {
     database: async (template) => {
       const name = `tallystick_${process.pid}_${(made += 1)}`
-      await runSql(url, `CREATE DATABASE ${name} TEMPLATE ${template ?? 'template0'}`)
+      // Copied as files a database costs half of what it does through the write-ahead log.
+      const copied = `TEMPLATE ${template ?? 'template0'} STRATEGY FILE_COPY`
+      await runSql(url, `CREATE DATABASE ${name} ${copied}`)
       const owner = url.replace(/\/[^/?]*(\?.*)?$/, `/${name}$1`)
       return {
         name,
