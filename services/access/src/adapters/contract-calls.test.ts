@@ -5,6 +5,7 @@ import {
   type AbiParameter,
   decodeErrorResult,
   decodeEventLog,
+  decodeFunctionResult,
   encodeAbiParameters,
   encodeErrorResult,
   encodeEventTopics,
@@ -17,6 +18,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import type { Hex } from '../domain/access-window.ts'
 import { contractEvents, encodeCall, readWindow, revertOf } from './contract-calls.ts'
+import { decodeWords } from './decode-words.ts'
 import { RelayRefusal } from './relay.ts'
 import { encodeUsage } from './viem-usage-ledger.ts'
 
@@ -179,6 +181,27 @@ describe('every function, event and error of the contract', () => {
   test('an address is taken in any case, whatever its checksum says', () => {
     const mixed = '0x00000000000000000000000000000000000A11Ce'
     expect(encodeCall('poke', [mixed])).toBe(encodeCall('poke', [mixed.toLowerCase()]))
+  })
+
+  const answering = items('function') as { name: string; outputs: AbiParameter[] }[]
+
+  test.each(answering.filter(({ outputs }) => outputs.length > 0))(
+    'what $name returns is decoded as viem decodes it',
+    ({ name, outputs }) => {
+      const named: { abi: Abi; functionName: string } = { abi, functionName: name }
+      const property = fc.property(valuesOf(outputs), (values) => {
+        const data = encodeAbiParameters(outputs, values as never)
+        const [only, ...others] = decodeWords(outputs, data)
+        const found = others.length === 0 ? only : [only, ...others]
+        expect(lower(found)).toEqual(lower(decodeFunctionResult({ ...named, data })))
+      })
+      fc.assert(property, { numRuns: 20 })
+    },
+  )
+
+  test('fewer words than a function returns are refused', () => {
+    const [balance] = getAbiItem({ abi, name: 'refundOf' }).outputs
+    expect(() => decodeWords([balance], '0x')).toThrow(TypeError)
   })
 
   const events = items('event') as {

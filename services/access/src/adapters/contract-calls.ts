@@ -1,6 +1,6 @@
 /**
- * How the access contract is called: call data, results, events and errors. viem encodes and decodes; each selector is hashed
- * here once, since viem would hash it, in JavaScript, on each call and for each log. The relay carries the calls.
+ * How the access contract is called: call data, results, events and errors. Each selector is hashed here once, since viem would
+ * hash it, in JavaScript, on each call and for each log. The relay carries the calls.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import {
@@ -9,12 +9,12 @@ import {
   type ContractFunctionName,
   type ContractFunctionReturnType,
   type DecodeEventLogReturnType,
-  decodeAbiParameters,
   encodeAbiParameters,
   toEventSelector,
   toFunctionSelector,
 } from 'viem'
 import type { AccessWindow, Hex } from '../domain/access-window.ts'
+import { decodeWords } from './decode-words.ts'
 import { WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type Relay, RelayRefusal } from './relay.ts'
 
@@ -58,11 +58,10 @@ export async function readWindow(
   const { contract, agent, atSeconds } = of
   const asked = { contract, functionName: 'windowOf', args: [agent, BigInt(atSeconds)] } as const
   const window = await readView(relay, asked)
-  const { guardNonce: _, expiresAt, schedule, scheduledAt, periodsFunded, ...same } = window
+  const { guardNonce: _, expiresAt, scheduledAt, periodsFunded, ...same } = window
   return {
     ...same,
     expiresAtSeconds: toCount(expiresAt),
-    schedule: schedule.toLowerCase() as Hex,
     scheduledAtSeconds: toCount(scheduledAt),
     periodsFunded: toCount(periodsFunded),
   }
@@ -70,13 +69,12 @@ export async function readWindow(
 
 type ViewName = ContractFunctionName<typeof abi, 'view' | 'pure'>
 
-/** viem checks and makes checksums of addresses, which nothing here looks at. */
-const lower = (value: unknown): unknown => (typeof value === 'string' ? value.toLowerCase() : value)
-
 /** The call data of a function. */
 export function encodeCall(functionName: string, args: readonly unknown[]): Hex {
   const { inputs, selector } = functionOf(functionName)
-  return `${selector}${encodeAbiParameters(inputs, args.map(lower)).slice(2)}`
+  // viem checks the checksum of an address that is not in lower case.
+  const lower = args.map((arg) => (typeof arg === 'string' ? arg.toLowerCase() : arg))
+  return `${selector}${encodeAbiParameters(inputs, lower).slice(2)}`
 }
 
 /** The result of one of the contract's views. Throws NoContract and the relay's errors. */
@@ -90,7 +88,7 @@ export async function readView<
   const { contract, functionName } = call
   const args = (call.args ?? []) as readonly unknown[]
   const data = await ethCall(relay, { to: contract, data: encodeCall(functionName, args) })
-  const values = decodeAbiParameters(functionOf(functionName).outputs, data)
+  const values = decodeWords(functionOf(functionName).outputs, data)
   return (values.length === 1 ? values[0] : values) as never
 }
 
@@ -177,12 +175,13 @@ type ContractEvent = DecodeEventLogReturnType<typeof abi>
 
 /** The events of the contract among a receipt's logs, in their order; addresses in lower case. */
 export function contractEvents(logs: readonly LedgerLog[], contract: Hex): ContractEvent[] {
+  const own = contract.toLowerCase()
   return logs.flatMap(({ address, data, topics: [selector = '', ...topics] }) => {
     const event = events.get(selector as Hex)
-    if (event === undefined || lower(address) !== lower(contract)) return []
+    if (event === undefined || address.toLowerCase() !== own) return []
     const { eventName, inputs } = event
     const words = [...topics, data].map((word) => word.slice(2))
-    const values = decodeAbiParameters(inputs, `0x${words.join('')}`).map(lower)
+    const values = decodeWords(inputs, `0x${words.join('')}`)
     const args = Object.fromEntries(inputs.map(({ name = '' }, at) => [name, values[at]]))
     return [{ eventName, args } as never]
   })
