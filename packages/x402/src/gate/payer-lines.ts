@@ -12,20 +12,7 @@ type Line = { readonly entries: Set<Entry>; moved: PromiseWithResolvers<true> }
 export type PayerLines = ReturnType<typeof createPayerLines>
 
 /** A payment's place in its payer's line. */
-export type PlaceInLine = {
-  /** Resolves once the payment may be prepared; false if that takes too long. */
-  ready(): Promise<boolean>
-  /** What earlier payments under way may still take from the balance, in base units of the same asset. */
-  aheadAmount(): bigint
-  /** Resolves when the line has moved; false if that takes too long. */
-  moved(): Promise<boolean>
-  /** Its work is prepared, so the payer's next heavy work may be. */
-  prepared(): void
-  /** It was submitted and its outcome is open: others may be prepared, but its amount still counts. */
-  submitted(): void
-  /** It is settled, refused or given up. */
-  leave(): void
-}
+export type PlaceInLine = NonNullable<ReturnType<PayerLines['join']>>
 
 /** The lines of a gate; a payer is one account on one network. */
 export function createPayerLines(clock: Clock, limits: GateLimits) {
@@ -41,7 +28,7 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
 
   return {
     /** Takes the last place; undefined if the line is full. Heavy work is prepared one at a time. */
-    join(payment: VerifiedPayment, { isHeavy }: { isHeavy: boolean }): PlaceInLine | undefined {
+    join(payment: VerifiedPayment, { isHeavy }: { isHeavy: boolean }) {
       const payer = `${payment.network}/${payment.payer}`
       const line = lineOf(payer)
       if (line.entries.size >= limits.payerWaitingMax) return undefined
@@ -61,23 +48,29 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
       }
 
       return {
-        async ready() {
+        /** Resolves once the payment may be prepared; false if that takes too long. */
+        async ready(): Promise<boolean> {
           while (mustWait(line, entry, limits)) if (!(await moved())) return false
           entry.isPreparing = true
           return true
         },
+        /** What earlier payments under way may still take from the balance, in base units of the same asset. */
         aheadAmount: () => amountAhead(line, entry),
+        /** Resolves when the line has moved; false if that takes too long. */
         moved,
-        prepared() {
+        /** Its work is prepared, so the payer's next heavy work may be. */
+        prepared(): void {
           if (!entry.isHeavy) return
           entry.isHeavy = false
           move()
         },
-        submitted() {
+        /** It was submitted and its outcome is open: others may be prepared, but its amount still counts. */
+        submitted(): void {
           entry.isPreparing = false
           move()
         },
-        leave() {
+        /** It is settled, refused or given up. */
+        leave(): void {
           if (!line.entries.delete(entry)) return
           cancel?.()
           if (line.entries.size === 0) lines.delete(payer)
