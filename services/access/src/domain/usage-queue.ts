@@ -4,92 +4,83 @@ import { SealedBatch } from './usage-batch.ts'
 import type { SignedUsage, UsageEntry, UsageLedger } from './usage-ledger.ts'
 import { GAP_FILL_MAX, GAP_PATIENCE_MS, GAS_PRICE_FACTOR, GAS_QUOTE_MS } from './usage-limits.ts'
 
-/**
- * Where each signed batch of one key stands until its receipt: to be sent, on its way, sent, or to be signed anew. The
- * first and the third are kept in order of nonces. Only the sender moves batches between them.
- */
+/** Where a signed batch is: to be sent, on its way, sent, or to be signed anew since something else consumed its nonce. */
+type Place = 'waiting' | 'on-its-way' | 'sent' | 'consumed'
+
+/** Where each signed batch of one key stands until its receipt. Only the sender moves batches. */
 export class UsageQueue {
-  /** Signed and to be sent, by nonce. */
-  readonly #waiting: SealedBatch[] = []
-  /** Sent and without a receipt, by nonce. */
-  readonly #sent: SealedBatch[] = []
-  /** Their nonce was consumed by something else. */
-  readonly #consumed: SealedBatch[] = []
-  #inFlight: SealedBatch | null = null
+  readonly #places = new Map<SealedBatch, Place>()
 
   /** Batches to be sent or signed again. */
   get waitingCount(): number {
-    return this.#waiting.length + this.#consumed.length
+    const places = [...this.#places.values()]
+    return places.filter((at) => at === 'waiting' || at === 'consumed').length
   }
 
   /** Calls of batches that the ledger never had. */
   get unsentCalls(): number {
-    const unsent = this.#waiting.filter((batch) => !batch.isDelivered)
-    return unsent.reduce((sum, batch) => sum + batch.callCount, 0)
+    let calls = 0
+    for (const [batch, at] of this.#places)
+      if (at === 'waiting' && !batch.isDelivered) calls += batch.callCount
+    return calls
   }
 
   /** Batches sent and without a receipt, by nonce. */
   get sent(): readonly SealedBatch[] {
-    return this.#sent
+    return this.#at('sent')
   }
 
   /** The batch that is sent next. */
   get first(): SealedBatch | undefined {
-    return this.#waiting[0]
+    return this.#at('waiting')[0]
   }
 
   get firstConsumed(): SealedBatch | undefined {
-    return this.#consumed[0]
+    return this.#at('consumed')[0]
   }
 
   /** Every batch without a receipt. */
   get all(): readonly SealedBatch[] {
-    const inFlight = this.#inFlight === null ? [] : [this.#inFlight]
-    return [...this.#sent, ...inFlight, ...this.#waiting, ...this.#consumed]
+    return [...this.#places.keys()]
   }
 
-  /** Inserts a batch by nonce among those to be sent. */
+  /** It is to be sent, before those with later nonces. */
   wait(batch: SealedBatch): void {
-    this.#leave(batch)
-    if (!batch.isReceipted) insertByNonce(this.#waiting, batch)
+    this.#put(batch, 'waiting')
   }
 
   /** Takes the next batch to be sent on its way. */
   takeFirst(): SealedBatch | undefined {
-    this.#inFlight = this.#waiting.shift() ?? null
-    return this.#inFlight ?? undefined
+    const { first } = this
+    if (first !== undefined) this.#put(first, 'on-its-way')
+    return first
   }
 
   /** The ledger has it, or had it. */
   arrive(batch: SealedBatch): void {
-    this.#leave(batch)
-    if (!batch.isReceipted) insertByNonce(this.#sent, batch)
+    this.#put(batch, 'sent')
   }
 
   /** It must be signed again. */
   consume(batch: SealedBatch): void {
-    this.#leave(batch)
-    this.#consumed.push(batch)
+    this.#put(batch, 'consumed')
   }
 
   /** Its receipt came, or it was given up. */
   finish(batch: SealedBatch): void {
     batch.isReceipted = true
-    this.#leave(batch)
+    this.#places.delete(batch)
   }
 
-  #leave(batch: SealedBatch): void {
-    if (this.#inFlight === batch) this.#inFlight = null
-    for (const list of [this.#waiting, this.#sent, this.#consumed]) {
-      const at = list.indexOf(batch)
-      if (at >= 0) list.splice(at, 1)
-    }
+  /** By nonce. */
+  #at(place: Place): readonly SealedBatch[] {
+    const there = [...this.#places].filter(([, at]) => at === place).map(([batch]) => batch)
+    return there.toSorted((one, other) => one.nonce - other.nonce)
   }
-}
 
-function insertByNonce(list: SealedBatch[], batch: SealedBatch): void {
-  const at = list.findLastIndex((each) => each.nonce < batch.nonce)
-  list.splice(at + 1, 0, batch)
+  #put(batch: SealedBatch, place: Place): void {
+    if (!batch.isReceipted) this.#places.set(batch, place)
+  }
 }
 
 /**
