@@ -38,7 +38,7 @@ export class RelayUnavailable extends Error {
   }
 }
 
-/** The relay answered a call with an error. `details` are its own words, as viem's errors have them. */
+/** The relay answered a call with an error. `details` are its own words. */
 export class RelayRefusal extends Error {
   override readonly name = 'RelayRefusal'
   readonly details: string

@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { RelayUnavailable } from './relay.ts'
+import { RelayRefusal, RelayUnavailable } from './relay.ts'
 import { expectedNonce, sendRefusal } from './send-refusal.ts'
 
-/** As viem tells it: the ledger's words in `details` of a cause, and the request in every message. */
-const said = (details: string): Error =>
-  new Error('An unknown RPC error occurred.', {
-    cause: Object.assign(new Error('RPC Request failed. nonce too low'), { details }),
-  })
+const said = (details: string): Error => new RelayRefusal(details, undefined)
 
 describe('what a ledger says to a transaction', () => {
   test.each([

@@ -2,7 +2,7 @@
  * What a ledger said to `eth_sendRawTransaction`, read in one place for both keys that send: payTo's (ordered-sender.ts)
  * and the recorder's (viem-usage-ledger.ts).
  */
-import { RelayUnavailable } from './relay.ts'
+import { RelayRefusal, RelayUnavailable } from './relay.ts'
 
 /** How a transaction was refused; `wrong-nonce` leaves open which way, `unclear` whether it was refused at all. */
 export type SendRefusal =
@@ -44,11 +44,6 @@ export function expectedNonce(error: unknown): number | undefined {
   return nonce === undefined ? undefined : Number(nonce)
 }
 
-/** A refusal has the ledger's own words in `details`, whether they came with HTTP 200 or with an error status. */
-function saidByLedger(error: unknown): string {
-  const words: string[] = []
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('details' in cause && typeof cause.details === 'string') words.push(cause.details)
-  }
-  return words.join('\n')
-}
+/** A refusal has the ledger's own words, whether they came with HTTP 200 or with an error status. */
+const saidByLedger = (error: unknown): string =>
+  error instanceof RelayRefusal ? error.details : ''

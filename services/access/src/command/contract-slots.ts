@@ -4,10 +4,8 @@ import { accessWindowRules } from '@tallystick/contracts'
 import { readView } from '../adapters/contract-calls.ts'
 import type { ContractView } from './operator-contract.ts'
 
-/** Slots read at most, one request each: a day in slots of a quarter of an hour, and several offers of four. */
+/** Slots read at most, in three requests of the relay: a day in slots of a quarter of an hour, and several offers of four. */
 const SLOTS_MAX = 128
-/** Requests at once: more exceed what a public relay allows. */
-const REQUESTS_AT_ONCE = 16
 /** The contract keeps a slot's period above so many bits. */
 const PERIOD_BITS = 40n
 
@@ -24,17 +22,6 @@ type ContractSlot = {
 
 /** `undefined`: more slots are possible than are read one by one. */
 type ContractSlots = readonly ContractSlot[] | undefined
-
-/** In order, a few at once. */
-async function readAll<Key, Found>(
-  keys: readonly Key[],
-  read: (key: Key) => Promise<Found>,
-): Promise<readonly Found[]> {
-  const found: Found[] = []
-  for (let from = 0; from < keys.length; from += REQUESTS_AT_ONCE)
-    found.push(...(await Promise.all(keys.slice(from, from + REQUESTS_AT_ONCE).map(read))))
-  return found
-}
 
 /** Slots in which windows of the offers end, each once; the contract's address spreads them as the contract does it. */
 function slotIdsOf(
@@ -56,13 +43,14 @@ function slotIdsOf(
 /** Every slot of the contract that somebody is in. Throws the relay's errors. */
 export async function readSlots({ relay, contract }: ContractView): Promise<ContractSlots> {
   const count = await readView(relay, { contract, functionName: 'offerCount' })
-  const offers = await readAll(
-    Array.from({ length: count }, (_, offerId) => offerId),
-    (offerId) => readView(relay, { contract, functionName: 'offerAt', args: [offerId] }),
+  const offers = await Promise.all(
+    Array.from({ length: count }, (_, offerId) =>
+      readView(relay, { contract, functionName: 'offerAt', args: [offerId] }),
+    ),
   )
   const ids = slotIdsOf(BigInt(contract), offers)
   if (ids === undefined) return undefined
-  const slots = await readAll([...ids], async (slotId) => {
+  const reading = Array.from(ids, async (slotId) => {
     const read = { contract, functionName: 'slotAt', args: [slotId] } as const
     const [nextSecond, agents, schedule, scheduledAt] = await readView(relay, read)
     return {
@@ -73,7 +61,7 @@ export async function readSlots({ relay, contract }: ContractView): Promise<Cont
       scheduledAtSeconds: Number(scheduledAt),
     }
   })
-  return slots.filter(({ agents }) => agents > 0)
+  return (await Promise.all(reading)).filter(({ agents }) => agents > 0)
 }
 
 const time = (seconds: number): string =>

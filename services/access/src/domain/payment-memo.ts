@@ -19,14 +19,5 @@ export function readPaymentMemo(memo: string): PaymentMemo {
 /** Whether a payment with this memo may buy for `agent`: a memo that names another agent, or nobody, may not. */
 export function memoAllows(memo: string, agent: Hex): boolean {
   const read = readPaymentMemo(memo)
-  switch (read.kind) {
-    case 'none':
-      return true
-    case 'agent':
-      return read.agent === agent
-    case 'reserved':
-      return false
-    default:
-      return read satisfies never
-  }
+  return read.kind === 'none' || (read.kind === 'agent' && read.agent === agent)
 }

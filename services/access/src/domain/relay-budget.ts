@@ -71,18 +71,14 @@ export function createRelayBudget(options: {
 
 /** Counts over the last minute. */
 function recentCounter(clock: Clock) {
-  let atMs: number[] = []
-  let first = 0
+  const atMs: number[] = []
   return {
     add: () => void atMs.push(clock.unixMs()),
     count(): number {
       const sinceMs = clock.unixMs() - MINUTE_MS
-      while (first < atMs.length && (atMs[first] ?? 0) <= sinceMs) first += 1
-      if (first * 2 > atMs.length) {
-        atMs = atMs.slice(first)
-        first = 0
-      }
-      return atMs.length - first
+      const first = atMs.findIndex((ms) => ms > sinceMs)
+      atMs.splice(0, first < 0 ? atMs.length : first)
+      return atMs.length
     },
   }
 }
