@@ -177,7 +177,7 @@ function countingLedger(): UsageLedger {
     quoteGasPriceWeibar: async () => 1n,
     readBlockSeconds: async () => Math.floor(Date.now() / 1000),
     readCallsUsed: async ({ agent }) => used.get(agent) ?? 0,
-    async sign({ entries, nonce: at, gasPriceWeibar }) {
+    sign({ entries, nonce: at, gasPriceWeibar }) {
       const hash = `${at}`
       signed.set(hash, entries)
       return { nonce: at, gasPriceWeibar, rawTransaction: hash, hash }

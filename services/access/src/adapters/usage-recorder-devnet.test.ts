@@ -152,7 +152,7 @@ describe('the recorder on devnet', () => {
     await network.devnet.controls.advanceSeconds(150)
     const calls = await Promise.all(agents.map((agent) => network.callOf(agent)))
     const ledger = network.ledgerOf()
-    const signed = await ledger.sign({
+    const signed = ledger.sign({
       entries: calls.map((call) => ({ ...call, calls: 1 })),
       nonce: await ledger.readNonce(),
       gasPriceWeibar: 2n * (await ledger.quoteGasPriceWeibar()),

@@ -59,7 +59,7 @@ export async function readRecorderGas(facts: LedgerFacts, recorder: Hex) {
   return { held, needed: fullBatchTinybar(gasPrice) }
 }
 
-/** Returns the ledger of that key. It connects to nothing yet. Every method rejects with UsageLedgerUnavailable. */
+/** Returns the ledger of that key. It connects to nothing yet. What asks the relay rejects with UsageLedgerUnavailable. */
 export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLedger {
   const { contract, facts, relay } = options
   const signer = transactionSigner(options.privateKey)
@@ -73,7 +73,7 @@ export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLed
         facts.gasPriceWeibar.forget()
         return facts.gasPriceWeibar()
       }),
-    sign: async (usage) => signUsage(signer, { ...usage, ...options }),
+    sign: (usage) => signUsage(signer, { ...usage, ...options }),
     async send({ rawTransaction, nonce }) {
       const refusal = await sendUsage(relay, rawTransaction)
       if (refusal !== 'wrong-nonce') return { kind: refusal }

@@ -114,8 +114,8 @@ export type UsageEvent =
       readonly agent: string
       readonly windowExpiresAtSeconds: number
       readonly calls: number
-      /** The transaction that leased them or was to give them back; null while it was not signed. */
-      readonly hash: string | null
+      /** The transaction that leased them or was to give them back. */
+      readonly hash: string
     }
   | { readonly kind: 'recording-paused'; readonly pauseMs: number }
   /** A shutdown ended before these were sent or receipted; they may be lost, in the agents' favour. */

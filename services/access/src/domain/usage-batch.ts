@@ -19,8 +19,8 @@ export class SealedEntry implements UsageEntry {
   /** The next calls of the agent, which this entry leases and nobody made yet (A18). */
   unusedCalls: number
   readonly isLease: boolean
-  /** The transaction that counts it, null until it is signed; signing it again changes it. */
-  transactionHash: string | null = null
+  /** The transaction that counts it, from its batch's signature on; signing it again changes it. */
+  transactionHash = ''
   /** A receipt says that it is counted. */
   isCounted = false
 

@@ -19,7 +19,6 @@ import {
 } from './usage-limits.ts'
 import type { UsageSigner } from './usage-queue.ts'
 import type { UsageSender } from './usage-sender.ts'
-import { releaseUsageEntries } from './usage-settlement.ts'
 import type { UsageWindow } from './usage-window.ts'
 
 type BatcherOptions = {
@@ -131,7 +130,7 @@ export class UsageBatcher {
   }
 
   #seal(): void {
-    const { leases, sender } = this.#options
+    const { clock, leases, sender } = this.#options
     const { returning, calls } = this.#close()
     const isBehind = sender.waitingCount > 0
     const entries: SealedEntry[] = []
@@ -149,19 +148,9 @@ export class UsageBatcher {
       leases.open(entry)
       entries.push(entry)
     }
-    if (entries.length > 0) void this.#sign(entries)
-  }
-
-  async #sign(entries: readonly SealedEntry[]): Promise<void> {
-    const { sender, onEvent, clock } = this.#options
-    try {
-      const { hash } = await sender.seal(entries)
-      for (const pending of entries.flatMap((entry) => entry.pending)) pending.signed(hash, clock)
-    } catch (error) {
-      onEvent({ kind: 'ledger-failed', step: 'sign', reason: 'unsigned', retryMs: 0, error })
-      releaseUsageEntries(entries, this.#options)
-      for (const { window } of entries) this.#options.onReleased(window)
-    }
+    if (entries.length === 0) return
+    const hash = sender.seal(entries)
+    for (const pending of entries.flatMap((entry) => entry.pending)) pending.signed(hash, clock)
   }
 
   #takeOut(pending: PendingCall): void {

@@ -88,8 +88,8 @@ export class UsageLeases {
     this.#cancelSweep ??= this.#options.clock.after(LEASE_IDLE_MS, () => this.#sweep())
   }
 
-  /** Answers the call from its window's lease, or keeps it for the signature or, near a shared quota's end, the receipt;
-   * false when no lease covers it. */
+  /** Answers the call from its window's lease or, near a shared quota's end, keeps it for the receipt; false when no lease
+   * covers it. */
   cover(pending: PendingCall): boolean {
     const { window } = pending
     const lease = this.#open.get(window)?.[0]
@@ -98,8 +98,8 @@ export class UsageLeases {
     if (lease.unusedCalls === 0) this.#remove(lease)
     pending.callsRemaining = window.callsLeft + this.unusedOf(window)
     pending.waitsForReceipt = window.isNearEnd && !lease.isCounted
-    if (lease.transactionHash === null || pending.waitsForReceipt) lease.pending.push(pending)
-    if (lease.transactionHash !== null) pending.signed(lease.transactionHash, this.#options.clock)
+    if (pending.waitsForReceipt) lease.pending.push(pending)
+    pending.signed(lease.transactionHash, this.#options.clock)
     if (window.isScarce) this.#giveBack([window])
     return true
   }

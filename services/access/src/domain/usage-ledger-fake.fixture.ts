@@ -163,11 +163,11 @@ export class FakeUsageLedger implements UsageLedger {
     return this.quotedWeibar ?? this.gasPriceWeibar
   }
 
-  async sign(usage: {
+  sign(usage: {
     readonly entries: readonly UsageEntry[]
     readonly nonce: number
     readonly gasPriceWeibar: bigint
-  }): Promise<SignedUsage> {
+  }): SignedUsage {
     const { nonce, gasPriceWeibar } = usage
     const entries = usage.entries.map(({ agent, calls, windowExpiresAtSeconds }) => ({
       agent,

@@ -61,18 +61,18 @@ export type UsageReceipt =
       | { readonly kind: 'mined'; readonly counts: readonly UsageCount[] }
     ))
 
-/** One recorder key on one ledger. Every method rejects with the adapter's error when the ledger does not answer. */
+/** One recorder key on one ledger. What asks the ledger rejects with the adapter's error when the ledger does not answer. */
 export type UsageLedger = {
   /** The nonce that the ledger expects next of this key, without pending transactions. It may lag. */
   readNonce(): Promise<number>
   /** The gas price that the ledger quotes now, weibar. */
   quoteGasPriceWeibar(): Promise<bigint>
-  /** Signs one transaction that counts these entries; none gives one that only consumes its nonce. Never sends. */
+  /** Signs one transaction that counts these entries, at once; none gives one that only consumes its nonce. Never sends. */
   sign(usage: {
     readonly entries: readonly UsageEntry[]
     readonly nonce: number
     readonly gasPriceWeibar: bigint
-  }): Promise<SignedUsage>
+  }): SignedUsage
   /** Sends the bytes once, without retrying. A rejection leaves open whether they arrived. */
   send(signed: Pick<SignedUsage, 'rawTransaction' | 'nonce'>): Promise<UsageSendResult>
   readReceipt(hash: string): Promise<UsageReceipt>

@@ -84,8 +84,8 @@ export class UsageQueue {
 }
 
 /**
- * Hands out nonces and signatures of one key, one after the other: a nonce is used up only when its signature stands,
- * so that signing never leaves a gap. The nonce is read from the ledger once and counted here from then on.
+ * Hands out nonces and signatures of one key: a nonce is used up with its signature, so that signing never leaves a gap. The
+ * nonce is read from the ledger once and counted here from then on.
  */
 export class UsageSigner {
   readonly #ledger: UsageLedger
@@ -93,7 +93,6 @@ export class UsageSigner {
   #nextNonce: number | null = null
   #quotedWeibar: bigint | null = null
   #quotedAtMs = 0
-  #lock: Promise<unknown> = Promise.resolve()
 
   constructor(options: { ledger: UsageLedger; clock: Clock }) {
     this.#ledger = options.ledger
@@ -123,30 +122,22 @@ export class UsageSigner {
   }
 
   /** Signs with the next nonce, at least `nonceMin`. */
-  signNext(entries: readonly UsageEntry[], nonceMin = 0): Promise<SignedUsage> {
+  signNext(entries: readonly UsageEntry[], nonceMin = 0): SignedUsage {
     if (this.#clock.unixMs() - this.#quotedAtMs >= GAS_QUOTE_MS) {
       this.#quotedAtMs = this.#clock.unixMs()
       // In the background: the old quote serves meanwhile, and the sender asks again if a price is refused.
       this.requote().catch(() => {})
     }
-    return this.#exclusively(async () => {
-      if (this.#nextNonce === null) throw new Error('signing before the nonce is known')
-      const nonce = Math.max(this.#nextNonce, nonceMin)
-      const signed = await this.signAt(entries, nonce)
-      this.#nextNonce = nonce + 1
-      return signed
-    })
+    if (this.#nextNonce === null) throw new Error('signing before the nonce is known')
+    const nonce = Math.max(this.#nextNonce, nonceMin)
+    const signed = this.signAt(entries, nonce)
+    this.#nextNonce = nonce + 1
+    return signed
   }
 
   /** Signs with a nonce that was handed out before, or that is missing on the ledger. */
-  signAt(entries: readonly UsageEntry[], nonce: number): Promise<SignedUsage> {
+  signAt(entries: readonly UsageEntry[], nonce: number): SignedUsage {
     return this.#ledger.sign({ entries, nonce, gasPriceWeibar: this.offeredWeibar })
-  }
-
-  #exclusively<Result>(run: () => Promise<Result>): Promise<Result> {
-    const result = this.#lock.then(run)
-    this.#lock = result.catch(() => {})
-    return result
   }
 }
 
@@ -180,7 +171,7 @@ export class UsageRepair {
     const { signer } = this.#options
     await signer.requote()
     if (signer.offeredWeibar <= batch.current.gasPriceWeibar) return false
-    const signed = await signer.signAt(batch.entries, batch.nonce)
+    const signed = signer.signAt(batch.entries, batch.nonce)
     this.#resigned(batch, { reason: 'gas-price-too-low', signed })
     return true
   }
@@ -188,7 +179,7 @@ export class UsageRepair {
   /** Signs with a fresh nonce; the old one is known to be consumed by something else. */
   async resign(batch: SealedBatch): Promise<void> {
     const { ledger, signer, queue } = this.#options
-    const signed = await signer.signNext(batch.entries, await ledger.readNonce())
+    const signed = signer.signNext(batch.entries, await ledger.readNonce())
     this.#resigned(batch, { reason: 'nonce-consumed', signed })
     queue.wait(batch)
   }
@@ -201,17 +192,17 @@ export class UsageRepair {
       batch.consumedSinceMs = null
       queue.wait(batch)
     }
-    await this.#fillGap(ledgerNonce)
+    this.#fillGap(ledgerNonce)
   }
 
   /** Queues a transaction that counts nothing, after all others. */
-  async fillNext(): Promise<void> {
+  fillNext(): void {
     const { signer, queue } = this.#options
-    queue.wait(new SealedBatch([], await signer.signNext([])))
+    queue.wait(new SealedBatch([], signer.signNext([])))
   }
 
   /** Fills nonces that nothing of this process holds, once it is certain that the ledger does not merely lag. */
-  async #fillGap(ledgerNonce: number): Promise<void> {
+  #fillGap(ledgerNonce: number): void {
     const { clock, signer, queue, onEvent } = this.#options
     const { first } = queue
     if (first === undefined || first.nonce <= ledgerNonce) {
@@ -225,7 +216,7 @@ export class UsageRepair {
       return
     }
     for (let nonce = first.nonce - 1; nonce >= ledgerNonce; nonce -= 1) {
-      const filler = new SealedBatch([], await signer.signAt([], nonce))
+      const filler = new SealedBatch([], signer.signAt([], nonce))
       queue.wait(filler)
       onEvent({ kind: 'nonce-gap-filled', nonce, hash: filler.current.hash })
     }

@@ -10,7 +10,7 @@
 import type { Clock } from '@tallystick/service-kit'
 import type { UsageEventListener, UsageTotals } from './events.ts'
 import { SealedBatch, type SealedEntry } from './usage-batch.ts'
-import type { SignedUsage, UsageLedger, UsageSendResult } from './usage-ledger.ts'
+import type { UsageLedger, UsageSendResult } from './usage-ledger.ts'
 import { RESEND_AFTER_MS, RETRY_MS, RETRY_MS_MAX, SENT_BATCHES_MAX } from './usage-limits.ts'
 import { UsageQueue, UsageRepair, type UsageSigner } from './usage-queue.ts'
 
@@ -37,7 +37,6 @@ export class UsageSender {
   readonly #options: SenderOptions
   readonly #queue = new UsageQueue()
   readonly #repair: UsageRepair
-  #signingCount = 0
   #isRunning = false
   #isWoken = false
   #isStopped = false
@@ -55,7 +54,7 @@ export class UsageSender {
 
   /** Sealed batches that wait to be sent, the one on its way not counted. */
   get waitingCount(): number {
-    return this.#queue.waitingCount + this.#signingCount
+    return this.#queue.waitingCount
   }
 
   /** Calls that were answered with batches that wait to be sent, or wait to be. */
@@ -83,22 +82,17 @@ export class UsageSender {
     return this.#queue.all
   }
 
-  /** True when no batch is being signed, waits, or lacks its receipt. */
+  /** True when no batch waits or lacks its receipt. */
   get isIdle(): boolean {
-    return this.#signingCount === 0 && this.unfinished.length === 0
+    return this.unfinished.length === 0
   }
 
-  /** Signs these entries as one transaction with the next nonce and queues it. Rejects when signing fails. */
-  async seal(entries: readonly SealedEntry[]): Promise<SignedUsage> {
-    this.#signingCount += 1
-    try {
-      const signed = await this.#options.signer.signNext(entries)
-      this.#queue.wait(new SealedBatch(entries, signed))
-      return signed
-    } finally {
-      this.#signingCount -= 1
-      this.wake()
-    }
+  /** Signs these entries as one transaction with the next nonce, queues it and returns its hash. */
+  seal(entries: readonly SealedEntry[]): string {
+    const signed = this.#options.signer.signNext(entries)
+    this.#queue.wait(new SealedBatch(entries, signed))
+    this.wake()
+    return signed.hash
   }
 
   /** A receipt settled this batch, or it was given up. */
@@ -161,11 +155,10 @@ export class UsageSender {
       })
     const consumed = this.#queue.firstConsumed
     if (consumed !== undefined) return this.#try('sign', () => this.#repair.resign(consumed))
-    if (this.#isFillerWanted)
-      return this.#try('sign', async () => {
-        await this.#repair.fillNext()
-        this.#isFillerWanted = false
-      })
+    if (this.#isFillerWanted) {
+      this.#repair.fillNext()
+      this.#isFillerWanted = false
+    }
     if (this.sent.length >= SENT_BATCHES_MAX) return false
     const batch = this.#queue.takeFirst()
     if (batch === undefined) return false

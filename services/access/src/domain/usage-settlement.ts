@@ -63,7 +63,7 @@ function settleCounted(entry: SealedEntry, usedAfter: number, options: Settlemen
   entry.isCounted = true
   entry.window.count({ calls: entry.calls, usedAfter, atMs: options.clock.unixMs() })
   options.totals.recordedCallsTotal += entry.calls
-  for (const pending of entry.pending.splice(0)) pending.settleRecorded(entry.transactionHash ?? '')
+  for (const pending of entry.pending.splice(0)) pending.settleRecorded(entry.transactionHash)
 }
 
 /** A11: a refusal is 429 for the calls that wait for their receipt; late ones are in the agent's favour. */
@@ -73,8 +73,7 @@ function settleUncounted(
   options: SettlementOptions,
 ): void {
   const { totals, onEvent, leases, readmit } = options
-  const { agent, windowExpiresAtSeconds, window, madeCalls } = entry
-  const hash = entry.transactionHash ?? ''
+  const { agent, windowExpiresAtSeconds, window, madeCalls, transactionHash: hash } = entry
   totals[kind === 'late' ? 'lateCallsTotal' : 'refusedCallsTotal'] += madeCalls
   onEvent({ kind: `usage-${kind}`, agent, windowExpiresAtSeconds, calls: madeCalls, hash })
   leases.void(entry)
