@@ -58,17 +58,20 @@ type Parts = Dependencies & {
 type Request = {
   readonly names: FoundNames
   readonly figures: ReturnType<ReturnType<typeof createCardFigures>>
+  /** When it came, Unix seconds; absent where a card does not depend on it. */
+  readonly nowSeconds: number | undefined
 }
 
-const openRequest = async ({ store, figuresOf }: Parts): Promise<Request> => ({
+const openRequest = async ({ store, figuresOf }: Parts, nowSeconds?: number): Promise<Request> => ({
   names: new Map(),
   figures: figuresOf(await store.truth()),
+  nowSeconds,
 })
 
 async function singleCards(
   { store }: Parts,
   asked: readonly SinglePick[],
-  { figures, names, nowSeconds }: Request & { readonly nowSeconds?: number | undefined },
+  { figures, names, nowSeconds }: Request,
 ): Promise<readonly Card[]> {
   const picks = await resolveEvents(store, asked, names)
   const paths = picks.map((pick) => (pick.kind === 'pick' ? eventPath(pick.key) : ''))
@@ -90,7 +93,7 @@ async function singleCards(
 async function cardsOf(
   parts: Parts,
   asked: readonly AskedPick[],
-  request: Request & { readonly nowSeconds?: number | undefined },
+  request: Request,
 ): Promise<readonly Card[]> {
   const singles = await singleCards(parts, asked.flatMap(legsOf), request)
   if (singles.length === asked.length) return singles
@@ -106,28 +109,13 @@ async function cardsOf(
 }
 
 async function cardOfOne(parts: Parts, pick: AskedPick, nowSeconds?: number): Promise<Card> {
-  const [card] = await cardsOf(parts, [pick], { ...(await openRequest(parts)), nowSeconds })
+  const [card] = await cardsOf(parts, [pick], await openRequest(parts, nowSeconds))
   if (card === undefined) throw new Error('one pick gave no card')
   return card
 }
 
 /** Picks graded between two other requests: a few milliseconds, also where every event is read from the file. */
 const PICKS_PER_SLICE = 10
-
-/** Cards of many picks, slice by slice. */
-async function slicedCards(
-  parts: Parts,
-  picks: readonly AskedPick[],
-  names: FoundNames = new Map(),
-): Promise<readonly Card[]> {
-  const request = { ...(await openRequest(parts)), names }
-  const cards: Card[] = []
-  for (const slice of slicesOf(picks)) {
-    cards.push(...(await cardsOf(parts, slice, request)))
-    await parts.breathe?.()
-  }
-  return cards
-}
 
 /** Picks in slices of so many legs; a parlay has up to twenty. */
 function* slicesOf(picks: readonly AskedPick[]): Generator<readonly AskedPick[]> {
@@ -144,25 +132,23 @@ function* slicesOf(picks: readonly AskedPick[]): Generator<readonly AskedPick[]>
 async function openingOf(
   { store, random }: Parts,
   paid: GradeRelease,
-  pick: PickRequest,
-): Promise<{ readonly opening: PickOpening; readonly isBeforeStart: boolean }> {
-  const { key, selection, odds, placedAtSeconds } = pick
+  { key, odds, placedAtSeconds, selection }: PickRequest,
+) {
   const [state] = await store.events([eventPath(key)])
   const atSeconds = Math.floor(paid.receivedAtSeconds)
   const best = bestRecorded(state, { market: marketPath(key), selection, atSeconds })
-  return {
-    isBeforeStart: state === undefined || atSeconds < state.earliestStart.startAtSeconds,
-    opening: {
-      market: formatMarketKey(key),
-      selection,
-      odds: odds.text,
-      receivedAtSeconds: atSeconds,
-      ...(placedAtSeconds === undefined ? {} : { placedAtSeconds }),
-      ...bestInOpening(best, () => random(SALT_BYTES)),
-      payerTag: await store.payerTag(paid.payer.toLowerCase()),
-      salt: random(SALT_BYTES),
-    },
+  const opening: PickOpening = {
+    market: formatMarketKey(key),
+    selection,
+    odds: odds.text,
+    receivedAtSeconds: atSeconds,
+    ...(placedAtSeconds === undefined ? {} : { placedAtSeconds }),
+    ...bestInOpening(best, () => random(SALT_BYTES)),
+    payerTag: await store.payerTag(paid.payer.toLowerCase()),
+    salt: random(SALT_BYTES),
   }
+  const isBeforeStart = state === undefined || atSeconds < state.earliestStart.startAtSeconds
+  return { opening, isBeforeStart }
 }
 
 /** Keeps a pick once per payment, and commits it if it came before its start or the start is not known yet. */
@@ -172,18 +158,13 @@ async function keepPaidPick(
   { pick, legs }: { readonly pick: PickRequest; readonly legs?: readonly PickRequest[] },
 ): Promise<StoredPick> {
   const { store, random } = parts
-  const known = await store.pickByPayment(paid.paymentId)
+  const { payer, paymentId } = paid
+  const known = await store.pickByPayment(paymentId)
   if (known !== undefined) return known
   const { opening, isBeforeStart } = await openingOf(parts, paid, pick)
   const options = textsOfPick(pick, legs)
   const kept = await store.keepPick(
-    {
-      receipt: random(RECEIPT_BYTES),
-      payer: paid.payer,
-      paymentId: paid.paymentId,
-      opening,
-      options,
-    },
+    { receipt: random(RECEIPT_BYTES), payer, paymentId, opening, options },
     isBeforeStart && !isCombined(options),
   )
   return kept.pick
@@ -226,15 +207,12 @@ async function release(parts: Parts, paid: GradeRelease): Promise<Card> {
   const [pick] = known
   // An ambiguous market names no event: there is nothing to commit to, and nothing can change later.
   if (pick === undefined || known.length < picks.length) return paid.card
-  const kept =
+  const filed =
     paid.pick.kind === 'parlay'
       ? // It is filed under its first leg, with its own price.
-        await keepPaidPick(parts, paid, {
-          pick: { ...pick, odds: paid.pick.odds, ref: paid.pick.ref },
-          legs: known,
-        })
-      : await keepPaidPick(parts, paid, { pick })
-  return finished(parts, paid.card, kept)
+        { pick: { ...pick, odds: paid.pick.odds, ref: paid.pick.ref }, legs: known }
+      : { pick }
+  return finished(parts, paid.card, await keepPaidPick(parts, paid, filed))
 }
 
 async function cardOf(parts: Parts, receipt: string): Promise<Card | undefined> {
@@ -246,9 +224,13 @@ async function cardOf(parts: Parts, receipt: string): Promise<Card | undefined> 
 }
 
 async function auditOf(parts: Parts, { picks, label }: AuditRequest): Promise<AuditAnswer> {
-  const names: FoundNames = new Map()
-  const cards = await slicedCards(parts, picks, names)
-  const singles = await resolveEvents(parts.store, picks.flatMap(legsOf), names)
+  const request = await openRequest(parts)
+  const cards: Card[] = []
+  for (const slice of slicesOf(picks)) {
+    cards.push(...(await cardsOf(parts, slice, request)))
+    await parts.breathe?.()
+  }
+  const singles = await resolveEvents(parts.store, picks.flatMap(legsOf), request.names)
   const context = { label, ...auditContext(picks, singles) }
   await parts.breathe?.()
   return await auditCards(cards, context, parts.breathe)

@@ -41,17 +41,9 @@ const INSTRUCTIONS =
 /** The one older revision that is answered; others are older still. */
 const LEGACY = LEGACY_REVISIONS.at(-1)
 
-type Revision = typeof MODERN_REVISION | typeof LEGACY
-
 type Answered =
   | { readonly result: object; readonly delivered?: (() => Promise<void>) | undefined }
   | { readonly refusal: RpcRefusal }
-
-const unknownMethod = (revision: Revision): Answered => ({
-  refusal: rpcRefusal(revision === MODERN_REVISION ? 404 : 200, RPC_CODES.methodNotFound, {
-    message: 'Method not found',
-  }),
-})
 
 const invalidParams = (message: string): Answered => ({
   refusal: rpcRefusal(200, RPC_CODES.invalidParams, { message }),
@@ -94,26 +86,24 @@ function createMethods(deps: McpRouteDeps) {
 
   return {
     /** The result in the form of its revision. */
-    dressed: (result: object, revision: Revision): object =>
-      revision === MODERN_REVISION ? completeResult(result, serverInfo) : result,
-    async answer(request: RpcRequest, revision: Revision, from: FastifyRequest): Promise<Answered> {
-      const isOfModern = revision === MODERN_REVISION
-      switch (request.method) {
-        case 'tools/list':
-          return { result: { tools: GRADING_TOOLS, ...(isOfModern && listed) } }
-        case 'tools/call':
-          return await callTool(request, from)
-        case 'server/discover':
-          if (!isOfModern) return unknownMethod(revision)
-          return { result: { supportedVersions: [MODERN_REVISION], ...about, ...listed } }
-        case 'initialize':
-          if (isOfModern) return unknownMethod(revision)
-          return { result: { protocolVersion: LEGACY, serverInfo, ...about } }
-        case 'ping':
-          return isOfModern ? unknownMethod(revision) : { result: {} }
-        default:
-          return unknownMethod(revision)
-      }
+    dressed: (result: object, isOfModern: boolean): object =>
+      isOfModern ? completeResult(result, serverInfo) : result,
+    async answer(
+      request: RpcRequest,
+      isOfModern: boolean,
+      from: FastifyRequest,
+    ): Promise<Answered> {
+      const { method } = request
+      if (method === 'tools/list')
+        return { result: { tools: GRADING_TOOLS, ...(isOfModern && listed) } }
+      if (method === 'tools/call') return await callTool(request, from)
+      if (isOfModern && method === 'server/discover')
+        return { result: { supportedVersions: [MODERN_REVISION], ...about, ...listed } }
+      if (!isOfModern && method === 'initialize')
+        return { result: { protocolVersion: LEGACY, serverInfo, ...about } }
+      if (!isOfModern && method === 'ping') return { result: {} }
+      const unknown = { message: 'Method not found' }
+      return { refusal: rpcRefusal(isOfModern ? 404 : 200, RPC_CODES.methodNotFound, unknown) }
     },
   }
 }
@@ -149,18 +139,18 @@ export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<
     const { id, message } = posted
     const { arguments: given, _meta: meta } = message.params ?? {}
     if (isOversized(given) || isOversized(meta)) return sendRefusal(reply, CROWDED, id)
-    const revision = isModern(message, request.headers) ? MODERN_REVISION : LEGACY
-    const fault = revision === MODERN_REVISION ? modernFault(message, request.headers) : undefined
+    const isOfModern = isModern(message, request.headers)
+    const fault = isOfModern ? modernFault(message, request.headers) : undefined
     if (fault !== undefined) return sendRefusal(reply, fault, id)
     try {
-      const answered = await methods.answer(message, revision, request)
+      const answered = await methods.answer(message, isOfModern, request)
       if ('refusal' in answered) return sendRefusal(reply, answered.refusal, id)
       const { delivered, result } = answered
       if (delivered !== undefined)
         reply.raw.once('finish', () => {
           void delivered()
         })
-      return await sendResult(reply, id, methods.dressed(result, revision))
+      return await sendResult(reply, id, methods.dressed(result, isOfModern))
     } catch (error) {
       request.log.error({ err: error }, 'a call of /mcp failed')
       return sendRefusal(reply, FAILED, id)
