@@ -119,12 +119,10 @@ function closeOf(
     if (untimely !== undefined) return refused(untimely.reason, `${selection}: ${untimely.detail}`)
     captured = Math.min(captured, quote.atSeconds)
     const other = named.length === 1 ? TWO_SIDED[selection] : undefined
-    for (const [side, share] of [
-      [selection, quote.yes],
-      [other, quote.no],
-    ] as const) {
-      const price = side === undefined ? undefined : oddsOf(share)
-      if (side !== undefined && price !== undefined) odds[side] = price
+    const sides = { [selection]: quote.yes, ...(other && { [other]: quote.no }) }
+    for (const [side, share] of Object.entries(sides)) {
+      const price = oddsOf(share)
+      if (price !== undefined) odds[side] = price
     }
   }
   if (Object.keys(odds).length === 0) return refused('no_price', 'no price between 0 and 1')

@@ -13,14 +13,7 @@ import {
 
 type FilledRow = BandFigures & { readonly roi: number; readonly expected_roi: number }
 type Line = { readonly slope: number; readonly intercept: number } | null
-type Frame = {
-  readonly width: number
-  readonly height: number
-  readonly xTicks: readonly number[]
-  readonly yTicks: readonly number[]
-  readonly x: (value: number) => number
-  readonly y: (value: number) => number
-}
+type Frame = ReturnType<typeof frameOf>
 
 const MARGIN = { left: 64, right: 14, top: 46, bottom: 48 }
 /** A whisker longer than this on one side is cut off with an arrow: a band of three picks must not flatten the rest. */
@@ -45,7 +38,7 @@ function whisker({ roi, roi_ci95: interval }: FilledRow) {
 /** First and last of rising values. */
 const endsOf = (values: readonly number[]) => [values[0] ?? 0, values.at(-1) ?? 0] as const
 
-function frameOf(rows: readonly FilledRow[], width: number): Frame {
+function frameOf(rows: readonly FilledRow[], width: number) {
   const height = Math.round(Math.min(470, Math.max(330, width * 0.78)))
   const promised = rows.map(({ expected_roi }) => expected_roi)
   const returned = rows.flatMap((row) => [whisker(row).low, whisker(row).high])
