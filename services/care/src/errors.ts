@@ -80,7 +80,7 @@ export function insufficientScope(scope: string, place: Protected): ErrorAnswer 
 }
 
 /** Where a token is asked for. */
-type Protected = {
+export type Protected = {
   readonly serviceName: string
   readonly metadataUrl: string
   /** The scopes that a 401 always names; without them it names all of them once a token failed. */

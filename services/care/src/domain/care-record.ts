@@ -80,11 +80,10 @@ export function mayWrite(scopes: readonly string[], patient: string): boolean {
 
 /** Whether these scopes may write anybody's records. */
 export function isWriter(scopes: readonly string[]): boolean {
-  return scopes.some((granted) => granted === WRITE_SCOPE || namesPatient(granted, WRITE_SCOPE))
+  return scopes.some(
+    (granted) => granted === WRITE_SCOPE || patientOf(granted, WRITE_SCOPE) !== undefined,
+  )
 }
-
-const namesPatient = (granted: string, scope: string): boolean =>
-  patientOf(granted, scope) !== undefined
 
 /** Everything that these scopes read. A scope without a patient covers all (C24). */
 export function reachOf(scopes: readonly string[]): readonly Reach[] {
@@ -102,7 +101,7 @@ export function reachOf(scopes: readonly string[]): readonly Reach[] {
 export function isOfHousehold(scopes: readonly string[]): boolean {
   return (
     CARE_SCOPES.every((scope) => !scopes.includes(scope)) &&
-    CARE_SCOPES.some((scope) => scopes.some((granted) => namesPatient(granted, scope)))
+    CARE_SCOPES.some((scope) => scopes.some((one) => patientOf(one, scope) !== undefined))
   )
 }
 

@@ -172,19 +172,10 @@ const authorOf = ({ authorId, authorLabel }: CareRecord, systems: Systems) => ({
 
 /** A UUID of version 8 (RFC 9562) from a version hash: the same version has the same in every bundle. */
 function urnOf(versionHash: string, of: 'document' | 'provenance'): string {
-  const bytes = Buffer.from(versionHash, 'hex').subarray(
-    ...(of === 'document' ? [0, 16] : [16, 32]),
-  )
-  const typed = Buffer.from(bytes)
+  const from = of === 'document' ? 0 : 16
+  const typed = Buffer.from(versionHash, 'hex').subarray(from, from + 16)
   typed[6] = ((typed[6] ?? 0) & 0x0f) | 0x80
   typed[8] = ((typed[8] ?? 0) & 0x3f) | 0x80
-  const hex = typed.toString('hex')
-  const parts = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ]
-  return `urn:uuid:${parts.join('-')}`
+  const uuid = typed.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  return `urn:uuid:${uuid}`
 }

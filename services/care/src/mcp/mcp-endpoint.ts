@@ -1,4 +1,5 @@
 /** The MCP side of the service, assembled: sessions, streams, methods and the route. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ServiceApp } from '@tallystick/service-kit'
 import { READ_SCOPES } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
@@ -82,7 +83,11 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const { store, clock, serviceName, version, sessions: kept, speech, noteRead, verifyUrl } = deps
   const { isRevoked = () => false, observe = () => undefined } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
-  const flush = (): Promise<void> => flushReporting(kept, observe)
+  const flush = (): Promise<void> =>
+    kept.flush().catch((error: unknown) => {
+      if (!(error instanceof RecordStoreUnavailable)) throw error
+      observe({ kind: 'session-store-failed', error })
+    })
   const replay = createReplayBuffer(kept, limits.replayFramesMax)
   const registry = new SessionRegistry({
     clock,
@@ -206,8 +211,7 @@ async function forgetErased(chains: readonly ErasedName[], of: McpParts): Promis
   for (const session of of.registry.all()) {
     of.replay.erase(session, known)
     count += 1
-    if (count % ERASING_SLICE === 0)
-      await new Promise<void>((resolve) => void setImmediate(resolve))
+    if (count % ERASING_SLICE === 0) await nextTurn()
   }
 }
 
@@ -230,18 +234,6 @@ const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection =
   ...known,
   since: new Date(sinceMs).toISOString(),
 })
-
-async function flushReporting(
-  kept: SessionStore,
-  observe: (event: McpEvent) => void,
-): Promise<void> {
-  try {
-    await kept.flush()
-  } catch (error) {
-    if (!(error instanceof RecordStoreUnavailable)) throw error
-    observe({ kind: 'session-store-failed', error })
-  }
-}
 
 /**
  * A process may be killed after a version is durable but before its frames are. So whatever the subscribed chains gained

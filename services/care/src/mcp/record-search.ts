@@ -1,6 +1,6 @@
 /** Finding records by words, for the tool `search` (C26): among what the caller may read, and nothing else. */
-import type { Reach } from '../domain/care-record.ts'
-import { reachWithin } from '../domain/care-record.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Reach, reachWithin } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import { type CallContext, noteRead, visibleReach } from './visible-records.ts'
@@ -89,7 +89,7 @@ export async function searchRecords(
     after = heads.at(-1)?.sequence
     if (heads.length < pageChains || looked >= searchChainsMax) break
     // Other requests get their share between pages.
-    await new Promise<void>((resolve) => void setImmediate(resolve))
+    await nextTurn()
   }
   const found = scored
     .toSorted((left, right) => right.score - left.score)

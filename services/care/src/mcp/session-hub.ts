@@ -1,4 +1,5 @@
 /** How an accepted write reaches sessions: a version's frames, who gets which, and how they reach the open streams. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '@tallystick/service-kit'
 import { type CareRecord, mayRead } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
@@ -68,8 +69,7 @@ async function pumpAll(sessions: Iterable<McpSession>): Promise<void> {
   let count = 0
   for (const session of sessions) {
     if (session.stream === undefined) continue
-    if (count > 0 && count % FAN_OUT_SLICE === 0)
-      await new Promise<void>((resolve) => void setImmediate(resolve))
+    if (count > 0 && count % FAN_OUT_SLICE === 0) await nextTurn()
     count += 1
     session.stream?.pump()
   }

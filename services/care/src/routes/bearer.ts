@@ -3,7 +3,7 @@ import type { TokenClaims, TokenVerdict } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, presentedToken, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOfHousehold, type Reach, reachOf } from '../domain/care-record.ts'
-import { invalidToken } from '../errors.ts'
+import { invalidToken, type Protected } from '../errors.ts'
 
 /**
  * Judges bearer tokens for one audience: at once, unless keys of an issuer are needed first (C23). Rejects with
@@ -16,14 +16,7 @@ type BearerCheck =
   /** With the 401 that says so. */
   | { readonly kind: 'refused'; readonly answer: ErrorAnswer }
 
-export type BearerCheckDeps = {
-  readonly tokens: TokenCheck
-  /** The URL that a 401 names (care.md, Authentication 8). */
-  readonly metadataUrl: string
-  /** Scopes that every 401 names; see errors.ts. */
-  readonly askFor?: readonly string[] | undefined
-  readonly serviceName: string
-}
+export type BearerCheckDeps = Protected & { readonly tokens: TokenCheck }
 
 /** Nothing, or more than one word, after `Bearer` is not a token (RFC 6750 §2.1). */
 const IS_ONE_WORD = /^\S+$/

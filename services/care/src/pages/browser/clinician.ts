@@ -162,7 +162,7 @@ async function submit(): Promise<void> {
   const { body } = check
   if (isBearer) return deliver({ body, by: { token: signIn.token } })
   const timestamp = new Date().toISOString()
-  const { signature } = await signWrite({ secret: secret.value, body, timestamp })
+  const signature = await signWrite({ secret: secret.value, body, timestamp })
   await deliver({ body, by: { timestamp, signature } })
 }
 

@@ -140,7 +140,7 @@ describe('S3: signing', () => {
   it.each(golden.vectors)(
     'signs <timestamp>.<raw body> as openssl does: $timestamp',
     async ({ secret, timestamp, body, signature }) => {
-      expect(await signWrite({ secret, timestamp, body })).toEqual({ body, timestamp, signature })
+      expect(await signWrite({ secret, timestamp, body })).toBe(signature)
     },
   )
 
@@ -152,7 +152,7 @@ describe('S3: signing', () => {
         { ...write, secret: 'b' },
         { ...write, body: '{ }' },
         { ...write, timestamp: '2026' },
-      ].map(async (one) => (await signWrite(one)).signature),
+      ].map(signWrite),
     )
     expect(new Set(signatures).size).toBe(4)
   })

@@ -31,17 +31,13 @@ export type Problems = Partial<Record<keyof WriteFields | 'secret', string>>
 
 const refuse = (problems: Problems) => ({ kind: 'refused' as const, problems })
 
-export type SignedWrite = {
-  readonly body: string
-  readonly timestamp: string
-  readonly signature: string
-}
-
 /** A write that is ready to be sent. */
 export type ReadyWrite = {
   readonly body: string
   /** By the signature of the write secret, or in the name of a token. */
-  readonly by: Omit<SignedWrite, 'body'> | { readonly token: string }
+  readonly by:
+    | { readonly timestamp: string; readonly signature: string }
+    | { readonly token: string }
 }
 
 export type WriteOutcome =
@@ -157,15 +153,16 @@ const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().enc
  * Signs a write: lower-case hex of HMAC-SHA256 over the bytes `<timestamp>.<raw body>`; the key is the UTF-8 bytes of the
  * write secret (S3).
  */
-export async function signWrite(
-  write: Omit<SignedWrite, 'signature'> & { readonly secret: string },
-): Promise<SignedWrite> {
+export async function signWrite(write: {
+  readonly body: string
+  readonly timestamp: string
+  readonly secret: string
+}): Promise<string> {
   const { body, timestamp, secret } = write
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const key = await crypto.subtle.importKey('raw', bytesOf(secret), algorithm, false, ['sign'])
   const mac = await crypto.subtle.sign('HMAC', key, bytesOf(`${timestamp}.${body}`))
-  const digits = Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, '0'))
-  return { body, timestamp, signature: digits.join('') }
+  return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 const senderHeaders = (by: ReadyWrite['by']): Record<string, string> =>
