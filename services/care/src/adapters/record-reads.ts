@@ -4,7 +4,6 @@ import type { BodySeal } from '@tallystick/journal-store'
 import type { Reach } from '../domain/care-record.ts'
 import type { NamesQuery, RecordStore, WrittenVersion } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
 import { namesOfChain } from './chain-keys-file.ts'
 import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import {
@@ -15,7 +14,6 @@ import {
   isErased,
   latestOf,
   markOf,
-  patientsWithin,
   recordOfRow,
   type VersionRow,
   versionOf,
@@ -78,16 +76,11 @@ export function createRecordReads(source: RecordSource, seal: BodySeal) {
       return rows.flatMap((row) => recordOfRow(row, { slot, seal }) ?? [])
     },
     heads: async (query) => {
-      const rows = await withinReach<FoundRow>(source, query, ({ all, ofPatient }, patient) =>
-        patient === undefined ? [all.heads] : [ofPatient.heads, patient],
-      )
+      const rows = await withinReach<FoundRow>(source, 'heads', query)
       return foundChains(rows).map((found) => headOf(found, seal))
     },
-    changedChains: async ({ sinceIso, ...query }) => {
-      type Row = readonly [...ChainRow, number]
-      const rows = await withinReach<Row>(source, query, ({ all, ofPatient }, patient) =>
-        patient === undefined ? [all.changed, sinceIso] : [ofPatient.changed, sinceIso, patient],
-      )
+    changedChains: async (query) => {
+      const rows = await withinReach<readonly [...ChainRow, number]>(source, 'changed', query)
       return rows.map((row) => {
         const [id, patient, domain, audience, latestVersion, , , firstSince] = row
         return { patient, domain, audience, sequence: id, latestVersion, firstSince }
@@ -98,28 +91,21 @@ export function createRecordReads(source: RecordSource, seal: BodySeal) {
   } satisfies Partial<RecordStore>
 }
 
-type VersionSql = RecordSource['sql']['of'][Audience]
-
 /**
  * Chains in order of creation: each part of a reach gives its first ones, and the first of those are taken. One that was made
  * after the first part was asked is left out, since another before it may be missing then.
  */
 async function withinReach<Row extends readonly [number, ...unknown[]]>(
   { ask, sql }: RecordSource,
-  query: {
-    readonly reach: readonly Reach[]
-    readonly after?: number | undefined
-    readonly limit: number
-  },
-  statementOf: (
-    of: VersionSql,
-    patient: string | undefined,
-  ) => readonly [text: string, ...values: unknown[]],
+  which: 'heads' | 'changed',
+  query: Parameters<RecordStore['heads']>[0] & { readonly sinceIso?: string },
 ): Promise<readonly Row[]> {
-  const { after = 0, limit, reach } = query
+  const { after = 0, limit, reach, sinceIso } = query
   const parts = reach.map(({ audience, patient }) => {
-    const [text, ...values] = statementOf(sql.of[audience], patient)
-    return () => ask<Row>(text, [audience, after, limit, ...values])
+    const { all, ofPatient } = sql.of[audience]
+    const text = (patient === undefined ? all : ofPatient)[which]
+    const more = [sinceIso, patient].filter((value) => value !== undefined)
+    return () => ask<Row>(text, [audience, after, limit, ...more])
   })
   const [alone] = parts
   if (parts.length === 1 && alone !== undefined) return alone()
@@ -162,16 +148,16 @@ async function writtenOf(
     after = found[0]
   }
   type Row = readonly [leaf: number, patient: string, domain: string, version: number, hash: string]
-  const patients = patientsWithin(reach, audience)
-  const rows =
-    patients === undefined
-      ? await ask<Row>(written, [after, limit])
-      : (
-          await Promise.all(
-            patients.map(async (one) => ask<Row>(writtenOfPatient, [after, limit, one])),
-          )
-        ).flat()
+  const parts = reach.filter((part) => part.audience === audience)
+  const rows = await Promise.all(
+    parts.map(async ({ patient }) =>
+      patient === undefined
+        ? ask<Row>(written, [after, limit])
+        : ask<Row>(writtenOfPatient, [after, limit, patient]),
+    ),
+  )
   return rows
+    .flat()
     .toSorted(([left], [right]) => left - right)
     .slice(0, limit)
     .map(([, patient, domain, version, leafHash]) => ({

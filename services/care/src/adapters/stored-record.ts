@@ -2,7 +2,7 @@
 // hash before its text leaves here, straight from the stored bytes: there is no cache that could hide an alteration.
 import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { BodySeal } from '@tallystick/journal-store'
-import type { CareRecord, Reach } from '../domain/care-record.ts'
+import type { CareRecord } from '../domain/care-record.ts'
 import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
 import type { ChainHead, ReadOutcome } from '../domain/record-store.ts'
 import { createVersionCheck } from '../domain/verify-chain.ts'
@@ -150,16 +150,6 @@ const MARK_DIGITS = 16
 
 /** What a row of a version is known by in the order of writing. */
 export const markOf = (leafHash: string): string => leafHash.slice(0, MARK_DIGITS)
-
-/** The patients to whom a reach is narrowed in an audience; undefined if it is not, and none if it holds nothing of it. */
-export function patientsWithin(
-  reach: readonly Reach[],
-  audience: Audience,
-): readonly string[] | undefined {
-  const parts = reach.filter((part) => part.audience === audience)
-  const patients = parts.flatMap(({ patient }) => patient ?? [])
-  return patients.length < parts.length ? undefined : patients
-}
 
 /** Names, each once, in the order of their UTF-8 bytes: that of both engines' indexes. */
 export const inByteOrder = (names: readonly string[]): readonly string[] =>
