@@ -34,10 +34,12 @@ export type Frame = {
 
 /**
  * The frames that a session may request, by sequence number without gaps; at the limit the oldest goes. It is a class
- * since tens of thousands of sessions have one: methods are shared, and an empty ring is a number.
+ * since tens of thousands of sessions have one: methods are shared, and an empty ring is two numbers.
  */
 export class FrameRing {
   #frames: Frame[] | undefined
+  /** The place of the oldest frame; 0 until the ring is full. */
+  #oldest = 0
   #lastSequence: number
 
   /** `lastSequence` is that of the newest frame ever given to the session, 0 for a new session. */
@@ -58,12 +60,15 @@ export class FrameRing {
     return this.#lastSequence - this.size
   }
 
-  /** Adds a frame under the next sequence; returns the frame it displaced, if any. */
+  /** Adds a frame under the next sequence; returns the frame it displaced, if any. The limit is always the same. */
   push(frame: Frame, framesMax: number): Frame | undefined {
     this.#frames ??= []
-    this.#frames.push(frame)
     this.#lastSequence += 1
-    return this.#frames.length > framesMax ? this.#frames.shift() : undefined
+    if (this.#frames.length < framesMax) return void this.#frames.push(frame)
+    const displaced = this.#frames[this.#oldest]
+    this.#frames[this.#oldest] = frame
+    this.#oldest = (this.#oldest + 1) % framesMax
+    return displaced
   }
 
   /**
@@ -78,17 +83,21 @@ export class FrameRing {
   }
 
   at(sequence: number): Frame | undefined {
-    return this.#frames?.[sequence - this.floorSequence - 1]
+    const offset = sequence - this.floorSequence - 1
+    const isHeld = offset >= 0 && offset < this.size
+    return isHeld ? this.#frames?.[(this.#oldest + offset) % this.size] : undefined
   }
 
   /** What it holds, the oldest first. */
   held(): readonly Frame[] {
-    return this.#frames ?? []
+    const frames = this.#frames ?? []
+    return [...frames.slice(this.#oldest), ...frames.slice(0, this.#oldest)]
   }
 
   clear(): readonly Frame[] {
     const held = this.held()
     this.#frames = undefined
+    this.#oldest = 0
     return held
   }
 }
