@@ -38,6 +38,17 @@ test.each([
   },
 )
 
+test('two teams are looked up together, not among all matches of one of them', () => {
+  const database = openGradingDatabase(':memory:')
+  const plan = database
+    .prepare(`EXPLAIN QUERY PLAN ${searchStatements(sqliteSearch(database)).byBoth}`)
+    .all()
+    .map(({ detail }) => String(detail))
+  database.close()
+  expect(plan.join('\n')).toContain('USING COVERING INDEX events_by_home (home=? AND away=?)')
+  expect(plan.join('\n')).not.toContain('events_by_away')
+})
+
 test.each([
   ['of few words', 3],
   ['of more words than are looked up one by one', 250],
