@@ -25,6 +25,7 @@ import {
   type ReservationRow,
   reservationCells,
   reservationOf,
+  WEIGHED_COLUMNS,
 } from './stored-reservation.ts'
 
 /** Where the engines' SQL differs. */
@@ -51,12 +52,14 @@ export function reservationStatements(
   { givenMax, openMax }: Limits,
 ) {
   const select = `SELECT ${RESERVATION_COLUMNS} FROM reservations AS one WHERE`
+  const weighed = `SELECT ${WEIGHED_COLUMNS} FROM reservations AS one WHERE`
   const latest = `ORDER BY ${serial} DESC LIMIT 1`
   const isOver = "state = 'answered' AND expires_at <= $2"
   return {
     find: `${select} payment_id = $1 AND (state <> 'answered' OR expires_at > $2)`,
-    byKey: `${select} payer = $1 AND idempotency_key = $2 ${latest}`,
-    byFingerprint: `${select} payer = $1 AND fingerprint = $2 AND keeps_answer AND answered_by IS NULL ${latest}`,
+    byPayment: `${select} payment_id = $1`,
+    byKey: `${weighed} payer = $1 AND idempotency_key = $2 ${latest}`,
+    byFingerprint: `${weighed} payer = $1 AND fingerprint = $2 AND keeps_answer AND answered_by IS NULL ${latest}`,
     allOpen: `${select} state <> 'answered' ORDER BY ${serial}`,
     countOpen: count("state <> 'answered'", openMax),
     countGiven: count('answered_by = $1', givenMax),
@@ -149,13 +152,14 @@ function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, 
         : { kind: 'reserved' }
     }
     if (verdict.kind === 'kept') {
-      const { answer = '', expiresAtSeconds, paymentId } = verdict.sibling
+      const { expiresAtSeconds, paymentId } = verdict.sibling
       const { answeredBy = paymentId } = verdict.sibling
       if ((await counted(query, say.countGiven, [answeredBy])) >= limits.givenMax)
         return { kind: 'full' }
       const { request: _, ...rest } = asked
+      const sibling = await one(query, say.byPayment, [paymentId])
       await insert({ ...rest, state: 'answered', answeredBy, expiresAtSeconds })
-      return { kind: 'kept', answer }
+      return { kind: 'kept', answer: sibling?.reservation.answer ?? '' }
     }
     if (verdict.kind !== 'none') return verdict
     if ((await counted(query, say.countOpen)) >= limits.openMax) return { kind: 'full' }

@@ -8,9 +8,14 @@ export const FORGOTTEN_PER_WRITE = 100
 /** Most payments that one answer is given to without charge, each a row under 1 kB; more are refused. */
 export const GIVEN_MAX = 1_000
 
+const COLUMNS =
+  'payment_id, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by, is_delivered, attempt'
+
 /** Selects a ReservationRow from `reservations AS one`; a shared answer is read from the row that first had it. */
-export const RESERVATION_COLUMNS =
-  'payment_id, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by, is_delivered, attempt, coalesce(answer, (SELECT answer FROM reservations AS origin WHERE origin.payment_id = one.answered_by)) AS answer'
+export const RESERVATION_COLUMNS = `${COLUMNS}, coalesce(answer, (SELECT answer FROM reservations AS origin WHERE origin.payment_id = one.answered_by)) AS answer`
+
+/** The same without its answer, which may be megabytes. */
+export const WEIGHED_COLUMNS = `${COLUMNS}, NULL AS answer`
 
 /** A row of RESERVATION_COLUMNS; flags are 0 or 1 in SQLite. */
 export type ReservationRow = {

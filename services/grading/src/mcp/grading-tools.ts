@@ -186,6 +186,8 @@ async function sell(
   if (isPaid && read.kind === 'probe') return { result: malformed(NOTHING_ASKED) }
   const callHash = isPaid ? hashOf(bought) : undefined
   if (isPaid && callHash === undefined) return { result: malformed(UNREADABLE) }
+  // A megabyte was hashed, and the answer to it may be read next.
+  if (isPaid) await nextIteration()
   const receivedAtSeconds = clock.unixMs() / 1_000
   return await callPaidTool({
     gate,
