@@ -5,7 +5,6 @@ import {
   type ReceiptIssuer,
   timedScheme,
 } from '@tallystick/x402'
-import { paymentReference } from '@tallystick/x402/hedera'
 import { type AccessConfig, alertLimits } from './config.ts'
 import { createReaper } from './domain/access-window.ts'
 import { type AgentGuardDeps, createAgentGuard } from './domain/agent-guard.ts'
@@ -61,7 +60,7 @@ export function composeDomain(
   const { observeGate, verified } = options.telemetry
   const { clock, network } = given
   const subscriptions = createSubscriptions(given)
-  const parts: AccessParts = {
+  const parts = {
     ...given,
     scheme: timedScheme(given.scheme, { nowMs: () => performance.now(), hear: verified }),
     subscriptions,
@@ -101,10 +100,7 @@ export function composeDomain(
     reaper,
     stops,
     terms,
-    agentRate: given.agentRate,
-    addressRate: given.addressRate,
     guard: createAgentGuard({ ...given, terms }),
-    paymentReference: (transactionId) => paymentReference(transactionId).hash,
   })
   return { account, alerts, callAccess, gate, reaper, stops, subscriptions, sweep }
 }

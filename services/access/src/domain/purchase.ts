@@ -4,6 +4,7 @@
  */
 import { pause } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, VerifiedPayment } from '@tallystick/x402'
+import { paymentReference } from '@tallystick/x402/hedera'
 import type { AccessGranted } from '../wire/access-answers.ts'
 import { grantedBody, usageBody } from './access-answers.ts'
 import { type AccessWindow, type Hex, ledgerSeconds } from './access-window.ts'
@@ -52,7 +53,6 @@ export type PurchaseRefusal =
 
 export type PurchaseDeps = AccessParts & {
   readonly sweep: CreditSweep
-  readonly paymentReference: (transactionId: string) => Hex
   readonly gate: PaymentGate
   readonly stops: Pick<SalesStops, 'find'>
 }
@@ -113,7 +113,7 @@ async function prepare(
     offerId: offer.offerId,
     paidAtSeconds: payment.validFromSeconds,
     calls: 1,
-    paymentReference: deps.paymentReference(payment.nonce),
+    paymentReference: paymentReference(payment.nonce).hash,
     valueTinybar: payment.amount,
   }
   const [rehearsal, resource] = await Promise.all([
@@ -154,7 +154,7 @@ async function mayHonour(
   const memo = readPaymentMemo(payment.memo)
   const owner = memo.kind === 'agent' ? memo.agent : payment.payerEvmAddress
   if (owner !== agent || memo.kind === 'reserved') return false
-  const consumed = await deps.contract.paymentOf(deps.paymentReference(payment.nonce))
+  const consumed = await deps.contract.paymentOf(paymentReference(payment.nonce).hash)
   return !consumed.isUsed
 }
 

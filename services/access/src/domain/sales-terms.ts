@@ -68,10 +68,6 @@ export function createSalesTerms(deps: AccessParts, url: string) {
 
   return {
     resource,
-    /** Reads ahead what the others ask for. Never rejects. */
-    async warm(): Promise<void> {
-      await deps.contract.offers().catch(() => undefined)
-    },
     /** What a challenge asks for: a whole purchase at the current offer. */
     async challenged(): Promise<PaymentTerms> {
       const current = (await deps.contract.offers()).at(-1)

@@ -231,7 +231,7 @@ class BatchingRecorder {
       hash: batch.current.hash,
       calls: batch.callCount,
     })
-    releaseUsageEntries(batch.entries, { leases: this.#leases })
+    releaseUsageEntries(batch.entries, this.#leases)
     this.#noteChanged(batch)
   }
 

@@ -34,7 +34,7 @@ export function settleUsageBatch(
   if (receipt.kind === 'reverted') {
     options.totals.revertedCallsTotal += batch.callCount
     options.onEvent({ kind: 'batch-reverted', hash, calls: batch.callCount })
-    releaseUsageEntries(batch.entries, options)
+    releaseUsageEntries(batch.entries, options.leases)
     return
   }
   // One entry is one count: the contract counts all calls of an entry, or none.
@@ -48,10 +48,7 @@ export function settleUsageBatch(
 }
 
 /** Gives the calls of entries that counted nothing back to their windows; calls that wait become unavailable. */
-export function releaseUsageEntries(
-  entries: readonly SealedEntry[],
-  { leases }: Pick<SettlementOptions, 'leases'>,
-): void {
+export function releaseUsageEntries(entries: readonly SealedEntry[], leases: UsageLeases): void {
   for (const entry of entries) {
     if (entry.calls < 0) leases.notReturned(entry)
     else leases.void(entry)

@@ -6,7 +6,6 @@ import { callIn } from './access-answers.ts'
 import { type Hex, ledgerSeconds, type Reaper, secondsPastSchedule } from './access-window.ts'
 import type { AccessParts } from './ports.ts'
 import type { SalesStops } from './sales-stops.ts'
-import type { SalesTerms } from './sales-terms.ts'
 import type { ReadWindow } from './subscriptions.ts'
 
 /** A read so old serves the calls of a lease, milliseconds: a guard is noticed so late at most, beside the lag of reads,
@@ -16,16 +15,14 @@ const COVERED_READ_MS = 10_000
 export type WindowForCallDeps = AccessParts & {
   readonly reaper: Reaper
   readonly stops: Pick<SalesStops, 'find'>
-  readonly terms: SalesTerms
 }
 
 export function createWindowForCall(deps: WindowForCallDeps) {
-  const { clock, contract, reaper, report, resource, sender, stops, subscriptions, terms, usage } =
-    deps
+  const { clock, contract, reaper, report, resource, sender, stops, subscriptions, usage } = deps
 
   /** Begins the reads that a sale needs, all of them shared with other sales. */
   const warmSale = (payment: string | undefined): void => {
-    void terms.warm()
+    contract.offers().catch(() => undefined)
     stops.find().catch(() => undefined)
     if (payment !== undefined) void sender.warm()
   }
