@@ -14,7 +14,7 @@ import {
 const LEAVES_PER_READ = 10_000
 
 /** Where a store's schema is read. */
-export type PostgresSource = {
+type PostgresSource = {
   readonly kind: PostgresStoreKind<string>
   readonly read: PostgresQuery
 }

@@ -9,13 +9,7 @@ import type { Awaitable, Durability, Journal, JournalStore } from './journal-sto
 import { PostgresAppender, type PostgresHead } from './postgres-appender.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 import type { PostgresCell, PostgresTransaction } from './postgres-group.ts'
-import {
-  committedJournal,
-  one,
-  type PostgresSource,
-  readHeads,
-  requireSchema,
-} from './postgres-heads.ts'
+import { committedJournal, one, readHeads, requireSchema } from './postgres-heads.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import { requireKeys } from './sealed-bodies.ts'
 import {
@@ -76,21 +70,13 @@ export type PostgresJournalStore<Name extends string> = Omit<
     onGrown(listener: () => void): () => void
   }
 
-type Opened<Name extends string> = {
-  readonly source: PostgresSource
-  readonly heads: readonly PostgresHead[]
-  readonly reader: Omit<PostgresJournalReader<Name>, 'close'>
-  readonly connect: () => PostgresConnection
-  readonly timeline: { newest: number }
-  /** Ends what was connected. */
-  readonly end: () => Promise<void>
-}
+type Opened<Name extends string> = Awaited<ReturnType<typeof openReader<Name>>>
 
 /** Reads the heads of a store and holds them against this replica's checkpoints. */
 async function openReader<Name extends string>(
   kind: PostgresStoreKind<Name>,
   options: PostgresStoreOptions,
-): Promise<Opened<Name>> {
+) {
   const timeline = { newest: 0 }
   const connections: PostgresConnection[] = []
   const connect = () => {
