@@ -53,23 +53,20 @@ type ChainState = {
   lastVersion: number
 }
 
-const stateOf = (slot: ChainSlot, known?: KnownPart): ChainState => ({
-  replay: createStoredChainReplay(slot, known),
-  isErased: false,
-  slotText: slotTextOf(slot),
-  lastVersion: known?.versions ?? 0,
-})
-
-/** Of an erased chain only the leaves are replayed. */
-const erasedStateOf = (slot: ChainSlot, erasedLeaves: string): ChainState => ({
-  replay: createErasedChainReplay(erasedLeaves),
-  isErased: true,
-  slotText: slotTextOf(slot),
-  lastVersion: 0,
-})
-
-const stateOfChain = (chain: ChainRow): ChainState =>
-  chain[6] === null ? stateOf(slotOfChain(chain)) : erasedStateOf(slotOfChain(chain), chain[6])
+/** The replay of a chain from what is known of it on; of an erased chain only the leaves are replayed. */
+function stateOf(chain: ChainRow, known?: KnownPart): ChainState {
+  const slot = slotOfChain(chain)
+  const erasedLeaves = chain[6]
+  return {
+    replay:
+      erasedLeaves === null
+        ? createStoredChainReplay(slot, known)
+        : createErasedChainReplay(erasedLeaves),
+    isErased: isErasedChain(chain),
+    slotText: slotTextOf(slot),
+    lastVersion: known?.versions ?? 0,
+  }
+}
 
 function take(state: ChainState, row: VersionRow, seal: BodySeal): void {
   const [, , version, writtenAt, leafHash, body] = row
@@ -102,7 +99,7 @@ async function* verifyJournal(
   for await (const slice of slicesOf(source, journal, rest)) {
     const begun = slice.map(([, chain]) => chain).filter((chain) => !states.has(chain))
     for (const [id, chain] of await chainsById(source, new Set(begun)))
-      if (chain[3] === audience) states.set(id, stateOfChain(chain))
+      if (chain[3] === audience) states.set(id, stateOf(chain))
     for (const row of slice) {
       const state = states.get(row[1])
       if (state === undefined) strays.push(row)
@@ -115,7 +112,7 @@ async function* verifyJournal(
       await source.ask<FoundRow>(chainsAfter, [audience, after, SLICE_CHAINS]),
     )
     for (const { chain, versions } of found) {
-      const state = states.get(chain[0]) ?? stateOfChain(chain)
+      const state = states.get(chain[0]) ?? stateOf(chain)
       yield judge(of, { chain, state, body: versions[0]?.[5] })
     }
     const last = found.at(-1)
@@ -160,9 +157,8 @@ async function* verifyOne(
   const found = await findChain(source, slot)
   if (found === undefined) return
   const { chain } = found
-  const state = isErasedChain(chain)
-    ? stateOfChain(chain)
-    : stateOf(slot, known && (await knownPart(of, slot, known)))
+  const isKnown = known !== undefined && !isErasedChain(chain)
+  const state = stateOf(chain, isKnown ? await knownPart(of, slot, known) : undefined)
   let limit = SLICE_LARGE
   for (let isMore = true; isMore; ) {
     const slice = await versionsAfter(source, chain, { after: state.lastVersion, limit })
@@ -198,7 +194,7 @@ async function judge(
   const { body, chain } = found
   const [, , , , latestVersion, headHash] = chain
   // If it was erased during its replay, the replay starts again.
-  const state = found.state.isErased === isErasedChain(chain) ? found.state : stateOfChain(chain)
+  const state = found.state.isErased === isErasedChain(chain) ? found.state : stateOf(chain)
   const { lastVersion: after } = state
   if (after < latestVersion)
     for (const row of await versionsAfter(of.source, chain, { after, upTo: latestVersion }))
