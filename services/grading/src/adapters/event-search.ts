@@ -18,7 +18,7 @@ export type SearchDialect = {
   readonly and: string
   /** Tests whether a column is one of a value's texts. */
   readonly among: (column: string, value: string) => string
-  /** Tests whether the home team of an event is among $5 and the away team among $6. */
+  /** Tests whether the home team of an event is among $5 and the away team among $6; the start is from $1 to $2. */
   readonly isOfBoth: string
   /** Texts as a value. */
   readonly list: (texts: readonly string[]) => unknown

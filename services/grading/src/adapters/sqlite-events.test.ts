@@ -38,14 +38,16 @@ test.each([
   },
 )
 
-test('two teams are looked up together, not among all matches of one of them', () => {
+test('two teams and a day are looked up together, not among all matches of one team or of both', () => {
   const database = openGradingDatabase(':memory:')
   const plan = database
     .prepare(`EXPLAIN QUERY PLAN ${searchStatements(sqliteSearch(database)).byBoth}`)
     .all()
     .map(({ detail }) => String(detail))
   database.close()
-  expect(plan.join('\n')).toContain('USING COVERING INDEX events_by_home (home=? AND away=?)')
+  expect(plan.join('\n')).toContain(
+    'USING COVERING INDEX events_by_home (home=? AND away=? AND start_at>? AND start_at<?)',
+  )
   expect(plan.join('\n')).not.toContain('events_by_away')
 })
 
