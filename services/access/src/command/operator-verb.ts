@@ -137,9 +137,10 @@ export function countOption(call: OperatorCall, name: string): number | undefine
   return Number(text)
 }
 
-/** An EVM address that was given as a word or option. Throws BadUsage. */
+/** An EVM address that was given as a word or option, in lower case: mixed case need not be its checksum. Throws BadUsage. */
 export function addressFrom(text: string | undefined, what: string): `0x${string}` {
-  if (text === undefined || !isAddress(text, { strict: false }))
+  const address = text?.toLowerCase()
+  if (address === undefined || !isAddress(address))
     throw new BadUsage(`${what} is an EVM address, 0x and 40 hexadecimal digits.`)
-  return text
+  return address
 }

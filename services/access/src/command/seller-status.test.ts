@@ -74,7 +74,9 @@ test('status counts the gas of every recorder, one that counts no more included,
     stack.account(name),
   )
   const named = [first, second, spare].map((account) => account?.evmAddress)
-  const environment = await deployed('--recorders', named.join(','))
+  // Letter case does not matter, and is no checksum.
+  const inAnyCase = named.map((address = '0x') => `0x${address.slice(2).toUpperCase()}`)
+  const environment = await deployed('--recorders', inAnyCase.join(','))
   let spent = 0n
   for (const { privateKey = '0x', evmAddress = '0x' } of [first ?? {}, second ?? {}]) {
     const before = await stack.reader.getBalance({ address: evmAddress })
