@@ -40,36 +40,19 @@ function firstFacilitator(config: GradingConfig, clock: Clock): Facilitator {
   })
 }
 
-/** The facilitator, or the two as one (X19): the chain confirms what the second says, which may be anyone's. */
-function connectFacilitator(config: GradingConfig, clock: Clock) {
-  const first = firstFacilitator(config, clock)
-  const { SECOND_FACILITATOR_URL: url } = config
-  if (url === undefined) return { facilitator: first, close: () => {} }
-  const second = createHttpFacilitator({ url, clock })
-  const members = [{ facilitator: first, isTrusted: true }, { facilitator: second }]
-  const facilitator = createFacilitatorPool({ clock, members })
-  return { facilitator, close: () => facilitator.directory.close() }
-}
-
-/** A good answer of the facilitator is trusted this long: `/ready` is polled, and OKX limits requests per key. */
+/** How often facilitators are asked whether they answer, for `/ready`, milliseconds: OKX limits requests per key. */
 const FACILITATOR_UP_MS = 30_000
 
-/** Whether the facilitator answers; a bad answer is never cached. */
-function facilitatorWatch(facilitator: Facilitator, clock: Clock): () => Promise<boolean> {
-  let goodUntilMs = Number.NEGATIVE_INFINITY
-  return async () => {
-    if (clock.unixMs() < goodUntilMs) return true
-    try {
-      await facilitator.feePayers()
-      goodUntilMs = clock.unixMs() + FACILITATOR_UP_MS
-      return true
-    } catch {
-      return false
-    }
-  }
+/** The facilitator, or the two as one (X19): the chain confirms what the second says, which may be anyone's. */
+function connectFacilitators(config: GradingConfig, clock: Clock) {
+  const { SECOND_FACILITATOR_URL: url } = config
+  const first = { facilitator: firstFacilitator(config, clock), isTrusted: true }
+  const second = url === undefined ? [] : [{ facilitator: createHttpFacilitator({ url, clock }) }]
+  const members = [first, ...second]
+  return createFacilitatorPool({ clock, refreshMs: FACILITATOR_UP_MS, members })
 }
 
-/** Connects to the network and the facilitator without a request to either. */
+/** Connects to the network and asks the facilitators in the background until `facilitators` is closed. */
 export function connectPayments(options: {
   readonly config: GradingConfig
   readonly clock: Clock
@@ -80,7 +63,7 @@ export function connectPayments(options: {
   const { checkpointSeed, clock, config, reservations, telemetry } = options
   const asset = paymentAsset(config)
   const ledger = createJsonRpcLedger({ url: config.LEDGER_RPC_URL, clock })
-  const { close, facilitator } = connectFacilitator(config, clock)
+  const facilitator = connectFacilitators(config, clock)
   const receipts = createDerivedReceiptIssuer({
     secret: checkpointSeed,
     purpose: 'tallystick grading receipts',
@@ -102,10 +85,8 @@ export function connectPayments(options: {
     gate: observedGate(gate, telemetry.outcome),
     token: createTokenCheck({ asset, ledger, clock, onWrong: telemetry.wrongToken }),
     terms: saleTerms({ asset, payTo: config.PAY_TO, baseUrl: config.BASE_URL }),
-    isFacilitatorUp: facilitatorWatch(facilitator, clock),
+    facilitators: facilitator.directory,
     didDocument: receipts.didDocument,
-    /** Ends what asks the facilitators in the background. */
-    close,
   }
 }
 

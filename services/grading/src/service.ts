@@ -80,7 +80,7 @@ const notReady = (reason: string): ReadinessFinding => ({ kind: 'not-ready', rea
 /** What the service needs to grade and sell, by name. */
 function readinessChecks(
   store: GradingStore,
-  { isFacilitatorUp, token }: ReturnType<typeof connectPayments>,
+  { facilitators, token }: ReturnType<typeof connectPayments>,
 ): Readonly<Record<string, ReadinessCheck>> {
   return {
     async ledger() {
@@ -93,7 +93,9 @@ function readinessChecks(
       return notReady(kind === 'unreachable' ? 'chain_unavailable' : kind)
     },
     async facilitator() {
-      return (await isFacilitatorUp()) ? { kind: 'ready' } : notReady('facilitator_down')
+      await facilitators.firstAttempt
+      const { failure } = facilitators.state()
+      return failure === undefined ? { kind: 'ready' } : notReady('facilitator_down')
     },
   }
 }
@@ -109,7 +111,7 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
   const { gate, terms, token } = payments
   const found = await token.start()
   if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain') {
-    payments.close()
+    payments.facilitators.close()
     await gate.close()
     throw new WrongToken(`NETWORK, ASSET or LEDGER_RPC_URL: ${JSON.stringify(found)}`)
   }
@@ -152,7 +154,7 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
     stopping: () => gate.close(),
     async close() {
       token.close()
-      payments.close()
+      payments.facilitators.close()
       await Promise.all([rounds?.close(), gate.close()])
       await closeStores(stores)
     },
