@@ -27,12 +27,11 @@ export type SearchDialect = {
 }
 
 /** Whether a word of a search may be the beginning of a longer one. */
-const isBeginning = ({ isWholeWords = false }: EventSearch, word: string): boolean =>
-  !isWholeWords && word.length >= PREFIX_LETTERS_MIN
+const mayBegin = (word: string): boolean => word.length >= PREFIX_LETTERS_MIN
 
 /** Whether a search is by words alone, so that the word index answers it. */
-const isByWords = ({ from, to, words }: EventSearch): boolean =>
-  from === undefined && to === undefined && words.length > 0
+const isByWords = ({ from, teams, to, words }: EventSearch): boolean =>
+  teams === undefined && from === undefined && to === undefined && words.length > 0
 
 const byTeams = (sides: string): string => `SELECT path FROM events
   WHERE start_at >= $1 AND start_at < $2 AND sport = coalesce($3, sport) AND ${sides}
@@ -68,10 +67,13 @@ export function openEventSearch(
   const { and, list, matched } = dialect
 
   /** Statement and values. */
-  function lookUp(search: EventSearch): readonly [text: string, values: readonly unknown[]] {
+  function lookUp(
+    search: EventSearch,
+    isBeginning: (word: string) => boolean,
+  ): readonly [text: string, values: readonly unknown[]] {
     const { from, limit, sport, teams, to, words } = search
-    if (teams === undefined && isByWords(search)) {
-      const parts = words.map((word) => matched(word, isBeginning(search, word)))
+    if (isByWords(search)) {
+      const parts = words.map((word) => matched(word, isBeginning(word)))
       if (sport !== undefined) parts.push(matched(sportWord(sport), false))
       return [say.byWords, [parts.join(and), sport ?? null, limit]]
     }
@@ -83,15 +85,15 @@ export function openEventSearch(
       return [text, [...days, sport ?? null, limit, ...sides]]
     }
     // `words || ' '` contains all of these.
-    const parts = words.map((word) => (isBeginning(search, word) ? ` ${word}` : ` ${word} `))
+    const parts = words.map((word) => (isBeginning(word) ? ` ${word}` : ` ${word} `))
     const values = [...days, list(parts), limit]
     return sport === undefined ? [say.byStart, values] : [say.bySport, [...values, sport]]
   }
 
-  const find = async (search: EventSearch): Promise<readonly string[]> => {
+  const find = async (search: EventSearch, isBeginning = mayBegin): Promise<readonly string[]> => {
     const { teams } = search
     if (teams !== undefined && teams.home === undefined && teams.away === undefined) return []
-    const found = await of.paths(...lookUp(search))
+    const found = await of.paths(...lookUp(search, isBeginning))
     if (search.words.length > 0) await of.pause?.()
     return found
   }
@@ -101,10 +103,8 @@ export function openEventSearch(
    * before it names the first, and a word such as `united` begins tens of thousands.
    */
   return async (search: EventSearch): Promise<readonly string[]> => {
-    const { isWholeWords = false, limit, teams } = search
-    if (isWholeWords || teams !== undefined || !isByWords(search)) return find(search)
-    const whole = await find({ ...search, isWholeWords: true })
-    return whole.length < limit ? find(search) : whole
+    const whole = isByWords(search) ? await find(search, () => false) : []
+    return whole.length < search.limit ? find(search) : whole
   }
 }
 

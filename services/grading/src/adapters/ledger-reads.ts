@@ -48,7 +48,6 @@ export function openLedgerReads(
       (await look(() => ask(sql.hasPayload, [rawSha256]))).length > 0,
     payerTag: async (payer) => preimageHash(`${secret} ${payer}`).slice(0, 32),
     pickByReceipt: (receipt) => pickBy(sql.pickByReceipt, receipt),
-    pickByPayment: (paymentId) => pickBy(sql.pickByPayment, paymentId),
     pickBySeq: (seq) => pickBy(sql.pickBySeq, seq),
     picksOf: async (path, afterSeq = -1) =>
       committedOf(await look(() => ask<PickRow>(sql.picksOf, [path, afterSeq]))),

@@ -8,12 +8,7 @@ import {
 } from '../domain/advance-event.ts'
 import { commitmentOf } from '../domain/committed-pick.ts'
 import type { EventState } from '../domain/event-state.ts'
-import type {
-  IngestBatch,
-  IngestOutcome,
-  KeepPickOutcome,
-  StoredPick,
-} from '../domain/grading-store.ts'
+import type { IngestBatch, IngestOutcome, StoredPick } from '../domain/grading-store.ts'
 import { saltEntry } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import type { Observation } from '../domain/observation.ts'
@@ -82,12 +77,12 @@ export function keepPick(
   draft: LedgerDraft,
   pick: Omit<StoredPick, 'seq'>,
   commit: boolean,
-): KeepPickOutcome {
+): StoredPick {
   const known = draft.pickOfPayment(pick.paymentId)
-  if (known !== undefined) return { kind: 'known', pick: known }
+  if (known !== undefined) return known
   if (!commit) {
     draft.keepPick(pick)
-    return { kind: 'kept', pick }
+    return pick
   }
   const path = eventPathOf(pick.opening.market)
   const { receivedAtSeconds } = pick.opening
@@ -107,5 +102,5 @@ export function keepPick(
     recount(tally, { before: state, after: state, beforePicks, afterPicks })
     draft.count(tally)
   }
-  return { kind: 'kept', pick: kept }
+  return kept
 }

@@ -159,15 +159,12 @@ async function keepPaidPick(
 ): Promise<StoredPick> {
   const { store, random } = parts
   const { payer, paymentId } = paid
-  const known = await store.pickByPayment(paymentId)
-  if (known !== undefined) return known
   const { opening, isBeforeStart } = await openingOf(parts, paid, pick)
   const options = textsOfPick(pick, legs)
-  const kept = await store.keepPick(
+  return store.keepPick(
     { receipt: random(RECEIPT_BYTES), payer, paymentId, opening, options },
     isBeforeStart && !isCombined(options),
   )
-  return kept.pick
 }
 
 const withFlag = (card: GradedCard): GradedCard =>

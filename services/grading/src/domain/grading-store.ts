@@ -46,11 +46,6 @@ export type StoredPick = {
   readonly seq?: number
 }
 
-export type KeepPickOutcome =
-  | { readonly kind: 'kept'; readonly pick: StoredPick }
-  /** The payment already has this pick. */
-  | { readonly kind: 'known'; readonly pick: StoredPick }
-
 type LedgerHead = { readonly size: number; readonly rootHash: Uint8Array }
 
 /** An entry as stored. */
@@ -74,17 +69,13 @@ export type EventSearch = {
   /** Start on this day, UTC: from (inclusive) to (exclusive), Unix seconds. */
   readonly from?: number | undefined
   readonly to?: number | undefined
+  /** One of three letters or more may match a beginning, where whole words alone, without a day, find fewer than `limit`. */
   readonly words: readonly string[]
   /** Keys of teams (team-names.ts), in the recorded order: an event fits if each named side is among them. Words are ignored. */
   readonly teams?: {
     readonly home?: readonly string[]
     readonly away?: readonly string[]
   }
-  /**
-   * Whether words must match whole; otherwise a word of three letters or more may match a beginning, where whole words
-   * alone, without a day, find fewer than `limit`.
-   */
-  readonly isWholeWords?: boolean
   readonly limit: number
 }
 
@@ -111,12 +102,11 @@ export type GradingStore = {
     readonly feed: string
     readonly receivedAtSeconds: number
   }): Promise<void>
-  /** Keeps a pick, durable; with `commit` its commitment is appended to the ledger. */
-  keepPick(pick: Omit<StoredPick, 'seq'>, commit: boolean): Promise<KeepPickOutcome>
+  /** Keeps a pick, durable, or gives the one that its payment has; with `commit` its commitment is appended to the ledger. */
+  keepPick(pick: Omit<StoredPick, 'seq'>, commit: boolean): Promise<StoredPick>
   /** The tag that stands for a payer in openings: stable within this store, meaningless outside. */
   payerTag(payer: string): Promise<string>
   pickByReceipt(receipt: string): Promise<StoredPick | undefined>
-  pickByPayment(paymentId: string): Promise<StoredPick | undefined>
   pickBySeq(seq: number): Promise<StoredPick | undefined>
   /** Picks committed on an event, in ledger order; only those after an entry, where one is named. */
   picksOf(eventPath: string, afterSeq?: number): Promise<readonly CommittedPick[]>

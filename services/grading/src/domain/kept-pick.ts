@@ -43,7 +43,7 @@ export async function keepAudit(
   { store, random }: { readonly store: GradingStore; readonly random: (bytes: number) => string },
   { paymentId, payer, picks, receivedAtSeconds, text }: PaidAudit,
 ): Promise<string> {
-  const { pick } = await store.keepPick(
+  const { receipt } = await store.keepPick(
     {
       receipt: random(RECEIPT_BYTES),
       payer,
@@ -60,7 +60,7 @@ export async function keepAudit(
     },
     false,
   )
-  return pick.receipt
+  return receipt
 }
 
 /** Everything of a pick, or of a parlay filed under its first leg, that its opening does not have. */

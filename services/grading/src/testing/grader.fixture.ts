@@ -59,7 +59,6 @@ const METHODS = {
   keepPick: true,
   payerTag: true,
   pickByReceipt: true,
-  pickByPayment: true,
   pickBySeq: true,
   picksOf: true,
   entry: true,
