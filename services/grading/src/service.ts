@@ -10,7 +10,7 @@ import {
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
-import { closeStores, openStores, type Stores } from './adapters/open-stores.ts'
+import { openStores } from './adapters/open-stores.ts'
 import { createGradingApp } from './app.ts'
 import type { GradingConfig } from './config.ts'
 import { createGrader } from './domain/grader.ts'
@@ -19,6 +19,7 @@ import { createPollRounds } from './ingest/odds-poller.ts'
 import { connectPayments, pagePayment } from './payments.ts'
 import { resumeSales } from './routes/sale-job.ts'
 import { createTelemetry, registerLedgerFigures, type Telemetry } from './telemetry.ts'
+import { nextIteration } from './tracker/steps.ts'
 
 type GradingServiceOptions = {
   readonly config: GradingConfig
@@ -100,26 +101,39 @@ function readinessChecks(
   }
 }
 
-async function build(options: GradingServiceOptions, stores: Stores): Promise<GradingService> {
-  const { config, clock, logger } = options
-  const { store } = stores
+/**
+ * Opens the stores and connects the service to its network and facilitator; it starts while either is down. Rejects if a
+ * store cannot be opened or the network has another token: `startRefusal` words that for the operator.
+ */
+export async function createGradingService(
+  options: GradingServiceOptions,
+): Promise<GradingService> {
+  const { clock, config, logger } = options
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
+  const onProblem = (error: unknown): void =>
+    logger?.error({ err: error }, 'the ledger has trouble')
+  // What was opened is closed again, the last first: at the service's end, or here if something cannot be opened.
+  await using opened = new AsyncDisposableStack()
+  const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
+    opened.adopt(part, () => part.close())
+  const { checkpointSeed, reservations, store } = ending(
+    await openStores(config, { clock, onProblem }),
+  )
   registerLedgerFigures(registry, () => store.counts())
-  const { checkpointSeed, reservations } = stores
   const payments = connectPayments({ config, clock, reservations, checkpointSeed, telemetry })
-  const { gate, terms, token } = payments
+  const { terms } = payments
+  ending(payments.facilitators)
+  const gate = ending(payments.gate)
+  const token = ending(payments.token)
   const found = await token.start()
-  if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain') {
-    payments.facilitators.close()
-    await gate.close()
+  if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain')
     throw new WrongToken(`NETWORK, ASSET or LEDGER_RPC_URL: ${JSON.stringify(found)}`)
-  }
   const grader = createGrader({
     store,
     nowSeconds: () => clock.unixMs() / 1_000,
     random: (bytes) => randomBytes(bytes).toString('hex'),
-    breathe: () => new Promise((resolve) => setImmediate(resolve)),
+    breathe: nextIteration,
   })
   const app = await createGradingApp({
     grader,
@@ -139,7 +153,8 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
     metricsToken: config.METRICS_TOKEN,
     readiness: readinessChecks(store, payments),
   })
-  const rounds = pollRounds(options, store, telemetry)
+  const rounds = opened.adopt(pollRounds(options, store, telemetry), (polls) => polls?.close())
+  const ends = opened.move()
   return {
     app,
     registry,
@@ -152,30 +167,6 @@ async function build(options: GradingServiceOptions, stores: Stores): Promise<Gr
     },
     // Payments in flight are finished, or answered as pending within seconds.
     stopping: () => gate.close(),
-    async close() {
-      token.close()
-      payments.facilitators.close()
-      await Promise.all([rounds?.close(), gate.close()])
-      await closeStores(stores)
-    },
-  }
-}
-
-/**
- * Opens the stores and connects the service to its network and facilitator; it starts while either is down. Rejects if a
- * store cannot be opened or the network has another token: `startRefusal` words that for the operator.
- */
-export async function createGradingService(
-  options: GradingServiceOptions,
-): Promise<GradingService> {
-  const { clock, config, logger } = options
-  const onProblem = (error: unknown): void =>
-    logger?.error({ err: error }, 'the ledger has trouble')
-  const stores = await openStores(config, { clock, onProblem })
-  try {
-    return await build(options, stores)
-  } catch (error) {
-    await closeStores(stores)
-    throw error
+    close: () => ends.disposeAsync(),
   }
 }

@@ -43,13 +43,6 @@ export async function backupGrading({
   return [targetPath, paymentsTarget]
 }
 
-export type AcceptedLedger = {
-  /** Entries it has now. */
-  readonly size: number
-  /** The last checkpoint, and whether the ledger still has all that it signed; undefined if this key signed none. */
-  readonly last: { readonly size: number; readonly isContinued: boolean } | undefined
-}
-
 /** Creates or upgrades the ledger's schema; takes the owner's URL. Rejects with GradingStoreUnavailable. */
 export async function migrateLedger(ownerUrl: Secret): Promise<void> {
   const { migratePostgresStore, POSTGRES_LEDGER } = await loadPostgres()
@@ -73,11 +66,6 @@ export async function moveLedger(
   return moveToPostgres(LEDGER_MOVE, { owner, server, filePath: owner.databasePath })
 }
 
-const acceptedOf = ({ isContinued, signedSize, size }: AcceptedJournal): AcceptedLedger => ({
-  size,
-  last: signedSize === undefined ? undefined : { size: signedSize, isContinued },
-})
-
 function requireIntact(verdict: LedgerVerdict): void {
   if (verdict.kind === 'intact') return
   const place = verdict.seq === undefined ? '' : `, at entry ${verdict.seq}`
@@ -88,7 +76,7 @@ function requireIntact(verdict: LedgerVerdict): void {
  * Signs a ledger as found, so that a restored backup opens again. It must pass every check of verification except the
  * checkpoint; whatever the last checkpoint counted beyond it is given up. Throws GradingStoreUnavailable.
  */
-export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<AcceptedLedger> {
+export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<AcceptedJournal> {
   if (url !== undefined) return acceptDatabase(owner, url)
   const database = openGradingDatabase(owner.databasePath)
   try {
@@ -97,10 +85,10 @@ export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<Acc
   } finally {
     database.close()
   }
-  return acceptedOf(acceptSqliteBackup(LEDGER, owner).ledger)
+  return acceptSqliteBackup(LEDGER, owner).ledger
 }
 
-async function acceptDatabase(owner: StoreOwner, url: Secret): Promise<AcceptedLedger> {
+async function acceptDatabase(owner: StoreOwner, url: Secret): Promise<AcceptedJournal> {
   const { acceptPostgresBackup, openPostgresJournalReader, POSTGRES_LEDGER, postgresLedgerSource } =
     await loadPostgres()
   const options = { ...owner, ...serverOf(url) }
@@ -113,5 +101,5 @@ async function acceptDatabase(owner: StoreOwner, url: Secret): Promise<AcceptedL
   } finally {
     await reader.close()
   }
-  return acceptedOf((await acceptPostgresBackup<'ledger'>(POSTGRES_LEDGER, options)).ledger)
+  return (await acceptPostgresBackup<'ledger'>(POSTGRES_LEDGER, options)).ledger
 }

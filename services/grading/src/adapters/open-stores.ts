@@ -57,24 +57,13 @@ async function openReservations(config: StoreConfig, clock: Clock): Promise<Open
   return openPostgresReservationStore({ ...serverOf(DATABASE_URL), clock })
 }
 
-/** Opens the ledger and the reservations, or neither. Rejects with GradingStoreUnavailable. */
+/** Opens the ledger and the reservations, which are closed together, or neither. Rejects with GradingStoreUnavailable. */
 export async function openStores(config: StoreConfig, opening: LedgerOpening) {
-  const store = await openLedger(config, opening)
-  try {
-    const { checkpointSeed } = ledgerOwner(config)
-    return { store, checkpointSeed, reservations: await openReservations(config, opening.clock) }
-  } catch (error) {
-    await store.close()
-    throw error
-  }
-}
-
-export type Stores = Awaited<ReturnType<typeof openStores>>
-
-export async function closeStores({
-  store,
-  reservations,
-}: Pick<Stores, 'store' | 'reservations'>): Promise<void> {
-  await reservations.close()
-  await store.close()
+  await using opened = new AsyncDisposableStack()
+  const store = opened.adopt(await openLedger(config, opening), (ledger) => ledger.close())
+  const { checkpointSeed } = ledgerOwner(config)
+  const reservations = await openReservations(config, opening.clock)
+  opened.defer(() => reservations.close())
+  const ends = opened.move()
+  return { store, checkpointSeed, reservations, close: () => ends.disposeAsync() }
 }

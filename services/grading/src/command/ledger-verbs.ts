@@ -1,4 +1,5 @@
 /** The verbs that check, copy and restore the ledger. */
+import type { AcceptedJournal } from '@tallystick/journal-store'
 import {
   BadUsage,
   type CommandCall,
@@ -10,7 +11,6 @@ import {
 } from '@tallystick/service-kit/command'
 import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
 import {
-  type AcceptedLedger,
   acceptBackup,
   backupGrading,
   migrateLedger,
@@ -105,11 +105,11 @@ export const backupVerb: CommandVerb = {
   },
 }
 
-function givenUp({ last, size }: AcceptedLedger): string {
-  if (last === undefined) return 'there was no checkpoint by this key'
-  const counted = `the last checkpoint counted ${last.size}`
-  if (last.size > size) return `${counted}: ${last.size - size} are given up`
-  return last.isContinued ? `${counted}: none is given up` : `${counted}, but not these`
+function givenUp({ isContinued, signedSize, size }: AcceptedJournal): string {
+  if (signedSize === undefined) return 'there was no checkpoint by this key'
+  const counted = `the last checkpoint counted ${signedSize}`
+  if (signedSize > size) return `${counted}: ${signedSize - size} are given up`
+  return isContinued ? `${counted}: none is given up` : `${counted}, but not these`
 }
 
 /** `grading accept-backup`: signs the ledger as it stands in a restored backup. */
