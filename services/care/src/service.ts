@@ -138,8 +138,6 @@ function openEvents(
     ...of,
     deliver: webhook.deliver,
     chance: Math.random,
-    isAlone: config.DATABASE_URL === undefined,
-    holder: randomUUID(),
     onHeard: (record) => of.onHeard(chainUri(record)),
   })
   const methods = createEventMethods({

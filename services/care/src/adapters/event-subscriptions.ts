@@ -50,9 +50,8 @@ const SAVE = `INSERT INTO event_subscriptions (${COLUMNS}, refresh, scopes, jti,
 const NOTE = `UPDATE event_subscriptions SET done_to = $1, is_active = $2, last_delivery_ms = $3, last_error = $4, failed_since_ms = $5
   WHERE id = $6 AND refresh = $7 AND $8 = (SELECT fence FROM event_lease) RETURNING id`
 
-/** The numbers that stand for a process's right to deliver: a higher one ends every lower one. */
-const LEASE = `UPDATE event_lease SET fence = CASE WHEN holder = $1 THEN fence ELSE fence + 1 END, holder = $1, until_ms = $2
-  WHERE holder = $1 OR until_ms <= $3 RETURNING fence`
+/** The number of the process that delivers ends every lower one. */
+const BEGIN = 'UPDATE event_lease SET fence = fence + 1 RETURNING fence'
 
 const slotOf = (id: string): string => `event-receiver|${id}`
 const receiverKey = (of: { readonly sub: string; readonly url: string }): string =>
@@ -170,10 +169,8 @@ export function openEventSubscriptions(side: SideRows, ring: KeyRing): EventSubs
       const values = [of.cursor, ...progressOf(of), of.id, of.refresh, fence]
       return (await change(NOTE, values, 'relaxed')).length > 0
     },
-    lease: async ({ holder, isAlone, nowMs, untilMs }) => {
-      // Of another process that is gone for certain, whatever its lease says.
-      const overBy = isAlone ? Number.MAX_SAFE_INTEGER : nowMs
-      const [row] = await change<{ readonly fence: number }>(LEASE, [holder, untilMs, overBy])
+    begin: async () => {
+      const [row] = await change<{ readonly fence: number }>(BEGIN, [])
       return row?.fence
     },
   }

@@ -1,11 +1,10 @@
 /**
  * When events are delivered, and in which order (C22). Each subscription goes through the outbox on its own, one write after the
  * other: the next is sent once the one before was taken or refused. Progress is stored after each, so that a kill repeats at
- * most one delivery. One process delivers at a time; its fencing number guards everything that it stores, so that a process
- * believed dead cannot move a subscription.
+ * most one delivery. One process delivers, the one that began last; its number guards everything that it stores, so that a
+ * process believed dead cannot move a subscription.
  */
 import { type CareRecord, mayRead } from './care-record.ts'
-import { DeliveryLease, type LeaseOptions } from './delivery-lease.ts'
 import {
   audiencesOf,
   type EventFailure,
@@ -29,12 +28,11 @@ const RETRY_FACTOR = 4
 const RETRY_MAX_MS = 600_000
 /** After this long without a delivery taken, the subscription is suspended; refreshing it resumes where it stopped. */
 const SUSPENDED_AFTER_MS = 3_600_000
-/** How often a process looks for what others wrote and subscribed; alone, for what ran out. */
-const LOOK_MS = 1_000
-const LOOK_ALONE_MS = 60_000
+/** How often it looks for what ran out, and for what it was not told of. */
+const LOOK_MS = 60_000
 const ROWS_LOOKED_MAX = 500
 
-type DelivererDeps = LeaseOptions & {
+type DelivererDeps = {
   readonly store: Pick<RecordStore, 'version' | 'writesAfter' | 'writeBounds'>
   readonly subscriptions: EventSubscriptions
   /** Sends once. Never rejects. */
@@ -75,14 +73,14 @@ export class EventDeliverer {
     run: (id) => this.#run(id),
   })
   readonly #closed = new AbortController()
-  readonly #lease: DeliveryLease
+  /** Of this process; undefined until it has looked. */
+  #fence: number | undefined
   #lastWrite = 0
   #looking: Promise<void> = Promise.resolve()
   #cancelLook: (() => void) | undefined
 
   constructor(deps: DelivererDeps) {
     this.#deps = deps
-    this.#lease = new DeliveryLease(deps)
   }
 
   /** Takes over what an earlier process left. */
@@ -98,7 +96,7 @@ export class EventDeliverer {
 
   /** A subscription was saved or removed: from now on it is as it is kept. */
   async changed(id: string): Promise<void> {
-    if (this.#lease.fence !== undefined) await this.#reload(id)
+    if (this.#fence !== undefined) await this.#reload(id)
   }
 
   /** Subscriptions that this process delivers. */
@@ -106,26 +104,29 @@ export class EventDeliverer {
     return this.#held.size
   }
 
-  /** Looks for what others did, and again after a while. */
+  /** Looks for what there is to do, and again after a while. */
   look(): Promise<void> {
     this.#cancelLook?.()
     const looked = this.#looking.then(() => this.#look()).catch((error) => this.#report(error))
     this.#looking = looked.finally(() => {
       if (this.#closed.signal.aborted) return
-      const { clock, isAlone } = this.#deps
       this.#cancelLook?.()
-      this.#cancelLook = clock.after(isAlone ? LOOK_ALONE_MS : LOOK_MS, () => void this.look())
+      this.#cancelLook = this.#deps.clock.after(LOOK_MS, () => void this.look())
     })
     return this.#looking
   }
 
   /** Aborts deliveries under way; they are repeated later. */
   async close(): Promise<void> {
-    this.#closed.abort()
-    this.#cancelLook?.()
-    for (const { cancelWait } of this.#held.values()) cancelWait?.()
+    this.#stop()
     await this.#looking
     await this.#runs.stop()
+  }
+
+  #stop(): void {
+    this.#closed.abort()
+    this.#cancelLook?.()
+    for (const held of this.#held.values()) this.#drop(held)
   }
 
   #report(error: unknown): void {
@@ -135,11 +136,7 @@ export class EventDeliverer {
   async #look(): Promise<void> {
     const { clock, store, subscriptions } = this.#deps
     if (this.#closed.signal.aborted) return
-    await this.#lease.renew()
-    if (this.#lease.fence === undefined) {
-      for (const held of this.#held.values()) this.#drop(held)
-      return
-    }
+    this.#fence ??= await subscriptions.begin()
     await subscriptions.removeExpired(clock.unixMs())
     const kept = await subscriptions.versions()
     for (const [id, { subscription }] of this.#held)
@@ -238,8 +235,7 @@ export class EventDeliverer {
     const { clock, isRevoked } = this.#deps
     const { subscription } = held
     const nowMs = clock.unixMs()
-    const isOwn = this.#held.get(subscription.id) === held && this.#lease.hasTime()
-    if (!isOwn || this.#closed.signal.aborted) return 'stop'
+    if (this.#held.get(subscription.id) !== held || this.#closed.signal.aborted) return 'stop'
     if (subscription.expiresAtMs <= nowMs) return 'expired'
     if (subscription.jti !== undefined && isRevoked(subscription.jti)) return 'revoked'
     return mayRead(subscription.scopes, row) ? 'send' : 'skip'
@@ -254,7 +250,7 @@ export class EventDeliverer {
 
   /** Stores how far a subscription got; false if it has changed meanwhile, or another process delivers. */
   async #note(held: Held, after: EventSubscription): Promise<boolean> {
-    const { fence } = this.#lease
+    const fence = this.#fence
     const isNoted = fence !== undefined && (await this.#deps.subscriptions.note(after, fence))
     if (isNoted && held.subscription.refresh === after.refresh) {
       held.subscription = after
@@ -262,8 +258,10 @@ export class EventDeliverer {
     }
     if (isNoted || this.#held.get(after.id) !== held) return false
     const found = await this.#reload(after.id)
-    // The subscription has not changed, so this process must have lost its lease.
-    if (found?.refresh === after.refresh) this.#lease.lose()
+    // The subscription has not changed, so another process must have begun: this one delivers no more.
+    if (found?.refresh !== after.refresh) return false
+    this.#report(new Error('another process has begun to deliver events'))
+    this.#stop()
     return false
   }
 

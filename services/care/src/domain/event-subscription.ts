@@ -133,7 +133,7 @@ export type EventSubscriptions = {
   countOf(sub: string): Promise<{ readonly own: number; readonly all: number }>
   removeExpired(nowMs: number): Promise<void>
   /**
-   * Notes how far a delivery came, where the subscription is still what it was and this process still delivers; false
+   * Notes how far a delivery came, where the subscription is still what it was and no other process has begun; false
    * otherwise.
    */
   note(subscription: EventSubscription, fence: number): Promise<boolean>
@@ -148,12 +148,6 @@ export type EventSubscriptions = {
     readonly url: string
     readonly untilMs: number
   }): Promise<void>
-  /** Takes or renews the right to deliver until a time; undefined while another process has it. */
-  lease(of: {
-    readonly holder: string
-    readonly nowMs: number
-    readonly untilMs: number
-    /** Nobody else can have it. */
-    readonly isAlone: boolean
-  }): Promise<number | undefined>
+  /** Begins to deliver; returns the number of the process that does, higher than every one before. */
+  begin(): Promise<number | undefined>
 }

@@ -62,15 +62,12 @@ export function useDeliveries(storeOf: (clock: ManualClock) => RecordStore = ope
   })
   let refreshes = 0
 
-  const start = async (over: { isAlone?: boolean; holder?: string } = {}) => {
-    const { holder = 'one', isAlone = true } = over
+  const start = async () => {
     const deliverer = new EventDeliverer({
       ...on,
-      holder,
-      isAlone,
       deliver: async ({ id }, { data }) => {
         const said = `${id} ${data.uri.replace(/^care(.*):\/\//, '$1')}${data.retracts ? ' retracts' : ''}`
-        on.got.push(isAlone ? said : `${holder}: ${said}`)
+        on.got.push(said)
         return await on.answer(said)
       },
       cursorText: eventCursors(RING).write,
