@@ -246,7 +246,6 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const publish = publishing(
     { ...parts, hub: events.before(mcp.hub), isoNow, startCommit },
     (audience) => {
-      verifier.noteWrite(audience)
       if (audience === 'user') witnesses.push.grown()
     },
   )

@@ -1,7 +1,7 @@
 /**
- * Replays of chains on request (C18, C32), and the two forms of their answer. One replay runs at a time; requests that would
- * see the same result share it. A report is never older than the last write that this process accepted before the request.
- * What visitors without a token ask for takes a bounded share of the time, so that none of them holds up a write.
+ * Replays of chains on request (C18, C32), and the two forms of their answer. One replay runs at a time; requests that wait for
+ * the same share it. A report is never older than the last write that this process accepted before the request. What visitors
+ * without a token ask for takes a bounded share of the time, so that none of them holds up a write.
  */
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
@@ -19,9 +19,6 @@ import {
   type VerifyReport,
 } from './kept-verdict.ts'
 import type { ChainVerification, RecordStore } from './record-store.ts'
-
-/** Work that others may join until a write follows its start. */
-type SharedRun<Result> = { readonly run: Promise<Result>; hasBegun: boolean }
 
 /** The part of `Clock` that pacing needs. */
 type PaceClock = { unixMs(): number; after(ms: number, run: () => void): () => void }
@@ -83,38 +80,22 @@ function reportCostMs({ blocks }: VerifyReport, tookMs: number): number {
 
 /** Runs work one after the other. */
 function createRunQueue() {
-  const shared = new Map<string, SharedRun<unknown> & { readonly audience: Audience }>()
+  /** What has not begun, so that others may still join it. */
+  const waiting = new Map<string, Promise<VerifyRun>>()
   let last: Promise<unknown> = Promise.resolve()
-  let waiting = 0
   return {
-    waiting: () => waiting,
-    /** Runs work once everything before it has ended, or joins the same work if it is already queued. */
-    share: async <Result>(
-      of: { readonly key: string; readonly audience: Audience },
-      work: () => Promise<Result>,
-    ): Promise<Result> => {
-      const { audience, key } = of
-      const known = shared.get(key)
-      if (known !== undefined) return (await known.run) as Result
-      waiting += 1
+    waiting: () => waiting.size,
+    /** Runs work once everything before it has ended, or joins the same work where that waits. */
+    share: (key: string, work: () => Promise<VerifyRun>): Promise<VerifyRun> => {
+      const known = waiting.get(key)
+      if (known !== undefined) return known
       const run = last.then(() => {
-        waiting -= 1
-        mine.hasBegun = true
+        waiting.delete(key)
         return work()
       })
-      const mine = { run, hasBegun: false, audience }
       last = run.catch(() => undefined)
-      shared.set(key, mine)
-      try {
-        return await run
-      } finally {
-        if (shared.get(key) === mine) shared.delete(key)
-      }
-    },
-    /** Nobody joins the work under way for this audience any longer. */
-    outdate: (audience: Audience): void => {
-      for (const [key, one] of shared)
-        if (one.hasBegun && one.audience === audience) shared.delete(key)
+      waiting.set(key, run)
+      return run
     },
   }
 }
@@ -148,7 +129,7 @@ export function createChainVerifier(deps: VerifierDeps) {
     assistant: new KeptVerdict('assistant', { ...deps, onReplay }),
   }
   const replayOne = (slot: ChainSlot): Promise<VerifyRun> =>
-    queue.share({ key: chainUri(slot), audience: slot.audience }, async () => {
+    queue.share(chainUri(slot), async () => {
       onReplay()
       const checkedAt = isoNow()
       const chains: ChainVerification[] = []
@@ -156,20 +137,20 @@ export function createChainVerifier(deps: VerifierDeps) {
         chains.push(chain)
       return { report: reportOf(checkedAt, chains), chain: chains[0] }
     })
-  const refreshed = (audience: Audience, reach: readonly Reach[]): Promise<VerifyReport> => {
+  const refreshed = (audience: Audience, reach: readonly Reach[]): Promise<VerifyRun> => {
     const within = reach.filter((one) => one.audience === audience)
     const isWhole = within.some(({ patient }) => patient === undefined)
     const part = isWhole ? undefined : within
-    return queue.share({ key: `${audience} ${JSON.stringify(part)}`, audience }, async () => {
+    return queue.share(`${audience} ${JSON.stringify(part)}`, async () => {
       await kept[audience].refresh()
-      return kept[audience].report(part)
+      return { report: kept[audience].report(part) }
     })
   }
   const run = async ({ reach, slot }: VerifyQuery): Promise<VerifyRun> => {
     if (slot !== undefined) return replayOne(slot)
     const audiences = AUDIENCES.filter((one) => reach.some(({ audience }) => audience === one))
-    const reports = await Promise.all(audiences.map((audience) => refreshed(audience, reach)))
-    return { report: joinReports(reports) }
+    const ended = await Promise.all(audiences.map((audience) => refreshed(audience, reach)))
+    return { report: joinReports(ended.map(({ report }) => report)) }
   }
   return {
     /** Rejects with `RecordStoreUnavailable`; resolves to undefined when too many runs are waiting. */
@@ -186,8 +167,6 @@ export function createChainVerifier(deps: VerifierDeps) {
       pace.spend(costMs, grantedMs)
       return found
     },
-    /** A write of that audience was accepted; runs already under way do not include it. */
-    noteWrite: (audience: Audience): void => queue.outdate(audience),
     /** Replays begun since start. */
     runs: () => runs,
   }
