@@ -78,12 +78,10 @@ function requireIntact(verdict: LedgerVerdict): void {
  */
 export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<AcceptedJournal> {
   if (url !== undefined) return acceptDatabase(owner, url)
-  const database = openGradingDatabase(owner.databasePath)
-  try {
+  {
+    using database = openGradingDatabase(owner.databasePath)
     await recountSqliteLedger(database)
     requireIntact(await verifyLedger(sqliteLedgerSource(database), { kind: 'absent' }))
-  } finally {
-    database.close()
   }
   return acceptSqliteBackup(LEDGER, owner).ledger
 }

@@ -96,23 +96,17 @@ function readPrices(
 
 type UploadResults = NonNullable<UploadEvent['outcomes'][number]['results']>
 
-type ReadResults =
-  | { readonly kind: 'read'; readonly results: UploadResults }
-  | { readonly kind: 'refused'; readonly detail: string }
-
-/** Results by canonical market and selection. */
-function resultsOf(event: UploadEvent, results: UploadResults): ReadResults {
+/** Results by canonical market and selection, or what is wrong with them. */
+function resultsOf(event: UploadEvent, results: UploadResults): UploadResults | string {
   const byPath: UploadResults = {}
   for (const [market, uploaded] of Object.entries(results)) {
     const read = readMarket(event, market, uploaded)
-    if (read.kind === 'unknown')
-      return { kind: 'refused', detail: 'results of an unknown market or selection' }
-    if (read.kind === 'twice') return { kind: 'refused', detail: read.detail }
-    if (Object.hasOwn(byPath, read.path))
-      return { kind: 'refused', detail: `results of ${read.path} under two names` }
+    if (read.kind === 'unknown') return 'results of an unknown market or selection'
+    if (read.kind === 'twice') return read.detail
+    if (Object.hasOwn(byPath, read.path)) return `results of ${read.path} under two names`
     byPath[read.path] = Object.fromEntries(read.record)
   }
-  return { kind: 'read', results: byPath }
+  return byPath
 }
 
 function readOutcomes(
@@ -121,27 +115,17 @@ function readOutcomes(
   place: string,
 ): Observation['outcomes'] {
   return event.outcomes.flatMap((outcome, index) => {
-    const { period, status, score, results } = outcome
-    const read = results === undefined ? undefined : resultsOf(event, results)
-    const detail =
-      read?.kind === 'refused'
-        ? read.detail
-        : status === 'final' && score === undefined && results === undefined
-          ? 'a final outcome without a score or results'
-          : undefined
-    if (detail !== undefined) {
+    const { period, status, score } = outcome
+    const isEmpty = status === 'final' && score === undefined && outcome.results === undefined
+    const results = isEmpty
+      ? 'a final outcome without a score or results'
+      : outcome.results && resultsOf(event, outcome.results)
+    if (typeof results === 'string') {
       const at = `${place}.outcomes[${index}]`
-      gathered.refusals.push({ reason: 'malformed_row', place: at, detail })
+      gathered.refusals.push({ reason: 'malformed_row', place: at, detail: results })
       return []
     }
-    return [
-      {
-        period,
-        status,
-        ...(score === undefined ? {} : { score }),
-        ...(read?.kind === 'read' ? { results: read.results } : {}),
-      },
-    ]
+    return [{ period, status, ...(score && { score }), ...(results && { results }) }]
   })
 }
 
