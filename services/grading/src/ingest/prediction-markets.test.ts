@@ -72,6 +72,15 @@ describe('Kalshi', () => {
     expect(observations[0]?.closes[0]?.odds).toEqual({ home: '2', away: '1.923077' })
   })
 
+  test('one history of a market of three says nothing of the other two', () => {
+    const { observations } = read(
+      'kalshi',
+      { home: { candlesticks: [candle(60, 48, 50)] } },
+      { event: 'soccer/epl.20260601.ars-che', market: '1x2/ft' },
+    )
+    expect(observations[0]?.closes[0]?.odds).toEqual({ home: '2' })
+  })
+
   test('a period without offers is passed over; a market that is not known is refused', () => {
     const { observations } = read('kalshi', {
       home: { candlesticks: [candle(120, 48, 50), candle(60, null, null)] },

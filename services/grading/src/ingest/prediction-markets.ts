@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
-import { marketPath } from '../domain/markets.ts'
+import { marketPath, marketShape } from '../domain/markets.ts'
 import type { Normalised, Refusal } from '../domain/observation.ts'
 import { parseWholeMarket } from '../domain/parse-market.ts'
 import { isoSeconds } from '../wire/times.ts'
@@ -106,6 +106,8 @@ function closeOf(
   if (parsed.kind !== 'market') return refused('unknown_market', event.market)
   const startAtSeconds = isoSeconds(event.starts_at) ?? 0
   const named = Object.entries(event.histories)
+  // "Not home" of a match that can be drawn is no price of away.
+  const hasTwoSides = (marketShape(parsed.key.type).selections?.length ?? 2) === 2
   const odds: Record<string, string> = {}
   let captured = Number.POSITIVE_INFINITY
   for (const [selection, history] of named) {
@@ -118,7 +120,7 @@ function closeOf(
     })
     if (untimely !== undefined) return refused(untimely.reason, `${selection}: ${untimely.detail}`)
     captured = Math.min(captured, quote.atSeconds)
-    const other = named.length === 1 ? TWO_SIDED[selection] : undefined
+    const other = hasTwoSides && named.length === 1 ? TWO_SIDED[selection] : undefined
     const sides = { [selection]: quote.yes, ...(other && { [other]: quote.no }) }
     for (const [side, share] of Object.entries(sides)) {
       const price = oddsOf(share)
