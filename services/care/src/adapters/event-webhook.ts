@@ -5,6 +5,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Clock, type PostAnswer, postChecked, type ResolveName } from '@tallystick/service-kit'
 import type {
   ChallengeOutcome,
+  DeliveryOutcome,
   EventFailure,
   EventReceiver,
   RevisionEvent,
@@ -18,12 +19,6 @@ const ANSWER_BYTES_MAX = 4_096
 const CHALLENGE_BYTES = 32
 const GONE = 410
 const TOO_LARGE = 413
-
-type SendOutcome =
-  | { readonly kind: 'taken' }
-  /** The receiver does not want this one, and must not get it again. */
-  | { readonly kind: 'refused' }
-  | { readonly kind: 'failed'; readonly reason: EventFailure }
 
 type Addressed = { readonly id: string; readonly receiver: EventReceiver }
 
@@ -91,7 +86,7 @@ export function createEventWebhook(of: {
       to: Addressed,
       event: RevisionEvent,
       signal: AbortSignal,
-    ): Promise<SendOutcome> => {
+    ): Promise<DeliveryOutcome> => {
       const messageId = profile.isIdOfMessage ? random('msg_') : event.eventId
       const body = JSON.stringify(event)
       const answer = await post(to, { body, messageId, bytesMax: 0 }, signal)

@@ -7,6 +7,7 @@
 import { type CareRecord, mayRead } from './care-record.ts'
 import {
   audiencesOf,
+  type DeliveryOutcome,
   type EventFailure,
   type EventReport,
   type EventSubscription,
@@ -40,10 +41,7 @@ type DelivererDeps = {
     to: EventSubscription,
     event: RevisionEvent,
     signal: AbortSignal,
-  ) => Promise<
-    | { readonly kind: 'taken' | 'refused' }
-    | { readonly kind: 'failed'; readonly reason: EventFailure }
-  >
+  ) => Promise<DeliveryOutcome>
   /** A cursor's text, which tells its reader nothing. */
   readonly cursorText: (sub: string, sequence: number) => string
   readonly clock: { unixMs(): number; after(ms: number, run: () => void): () => void }

@@ -37,6 +37,11 @@ export const eventFailure = z.enum([
 
 export type EventFailure = z.infer<typeof eventFailure>
 
+/** What a receiver did with an event. One that it refused it must not get again. */
+export type DeliveryOutcome =
+  | { readonly kind: 'taken' | 'refused' }
+  | { readonly kind: 'failed'; readonly reason: EventFailure }
+
 /** What a receiver did that was asked whether it wants events. */
 export type ChallengeOutcome =
   | { readonly kind: 'answered' }
