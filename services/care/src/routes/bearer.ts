@@ -3,7 +3,7 @@ import type { TokenClaims, TokenVerdict } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, presentedToken, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOfHousehold, type Reach, reachOf } from '../domain/care-record.ts'
-import { invalidToken, type Protected } from '../errors.ts'
+import { errorAnswer, invalidToken, type Protected } from '../errors.ts'
 
 /**
  * Judges bearer tokens for one audience: at once, unless keys of an issuer are needed first (C23). Rejects with
@@ -50,6 +50,10 @@ type Reader = {
   /** Of a token. */
   readonly sub?: string
 }
+
+/** The refusal of what a reader may not see: a token is required, or another scope. */
+export const refusedTo = ({ isAnonymous }: Reader, deps: Protected): ErrorAnswer =>
+  isAnonymous ? invalidToken(undefined, deps) : errorAnswer('insufficient_scope')
 
 /** The reader of a request. Undefined if its token is refused, in which case the 401 has been sent. */
 export async function readerOf(

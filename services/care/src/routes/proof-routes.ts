@@ -7,11 +7,11 @@ import type { WitnessPush } from '@tallystick/journal-store'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { isWithin } from '../domain/care-record.ts'
 import type { JournalLeaf, RecordStore } from '../domain/record-store.ts'
-import { errorAnswer, invalidToken } from '../errors.ts'
+import { errorAnswer } from '../errors.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { type ProofAnswer, proofAnswer, proofQuery, witnessesAnswer } from '../wire/verify.ts'
-import { type BearerCheckDeps, readerOf } from './bearer.ts'
+import { type BearerCheckDeps, readerOf, refusedTo } from './bearer.ts'
 
 type Proving = Pick<
   RecordStore,
@@ -86,15 +86,11 @@ function addProofRoute(app: ServiceApp, deps: ProofDeps): void {
     const journal = target?.slot.audience ?? request.query.journal
     // Decided from the URI and the scope alone, before any look-up (C30).
     if (uri !== undefined) {
-      if (reader.isAnonymous) return sendError(reply, invalidToken(undefined, deps))
+      if (reader.isAnonymous) return sendError(reply, refusedTo(reader, deps))
       if (target === undefined || !isWithin(target.slot, reader.readable))
         return sendError(reply, errorAnswer('not_found', { details: { uri } }))
-    } else if (!reader.visible.some(({ audience }) => audience === journal)) {
-      const refusal = reader.isAnonymous
-        ? invalidToken(undefined, deps)
-        : errorAnswer('insufficient_scope')
-      return sendError(reply, refusal)
-    }
+    } else if (!reader.visible.some(({ audience }) => audience === journal))
+      return sendError(reply, refusedTo(reader, deps))
     const leaf =
       target === undefined
         ? index === undefined

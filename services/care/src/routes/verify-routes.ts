@@ -13,11 +13,11 @@ import {
   verifyJson,
   verifyText,
 } from '../domain/verification.ts'
-import { errorAnswer, invalidToken } from '../errors.ts'
+import { errorAnswer } from '../errors.ts'
 import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { checkpointQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
-import { type BearerCheckDeps, readerOf } from './bearer.ts'
+import { type BearerCheckDeps, readerOf, refusedTo } from './bearer.ts'
 
 /** JSON if `Accept` is application/json, any type or absent, unless it contains text/html (care.md). */
 export function isJsonAccepted(accept: string | undefined): boolean {
@@ -75,7 +75,7 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
   app.get('/verify', { schema }, async (request, reply) => {
     const reader = await readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
-    if (deps.isPrivate && reader.isAnonymous) return sendError(reply, invalidToken(undefined, deps))
+    if (deps.isPrivate && reader.isAnonymous) return sendError(reply, refusedTo(reader, deps))
     void reply.header('cache-control', 'no-store')
     const place = reportPlace(deps.resource, deps.store)
     const isJson = isJsonAccepted(request.headers.accept)
@@ -125,8 +125,7 @@ function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
   app.get('/verify/export', { schema }, async (request, reply) => {
     const reader = await readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
-    if (reader.isAnonymous) return sendError(reply, invalidToken(undefined, deps))
-    if (reader.readable.length === 0) return sendError(reply, errorAnswer('insufficient_scope'))
+    if (reader.readable.length === 0) return sendError(reply, refusedTo(reader, deps))
     const { uri } = request.query
     const slot = typeof uri === 'string' ? parseRecordUri(uri)?.slot : undefined
     if (uri !== undefined) {
@@ -163,10 +162,7 @@ function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
     if (reader === undefined) return reply
     const { cosigned, journal } = request.query
     if (!audiencesOf(reader.visible).includes(journal))
-      return sendError(
-        reply,
-        reader.isAnonymous ? invalidToken(undefined, deps) : errorAnswer('insufficient_scope'),
-      )
+      return sendError(reply, refusedTo(reader, deps))
     // No witness is shown the journal of internal records.
     const isKept = cosigned === 'yes' && journal === 'user'
     const note = isKept ? deps.witnesses.cosigned() : await deps.store.checkpoint(journal)
