@@ -44,7 +44,6 @@ import { MODERN_MCP_PATH } from './routes/service-routes.ts'
 import { createTelemetry, registerFigures } from './telemetry.ts'
 import { EVENT_PROFILES } from './wire/events.ts'
 import { chainUri } from './wire/record-uri.ts'
-import type { Audience } from './wire/records.ts'
 import type { UnheardAlert } from './wire/unheard.ts'
 
 export { type CareConfig, careConfigSchema } from './config.ts'
@@ -185,15 +184,6 @@ function tokenChecks(
   }
 }
 
-/** Publishes writes, and tells of each that was tried. */
-function publishing(
-  deps: Parameters<typeof createPublisher>[0],
-  onTried: (audience: Audience) => void,
-): PublishRecord {
-  const publish = createPublisher(deps)
-  return (write) => publish(write).finally(() => onTried(write.record.audience))
-}
-
 /**
  * Opens the stores and takes over the sessions that an earlier process left. Rejects with `RecordStoreUnavailable` and
  * its like if a store cannot be opened; their messages are for the operator.
@@ -243,12 +233,15 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const told = { chance: Math.random, onProblem: onWitnessProblem, onError: onProblem }
   const witnesses = ending(openWitnesses({ config, store, clock, ...told }))
   const parts = { config, clock, logger, registry, store, audit, tokens }
-  const publish = publishing(
-    { ...parts, hub: events.before(mcp.hub), isoNow, startCommit },
-    (audience) => {
-      if (audience === 'user') witnesses.push.grown()
-    },
-  )
+  const publisher = createPublisher({ ...parts, hub: events.before(mcp.hub), isoNow, startCommit })
+  const publish: PublishRecord = async (write) => {
+    try {
+      return await publisher(write)
+    } finally {
+      // A write that failed may be durable all the same.
+      if (write.record.audience === 'user') witnesses.push.grown()
+    }
+  }
   const figures = { mcp: () => mcp.figures(), replays: () => verifier.runs() }
   registerFigures(registry, { ...figures, events: () => deliverer?.count() ?? 0 })
   const shown = { verifier, mcp, witnesses: witnesses.push }
