@@ -27,6 +27,8 @@ import { temporaryFolder } from '../temporary-folder.ts'
 /** Matches that are imported; the rest are copies of their rows under other names. */
 const IMPORTED_ROWS = 15_000
 const MATCHES = 500_000
+/** By so much a copy lies before the one after it: more than the matches span, so that none has another's day. */
+const COPY_SECONDS = 3 * 365 * 86_400
 const PICKS = 1_000_000
 const NOW_SECONDS = 1_780_000_000
 const AUDIT_PICKS = 1_000
@@ -76,7 +78,7 @@ function fillTables(databasePath: string): void {
   database
     .prepare(
       `${COUNTING} INSERT INTO events (id, path, sport, start_at, words, home, away)
-        SELECT id + n * ${last}, path || '.' || n, sport, start_at - n * 604800, words, home, away FROM events, n`,
+        SELECT id + n * ${last}, path || '.' || n, sport, start_at - n * ${COPY_SECONDS}, words, home, away FROM events, n`,
     )
     .run(copies)
   database

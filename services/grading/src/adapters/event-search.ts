@@ -18,8 +18,6 @@ export type SearchDialect = {
   readonly and: string
   /** Tests whether a column is one of a value's texts. */
   readonly among: (column: string, value: string) => string
-  /** Tests whether the home team of an event is among $5 and the away team among $6; the start is from $1 to $2. */
-  readonly isOfBoth: string
   /** Texts as a value. */
   readonly list: (texts: readonly string[]) => unknown
   /** Selects those parts of $3 that the words of an event do not contain. */
@@ -38,7 +36,7 @@ const byTeams = (sides: string): string => `SELECT path FROM events
   ORDER BY start_at DESC, id DESC LIMIT $4`
 
 /** Newest first. Variants exist so that each has its index: finding a rare sport must not scan every event. */
-export function searchStatements({ among, byWords, isOfBoth, lackedParts }: SearchDialect) {
+export function searchStatements({ among, byWords, lackedParts }: SearchDialect) {
   const byStart = (condition: string): string => `SELECT path FROM events
     WHERE start_at >= $1 AND start_at < $2 ${condition} AND NOT EXISTS (${lackedParts})
     ORDER BY start_at DESC, id DESC LIMIT $4`
@@ -47,7 +45,7 @@ export function searchStatements({ among, byWords, isOfBoth, lackedParts }: Sear
       WHERE sport = coalesce($2, sport) ORDER BY start_at DESC, id DESC LIMIT $3`,
     byStart: byStart(''),
     bySport: byStart('AND sport = $5'),
-    byBoth: byTeams(isOfBoth),
+    byBoth: byTeams(`${among('home', '$5')} AND ${among('away', '$6')}`),
     byHome: byTeams(among('home', '$5')),
     byAway: byTeams(among('away', '$5')),
   }

@@ -63,6 +63,5 @@ export const POSTGRES_SEARCH: SearchDialect = {
     SELECT * FROM found ORDER BY id DESC`,
   matched: (word, isBeginning) => `'${filedWord(word)}'${isBeginning ? ':*' : ''}`,
   and: ' & ',
-  isOfBoth: `${AMONG.among('home', '$5')} AND ${AMONG.among('away', '$6')}`,
   lackedParts: "SELECT FROM unnest($3::text[]) AS part WHERE strpos(words || ' ', part) = 0",
 }

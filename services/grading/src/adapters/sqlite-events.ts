@@ -108,10 +108,6 @@ export function sqliteSearch(database: DatabaseSync): SearchDialect {
       return `("${longer.join('" OR "')}")`
     },
     and: ' AND ',
-    // Pair by pair: of two lists SQLite would look up one, and look through all matches of each of its teams.
-    isOfBoth: `id IN (SELECT pair.id FROM json_each($5) AS one CROSS JOIN json_each($6) AS other
-      CROSS JOIN events AS pair ON pair.home = one.value AND pair.away = other.value
-        AND pair.start_at >= $1 AND pair.start_at < $2)`,
     lackedParts: "SELECT 1 FROM json_each($3) AS part WHERE instr(words || ' ', part.value) = 0",
   }
 }
