@@ -9,6 +9,7 @@ import {
   evmSigner,
   verifyEvmPayment,
 } from '@tallystick/x402/evm'
+import { TRANSFER_TYPES } from '@tallystick/x402/evm-client'
 import {
   type AccountDirectory,
   ExactHederaClient,
@@ -102,16 +103,6 @@ async function compareEvm(): Promise<Figure> {
   const signer = evmSigner({ privateKey: KEY })
   const client = new ExactEvmClient({ signer })
   const { address: verifyingContract, name, version } = evmAsset
-  const types = {
-    TransferWithAuthorization: [
-      { name: 'from', type: 'address' },
-      { name: 'to', type: 'address' },
-      { name: 'value', type: 'uint256' },
-      { name: 'validAfter', type: 'uint256' },
-      { name: 'validBefore', type: 'uint256' },
-      { name: 'nonce', type: 'bytes32' },
-    ],
-  } as const
   return await compare({
     name: 'verification, EVM',
     baseName: "viem's recovery",
@@ -132,7 +123,7 @@ async function compareEvm(): Promise<Figure> {
       const primaryType = 'TransferWithAuthorization'
       const found = await recoverTypedDataAddress({
         domain,
-        types,
+        types: TRANSFER_TYPES,
         primaryType,
         message,
         signature,

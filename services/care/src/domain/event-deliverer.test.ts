@@ -131,6 +131,25 @@ describe('C22: deliveries', () => {
 })
 
 describe('C22: of two processes', () => {
+  test('begin within a second once the store answers again', async () => {
+    await subscribe({ id: 'all' })
+    const { subscriptions } = on
+    let refused = 0
+    on.subscriptions = {
+      ...subscriptions,
+      begin: async () => {
+        refused += 1
+        if (refused <= 3) throw new Error('the server is away')
+        return await subscriptions.begin()
+      },
+    }
+    const deliverer = await start()
+    await write(deliverer)
+    await on.clock.advanceMsSettled(3_000)
+    expect(saidTo('all')).toEqual(['ann/tea/1'])
+    expect(on.reports.filter(({ kind }) => kind === 'problem')).toHaveLength(3)
+  })
+
   test('the one that began last delivers, what is left and what comes', async () => {
     await subscribe()
     await write(await start())

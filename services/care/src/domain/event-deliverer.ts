@@ -31,6 +31,8 @@ const RETRY_MAX_MS = 600_000
 const SUSPENDED_AFTER_MS = 3_600_000
 /** How often it looks for what ran out, and for what it was not told of. */
 const LOOK_MS = 60_000
+/** How soon after a look that failed: nothing is delivered before the first one succeeds. */
+const LOOK_AGAIN_MS = 1_000
 const ROWS_LOOKED_MAX = 500
 
 type DelivererDeps = {
@@ -105,13 +107,22 @@ export class EventDeliverer {
   /** Looks for what there is to do, and again after a while. */
   look(): Promise<void> {
     this.#cancelLook?.()
-    const looked = this.#looking.then(() => this.#look()).catch((error) => this.#report(error))
-    this.#looking = looked.finally(() => {
-      if (this.#closed.signal.aborted) return
-      this.#cancelLook?.()
-      this.#cancelLook = this.#deps.clock.after(LOOK_MS, () => void this.look())
-    })
+    this.#looking = this.#looking
+      .then(() => this.#look())
+      .then(
+        () => this.#lookIn(LOOK_MS),
+        (error: unknown) => {
+          this.#report(error)
+          this.#lookIn(LOOK_AGAIN_MS)
+        },
+      )
     return this.#looking
+  }
+
+  #lookIn(ms: number): void {
+    this.#cancelLook?.()
+    if (!this.#closed.signal.aborted)
+      this.#cancelLook = this.#deps.clock.after(ms, () => void this.look())
   }
 
   /** Aborts deliveries under way; they are repeated later. */
@@ -152,9 +163,7 @@ export class EventDeliverer {
       if (known !== undefined) this.#drop(known)
       return undefined
     }
-    const held: Held = known ?? { subscription: found, failures: 0 }
-    held.subscription = found
-    held.failures = 0
+    const held: Held = Object.assign(known ?? {}, { subscription: found, failures: 0 })
     held.cancelWait?.()
     held.cancelWait = undefined
     this.#held.set(id, held)
@@ -232,9 +241,8 @@ export class EventDeliverer {
   #judge(held: Held, row: KeptWrite): 'send' | 'skip' | 'stop' | 'revoked' | 'expired' {
     const { clock, isRevoked } = this.#deps
     const { subscription } = held
-    const nowMs = clock.unixMs()
     if (this.#held.get(subscription.id) !== held || this.#closed.signal.aborted) return 'stop'
-    if (subscription.expiresAtMs <= nowMs) return 'expired'
+    if (subscription.expiresAtMs <= clock.unixMs()) return 'expired'
     if (subscription.jti !== undefined && isRevoked(subscription.jti)) return 'revoked'
     return mayRead(subscription.scopes, row) ? 'send' : 'skip'
   }
