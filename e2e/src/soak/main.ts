@@ -111,6 +111,8 @@ function leaksOf(samples: {
 
 console.log(`Soaking for ${values.minutes} min.`)
 const stack = await spawnStack()
+// Ctrl-C in a terminal reaches the stack as well; a supervisor's signal reaches this process alone.
+process.once('SIGTERM', () => void stack.interrupt().finally(() => process.exit(143)))
 try {
   const faults = await soak(stack)
   for (const one of faults) console.error(`FAULT ${one}`)
