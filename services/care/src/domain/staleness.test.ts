@@ -4,29 +4,34 @@ import { ageDays, ageLine, isStale, spokenText } from './staleness.ts'
 
 const DAY_MS = 86_400_000
 const NOW = Date.UTC(2026, 10, 21)
-const age = { authorLabel: 'Dr Osei', writtenAtMs: NOW - 12.9 * DAY_MS, nowMs: NOW }
+const iso = (ms: number) => new Date(ms).toISOString()
+const record = {
+  authorLabel: 'Dr Osei',
+  writtenAt: iso(NOW - 12.9 * DAY_MS),
+  value: 'Take two tablets.',
+}
 
 describe('staleness text shapes', () => {
   it('[STALE — last changed <N> days ago by <author label>; say this age aloud] for a stale record', () => {
-    expect(ageLine({ ...age, staleAfterMs: NOW - 1 })).toBe(
+    expect(ageLine({ ...record, staleAfter: iso(NOW - 1) }, NOW)).toBe(
       '[STALE — last changed 12 days ago by Dr Osei; say this age aloud]',
     )
   })
 
   it('[changed <N>d ago by <author label>] for a fresh one', () => {
-    expect(ageLine({ ...age, staleAfterMs: NOW + 1 })).toBe('[changed 12d ago by Dr Osei]')
-    expect(ageLine(age)).toBe('[changed 12d ago by Dr Osei]')
+    expect(ageLine({ ...record, staleAfter: iso(NOW + 1) }, NOW)).toBe('[changed 12d ago by Dr Osei]')
+    expect(ageLine(record, NOW)).toBe('[changed 12d ago by Dr Osei]')
   })
 
   it('fresh becomes stale when the clock passes staleAfter', () => {
-    expect(isStale({ ...age, staleAfterMs: NOW })).toBe(false)
-    expect(isStale({ ...age, staleAfterMs: NOW - 1 })).toBe(true)
+    expect(isStale({ staleAfter: iso(NOW) }, NOW)).toBe(false)
+    expect(isStale({ staleAfter: iso(NOW - 1) }, NOW)).toBe(true)
   })
 
   it('age is never negative, even if the clock jumps back', () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer(), (writtenAtMs, nowMs) => {
-        const days = ageDays({ ...age, writtenAtMs, nowMs })
+        const days = ageDays({ writtenAt: iso(writtenAtMs) }, nowMs)
         expect(days).toBeGreaterThanOrEqual(0)
         expect(Object.is(days, -0)).toBe(false)
       }),
@@ -36,15 +41,15 @@ describe('staleness text shapes', () => {
 
 describe('C13: the text to be spoken', () => {
   it('is the value alone for a fresh record', () => {
-    expect(spokenText('Take two tablets.', age)).toBe('Take two tablets.')
+    expect(spokenText(record, NOW)).toBe('Take two tablets.')
   })
 
   it('is the value and, past staleAfter, its age', () => {
-    const stale = { ...age, staleAfterMs: NOW - 1 }
-    expect(spokenText('Take two tablets.', stale)).toBe(
+    const stale = { ...record, staleAfter: iso(NOW - 1) }
+    expect(spokenText(stale, NOW)).toBe(
       'Take two tablets.\nPlease note: this was last changed 12 days ago, by Dr Osei.',
     )
-    expect(spokenText('Tea.', { ...stale, writtenAtMs: NOW - DAY_MS })).toContain('one day ago')
-    expect(spokenText('Tea.', { ...stale, writtenAtMs: NOW })).toContain('today')
+    expect(spokenText({ ...stale, writtenAt: iso(NOW - DAY_MS) }, NOW)).toContain('one day ago')
+    expect(spokenText({ ...stale, writtenAt: iso(NOW) }, NOW)).toContain('today')
   })
 })

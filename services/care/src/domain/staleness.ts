@@ -1,32 +1,28 @@
 /** How old a record is, and how its age is written and spoken (C10, C13). Pure: the browser runs this file too. */
+import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import type { CareRecord } from './care-record.ts'
 
-/** The data behind an age; times in Unix milliseconds. */
-export type RecordAge = {
-  readonly authorLabel: string
-  readonly writtenAtMs: number
-  /** Absent if the record has no review date. */
-  readonly staleAfterMs?: number | undefined
-  readonly nowMs: number
-}
+/** What an age is told from. */
+type Aged = Pick<CareRecord, 'authorLabel' | 'writtenAt' | 'staleAfter'>
 
 const DAY_MS = 86_400_000
 
 /** Whole days since the record was written; never negative, even if the clock has jumped back. */
-export function ageDays({ writtenAtMs, nowMs }: RecordAge): number {
-  return Math.max(0, Math.floor((nowMs - writtenAtMs) / DAY_MS))
+export function ageDays({ writtenAt }: Pick<Aged, 'writtenAt'>, nowMs: number): number {
+  return Math.max(0, Math.floor((nowMs - (parseIsoTime(writtenAt) ?? nowMs)) / DAY_MS))
 }
 
-/** Whether the clock has passed the review date. */
-export function isStale({ staleAfterMs, nowMs }: RecordAge): boolean {
-  return staleAfterMs !== undefined && nowMs > staleAfterMs
+/** Whether the clock has passed the review date, if there is one. */
+export function isStale({ staleAfter }: Pick<Aged, 'staleAfter'>, nowMs: number): boolean {
+  return staleAfter !== undefined && nowMs > (parseIsoTime(staleAfter) ?? nowMs)
 }
 
 /** The line that states a record's age (care.md, Staleness text shapes). */
-export function ageLine(age: RecordAge): string {
-  const days = ageDays(age)
-  return isStale(age)
-    ? `[STALE — last changed ${days} days ago by ${age.authorLabel}; say this age aloud]`
-    : `[changed ${days}d ago by ${age.authorLabel}]`
+export function ageLine(record: Aged, nowMs: number): string {
+  const days = ageDays(record, nowMs)
+  return isStale(record, nowMs)
+    ? `[STALE — last changed ${days} days ago by ${record.authorLabel}; say this age aloud]`
+    : `[changed ${days}d ago by ${record.authorLabel}]`
 }
 
 /** In words for a person. */
@@ -36,9 +32,10 @@ export const daysAgo = (days: number): string => {
 }
 
 /** What is said aloud for a record: its value and, past its review date, a sentence about its age. */
-export function spokenText(value: string, age: RecordAge): string {
-  if (!isStale(age)) return value
-  return `${value}\nPlease note: this was last changed ${daysAgo(ageDays(age))}, by ${age.authorLabel}.`
+export function spokenText(record: Aged & Pick<CareRecord, 'value'>, nowMs: number): string {
+  const { authorLabel, value } = record
+  if (!isStale(record, nowMs)) return value
+  return `${value}\nPlease note: this was last changed ${daysAgo(ageDays(record, nowMs))}, by ${authorLabel}.`
 }
 
 /** The port that turns text into sound; adapters/espeak-speech.ts implements it. */

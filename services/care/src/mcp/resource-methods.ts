@@ -13,7 +13,6 @@ import {
   canSee,
   readChainPage,
   readVisible,
-  recordAge,
   recordAnnotations,
   recordMeta,
   recordText,
@@ -171,7 +170,7 @@ async function audioResult(
 ): Promise<Result> {
   const { parsed, record, uri, _meta } = read
   if (context.audio === undefined) throw resourceNotFound(uri)
-  const blob = await context.audio.spoken(record, recordAge(context, record))
+  const blob = await context.audio.spoken(record, context.clock.unixMs())
   if (blob === undefined)
     throw new RpcFailure(RPC_CODES.internalError, 'The record could not be spoken')
   return { contents: [{ uri: canonicalUri(parsed), mimeType: WAV, blob, _meta }], _meta }

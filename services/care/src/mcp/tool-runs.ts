@@ -11,7 +11,6 @@ import { readNamed, resourceNotFound } from './resource-methods.ts'
 import {
   type CallContext,
   readChainPage,
-  recordAge,
   recordAnnotations,
   recordMeta,
   recordText,
@@ -58,7 +57,7 @@ export async function readRecord(
 ): Promise<Result> {
   const visible = await readSpeakable(context, uri)
   const { record, retraction, previousValue, latestVersion } = visible
-  const age = recordAge(context, record)
+  const nowMs = context.clock.unixMs()
   const structuredContent: ToolOutput<'read_record'> = {
     uri: versionUri(record, record.version),
     patient: record.patient,
@@ -68,8 +67,8 @@ export async function readRecord(
     latestVersion,
     value: record.value,
     previousValue: previousValue ?? null,
-    age: ageLine(age),
-    stale: isStale(age),
+    age: ageLine(record, nowMs),
+    stale: isStale(record, nowMs),
     authorLabel: record.authorLabel,
     writtenAt: record.writtenAt,
     retraction,
@@ -119,7 +118,7 @@ export async function fetchRecord(
   const visible = await readSpeakable(context, id)
   const { record } = visible
   const { audience, authorLabel, domain, patient, version, writtenAt } = record
-  const age = ageLine(recordAge(context, record))
+  const age = ageLine(record, context.clock.unixMs())
   const structuredContent: ToolOutput<'fetch'> = {
     id,
     title: titleOf(record),
@@ -145,12 +144,12 @@ export async function changesSinceCursor(
   return { content: [{ type: 'text', text }], structuredContent }
 }
 
-const shownChanges = (context: CallContext, { changed, failed, revisions }: ToldChanges) => ({
-  asOf: new Date(context.clock.unixMs()).toISOString(),
+const shownChanges = ({ clock }: CallContext, { changed, failed, revisions }: ToldChanges) => ({
+  asOf: new Date(clock.unixMs()).toISOString(),
   revisions,
   changed: changed.map(({ record, ...facts }) => ({
     ...facts,
-    age: ageLine(recordAge(context, record)),
+    age: ageLine(record, clock.unixMs()),
   })),
   failed: [...failed],
 })

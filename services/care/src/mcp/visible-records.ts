@@ -4,7 +4,6 @@
  * and absent records take the same path, and a broken one is never shown.
  */
 import type { Clock } from '@tallystick/service-kit'
-import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import {
   type CareRecord,
@@ -17,7 +16,7 @@ import {
 } from '../domain/care-record.ts'
 import { type RecordStore, versionBefore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
-import { ageLine, isStale, type RecordAge } from '../domain/staleness.ts'
+import { ageLine, isStale } from '../domain/staleness.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
 import {
   audioUri,
@@ -122,20 +121,9 @@ export function noteHeard({ principal, unheard }: CallContext, slot: ChainSlot):
   if (!isWriter(principal.scopes)) unheard.heard(chainUri(slot))
 }
 
-export function recordAge({ clock }: CallContext, record: CareRecord): RecordAge {
-  const { authorLabel, writtenAt, staleAfter } = record
-  const nowMs = clock.unixMs()
-  return {
-    authorLabel,
-    writtenAtMs: parseIsoTime(writtenAt) ?? nowMs,
-    staleAfterMs: staleAfter === undefined ? undefined : parseIsoTime(staleAfter),
-    nowMs,
-  }
-}
-
 /** The text of a read: value, newline, age line (C10). */
-export function recordText(context: CallContext, record: CareRecord): string {
-  return `${record.value}\n${ageLine(recordAge(context, record))}`
+export function recordText({ clock }: CallContext, record: CareRecord): string {
+  return `${record.value}\n${ageLine(record, clock.unixMs())}`
 }
 
 /** MCP's annotations of a record (C11). Priority is clamped to MCP's 0–1; `_meta` has it as written. */
@@ -164,7 +152,7 @@ export function recordMeta(context: CallContext, visible: VisibleRecord): Record
     authorLabel,
     audience: record.audience,
     value,
-    stale: isStale(recordAge(context, record)),
+    stale: isStale(record, context.clock.unixMs()),
     staleAfter: record.staleAfter,
     priority: record.priority,
     supersededBy: version === latestVersion ? undefined : latestVersion,
