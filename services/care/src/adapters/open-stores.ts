@@ -248,14 +248,14 @@ export async function resealStore(place: Place, { keyRing, pause: rest }: Upkeep
 /** Erases a chain for good (C31), while the service may be running. On PostgreSQL as `care_reseal`. */
 export async function eraseChain(
   place: Place,
-  erased: { readonly slot: ChainSlot; readonly by: ErasedBy },
-  { keyRing, pause: rest }: Upkeep,
+  { by, slot }: { readonly slot: ChainSlot; readonly by: ErasedBy },
+  upkeep: Upkeep,
 ): Promise<ErasedChain> {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
-  const { by, slot } = erased
-  using keys = keysOf(place, keyRing)
-  if (DATABASE_URL === undefined)
-    return await eraseSqliteChain(slot, by, { databasePath, keys, pause: rest })
+  // All its entries come under its own key. Also refuses where a running service does not have the keys.
+  await resealStore(place, upkeep)
+  using keys = keysOf(place, upkeep.keyRing)
+  if (DATABASE_URL === undefined) return await eraseSqliteChain(slot, by, { databasePath, keys })
   const { erasePostgresChain } = await loadPostgres()
   return await erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), keys })
 }

@@ -7,7 +7,6 @@ import {
   type PostgresOptions,
   type PostgresQuery,
   type PostgresStoreOptions,
-  resealPostgresStore,
 } from '@tallystick/journal-store/postgres'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
@@ -94,8 +93,8 @@ export const openPostgresRecordReader = (
   })
 
 /**
- * Erases a chain, as the role that reseals. Dead rows and older backups hold sealed entries, whose key is gone everywhere. Rejects
- * with RecordStoreUnavailable.
+ * Erases a chain, whose entries are all under its own key, as the role that reseals. Dead rows and older backups hold sealed
+ * entries, whose key is gone everywhere. Rejects with RecordStoreUnavailable.
  */
 export async function erasePostgresChain(
   slot: ChainSlot,
@@ -103,12 +102,6 @@ export async function erasePostgresChain(
   erasing: Omit<PostgresOptions, 'Unavailable'> & { readonly keys: ChainKeys },
 ): Promise<ErasedChain> {
   const { keys } = erasing
-  // Also refuses where a running service does not have the keys.
-  await resealPostgresStore(POSTGRES_RECORDS, {
-    ...erasing,
-    keyRing: keys.ring,
-    plan: keys.plan(),
-  })
   const { schema, Unavailable } = POSTGRES_RECORDS
   const connection = new PostgresConnection({ ...erasing, schema, Unavailable })
   try {

@@ -4,7 +4,6 @@ import {
   openSqliteFile,
   openSqliteJournalReader,
   openSqliteJournalStore,
-  resealSqliteStore,
   type SqliteStoreOptions,
   sqliteAtOnce,
   sqliteTuples,
@@ -111,19 +110,16 @@ export const openSqliteRecordReader = (
     return createRecordReader({ ...reader, source: sqliteSource(reader.tuples) }, keys)
   })
 
-type Erasing = {
-  readonly databasePath: string
-  readonly keys: ChainKeys
-  /** Lets others run between transactions. */
-  readonly pause: () => Promise<void>
-}
-
-/** Erases a chain of a store on SQLite, also of a running service. Rejects with RecordStoreUnavailable. */
+/**
+ * Erases a chain, whose entries are all under its own key, from a store on SQLite, also of a running service. Rejects with
+ * RecordStoreUnavailable.
+ */
 export const eraseSqliteChain = guarded(
-  async (slot: ChainSlot, by: ErasedBy, erasing: Erasing): Promise<ErasedChain> => {
-    const { databasePath, keys } = erasing
-    // Also refuses where a running service does not have the keys.
-    await resealSqliteStore(RECORDS, { ...erasing, keyRing: keys.ring, plan: keys.plan() })
+  async (
+    slot: ChainSlot,
+    by: ErasedBy,
+    { databasePath, keys }: { readonly databasePath: string; readonly keys: ChainKeys },
+  ): Promise<ErasedChain> => {
     const database = openSqliteFile(databasePath, RECORDS, 'exist')
     try {
       database.exec('PRAGMA secure_delete = ON')
