@@ -6,6 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type KeyRing, openValue, sealedKeyId, sealValue } from '@tallystick/hashchain'
 import {
   type BodySeal,
+  createBodySeal,
   guardsOf,
   openSqliteFile,
   prepareQuery,
@@ -76,9 +77,13 @@ export class ChainKeys {
     this.#version = prepareQuery(database, 'PRAGMA data_version')
     this.#insert = database.prepare('INSERT OR IGNORE INTO chain_keys VALUES (?, ?, ?)')
     this.ring = { ...ring, key: (id) => ring.key(id) ?? this.#keyOf(id) }
+    const opening = createBodySeal(this.ring)
     this.seal = {
-      close: (entry, slot) => this.#close(entry, slot),
-      open: (body, slot) => guardedNow(() => this.#open(body, slot)),
+      close: (value, slot) => {
+        const activeId = this.#idOf(chainOfSlot(slot))
+        return sealValue({ ring: { ...this.ring, activeId }, value, slot })
+      },
+      open: (body, slot) => guardedNow(() => opening.open(body, slot)),
     }
     this.fileKeyId = this.#idOf(FILE_KEY_CHAIN)
     this.commit()
@@ -160,18 +165,6 @@ export class ChainKeys {
 
   [Symbol.dispose](): void {
     this.close()
-  }
-
-  #close(entry: string, slot: string): Uint8Array {
-    const keyId = this.#idOf(chainOfSlot(slot))
-    return sealValue({ ring: { ...this.ring, activeId: keyId }, value: entry, slot })
-  }
-
-  #open(body: unknown, slot: string): string | undefined {
-    if (typeof body === 'string') return body
-    if (!(body instanceof Uint8Array)) return undefined
-    const opened = openValue({ ring: this.ring, sealed: body, slot })
-    return opened.kind === 'opened' ? opened.value : undefined
   }
 
   /** The id of a chain's key, which is made where there is none. Throws RecordStoreUnavailable for an erased chain. */
