@@ -12,8 +12,7 @@ export class FairRuns {
   readonly #options: FairRunsOptions
   /** Names with their owners, in the order in which they came. */
   readonly #ready = new Map<string, string>()
-  readonly #running = new Map<string, Promise<void>>()
-  readonly #countOf = new Map<string, number>()
+  readonly #running = new Map<string, { readonly owner: string; readonly ended: Promise<void> }>()
   #isStopped = false
 
   constructor(options: FairRunsOptions) {
@@ -28,7 +27,7 @@ export class FairRuns {
   /** Begins nothing more, and resolves when nothing runs. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    await Promise.all(this.#running.values())
+    await Promise.all(Array.from(this.#running.values(), ({ ended }) => ended))
   }
 
   #fill(): void {
@@ -36,20 +35,16 @@ export class FairRuns {
     if (this.#isStopped) return
     for (const [id, owner] of this.#ready) {
       if (this.#running.size >= runningMax) return
-      const count = this.#countOf.get(owner) ?? 0
-      if (this.#running.has(id) || count >= perOwnerMax) continue
+      const own = [...this.#running.values()].filter((one) => one.owner === owner)
+      if (this.#running.has(id) || own.length >= perOwnerMax) continue
       this.#ready.delete(id)
-      this.#countOf.set(owner, count + 1)
-      this.#running.set(id, this.#run(id, owner))
+      this.#running.set(id, { owner, ended: this.#run(id) })
     }
   }
 
-  async #run(id: string, owner: string): Promise<void> {
+  async #run(id: string): Promise<void> {
     await this.#options.run(id)
     this.#running.delete(id)
-    const count = (this.#countOf.get(owner) ?? 1) - 1
-    if (count > 0) this.#countOf.set(owner, count)
-    else this.#countOf.delete(owner)
     this.#fill()
   }
 }
