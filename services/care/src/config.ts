@@ -79,24 +79,23 @@ const witnessList = z
   )
   .max(WITNESSES_MAX)
 
-const hosts = () =>
-  parsedField(
-    (text) =>
-      /^\s*[^\s,/]+\s*(,\s*[^\s,/]+\s*)*$/.test(text)
-        ? text.split(',').map((host) => host.trim().toLowerCase())
-        : undefined,
-    { expected: 'host names, separated by commas; ports are ignored' },
-  )
-
-const origins = () =>
+/** Texts separated by commas, in lower case. */
+const listField = (expected: string, isGood: (text: string) => boolean) =>
   parsedField(
     (text) => {
-      const given = text.split(',').map((origin) => origin.trim().toLowerCase())
-      return given.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)
-        ? given
-        : undefined
+      const given = text.split(',').map((one) => one.trim().toLowerCase())
+      return given.every(isGood) ? given : undefined
     },
-    { expected: 'origins such as https://app.example.org, separated by commas' },
+    { expected },
+  )
+
+const hosts = () =>
+  listField('host names, separated by commas; ports are ignored', (text) => /^[^\s/]+$/.test(text))
+
+const origins = () =>
+  listField(
+    'origins such as https://app.example.org, separated by commas',
+    (text) => URL.parse(text)?.origin === text,
   )
 
 const shared = sharedConfigFields({ port: 3002, baseUrl: 'http://localhost:3002' })
