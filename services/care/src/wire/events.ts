@@ -87,19 +87,14 @@ export const unsubscribeParams = z.object({
   delivery: z.object({ url: callbackUrl }),
 })
 
-const name = { type: 'string' }
+const { $schema: _, ...inputSchema } = z.toJSONSchema(eventArguments)
 
 /** The type of event in `events/list`. Its payload has no value: the host reads that with its own right. */
 export const RECORD_REVISED = {
   name: 'care.record.revised',
   description: 'A clinician published a new version of a care record the account may read.',
   delivery: ['webhook'],
-  inputSchema: {
-    type: 'object',
-    properties: { patient: name, domain: name },
-    required: ['patient'],
-    additionalProperties: false,
-  },
+  inputSchema,
   payloadSchema: {
     type: 'object',
     properties: {

@@ -1,4 +1,5 @@
 /** What MCP's methods take and the tools answer. Refusals name the path of what does not fit, never the value. */
+import { LoggingLevelSchema } from '@modelcontextprotocol/sdk/types.js'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { z } from 'zod'
 import { discoverExample, initializeExample } from './examples.ts'
@@ -20,10 +21,8 @@ export const mcpMessage = z
   })
 
 /** One JSON-RPC message of the revision without sessions, only for the reference. */
-export const modernMcpMessage = z
-  .looseObject({
-    jsonrpc: z.literal('2.0'),
-    id: z.union([z.string(), z.int()]).optional(),
+export const modernMcpMessage = mcpMessage
+  .extend({
     method: z.string(),
     params: z.looseObject({ _meta: z.looseObject({}) }).optional(),
   })
@@ -40,22 +39,11 @@ export const initializeParams = z.object({
 })
 
 /** The severities of RFC 5424 in ascending order, as MCP names them. */
-const logLevel = z.enum([
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-])
+export const LOG_LEVELS = LoggingLevelSchema.options
 
-export const LOG_LEVELS = logLevel.options
+export type LogLevel = z.infer<typeof LoggingLevelSchema>
 
-export type LogLevel = z.infer<typeof logLevel>
-
-export const levelParams = z.object({ level: logLevel })
+export const levelParams = z.object({ level: LoggingLevelSchema })
 
 /** Lists take an opaque cursor. */
 export const cursorParams = z.object({ cursor: z.string().optional() })
