@@ -2,7 +2,12 @@
 // rows are to the domain, stored-record.ts says.
 import type { BodySeal } from '@tallystick/journal-store'
 import type { Reach } from '../domain/care-record.ts'
-import type { NamesQuery, RecordStore, WrittenVersion } from '../domain/record-store.ts'
+import type {
+  ChainsQuery,
+  NamesQuery,
+  RecordStore,
+  WrittenVersion,
+} from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import { namesOfChain } from './chain-keys-file.ts'
 import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
@@ -98,7 +103,7 @@ export function createRecordReads(source: RecordSource, seal: BodySeal) {
 async function withinReach<Row extends readonly [number, ...unknown[]]>(
   { ask, sql }: RecordSource,
   which: 'heads' | 'changed',
-  query: Parameters<RecordStore['heads']>[0] & { readonly sinceIso?: string },
+  query: ChainsQuery & { readonly sinceIso?: string },
 ): Promise<readonly Row[]> {
   const { after = 0, limit, reach, sinceIso } = query
   const parts = reach.map(({ audience, patient }) => {

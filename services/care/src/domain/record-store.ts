@@ -50,10 +50,7 @@ export type ChainHead = ChainSlot & {
   readonly sequence: number
 }
 
-export type ChangedChain = ChainSlot & {
-  /** Creation order, for paging. */
-  readonly sequence: number
-  readonly latestVersion: number
+export type ChangedChain = Omit<ChainHead, 'writtenAt' | 'priority'> & {
   /** The lowest version that was written since, whatever times those after it have: a clock may be set back. */
   readonly firstSince: number
 }
@@ -105,6 +102,13 @@ export type ChainVerification = Omit<ChainVerdict, 'uri'> & {
   readonly receipt: AtRestReceipt
 }
 
+/** Chains within a reach, after a sequence number. */
+export type ChainsQuery = {
+  readonly reach: readonly Reach[]
+  readonly after?: number | undefined
+  readonly limit: number
+}
+
 export type RecordStore = {
   /**
    * Durable when it resolves: appended and fsynced, in one commit with all concurrent writes. Rejects with
@@ -119,11 +123,7 @@ export type RecordStore = {
   /** The chain of that patient and domain in that audience, undefined if there is none. */
   head(slot: ChainSlot): Promise<ChainHead | undefined>
   /** Chains within a reach in order of creation, after a sequence number. The time that it takes does not grow with the store. */
-  heads(query: {
-    readonly reach: readonly Reach[]
-    readonly after?: number | undefined
-    readonly limit: number
-  }): Promise<readonly ChainHead[]>
+  heads(query: ChainsQuery): Promise<readonly ChainHead[]>
   erased(): Promise<readonly ErasedName[]>
   /**
    * Names of patients or domains that chains within a reach have and that start with a text, each once, in the order of
@@ -131,13 +131,12 @@ export type RecordStore = {
    */
   names(query: NamesQuery): Promise<readonly string[]>
   /** Chains within a reach that have a version written at or after a time, in order of creation, after a sequence number. */
-  changedChains(query: {
-    readonly reach: readonly Reach[]
-    /** As `Date.prototype.toISOString` writes it, since times are compared as texts. */
-    readonly sinceIso: string
-    readonly after?: number | undefined
-    readonly limit: number
-  }): Promise<readonly ChangedChain[]>
+  changedChains(
+    query: ChainsQuery & {
+      /** As `Date.prototype.toISOString` writes it, since times are compared as texts. */
+      readonly sinceIso: string
+    },
+  ): Promise<readonly ChangedChain[]>
   /**
    * Versions of one audience in the order in which they were written, after `behind`, at most `limit`; none of an erased
    * chain. Undefined if `behind` was never written here.

@@ -250,10 +250,8 @@ async function tellWhatWasMissed(deps: {
     const told = published.get(uri)
     const parsed = parseRecordUri(uri)
     if (told === undefined || parsed === undefined || parsed.version !== undefined) continue
-    const head = await store.head(parsed.slot)
-    if (head === undefined || head.latestVersion <= told) continue
     const newest = await store.latest(parsed.slot)
-    if (newest.kind !== 'found') continue
+    if (newest.kind !== 'found' || newest.latestVersion <= told) continue
     await hub.publish(newest.record, await versionBefore(store, newest.record))
   }
 }
