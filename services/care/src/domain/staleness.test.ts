@@ -19,7 +19,9 @@ describe('staleness text shapes', () => {
   })
 
   it('[changed <N>d ago by <author label>] for a fresh one', () => {
-    expect(ageLine({ ...record, staleAfter: iso(NOW + 1) }, NOW)).toBe('[changed 12d ago by Dr Osei]')
+    expect(ageLine({ ...record, staleAfter: iso(NOW + 1) }, NOW)).toBe(
+      '[changed 12d ago by Dr Osei]',
+    )
     expect(ageLine(record, NOW)).toBe('[changed 12d ago by Dr Osei]')
   })
 

@@ -5,17 +5,12 @@
  * written that the reader may not see.
  */
 import { z } from 'zod'
+import { mayRead, reachOf } from '../domain/care-record.ts'
 import type { WrittenVersion } from '../domain/record-store.ts'
 import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { type ChangedRecord, changeOfChain, type ToldChanges } from './changes-since.ts'
-import {
-  type CallContext,
-  canSee,
-  noteRead,
-  unknownCursor,
-  visibleReach,
-} from './visible-records.ts'
+import { type CallContext, noteRead, unknownCursor } from './visible-records.ts'
 
 /** The last version reported of each audience; absent until one was. */
 type Place = { readonly [Name in Audience]?: WrittenVersion | undefined }
@@ -50,7 +45,7 @@ export async function changesBehind(
 
 /** The next versions of both audiences, one after the other, as many as fit an answer. */
 async function readPage(context: CallContext, from: Place) {
-  const reach = visibleReach(context)
+  const reach = reachOf(context.principal.scopes)
   let room = context.limits.pageVersions
   let place = from
   let truncated = false
@@ -95,7 +90,8 @@ function placeOf(context: CallContext, cursor: string | undefined): Place {
     const audience = AUDIENCES[at]
     if (parsed?.version === undefined || audience === undefined) throw unknownCursor()
     const { slot, version } = parsed
-    if (slot.audience !== audience || !canSee(context, slot)) throw unknownCursor()
+    if (slot.audience !== audience || !mayRead(context.principal.scopes, slot))
+      throw unknownCursor()
     place[audience] = { ...slot, version, mark }
   }
   return place

@@ -4,7 +4,7 @@
  * the cursor behind which the next goes on; whatever page it is, the newest value is what holds.
  */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
-import { type CareRecord, reachWithin } from '../domain/care-record.ts'
+import { type CareRecord, reachOf, reachWithin } from '../domain/care-record.ts'
 import { type ChangedChain, versionBefore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import type { ChangesQuery, ToolOutput } from '../wire/mcp.ts'
@@ -15,7 +15,6 @@ import {
   noteHeard,
   noteRead,
   readCursor,
-  visibleReach,
 } from './visible-records.ts'
 
 /** Without a time, everything counts. */
@@ -44,7 +43,7 @@ export type PatientChanges = ToldChanges & {
 async function chainsOfPage(context: CallContext, { patient, since, cursor }: ChangesQuery) {
   const sinceMs = since === undefined ? undefined : parseIsoTime(since)
   const sinceIso = sinceMs === undefined ? BEGINNING : new Date(sinceMs).toISOString()
-  const reach = reachWithin(visibleReach(context), patient)
+  const reach = reachWithin(reachOf(context.principal.scopes), patient)
   const begin = cursor === undefined ? undefined : await readCursor(context, cursor)
   const sequence = begin?.head.sequence ?? 0
   const toldTo = begin?.version

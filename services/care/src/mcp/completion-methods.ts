@@ -1,12 +1,14 @@
 /** `completion/complete`: versions, domains and patients of records that the caller may see (C7). */
-import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import type { CompleteResult, Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import { reachWithin } from '../domain/care-record.ts'
+import { mayRead, reachOf, reachWithin } from '../domain/care-record.ts'
 import type { NamesQuery } from '../domain/record-store.ts'
 import { completeParams } from '../wire/mcp.ts'
 import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
 import { PROMPTS } from './prompt-methods.ts'
-import { type CallContext, canSee, visibleReach } from './visible-records.ts'
+import type { CallContext } from './visible-records.ts'
+
+type Completion = CompleteResult['completion']
 
 const NOTHING: Completion = { values: [], total: 0, hasMore: false }
 
@@ -24,7 +26,7 @@ export async function complete(context: CallContext, raw: unknown): Promise<Resu
       throw unknown('ref: unknown prompt or argument')
     if (argument.name !== 'patient') return { completion: NOTHING }
     // A brief is only of what may be spoken.
-    const reach = visibleReach(context).filter(
+    const reach = reachOf(context.principal.scopes).filter(
       ({ audience }) => ref.name !== 'brief_carer' || audience === 'user',
     )
     const asked = { of: 'patient' as const, prefix: argument.value, reach }
@@ -47,11 +49,14 @@ async function completeTemplate(
   const { patient, domain, audience } = slot
   if (name === 'version') {
     const isNamed = isRecordName(patient) && isRecordName(domain)
-    const head = isNamed && canSee(context, slot) ? await context.store.head(slot) : undefined
+    const head =
+      isNamed && mayRead(context.principal.scopes, slot)
+        ? await context.store.head(slot)
+        : undefined
     return head === undefined ? NOTHING : completeVersions(head.latestVersion, value)
   }
   if (name !== 'domain' && name !== 'patient') throw unknown('argument: unknown argument')
-  const seen = visibleReach(context).filter((one) => one.audience === audience)
+  const seen = reachOf(context.principal.scopes).filter((one) => one.audience === audience)
   const within = name === 'patient' || patient === '' ? undefined : patient
   return completeName(context, { of: name, prefix: value, reach: reachWithin(seen, within) })
 }
@@ -71,13 +76,6 @@ async function completeName(
   return values.length === found.length
     ? { values, total: values.length, hasMore: false }
     : { values, hasMore: true }
-}
-
-/** A completion's answer in MCP's shape: at most 100 values, the total, and whether some were left out. */
-type Completion = {
-  readonly values: readonly string[]
-  readonly total?: number
-  readonly hasMore: boolean
 }
 
 /** MCP 2025-11-25 allows no more values in a completion. */

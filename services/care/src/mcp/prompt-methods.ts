@@ -1,7 +1,7 @@
 /** `prompts/list` and `prompts/get`: `brief_carer` and `whats_changed` (C12). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import { reachWithin } from '../domain/care-record.ts'
+import { reachOf, reachWithin } from '../domain/care-record.ts'
 import {
   briefCarerParams,
   type ChangesQuery,
@@ -10,13 +10,7 @@ import {
   whatsChangedParams,
 } from '../wire/mcp.ts'
 import { changesSince, type PatientChanges } from './changes-since.ts'
-import {
-  type CallContext,
-  readChainPage,
-  readVisible,
-  recordText,
-  visibleReach,
-} from './visible-records.ts'
+import { type CallContext, readChainPage, readVisible, recordText } from './visible-records.ts'
 
 const CURSOR = {
   name: 'cursor',
@@ -72,7 +66,7 @@ async function briefText(
   context: CallContext,
   { patient, cursor }: { readonly patient: string; readonly cursor?: string | undefined },
 ): Promise<string> {
-  const speakable = visibleReach(context).filter(({ audience }) => audience === 'user')
+  const speakable = reachOf(context.principal.scopes).filter(({ audience }) => audience === 'user')
   const reach = reachWithin(speakable, patient)
   const { heads, nextCursor } = await readChainPage(context, { reach, cursor })
   const lines: string[] = []

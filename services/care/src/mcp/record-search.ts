@@ -1,9 +1,9 @@
 /** Finding records by words, for the tool `search` (C26): among what the caller may read, and nothing else. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Reach, reachWithin } from '../domain/care-record.ts'
+import { type Reach, reachOf, reachWithin } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
 import { chainUri } from '../wire/record-uri.ts'
-import { type CallContext, noteRead, visibleReach } from './visible-records.ts'
+import { type CallContext, noteRead } from './visible-records.ts'
 
 /** Records in one answer: a model reads a few of them. */
 const RESULTS_MAX = 20
@@ -72,7 +72,7 @@ export async function searchRecords(
   query: string,
 ): Promise<{ readonly found: readonly ChainHead[]; readonly truncated: boolean }> {
   const asked = [...new Set(wordsOf(query))].slice(0, WORDS_MAX)
-  const reach = visibleReach(context)
+  const reach = reachOf(context.principal.scopes)
   if (asked.length === 0 || reach.length === 0) return { found: [], truncated: false }
   const within = await reachAsked(context, reach, query)
   const { pageChains, searchChainsMax } = context.limits

@@ -1,7 +1,7 @@
 /** `resources/list`, `resources/templates/list`, `resources/read`, `resources/subscribe` and `resources/unsubscribe`. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import type { CareRecord } from '../domain/care-record.ts'
+import { type CareRecord, mayRead, reachOf } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
 import { cursorParams, uriParams } from '../wire/mcp.ts'
 import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../wire/record-uri.ts'
@@ -10,7 +10,6 @@ import { CARD_PAGE } from './card-page.ts'
 import {
   type CallContext,
   canonicalUri,
-  canSee,
   readChainPage,
   readVisible,
   recordAnnotations,
@@ -18,7 +17,6 @@ import {
   recordText,
   type SessionContext,
   type VisibleRecord,
-  visibleReach,
 } from './visible-records.ts'
 
 const TEXT = 'text/plain'
@@ -82,7 +80,7 @@ function listedChain(context: CallContext, head: ChainHead): object[] {
 /** One page of what the caller may read, in order of creation; the cards come first. */
 export async function listResources(context: CallContext, params: unknown): Promise<Result> {
   const { cursor } = parseParams(cursorParams, params)
-  const reach = visibleReach(context)
+  const reach = reachOf(context.principal.scopes)
   const { heads, nextCursor } = await readChainPage(context, { reach, cursor })
   const title = 'Card with what holds now and what it corrects'
   const first =
@@ -186,7 +184,7 @@ export async function subscribable(
 ): Promise<Subscribable | undefined> {
   if (cards(context.serviceName).some((card) => card.uri === uri)) return { uri }
   const parsed = parseRecordUri(uri)
-  if (parsed === undefined || !canSee(context, parsed.slot)) return undefined
+  if (parsed === undefined || !mayRead(context.principal.scopes, parsed.slot)) return undefined
   const head = await context.store.head(parsed.slot)
   if (head === undefined) return undefined
   if (parsed.isAudio && context.audio === undefined) return undefined

@@ -1,6 +1,6 @@
 /** What each tool does (C12, C26): a read of records as its schema has it. tool-methods.ts lists and calls them. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
-import { reachWithin } from '../domain/care-record.ts'
+import { reachOf, reachWithin } from '../domain/care-record.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
 import type { ToolInput, ToolOutput } from '../wire/mcp.ts'
 import { type ChainSlot, chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
@@ -15,14 +15,13 @@ import {
   recordMeta,
   recordText,
   type VisibleRecord,
-  visibleReach,
 } from './visible-records.ts'
 
 export async function listRecords(
   context: CallContext,
   query: ToolInput<'list_records'>,
 ): Promise<Result> {
-  const reach = reachWithin(visibleReach(context), query.patient)
+  const reach = reachWithin(reachOf(context.principal.scopes), query.patient)
   const { heads, nextCursor } = await readChainPage(context, { reach, cursor: query.cursor })
   const records = heads.map((head) => ({
     uri: chainUri(head),

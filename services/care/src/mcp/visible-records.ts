@@ -12,7 +12,6 @@ import {
   type Principal,
   type Reach,
   type ReadRow,
-  reachOf,
 } from '../domain/care-record.ts'
 import { type RecordStore, versionBefore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
@@ -71,18 +70,6 @@ export function noteRead(
   note?.({ actor: principal.sub, way, outcome, uri })
 }
 
-/** Decided from the names alone. What it refuses never reaches the store: no time tells whether it is there (C30). */
-export function canSee(
-  { principal }: CallContext,
-  slot: Pick<ChainSlot, 'audience' | 'patient'>,
-): boolean {
-  return mayRead(principal.scopes, slot)
-}
-
-export function visibleReach({ principal }: CallContext): readonly Reach[] {
-  return reachOf(principal.scopes)
-}
-
 export type VisibleRecord = Extract<Awaited<ReturnType<typeof readVisible>>, { kind: 'found' }>
 
 /**
@@ -102,9 +89,10 @@ export async function readVisible(context: CallContext, uri: RecordUri) {
 }
 
 async function readAllowed(context: CallContext, uri: RecordUri) {
-  const { store } = context
+  const { principal, store } = context
   const { slot, version } = uri
-  if (!canSee(context, slot)) return { kind: 'absent' as const }
+  // What it refuses never reaches the store: no time tells whether it is there (C30).
+  if (!mayRead(principal.scopes, slot)) return { kind: 'absent' as const }
   const outcome = await (version === undefined ? store.latest(slot) : store.version(slot, version))
   if (outcome.kind === 'absent') return { kind: 'absent' as const }
   if (outcome.kind === 'broken') return { kind: 'broken' as const }
@@ -177,7 +165,7 @@ export const unknownCursor = (): RpcFailure =>
  */
 export async function readCursor(context: CallContext, cursor: string) {
   const parsed = parseRecordUri(Buffer.from(cursor, 'base64url').toString('utf8'))
-  const isSeen = parsed !== undefined && canSee(context, parsed.slot)
+  const isSeen = parsed !== undefined && mayRead(context.principal.scopes, parsed.slot)
   const head = isSeen ? await context.store.head(parsed.slot) : undefined
   if (head === undefined) throw unknownCursor()
   return { head, version: parsed?.version }
