@@ -1,5 +1,3 @@
-// `access-operator` as a command: its help, what it never takes as an argument, and which failures a person can do
-// something about.
 import {
   type CommandTerminal,
   type CommandVerb,
@@ -17,6 +15,22 @@ import { OperatorRefusal, operatorVerb } from './operator-verb.ts'
 import { payments } from './payments.ts'
 import { recorders } from './recorders.ts'
 import { status } from './seller-status.ts'
+
+/** Every verb of `access-operator`, in the order in which a seller meets them. */
+export const verbs: readonly CommandVerb[] = [
+  deploy,
+  status,
+  fund,
+  withdraw,
+  setOffer,
+  setArming,
+  pause,
+  resume,
+  recorders,
+  reap,
+  poke,
+  payments,
+].map(operatorVerb)
 
 const NOTES = [
   'Keys and addresses come from the environment: OWNER_KEY, PAY_TO_KEY, RECORDER_KEY (or',
@@ -49,19 +63,3 @@ export async function runOperator(terminal: CommandTerminal): Promise<ExitCode> 
     terminal,
   )
 }
-
-/** Every verb of `access-operator`, in the order in which a seller meets them. */
-export const verbs: readonly CommandVerb[] = [
-  deploy,
-  status,
-  fund,
-  withdraw,
-  setOffer,
-  setArming,
-  pause,
-  resume,
-  recorders,
-  reap,
-  poke,
-  payments,
-].map(operatorVerb)

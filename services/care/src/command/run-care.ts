@@ -45,7 +45,7 @@ const NOTES = [
 const refusalOf = (error: unknown): string | undefined =>
   error instanceof RecordStoreUnavailable ? error.message : undefined
 
-/** Runs one `care` command line and returns its exit code. Bugs throw. */
+/** Runs one line of `care` and returns its exit code. Bugs throw. */
 export async function runCare(terminal: CommandTerminal): Promise<ExitCode> {
   const title = 'the care-record store’s command'
   return await runCommand({ name: 'care', title, verbs, notes: NOTES, refusalOf }, terminal)
