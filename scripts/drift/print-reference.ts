@@ -31,8 +31,9 @@ const builders: Readonly<Record<string, () => Promise<ServiceApp>>> = {
     return service.app
   },
   grading: async () => {
-    const { gradingConfigSchema } = await import('../../services/grading/src/config.ts')
-    const { createGradingService } = await import('../../services/grading/src/service.ts')
+    const { createGradingService, gradingConfigSchema } = await import(
+      '../../services/grading/src/service.ts'
+    )
     const nowhere = 'http://127.0.0.1:9'
     const config = gradingConfigSchema.parse({
       DATABASE_PATH: ':memory:',

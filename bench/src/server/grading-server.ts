@@ -1,7 +1,6 @@
 // The grading service as an operator runs it, in its own measured process. First argument: its environment as JSON.
-import { createGradingService } from '@tallystick/grading'
+import { createGradingService, gradingConfigSchema } from '@tallystick/grading'
 import { listeningUrl, readConfig, systemClock } from '@tallystick/service-kit'
-import { gradingConfigSchema } from '../../../services/grading/src/config.ts'
 import { answerProbe } from './answer-probe.ts'
 
 const reading = readConfig(gradingConfigSchema, JSON.parse(process.argv[2] ?? ''))

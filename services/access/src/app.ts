@@ -37,8 +37,8 @@ type AccessAppDeps = AccessRouteDeps &
     readonly serviceName: string
   }
 
-/** Builds the application; it listens nowhere yet. */
-export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
+/** Builds the application without listening. */
+export function createAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
   const { serviceName, clock, logger, registry, metricsToken, home, llmsNotes } = deps
   return createServiceApp({
     name: 'tallystick-access',
@@ -60,10 +60,10 @@ export async function buildAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
     home,
     llmsNotes,
     metricsToken,
-    routes(app) {
-      addAccessRoute(app, `/api/${serviceName}/access`, deps)
-      addStatusRoute(app, `/api/${serviceName}/status`, deps)
-      addDidRoute(app, deps)
+    routes(scope) {
+      addAccessRoute(scope, `/api/${serviceName}/access`, deps)
+      addStatusRoute(scope, `/api/${serviceName}/status`, deps)
+      addDidRoute(scope, deps)
     },
   })
 }

@@ -128,11 +128,9 @@ export const accessErrors = {
     retryAfterSeconds: SELLER_RETRY_SECONDS,
   },
   sales_paused: { status: 503, meaning: 'New sales are paused; nothing was settled.' },
-} as const satisfies Parameters<typeof errorAnswers>[0]
+} as const
 
-type AccessError = keyof typeof accessErrors
-
-export const errorAnswer = errorAnswers<AccessError>(accessErrors)
+export const errorAnswer = errorAnswers(accessErrors)
 
 /** The answer to a dependency that failed; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {

@@ -26,7 +26,7 @@ import { createSessionKeys, sessionKeyOf } from './adapters/session-keys.ts'
 import { createViemAccessContract } from './adapters/viem-access-contract.ts'
 import { createViemContractSender } from './adapters/viem-contract-sender.ts'
 import { createViemUsageLedger, readRecorderGas } from './adapters/viem-usage-ledger.ts'
-import { buildAccessApp } from './app.ts'
+import { createAccessApp } from './app.ts'
 import { composeDomain } from './compose-domain.ts'
 import { type AccessConfig, keyHex, relayCallsPerMinute } from './config.ts'
 import { readStatus } from './domain/access-answers.ts'
@@ -126,7 +126,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   const domain = composeDomain(parts, { config, telemetry, ledgerClock, receipts })
   const { account, alerts, gate, reaper, sweep } = domain
   telemetry.measure({ usage, sweep, contract, alerts })
-  const app = await buildAccessApp({
+  const app = await createAccessApp({
     ...parts,
     serviceName: config.SERVICE_NAME,
     trustedProxyHops: config.TRUST_PROXY_HOPS,

@@ -51,8 +51,8 @@ type CareAppDeps = {
   readonly noteRead: (row: ReadRow) => void
 }
 
-/** Builds the application; it does not listen yet. */
-export async function buildCareApp(deps: CareAppDeps): Promise<ServiceApp> {
+/** Builds the application without listening. */
+export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const { config, clock, logger, registry, store, audit, tokens, publish, verifier, mcp } = deps
   const { BASE_URL: baseUrl, SERVICE_NAME: serviceName } = config
   const resource = `${baseUrl}/mcp`

@@ -90,14 +90,9 @@ export type Protected = {
 const challengeOf = ({ metadataUrl, serviceName }: Protected): string =>
   `Bearer realm="${serviceName}", resource_metadata="${metadataUrl}"`
 
-/** Whether an error means that a store cannot be opened, read or written; its message is for the operator. */
-export function isStoreFailure(error: unknown): error is RecordStoreUnavailable {
-  return error instanceof RecordStoreUnavailable
-}
-
 /** The answer to a failed dependency; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
   if (error instanceof Error && error.name === 'IssuerUnavailable')
     return errorAnswer('issuer_unavailable')
-  return isStoreFailure(error) ? errorAnswer('store_unavailable') : undefined
+  return error instanceof RecordStoreUnavailable ? errorAnswer('store_unavailable') : undefined
 }

@@ -1,6 +1,6 @@
 import { runService } from '@tallystick/service-kit'
 import { careConfigSchema } from './config.ts'
-import { isStoreFailure } from './errors.ts'
+import { RecordStoreUnavailable } from './domain/record-store.ts'
 import { createCareService } from './service.ts'
 
 await runService({
@@ -9,5 +9,7 @@ await runService({
   environment: process.env,
   create: createCareService,
   startRefusal: (error) =>
-    isStoreFailure(error) ? `The records cannot be served: ${error.message}` : undefined,
+    error instanceof RecordStoreUnavailable
+      ? `The records cannot be served: ${error.message}`
+      : undefined,
 })

@@ -19,7 +19,7 @@ import { readRevocations } from './adapters/revoked-tokens.ts'
 import type { SideRows } from './adapters/side-rows.ts'
 import { createTrustedIssuers } from './adapters/trusted-issuers.ts'
 import { openWitnesses } from './adapters/witnesses.ts'
-import { buildCareApp, CARE_VERSION } from './app.ts'
+import { CARE_VERSION, createCareApp } from './app.ts'
 import type { CareConfig } from './config.ts'
 import { EventDeliverer } from './domain/event-deliverer.ts'
 import type { EventReport } from './domain/event-subscription.ts'
@@ -245,7 +245,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const figures = { mcp: () => mcp.figures(), replays: () => verifier.runs() }
   registerFigures(registry, { ...figures, events: () => deliverer?.count() ?? 0 })
   const shown = { verifier, mcp, witnesses: witnesses.push }
-  const app = await buildCareApp({ ...parts, ...shown, publish, noteRead })
+  const app = await createCareApp({ ...parts, ...shown, publish, noteRead })
   const ends = opened.move()
   return {
     app,

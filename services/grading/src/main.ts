@@ -1,11 +1,15 @@
 import { runService } from '@tallystick/service-kit'
 import { gradingConfigSchema } from './config.ts'
-import { createGradingService, startRefusal } from './service.ts'
+import { GradingStoreUnavailable } from './domain/grading-store.ts'
+import { createGradingService, WrongToken } from './service.ts'
 
 await runService({
   name: 'grading',
   schema: gradingConfigSchema,
   environment: process.env,
   create: createGradingService,
-  startRefusal,
+  startRefusal: (error) =>
+    error instanceof GradingStoreUnavailable || error instanceof WrongToken
+      ? `Grades cannot be served: ${error.message}`
+      : undefined,
 })

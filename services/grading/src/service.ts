@@ -14,12 +14,14 @@ import { openStores } from './adapters/open-stores.ts'
 import { createGradingApp } from './app.ts'
 import type { GradingConfig } from './config.ts'
 import { createGrader } from './domain/grader.ts'
-import { type GradingStore, GradingStoreUnavailable } from './domain/grading-store.ts'
+import type { GradingStore } from './domain/grading-store.ts'
 import { createPollRounds } from './ingest/odds-poller.ts'
 import { connectPayments, pagePayment } from './payments.ts'
 import { resumeSales } from './routes/sale-job.ts'
 import { createTelemetry, registerLedgerFigures, type Telemetry } from './telemetry.ts'
 import { nextIteration } from './tracker/steps.ts'
+
+export { gradingConfigSchema } from './config.ts'
 
 type GradingServiceOptions = {
   readonly config: GradingConfig
@@ -31,15 +33,9 @@ type GradingServiceOptions = {
 export type GradingService = Service & { readonly store: GradingStore; start(): void }
 
 /** The configured token is not the one on the network, so every payment would fail. The message is for the operator. */
-class WrongToken extends Error {
+export class WrongToken extends Error {
   override readonly name = 'WrongToken'
 }
-
-/** Why the service does not start, for the operator; undefined for a bug. */
-export const startRefusal = (error: unknown): string | undefined =>
-  error instanceof GradingStoreUnavailable || error instanceof WrongToken
-    ? `Grades cannot be served: ${error.message}`
-    : undefined
 
 function threadCpuMs(): number {
   const { system, user } = process.threadCpuUsage()
@@ -102,8 +98,8 @@ function readinessChecks(
 }
 
 /**
- * Opens the stores and connects the service to its network and facilitator; it starts while either is down. Rejects if a
- * store cannot be opened or the network has another token: `startRefusal` words that for the operator.
+ * Opens the stores and connects the service to its network and facilitator; it starts while either is down. Rejects
+ * with `GradingStoreUnavailable` if a store cannot be opened, and with `WrongToken`.
  */
 export async function createGradingService(
   options: GradingServiceOptions,
