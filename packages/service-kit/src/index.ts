@@ -1,5 +1,5 @@
 export { Counter, Gauge, Histogram, Registry } from 'prom-client'
-export { presentedToken } from './authorization.ts'
+export { presentedToken } from './bearer-token.ts'
 export { BoundedMap, boundedLabel, getOrMake, readLimited } from './bounded.ts'
 export { type Clock, pause, systemClock } from './clock.ts'
 export {

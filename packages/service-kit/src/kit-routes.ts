@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import { z } from 'zod'
-import { isBearer } from './authorization.ts'
+import { isBearer } from './bearer-token.ts'
 import { errorBody } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
 import { llmsText } from './openapi.ts'

@@ -29,13 +29,13 @@ import {
 import { type CorsPolicy, registerCors } from './cors-policy.ts'
 import { errorHandler, type ServiceErrors, sendError } from './error-handler.ts'
 import { addKitRoutes } from './kit-routes.ts'
-import { watchMethods } from './method-not-allowed.ts'
 import { registerDocumentation } from './openapi.ts'
 import type { Page } from './pages/page-frame.ts'
 import { addLivePage } from './pages/page-routes.ts'
 import type { ReadinessCheck } from './readiness.ts'
 import { observeRequests } from './request-observer.ts'
 import type { Secret } from './secret.ts'
+import { watchMethods } from './watch-methods.ts'
 
 /** Fastify with zod schemas. */
 export type ServiceApp = FastifyInstance<

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isBearer, presentedToken } from './authorization.ts'
+import { isBearer, presentedToken } from './bearer-token.ts'
 import { Secret } from './secret.ts'
 
 describe('an Authorization header', () => {
