@@ -11,7 +11,7 @@ const INDEXED_FROM = 48
 const SECONDS_PER_MINUTE = 60
 
 /** One feed's prices of one market at one book. */
-export type PriceSource = { readonly feed: string; readonly market: string; readonly book: string }
+type PriceSource = { readonly feed: string; readonly market: string; readonly book: string }
 
 const sourceName = ({ book, feed, market }: PriceSource): string => `${feed}|${book}|${market}`
 

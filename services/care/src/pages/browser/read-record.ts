@@ -57,7 +57,7 @@ export function chainOf(uri: string): ChainSlot | undefined {
 }
 
 /** The line that a read gives an assistant, in words for a person. */
-export function ageWords(line: string): string {
+function ageWords(line: string): string {
   const fresh = /^\[changed (\d+)d ago by (.*)\]$/su.exec(line)
   if (fresh !== null) return `Changed ${daysAgo(Number(fresh[1]))} by ${fresh[2]}.`
   const stale = /^\[STALE — last changed (\d+) days ago by (.*); say this age aloud\]$/su.exec(line)
