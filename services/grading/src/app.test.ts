@@ -225,6 +225,16 @@ describe('free routes', () => {
 })
 
 describe('errors.ts', () => {
+  test('S5: the README has every literal error beside its status, and no other', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+    const rows = [...readme.matchAll(/^\| ([45]\d\d) \| (.*) \|$/gm)]
+    const told = rows.flatMap(([, status, codes = '']) =>
+      [...codes.matchAll(/`([a-z_]+)`/g)].map(([, code]) => `${status} ${code}`),
+    )
+    const literal = Object.entries(gradingErrors).map(([code, { status }]) => `${status} ${code}`)
+    expect(told.toSorted()).toEqual(literal.toSorted())
+  })
+
   test('S5: every literal error is a snake_case code with its status and meaning', () => {
     for (const [code, { status, meaning }] of Object.entries(gradingErrors)) {
       expect(code).toMatch(/^[a-z][a-z_]*$/)
