@@ -3,6 +3,7 @@
 // because the service exports none of these parts.
 
 import { DatabaseSync } from 'node:sqlite'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
 import { coverageAnswer } from '../../../services/grading/src/domain/coverage.ts'
@@ -16,7 +17,7 @@ import {
   SYNTHETIC_FEED,
   syntheticFixtures,
 } from '../../../services/grading/src/seed/synthetic-fixtures.ts'
-import { inSteps, nextIteration } from '../../../services/grading/src/tracker/steps.ts'
+import { inSteps } from '../../../services/grading/src/tracker/steps.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { cpuMs, largeEventFigures, pickOf } from '../large-events.ts'
 import { holdFigure, paidHoldFigures } from '../paid-holds.ts'
@@ -176,9 +177,7 @@ async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
     await cold('coverage by the beginnings of two words that every match has', (store) =>
       covered(store, 'synthet leagu'),
     ),
-    await cold('reading a CSV of 1,000 bets', () =>
-      inSteps(saleSteps('audit', { csv }), nextIteration),
-    ),
+    await cold('reading a CSV of 1,000 bets', () => inSteps(saleSteps('audit', { csv }))),
     ...(await paidHoldFigures(databasePath, wire)),
   ]
 }

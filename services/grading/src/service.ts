@@ -1,5 +1,6 @@
 /** The composition: builds stores, payments, domain and application for one configuration. Reads no environment. */
 import { randomBytes } from 'node:crypto'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { createTokenVerifier } from '@tallystick/jwt-lite'
 import {
   type Clock,
@@ -19,7 +20,6 @@ import { createPollRounds } from './ingest/odds-poller.ts'
 import { connectPayments, pagePayment } from './payments.ts'
 import { resumeSales } from './routes/sale-job.ts'
 import { createTelemetry, registerLedgerFigures, type Telemetry } from './telemetry.ts'
-import { nextIteration } from './tracker/steps.ts'
 
 export { gradingConfigSchema } from './config.ts'
 

@@ -154,9 +154,3 @@ export const openReservationDatabase = (databasePath: string): DatabaseSync =>
   openSqliteFile(besideDatabase(databasePath, '.payments') ?? databasePath, RESERVATIONS)
 
 export const { guarded, guardedNow: reading } = guardsOf(GradingStoreUnavailable)
-
-/** Resolves in the next iteration of the event loop, so that others run first. */
-export const nextIteration = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve)
-  })

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import {
   guardedTuples,
   openSqliteJournalStore,
@@ -20,7 +21,7 @@ import { isOutdated, recount } from './count-truth.ts'
 import { LedgerMemory } from './ledger-memory.ts'
 import type { LedgerSource } from './ledger-sql.ts'
 import { createLedgerStore } from './ledger-store.ts'
-import { LEDGER, nextIteration, reading } from './sqlite-database.ts'
+import { LEDGER, reading } from './sqlite-database.ts'
 import { fileTeams, SQLITE_SQL, sqliteSearch } from './sqlite-events.ts'
 
 /** Observations in one write, below 15 ms: requests are served during an import, and other processes write. */

@@ -2,6 +2,7 @@
  * The tools of `/mcp` (G10): three free looks, and the two sales of the paid routes, paid in `_meta` (X20). Each answers
  * what its route answers, from the same functions; mcp-route.ts speaks the protocol.
  */
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { ErrorAnswer, RequestIssue } from '@tallystick/service-kit'
 import { callPaidTool, listPaidTool, type ToolResult, toolCallHash } from '@tallystick/x402/mcp'
 import { z } from 'zod'
@@ -14,7 +15,7 @@ import { readMembers } from '../routes/read-body.ts'
 import { SALE_KINDS, type SaleKind, saleSteps } from '../routes/read-sale.ts'
 import { type SaleDoorDeps, saleJob } from '../routes/sale-job.ts'
 import { PRICE_CENTS, TOOL_NAMES } from '../routes/sale-terms.ts'
-import { inSteps, nextIteration } from '../tracker/steps.ts'
+import { inSteps } from '../tracker/steps.ts'
 import { calibrationRequestSchema } from '../wire/calibration.ts'
 import { coverageFrameSchema, coverageRequestSchema } from '../wire/coverage.ts'
 import { readPickSchema } from '../wire/mcp.ts'
@@ -179,7 +180,7 @@ async function sell(
   { call, caller }: { readonly call: ToolCall; readonly caller: ToolCaller },
 ): Promise<CalledTool> {
   const { clock, endpoint, gate, termsOf } = deps
-  const read = await inSteps(saleSteps(kind, call.arguments), nextIteration)
+  const read = await inSteps(saleSteps(kind, call.arguments))
   if (read.kind === 'malformed') return { result: malformed(read.issues) }
   const bought = { server: endpoint, ...call }
   const isPaid = (call._meta?.['x402/payment'] ?? undefined) !== undefined

@@ -19,7 +19,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { bodyErrorRows } from '../routes/error-rows.ts'
 import { isCrowded, isOversized, neverStored, sendJson, takeBytes } from '../routes/read-body.ts'
-import { gatheredInSteps, nextIteration } from '../tracker/steps.ts'
+import { gatheredInSteps } from '../tracker/steps.ts'
 import { rpcMessageSchema, toolCallSchema } from '../wire/mcp.ts'
 import { callGradingTool, GRADING_TOOLS, type GradingToolDeps } from './grading-tools.ts'
 import { messagePieces } from './message-pieces.ts'
@@ -121,7 +121,7 @@ async function sendResult(
   result: object,
 ): Promise<FastifyReply> {
   const pieces = messagePieces(id, result)
-  return sendJson(reply, Buffer.concat(await gatheredInSteps(pieces, nextIteration)))
+  return sendJson(reply, Buffer.concat(await gatheredInSteps(pieces)))
 }
 
 export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<void> {

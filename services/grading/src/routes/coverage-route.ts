@@ -2,6 +2,7 @@
  * The free look before a payment: whether a close is recorded, by key or by teams and day, and what would become of each
  * pick of an audit. It shows neither a price nor a grade (G7), and is limited by address and by time, because it is free.
  */
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import {
   type Clock,
   type ErrorAnswer,
@@ -17,7 +18,7 @@ import { formatMarketKey } from '../domain/markets.ts'
 import { parseWholeMarket } from '../domain/parse-market.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
 import { invalidRequest } from '../errors.ts'
-import { inSteps, nextIteration } from '../tracker/steps.ts'
+import { inSteps } from '../tracker/steps.ts'
 import type { Card } from '../wire/cards.ts'
 import {
   type CoverageAnswer,

@@ -4,7 +4,7 @@ import { type PaymentProblem, paidRoute } from '@tallystick/x402/fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { errorAnswer, invalidRequest } from '../errors.ts'
-import { inSteps, nextIteration } from '../tracker/steps.ts'
+import { inSteps } from '../tracker/steps.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
 import { cardSchema } from '../wire/cards.ts'
 import { paymentHeaders } from '../wire/errors.ts'
@@ -82,7 +82,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
   /** Answers requests whose payment does not matter; the others go on to the gate with their body read. */
   async function judge(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const keyIssue = idempotencyKeyIssue(request.headers['idempotency-key'])
-    const read = await inSteps(saleSteps(kind, request.body), nextIteration)
+    const read = await inSteps(saleSteps(kind, request.body))
     const issues = [
       ...(keyIssue === undefined ? [] : [keyIssue]),
       ...(read.kind === 'malformed' ? read.issues : []),

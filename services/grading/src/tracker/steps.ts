@@ -2,6 +2,7 @@
  * Work in steps: what reads a request yields whenever it has worked for some milliseconds, and whoever drives it decides
  * what happens in between. A route lets other requests run, a command goes on at once.
  */
+import { setImmediate as nextIteration } from 'node:timers/promises'
 
 /** Work that yields between its steps and returns its result. */
 export type Steps<Result> = Generator<void, Result>
@@ -17,7 +18,7 @@ export function allAtOnce<Result>(steps: Steps<Result>): Result {
 /** Does the work, and lets other requests run between two steps. */
 export async function inSteps<Result>(
   steps: Steps<Result>,
-  breathe: () => Promise<void>,
+  breathe: () => Promise<void> = nextIteration,
 ): Promise<Result> {
   for (;;) {
     const step = steps.next()
@@ -32,7 +33,7 @@ export const WRITTEN_PER_STEP = 65_536
 /** Gathers the pieces of a text, which are made one by one, and lets other requests run in between. */
 export async function gatheredInSteps<Piece extends string | Uint8Array>(
   pieces: Iterable<Piece>,
-  breathe: () => Promise<void>,
+  breathe: () => Promise<void> = nextIteration,
 ): Promise<Piece[]> {
   const gathered: Piece[] = []
   let written = 0
@@ -45,9 +46,3 @@ export async function gatheredInSteps<Piece extends string | Uint8Array>(
   }
   return gathered
 }
-
-/** Resolves in the next iteration of the event loop. */
-export const nextIteration = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve)
-  })
