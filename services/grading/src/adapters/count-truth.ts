@@ -9,14 +9,7 @@ import {
 } from '../domain/truth-table.ts'
 import { TruthTally } from '../domain/truth-tally.ts'
 import type { LedgerSource, Send } from './ledger-sql.ts'
-import {
-  byKey,
-  committedOf,
-  type EntryRow,
-  foldEvent,
-  PICK_COLUMNS,
-  type PickRow,
-} from './stored-rows.ts'
+import { committedOf, type EntryRow, foldEvent, PICK_COLUMNS, type PickRow } from './stored-rows.ts'
 
 /** Entries, events or picks in a slice: some 10 ms. */
 export const PER_SLICE = 500
@@ -42,7 +35,10 @@ export async function countTruth({
       ask<readonly [...EntryRow, event: number]>(entries, range),
       ask<readonly [...PickRow, event: number]>(picks, range),
     ])
-    const [entriesOf, picksOf] = [byKey(found, (row) => row[3]), byKey(kept, (row) => row[6])]
+    const [entriesOf, picksOf] = [
+      Map.groupBy(found, (row) => row[3]),
+      Map.groupBy(kept, (row) => row[6]),
+    ]
     for (const [id] of slice) {
       const state = foldEvent(entriesOf.get(id) ?? [])
       const committed = committedOf(picksOf.get(id) ?? [])

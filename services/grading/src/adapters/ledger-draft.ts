@@ -11,7 +11,6 @@ import { isFiledAlike } from './event-search.ts'
 import type { LedgerSource, Send } from './ledger-sql.ts'
 import {
   type Appendable,
-  byKey,
   committedOf,
   type EntryRow,
   foldEvent,
@@ -47,7 +46,7 @@ export function readEvents(
   if (paths.length === 0) return found
   const { entriesOf, list } = source.sql
   return whenAnswered([source.ask<Row>(entriesOf, [list(paths)])], ([rows]) => {
-    for (const [path, own] of byKey(rows, (row) => row[3])) {
+    for (const [path, own] of Map.groupBy(rows, (row) => row[3])) {
       const state = foldEvent(own)
       const last = own.at(-1)
       if (state !== undefined && last !== undefined)
@@ -136,7 +135,7 @@ export class LedgerDraft {
     type Row = readonly [...PickRow, path: string]
     const { ask, sql } = this.#source
     return whenAnswered([ask<Row>(sql.committed, [sql.list(asked)])], ([rows]) => {
-      const committed = byKey(rows, (row) => row[6])
+      const committed = Map.groupBy(rows, (row) => row[6])
       for (const path of asked) this.#takeCommitted(path, committed.get(path) ?? [])
     })
   }

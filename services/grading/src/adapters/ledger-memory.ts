@@ -16,7 +16,7 @@ import {
   readEvents,
 } from './ledger-draft.ts'
 import type { LedgerSource } from './ledger-sql.ts'
-import { byKey, foldEvent } from './stored-rows.ts'
+import { foldEvent } from './stored-rows.ts'
 
 /** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
 const CACHED_EVENTS_MAX = 20_000
@@ -107,7 +107,7 @@ export class LedgerMemory {
       const paths = changed.flat().filter((path) => this.#cache.has(path))
       if (paths.length === 0) return none
       const found = ask<EntryOfPath>(newEntries, [from, size, list(paths)])
-      return whenAnswered([found], ([rows]) => byKey(rows, (row) => row[3]))
+      return whenAnswered([found], ([rows]) => Map.groupBy(rows, (row) => row[3]))
     })
   }
 

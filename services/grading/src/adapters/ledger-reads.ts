@@ -3,6 +3,7 @@ import { preimageHash } from '@tallystick/hashchain'
 import type { Awaitable, CheckpointReading, Journal } from '@tallystick/journal-store'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { AUDIT_TEXT } from '../domain/kept-pick.ts'
+import { hexOf } from '../domain/ledger-entry.ts'
 import type { LedgerSource } from './ledger-sql.ts'
 import {
   committedOf,
@@ -61,9 +62,7 @@ export function openLedgerReads(
     checkpoint: () =>
       look(() => ({ note: store.checkpoint('ledger'), verifierKey: store.verifierKey('ledger') })),
     inclusionProof: async (seq, size) =>
-      (await look(() => ledger.inclusionProof(seq, size))).map((hash) =>
-        Buffer.from(hash).toString('hex'),
-      ),
+      (await look(() => ledger.inclusionProof(seq, size))).map(hexOf),
     counts: async () => {
       const [row] = await look(() => ask<readonly [events: number, picks: number]>(COUNTS))
       const [events = 0, picks = 0] = row ?? []

@@ -5,7 +5,7 @@ import { applyEntry } from '../domain/apply-entry.ts'
 import type { CommittedPick, PickOpening } from '../domain/committed-pick.ts'
 import type { EventState, RecordReference } from '../domain/event-state.ts'
 import type { StoredEntry, StoredPick } from '../domain/grading-store.ts'
-import type { EventLedgerEntry, LedgerEntry } from '../domain/ledger-entry.ts'
+import { type EventLedgerEntry, hexOf, type LedgerEntry } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
 
 /** Entries read at once. */
@@ -16,24 +16,6 @@ export type EntryRow = readonly [seq: number, text: string | Buffer, hash: Uint8
 
 /** A row that begins as these do. */
 type Begun<Row extends readonly unknown[]> = readonly [...Row, ...more: unknown[]]
-
-/** A hash in lower-case hex, without a copy of its bytes. */
-const hexOf = ({ buffer, byteLength, byteOffset }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString('hex')
-
-/** Rows grouped by key, in order. */
-export function byKey<Row, Key>(
-  rows: readonly Row[],
-  keyOf: (row: Row) => Key,
-): ReadonlyMap<Key, readonly Row[]> {
-  const groups = new Map<Key, Row[]>()
-  for (const row of rows) {
-    const group = groups.get(keyOf(row))
-    if (group === undefined) groups.set(keyOf(row), [row])
-    else group.push(row)
-  }
-  return groups
-}
 
 const referenceOf = ([seq, , hash]: Begun<EntryRow>): RecordReference => ({
   seq,

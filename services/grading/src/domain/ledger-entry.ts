@@ -93,6 +93,6 @@ export function saltEntry(
     : { ...rest, rawCommitment: preimageHash(`${salt} ${rawSha256}`) }
 }
 
-/** Bytes in lower-case hex. */
-export const hexOf = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+/** Bytes in lower-case hex, without a copy of them. */
+export const hexOf = ({ buffer, byteLength, byteOffset }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('hex')

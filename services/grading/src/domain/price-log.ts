@@ -3,6 +3,7 @@
  * log of the next state shares those of the last, so that a round costs what is new in it, and what is asked of one source
  * is found without looking at the others.
  */
+import { getOrMake } from '@tallystick/service-kit'
 import type { PriceRecord } from './event-state.ts'
 import { ownValue } from './markets.ts'
 
@@ -48,23 +49,14 @@ const higher = ({ ever, timeless }: Highest, price: number, isTimed: boolean): H
 /** What several states share; it only grows. */
 type Shared = { readonly records: PriceRecord[]; index: Index | undefined; hasSynthetic: boolean }
 
-function under<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
-  let value = map.get(name)
-  if (value === undefined) {
-    value = make()
-    map.set(name, value)
-  }
-  return value
-}
-
 function addToIndex(index: Index, records: readonly PriceRecord[], place: number): void {
   const record = records[place]
   if (record === undefined) return
   const { capturedAtSeconds, market, odds, recordedAtSeconds } = record
   const name = sourceName(record)
-  const source = under(index.sources, name, () => ({
+  const source = getOrMake(index.sources, name, () => ({
     places: [],
-    byMinute: new Map<number, number[]>(),
+    byMinute: new Map(),
     isOrdered: true,
   }))
   const before = records[source.places.at(-1) ?? -1]
@@ -78,14 +70,9 @@ function addToIndex(index: Index, records: readonly PriceRecord[], place: number
   )
     source.isOrdered = false
   source.places.push(place)
-  if (isTimed) {
-    const minute = minuteOf(capturedAtSeconds)
-    const places = source.byMinute.get(minute)
-    if (places === undefined) source.byMinute.set(minute, [place])
-    else places.push(place)
-  }
-  under(index.byMarket, market, () => new Set<string>()).add(name)
-  const highest = under(index.highest, market, () => new Map<string, Highest>())
+  if (isTimed) getOrMake(source.byMinute, minuteOf(capturedAtSeconds), () => []).push(place)
+  getOrMake(index.byMarket, market, () => new Set()).add(name)
+  const highest = getOrMake(index.highest, market, () => new Map())
   for (const selection in odds)
     highest.set(selection, higher(highest.get(selection) ?? NONE, odds[selection] ?? 0, isTimed))
 }
@@ -115,12 +102,7 @@ export class PriceLog implements Iterable<PriceRecord> {
 
   /** A log of these prices. */
   static of(records: readonly PriceRecord[]): PriceLog {
-    const shared = {
-      records: [...records],
-      index: undefined,
-      hasSynthetic: records.some(({ isSynthetic }) => isSynthetic),
-    }
-    return new PriceLog(shared, records.length)
+    return new PriceLog({ records: [], index: undefined, hasSynthetic: false }, 0).with(records)
   }
 
   *[Symbol.iterator](): Iterator<PriceRecord> {
