@@ -32,7 +32,6 @@ const addUserVerb: CommandVerb = {
   usage: '--file PATH --name NAME --scope SCOPE [--scope SCOPE] [--label LABEL] [--role ROLE]',
   summary: 'adds a person or replaces one; the password comes from standard input',
   options: { file: 'text', name: 'text', scope: 'texts', label: 'text', role: 'texts' },
-  wordsMax: 0,
   run: async (call) => {
     const [path = '', name = ''] = [call.text('file'), call.text('name')]
     const scopes = call
@@ -54,7 +53,6 @@ const rotateVerb: CommandVerb = {
   usage: '--file PATH',
   summary: 'adds a signing key that is used from the next start on; the one before stays published',
   options: { file: 'text' },
-  wordsMax: 0,
   run: async (call) => {
     const path = call.text('file')
     if (path === undefined) throw new BadUsage('--file is needed: the KEYS_PATH of the server.')

@@ -47,12 +47,13 @@ export type CommandCall = {
 
 export type CommandVerb = {
   readonly name: string
-  /** What follows the name, e.g. `--sub NAME`. */
-  readonly usage: string
+  /** What follows the name, e.g. `--sub NAME`; absent, nothing does. */
+  readonly usage?: string
   /** One line for the list of verbs. */
   readonly summary: string
-  readonly options: Readonly<Record<string, 'text' | 'texts' | 'flag'>>
-  readonly wordsMax: number
+  readonly options?: Readonly<Record<string, 'text' | 'texts' | 'flag'>>
+  /** Absent, it takes none. */
+  readonly wordsMax?: number
   run(call: CommandCall): Promise<ExitCode>
 }
 
@@ -79,7 +80,7 @@ function help({ name, title, verbs, notes }: Command): readonly string[] {
     `${name}: ${title}`,
     '',
     ...verbs.flatMap((verb) => [
-      `  ${name} ${verb.name} ${verb.usage}`.trimEnd(),
+      `  ${name} ${verb.name} ${verb.usage ?? ''}`.trimEnd(),
       `      ${verb.summary}`,
     ]),
     '',
@@ -89,8 +90,9 @@ function help({ name, title, verbs, notes }: Command): readonly string[] {
 
 /** Reads the arguments after the verb. Throws BadUsage, whose message never repeats a value. */
 function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal): CommandCall {
+  const { usage = '', wordsMax = 0 } = verb
   const options = Object.fromEntries(
-    Object.entries(verb.options).map(([name, kind]) => [
+    Object.entries(verb.options ?? {}).map(([name, kind]) => [
       name,
       {
         type: kind === 'flag' ? ('boolean' as const) : ('string' as const),
@@ -105,7 +107,7 @@ function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal
       allowPositionals: true,
       strict: true,
     })
-    if (positionals.length > verb.wordsMax) throw new Error('too many words')
+    if (positionals.length > wordsMax) throw new Error('too many words')
     const textsOf = (name: string): readonly string[] =>
       [values[name]].flat().filter((value) => typeof value === 'string')
     return {
@@ -116,7 +118,7 @@ function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal
       has: (name) => values[name] === true,
     }
   } catch (cause) {
-    throw new BadUsage(`Usage: ${command.name} ${verb.name} ${verb.usage}`.trimEnd(), { cause })
+    throw new BadUsage(`Usage: ${command.name} ${verb.name} ${usage}`.trimEnd(), { cause })
   }
 }
 

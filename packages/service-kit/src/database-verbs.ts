@@ -48,10 +48,7 @@ export function databaseVerbs<Read extends Config>(
   return [
     {
       name: 'migrate',
-      usage: '',
       summary: 'brings the schema in DATABASE_URL up to date; DATABASE_URL is its owner’s here',
-      options: {},
-      wordsMax: 0,
       run: async ({ terminal }) => {
         await migrate(databaseUrl(terminal))
         terminal.print(`The schema of ${noun} is up to date.`)
@@ -62,7 +59,6 @@ export function databaseVerbs<Read extends Config>(
       name: 'move',
       usage: 'to-postgres | to-file FILE',
       summary: `moves ${noun} of a stopped service between DATABASE_PATH and DATABASE_URL (its owner’s), with equal roots, all or nothing`,
-      options: {},
       wordsMax: 2,
       run: async ({ terminal, words: [direction, file] }) => {
         const isToFile = direction === 'to-file' && file !== undefined

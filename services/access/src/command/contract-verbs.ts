@@ -47,9 +47,6 @@ function ownerVerb(
   plan: (call: OperatorCall) => (contract: OwnerContract) => OwnerAct | Promise<OwnerAct>,
 ): OperatorVerb {
   return {
-    usage: '',
-    options: {},
-    wordsMax: 0,
     needs: ['OWNER_KEY', 'ACCESS_CONTRACT'],
     ...verb,
     run: (call) => actAsOwner(call, plan(call)),

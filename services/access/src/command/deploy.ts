@@ -153,7 +153,6 @@ export const deploy: OperatorVerb = {
     recorders: 'text',
     ...OFFER_REPORT_OPTIONS,
   },
-  wordsMax: 0,
   needs: ['OWNER_KEY', 'PAY_TO'],
   async run(call) {
     const { clock, config } = call

@@ -45,7 +45,6 @@ export const recorders: OperatorVerb = {
   name: 'recorders',
   usage: 'add 0x…|remove 0x…|list',
   summary: 'who may count calls: one account per service process',
-  options: {},
   wordsMax: 2,
   needs: (words) => (words[0] === 'list' ? ['ACCESS_CONTRACT'] : ['OWNER_KEY', 'ACCESS_CONTRACT']),
   async run(call) {

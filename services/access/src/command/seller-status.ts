@@ -118,11 +118,8 @@ async function readSeller(call: OperatorCall, found: Contract, payTo: string) {
 
 export const status: OperatorVerb = {
   name: 'status',
-  usage: '',
   summary:
     'the offer, the books, the slots, earnings against costs so far, and what is running out',
-  options: {},
-  wordsMax: 0,
   needs: ['ACCESS_CONTRACT'],
   async run(call) {
     const address = needed(call.config, 'ACCESS_CONTRACT')

@@ -108,9 +108,7 @@ export const revokeVerb: CommandVerb = {
 
 export const revocationsVerb = listVerb({
   name: 'revocations',
-  usage: '',
   summary: 'lists the tokens that were revoked, by whom, when and why',
-  options: {},
   none: 'No token was revoked.',
   read: (call) => withSideRows(storePlace(call), readRevocations),
   line: ({ actor, at, jti, reason }) => `${at}  ${jti}  by ${actor}: ${reason}`,
@@ -122,7 +120,6 @@ export const tokenVerb: CommandVerb = {
   usage: '--sub NAME [--scope "SCOPE …"] [--lifetime-seconds N] [--revision 2026-07-28]',
   summary: 'mints a development token under TOKEN_SECRET; scopes default to care.read.user',
   options: { sub: 'text', scope: 'text', 'lifetime-seconds': 'text', revision: 'text' },
-  wordsMax: 0,
   run: async (call) => {
     const config = commandConfig(call.terminal, ['TOKEN_SECRET', 'BASE_URL', 'SERVICE_NAME'])
     const sub = call.text('sub')

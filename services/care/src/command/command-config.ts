@@ -63,7 +63,6 @@ export function listVerb<Row extends object>({
 }): CommandVerb {
   return {
     ...verb,
-    wordsMax: 0,
     run: async (call) => {
       const rows = await read(call)
       const isJson = call.has('json')

@@ -65,7 +65,6 @@ export const backupKeysVerb: CommandVerb = {
   usage: 'TARGET',
   summary:
     'copies the chain keys into a new file; keep only the newest copy, apart from the records',
-  options: {},
   wordsMax: 1,
   run: async ({ terminal, words }) => {
     const [targetPath] = words

@@ -94,7 +94,6 @@ export const exportVerb: CommandVerb = {
   summary:
     'writes records, journals and checkpoints as NDJSON, or records alone as a FHIR R4 Bundle; holds values in the clear',
   options: { audience: 'text', uri: 'text', fhir: 'text', output: 'text' },
-  wordsMax: 0,
   run: async (call) => {
     const fhir = fhirOf(call)
     const query = queryOf(call)

@@ -20,7 +20,6 @@ export const backupVerb: CommandVerb = {
   name: 'backup',
   usage: 'TARGET',
   summary: 'copies the records into a new file, even while the service runs',
-  options: {},
   wordsMax: 1,
   run: async (call) => {
     const { terminal } = call
@@ -43,10 +42,7 @@ export const backupVerb: CommandVerb = {
 /** `care accept-backup`: signs the journals as a restored backup holds them. */
 export const acceptBackupVerb: CommandVerb = {
   name: 'accept-backup',
-  usage: '',
   summary: 'signs the journals as they are, after a backup was restored on purpose',
-  options: {},
-  wordsMax: 0,
   run: async ({ terminal }) => {
     const accepted = await acceptStore(storeConfig(terminal))
     for (const audience of AUDIENCES) {
@@ -74,11 +70,8 @@ export const PAUSE_MS = 1
 /** `care reseal`: reseals everything under the first key of SEAL_KEYS. */
 export const resealVerb: CommandVerb = {
   name: 'reseal',
-  usage: '',
   summary:
     'seals every value under the first key of SEAL_KEYS; hashes stay the same, the service may run',
-  options: {},
-  wordsMax: 0,
   run: async ({ terminal }) => {
     const config = commandConfig(terminal, KEY_VARIABLES)
     if (config.SEAL_KEYS === undefined)

@@ -136,10 +136,7 @@ export const importVerb: CommandVerb = {
 /** `grading seed`: fills an empty ledger with synthetic fixtures. */
 export const seedVerb: CommandVerb = {
   name: 'seed',
-  usage: '',
   summary: 'fills an empty ledger with synthetic fixtures, for trying the service out',
-  options: {},
-  wordsMax: 0,
   run: ({ terminal }) =>
     withStore(terminal, async (store) => {
       const outcome = await seedLedger({ store, nowSeconds: terminal.clock.unixMs() / 1_000 })

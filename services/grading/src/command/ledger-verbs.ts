@@ -71,10 +71,7 @@ export const verifyVerb: CommandVerb = {
  */
 export const exportVerb: CommandVerb = {
   name: 'export',
-  usage: '',
   summary: 'writes every entry and the signed checkpoint as JSON lines, for `grading verify FILE`',
-  options: {},
-  wordsMax: 0,
   run: ({ terminal }) =>
     withLedger(terminal, async (store) => {
       for await (const line of exportLines(store)) terminal.print(line)
@@ -88,7 +85,6 @@ export const backupVerb: CommandVerb = {
   usage: 'TARGET',
   summary:
     'copies the ledger into a new file, and its payments beside it, even while the service runs',
-  options: {},
   wordsMax: 1,
   run: async ({ terminal, words }) => {
     const [targetPath] = words
@@ -115,10 +111,7 @@ function givenUp({ isContinued, signedSize, size }: AcceptedJournal): string {
 /** `grading accept-backup`: signs the ledger as it stands in a restored backup. */
 export const acceptBackupVerb: CommandVerb = {
   name: 'accept-backup',
-  usage: '',
   summary: 'signs the ledger as it stands, after a deliberate restore',
-  options: {},
-  wordsMax: 0,
   run: async ({ terminal }) => {
     const config = existingLedger(terminal)
     const accepted = await acceptBackup(ledgerOwner(config), config.DATABASE_URL)

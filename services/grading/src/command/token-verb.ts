@@ -31,7 +31,6 @@ export const tokenVerb: CommandVerb = {
   usage: '--sub NAME [--lifetime-seconds N]',
   summary: 'mints a token for uploads (scope grading.write) under TOKEN_SECRET',
   options: { sub: 'text', 'lifetime-seconds': 'text' },
-  wordsMax: 0,
   run: async (call) => {
     const sub = call.text('sub')
     if (sub === undefined || sub === '') throw new BadUsage('Say who the token is for: --sub NAME.')
