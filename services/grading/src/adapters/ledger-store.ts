@@ -3,20 +3,42 @@
  * written is decided in a transaction in which nobody else appends, so that several processes may write. What happens to an
  * event is the domain's matter.
  */
-import { type Awaitable, whenAnswered } from '@tallystick/journal-store'
+import { preimageHash } from '@tallystick/hashchain'
+import {
+  type Awaitable,
+  type CheckpointReading,
+  type Journal,
+  whenAnswered,
+} from '@tallystick/journal-store'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import type { GradingStore, IngestBatch, StoredPick } from '../domain/grading-store.ts'
+import { AUDIT_TEXT } from '../domain/kept-pick.ts'
+import { hexOf } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import { openEventSearch, type SearchDialect } from './event-search.ts'
 import type { LedgerDraft, LedgerTransaction } from './ledger-draft.ts'
 import type { LedgerMemory } from './ledger-memory.ts'
-import { openLedgerReads, type ReadLedger } from './ledger-reads.ts'
 import type { LedgerSource } from './ledger-sql.ts'
 import { ingestSlice, isCounting, keepPick, pathsWithPicks } from './ledger-writes.ts'
+import {
+  committedOf,
+  type EntryRow,
+  entriesBetween,
+  entryOf,
+  type PickRow,
+  pickOf,
+} from './stored-rows.ts'
+import { verifyLedger } from './verify-ledger.ts'
 
 /** A ledger that an engine has open. */
 type LedgerEngine = {
-  readonly store: ReadLedger & {
+  readonly store: {
+    readonly journals: {
+      readonly ledger: Pick<Journal, 'size' | 'rootHash' | 'inclusionProof'>
+    }
+    readonly checkpointFiles: { readonly ledger: { read(): CheckpointReading } }
+    checkpoint(name: 'ledger'): string
+    verifierKey(name: 'ledger'): string
     write<Result>(run: (transaction: LedgerTransaction) => Awaitable<Result>): Promise<Result>
     close(): Promise<void>
   }
@@ -86,10 +108,55 @@ function keep(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean) {
   )
 }
 
+/** Runs a read once memory is as new as the store. */
+type Look = <Result>(run: () => Awaitable<Result>) => Promise<Result>
+
+const COUNTS = `SELECT (SELECT count(*) FROM events),
+  (SELECT count(*) FROM picks WHERE event_path <> '${AUDIT_TEXT}')`
+
+/** The reads that ask the ledger's tables: entries and their proofs, picks, and counts. */
+function readsOf({ memory, source, store }: LedgerEngine, look: Look) {
+  const { ledger } = store.journals
+  const { ask, sql } = source
+  const pickBy = async (statement: string, value: string | number) => {
+    const [row] = await look(() => ask<PickRow>(statement, [value]))
+    return row && pickOf(row)
+  }
+  return {
+    hasPayload: async (rawSha256) =>
+      (await look(() => ask(sql.hasPayload, [rawSha256]))).length > 0,
+    payerTag: async (payer) => preimageHash(`${memory.secret} ${payer}`).slice(0, 32),
+    pickByReceipt: (receipt) => pickBy(sql.pickByReceipt, receipt),
+    pickBySeq: (seq) => pickBy(sql.pickBySeq, seq),
+    picksOf: async (path, afterSeq = -1) =>
+      committedOf(await look(() => ask<PickRow>(sql.picksOf, [path, afterSeq]))),
+    entry: async (seq) => {
+      const [row] = await look(() => ask<EntryRow>(sql.entry, [seq]))
+      return row && entryOf(row)
+    },
+    entries: (range) =>
+      entriesBetween(range, (from, to) => look(() => ask<EntryRow>(sql.entries, [from, to]))),
+    head: () => look(() => ({ size: ledger.size, rootHash: ledger.rootHash() })),
+    checkpoint: () =>
+      look(() => ({
+        size: ledger.size,
+        note: store.checkpoint('ledger'),
+        verifierKey: store.verifierKey('ledger'),
+      })),
+    inclusionProof: async (seq, size) =>
+      (await look(() => ledger.inclusionProof(seq, size))).map(hexOf),
+    counts: async () => {
+      const [row] = await look(() => ask<readonly [events: number, picks: number]>(COUNTS))
+      const [events = 0, picks = 0] = row ?? []
+      return { entries: ledger.size, events, picks }
+    },
+    verify: () => look(() => verifyLedger(source, store.checkpointFiles.ledger.read())),
+  } satisfies Partial<GradingStore>
+}
+
 export function createLedgerStore(engine: LedgerEngine): GradingStore {
   const { freshen, memory, search, searchesPerIteration = Infinity, source, store } = engine
-  const { secret } = memory
-  const look = async <Result>(run: () => Awaitable<Result>): Promise<Result> => {
+  const look: Look = async (run) => {
     freshen()
     return run()
   }
@@ -105,7 +172,7 @@ export function createLedgerStore(engine: LedgerEngine): GradingStore {
   })
   let searches = 0
   return {
-    ...openLedgerReads(source, { store, secret, look }),
+    ...readsOf(engine, look),
     events,
     searchEvents: async (wanted) => {
       searches += 1

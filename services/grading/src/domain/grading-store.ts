@@ -115,7 +115,9 @@ export type GradingStore = {
   entries(range: { readonly from: number; readonly to: number }): AsyncIterable<StoredEntry>
   head(): Promise<LedgerHead>
   /** The head as a signed note (C2SP tlog-checkpoint), with its public key. */
-  checkpoint(): Promise<{ readonly note: string; readonly verifierKey: string }>
+  checkpoint(): Promise<
+    Pick<LedgerHead, 'size'> & { readonly note: string; readonly verifierKey: string }
+  >
   /** Hashes from entry `seq` to the root of the ledger at `size`, hex, nearest first. */
   inclusionProof(seq: number, size: number): Promise<readonly string[]>
   /** The table at the ledger's head. O(bands). */

@@ -73,14 +73,6 @@ export async function verifyExport(
   return verdict ?? broken('there is no checkpoint at the end')
 }
 
-/** The number of entries that our own checkpoint signs. */
-function sizeOf(signed: { readonly note: string; readonly verifierKey: string }): number {
-  const opened = openNote(signed)
-  const parsed = parseCheckpoint(opened.kind === 'opened' ? opened.text : '')
-  if (parsed.kind !== 'checkpoint') throw new Error('the ledger signed no checkpoint')
-  return parsed.checkpoint.size
-}
-
 /**
  * An export, line by line: every entry as hashed, then the signed checkpoint. The checkpoint is read first and decides
  * which entries are exported, because a service may be writing meanwhile.
@@ -88,8 +80,8 @@ function sizeOf(signed: { readonly note: string; readonly verifierKey: string })
 export async function* exportLines(
   store: Pick<GradingStore, 'checkpoint' | 'entries'>,
 ): AsyncGenerator<string> {
-  const signed = await store.checkpoint()
-  for await (const { seq, text, hash } of store.entries({ from: 0, to: sizeOf(signed) }))
+  const { note, size, verifierKey } = await store.checkpoint()
+  for await (const { seq, text, hash } of store.entries({ from: 0, to: size }))
     yield JSON.stringify({ seq, text, hash })
-  yield JSON.stringify({ checkpoint: signed.note, key: signed.verifierKey })
+  yield JSON.stringify({ checkpoint: note, key: verifierKey })
 }
