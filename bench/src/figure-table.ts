@@ -26,7 +26,6 @@ const cells = (figure: Figure, values: FigureValues): readonly string[] => {
   ]
 }
 
-/** The rows of a suite. */
 const rowsOf = ({ figures, likeTestnet }: SuiteResult): readonly (readonly string[])[] =>
   figures.map((figure) => cells(figure, likeTestnet?.values ?? {}))
 

@@ -27,7 +27,6 @@ export const holdFigure = (what: string, holdsMs: readonly number[]): Figure =>
 type Answer = { readonly text: string; readonly holdMs: number }
 type Ask = (path: string, body?: object, headers?: Record<string, string>) => Promise<Response>
 
-/** An audit on the wire. */
 type WireAudit = { readonly picks: readonly object[] }
 
 const jsonOf = async (answer: Promise<Response>): Promise<unknown> => (await answer).json()

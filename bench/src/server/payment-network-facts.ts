@@ -35,7 +35,6 @@ export type PaidServerPlan = Pick<
   readonly flow?: 'authorization' | 'upfront'
 }
 
-/** A cent. */
 export const CENT_BASE_UNITS = 10_000n
 export const BENCH_CHAIN = 'eip155:196'
 /** The paid route's limit: long enough that payments signed ahead of a run stay valid. */

@@ -4,7 +4,6 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { messageOf, type UnavailableError } from './journal-store.ts'
 import { makePrivateFile } from './private-file.ts'
 
-/** A kind of file. */
 export type SqliteFileKind = {
   /** Four letters in ASCII, so that another program's database is not taken for one of ours. */
   readonly applicationId: number

@@ -27,7 +27,6 @@ export class AnvilUnavailable extends Error {
   override name = 'AnvilUnavailable'
 }
 
-/** One call: method and parameters. */
 export type AnvilCall = readonly [method: string, parameters?: readonly unknown[]]
 
 /** Calls to the anvil behind the edges. They throw AnvilRefused and AnvilUnavailable. */

@@ -17,7 +17,6 @@ type Arguments =
   | { kind: 'help' }
   | { kind: 'invalid'; message: string }
 
-/** One control: its name and parameters. */
 export type ControlCall = { name: string; parameters: readonly unknown[] }
 
 /** Default port of the X Layer stand-in. */

@@ -113,7 +113,6 @@ export function createScheduler(ledger: Ledger) {
       return next === undefined ? undefined : Number(next.schedule.expirySecond)
     },
     executions: (): readonly ScheduledExecution[] => executions,
-    /** The schedule at an address. */
     find(address: Address): KnownSchedule | undefined {
       const life = lives.of(address)
       const executed = executions.find((execution) => execution.schedule === address)

@@ -8,7 +8,6 @@ import { visibleNs } from './mirror-query.ts'
 /** Kinds of transaction for which the network states a gas price. */
 const GAS_KINDS = ['ContractCall', 'ContractCreate', 'EthereumTransaction']
 
-/** The total supply, in tinybar. */
 const TOTAL_SUPPLY_TINYBAR = '5000000000000000000'
 
 /** `/api/v1/network/exchangerate`, `…/fees`, `…/nodes` and `…/supply`. */

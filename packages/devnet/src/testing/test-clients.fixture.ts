@@ -33,7 +33,6 @@ export function viemClient(devnet: Devnet, account: DevnetAccount): TestClient {
     .extend(walletActions)
 }
 
-/** The account with that name. */
 export function accountNamed(devnet: Devnet, name: string): DevnetAccount {
   const account = devnet.accounts.find((candidate) => candidate.name === name)
   if (account === undefined) throw new Error(`there is no account ${name}`)

@@ -21,7 +21,6 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { ConsensusUnavailable } from '../settlement.ts'
 import type { EvmChain } from './evm-facilitator.ts'
 
-/** A call of a contract. */
 export type ContractCall = { readonly to: Hex; readonly data: Hex }
 
 type GasCall = ContractCall & { readonly gas: bigint }

@@ -106,7 +106,6 @@ export function createSalesStops(deps: SalesStopsDeps) {
     }),
   }
   return {
-    /** Each check, by name. */
     checks: Object.entries(checks).map(([name, { now }]) => [name, now] as const),
     /** The first reason not to sell. Throws ChainUnavailable or ContractAbsent. */
     async find(): Promise<SalesStop | undefined> {

@@ -29,7 +29,6 @@ export function faultRounds() {
       await stack.stop()
       await start()
     },
-    /** One test for each fault. */
     testEach(faults: readonly PurchaseFault[]): void {
       test.each(faults.map((fault, index) => [fault.name, fault, index] as const))(
         '%s',

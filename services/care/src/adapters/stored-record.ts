@@ -86,7 +86,6 @@ export function latestOf(found: FoundChain | undefined, at: InSlot): ReadOutcome
   return linked(found, record, at)
 }
 
-/** One version of a chain. */
 export function versionOf(found: FoundChain | undefined, number: number, at: InSlot): ReadOutcome {
   if (found === undefined || isErased(found.chain) || number < 1) return { kind: 'absent' }
   const row = found.versions.find(([, , version]) => version === number)

@@ -41,7 +41,6 @@ export class EventReader {
     })
   }
 
-  /** Opens the stream of a session. */
   static open({ port, token, sessionId, lastEventId }: StreamRequest): Promise<EventReader> {
     const headers = {
       authorization: `Bearer ${token}`,

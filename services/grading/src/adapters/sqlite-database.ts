@@ -111,7 +111,6 @@ CREATE INDEX events_by_away ON events (away, start_at);`,
   acceptCommand: 'grading accept-backup',
 } as const satisfies SqliteStoreKind<'ledger'>
 
-/** The reservations' file. */
 export const RESERVATIONS: SqliteFileKind = {
   applicationId: 0x54616c50, // TalP
   migrations: [

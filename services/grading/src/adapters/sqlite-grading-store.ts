@@ -45,7 +45,6 @@ const IMPORT_LOG_BYTES = 33_554_432
 /** Searches in one iteration of the event loop, some 5 ms for common words: an audit may ask for a thousand names. */
 const SEARCHES_PER_ITERATION = 3
 
-/** How a ledger is opened. */
 export type LedgerOpening = {
   readonly clock: Clock
   /** `unchecked` opens even what the last checkpoint refuses, so that it can be verified. */

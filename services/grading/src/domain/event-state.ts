@@ -66,7 +66,6 @@ export type CloseRule = 'last_before_start' | 'source_declared'
 export type CloseRecord = PriceRecord & {
   readonly status: 'provisional' | 'final'
   readonly rule: CloseRule
-  /** The start it is anchored to. */
   readonly anchoredStartSeconds: number
 }
 

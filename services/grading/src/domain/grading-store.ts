@@ -48,7 +48,6 @@ export type StoredPick = {
 
 type LedgerHead = { readonly size: number; readonly rootHash: Uint8Array }
 
-/** An entry as stored. */
 export type StoredEntry = {
   readonly seq: number
   /** Canonical JSON: the text that is hashed. */

@@ -153,7 +153,6 @@ export class PriceLog implements Iterable<PriceRecord> {
     return [...this].filter((record) => sourceName(record) === name)
   }
 
-  /** The last price of a source. */
   last(source: PriceSource): PriceRecord | undefined {
     const index = this.#index
     if (index === undefined) return this.#scan(source).at(-1)

@@ -18,7 +18,6 @@ export type SlateCard<Some extends Card = Card> = Pick<
 /** The legs of a parlay or the halves of an each-way bet. */
 const legsOn = (card: Card) => (card.outcome === 'GRADED' ? (card.close.legs ?? []) : [])
 
-/** The events that a card is on. */
 function eventsOf(card: Card): readonly string[] {
   const legs = legsOn(card)
   return legs.length > 0

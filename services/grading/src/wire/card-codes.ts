@@ -33,7 +33,6 @@ export const FLAG_MEANINGS = {
   synthetic: 'The close is synthetic, for trying the service out.',
 } as const
 
-/** A result in words. */
 export const RESULT_WORDS = {
   won: 'Won',
   half_won: 'Half won',
