@@ -31,15 +31,17 @@ type AccessAppDeps = AccessRouteDeps &
   ReadinessDeps &
   Pick<
     ServiceAppOptions,
-    'clock' | 'logger' | 'registry' | 'metricsToken' | 'home' | 'llmsNotes' | 'trustedProxyHops'
+    'clock' | 'logger' | 'registry' | 'metricsToken' | 'home' | 'trustedProxyHops'
   > & {
     /** The segment in `/api/<name>/…`. */
     readonly serviceName: string
+    readonly accessUrl: string
+    readonly statusUrl: string
   }
 
 /** Builds the application without listening. */
 export function createAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
-  const { serviceName, clock, logger, registry, metricsToken, home, llmsNotes } = deps
+  const { serviceName, clock, logger, registry, metricsToken, home } = deps
   return createServiceApp({
     name: 'tallystick-access',
     // Of the interface, not of this program.
@@ -58,7 +60,7 @@ export function createAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
     registry,
     readiness: accessReadiness(deps),
     home,
-    llmsNotes,
+    llmsNotes: llmsNotes(deps),
     metricsToken,
     routes(scope) {
       addAccessRoute(scope, `/api/${serviceName}/access`, deps)
@@ -135,4 +137,18 @@ function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Readiness
       ]),
     ),
   }
+}
+
+/** The end of `/llms.txt`: how a program gets in, and how it pays. */
+function llmsNotes(deps: Pick<AccessAppDeps, 'accessUrl' | 'statusUrl' | 'network'>): string {
+  return `## How to get in
+
+1. \`GET ${deps.statusUrl}?agent=<your EVM address>\` is free: \`hasAccess\` says whether a window is open.
+2. \`GET ${deps.accessUrl}?agent=<your EVM address>\` inside a window answers 200 and costs nothing.
+3. Without a window it answers 402. The challenge (x402 version 2, scheme \`exact\`, HBAR on ${deps.network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer of \`accepts[0].amount\` tinybar to \`payTo\` with \`extra.feePayer\` as fee payer, and repeat the call with the payload in PAYMENT-SIGNATURE.
+4. Put \`x402:<your EVM address>\` into the transfer's memo: it ties the payment to you, whatever fails afterwards.
+5. A 402 with empty \`accepts\` means that the agent is guarded: sign the text of its extension \`sign-in-with-x\` and repeat the call with SIGN-IN-WITH-X; later calls send what ACCESS-TOKEN says as \`Authorization: Bearer\`. To guard your own window, call \`setGuard\` on the contract.
+6. On 429 wait for \`Retry-After\`: the quota resets when the window renews. On 502 \`payment_pending\` repeat the call and do not sign another payment.
+
+A whole client is on the page at \`/\`.`
 }

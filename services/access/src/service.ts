@@ -39,7 +39,7 @@ import type { AccessPorts, PaidResourceReader } from './domain/ports.ts'
 import { afterPreviousContracts } from './domain/previous-contracts.ts'
 import { createRelayBudget } from './domain/relay-budget.ts'
 import { createUsageRecorder } from './domain/usage-recorder.ts'
-import { homePage, llmsNotes } from './pages/home-page.ts'
+import { homePage } from './pages/home-page.ts'
 import { createTelemetry } from './telemetry.ts'
 
 export { accessConfigSchema } from './config.ts'
@@ -138,7 +138,6 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     registry,
     home: () =>
       homePage({ ...parts, counts: telemetry.counts, sellerAccount: () => account?.latest() }),
-    llmsNotes: llmsNotes(parts),
   })
   return {
     app,

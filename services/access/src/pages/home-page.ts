@@ -78,17 +78,3 @@ export async function homePage(deps: HomePageDeps): Promise<Page> {
     ],
   }
 }
-
-/** Ends `/llms.txt`: how a program pays. */
-export function llmsNotes(deps: Pick<HomePageDeps, 'accessUrl' | 'statusUrl' | 'network'>): string {
-  return `## How to get in
-
-1. \`GET ${deps.statusUrl}?agent=<your EVM address>\` is free: \`hasAccess\` says whether a window is open.
-2. \`GET ${deps.accessUrl}?agent=<your EVM address>\` inside a window answers 200 and costs nothing.
-3. Without a window it answers 402. The challenge (x402 version 2, scheme \`exact\`, HBAR on ${deps.network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer of \`accepts[0].amount\` tinybar to \`payTo\` with \`extra.feePayer\` as fee payer, and repeat the call with the payload in PAYMENT-SIGNATURE.
-4. Put \`x402:<your EVM address>\` into the transfer's memo: it ties the payment to you, whatever fails afterwards.
-5. A 402 with empty \`accepts\` means that the agent is guarded: sign the text of its extension \`sign-in-with-x\` and repeat the call with SIGN-IN-WITH-X; later calls send what ACCESS-TOKEN says as \`Authorization: Bearer\`. To guard your own window, call \`setGuard\` on the contract.
-6. On 429 wait for \`Retry-After\`: the quota resets when the window renews. On 502 \`payment_pending\` repeat the call and do not sign another payment.
-
-A whole client is on the page at \`/\`.`
-}
