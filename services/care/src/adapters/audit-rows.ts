@@ -2,7 +2,6 @@
 // cause, are written in groups that wait for no disk, and only so many are kept: a flood of refused requests costs the disk
 // neither time nor space. On PostgreSQL the service's role adds rows, and takes out rows of refused writes alone.
 import { randomUUID } from 'node:crypto'
-import type { SqlQuery } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
@@ -42,16 +41,8 @@ function statementsOf(added: readonly AuditRow[], rows: SideRows): readonly Stat
 }
 
 /** Takes out the oldest refusals above a bound. */
-async function rotate(query: SqlQuery, keptMax: number): Promise<void> {
-  const [counted] = await query<{ readonly kept: number }>(
-    "SELECT count(*) AS kept FROM audit_rows WHERE outcome = 'rejected'",
-  )
-  const above = (counted?.kept ?? 0) - keptMax
-  if (above <= 0) return
-  const sql = `DELETE FROM audit_rows WHERE outcome = 'rejected' AND sequence IN
-    (SELECT sequence FROM audit_rows WHERE outcome = 'rejected' ORDER BY sequence LIMIT $1)`
-  await query(sql, [above])
-}
+const ROTATE = `DELETE FROM audit_rows WHERE outcome = 'rejected' AND sequence <=
+  (SELECT sequence FROM audit_rows WHERE outcome = 'rejected' ORDER BY sequence DESC LIMIT 1 OFFSET $1)`
 
 /** A kept row's columns; bytes are text. */
 function keptRow(columns: Readonly<Record<string, unknown>>): KeptAuditRow {
@@ -88,7 +79,7 @@ export function openAuditTrail(rows: SideRows, options: AuditTrailOptions): Audi
   let waiting: AuditRow[] = []
   let cancelTimer: (() => void) | undefined
   let isClosed = false
-  /** Refusals that this process has added since it last counted. */
+  /** Refusals that this process has added since it last took the oldest out. */
   let uncounted = REFUSALS_SLACK
 
   const write = async (added: readonly AuditRow[]): Promise<void> => {
@@ -99,7 +90,7 @@ export function openAuditTrail(rows: SideRows, options: AuditTrailOptions): Audi
       await rows.transaction(
         async (query) => {
           await Promise.all(statements.map((each) => query(...each)))
-          if (isDue) await rotate(query, keptMax)
+          if (isDue) await query(ROTATE, [keptMax])
         },
         refused === added.length ? 'relaxed' : 'synced',
       )

@@ -11,8 +11,6 @@ const ROWS_WAITING_MAX = 512
 const ROWS_HELD_MAX = 20_000
 /** Longest that a row waits, milliseconds: what a kill may take. */
 const FLUSH_MS = 1_000
-/** How often rows that are too old are taken out, milliseconds. */
-const FORGET_MS = 3_600_000
 const MS_PER_DAY = 86_400_000
 
 /** Characters of a name or URI that are kept: those of records are shorter, and anybody may ask for anything. */
@@ -73,24 +71,16 @@ export function openReadTrail(
   const { clock, keptDays, onProblem } = of
   let waiting: Omit<KeptReadRow, 'sequence'>[] = []
   let cancelTimer: (() => void) | undefined
-  let forgottenAtMs = Number.NEGATIVE_INFINITY
 
   const write = async (noted: typeof waiting): Promise<void> => {
+    const oldest = new Date(clock.unixMs() - keptDays * MS_PER_DAY).toISOString()
     try {
-      await rows.transaction(
-        (query) =>
-          Promise.all(
-            noted.map(({ at, actor, way, outcome, uri }) =>
-              query(ADD, [at, actor, way, outcome, uri]),
-            ),
-          ),
-        'relaxed',
-      )
-      const nowMs = clock.unixMs()
-      if (nowMs - forgottenAtMs < FORGET_MS) return
-      forgottenAtMs = nowMs
-      const oldest = new Date(nowMs - keptDays * MS_PER_DAY).toISOString()
-      await rows.transaction((query) => query(FORGET, [oldest]), 'relaxed')
+      await rows.transaction((query) => {
+        const added = noted.map(({ at, actor, way, outcome, uri }) =>
+          query(ADD, [at, actor, way, outcome, uri]),
+        )
+        return Promise.all([...added, query(FORGET, [oldest])])
+      }, 'relaxed')
     } catch (error) {
       onProblem(error)
       waiting = [...noted, ...waiting].slice(0, ROWS_HELD_MAX)
