@@ -199,35 +199,21 @@ async function judge(
   if (after < latestVersion)
     for (const row of await versionsAfter(of.source, chain, { after, upTo: latestVersion }))
       take(state, row, of.seal)
-  const verdict = state.replay.end({ version: latestVersion, versionHash: headHash })
-  return verdictOf(of, {
-    slot: slotOfChain(chain),
-    body,
-    isErased: isErasedChain(chain),
-    ...verdict,
-  })
-}
-
-function verdictOf(
-  { receipt }: VerifySource,
-  found: {
-    readonly slot: ChainSlot
-    readonly body: unknown
-    readonly isErased: boolean
-    readonly versions: number
-    readonly broken?: { readonly version: number }
-  },
-): ChainVerification {
-  const { slot, body, isErased, versions, broken } = found
+  const { broken, versions } = state.replay.end({ version: latestVersion, versionHash: headHash })
   return {
-    slot,
     versions,
     intact: broken === undefined,
-    ...(broken === undefined ? {} : { brokenAt: broken.version }),
-    ...(isErased ? { erased: versions } : {}),
-    receipt: { uri: chainUri(slot), ...receipt(body), storedBytes: sizeOf(body) },
+    ...(broken && { brokenAt: broken.version }),
+    ...(isErasedChain(chain) && { erased: versions }),
+    ...storedAs(of, slotOfChain(chain), body),
   }
 }
+
+/** A chain, and how its newest version is stored. */
+const storedAs = ({ receipt }: VerifySource, slot: ChainSlot, body: unknown) => ({
+  slot,
+  receipt: { uri: chainUri(slot), ...receipt(body), storedBytes: sizeOf(body) },
+})
 
 /** A version that belongs to no chain of its audience: its chain's row was taken away or turned into another's. */
 function judgeStray(
@@ -236,5 +222,5 @@ function judgeStray(
   audience: Audience,
 ): ChainVerification {
   const slot: ChainSlot = { patient: 'stray', domain: `chain-${chain}`, audience }
-  return verdictOf(of, { slot, body, isErased: false, versions: 1, broken: { version } })
+  return { versions: 1, intact: false, brokenAt: version, ...storedAs(of, slot, body) }
 }
