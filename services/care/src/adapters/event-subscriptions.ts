@@ -145,9 +145,9 @@ export function openEventSubscriptions(side: SideRows, ring: KeyRing): EventSubs
       return row === undefined ? undefined : rows.read(row)
     },
     remove: async ({ id, refresh }) => {
-      const where = refresh === undefined ? '' : ' AND refresh = $2'
-      const values = refresh === undefined ? [id] : [id, refresh]
-      await change(`DELETE FROM event_subscriptions WHERE id = $1${where}`, values)
+      const sql =
+        'DELETE FROM event_subscriptions WHERE id = $1 AND refresh = coalesce($2, refresh)'
+      await change(sql, [id, refresh ?? null])
     },
     versions: async () => {
       const sql = 'SELECT id, refresh FROM event_subscriptions'

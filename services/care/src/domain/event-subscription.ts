@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { RECORD_REVISED } from '../wire/events.ts'
 import { versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { type CareRecord, type Principal, reachOf, reachWithin } from './care-record.ts'
+import { type Principal, reachOf, reachWithin } from './care-record.ts'
 import { type KeptWrite, type RecordStore, versionBefore } from './record-store.ts'
 
 /** Hex digits of an id: 128 bits. */
@@ -83,24 +83,10 @@ export const audiencesOf = (
 const eventIdOf = (uri: string, versionHash: string): string =>
   `evt_${preimageHash(`${uri}|${versionHash}`).slice(0, ID_HEX)}`
 
-/** One event, as it is delivered: never a value. */
-function eventOf(
-  record: CareRecord,
-  of: { readonly previous: CareRecord | undefined; readonly cursor: string },
-) {
-  const { version, versionHash, writtenAt } = record
-  const uri = versionUri(record, version)
-  const retracts = of.previous !== undefined && of.previous.value !== record.value
-  return {
-    eventId: eventIdOf(uri, versionHash),
-    name: RECORD_REVISED.name,
-    timestamp: writtenAt,
-    data: { uri, version, versionHash, retracts },
-    cursor: of.cursor,
-  }
-}
-
-/** The event of a write, as far as its version can be given out: undefined where it is erased, or broken. */
+/**
+ * The event of a write as it is delivered, never with a value, as far as its version can be given out: undefined where it is
+ * erased, or broken.
+ */
 export async function readEvent(
   store: Pick<RecordStore, 'version'>,
   { cursor, row }: { readonly row: KeptWrite; readonly cursor: string },
@@ -109,14 +95,20 @@ export async function readEvent(
   if (read.kind !== 'found') return undefined
   const previous = await versionBefore(store, row)
   const { latestVersion, record } = read
-  return {
-    event: eventOf(record, { previous, cursor }),
-    record,
-    isLatest: latestVersion === row.version,
+  const { version, versionHash, writtenAt } = record
+  const uri = versionUri(record, version)
+  const retracts = previous !== undefined && previous.value !== record.value
+  const event = {
+    eventId: eventIdOf(uri, versionHash),
+    name: RECORD_REVISED.name,
+    timestamp: writtenAt,
+    data: { uri, version, versionHash, retracts },
+    cursor,
   }
+  return { event, record, isLatest: latestVersion === row.version }
 }
 
-export type RevisionEvent = ReturnType<typeof eventOf>
+export type RevisionEvent = NonNullable<Awaited<ReturnType<typeof readEvent>>>['event']
 
 /** For logs and metrics; names nobody, and nothing of internal records. */
 export type EventReport =
