@@ -1,6 +1,6 @@
 // Tells an operator's webhook of an alert (C29). Connections go only to addresses that were checked: a name that resolves to a
 // private one is refused, unless the operator says that the webhook is in their own network.
-import { createHmac } from 'node:crypto'
+import { type BinaryLike, createHmac } from 'node:crypto'
 import {
   type Clock,
   createRetryingDelivery,
@@ -47,7 +47,7 @@ const SAID: Readonly<Record<Extract<PostAnswer, { kind: 'failed' }>['reason'], s
 
 /** Delivers alerts in the background, in order. Closing takes nothing more: what waits has one more attempt. */
 export function createAlertWebhook(options: WebhookOptions) {
-  const { clock, isPrivate, onProblem, resolve } = options
+  const { clock, isPrivate, onProblem, resolve, secret, serviceName } = options
   const url = new URL(options.url)
   return createRetryingDelivery<object>({
     clock,
@@ -56,7 +56,9 @@ export function createAlertWebhook(options: WebhookOptions) {
     closeMs: CLOSE_MS,
     attempt: async (alert, signal) => {
       const body = JSON.stringify(alert)
-      const headers = headersOf(options, body)
+      const signed =
+        secret && signedHeaders(secret.bytes(), { serviceName, body, unixMs: clock.unixMs() })
+      const headers = { 'content-type': 'application/json', ...signed }
       const to = { url, timeoutMs: TIMEOUT_MS, mayBePrivate: isPrivate, resolve, signal, clock }
       const answer = await postChecked({ ...to, body, headers })
       if (answer.kind === 'failed') return SAID[answer.reason]
@@ -67,19 +69,15 @@ export function createAlertWebhook(options: WebhookOptions) {
   })
 }
 
-function headersOf(
-  { clock, secret, serviceName }: WebhookOptions,
-  body: string,
+/** The headers that sign a body as a write is signed. */
+export function signedHeaders(
+  secret: BinaryLike,
+  of: { readonly serviceName: string; readonly body: string; readonly unixMs: number },
 ): Readonly<Record<string, string>> {
-  const headers = { 'content-type': 'application/json' }
-  if (secret === undefined) return headers
-  const timestamp = new Date(clock.unixMs()).toISOString()
-  const signature = createHmac('sha256', secret.bytes())
-    .update(`${timestamp}.${body}`)
-    .digest('hex')
+  const timestamp = new Date(of.unixMs).toISOString()
+  const mac = createHmac('sha256', secret).update(`${timestamp}.${of.body}`)
   return {
-    ...headers,
-    [`x-${serviceName}-timestamp`]: timestamp,
-    [`x-${serviceName}-signature`]: signature,
+    [`x-${of.serviceName}-timestamp`]: timestamp,
+    [`x-${of.serviceName}-signature`]: mac.digest('hex'),
   }
 }

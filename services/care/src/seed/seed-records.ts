@@ -1,6 +1,6 @@
 /** The sample records, and how they are written: signed, through a running service. */
-import { createHmac } from 'node:crypto'
 import { z } from 'zod'
+import { signedHeaders } from '../adapters/alert-webhook.ts'
 import { writeAnswer } from '../wire/write.ts'
 
 const MS_PER_DAY = 86_400_000
@@ -61,19 +61,9 @@ type SignedWrite = Required<SeedOptions> & {
 /** Sends it and returns the answer, whatever its status. Rejects if there is no answer. */
 export async function sendSignedWrite(write: SignedWrite): Promise<Response> {
   const body = JSON.stringify(write.body)
-  const timestamp = new Date(write.unixMs).toISOString()
-  const signature = createHmac('sha256', write.writeSecret)
-    .update(`${timestamp}.${body}`)
-    .digest('hex')
-  return await fetch(`${write.baseUrl}/write`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      [`x-${write.serviceName}-signature`]: signature,
-      [`x-${write.serviceName}-timestamp`]: timestamp,
-    },
-    body,
-  })
+  const signed = signedHeaders(write.writeSecret, { ...write, body })
+  const headers = { 'content-type': 'application/json', ...signed }
+  return await fetch(`${write.baseUrl}/write`, { method: 'POST', headers, body })
 }
 
 /** A sample chain: its values become its versions. */
