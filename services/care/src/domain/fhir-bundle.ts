@@ -17,7 +17,10 @@ export const FHIR_BUNDLES = ['collection', 'transaction'] as const
 export type FhirBundleType = (typeof FHIR_BUNDLES)[number]
 
 const DATA_OPERATIONS = 'http://terminology.hl7.org/CodeSystem/v3-DataOperation'
-const CONFIDENTIALITY = 'http://terminology.hl7.org/CodeSystem/v3-Confidentiality'
+const RESTRICTED = {
+  system: 'http://terminology.hl7.org/CodeSystem/v3-Confidentiality',
+  code: 'R',
+}
 
 /** Our own systems of identifiers, tags and extensions, under the service's base URL. */
 const systemsOf = (baseUrl: string) => ({
@@ -91,6 +94,7 @@ function entriesOf(
   return entries.map((entry, at) => ({ ...entry, request: requests[at] }))
 }
 
+/** Members that are undefined are not written. */
 function documentOf(
   record: CareRecord,
   { status, systems }: { readonly status: Status; readonly systems: Systems },
@@ -100,10 +104,15 @@ function documentOf(
     ...(staleAfter === undefined ? [] : [{ url: systems.staleAfter, valueString: staleAfter }]),
     ...(priority === undefined ? [] : [{ url: systems.priority, valueDecimal: priority }]),
   ]
+  const replaced = {
+    // The previous version's entry in this very bundle, and what names it anywhere.
+    reference: urnOf(prevHash, 'document'),
+    identifier: { system: systems.versionHash, value: prevHash },
+  }
   return {
     resourceType: 'DocumentReference',
     meta: { tag: [{ system: systems.audience, code: audience }] },
-    ...(extension.length > 0 ? { extension } : {}),
+    extension: extension.length > 0 ? extension : undefined,
     identifier: [
       { system: systems.version, value: versionUri(record, version) },
       { system: systems.versionHash, value: record.versionHash },
@@ -113,23 +122,8 @@ function documentOf(
     subject: { identifier: { system: systems.patient, value: patient } },
     date: record.writtenAt,
     author: [authorOf(record, systems)],
-    ...(version > 1
-      ? {
-          relatesTo: [
-            {
-              code: 'replaces',
-              target: {
-                // The previous version's entry in this very bundle, and what names it anywhere.
-                reference: urnOf(prevHash, 'document'),
-                identifier: { system: systems.versionHash, value: prevHash },
-              },
-            },
-          ],
-        }
-      : {}),
-    ...(audience === 'assistant'
-      ? { securityLabel: [{ coding: [{ system: CONFIDENTIALITY, code: 'R' }] }] }
-      : {}),
+    relatesTo: version > 1 ? [{ code: 'replaces', target: replaced }] : undefined,
+    securityLabel: audience === 'assistant' ? [{ coding: [RESTRICTED] }] : undefined,
     content: [
       {
         attachment: {
@@ -143,6 +137,7 @@ function documentOf(
 
 function provenanceOf(record: CareRecord, systems: Systems, documentUrl: string) {
   const { prevHash, version, versionHash } = record
+  const previous = { system: systems.versionHash, value: prevHash }
   return {
     resourceType: 'Provenance',
     meta: { tag: [{ system: systems.versionHash, code: versionHash }] },
@@ -152,22 +147,13 @@ function provenanceOf(record: CareRecord, systems: Systems, documentUrl: string)
       coding: [{ system: DATA_OPERATIONS, code: version > 1 ? 'UPDATE' : 'CREATE' }],
     },
     agent: [{ who: authorOf(record, systems) }],
-    ...(version > 1
-      ? {
-          entity: [
-            {
-              role: 'revision',
-              what: { identifier: { system: systems.versionHash, value: prevHash } },
-            },
-          ],
-        }
-      : {}),
+    entity: version > 1 ? [{ role: 'revision', what: { identifier: previous } }] : undefined,
   }
 }
 
 const authorOf = ({ authorId, authorLabel }: CareRecord, systems: Systems) => ({
   identifier: { system: systems.author, value: authorId },
-  ...(authorLabel === '' ? {} : { display: authorLabel }),
+  display: authorLabel === '' ? undefined : authorLabel,
 })
 
 /** A UUID of version 8 (RFC 9562) from a version hash: the same version has the same in every bundle. */
