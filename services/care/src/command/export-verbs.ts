@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { createWriteStream, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { PRIVATE_FILE_MODE } from '@tallystick/journal-store'
 import {
@@ -18,7 +18,7 @@ import {
   NotAnExport,
   verifyExport,
 } from '../domain/verify-export.ts'
-import type { Audience } from '../wire/records.ts'
+import { AUDIENCES } from '../wire/records.ts'
 import { slotOption, storeConfig } from './command-config.ts'
 
 export const verifyVerb: CommandVerb = {
@@ -80,12 +80,6 @@ function counted(count: number, noun: string): string {
   return `${count} ${count === 1 ? noun : plural}`
 }
 
-const AUDIENCES: Readonly<Record<string, readonly Audience[]>> = {
-  user: ['user'],
-  assistant: ['assistant'],
-  all: ['user', 'assistant'],
-}
-
 /** `care export`: writes what `care verify` reads, straight from the store, even while the service runs. */
 export const exportVerb: CommandVerb = {
   name: 'export',
@@ -126,24 +120,24 @@ function fhirOf(call: CommandCall): FhirBundleType | undefined {
 function queryOf(call: CommandCall) {
   // A Bundle goes to another system: internal records only if they are asked for by name.
   const named = call.text('audience') ?? (call.text('fhir') === undefined ? 'all' : 'user')
-  const audiences = Object.hasOwn(AUDIENCES, named) ? AUDIENCES[named] : undefined
-  if (audiences === undefined) throw new BadUsage('--audience takes user, assistant or all.')
+  const audiences = AUDIENCES.filter((audience) => named === 'all' || named === audience)
+  if (audiences.length === 0) throw new BadUsage('--audience takes user, assistant or all.')
   const slot = slotOption(call)
   return slot === undefined ? { audiences } : { audiences: [slot.audience], slot }
 }
 
 /** Readable by the owner alone, since an export holds what the seal hides. No half-written file stays behind. */
 async function writeLines(path: string, lines: AsyncIterable<string>): Promise<void> {
-  const file = createWriteStream(path, { mode: PRIVATE_FILE_MODE, flags: 'wx', flush: true })
+  const file = await open(path, 'wx', PRIVATE_FILE_MODE).catch((cause: unknown) => {
+    throw new BadUsage(`${path} cannot be created; an export overwrites nothing.`, { cause })
+  })
   try {
-    await once(file, 'open')
-  } catch (error) {
-    throw new BadUsage(`${path} cannot be created; an export overwrites nothing.`, { cause: error })
-  }
-  try {
-    await pipeline(async function* () {
-      for await (const line of lines) yield `${line}\n`
-    }, file)
+    await pipeline(
+      async function* () {
+        for await (const line of lines) yield `${line}\n`
+      },
+      file.createWriteStream({ flush: true }),
+    )
   } catch (error) {
     rmSync(path, { force: true })
     const isOfFile = error instanceof Error && 'syscall' in error
