@@ -7,7 +7,6 @@ import { type KeyRing, openValue, sealedKeyId, sealValue } from '@tallystick/has
 import {
   type BodySeal,
   createBodySeal,
-  guardsOf,
   openSqliteFile,
   prepareQuery,
   type SealPlan,
@@ -18,9 +17,7 @@ import {
 import { BoundedMap } from '@tallystick/service-kit'
 import { type KeptErasure, RecordStoreUnavailable } from '../domain/record-store.ts'
 import { CHAIN_KEYS, chainName, erasureOfRow, FILE_KEY_CHAIN } from './chain-keys-file.ts'
-import { CHAIN_KEY_ID } from './sqlite-record-database.ts'
-
-const { guardedNow } = guardsOf(RecordStoreUnavailable)
+import { CHAIN_KEY_ID, guardedNow } from './sqlite-record-database.ts'
 
 /** Unwrapped keys in memory, a few megabytes; unwrapping another one takes some microseconds. */
 const KEYS_HELD_MAX = 10_000

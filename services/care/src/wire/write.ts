@@ -71,8 +71,7 @@ const auditRow = z.object({
   uri: z.string().optional(),
 })
 
-/** A row with its position in the trail, from 1 in order of arrival; `before` counts by it. */
-const keptAuditRow = auditRow.extend({ sequence: z.int().min(1) })
-
 export type AuditRow = z.infer<typeof auditRow>
-export type KeptAuditRow = z.infer<typeof keptAuditRow>
+
+/** A row with its position in the trail, from 1 in order of arrival; `before` counts by it. */
+export type KeptAuditRow = AuditRow & { readonly sequence: number }
