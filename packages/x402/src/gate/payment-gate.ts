@@ -1,6 +1,6 @@
 /**
  * The gate reads a payment header, matches and verifies it, cheap checks first, and hands it to the payments in flight.
- * payments-in-flight.ts decides which one a request joins; payment-in-flight.ts decides what happens to each.
+ * payments-in-flight.ts decides which one a request joins; run-payment.ts decides what happens to each.
  */
 import type { Clock } from '../clock.ts'
 import { identifierKey, readPaymentIdentifier } from '../extensions/payment-identifier.ts'

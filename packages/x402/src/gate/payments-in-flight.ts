@@ -1,14 +1,14 @@
 /**
  * The payments in flight in this process: which requests join one, which must wait, which are refused, and how long each
- * waits. payment-in-flight.ts says what happens to a payment.
+ * waits. run-payment.ts says what happens to a payment.
  */
 import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
 import { type GuessLimit, isSamePurchase } from '../reservations/same-purchase.ts'
 import type { GateLimits } from './gate-limits.ts'
 import type { AnyOutcome, PaymentForJob } from './paid-job.ts'
-import { runPayment } from './payment-in-flight.ts'
 import { createPaymentProgress, GateClosed, type PaymentProgress } from './payment-progress.ts'
+import { runPayment } from './run-payment.ts'
 import type { GateParts } from './submission.ts'
 
 type InFlight = {

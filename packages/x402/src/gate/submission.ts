@@ -1,6 +1,6 @@
 /**
  * The parts of a payment in flight, and the resubmission of one whose first submission may have failed (X9).
- * submit-payment.ts makes and judges one submission; payment-in-flight.ts decides what follows.
+ * submit-payment.ts makes and judges one submission; run-payment.ts decides what follows.
  */
 import type { Clock } from '../clock.ts'
 import type { Facilitator } from '../facilitators/facilitator.ts'

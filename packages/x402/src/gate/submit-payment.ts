@@ -1,6 +1,6 @@
 /**
  * Hands a payment to one facilitator after another (X19) and judges their answers (X8). Each gets the same bytes, so the
- * ledger takes them at most once; payment-in-flight.ts decides what the result means for the payer.
+ * ledger takes them at most once; run-payment.ts decides what the result means for the payer.
  */
 import { type FacilitatorRoute, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
 import { classifyRefusal } from '../facilitators/refusals.ts'

@@ -12,10 +12,10 @@ import type {
   TakenPrice,
   UngradedCard,
 } from '../wire/cards.ts'
-import { fairOnCard } from './card-parts.ts'
 import { type GradeContext, gradedCard, gradePick, ungraded } from './grade-pick.ts'
 import { eventPathOf } from './markets.ts'
 import type { Parlay, PickRequest } from './pick-request.ts'
+import { fairOnCard } from './prepare-selection.ts'
 import { isWithinReach } from './recorded-prices.ts'
 
 /** What `market` says on a parlay's card: its legs have the keys. */

@@ -15,10 +15,14 @@ import type {
   UngradedCard,
   UngradedCode,
 } from '../wire/cards.ts'
-import { type GradableSelection, type PreparedResult, prepareSelection } from './card-parts.ts'
 import { type EventState, hasStarted } from './event-state.ts'
 import { formatMarketKey } from './markets.ts'
 import type { AmbiguousPick, PickRequest } from './pick-request.ts'
+import {
+  type GradableSelection,
+  type PreparedResult,
+  prepareSelection,
+} from './prepare-selection.ts'
 import { returnOf } from './settle-selection.ts'
 
 export type GradeContext = {
