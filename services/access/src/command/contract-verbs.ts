@@ -54,7 +54,7 @@ function ownerVerb(
 }
 
 /** Those who bought keep the terms that they bought at. */
-export const setOffer = ownerVerb(
+export const setOfferVerb = ownerVerb(
   {
     name: 'set-offer',
     usage: '--price-hbar N --period-seconds N --calls N [--slot-seconds N] [--json] [--at-a-loss]',
@@ -100,7 +100,7 @@ const SET_ARMING_GAS = 100_000n
 const CENTS = /^(\d{1,3})(?:\.(\d{1,2}))?$/
 
 /** What a scheduled call is expected to cost, and from which revenue on the contract arms one (A19, A20). */
-export const setArming = ownerVerb(
+export const setArmingVerb = ownerVerb(
   {
     name: 'set-arming',
     usage: '--schedule-cents N --floor-percent N',
@@ -128,7 +128,7 @@ export const setArming = ownerVerb(
   },
 )
 
-export const pause = ownerVerb(
+export const pauseVerb = ownerVerb(
   { name: 'pause', summary: 'stop new sales; open windows go on renewing' },
   () => () => ({
     write: { functionName: 'pauseSales', args: [true], gas: PAUSE_GAS },
@@ -136,12 +136,15 @@ export const pause = ownerVerb(
   }),
 )
 
-export const resume = ownerVerb({ name: 'resume', summary: 'take sales up again' }, () => () => ({
-  write: { functionName: 'pauseSales', args: [false], gas: PAUSE_GAS },
-  said: ['Sales are open.'],
-}))
+export const resumeVerb = ownerVerb(
+  { name: 'resume', summary: 'take sales up again' },
+  () => () => ({
+    write: { functionName: 'pauseSales', args: [false], gas: PAUSE_GAS },
+    said: ['Sales are open.'],
+  }),
+)
 
-export const fund = ownerVerb(
+export const fundVerb = ownerVerb(
   {
     name: 'fund',
     usage: '--hbar N',
@@ -157,7 +160,7 @@ export const fund = ownerVerb(
   },
 )
 
-export const withdraw = ownerVerb(
+export const withdrawVerb = ownerVerb(
   {
     name: 'withdraw',
     usage: 'earnings|reserve [--hbar N] [--to 0x…]',
@@ -206,13 +209,13 @@ function armingVerb(functionName: 'reap' | 'poke', summary: string, said: string
   })
 }
 
-export const reap = armingVerb(
+export const reapVerb = armingVerb(
   'reap',
   'give up a schedule that is over 30 s overdue and arm the renewal anew',
   'The overdue schedule of AGENT is given up and its lock is free.',
 )
 
-export const poke = armingVerb(
+export const pokeVerb = armingVerb(
   'poke',
   'arm the renewal of a funded window that has none',
   'The slot of AGENT is brought up to date, and armed where it earns enough and the reserve pays for it.',

@@ -139,7 +139,7 @@ function reportLines(
   ]
 }
 
-export const deploy: OperatorVerb = {
+export const deployVerb: OperatorVerb = {
   name: 'deploy',
   usage:
     '[--price-hbar N] [--period-seconds N] [--calls N] [--slot-seconds N] [--reserve-hbar N] [--recorders 0x…,…] [--json] [--at-a-loss]',

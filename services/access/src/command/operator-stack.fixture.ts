@@ -7,7 +7,7 @@ import { createHttpFacilitator } from '@tallystick/x402'
 import { ExactHederaClient, hederaRequirement, hederaSigner } from '@tallystick/x402/hedera'
 import { type Address, createPublicClient, http, type PublicClient } from 'viem'
 import { deployAccessWindow, LOCAL_OFFER } from './deploy.ts'
-import { SLOT_SECONDS } from './refund.ts'
+import { REFUND_SLOT_SECONDS } from './refund.ts'
 import { runOperator } from './run-operator.ts'
 
 /** Accounts of the tests' own, so that nothing depends on what the ledger's roles are called. */
@@ -46,7 +46,7 @@ type OperatorStack = {
 
 /** The machine's clock, moved so that a refund's slot has just begun: a test never waits for the next one. */
 function clockInsideSlot(): Clock & { moveMs(ms: number): void } {
-  const intoSlotMs = Date.now() % (SLOT_SECONDS * 1_000)
+  const intoSlotMs = Date.now() % (REFUND_SLOT_SECONDS * 1_000)
   let offsetMs = 20_000 - intoSlotMs
   return {
     unixMs: () => Date.now() + offsetMs,
@@ -131,7 +131,7 @@ async function startOperatorStack(): Promise<OperatorStack> {
     devnet,
     facilitatorUrl: facilitator.url,
     clock,
-    nextSlot: () => clock.moveMs(SLOT_SECONDS * 1_000),
+    nextSlot: () => clock.moveMs(REFUND_SLOT_SECONDS * 1_000),
     account,
     async run(line, extra = {}) {
       const out: string[] = []

@@ -159,7 +159,7 @@ export async function refundPayment(call: OperatorCall): Promise<void> {
 // same credit in the same slot must use one facilitator.
 
 /** Length of a slot, seconds. */
-export const SLOT_SECONDS = 180
+export const REFUND_SLOT_SECONDS = 180
 /** Validity of a refund, from its slot's start: it ends before the next slot begins (the network's limit is 180). */
 export const REFUND_VALID_SECONDS = 170
 /** A node whose clock is behind ours refuses a start in its future. */
@@ -170,12 +170,12 @@ const SUBMIT_SECONDS = 40
 /** The slot to use at a time, and how long to wait for it, milliseconds. */
 export function refundSlotAt(nowMs: number) {
   const nowSeconds = nowMs / 1_000
-  const current = Math.floor(nowSeconds / SLOT_SECONDS) * SLOT_SECONDS
+  const current = Math.floor(nowSeconds / REFUND_SLOT_SECONDS) * REFUND_SLOT_SECONDS
   const isLate = nowSeconds > current + REFUND_VALID_SECONDS - SUBMIT_SECONDS
-  const startSeconds = isLate ? current + SLOT_SECONDS : current
+  const startSeconds = isLate ? current + REFUND_SLOT_SECONDS : current
   const waitMs = Math.max(0, Math.ceil((startSeconds + START_SECONDS) * 1_000 - nowMs))
   // Once the mirror node has shown this consensus time, nothing of an earlier slot can follow.
-  const mirrorSecondsNeeded = startSeconds - SLOT_SECONDS + REFUND_VALID_SECONDS
+  const mirrorSecondsNeeded = startSeconds - REFUND_SLOT_SECONDS + REFUND_VALID_SECONDS
   return { slot: { startSeconds, mirrorSecondsNeeded }, waitMs }
 }
 

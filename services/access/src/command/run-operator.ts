@@ -8,28 +8,37 @@ import {
 import { FacilitatorUnavailable, LedgerUnavailable } from '@tallystick/x402'
 import { keyInArguments } from '@tallystick/x402/hedera'
 import { ChainUnavailable, ContractAbsent } from '../domain/ports.ts'
-import { fund, pause, poke, reap, resume, setArming, setOffer, withdraw } from './contract-verbs.ts'
-import { deploy } from './deploy.ts'
+import {
+  fundVerb,
+  pauseVerb,
+  pokeVerb,
+  reapVerb,
+  resumeVerb,
+  setArmingVerb,
+  setOfferVerb,
+  withdrawVerb,
+} from './contract-verbs.ts'
+import { deployVerb } from './deploy.ts'
 import { reasonOf } from './operator-contract.ts'
 import { OperatorRefusal, operatorVerb } from './operator-verb.ts'
-import { payments } from './payments.ts'
-import { recorders } from './recorders.ts'
-import { status } from './seller-status.ts'
+import { paymentsVerb } from './payments-verb.ts'
+import { recordersVerb } from './recorders-verb.ts'
+import { statusVerb } from './status-verb.ts'
 
 /** Every verb of `access-operator`, in the order in which a seller meets them. */
 export const verbs: readonly CommandVerb[] = [
-  deploy,
-  status,
-  fund,
-  withdraw,
-  setOffer,
-  setArming,
-  pause,
-  resume,
-  recorders,
-  reap,
-  poke,
-  payments,
+  deployVerb,
+  statusVerb,
+  fundVerb,
+  withdrawVerb,
+  setOfferVerb,
+  setArmingVerb,
+  pauseVerb,
+  resumeVerb,
+  recordersVerb,
+  reapVerb,
+  pokeVerb,
+  paymentsVerb,
 ].map(operatorVerb)
 
 const NOTES = [

@@ -116,7 +116,7 @@ async function readSeller(call: OperatorCall, found: Contract, payTo: string) {
   return { account, recorders, alerts }
 }
 
-export const status: OperatorVerb = {
+export const statusVerb: OperatorVerb = {
   name: 'status',
   summary:
     'the offer, the books, the slots, earnings against costs so far, and what is running out',

@@ -21,7 +21,7 @@ import {
 } from './operator-verb.ts'
 import { refundPayment } from './refund.ts'
 
-export const payments: OperatorVerb = {
+export const paymentsVerb: OperatorVerb = {
   name: 'payments',
   usage: '[list [--days N]|open ID|refund ID [--although-pending]]',
   summary: 'what payTo was paid: opened, pending, refused or refunded; settle one',

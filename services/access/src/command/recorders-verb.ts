@@ -41,7 +41,7 @@ async function set(call: OperatorCall, isAllowed: boolean): Promise<void> {
   }))
 }
 
-export const recorders: OperatorVerb = {
+export const recordersVerb: OperatorVerb = {
   name: 'recorders',
   usage: 'add 0x…|remove 0x…|list',
   summary: 'who may count calls: one account per service process',
