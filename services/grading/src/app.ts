@@ -11,8 +11,7 @@ import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
 import { dependencyAnswer, invalidRequest } from './errors.ts'
 import { addMcpRoute } from './mcp/mcp-route.ts'
-import { dollarText } from './pages/figures.ts'
-import { type PagesOptions, readPageFiles } from './pages/page-files.ts'
+import { type PagesOptions, priceText, readPageFiles } from './pages/page-files.ts'
 import { addAuditRoutes } from './routes/audit-routes.ts'
 import { addCoverageRoute, type CoverageDeps, createCoverageLook } from './routes/coverage-route.ts'
 import { addFreeRoutes, type FreeRouteDeps } from './routes/free-routes.ts'
@@ -36,14 +35,12 @@ type GradingAppDeps = FreeRouteDeps &
   }
 
 /** The end of `/llms.txt`: how a program checks coverage, pays, and reads the evidence. */
-function llmsNotes({ baseUrl, payment }: PagesOptions): string {
-  const { auditAmount, decimals, gradeAmount, name, network } = payment
-  const [grade, audit] = [gradeAmount, auditAmount].map((amount) => dollarText(amount, decimals))
+function llmsNotes({ asset, baseUrl }: PagesOptions): string {
   return `## How to use it
 
 1. \`POST ${baseUrl}/api/coverage\` \`{"sport":"soccer","date":"2026-06-01","text":"Arsenal Chelsea"}\` is free: it names market keys and says \`final\`, \`pending\` or \`none\`. Only \`final\` can be graded; anything else is the paid outcome UNGRADED. With \`{"picks":[…]}\`, or a tracker’s file as text/csv, it says what would become of each pick, and \`send\` is the pick by its key.
-2. \`POST ${baseUrl}/api/grade\` \`{"pick":{"market":"<key>","selection":"home","odds":"2.10"}}\` costs ${grade}, \`POST ${baseUrl}/api/audit\` \`{"picks":[…]}\` with up to 1,000 picks ${audit}. Malformed input is a 400 with each field and costs nothing.
-3. Without a payment the answer is 402. The challenge (x402 version 2, scheme \`exact\`, ${name} on ${network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer (EIP-3009) of \`accepts[0].amount\` to \`payTo\` and repeat the call, body unchanged, with the payload in PAYMENT-SIGNATURE. You pay no gas.
+2. \`POST ${baseUrl}/api/grade\` \`{"pick":{"market":"<key>","selection":"home","odds":"2.10"}}\` costs ${priceText('grade', asset)}, \`POST ${baseUrl}/api/audit\` \`{"picks":[…]}\` with up to 1,000 picks ${priceText('audit', asset)}. Malformed input is a 400 with each field and costs nothing.
+3. Without a payment the answer is 402. The challenge (x402 version 2, scheme \`exact\`, ${asset.name} on ${asset.network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer (EIP-3009) of \`accepts[0].amount\` to \`payTo\` and repeat the call, body unchanged, with the payload in PAYMENT-SIGNATURE. You pay no gas.
 4. On 502 \`payment_pending\` repeat the same call and do not sign another payment. An \`Idempotency-Key\` of your own makes that safe also across signatures.
 5. The same over MCP at \`${baseUrl}/mcp\`: tools \`coverage\`, \`calibration\`, \`read_pick\` (free), \`grade_pick\`, \`audit_picks\` (the challenge is the result, the payment goes into \`_meta["x402/payment"]\` of the same call).
 6. Every paid answer comes with a signed receipt and a signed SHA-256 of its body in PAYMENT-RESPONSE; the key is in \`${baseUrl}/.well-known/did.json\`.

@@ -19,8 +19,7 @@ import {
   type EvmLedger,
 } from '@tallystick/x402/evm'
 import { type GradingConfig, paymentAsset } from './config.ts'
-import type { PagesOptions } from './pages/page-files.ts'
-import { priceUnits, saleTerms } from './routes/sale-terms.ts'
+import { saleTerms } from './routes/sale-terms.ts'
 import { observedGate, type Telemetry } from './telemetry.ts'
 
 /** Payments in flight get this long after the process is told to stop; then their requests are answered as pending. */
@@ -90,25 +89,11 @@ export function connectPayments(options: {
   }
 }
 
-/** A node URL with a path, a query or credentials may hold a key. */
-function isPublicAddress(address: string): boolean {
-  const { pathname, search, username, password } = new URL(address)
-  return pathname === '/' && search === '' && username === '' && password === ''
-}
-
-/** What the pages say about paying and offer to a wallet that does not know the network. */
-export function pagePayment(config: GradingConfig): PagesOptions['payment'] {
-  const asset = paymentAsset(config)
-  const { address, decimals, name, network } = asset
-  return {
-    network,
-    asset: address,
-    name,
-    decimals,
-    gradeAmount: priceUnits('grade', asset),
-    auditAmount: priceUnits('audit', asset),
-    rpcUrl: isPublicAddress(config.LEDGER_RPC_URL) ? config.LEDGER_RPC_URL : undefined,
-  }
+/** The node's address for pages; undefined where a path, a query or credentials may hold a key. */
+export function publicNode({ LEDGER_RPC_URL }: GradingConfig): string | undefined {
+  const { pathname, search, username, password } = new URL(LEDGER_RPC_URL)
+  const isPublic = pathname === '/' && search === '' && username === '' && password === ''
+  return isPublic ? LEDGER_RPC_URL : undefined
 }
 
 /** Pause between attempts to read the token while the network does not answer, milliseconds. */

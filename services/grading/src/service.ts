@@ -13,11 +13,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
 import { openStores } from './adapters/open-stores.ts'
 import { createGradingApp } from './app.ts'
-import type { GradingConfig } from './config.ts'
+import { type GradingConfig, paymentAsset } from './config.ts'
 import { createGrader } from './domain/grader.ts'
 import type { GradingStore } from './domain/grading-store.ts'
 import { createPollRounds } from './ingest/odds-poller.ts'
-import { connectPayments, pagePayment } from './payments.ts'
+import { connectPayments, publicNode } from './payments.ts'
 import { resumeSales } from './routes/sale-job.ts'
 import { createTelemetry, registerLedgerFigures, type Telemetry } from './telemetry.ts'
 
@@ -138,7 +138,7 @@ export async function createGradingService(
     report: telemetry.sold,
     verifyToken: tokenVerifier(config, clock),
     reportUpload: telemetry.uploaded,
-    pages: { baseUrl: config.BASE_URL, payment: pagePayment(config) },
+    pages: { baseUrl: config.BASE_URL, asset: paymentAsset(config), rpcUrl: publicNode(config) },
     termsOf: (kind, door) => (token.maySell() ? terms[door][kind] : undefined),
     didDocument: payments.didDocument,
     trustedProxyHops: config.TRUST_PROXY_HOPS,

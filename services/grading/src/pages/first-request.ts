@@ -1,14 +1,11 @@
-import type { PagesOptions } from './page-files.ts'
+import type { EvmAsset } from '@tallystick/x402/evm'
+import { priceUnits } from '../routes/sale-terms.ts'
 
 /**
  * An agent's complete first paid request: the official client with our scheme for signed transfers. It needs the
  * `setSpendControls` line, because official clients otherwise refuse this token (X13).
  */
-export function firstRequestCode(
-  baseUrl: string,
-  payment: Pick<PagesOptions['payment'], 'asset' | 'auditAmount' | 'network'>,
-): string {
-  const { asset, auditAmount, network } = payment
+export function firstRequestCode(baseUrl: string, asset: EvmAsset): string {
   return `import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 
@@ -17,9 +14,9 @@ const client = new x402Client().register('eip155:*', new ExactEvmClient({ signer
 client.setSpendControls({
   allowedAssets: [
     {
-      network: '${network}',
-      asset: '${asset}',
-      maxAmountPerPayment: '${auditAmount}',
+      network: '${asset.network}',
+      asset: '${asset.address}',
+      maxAmountPerPayment: '${priceUnits('audit', asset)}',
     },
   ],
 })

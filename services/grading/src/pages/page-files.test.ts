@@ -1,18 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { describe, expect, it } from 'vitest'
 import { readPageFiles } from './page-files.ts'
 
 const options = {
   baseUrl: 'https://grading.test',
-  payment: {
-    network: 'eip155:196',
-    asset: '0x779Ded0c9e1022225f8E0630b35a9b54bE713736',
-    name: 'USD₮0',
-    decimals: 6,
-    gradeAmount: 10_000n,
-    auditAmount: 200_000n,
-  },
+  asset: X_LAYER_USDT0,
 } as const
 const files = readPageFiles(options)
 const bodies = new Map(files.flatMap(({ paths, body }) => paths.map((path) => [path, body])))
@@ -75,7 +69,7 @@ describe('what is served', () => {
 
   it('X13: the first paid request carries the line without which official clients refuse the token', () => {
     expect(bodies.get('/')).toContain('client.setSpendControls(')
-    expect(bodies.get('/')).toContain(options.payment.asset)
+    expect(bodies.get('/')).toContain(options.asset.address)
   })
 })
 

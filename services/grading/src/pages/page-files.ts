@@ -9,6 +9,9 @@ import {
   type Page,
   type PageFile,
 } from '@tallystick/service-kit/pages'
+import type { EvmAsset } from '@tallystick/x402/evm'
+import type { SaleKind } from '../routes/read-sale.ts'
+import { priceUnits } from '../routes/sale-terms.ts'
 import { exampleCard } from './example-card.ts'
 import { dollarText } from './figures.ts'
 import { firstRequestCode } from './first-request.ts'
@@ -18,22 +21,15 @@ import { methodPage } from './method-page.ts'
 export type PagesOptions = {
   /** The service's address without a trailing slash, for the requests that readers copy. */
   readonly baseUrl: string
-  readonly payment: {
-    /** CAIP-2, e.g. `eip155:196`. */
-    readonly network: string
-    /** The token's address. */
-    readonly asset: string
-    /** The token's name, e.g. `USD₮0`. */
-    readonly name: string
-    /** Digits after the decimal point of one token. */
-    readonly decimals: number
-    /** Price of a grade and of an audit, base units. */
-    readonly gradeAmount: bigint
-    readonly auditAmount: bigint
-    /** A JSON-RPC address to offer a wallet that does not know the network; absent, nothing is offered. */
-    readonly rpcUrl?: string | undefined
-  }
+  /** The payment token. */
+  readonly asset: EvmAsset
+  /** A JSON-RPC address to offer a wallet that does not know the network; absent, nothing is offered. */
+  readonly rpcUrl?: string | undefined
 }
+
+/** A price in dollars. */
+export const priceText = (kind: SaleKind, asset: EvmAsset): string =>
+  dollarText(priceUnits(kind, asset), asset.decimals)
 
 const FRAME: Pick<Page, 'brand' | 'isWide' | 'nav' | 'notice'> = {
   brand: 'Tallystick grading',
@@ -50,28 +46,32 @@ const FRAME: Pick<Page, 'brand' | 'isWide' | 'nav' | 'notice'> = {
 }
 
 /** The value of each `{{name}}` in the pages' files. */
-function placeValues(options: PagesOptions) {
-  const { auditAmount, decimals, gradeAmount, name, network } = options.payment
+function placeValues({ asset, baseUrl }: PagesOptions) {
   const bandTiles = GRADE_BANDS.map(
     ({ band }) =>
       html`<li data-band="${band}"><span class="letter" data-band="${band}">${band}</span><strong>–</strong><small></small></li>`,
   )
   return {
-    baseUrl: options.baseUrl,
-    network,
-    tokenName: name,
-    gradePrice: dollarText(gradeAmount, decimals),
-    auditPrice: dollarText(auditAmount, decimals),
+    baseUrl,
+    network: asset.network,
+    tokenName: asset.name,
+    gradePrice: priceText('grade', asset),
+    auditPrice: priceText('audit', asset),
     bandTiles: html`${bandTiles}`,
-    firstRequest: firstRequestCode(options.baseUrl, options.payment),
+    firstRequest: firstRequestCode(baseUrl, asset),
   }
 }
 
 /** What the forms page needs before its first request. */
-const tryFacts = ({ payment }: PagesOptions): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(payment).map(([name, fact]) => [`payment-${name}`, String(fact ?? '')]),
-  )
+const tryFacts = ({ asset, rpcUrl = '' }: PagesOptions): Readonly<Record<string, string>> => ({
+  'payment-network': asset.network,
+  'payment-asset': asset.address,
+  'payment-name': asset.name,
+  'payment-decimals': String(asset.decimals),
+  'payment-gradeAmount': String(priceUnits('grade', asset)),
+  'payment-auditAmount': String(priceUnits('audit', asset)),
+  'payment-rpcUrl': rpcUrl,
+})
 
 /** Reads everything; `{{…}}` in a page becomes the value of that name. */
 export function readPageFiles(options: PagesOptions): readonly PageFile[] {

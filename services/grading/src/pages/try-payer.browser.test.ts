@@ -1,7 +1,7 @@
 /** Who pays on the forms page: a development key, a wallet or nobody; and the program to copy. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { evmSigner, type TransferTypedData } from '@tallystick/x402/evm'
+import { evmSigner, type TransferTypedData, X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { describe, expect, it } from 'vitest'
 import { firstRequestCode } from './first-request.ts'
 import {
@@ -154,11 +154,8 @@ describe.skipIf(cannotRunReason !== undefined)(
     it('X13: the first paid request runs as copied, and pays', async () => {
       const payer = site.xlayer().account('agent-9')
       const before = await site.balanceOf(payer)
-      const code = firstRequestCode(site.service().baseUrl, {
-        network: 'eip155:196',
-        asset: site.xlayer().chain.stablecoin.address,
-        auditAmount: 200_000n,
-      })
+      const { address } = site.xlayer().chain.stablecoin
+      const code = firstRequestCode(site.service().baseUrl, { ...X_LAYER_USDT0, address })
       const { stdout } = await promisify(execFile)(
         process.execPath,
         ['--input-type=module', '-e', code],

@@ -29,17 +29,7 @@ const KEYS = createTokenKeys([Buffer.from('a token secret of the tests, 32 bytes
 const PAY_TO = '0x00000000000000000000000000000000000000bb'
 const RECEIPT_SEED = '07'.repeat(32)
 
-const PAGES = {
-  baseUrl: BASE_URL,
-  payment: {
-    network: X_LAYER_USDT0.network,
-    asset: X_LAYER_USDT0.address,
-    name: X_LAYER_USDT0.name,
-    decimals: X_LAYER_USDT0.decimals,
-    gradeAmount: 10_000n,
-    auditAmount: 200_000n,
-  },
-}
+const PAGES = { baseUrl: BASE_URL, asset: X_LAYER_USDT0 }
 
 export type HttpFixture = GraderFixture & {
   readonly app: ServiceApp
