@@ -130,8 +130,8 @@ const graderOf = (store: GradingStore): Grader =>
 async function bodiesOf(databasePath: string) {
   const store = openStore(databasePath)
   // Only imported matches are read, whose copies are found with them.
-  const infos = (await store.searchEvents({ words: [], limit: MATCHES })).filter(
-    (_info, index) => index % 10 === 0,
+  const infos = (await store.searchEvents({ words: [], limit: MATCHES })).flatMap(
+    ({ info }, index) => (index % 10 === 0 ? [info] : []),
   )
   await store.close()
   if (infos.length < AUDIT_PICKS) throw new Error(`only ${infos.length} matches for an audit`)

@@ -110,8 +110,8 @@ function readGrade(body: string): PickRequest {
 
 /** Bodies of grades on different matches. */
 async function gradeBodies(store: GradingStore): Promise<readonly string[]> {
-  const infos = await store.searchEvents({ words: [], limit: AUDIT_PICKS })
-  return infos.map(({ path }, index) =>
+  const states = await store.searchEvents({ words: [], limit: AUDIT_PICKS })
+  return states.map(({ info: { path } }, index) =>
     JSON.stringify({
       pick: {
         market: `${path}/1x2/ft`,

@@ -11,7 +11,7 @@ import {
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
-import { openStores } from './adapters/open-stores.ts'
+import { ledgerOwner, openLedger, openReservations } from './adapters/open-stores.ts'
 import { createGradingApp } from './app.ts'
 import { type GradingConfig, paymentAsset } from './config.ts'
 import { createGrader } from './domain/grader.ts'
@@ -113,9 +113,9 @@ export async function createGradingService(
   await using opened = new AsyncDisposableStack()
   const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
     opened.adopt(part, () => part.close())
-  const { checkpointSeed, reservations, store } = ending(
-    await openStores(config, { clock, onProblem }),
-  )
+  const store = ending(await openLedger(config, { clock, onProblem }))
+  const { checkpointSeed } = ledgerOwner(config)
+  const reservations = ending(await openReservations(config, clock))
   registerLedgerFigures(registry, () => store.counts())
   const payments = connectPayments({ config, clock, reservations, checkpointSeed, telemetry })
   const { terms } = payments

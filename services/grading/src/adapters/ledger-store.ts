@@ -177,7 +177,7 @@ export function createLedgerStore(engine: LedgerEngine): GradingStore {
     searchEvents: async (wanted) => {
       searches += 1
       if (searches % searchesPerIteration === 0) await source.pause()
-      return (await events(await find(wanted))).flatMap((state) => state?.info ?? [])
+      return (await events(await find(wanted))).flatMap((state) => state ?? [])
     },
     ingest: (batch) => ingest(engine, batch),
     ingestedAtOnce: engine.observationsGathered ?? 0,

@@ -51,19 +51,12 @@ export async function openLedger(
   return openPostgresGradingStore({ ...options, ...serverOf(DATABASE_URL) })
 }
 
-async function openReservations(config: StoreConfig, clock: Clock): Promise<OpenReservationStore> {
+/** Opens the reservations. Rejects with GradingStoreUnavailable. */
+export async function openReservations(
+  config: StoreConfig,
+  clock: Clock,
+): Promise<OpenReservationStore> {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = config
   if (DATABASE_URL === undefined) return openSqliteReservationStore({ databasePath, clock })
   return openPostgresReservationStore({ ...serverOf(DATABASE_URL), clock })
-}
-
-/** Opens the ledger and the reservations, which are closed together, or neither. Rejects with GradingStoreUnavailable. */
-export async function openStores(config: StoreConfig, opening: LedgerOpening) {
-  await using opened = new AsyncDisposableStack()
-  const store = opened.adopt(await openLedger(config, opening), (ledger) => ledger.close())
-  const { checkpointSeed } = ledgerOwner(config)
-  const reservations = await openReservations(config, opening.clock)
-  opened.defer(() => reservations.close())
-  const ends = opened.move()
-  return { store, checkpointSeed, reservations, close: () => ends.disposeAsync() }
 }

@@ -62,11 +62,12 @@ test('its matches are found by their teams, as after any import', async () => {
   await ledger.using(async (store) => {
     const matches = await store.searchEvents({ words: [], limit: 1_000 })
     expect(matches.length).toBeGreaterThan(0)
-    for (const { away, home, path, sport } of matches) {
+    for (const { info } of matches) {
+      const { away, home, path, sport } = info
       const teams = { home: [teamKey(home)], away: [teamKey(away)] }
       for (const named of [teams, { home: teams.home }, { away: teams.away }]) {
         const found = await store.searchEvents({ sport, teams: named, words: [], limit: 1_000 })
-        expect(found.map((event) => event.path)).toContain(path)
+        expect(found.map((event) => event.info.path)).toContain(path)
       }
     }
   })

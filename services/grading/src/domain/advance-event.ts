@@ -77,18 +77,12 @@ export function advanceEvent(options: {
 }): AdvancedEvent | { readonly state: undefined; readonly outcome: IngestOutcome } {
   const { state: before, observation, batch, tally, append } = options
   const { declined, entries, unchanged } = decideEntries(before, observation, batch)
+  const outcome = { ...NOTHING_INGESTED, unchanged, declined }
   let after = before
-  let outcome: IngestOutcome = { ...NOTHING_INGESTED, unchanged, declined }
   for (const entry of entries) {
     after = applyEntry(after, entry, append(entry))
-    const superseded = entry.type === 'snapshot' ? 0 : (entry.supersedes?.length ?? 0)
-    outcome = addIngested(outcome, {
-      ...NOTHING_INGESTED,
-      snapshots: entry.type === 'snapshot' ? 1 : 0,
-      closes: entry.type === 'close' ? 1 : 0,
-      outcomes: entry.type === 'outcome' ? 1 : 0,
-      superseded: superseded > 0 ? 1 : 0,
-    })
+    outcome[`${entry.type}s`] += 1
+    if (entry.type !== 'snapshot' && entry.supersedes !== undefined) outcome.superseded += 1
   }
   if (after === undefined || after === before) return { state: undefined, outcome }
   const isSettled = after.outcomes.length + (before?.outcomes.length ?? 0) > 0

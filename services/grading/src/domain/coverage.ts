@@ -70,15 +70,14 @@ export async function coverageAnswer(
     return { close, candidates: state === undefined ? [] : [coveredEvent(state)] }
   }
   const { sport, daySeconds, text } = query
-  const infos = await store.searchEvents({
+  const states = await store.searchEvents({
     sport,
     from: daySeconds,
     to: daySeconds === undefined ? undefined : daySeconds + SECONDS_PER_DAY,
     words: searchWords(text),
     limit: CANDIDATES_MAX,
   })
-  const states = await store.events(infos.map(({ path }) => path))
-  const candidates = states.flatMap((state) => (state === undefined ? [] : [coveredEvent(state)]))
+  const candidates = states.map(coveredEvent)
   const closes = candidates.flatMap(({ markets }) => markets.map(({ close }) => close))
   return { close: bestOf(closes), candidates }
 }

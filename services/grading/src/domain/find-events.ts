@@ -66,7 +66,7 @@ async function eventsOf(
       ...(away === undefined ? {} : { away: teamKeys(sport, away) }),
     }
     const limit = CANDIDATES_MAX
-    for (const info of await store.searchEvents({ sport, teams, from, to, words: [], limit }))
+    for (const { info } of await store.searchEvents({ sport, teams, from, to, words: [], limit }))
       found.set(info.path, info)
   }
   return [...found.values()].slice(0, CANDIDATES_MAX)

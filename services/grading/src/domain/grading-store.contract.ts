@@ -126,7 +126,7 @@ export function describeGradingStore(
       )
       const pathsOf = async (search: Partial<EventSearch>) =>
         (await store.searchEvents({ sport: 'soccer', words: [], limit: 10, ...search })).map(
-          ({ path }) => path.slice('soccer/'.length),
+          ({ info }) => info.path.slice('soccer/'.length),
         )
       const teams = { home: ['cologne', 'koln'], away: ['nottm forest'] }
       expect(await pathsOf({ teams })).toEqual(['later', 'one'])
@@ -220,7 +220,7 @@ export function describeGradingStore(
         ]),
       )
       const find = async (words: readonly string[], over = {}) =>
-        (await store.searchEvents({ words, limit: 10, ...over })).map(({ path }) => path)
+        (await store.searchEvents({ words, limit: 10, ...over })).map(({ info }) => info.path)
       expect(await find(['chel'])).toEqual([later.path, sampleEvent().path])
       expect(await find(['sao', 'chelsea'])).toEqual([later.path])
       expect(await find(['elsea'])).toEqual([])
@@ -251,7 +251,7 @@ export function describeGradingStore(
       )
       for (const { path, sport } of events) {
         const found = await store.searchEvents({ sport, words: ['chelsea'], limit: 10 })
-        expect(found.map((info) => info.path)).toEqual([path])
+        expect(found.map(({ info }) => info.path)).toEqual([path])
       }
     })
 

@@ -4,7 +4,7 @@
  */
 
 import type { CommittedPick, PickOpening } from './committed-pick.ts'
-import type { EventInfo, EventState, FeedInfo } from './event-state.ts'
+import type { EventState, FeedInfo } from './event-state.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 import type { Observation, Refusal } from './observation.ts'
 import type { TruthTable } from './truth-table.ts'
@@ -88,7 +88,7 @@ export type LedgerCounts = {
 export type GradingStore = {
   /** The events of these paths, in order; undefined for unknown ones. One call serves a whole audit. */
   events(paths: readonly string[]): Promise<readonly (EventState | undefined)[]>
-  searchEvents(search: EventSearch): Promise<readonly EventInfo[]>
+  searchEvents(search: EventSearch): Promise<readonly EventState[]>
   /** Writes what is new, each group in one commit and one fsync; resolves when it is durable. Unchanged content adds no entry. */
   ingest(batch: IngestBatch): Promise<IngestOutcome>
   /** Observations below which a call is small: a payload’s slices are put together first. */

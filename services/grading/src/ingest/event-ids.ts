@@ -54,7 +54,7 @@ export async function matchFeedEvents(
     const { sport } = event
     const teams = { home: [teamKey(event.home)], away: [teamKey(event.away)] }
     const filed = await store.searchEvents({ sport, teams, words: [], limit: MATCHES_MAX })
-    const known = [...met, ...filed].filter((one) => isSamePair(one, event))
+    const known = [...met, ...filed.map(({ info }) => info)].filter((one) => isSamePair(one, event))
     const info = { ...event, path: pathAmong(known, event) }
     met.push(info)
     matched.push({ ...observation, event: info })

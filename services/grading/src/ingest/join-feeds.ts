@@ -67,11 +67,8 @@ async function eventsNear(store: Store, event: EventInfo): Promise<readonly Even
     to: startAtSeconds + WINDOW_SECONDS,
   }
   const search = event.feedId === undefined ? window : {}
-  const infos = await store.searchEvents({ sport, teams, ...search, words: [], limit: NEAR_MAX })
-  const states = await store.events(infos.map(({ path }) => path))
-  return states.flatMap((state) =>
-    state === undefined || isMadeUp(state.info.path) !== isMadeUp(event.path) ? [] : [state],
-  )
+  const states = await store.searchEvents({ sport, teams, ...search, words: [], limit: NEAR_MAX })
+  return states.filter(({ info }) => isMadeUp(info.path) === isMadeUp(event.path))
 }
 
 type Joined = { readonly path: string; readonly like: readonly string[] }

@@ -6,11 +6,11 @@ import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
 import { parseWholeMarket } from '../domain/parse-market.ts'
 import { isoSeconds } from '../wire/times.ts'
 import type { Upload } from '../wire/upload.ts'
-import { acceptBook, type Reading, readOdds, refuseTime } from './accept-price.ts'
+import { acceptBook, newReading, type Reading, readOdds, refuseTime } from './accept-price.ts'
 
 type UploadEvent = Upload['events'][number]
 type UploadPrices = UploadEvent['closes'][number]
-type Gathered = Pick<Reading, 'refusals' | 'missingPrices'> & { readonly receivedAtSeconds: number }
+type Gathered = Reading & { readonly receivedAtSeconds: number }
 
 /** An event as an upload or a file of histories names it. */
 export const infoOf = (
@@ -136,7 +136,7 @@ export function normaliseManualUpload(upload: Upload, receivedAtSeconds: number)
     isRedistributable: upload.redistributable,
     isSynthetic: upload.synthetic,
   }
-  const gathered: Gathered = { refusals: [], receivedAtSeconds, missingPrices: 0 }
+  const gathered: Gathered = { ...newReading(), receivedAtSeconds }
   const observations = upload.events.map((event, index): Observation => {
     const read = (name: 'snapshots' | 'closes') =>
       event[name].flatMap((prices, place) =>

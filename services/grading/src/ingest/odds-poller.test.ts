@@ -125,7 +125,7 @@ describe('poller', () => {
       )
       await pollOdds({ store, clock, signal, feed: { fetchOdds: async () => bytes(games) } })
     }
-    const infos = await store.searchEvents({ words: [], limit: 10 })
+    const infos = (await store.searchEvents({ words: [], limit: 10 })).map(({ info }) => info)
     expect(infos.map(({ path }) => path).toSorted()).toEqual([FEED_PATH, `${FEED_PATH}.2`])
     expect(new Map(infos.map(({ feedId, startAtSeconds }) => [feedId, startAtSeconds]))).toEqual(
       new Map([

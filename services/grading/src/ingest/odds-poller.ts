@@ -71,16 +71,13 @@ async function finaliseStarted(
   store: GradingStore,
   nowSeconds: number,
 ): Promise<{ readonly finalised: number; readonly stale: number }> {
-  const infos = await store.searchEvents({
+  const states = await store.searchEvents({
     from: nowSeconds - LOOK_BACK_SECONDS,
     to: nowSeconds + 1,
     words: [],
     limit: EVENTS_MAX,
   })
-  const states = await store.events(infos.map(({ path }) => path))
-  const found = states.flatMap((state) =>
-    state === undefined ? [] : (finalClose(state, nowSeconds) ?? []),
-  )
+  const found = states.flatMap((state) => finalClose(state, nowSeconds) ?? [])
   const observations = found
     .map(({ observation }) => observation)
     .filter(({ closes }) => closes.length > 0)

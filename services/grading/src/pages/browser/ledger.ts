@@ -6,6 +6,7 @@ import { putState } from './card-parts.ts'
 import { CHECK_WORDS, checkedEntry, checkItem, offerCode } from './checks.ts'
 import { aboutWords, entryView, kindWords, recordedWords } from './entry-words.ts'
 import { answerOf, readCheckpoint } from './page-api.ts'
+import { showProblem } from './show-issues.ts'
 
 const asked = new URLSearchParams(location.search)
 let shown: number | undefined
@@ -63,10 +64,8 @@ async function showEntry(seq: number): Promise<void> {
 }
 
 function showFault(words: string): void {
-  const input = pageElement('number', HTMLInputElement)
-  put('number-problem', words)
-  input.setAttribute('aria-invalid', 'true')
-  input.focus()
+  showProblem('number', words)
+  pageElement('number').focus()
 }
 
 async function check(): Promise<void> {
