@@ -67,6 +67,6 @@ export async function recount(source: Counted, size: number, send: Send): Promis
   const truth = await countTruth(source)
   const stored = await source.ask<readonly [string]>('SELECT key FROM truth')
   const cells = new Map<string, string | null>(stored.map(([key]) => [key, null]))
-  for (const [key, cell] of [...truth.bands, ...truth.lines]) cells.set(key, writeCell(cell))
+  for (const [key, cell] of truth.cells) cells.set(key, writeCell(cell))
   source.sql.keepCells(send, [...cells.set(TRUTH_RULES_KEY, TRUTH_RULES)], size)
 }

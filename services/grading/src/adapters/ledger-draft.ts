@@ -226,10 +226,9 @@ export class LedgerDraft {
   send(): void {
     const { sql } = this.#source
     const send = this.#send
-    const { bands, lines } = this.#truth
     for (const values of sql.batches(this.#kept.map(pickCells))) send(sql.keepPicks, values)
     const cells = [...this.dirty].map((key) => {
-      const cell = bands.get(key) ?? lines.get(key)
+      const cell = this.#truth.cells.get(key)
       return [key, cell === undefined ? null : writeCell(cell)] as const
     })
     this.#file()

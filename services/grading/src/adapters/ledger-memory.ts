@@ -30,11 +30,9 @@ function withEntries(known: FiledEvent, rows: readonly EntryOfPath[]): FiledEven
 
 /** Cells are never changed in place, so that tables may share them. */
 function shareCell(key: string, from: MutableTruth, to: MutableTruth): void {
-  const [band, line] = [from.bands.get(key), from.lines.get(key)]
-  to.bands.delete(key)
-  to.lines.delete(key)
-  if (band !== undefined) to.bands.set(key, band)
-  if (line !== undefined) to.lines.set(key, line)
+  const cell = from.cells.get(key)
+  if (cell === undefined) to.cells.delete(key)
+  else to.cells.set(key, cell)
 }
 
 type NewEntries = ReadonlyMap<string, readonly EntryOfPath[]>
@@ -112,14 +110,11 @@ export class LedgerMemory {
   }
 
   #takeCells(cells: readonly ChangedCell[]): void {
-    const { bands, lines } = this.#truth
     const texts = new Map<string, string | null>()
-    if (this.#sql.deletesCells)
-      for (const key of [...bands.keys(), ...lines.keys()]) texts.set(key, null)
+    if (this.#sql.deletesCells) for (const key of this.#truth.cells.keys()) texts.set(key, null)
     for (const [, key, cell] of cells) if (key !== null) texts.set(key, cell)
     for (const [key, text] of texts) {
-      bands.delete(key)
-      lines.delete(key)
+      this.#truth.cells.delete(key)
       if (text !== null) readCell(this.#truth, key, text)
       if (this.#newest?.dirty.has(key) !== true) shareCell(key, this.#truth, this.#working)
     }

@@ -73,7 +73,7 @@ export function describeRecount(
         const ledger = await make()
         const first = await filled(ledger)
         const [head, truth] = [await first.head(), await first.truth()]
-        expect([...truth.bands.keys()].some(isCommitted)).toBe(true)
+        expect([...truth.cells.keys()].some(isCommitted)).toBe(true)
         await first.close()
         await ledger.tamper(
           `${outdate(ledger.truth)}; DELETE FROM ${ledger.truth} WHERE key LIKE '% B'; UPDATE ${ledger.truth} SET cell = replace(cell, '"clusters":', '"clusters":1')`,

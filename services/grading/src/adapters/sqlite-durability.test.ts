@@ -120,8 +120,8 @@ test('kill -9 of an import leaves a ledger that verifies, and the import again c
     expect((await store.head()).size).toBe(size + again.snapshots + again.closes + again.outcomes)
     const whole = await fill(join(folder, 'whole.db'), MATCHES)
     expect((await whole.counts()).events).toBe((await store.counts()).events)
-    expect([...(await whole.truth()).bands.keys()].toSorted()).toEqual(
-      [...(await store.truth()).bands.keys()].toSorted(),
+    expect([...(await whole.truth()).cells.keys()].toSorted()).toEqual(
+      [...(await store.truth()).cells.keys()].toSorted(),
     )
     expect((await whole.head()).size).toBe((await store.head()).size)
     await whole.close()

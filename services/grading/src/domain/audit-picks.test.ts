@@ -196,5 +196,5 @@ test('void picks count as no stake', async () => {
   const audit = await grader.audit({ picks: [samplePick()] })
   expect(audit.record.void).toBe(1)
   expect(audit.raw_roi).toMatchObject({ staked: 0, pct: null })
-  expect((await store.truth()).bands.size).toBe(0)
+  expect((await store.truth()).cells.size).toBe(0)
 })

@@ -33,7 +33,7 @@ export function createCardFigures() {
       const scope = isSynthetic ? SCOPE_SYNTHETIC : SCOPE_ALL
       const cell = { population: 'mechanical', basis, scope, band } as const
       return getOrMake(rows, bandKey(cell), () => {
-        const row = publishedRow(calibrationRow(band, truth.bands.get(bandKey(cell))))
+        const row = publishedRow(calibrationRow(band, truth.cells.get(bandKey(cell))))
         const { n, roi, roi_ci95, expected_roi, low_sample } = row
         const figures = { n, roi, roi_ci95, expected_roi, low_sample, as_of_seq: truth.asOfSeq }
         return { band, basis, population: cell.population, scope, ...figures }
@@ -48,8 +48,8 @@ export async function calibrationAnswer(
 ): Promise<CalibrationAnswer> {
   const [truth, head] = await Promise.all([store.truth(), store.head()])
   // A ledger that holds only synthetic closes answers with those, and says so in `scope`.
-  const isReal = [...truth.lines.keys()].some((key) => key.endsWith(` ${SCOPE_ALL}`))
-  const { scope = isReal || truth.lines.size === 0 ? SCOPE_ALL : SCOPE_SYNTHETIC } = filters
+  const isReal = [...truth.cells.keys()].some((key) => key.endsWith(` ${SCOPE_ALL}`))
+  const { scope = isReal || truth.cells.size === 0 ? SCOPE_ALL : SCOPE_SYNTHETIC } = filters
   return {
     columns: populationSchema.options
       .filter((population) => (filters.population ?? population) === population)
@@ -58,7 +58,7 @@ export async function calibrationAnswer(
           .filter((basis) => (filters.basis ?? basis) === basis)
           .map((basis) => publishedColumn(calibrationColumn(truth, { population, basis, scope }))),
       ),
-    scopes: [...new Set([...truth.lines.keys()].map((key) => key.split(' ')[2] ?? ''))].toSorted(),
+    scopes: [...new Set([...truth.cells.keys()].map((key) => key.split(' ')[2] ?? ''))].toSorted(),
     ledger: { as_of_seq: head.size, root: hexOf(head.rootHash) },
     low_sample_width: LOW_SAMPLE_WIDTH,
     low_sample_below: LOW_SAMPLE_BELOW,

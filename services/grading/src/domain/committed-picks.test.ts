@@ -32,10 +32,8 @@ async function graderBeforeStart() {
       sampleBatch([sampleObservation({ closes: [samplePrices()], outcomes: scored(2, 0) })]),
     )
   const tables = async () => {
-    const { bands, lines } = await fixture.store.truth()
-    return JSON.stringify(
-      [...bands, ...lines].map(([key, cell]) => `${key} ${writeCell(cell)}`).toSorted(),
-    )
+    const { cells } = await fixture.store.truth()
+    return JSON.stringify([...cells].map(([key, cell]) => `${key} ${writeCell(cell)}`).toSorted())
   }
   const committed = async () => {
     const { columns } = await calibrationAnswer(fixture.store, {

@@ -34,10 +34,8 @@ async function ledgerOf(
   for (const [receivedAtSeconds, seen] of steps)
     await fixture.store.ingest(sampleBatch([sampleObservation(seen)], { feed, receivedAtSeconds }))
   const tables = async () => {
-    const { bands, lines } = await fixture.store.truth()
-    return JSON.stringify(
-      [...bands, ...lines].map(([key, cell]) => `${key} ${writeCell(cell)}`).toSorted(),
-    )
+    const { cells } = await fixture.store.truth()
+    return JSON.stringify([...cells].map(([key, cell]) => `${key} ${writeCell(cell)}`).toSorted())
   }
   const counted = async (population: 'mechanical' | 'committed') => {
     const { columns } = await calibrationAnswer(fixture.store, { population, basis: 'fair' })

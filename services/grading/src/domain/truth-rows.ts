@@ -14,13 +14,12 @@ import type {
 } from '../wire/calibration.ts'
 import { EVENTS_MIN, refundStatement, verdictOf } from './calibration-verdict.ts'
 import {
-  type BandSums,
   bandKey,
+  type Cell,
   type Column,
-  type LineSums,
   lineKey,
   MICRO,
-  noBandSums,
+  noBand,
   secondMoment,
   type TruthTable,
 } from './truth-table.ts'
@@ -31,7 +30,7 @@ export const LOW_SAMPLE_WIDTH = 0.02
 export const LOW_SAMPLE_BELOW = 17_000
 
 /** Totals of returns (1) or values (2) over events, in the units of the picks. */
-function clusterTotals({ moments }: BandSums, i: 1 | 2) {
+function clusterTotals({ moments }: Cell, i: 1 | 2) {
   return {
     clusters: moments.clusters,
     count: Number(moments.first[0] ?? 0n),
@@ -43,7 +42,7 @@ function clusterTotals({ moments }: BandSums, i: 1 | 2) {
 }
 
 /** The distance of realised returns from the grades' promise, in clustered standard errors. */
-function gapDeviations(sums: BandSums): number | null {
+function gapDeviations(sums: Cell): number | null {
   const { moments } = sums
   const [returns, values] = [clusterTotals(sums, 1), clusterTotals(sums, 2)]
   const cross = secondMoment(moments, { i: 1, j: 2 }) / MICRO / MICRO
@@ -59,7 +58,7 @@ function gapDeviations(sums: BandSums): number | null {
 }
 
 /** One band’s row. */
-export function calibrationRow(band: GradeBand, sums: BandSums = noBandSums()): CalibrationRow {
+export function calibrationRow(band: GradeBand, sums: Cell = noBand()): CalibrationRow {
   const { results, moments } = sums
   const n = Number(moments.first[0] ?? 0n)
   const perPick = (total: number): number | null => (n === 0 ? null : total / n)
@@ -91,7 +90,7 @@ const power = (place: number): number => MICRO ** (POWERS[place] ?? 0)
 type FittedLine = { readonly line: CalibrationLine; readonly covariance: number }
 
 /** Least squares of return on value with clustered standard errors, from the sums alone. */
-function fittedLine(sums: LineSums | undefined): FittedLine | null {
+function fittedLine(sums: Cell | undefined): FittedLine | null {
   if (sums === undefined) return null
   const { moments } = sums
   const first = (place: number): number => Number(moments.first[place] ?? 0n) / power(place)
@@ -140,7 +139,7 @@ const testOnWire = (test: ReturnType<typeof jointTest>): CalibrationTest | null 
     : { chi_square: test.chiSquare, degrees: test.degrees, p: test.probability }
 
 /** Whether all bands returned what they promised: their gaps at once, with the variance of events under that claim. */
-function gapsTest({ gaps }: LineSums): CalibrationTest | null {
+function gapsTest({ gaps }: Cell): CalibrationTest | null {
   const places = GRADE_BANDS.map((_band, place) => place)
   return testOnWire(
     jointTest({
@@ -177,9 +176,9 @@ function refundedShare(bands: readonly CalibrationRow[]): number | null {
 /** One column: all bands of a population and basis within a scope. */
 export function calibrationColumn(truth: TruthTable, column: Column): CalibrationColumn {
   const bands = GRADE_BANDS.map(({ band }) =>
-    calibrationRow(band, truth.bands.get(bandKey({ ...column, band }))),
+    calibrationRow(band, truth.cells.get(bandKey({ ...column, band }))),
   )
-  const sums = truth.lines.get(lineKey(column))
+  const sums = truth.cells.get(lineKey(column))
   const n = Number(sums?.moments.first[0] ?? 0n)
   const total = {
     n,

@@ -25,14 +25,15 @@ export type SettledRow = {
   readonly clvMicro: number
 }
 
-/** One band in the table: sums over picks, and over events the moments of (picks, return, value). */
-export type BandSums = { readonly results: ResultCounts; readonly moments: MomentSums }
-
-/**
- * All bands together: over events the moments of (1, x, y, x², xy), for the regression, and of each band's gap (return less
- * value), for testing all of them at once.
- */
-export type LineSums = { readonly moments: MomentSums; readonly gaps: MomentSums }
+/** What a band, or a scope with all its bands together, adds up to. */
+export type Cell = {
+  /** Of a band, sums over its picks; of a scope none. */
+  readonly results: ResultCounts
+  /** Over events: of a band of (picks, return, value), of a scope of (1, x, y, x², xy), for the regression. */
+  readonly moments: MomentSums
+  /** Of a scope, over events of each band's gap (return less value), for testing all of them at once; of a band none. */
+  readonly gaps: MomentSums
+}
 
 /** How the table is counted; a ledger counted by other rules is counted again when it is opened. */
 export const TRUTH_RULES = '2'
@@ -41,16 +42,14 @@ export const TRUTH_RULES_KEY = 'rules'
 
 /** The readable table. `bandKey` and `lineKey` make its keys. */
 export type TruthTable = {
-  readonly bands: ReadonlyMap<string, BandSums>
-  readonly lines: ReadonlyMap<string, LineSums>
+  readonly cells: ReadonlyMap<string, Cell>
   /** The number of ledger entries it counts. */
   readonly asOfSeq: number
 }
 
 /** A store's table, changed within the store's transactions. */
 export type MutableTruth = {
-  readonly bands: Map<string, BandSums>
-  readonly lines: Map<string, LineSums>
+  readonly cells: Map<string, Cell>
   asOfSeq: number
 }
 
@@ -75,7 +74,7 @@ export const BAND_QUANTITIES = 3
 export const LINE_QUANTITIES = 5
 
 /** A table that counts nothing. */
-export const emptyTruth = (): MutableTruth => ({ bands: new Map(), lines: new Map(), asOfSeq: 0 })
+export const emptyTruth = (): MutableTruth => ({ cells: new Map(), asOfSeq: 0 })
 
 const NO_RESULTS = { won: 0, half_won: 0, push: 0, half_lost: 0, lost: 0, dead_heat: 0 }
 
@@ -86,19 +85,17 @@ type ResultCounts = Record<CountedResult, number>
 
 export const RESULTS = Object.keys(NO_RESULTS) as readonly CountedResult[]
 
-const noResults = (): ResultCounts => ({ ...NO_RESULTS })
+const noCell = (quantities: number, gaps: number): Cell => ({
+  results: { ...NO_RESULTS },
+  moments: noMoments(quantities),
+  gaps: noMoments(gaps),
+})
 
 /** A band without a pick. */
-export const noBandSums = (): BandSums => ({
-  results: noResults(),
-  moments: noMoments(BAND_QUANTITIES),
-})
+export const noBand = (): Cell => noCell(BAND_QUANTITIES, 0)
 
 /** A scope without a pick. */
-const noLineSums = (): LineSums => ({
-  moments: noMoments(LINE_QUANTITIES),
-  gaps: noMoments(GRADE_BANDS.length),
-})
+export const noLine = (): Cell => noCell(LINE_QUANTITIES, GRADE_BANDS.length)
 
 const copyOfMoments = ({ clusters, first, second }: MomentSums): MomentSums => ({
   clusters,
@@ -106,14 +103,9 @@ const copyOfMoments = ({ clusters, first, second }: MomentSums): MomentSums => (
   second: [...second],
 })
 
-/** A band to add to: a table's own never changes, so that another table may share it. */
-export const copyOfBand = ({ moments, results } = noBandSums()): BandSums => ({
+/** A cell to add to: a table's own never changes, so that another table may share it. */
+export const copyOfCell = ({ gaps, moments, results }: Cell): Cell => ({
   results: { ...results },
-  moments: copyOfMoments(moments),
-})
-
-/** The same of a scope. */
-export const copyOfLine = ({ gaps, moments } = noLineSums()): LineSums => ({
   moments: copyOfMoments(moments),
   gaps: copyOfMoments(gaps),
 })
@@ -137,12 +129,12 @@ const readMoments = ({ clusters, first, second }: MomentsText): MomentSums => ({
 })
 
 /** A cell as text, for a store: one cell has one text. */
-export function writeCell(cell: BandSums | LineSums): string {
+export function writeCell({ gaps, moments, results }: Cell): string {
   return JSON.stringify({
-    ...('results' in cell
-      ? { results: RESULTS.map((result) => cell.results[result]) }
-      : { gaps: writeMoments(cell.gaps) }),
-    ...writeMoments(cell.moments),
+    ...(gaps.first.length === 0
+      ? { results: RESULTS.map((result) => results[result]) }
+      : { gaps: writeMoments(gaps) }),
+    ...writeMoments(moments),
   })
 }
 
@@ -154,31 +146,23 @@ type CellText = MomentsText & {
 /** Puts a cell that `writeCell` wrote back into a table; what stands under TRUTH_RULES_KEY is none. */
 export function readCell(truth: MutableTruth, key: string, text: string): void {
   if (key === TRUTH_RULES_KEY) return
-  const cell = JSON.parse(text) as CellText
-  const moments = readMoments(cell)
-  if (cell.results === undefined) {
-    const gaps = cell.gaps === undefined ? noLineSums().gaps : readMoments(cell.gaps)
-    truth.lines.set(key, { moments, gaps })
-    return
-  }
-  const results = noResults()
-  for (const [index, result] of RESULTS.entries()) results[result] = cell.results[index] ?? 0
-  truth.bands.set(key, { results, moments })
+  const { gaps, results, ...moments } = JSON.parse(text) as CellText
+  const cell = results === undefined ? noLine() : noBand()
+  for (const [index, result] of RESULTS.entries()) cell.results[result] = results?.[index] ?? 0
+  truth.cells.set(key, {
+    results: cell.results,
+    moments: readMoments(moments),
+    gaps: gaps === undefined ? cell.gaps : readMoments(gaps),
+  })
 }
 
-const sameCells = (
-  one: ReadonlyMap<string, BandSums | LineSums>,
-  other: ReadonlyMap<string, BandSums | LineSums>,
-): boolean =>
+/** Whether two tables are equal to the last digit. */
+export const sameTruth = ({ cells: one }: TruthTable, { cells: other }: TruthTable): boolean =>
   one.size === other.size &&
   [...one].every(([key, cell]) => {
     const found = other.get(key)
     return found !== undefined && writeCell(found) === writeCell(cell)
   })
-
-/** Whether two tables are equal to the last digit. */
-export const sameTruth = (one: TruthTable, other: TruthTable): boolean =>
-  sameCells(one.bands, other.bands) && sameCells(one.lines, other.lines)
 
 /** Sums over clusters (events) of some quantities and of their pairwise products; whole numbers of any size. */
 export type MomentSums = {

@@ -57,7 +57,7 @@ test('a tally is exact to the last digit, however large the sums, added or taken
       const truth = emptyTruth()
       tally.mergeInto(truth)
       const counted = [...events, ...more.map(() => [[extra], 1] as const)]
-      expect(truth.lines.get(lineKey(COLUMN))?.moments.second).toEqual(momentsOf(counted))
+      expect(truth.cells.get(lineKey(COLUMN))?.moments.second).toEqual(momentsOf(counted))
     }),
   )
 })
@@ -81,7 +81,7 @@ test('one tally of many events is the same as each event by itself', () => {
       }
       const keys = tally.mergeInto(together)
       expect(sameTruth(together, apart)).toBe(true)
-      expect(new Set(keys)).toEqual(new Set([...together.bands.keys(), ...together.lines.keys()]))
+      expect(new Set(keys)).toEqual(new Set(together.cells.keys()))
     }),
   )
 })

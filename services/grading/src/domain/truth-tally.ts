@@ -10,11 +10,12 @@ import {
   BAND_QUANTITIES,
   bandKey,
   type Column,
-  copyOfBand,
-  copyOfLine,
+  copyOfCell,
   LINE_QUANTITIES,
   lineKey,
   type MutableTruth,
+  noBand,
+  noLine,
   RESULTS,
   type SettledRow,
 } from './truth-table.ts'
@@ -50,12 +51,12 @@ class BandTally {
 
   /** Adds the band to the cell under a key, which it returns. */
   mergeInto(truth: MutableTruth, key: string): string {
-    const sums = copyOfBand(truth.bands.get(key))
+    const sums = copyOfCell(truth.cells.get(key) ?? noBand())
     this.#moments.mergeInto(sums.moments)
     for (const [place, result] of RESULTS.entries())
       sums.results[result] += this.#results[place] ?? 0
-    if (sums.moments.clusters === 0) truth.bands.delete(key)
-    else truth.bands.set(key, sums)
+    if (sums.moments.clusters === 0) truth.cells.delete(key)
+    else truth.cells.set(key, sums)
     return key
   }
 }
@@ -118,11 +119,11 @@ class ColumnTally {
   /** Adds the column to the table; returns the keys of its cells. */
   mergeInto(truth: MutableTruth): readonly string[] {
     const key = lineKey(this.#column)
-    const sums = copyOfLine(truth.lines.get(key))
+    const sums = copyOfCell(truth.cells.get(key) ?? noLine())
     this.#moments.mergeInto(sums.moments)
     this.#gaps.mergeInto(sums.gaps)
-    if (sums.moments.clusters === 0) truth.lines.delete(key)
-    else truth.lines.set(key, sums)
+    if (sums.moments.clusters === 0) truth.cells.delete(key)
+    else truth.cells.set(key, sums)
     const keys = this.#bands.flatMap((tally, place) => {
       const band = GRADE_BANDS[place]?.band
       return tally === undefined || band === undefined
