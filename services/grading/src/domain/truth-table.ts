@@ -36,7 +36,7 @@ export type Cell = {
 }
 
 /** How the table is counted; a ledger counted by other rules is counted again when it is opened. */
-export const TRUTH_RULES = '2'
+export const TRUTH_RULES = '3'
 /** The key under which a store keeps the rules that its table was counted by. */
 export const TRUTH_RULES_KEY = 'rules'
 

@@ -62,6 +62,18 @@ test('a tally is exact to the last digit, however large the sums, added or taken
   )
 })
 
+test('a product that no double holds is exact, also where the sum with an earlier one would fit', () => {
+  const plain = { ...COLUMN, ...PLAIN }
+  // The second product is beyond 2^53, their sum is not.
+  const rows = [
+    { ...plain, returnMicro: -18_465_215_381, clvMicro: -9_689 },
+    { ...plain, returnMicro: -449_528_198_021, clvMicro: 20_435 },
+  ]
+  const truth = emptyTruth()
+  countEvent(truth, rows)
+  expect(truth.cells.get(lineKey(COLUMN))?.moments.second).toEqual(momentsOf([[rows, 1]]))
+})
+
 const PLAIN = {
   scopes: ['all'],
   band: 'B',

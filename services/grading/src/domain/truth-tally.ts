@@ -88,9 +88,11 @@ class ColumnTally {
     addAt(event, 0, 1)
     addAt(event, 1, clvMicro)
     addAt(event, 2, returnMicro)
+    const product = clvMicro * returnMicro
     const squares = (event[3] as number) + clvMicro * clvMicro
-    const products = (event[4] as number) + clvMicro * returnMicro
-    if (isExact(squares) && isExact(products)) {
+    const products = (event[4] as number) + product
+    // A square only adds; a product of the other sign may be beyond what their sum comes back to.
+    if (isExact(squares) && isExact(product) && isExact(products)) {
       event[3] = squares
       event[4] = products
     } else {
