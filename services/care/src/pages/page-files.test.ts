@@ -12,7 +12,7 @@ const browserFolder = fileURLToPath(new URL('browser/', import.meta.url))
 describe('what is served', () => {
   it('is every browser-side file, and no test or configuration', () => {
     const onDisk = readdirSync(browserFolder)
-      .filter((name) => !name.includes('.test.'))
+      .filter((name) => !name.includes('.test.') && name !== 'tsconfig.json')
       .map((name) => `/pages/${name.replace('.ts', '.js')}`)
     const served = [...bodies.keys()].filter((path) => /^\/pages\/[^@]+$/.test(path))
     expect(served.toSorted()).toEqual(onDisk.toSorted())

@@ -16,9 +16,9 @@ const pages = files.filter(({ contentType }) => contentType.startsWith('text/htm
 /** Served by the kit. */
 const KIT_FILES = new Set(['/pages/style.css', '/pages/icon.svg'])
 describe('what is served', () => {
-  it('is every browser file, and no test', () => {
+  it('is every browser file, and no test or configuration', () => {
     const onDisk = readdirSync(browserFolder)
-      .filter((name) => !name.endsWith('.test.ts'))
+      .filter((name) => !name.endsWith('.test.ts') && name !== 'tsconfig.json')
       .map((name) => `/pages/${name.replace(/\.ts$/, '.js')}`)
     const served = [...bodies.keys()].filter((path) => /^\/pages\/[^@]+$/.test(path))
     expect(served.toSorted()).toEqual(onDisk.toSorted())
