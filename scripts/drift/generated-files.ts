@@ -27,10 +27,15 @@ async function reference(service: string): Promise<string> {
 
 /** Throws if a README lacks its markers. */
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
+  const [access, care, grading] = await Promise.all([
+    reference('access'),
+    reference('care'),
+    reference('grading'),
+  ])
   return [
     section('docs/how-to/what-a-seller-earns.md', { name: 'tables', text: sellerTables() }),
     wholeFile('services/access/.env.example', environmentExample(accessConfigSchema)),
-    wholeFile('services/access/openapi.json', await reference('access')),
+    wholeFile('services/access/openapi.json', access),
     section('services/access/README.md', {
       name: README_SECTION,
       text: environmentTable(accessConfigSchema),
@@ -40,13 +45,13 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
       'packages/agent/src/generated/access-answers.ts',
     ),
     wholeFile('services/care/.env.example', environmentExample(careConfigSchema)),
-    wholeFile('services/care/openapi.json', await reference('care')),
+    wholeFile('services/care/openapi.json', care),
     section('services/care/README.md', {
       name: README_SECTION,
       text: environmentTable(careConfigSchema),
     }),
     wholeFile('services/grading/.env.example', environmentExample(gradingConfigSchema)),
-    wholeFile('services/grading/openapi.json', await reference('grading')),
+    wholeFile('services/grading/openapi.json', grading),
     section('services/grading/README.md', {
       name: README_SECTION,
       text: environmentTable(gradingConfigSchema),
