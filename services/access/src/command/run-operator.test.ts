@@ -25,7 +25,7 @@ describe('access-operator', () => {
   test('help names every verb, its arguments and the exit codes', async () => {
     const { code, text } = await run(['--help'])
     expect(code).toBe(0)
-    for (const verb of verbs) expect(text).toContain(`${verb.name} ${verb.usage}`.trim())
+    for (const verb of verbs) expect(text).toContain(`${verb.name} ${verb.usage ?? ''}`.trim())
     expect(text).toContain('Exit codes: 0 done')
     expect((await run([])).code).toBe(2)
   })
