@@ -1,5 +1,5 @@
 /** What the clinician's page shows beside the form: the preview, and the outcome of a write. */
-import { breakable, element, pageElement, put } from '@tallystick/service-kit/browser'
+import { actionButton, breakable, element, pageElement, put } from '@tallystick/service-kit/browser'
 import { retractionSentence } from '../../domain/retraction.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/record-uri.ts'
 import type { Before } from './read-record.ts'
@@ -175,14 +175,10 @@ export function showOutcome(
     readonly sendAgain: (() => void) | undefined
   },
 ): void {
-  const { title, parts } = outcomeParts(result.outcome, result)
-  const body = pageElement('outcome-body')
-  body.replaceChildren(...parts)
-  if (result.sendAgain !== undefined) {
-    const button = element('button', { type: 'button' }, 'Send the same again')
-    button.addEventListener('click', result.sendAgain)
-    body.append(button)
-  }
+  const { outcome, sendAgain } = result
+  const { title, parts } = outcomeParts(outcome, result)
+  const again = sendAgain === undefined ? [] : [actionButton({}, 'Send the same again', sendAgain)]
+  pageElement('outcome-body').replaceChildren(...parts, ...again)
   put('outcome-title', title)
   pageElement('outcome').hidden = false
   pageElement('outcome-title').focus()

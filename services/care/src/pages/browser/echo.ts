@@ -82,15 +82,12 @@ function showState(now: ListeningState): void {
   put('state', why === undefined ? STATE_WORDS[now.kind] : `${why} Trying again…`)
 }
 
-let listening: { readonly id: symbol; readonly listener: Listener; refresh(): void } | undefined
-let heldToken = ''
+let listening: { readonly token: string; readonly listener: Listener; refresh(): void } | undefined
 
 function start(token: string): void {
   stop()
-  heldToken = token
   // Late answers of an ended session are no longer shown.
-  const id = Symbol('listening')
-  const isCurrent = (): boolean => listening?.id === id
+  const isCurrent = (): boolean => listening?.listener === listener
   const records = followRecords({
     onChange: (change, current) => isCurrent() && show(change, current),
     onList({ count, isCut }) {
@@ -104,7 +101,7 @@ function start(token: string): void {
     if (now.kind === 'refused') refuse(now.why)
     else showState(now)
   }
-  const listener = new Listener({
+  const listener: Listener = new Listener({
     url: '/mcp',
     token,
     async readAll(current) {
@@ -119,7 +116,7 @@ function start(token: string): void {
     if (session !== undefined && state.dataset['state'] === 'live')
       records.readAll(session).catch(() => listener.wake())
   }
-  listening = { id, listener, refresh }
+  listening = { token, listener, refresh }
   void listener.run()
   form.hidden = true
   stopListening.hidden = false
@@ -128,7 +125,6 @@ function start(token: string): void {
 function stop(): void {
   listening?.listener.end()
   listening = undefined
-  heldToken = ''
   toSay.clear()
   speaker.stop()
   clearRecords()
@@ -177,7 +173,7 @@ setInterval(() => listening?.refresh(), REFRESH_MS)
 // Leaving the page ends its session; coming back from the browser's cache opens a new one.
 addEventListener('pagehide', () => listening?.listener.end())
 addEventListener('pageshow', ({ persisted }) => {
-  if (persisted && heldToken !== '') start(heldToken)
+  if (persisted && listening !== undefined) start(listening.token)
 })
 onFragment((carried) => {
   const token = carried.get('token')
