@@ -33,13 +33,6 @@ export async function* exportRecordLines(
   of: ExportSource,
   query: Parameters<RecordStore['exportLines']>[0],
 ): AsyncGenerator<string> {
-  for await (const line of exportLines(of, query)) yield JSON.stringify(line)
-}
-
-async function* exportLines(
-  of: ExportSource,
-  query: Parameters<RecordStore['exportLines']>[0],
-): AsyncGenerator<ExportLine> {
   const { slot, within } = query
   const { source } = of
   // An export of one chain holds that chain's journal alone.
@@ -48,13 +41,8 @@ async function* exportLines(
   )
   const uri = slot === undefined ? undefined : chainUri(slot)
   const isPartOf = within?.some(({ patient }) => patient !== undefined) === true
-  yield {
-    kind: 'export',
-    format: EXPORT_FORMAT,
-    audiences,
-    uri,
-    ...(isPartOf ? { within: [...within] } : {}),
-  }
+  const part = isPartOf ? [...within] : undefined
+  yield lineOf({ kind: 'export', format: EXPORT_FORMAT, audiences, uri, within: part })
   for (const journal of audiences) {
     // Size and note are of one moment; what is appended later is behind it.
     const size = of.journalSize(journal)
@@ -64,14 +52,15 @@ async function* exportLines(
     for (let from = 0; from < size; from += LEAVES_PER_LINE) {
       const to = Math.min(from + LEAVES_PER_LINE, size)
       const hashes = await source.ask<readonly [string]>(leafHashes, [from, to])
-      yield { kind: 'leaves', journal, from, hashes: hashes.flat() }
-      const part = { audience: journal, chain, from, to }
-      for await (const slice of slicesOf(source, part))
+      yield lineOf({ kind: 'leaves', journal, from, hashes: hashes.flat() })
+      for await (const slice of slicesOf(source, { audience: journal, chain, from, to }))
         yield* versionLines(of, slice, { audience: journal, within })
     }
-    yield { kind: 'checkpoint', journal, note, verifierKey: of.verifierKey(journal) }
+    yield lineOf({ kind: 'checkpoint', journal, note, verifierKey: of.verifierKey(journal) })
   }
 }
+
+const lineOf = (line: ExportLine): string => JSON.stringify(line)
 
 /** No chain has it. */
 const NO_CHAIN = 0
@@ -81,17 +70,18 @@ async function* versionLines(
   { seal, source }: VerifySource,
   slice: readonly VersionRow[],
   of: { readonly audience: Audience; readonly within?: readonly Reach[] | undefined },
-): AsyncGenerator<ExportLine> {
+): AsyncGenerator<string> {
   const { audience, within } = of
   const chains = await chainsById(source, new Set(slice.map(([, chain]) => chain)))
   for (const row of slice) {
     const chain = chains.get(row[1])
     if (chain?.[3] !== audience) continue
-    if (within === undefined || isWithin(slotOfChain(chain), within)) yield lineOf(row, chain, seal)
+    if (within === undefined || isWithin(slotOfChain(chain), within))
+      yield lineOf(exported(row, chain, seal))
   }
 }
 
-function lineOf(row: VersionRow, chain: ChainRow, seal: BodySeal): ExportLine {
+function exported(row: VersionRow, chain: ChainRow, seal: BodySeal): ExportLine {
   const [leafIndex, , version] = row
   const slot = slotOfChain(chain)
   const place = { uri: versionUri(slot, version), journal: slot.audience, leafIndex, version }

@@ -110,17 +110,16 @@ class ExportCheck {
         this.#header = line
         return
       case 'leaves':
-        this.#takeLeaves(line)
-        return
+        return this.#takeLeaves(line)
       case 'version':
       case 'broken':
-        this.#takeVersion(line)
-        return
+        return this.#takeVersion(line)
       case 'erased':
-        this.#takeErased(line)
-        return
+        return this.#takeErased(line)
       case 'checkpoint':
-        this.#takeCheckpoint(line)
+        return this.#takeCheckpoint(line)
+      default:
+        return line satisfies never
     }
   }
 
@@ -146,9 +145,7 @@ class ExportCheck {
     const stated = this.#faults.get(uri)
     if (stated !== undefined && stated.brokenAt <= (broken?.version ?? stated.brokenAt))
       return { uri, versions, ...stated }
-    return broken === undefined
-      ? { uri, versions }
-      : { uri, versions, brokenAt: broken.version, fault: broken.fault }
+    return { uri, versions, ...(broken && { brokenAt: broken.version, fault: broken.fault }) }
   }
 
   #journal(journal: Audience): JournalState {
