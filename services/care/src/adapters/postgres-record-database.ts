@@ -6,8 +6,7 @@ import type {
   StoreMove,
 } from '@tallystick/journal-store/postgres'
 import type { Audience } from '../wire/records.ts'
-import { RECORDS, VERSION_TABLES } from './sqlite-record-database.ts'
-import { slotTextOfCells } from './stored-record.ts'
+import { RECORDS, SEALED_BODY, VERSION_TABLES } from './sqlite-record-database.ts'
 
 const journalOf = (audience: Audience): PostgresJournalTable => {
   const { fileEnding, noun, originEnding, table } = RECORDS.journals[audience]
@@ -22,12 +21,7 @@ const journalOf = (audience: Audience): PostgresJournalTable => {
       { name: 'written_at', type: 'text' },
       { name: 'body', type: 'bytea' },
     ],
-    sealed: {
-      body: 'body',
-      join: 'LEFT JOIN care.chains ON chains.id = chain',
-      slotColumns: 'version, patient, domain, audience',
-      slotText: slotTextOfCells,
-    },
+    sealed: { ...SEALED_BODY, join: 'LEFT JOIN care.chains ON chains.id = chain' },
   }
 }
 

@@ -99,6 +99,14 @@ CREATE INDEX writes_whole ON writes (patient, sequence, domain, audience, versio
 CREATE INDEX writes_by_time ON writes (at_ms);`,
 ]
 
+/** What binds a sealed body to its place. */
+export const SEALED_BODY = {
+  body: 'body',
+  join: 'LEFT JOIN chains ON chains.id = chain',
+  slotColumns: 'version, patient, domain, audience',
+  slotText: slotTextOfCells,
+}
+
 const journalOf = (audience: Audience): SqliteJournalTable => ({
   noun: `the ${audience} journal`,
   originEnding: `/${audience}`,
@@ -109,12 +117,7 @@ const journalOf = (audience: Audience): SqliteJournalTable => ({
   hashForm: 'hex',
   columns: ['chain', 'version', 'written_at', 'body'],
   head: 'counted',
-  sealed: {
-    body: 'body',
-    join: 'LEFT JOIN chains ON chains.id = chain',
-    slotColumns: 'version, patient, domain, audience',
-    slotText: slotTextOfCells,
-  },
+  sealed: SEALED_BODY,
 })
 
 /** The store of one process: WAL, synchronous FULL (C14, C16, C17). */
