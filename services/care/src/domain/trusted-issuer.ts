@@ -75,9 +75,6 @@ function scopesOf(claims: Claims, { grants, scope_claim }: TrustedIssuer): reado
   return asked.length === 0 ? granted : narrowScopes(granted, asked)
 }
 
-const numberOr = (value: unknown, fallback: number): unknown =>
-  value === undefined ? fallback : value
-
 /**
  * The claims as this service's own issuer would have written them, for one audience: the principal is `iss|sub`, a token's
  * id `iss|jti`, an `aud` that lists the audience is the audience. Undefined without a number in `iat`.
@@ -86,9 +83,8 @@ export function ownClaims(
   claims: Claims,
   { issuer, audience }: { readonly issuer: TrustedIssuer; readonly audience: string },
 ): Claims | undefined {
-  const { sub, jti, aud, iat } = claims
+  const { sub, jti, aud, iat, nbf = iat } = claims
   if (typeof iat !== 'number') return undefined
-  const nbf = numberOr(claims['nbf'], iat)
   const named = (value: unknown): unknown =>
     typeof value === 'string' && value !== '' ? `${issuer.issuer}|${value}` : undefined
   return {

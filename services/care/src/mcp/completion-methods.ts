@@ -39,11 +39,9 @@ export async function complete(context: CallContext, raw: unknown): Promise<Resu
   return { completion: await completeTemplate(context, argument, slot) }
 }
 
-type Argument<Name> = { readonly name: Name; readonly value: string }
-
 async function completeTemplate(
   context: CallContext,
-  { name, value }: Argument<string>,
+  { name, value }: { readonly name: string; readonly value: string },
   slot: ChainSlot,
 ): Promise<Completion> {
   const { patient, domain, audience } = slot

@@ -28,16 +28,10 @@ type EventStreamOptions = OpenStreamOptions & {
 }
 
 export class EventStream extends OpenStream<EventStreamOptions> {
-  readonly session: McpSession
-  #cursor: number
+  readonly session = this.options.session
+  #cursor = this.options.cursor
   /** The newest of the session's frames when the reader stopped accepting data. */
   #stalledAt = 0
-
-  constructor(options: EventStreamOptions) {
-    super(options)
-    this.session = options.session
-    this.#cursor = options.cursor
-  }
 
   get number(): number {
     return this.session.number

@@ -76,8 +76,6 @@ const CACHING: Readonly<Record<string, typeof SAME_FOR_ALL | typeof NEVER_KEPT>>
 /** Log notices have no place in this revision, and subscriptions one of their own: `subscriptions/listen`. */
 const { logging: _logging, ...RECORD_CAPABILITIES } = CAPABILITIES
 
-const NO_EXTENSIONS: ModernExtensions = { methods: {}, capabilities: {} }
-
 type ModernParts = AdmissionDeps & {
   /** What is served of records; tests put a suite's own things in their place. */
   readonly records?: Readonly<Record<string, McpMethod>>
@@ -92,11 +90,11 @@ const JSON_TYPE = /^application\/json\s*(?:;|$)/i
 /** What serves this revision: its listens, and the route to them and to its methods. */
 export function openModern(services: McpServices, parts: ModernParts) {
   const { limits, serviceName, version } = services
-  const { extensions = NO_EXTENSIONS, records = RECORD_METHODS } = parts
+  const { extensions, records = RECORD_METHODS } = parts
   const serverInfo = { name: `tallystick-${serviceName}`, version }
   const discover = async (): Promise<Result> => ({
     supportedVersions: [MODERN_REVISION],
-    capabilities: { ...RECORD_CAPABILITIES, ...extensions.capabilities },
+    capabilities: { ...RECORD_CAPABILITIES, ...extensions?.capabilities },
     instructions: INSTRUCTIONS,
   })
   const listens = createListens({
@@ -106,7 +104,7 @@ export function openModern(services: McpServices, parts: ModernParts) {
     lastResult: (_meta) => completeResult({ _meta }, serverInfo),
     onUpdate: services.unheard.heard,
   })
-  const methods = { ...extensions.methods, ...records, 'server/discover': discover }
+  const methods = { ...extensions?.methods, ...records, 'server/discover': discover }
   const deps: ModernRouteDeps = { ...parts, services, methods, listens, serverInfo }
   const addModernRoute = (app: ServiceApp): void => {
     const path = { ...parts, url: MODERN_MCP_PATH, schemas: { POST: DOCUMENTATION } }

@@ -2,7 +2,6 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type {
   JSONRPCMessage,
-  MessageExtraInfo,
   RequestId,
   Result,
   ServerCapabilities,
@@ -61,7 +60,7 @@ type Pending = {
  * session state: what it would keep (client, log level) is in our session.
  */
 export class SessionServer implements Transport {
-  onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
+  onmessage?: (message: JSONRPCMessage) => void
   onclose?: () => void
   onerror?: (error: Error) => void
   readonly #pending = new Map<RequestId, Pending>()

@@ -94,8 +94,7 @@ async function readAllowed(context: CallContext, uri: RecordUri) {
   // What it refuses never reaches the store: no time tells whether it is there (C30).
   if (!mayRead(principal.scopes, slot)) return { kind: 'absent' as const }
   const outcome = await (version === undefined ? store.latest(slot) : store.version(slot, version))
-  if (outcome.kind === 'absent') return { kind: 'absent' as const }
-  if (outcome.kind === 'broken') return { kind: 'broken' as const }
+  if (outcome.kind !== 'found') return { kind: outcome.kind }
   const { record, latestVersion } = outcome
   if (record.version === latestVersion) noteHeard(context, record)
   const previousValue = (await versionBefore(store, record))?.value
