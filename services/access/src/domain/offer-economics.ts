@@ -30,8 +30,8 @@ export type Market = {
 }
 
 /**
- * Gas of whole transactions, measured (contracts/snapshots has the same figures; a test holds both together). Those that
- * arm include a `scheduleCall` of `scheduleCall` gas, which the network prices in dollars.
+ * Gas of whole transactions, measured; a test keeps them within 3 % of those in contracts/snapshots. Those that arm
+ * include a `scheduleCall` of `scheduleCall` gas, which the network prices in dollars.
  */
 export const GAS = {
   scheduleCall: 1_410_000n,
