@@ -235,18 +235,21 @@ describe('arguments and environment', () => {
       ['topup', '--hbar', '1', '--json'],
     ] as const
     const answers: Answer[] = [granted(true), challenge({}, 'refused'), failed(502, 'x', 300)]
+    const cases = lines.flatMap((line) => answers.map((answer) => ({ line, answer })))
+    // At once, each with a stand-in of its own: a ledger that is down is asked again for a second.
+    const said = async (key: string, { line, answer }: (typeof cases)[number]) => {
+      const own = await startStandIn()
+      own.script(challenge(), answer)
+      const { out, err } = await run(line, { AGENT_KEY: key, ACCESS_URL: own.baseUrl })
+      await own.stop()
+      return `${out}${err}`.toLowerCase()
+    }
     await fc.assert(
-      fc.asyncProperty(
-        keyHex,
-        fc.constantFrom(...lines),
-        fc.constantFrom(...answers),
-        async (key, line, answer) => {
-          service.script(challenge(), answer)
-          const { out, err } = await run(line, { AGENT_KEY: key })
-          expect(`${out}${err}`.toLowerCase()).not.toContain(key)
-        },
-      ),
-      { numRuns: 40 },
+      fc.asyncProperty(keyHex, async (key) => {
+        const texts = await Promise.all(cases.map((one) => said(key, one)))
+        for (const text of texts) expect(text).not.toContain(key)
+      }),
+      { numRuns: 3 },
     )
   })
 })
