@@ -31,6 +31,7 @@ function start(words: readonly string[]): { child: ChildProcess; ended: Promise<
   return { child, ended }
 }
 
+// Each test waits for processes of its own, so they run beside one another.
 describe('tallystick-devnet', () => {
   let folder: string
   let printed = ''
@@ -85,17 +86,17 @@ describe('tallystick-devnet', () => {
     expect(printed.match(/0x[0-9a-f]{64}$/gm)?.length).toBeGreaterThanOrEqual(13)
   })
 
-  test('the viem script that it prints runs unchanged, in its own process', async () => {
+  test.concurrent('the viem script that it prints runs unchanged, in its own process', async () => {
     const output = await runThirdParty('viem.mjs', printedScript('A first viem script:'))
     expect(output).toContain("status: 'success'")
   })
 
-  test('the SDK script that it prints runs unchanged, in its own process', async () => {
+  test.concurrent('the SDK script that it prints runs unchanged, in its own process', async () => {
     const output = await runThirdParty('sdk.mjs', printedScript('A first SDK script:'))
     expect(output.trim()).toBe('SUCCESS')
   })
 
-  test('--help exits 0, an unknown option 2', async () => {
+  test.concurrent('--help exits 0, an unknown option 2', async () => {
     const [help, nonsense] = [start(['--help']), start(['--nonsense'])]
     expect(await help.ended).toMatchObject({
       code: 0,
@@ -107,7 +108,7 @@ describe('tallystick-devnet', () => {
     })
   })
 
-  test('a port in use is a clear error that names it', async () => {
+  test.concurrent('a port in use is a clear error that names it', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => {
       other.listen(0, '127.0.0.1', resolve)
@@ -122,7 +123,7 @@ describe('tallystick-devnet', () => {
     })
   })
 
-  test('--xlayer-port starts the second chain too, and both end together', async () => {
+  test.concurrent('--xlayer-port starts the second chain too, and both end together', async () => {
     const { child, ended } = start([...FREE_PORTS, '--xlayer-port', '0'])
     let output = ''
     await new Promise<void>((resolve) => {
@@ -141,14 +142,14 @@ describe('tallystick-devnet', () => {
     await expect(fetch(rpcUrl, { method: 'POST', headers, body })).rejects.toThrow('fetch failed')
   })
 
-  test('a control that the ledger does not have ends it with code 1 and its name', async () => {
+  test.concurrent('a control that the ledger does not have ends it with code 1 and its name', async () => {
     const words = [...FREE_PORTS, '--like-testnet', '--control', 'setNothing=1']
     const { code, output } = await start(words).ended
     expect(code).toBe(1)
     expect(output).toMatch(/--control setNothing: Method devnet_setNothing not found/)
   })
 
-  test('L18: --like-testnet makes it as slow as the public network, --control changes one thing of it', async () => {
+  test.concurrent('L18: --like-testnet makes it as slow as the public network, --control changes one thing of it', async () => {
     const words = [...FREE_PORTS, '--like-testnet', '--control', 'setReadLagMs=60000']
     const { child, ended } = start(words)
     let output = ''

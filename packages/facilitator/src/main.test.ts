@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 
 const MAIN = new URL('./main.ts', import.meta.url).pathname
 const KEY = 'd289f268a25dc94a9c65c87995dabdd5d7d1ba7f0255ea97264bf7c54dc8e733'
@@ -45,12 +45,13 @@ async function chainOf(chainId: number) {
   }
 }
 
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL')
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL')
 })
 
+// Each test waits for a process of its own, so they run beside one another.
 describe('the command', () => {
-  test('names every bad variable at once and exits 1', async () => {
+  test.concurrent('names every bad variable at once and exits 1', async () => {
     const { exit, output } = run({
       NETWORK: 'eip155:196',
       CONSENSUS_NODES: 'localhost',
@@ -65,7 +66,7 @@ describe('the command', () => {
     expect(output.stderr).not.toContain('hunter2')
   })
 
-  test('ends with one sentence and exits 1 if the chain is not the configured one', async () => {
+  test.concurrent('ends with one sentence and exits 1 if the chain is not the configured one', async () => {
     const chain = await chainOf(1)
     const { exit, output } = run({
       FEE_PAYER: '0.0.1001',
@@ -80,7 +81,7 @@ describe('the command', () => {
     await chain.close()
   }, 60_000)
 
-  test('starts and answers /supported while its ledger is down, and exits 0 on SIGTERM', async () => {
+  test.concurrent('starts and answers /supported while its ledger is down, and exits 0 on SIGTERM', async () => {
     const { child, exit, output } = run({
       CONSENSUS_NODES: '127.0.0.1:1=0.0.3',
       MIRROR_URL: 'http://127.0.0.1:1',
