@@ -9,7 +9,7 @@ import { PICK_COLUMNS } from './stored-rows.ts'
 export type Send = (text: string, values: readonly unknown[]) => unknown
 
 /** What the engines say differently of a ledger. */
-export type LedgerDialect = SqlDialect &
+type LedgerDialect = SqlDialect &
   Pick<SearchDialect, 'among' | 'list'> & {
     /** The journal's columns, and its table of nodes. */
     readonly seq: string

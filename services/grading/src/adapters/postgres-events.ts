@@ -3,7 +3,7 @@ import { POSTGRES_DIALECT } from '@tallystick/journal-store'
 import { eventWords } from '../domain/find-events.ts'
 import { teamKey } from '../domain/team-names.ts'
 import { type SearchDialect, sportWord } from './event-search.ts'
-import { type LedgerDialect, ledgerSql } from './ledger-sql.ts'
+import { ledgerSql } from './ledger-sql.ts'
 
 /** PostgreSQL takes words of at most 2,046 bytes; longer ones are filed and searched by their beginning. */
 const WORD_LETTERS_MAX = 500
@@ -22,11 +22,6 @@ export const FILE_EVENTS = `INSERT INTO grading.events (id, path, sport, start_a
 export const filedText = (sport: string, words: string): string =>
   [sportWord(sport), ...words.split(' ').map(filedWord)].join(' ')
 
-const AMONG: Pick<LedgerDialect, 'among' | 'list'> = {
-  among: (column, value) => `${column} = ANY(${value})`,
-  list: (texts) => texts,
-}
-
 const KEEP_CELLS = `INSERT INTO truth (key, cell, as_of)
   SELECT key, cell, $3 FROM unnest($1::text[], $2::text[]) AS changed (key, cell)
   ON CONFLICT (key) DO UPDATE SET cell = excluded.cell, as_of = excluded.as_of`
@@ -35,7 +30,8 @@ const { batches } = POSTGRES_DIALECT
 
 export const POSTGRES_SQL = ledgerSql({
   ...POSTGRES_DIALECT,
-  ...AMONG,
+  among: (column, value) => `${column} = ANY(${value})`,
+  list: (texts) => texts,
   seq: 'at',
   hash: 'leaf_hash',
   nodes: 'entries_nodes',
@@ -57,7 +53,7 @@ export const POSTGRES_SQL = ledgerSql({
 })
 
 export const POSTGRES_SEARCH: SearchDialect = {
-  ...AMONG,
+  ...POSTGRES_SQL,
   // Words first, whatever the planner thinks: it cannot know how rare they are.
   byWords: `WITH found AS MATERIALIZED (SELECT id, path, sport, start_at FROM events WHERE search @@ $1::tsquery)
     SELECT * FROM found ORDER BY id DESC`,

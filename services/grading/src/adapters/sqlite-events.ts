@@ -5,7 +5,7 @@ import type { EventInfo } from '../domain/event-state.ts'
 import { eventWords } from '../domain/find-events.ts'
 import { teamKey } from '../domain/team-names.ts'
 import { type SearchDialect, sportWord } from './event-search.ts'
-import { type LedgerDialect, ledgerSql } from './ledger-sql.ts'
+import { ledgerSql } from './ledger-sql.ts'
 import { reading } from './sqlite-database.ts'
 
 const FILE_EVENT = `INSERT INTO events (id, path, sport, start_at, words, home, away) VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -18,14 +18,10 @@ const KEEP_CELL = `INSERT INTO truth (key, cell) VALUES ($1, $2)
   ON CONFLICT (key) DO UPDATE SET cell = excluded.cell`
 const STORED_SIZE = "json_extract(value, '$.size')"
 
-const AMONG: Pick<LedgerDialect, 'among' | 'list'> = {
-  among: (column, value) => `${column} IN (SELECT value FROM json_each(${value}))`,
-  list: (texts) => JSON.stringify(texts),
-}
-
 export const SQLITE_SQL = ledgerSql({
   ...SQLITE_DIALECT,
-  ...AMONG,
+  among: (column, value) => `${column} IN (SELECT value FROM json_each(${value}))`,
+  list: (texts) => JSON.stringify(texts),
   seq: 'seq',
   hash: 'hash',
   nodes: 'tree_nodes',
@@ -97,7 +93,7 @@ function openVocabulary(database: DatabaseSync): (beginning: string) => readonly
 export function sqliteSearch(database: DatabaseSync): SearchDialect {
   const wordsOf = openVocabulary(database)
   return {
-    ...AMONG,
+    ...SQLITE_SQL,
     byWords: `SELECT id, path, sport, start_at FROM event_words CROSS JOIN events ON id = event_words.rowid
       WHERE event_words MATCH $1 ORDER BY event_words.rowid DESC`,
     // A beginning is looked up as the words it begins: for words the index stops at the newest events, for a prefix it gathers all.

@@ -1,9 +1,17 @@
 /** Which parts of a payload are credible: JSON that parses, plausible prices, in a possible book, at a possible time. */
 import { BOOKSUM_MAX, BOOKSUM_MIN, parseDecimalOdds } from '@tallystick/odds'
 import { isCompleteBook } from '../domain/apply-entry.ts'
+import type { FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
 import type { Observation, Refusal } from '../domain/observation.ts'
 import { readMarketPath } from '../domain/parse-market.ts'
+
+/** A feed of a market whose terms forbid passing its prices on. */
+export const privateFeed = (feed: string): FeedInfo => ({
+  feed,
+  isRedistributable: false,
+  isSynthetic: false,
+})
 
 /** JSON in UTF-8 bytes; undefined for anything else. */
 export function parseJson(raw: Uint8Array): unknown {
@@ -38,7 +46,7 @@ export const newReading = (): Reading => ({ observations: [], refusals: [], miss
 /** Prices by selection as canonical text; those that the feed lacks are left out and counted. */
 export function readOdds(
   reading: Pick<Reading, 'missingPrices'>,
-  written: Iterable<readonly [selection: string, price: string | number | undefined]>,
+  written: Iterable<readonly [selection: string, price: string | number | null | undefined]>,
 ): Record<string, string> {
   const odds: Record<string, string> = {}
   for (const [selection, price] of written) {

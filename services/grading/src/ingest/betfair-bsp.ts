@@ -3,15 +3,15 @@
  * did. Pure. BSP is the price at which the exchange matched all bets at the off, so it is a close by itself; a runner that was
  * withdrawn has none, and is not in the field.
  */
-import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
+import type { EventInfo } from '../domain/event-state.ts'
 import type { Normalised, Refusal } from '../domain/observation.ts'
 import type { SelectionResult } from '../wire/upload.ts'
-import { acceptBook, newReading, type Reading, readOdds } from './accept-price.ts'
+import { acceptBook, newReading, privateFeed, type Reading, readOdds } from './accept-price.ts'
 import { cellsOf, csvTable, headerOf } from './csv-rows.ts'
 import { nameSlug } from './event-ids.ts'
 import { londonSeconds } from './london-time.ts'
 
-const BSP_FEED: FeedInfo = { feed: 'betfair-bsp', isRedistributable: false, isSynthetic: false }
+const BSP_FEED = privateFeed('betfair-bsp')
 
 /** Columns by which such a file is known; both cases circulate. */
 const MARKS = [

@@ -7,18 +7,14 @@ import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
 import type { Normalised, Observation } from '../domain/observation.ts'
 import { isoDay, isoSeconds } from '../wire/times.ts'
-import { acceptBook, newReading, type Reading, readPrice } from './accept-price.ts'
+import { acceptBook, newReading, privateFeed, type Reading, readPrice } from './accept-price.ts'
 import { type CsvRow, csvTable, headerOf } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'
 import { type FootballColumns, findColumns, SYNTHETIC_BOOKS } from './football-columns.ts'
 import { londonSeconds } from './london-time.ts'
 
 /** Anyone may download the site's prices; nobody may redistribute them. */
-const FOOTBALL_DATA_FEED: FeedInfo = {
-  feed: 'football-data',
-  isRedistributable: false,
-  isSynthetic: false,
-}
+const FOOTBALL_DATA_FEED = privateFeed('football-data')
 
 /** Goals; a larger handicap is a typing error. */
 const HANDICAP_MAX = 20

@@ -4,14 +4,13 @@
  * of each; the histories stand in it as the APIs answer them. Pure.
  */
 import { z } from 'zod'
-import type { FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { marketPath, marketShape } from '../domain/markets.ts'
 import type { Normalised, Refusal } from '../domain/observation.ts'
 import { parseWholeMarket } from '../domain/parse-market.ts'
 import { isoSeconds } from '../wire/times.ts'
 import { namedEvent } from '../wire/upload.ts'
-import { acceptBook, newReading, type Reading, refuseTime } from './accept-price.ts'
+import { acceptBook, newReading, privateFeed, type Reading, refuseTime } from './accept-price.ts'
 import { infoOf } from './manual-upload.ts'
 
 /** `GET clob.polymarket.com/prices-history`: the middle of a token's book, from 0 to 1. */
@@ -45,11 +44,6 @@ const fileSchema = z.object({
 type PredictionFile = z.output<typeof fileSchema>
 type MarketEvent = PredictionFile['events'][number]
 type History = MarketEvent['histories'][string]
-
-const FEEDS: Readonly<Record<PredictionFile['exchange'], FeedInfo>> = {
-  kalshi: { feed: 'kalshi', isRedistributable: false, isSynthetic: false },
-  polymarket: { feed: 'polymarket', isRedistributable: false, isSynthetic: false },
-}
 
 /** What a share cost: to back the selection, and to back the other side. */
 type Quote = { readonly atSeconds: number; readonly yes: number; readonly no: number }
@@ -141,7 +135,7 @@ export function normalisePredictionMarkets(
   { events, exchange }: PredictionFile,
   receivedAtSeconds: number,
 ): Normalised {
-  const feed = FEEDS[exchange]
+  const feed = privateFeed(exchange)
   const reading = newReading()
   for (const [index, event] of events.entries()) {
     const at = { book: feed.feed, receivedAtSeconds, place: `events[${index}]` }

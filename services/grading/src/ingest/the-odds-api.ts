@@ -3,6 +3,7 @@
  * its prices as snapshots and as a provisional close; the poller makes the last of them final (odds-poller.ts). A history
  * payload requested for a time shortly before the start knows which prices were the last: `stage: 'final'`. Pure.
  */
+import { getOrMake } from '@tallystick/service-kit'
 import { z } from 'zod'
 import type { EventInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
@@ -13,18 +14,15 @@ import {
   acceptBook,
   newReading,
   parseJson,
+  privateFeed,
   type Reading,
-  readPrice,
+  readOdds,
   refuseTime,
 } from './accept-price.ts'
 import { eventSlug, nameSlug } from './event-ids.ts'
 
 /** The API's terms forbid passing its odds on. */
-export const ODDS_API_FEED = {
-  feed: 'the-odds-api',
-  isRedistributable: false,
-  isSynthetic: false,
-} as const
+export const ODDS_API_FEED = privateFeed('the-odds-api')
 
 const isoTime = z.string().transform((text, context) => {
   const seconds = isoSeconds(text)
@@ -150,7 +148,7 @@ function pricesOf(
     gathered.refusals.push({ reason: 'unknown_market', place, detail: market.key })
     return []
   }
-  const byPath = new Map<string, Record<string, string>>()
+  const byPath = new Map<string, [selection: string, price: number | null | undefined][]>()
   const needsLine = type === 'ah' || type === 'spread' || type === 'total'
   for (const { name, price, point } of market.outcomes) {
     const selection = selectionOf(event, name)
@@ -160,18 +158,14 @@ function pricesOf(
       continue
     }
     const path = needsLine ? `${type}/ft/${line}` : `${type}/ft`
-    const odds = byPath.get(path) ?? {}
-    byPath.set(path, odds)
-    const text = readPrice(price)
-    if (text === undefined) gathered.missingPrices += 1
-    else odds[selection] = text
+    getOrMake(byPath, path, () => []).push([selection, price])
   }
   const further = market.key.startsWith('alternate_') ? { isAlternative: true } : {}
-  return [...byPath].flatMap(([path, odds]) =>
-    Object.keys(odds).length === 0
-      ? []
-      : acceptBook(gathered, { market: path, book, odds, ...further, capturedAtSeconds }, place),
-  )
+  return [...byPath].flatMap(([path, written]) => {
+    const odds = readOdds(gathered, written)
+    if (Object.keys(odds).length === 0) return []
+    return acceptBook(gathered, { market: path, book, odds, ...further, capturedAtSeconds }, place)
+  })
 }
 
 function readEvent(

@@ -9,7 +9,7 @@ import { lineText, ownValue } from '../domain/markets.ts'
 import type { Normalised, Observation } from '../domain/observation.ts'
 import { fullTeamName } from '../domain/team-names.ts'
 import { isoSeconds } from '../wire/times.ts'
-import { acceptBook, newReading, type Reading } from './accept-price.ts'
+import { acceptBook, newReading, privateFeed, type Reading } from './accept-price.ts'
 import { cellsOf, csvTable, headerOf } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'
 
@@ -64,7 +64,7 @@ function runLine(cell: Cells): string | undefined {
 
 const TABLES: readonly UsTable[] = [
   {
-    feed: { feed: 'mlb-open-close', isRedistributable: false, isSynthetic: false },
+    feed: privateFeed('mlb-open-close'),
     marks: ['home_close_ml', 'away_close_ml', 'close_ou_line', 'home_name'],
     sport: 'baseball',
     league: 'MLB',
@@ -91,7 +91,7 @@ const TABLES: readonly UsTable[] = [
     }),
   },
   {
-    feed: { feed: 'nflverse', isRedistributable: false, isSynthetic: false },
+    feed: privateFeed('nflverse'),
     marks: ['gameday', 'spread_line', 'total_line', 'home_spread_odds'],
     sport: 'american_football',
     league: 'NFL',

@@ -45,14 +45,12 @@ async function lookAt<Answer>(body: Readonly<Record<string, unknown>>): Promise<
 }
 
 /** Whether a market can be graded, or which events match a few words. */
-export const readCoverage: (
-  query: Readonly<Record<string, string>>,
-) => Promise<Look<CoverageAnswer>> = lookAt
+export const readCoverage = (query: Readonly<Record<string, string>>) =>
+  lookAt<CoverageAnswer>(query)
 
 /** What would become of each bet of a record. */
-export const previewRecord: (
-  body: Readonly<Record<string, unknown>>,
-) => Promise<Look<PreviewAnswer>> = lookAt
+export const previewRecord = (body: Readonly<Record<string, unknown>>) =>
+  lookAt<PreviewAnswer>(body)
 
 /** An answer of the service. Throws if it gives none. */
 export async function answerOf(path: string): Promise<Response> {
