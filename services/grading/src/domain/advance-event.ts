@@ -60,11 +60,6 @@ export function recount(
   tally.add(eventContribution(change.after, change.afterPicks), 1)
 }
 
-type AdvancedEvent = {
-  readonly state: EventState
-  readonly outcome: IngestOutcome
-}
-
 /** Advances an event; `state` is undefined if the observation says nothing new. */
 export function advanceEvent(options: {
   readonly state: EventState | undefined
@@ -74,7 +69,7 @@ export function advanceEvent(options: {
   readonly batch: Omit<IngestBatch, 'observations'>
   readonly tally: TruthTally
   readonly append: (entry: EventLedgerEntry) => RecordReference
-}): AdvancedEvent | { readonly state: undefined; readonly outcome: IngestOutcome } {
+}) {
   const { state: before, observation, batch, tally, append } = options
   const { declined, entries, unchanged } = decideEntries(before, observation, batch)
   const outcome = { ...NOTHING_INGESTED, unchanged, declined }
@@ -97,13 +92,6 @@ export const isNews = (
   observation: Observation,
   batch: Omit<IngestBatch, 'observations'>,
 ): boolean => decideEntries(state, observation, batch).entries.length > 0
-
-/** `unchanged` counts the parts that were already known; `declined` are those that come too late or too early. */
-type DecidedEntries = {
-  readonly entries: readonly EventLedgerEntry[]
-  readonly unchanged: number
-  readonly declined: readonly Refusal[]
-}
 
 const refusal = (reason: Refusal['reason'], { event }: Observation, detail: string): Refusal => ({
   reason,
@@ -217,12 +205,15 @@ const sameOutcome = (known: OutcomeRecord | undefined, seen: ObservedOutcome): b
   )
 }
 
-/** Decides an observation's entries from what the ledger knows of its event. Pure. */
+/**
+ * Decides an observation's entries from what the ledger knows of its event. Pure. `unchanged` counts the parts that were
+ * already known; `declined` are those that come too late or too early.
+ */
 function decideEntries(
   state: EventState | undefined,
   observation: Observation,
   batch: Omit<IngestBatch, 'observations'>,
-): DecidedEntries {
+) {
   const { receivedAtSeconds, rawSha256 } = batch
   const { feed, isRedistributable, isSynthetic } = batch.feed
   // Members are in the order of canonical JSON, which is written at once then.

@@ -4,6 +4,7 @@
  */
 import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick/odds'
 import { getOrMake } from '@tallystick/service-kit'
+import type { UngradedCode } from '../wire/cards.ts'
 import type { CloseRecord, EventState } from './event-state.ts'
 import { type EventMarket, lineText, marketFamily, marketShape, ownValue } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
@@ -46,18 +47,15 @@ type ChosenClose =
   | { readonly kind: 'close'; readonly close: CloseRecord; readonly odds: number }
   | {
       readonly kind: 'none'
-      readonly code:
-        | 'no_close_recorded'
-        | 'close_not_final'
-        | 'selection_not_in_close'
-        | 'line_not_recorded'
-      readonly nearest?: readonly string[]
+      readonly code: UngradedCode
+      readonly nearest?: readonly string[] | undefined
     }
 
-const none = (
-  code: Extract<ChosenClose, { kind: 'none' }>['code'],
-  nearest: readonly string[] = [],
-): ChosenClose => ({ kind: 'none', code, ...(nearest.length === 0 ? {} : { nearest }) })
+const none = (code: UngradedCode, nearest?: readonly string[]): ChosenClose => ({
+  kind: 'none',
+  code,
+  nearest,
+})
 
 /**
  * Our feeds before uploads, whole books before single prices, the books in their order, then the feeds in theirs, then the

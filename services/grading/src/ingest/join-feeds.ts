@@ -98,10 +98,7 @@ export async function joinFeeds(options: {
   readonly store: Store
   readonly feed: string
   readonly observations: readonly Observation[]
-}): Promise<{
-  readonly observations: readonly Observation[]
-  readonly alike: readonly AlikeEvents[]
-}> {
+}) {
   const { feed, observations, store } = options
   const states = await store.events(observations.map(({ event }) => event.path))
   const joined: Observation[] = []

@@ -18,7 +18,7 @@ import { PRICE_CENTS, TOOL_NAMES } from '../routes/sale-terms.ts'
 import { inSteps } from '../tracker/steps.ts'
 import { calibrationRequestSchema } from '../wire/calibration.ts'
 import { coverageFrameSchema, coverageRequestSchema } from '../wire/coverage.ts'
-import { readPickSchema } from '../wire/mcp.ts'
+import { readPickSchema, type toolCallSchema } from '../wire/mcp.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
 import { JsonText } from './message-pieces.ts'
 
@@ -30,12 +30,8 @@ export type GradingToolDeps = SaleDoorDeps & {
   readonly endpoint: string
 }
 
-type ToolCall = {
-  readonly name: string
-  /** As they came, before any default. */
-  readonly arguments?: Readonly<Record<string, unknown>> | undefined
-  readonly _meta?: Readonly<Record<string, unknown>> | undefined
-}
+/** Its members are as they came, before any default. */
+type ToolCall = z.output<typeof toolCallSchema>
 
 /** Who calls: for limits and for the log. */
 type ToolCaller = {

@@ -143,13 +143,10 @@ export function readMembers<Schema extends z.ZodType>(
 export function freeBody<Schema extends z.ZodType>(
   schema: Schema,
   whenAbsent: z.input<Schema> | undefined,
-): {
-  readonly validatorCompiler: () => () => boolean
-  readonly preHandler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-} {
+) {
   return {
     validatorCompiler: () => () => true,
-    async preHandler(request, reply) {
+    async preHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
       const given = request.body === undefined ? whenAbsent : request.body
       const read = readMembers(schema, given, 'body')
       if (read.kind === 'faulty') return sendError(reply, invalidRequest(read.issues))
