@@ -72,29 +72,30 @@ export function isCompleteBook(
   return shape.selections.every((selection) => odds[selection] !== undefined)
 }
 
-function priceRecord(options: {
-  readonly prices: EntryPrices
-  readonly entry: EventLedgerEntry
-  readonly record: RecordReference
-}): PriceRecord {
-  const { prices, entry, record } = options
-  const { family, line } = readMarketPath(prices.market)
-  const odds = readOdds(prices.odds)
-  return {
-    feed: entry.feed,
-    isRedistributable: entry.isRedistributable,
-    isSynthetic: entry.isSynthetic,
-    market: prices.market,
-    family,
-    line,
-    book: prices.book,
-    odds,
-    isComplete: isCompleteBook(odds, prices),
-    isAlternative: prices.isAlternative,
-    capturedAtSeconds: prices.capturedAtSeconds,
-    recordedAtSeconds: entry.receivedAtSeconds,
-    record,
-  }
+/** The prices of an entry, as an event keeps them. */
+function priceRecords(
+  entry: CloseEntry | SnapshotEntry,
+  record: RecordReference,
+): readonly PriceRecord[] {
+  return entry.prices.map((prices) => {
+    const { family, line } = readMarketPath(prices.market)
+    const odds = readOdds(prices.odds)
+    return {
+      feed: entry.feed,
+      isRedistributable: entry.isRedistributable,
+      isSynthetic: entry.isSynthetic,
+      market: prices.market,
+      family,
+      line,
+      book: prices.book,
+      odds,
+      isComplete: isCompleteBook(odds, prices),
+      isAlternative: prices.isAlternative,
+      capturedAtSeconds: prices.capturedAtSeconds,
+      recordedAtSeconds: entry.receivedAtSeconds,
+      record,
+    }
+  })
 }
 
 /** What an entry replaces as a whole: one feed's prices of one market at one book, either the main lines or the further ones. */
@@ -113,7 +114,7 @@ function applyCloses(
 ): readonly CloseRecord[] {
   const { status, rule, event } = entry
   const common = { rule, anchoredStartSeconds: event.startAtSeconds }
-  const added = entry.prices.map((prices) => priceRecord({ prices, entry, record }))
+  const added = priceRecords(entry, record)
   const groups = new Set(closes.length === 0 ? [] : added.map(closeGroup))
   const kept = closes.filter((close) => !groups.has(closeGroup(close)))
   if (status === 'void') return kept
@@ -149,7 +150,7 @@ function applySnapshots(
 ): PriceLog {
   // Whoever knows the result could choose the price.
   if (hadResult) return snapshots
-  const added = entry.prices.map((prices) => priceRecord({ prices, entry, record }))
+  const added = priceRecords(entry, record)
   // Most prices have a time and replace nothing: a market polled for days has thousands.
   const timeless = added.filter((price) => price.capturedAtSeconds === undefined)
   if (snapshots.length === 0 || timeless.length === 0) return snapshots.with(added)

@@ -4,7 +4,7 @@
  */
 
 import type { CommittedPick, PickOpening } from './committed-pick.ts'
-import type { EventState, FeedInfo } from './event-state.ts'
+import type { EventState, FeedInfo, RecordReference } from './event-state.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 import type { Observation, Refusal } from './observation.ts'
 import type { TruthTable } from './truth-table.ts'
@@ -48,13 +48,10 @@ export type StoredPick = {
 
 type LedgerHead = { readonly size: number; readonly rootHash: Uint8Array }
 
-export type StoredEntry = {
-  readonly seq: number
+export type StoredEntry = RecordReference & {
   /** Canonical JSON: the text that is hashed. */
   readonly text: string
   readonly entry: LedgerEntry
-  /** RFC 9162 leaf hash, hex. */
-  readonly hash: string
 }
 
 export type LedgerVerdict =

@@ -4,6 +4,7 @@
  * event.
  */
 import { BoundedMap, getOrMake } from '@tallystick/service-kit'
+import type { WireSingle } from '../wire/requests.ts'
 import {
   cutKey,
   type EventMarket,
@@ -20,15 +21,7 @@ import {
 import { sportNamed } from './team-names.ts'
 
 /** A key as text, or its parts. */
-type MarketInput =
-  | string
-  | {
-      readonly sport: string
-      readonly event: string
-      readonly type: string
-      readonly period?: string | undefined
-      readonly participant?: string | undefined
-    }
+type MarketInput = WireSingle['market']
 
 type ParsedMarket =
   | { readonly kind: 'market'; readonly key: MarketKey; readonly selection: string }
@@ -135,11 +128,7 @@ function partProblem(parts: Parts): ParsedMarket | undefined {
 }
 
 /** Reads a market, its selection and line. Never throws. */
-export function parseMarket(pick: {
-  readonly market: MarketInput
-  readonly selection: string
-  readonly line?: number | undefined
-}): ParsedMarket {
+export function parseMarket(pick: Pick<WireSingle, 'market' | 'selection' | 'line'>): ParsedMarket {
   const read = partsOf(pick.market)
   if (read === undefined) return malformed('market', `a market key: ${KEY_FORM}`)
   const { period, sport } = read

@@ -30,13 +30,10 @@ export const plotLabel = (
 
 /** A plot of a size in pixels. Its label summarises what the table beside it shows in full. */
 export const plotOf = (
-  {
-    width,
-    height,
-    label,
-  }: Readonly<Record<'width' | 'height', number>> & { readonly label: string },
+  of: { readonly width: number; readonly height: number; readonly label: string },
   parts: readonly SVGElement[],
 ): SVGSVGElement => {
+  const { height, label, width } = of
   const size = { viewBox: `0 0 ${width} ${height}`, width, height }
   return svgElement('svg', { role: 'img', 'aria-label': label, ...size }, ...parts)
 }
