@@ -152,4 +152,4 @@ export const openGradingDatabase = (path: string): DatabaseSync => openSqliteFil
 export const openReservationDatabase = (databasePath: string): DatabaseSync =>
   openSqliteFile(besideDatabase(databasePath, '.payments') ?? databasePath, RESERVATIONS)
 
-export const { guarded, guardedNow: reading } = guardsOf(GradingStoreUnavailable)
+export const { guardedNow: reading } = guardsOf(GradingStoreUnavailable)

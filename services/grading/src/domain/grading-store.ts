@@ -93,11 +93,9 @@ export type GradingStore = {
   /** Whether a payload with this hash was ingested completely. */
   hasPayload(rawSha256: string): Promise<boolean>
   /** Marks a payload as ingested completely. */
-  markPayload(payload: {
-    readonly rawSha256: string
-    readonly feed: string
-    readonly receivedAtSeconds: number
-  }): Promise<void>
+  markPayload(
+    payload: Pick<IngestBatch, 'rawSha256' | 'receivedAtSeconds'> & { readonly feed: string },
+  ): Promise<void>
   /** Keeps a pick, durable, or gives the one that its payment has; with `commit` its commitment is appended to the ledger. */
   keepPick(pick: Omit<StoredPick, 'seq'>, commit: boolean): Promise<StoredPick>
   /** The tag that stands for a payer in openings: stable within this store, meaningless outside. */

@@ -10,7 +10,7 @@ import { calibrationAnswer } from '../domain/calibration.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { dependencyAnswer, errorAnswer, invalidRequest } from '../errors.ts'
-import type { CoverageLook } from '../routes/coverage-route.ts'
+import type { Asker, CoverageLook } from '../routes/coverage-route.ts'
 import { readMembers } from '../routes/read-body.ts'
 import { SALE_KINDS, type SaleKind, saleSteps } from '../routes/read-sale.ts'
 import { type SaleDoorDeps, saleJob } from '../routes/sale-job.ts'
@@ -34,12 +34,7 @@ export type GradingToolDeps = SaleDoorDeps & {
 type ToolCall = z.output<typeof toolCallSchema>
 
 /** Who calls: for limits and for the log. */
-type ToolCaller = {
-  readonly address: string
-  /** Of the request's body. */
-  readonly bytes: number
-  readonly requestId: string
-}
+type ToolCaller = Asker & { readonly requestId: string }
 
 /** A result, and what to call once it has left. */
 type CalledTool = {

@@ -157,7 +157,7 @@ type Look =
   | { readonly kind: 'limited'; readonly refusal: ErrorAnswer }
 
 /** Who asks. */
-type Asker = {
+export type Asker = {
   readonly address: string
   /** Of the body. */
   readonly bytes: number

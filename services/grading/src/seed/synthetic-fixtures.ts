@@ -141,12 +141,10 @@ type SeedOutcome =
   | { readonly kind: 'already-there' }
 
 /** Fills an empty ledger with synthetic fixtures through the real importer. Never touches a ledger that has entries. */
-export async function seedLedger(options: {
-  readonly store: GradingStore
-  readonly nowSeconds: number
-  readonly pastMatches?: number
-  readonly comingMatches?: number
-}): Promise<SeedOutcome> {
+export async function seedLedger(
+  options: Pick<SyntheticOptions, 'nowSeconds'> &
+    Partial<SyntheticOptions> & { readonly store: GradingStore },
+): Promise<SeedOutcome> {
   const { store, nowSeconds, pastMatches = PAST_MATCHES, comingMatches = COMING_MATCHES } = options
   const { size } = await store.head()
   if (size > 0) return { kind: 'already-there' }

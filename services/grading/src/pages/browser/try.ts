@@ -86,12 +86,11 @@ function gradeBody() {
     method: valueOf('method'),
     basis: valueOf('basis'),
   })
-  const placed = written({ placed_at: valueOf('placed-at') })
   const pick = {
     market: market.value.trim(),
     selection: valueOf('selection'),
     odds: valueOf('odds'),
-    ...placed,
+    ...written({ placed_at: valueOf('placed-at') }),
   }
   return Object.keys(options).length === 0 ? { pick } : { pick, options }
 }
