@@ -12,7 +12,7 @@ import {
 } from '@tallystick/service-kit'
 import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
-import { type CareConfig, writeSecretsOf } from './config.ts'
+import type { CareConfig } from './config.ts'
 import type { ReadRow } from './domain/care-record.ts'
 import type { AuditTrail, PublishRecord } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
@@ -58,10 +58,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const resource = `${baseUrl}/mcp`
   const metadataUrl = `${baseUrl}${METADATA_PATH}`
   const isoNow = () => new Date(clock.unixMs()).toISOString()
-  const verifySignature = createSignatureCheck({
-    secrets: writeSecretsOf(config.WRITE_SECRET),
-    clock,
-  })
+  const verifySignature = createSignatureCheck({ keys: config.WRITE_SECRET, clock })
   const bearer = { tokens, metadataUrl, serviceName }
   const cors = corsHook(serviceName)
   const app = await createServiceApp({

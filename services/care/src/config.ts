@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { isCosignatureKey, type KeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
 import {
@@ -5,7 +6,6 @@ import {
   integerField,
   jsonField,
   parsedField,
-  Secret,
   secretField,
   serviceNameField,
   sharedConfigFields,
@@ -35,20 +35,13 @@ const tokenKeys = () =>
     },
   )
 
-export const writeSecretsOf = (secret: Secret): readonly Uint8Array[] =>
-  secret
-    .reveal()
-    .split(/\r?\n/)
-    .filter((line) => line !== '')
-    .map((line) => Buffer.from(line, 'utf8'))
-
-const writeSecrets = () =>
+const writeKeys = () =>
   parsedField(
-    (text): Secret | undefined => {
-      const secret = new Secret(text)
-      const secrets = writeSecretsOf(secret)
+    (text): readonly KeyObject[] | undefined => {
+      const lines = text.split(/\r?\n/).filter((line) => line !== '')
+      const secrets = lines.map((line) => Buffer.from(line, 'utf8'))
       const isLong = secrets.every(({ length }) => length >= WRITE_SECRET_BYTES_MIN)
-      return secrets.length > 0 && isLong ? secret : undefined
+      return secrets.length > 0 && isLong ? secrets.map((one) => createSecretKey(one)) : undefined
     },
     {
       expected: `one or more secrets of at least ${WRITE_SECRET_BYTES_MIN} bytes, one per line`,
@@ -107,7 +100,7 @@ const fields = z.object({
   SERVICE_NAME: serviceNameField('care').describe(
     'Name in headers (x-<name>-signature), `_meta` keys, token types and card URIs.',
   ),
-  WRITE_SECRET: writeSecrets().describe(
+  WRITE_SECRET: writeKeys().describe(
     'Keys of signed writes, one per line: all are accepted, so that one can replace another. Their UTF-8 bytes are used unchanged.',
   ),
   BEARER_AUTHOR: z

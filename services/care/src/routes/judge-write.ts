@@ -2,7 +2,7 @@
  * Who sent a write and what it says: from headers and raw bytes to a verified write, or to the one reason for the audit
  * trail (C15). Nothing is stored or answered here.
  */
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { TokenVerdict } from '@tallystick/jwt-lite'
 import { parseIsoTime, presentedToken } from '@tallystick/service-kit'
 import { isWriter, mayWrite } from '../domain/care-record.ts'
@@ -22,10 +22,9 @@ const refuse = (reason: AuditRow['reason']) => ({ kind: 'refused' as const, reas
  * the new secret is added, writers change over, and the old one is dropped.
  */
 export function createSignatureCheck(options: {
-  readonly secrets: readonly Uint8Array[]
+  readonly keys: readonly KeyObject[]
   readonly clock: { unixMs(): number }
 }) {
-  const keys = options.secrets.map((secret) => createSecretKey(secret))
   return (request: {
     /** The header as received, with or without a leading `sha256=`. */
     readonly signature: string
@@ -41,7 +40,7 @@ export function createSignatureCheck(options: {
       return refuse('stale_timestamp')
     const presented = Buffer.from(signature.replace(/^sha256=/, ''), 'utf8')
     let mac: string | undefined
-    for (const key of keys) {
+    for (const key of options.keys) {
       const expected = createHmac('sha256', key).update(`${timestamp}.`).update(body).digest('hex')
       const isSame =
         presented.length === expected.length &&

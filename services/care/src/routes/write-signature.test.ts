@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { manualClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
@@ -23,7 +24,7 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 
 describe('HMAC-SHA256 over the bytes <timestamp>.<raw body>', () => {
   test.each(vectors.map((one) => [one.name, one] as const))('%s', (_, one) => {
-    const verify = createSignatureCheck({ secrets: [bytes(one.secret)], clock })
+    const verify = createSignatureCheck({ keys: [createSecretKey(bytes(one.secret))], clock })
     const { timestamp, signature } = one
     const signed = { kind: 'signed', mac: signature, expiresAtMs: NOW_MS + 300_000 }
     const body = bytes(one.body)
@@ -33,7 +34,7 @@ describe('HMAC-SHA256 over the bytes <timestamp>.<raw body>', () => {
 
   const [first] = vectors
   if (first === undefined) throw new Error('there are no vectors')
-  const verify = createSignatureCheck({ secrets: [bytes(first.secret)], clock })
+  const verify = createSignatureCheck({ keys: [createSecretKey(bytes(first.secret))], clock })
 
   test('no other text is a signature, and no other byte has one', () => {
     const body = bytes(first.body)
