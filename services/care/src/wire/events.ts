@@ -8,21 +8,10 @@ const SECRET_BYTES_MIN = 24
 const SECRET_BYTES_MAX = 64
 
 /** What the texts of MCP Events differ in. */
-export type EventProfile = {
-  /** Whether each message has a `webhook-id` of its own; otherwise it is the event's id. */
-  readonly isIdOfMessage: boolean
-  readonly codes: {
-    readonly notFound: number
-    readonly forbidden: number
-    readonly exhausted: number
-    readonly unsupported: number
-    readonly callback: number
-  }
-}
-
-export const EVENT_PROFILES: Readonly<Record<'chatgpt' | 'sep', EventProfile>> = {
+export const EVENT_PROFILES = {
   /** ChatGPT's, as its documentation and the design sketch have it. */
   chatgpt: {
+    /** Whether each message has a `webhook-id` of its own; otherwise it is the event's id. */
     isIdOfMessage: false,
     codes: {
       notFound: -32_011,
@@ -44,6 +33,8 @@ export const EVENT_PROFILES: Readonly<Record<'chatgpt' | 'sep', EventProfile>> =
     },
   },
 }
+
+export type EventProfile = (typeof EVENT_PROFILES)[keyof typeof EVENT_PROFILES]
 
 const secret = z.string().refine((text) => {
   const encoded = text.slice('whsec_'.length)
