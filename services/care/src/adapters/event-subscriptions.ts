@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { type KeyRing, openValue, sealValue } from '@tallystick/hashchain'
 import { z } from 'zod'
 import {
+  type Destination,
   type EventSubscription,
   type EventSubscriptions,
   eventFailure,
@@ -54,8 +55,8 @@ const NOTE = `UPDATE event_subscriptions SET done_to = $1, is_active = $2, last_
 const BEGIN = 'UPDATE event_lease SET fence = fence + 1 RETURNING fence'
 
 const slotOf = (id: string): string => `event-receiver|${id}`
-const receiverKey = (of: { readonly sub: string; readonly url: string }): string =>
-  hash('sha256', JSON.stringify([of.sub, of.url]))
+const receiverKey = ({ sub, url }: Destination): string =>
+  hash('sha256', JSON.stringify([sub, url]))
 
 const iso = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString())
 

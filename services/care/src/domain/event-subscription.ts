@@ -16,6 +16,9 @@ const ID_HEX = 32
 
 type EventArguments = { readonly patient: string; readonly domain?: string | undefined }
 
+/** A principal, and the URL that it has named. */
+export type Destination = Pick<Principal, 'sub'> & { readonly url: string }
+
 /** Where deliveries go, and what signs them: the newest secret first, and the one before for a while. */
 export const eventReceiver = z.object({
   url: z.string(),
@@ -66,7 +69,7 @@ export type EventSubscription = Principal &
   }
 
 /** The id of a principal's subscription to a URL with these arguments: the same again for a refresh. */
-export function subscriptionId(of: EventArguments & Pick<Principal, 'sub'> & { url: string }) {
+export function subscriptionId(of: EventArguments & Destination) {
   const { domain, patient, sub, url } = of
   const args = domain === undefined ? { patient } : { patient, domain }
   const key = canonicalJson([sub, url, RECORD_REVISED.name, args])
@@ -135,16 +138,8 @@ export type EventSubscriptions = {
    */
   note(subscription: EventSubscription, fence: number): Promise<boolean>
   /** Whether a receiver has recently answered a challenge of that principal. */
-  isVerified(of: {
-    readonly sub: string
-    readonly url: string
-    readonly nowMs: number
-  }): Promise<boolean>
-  keepVerified(of: {
-    readonly sub: string
-    readonly url: string
-    readonly untilMs: number
-  }): Promise<void>
+  isVerified(of: Destination & { readonly nowMs: number }): Promise<boolean>
+  keepVerified(of: Destination & { readonly untilMs: number }): Promise<void>
   /** Begins to deliver; returns the number of the process that does, higher than every one before. */
   begin(): Promise<number | undefined>
 }

@@ -94,7 +94,7 @@ export const joinReports = (reports: readonly VerifyReport[]): VerifyReport => (
   blocks: reports.flatMap(({ blocks }) => blocks),
 })
 
-type KeptVerdictDeps = {
+export type KeptVerdictDeps = {
   readonly store: Pick<RecordStore, 'verify' | 'verifyAdded' | 'journalSize' | 'outsideMark'>
   readonly clock: { unixMs(): number }
   readonly isoNow: () => string

@@ -4,6 +4,7 @@
  * without a token ask for takes a bounded share of the time, so that none of them holds up a write.
  */
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
+import type { Clock } from '@tallystick/service-kit'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { ChainPayload } from '../wire/verify.ts'
@@ -13,6 +14,7 @@ import {
   countsOf,
   joinReports,
   KeptVerdict,
+  type KeptVerdictDeps,
   publicReceipt,
   REPLAY_INTERVAL_MS,
   reportOf,
@@ -20,14 +22,7 @@ import {
 } from './kept-verdict.ts'
 import type { ChainVerification, RecordStore } from './record-store.ts'
 
-/** The part of `Clock` that pacing needs. */
-type PaceClock = { unixMs(): number; after(ms: number, run: () => void): () => void }
-
-type VerifierDeps = {
-  readonly store: Pick<RecordStore, 'verify' | 'verifyAdded' | 'journalSize' | 'outsideMark'>
-  readonly clock: PaceClock
-  readonly isoNow: () => string
-}
+type VerifierDeps = Omit<KeptVerdictDeps, 'onReplay'> & { readonly clock: Clock }
 
 /** A run takes microseconds to seconds; queueing more than this only makes others wait. */
 const WAITING_RUNS_MAX = 64
@@ -43,7 +38,7 @@ const PAUSE_FACTOR = 9
 const BURST_MS = 320
 
 /** Spreads what visitors ask for over time. */
-function createPace(clock: PaceClock) {
+function createPace(clock: Clock) {
   let [freeAtMs, lastPauseMs] = [0, 0]
   return {
     /** Resolves when the next may begin, with the pause already charged for it: others in the queue wait that long. */
