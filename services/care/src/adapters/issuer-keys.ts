@@ -105,19 +105,12 @@ export class IssuerKeys {
 
 const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() })
 
-/** Where an issuer publishes what it is: OpenID's place, then that of RFC 8414. */
-function discoveryAddresses(issuer: string): readonly string[] {
-  const { origin, pathname } = new URL(issuer)
-  const path = pathname.replace(/\/$/, '')
-  return [
-    `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
-    `${origin}/.well-known/oauth-authorization-server${path}`,
-  ]
-}
-
 async function keyAddressOf({ issuer, jwksUri }: IssuerKeysOptions): Promise<string> {
   if (jwksUri !== undefined) return jwksUri
-  const [first = '', second = ''] = discoveryAddresses(issuer)
+  const { origin, pathname } = new URL(issuer)
+  // Where an issuer publishes what it is: OpenID's place, then that of RFC 8414.
+  const first = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const second = `${origin}/.well-known/oauth-authorization-server${pathname.replace(/\/$/, '')}`
   const found = discovery.parse(await fetchJson(first).catch(() => fetchJson(second)))
   if (found.issuer !== issuer) throw new Error('its discovery document names another issuer')
   const isAllowed = isLoopback(issuer) || !isLoopback(found.jwks_uri)
