@@ -89,8 +89,6 @@ async function refusal(answer: Response): Promise<Error> {
   return new McpError(error.message ?? `The service answered ${answer.status}.`, error.code)
 }
 
-const ignore = (): void => undefined
-
 /** For {@link McpSession.listen}. */
 type Listening = Omit<StreamHandlers, 'onData'> & {
   readonly lastEventId: string | undefined
@@ -188,7 +186,7 @@ export async function openMcpSession(options: {
     },
     listen: (stream) => listen(place, stream),
     end() {
-      void fetch(url, { method: 'DELETE', headers, keepalive: true }).catch(ignore)
+      void fetch(url, { method: 'DELETE', headers, keepalive: true }).catch(() => undefined)
     },
   }
 }

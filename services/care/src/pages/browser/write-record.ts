@@ -2,12 +2,7 @@
  * A write from the form: its fields are checked, the body is signed in the browser and sent. The service gives every
  * refusal the same answer, so the exact words have to come from here; the service's own checks still decide.
  */
-import {
-  type ChainSlot,
-  isRecordName,
-  TEXT_BYTES_MAX,
-  WRITE_BODY_BYTES_MAX,
-} from '../../wire/record-uri.ts'
+import { isRecordName, TEXT_BYTES_MAX, WRITE_BODY_BYTES_MAX } from '../../wire/record-uri.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { serviceName } from './read-record.ts'
 
@@ -63,20 +58,18 @@ const REQUIRED = {
 
 const TOO_LONG = `This is too long: ${TEXT_BYTES_MAX} bytes are the most, about as many letters.`
 
-function labelProblem(text: string): string | undefined {
-  if (!text.isWellFormed()) return HALF_A_CHARACTER
-  return bytesOf(text).length > TEXT_BYTES_MAX ? TOO_LONG : undefined
-}
-
 const HALF_A_CHARACTER = 'This holds half a character (a lone surrogate), which cannot be stored.'
 
-function textProblem(fields: WriteFields, name: keyof typeof REQUIRED): string | undefined {
+function textProblem(
+  fields: WriteFields,
+  name: keyof typeof REQUIRED | 'authorLabel',
+): string | undefined {
   const text = fields[name]
-  if (text.trim() === '') return REQUIRED[name]
+  if (name !== 'authorLabel' && text.trim() === '') return REQUIRED[name]
   if (!text.isWellFormed()) return HALF_A_CHARACTER
   if (name === 'value') return undefined
   if (bytesOf(text).length > TEXT_BYTES_MAX) return TOO_LONG
-  if (name === 'authorId') return undefined
+  if (name === 'authorId' || name === 'authorLabel') return undefined
   if (!isRecordName(text)) return 'This cannot hold “/” or “|”.'
   return text === text.trim()
     ? undefined
@@ -99,16 +92,13 @@ function priorityProblem(text: string): string | undefined {
     : 'Give a number from 0 (least) to 1 (most), or nothing.'
 }
 
-const audienceOf = (fields: WriteFields): ChainSlot['audience'] =>
-  fields.audience === 'assistant' ? 'assistant' : 'user'
-
 function findProblems(fields: WriteFields, nowMs: number): Problems {
   const found: Record<string, string | undefined> = {
     patient: textProblem(fields, 'patient'),
     domain: textProblem(fields, 'domain'),
     value: textProblem(fields, 'value'),
     authorId: textProblem(fields, 'authorId'),
-    authorLabel: labelProblem(fields.authorLabel),
+    authorLabel: textProblem(fields, 'authorLabel'),
     audience: ['user', 'assistant'].includes(fields.audience)
       ? undefined
       : 'Choose who may hear it.',
@@ -122,7 +112,6 @@ function writeBody(fields: WriteFields, expectedVersion: number | undefined): st
   const { authorLabel, staleAfter, priority } = fields
   return JSON.stringify({
     ...fields,
-    audience: audienceOf(fields),
     authorLabel: authorLabel || undefined,
     staleAfter: staleAfter === '' ? undefined : new Date(staleAfter).toISOString(),
     priority: priority === '' ? undefined : Number(priority),
