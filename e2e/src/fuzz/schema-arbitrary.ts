@@ -1,4 +1,5 @@
 // Values for a JSON Schema: most of them fit it, some nearly, some not at all.
+import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import type { JsonSchema } from './operations.ts'
 
@@ -34,7 +35,7 @@ const DEPTH_MAX = 6
 
 const oddText = fc.oneof(
   fc.constantFrom(...ODD_TEXTS),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
 )
 
 /** Any JSON, with property names that have broken other programs. */

@@ -1,4 +1,5 @@
 import { GENESIS_PREV_HASH, leafHash, versionHash, versionPreimage } from '@tallystick/hashchain'
+import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isRecordName } from '../wire/record-uri.ts'
@@ -11,8 +12,8 @@ import {
   writeJournalEntry,
 } from './journal-entry.ts'
 
-const text = fc.string({ unit: 'binary' })
-const name = fc.string({ minLength: 1, unit: 'binary' }).filter(isRecordName)
+const text = fc.string({ unit: anyCharacter })
+const name = fc.string({ minLength: 1, unit: anyCharacter }).filter(isRecordName)
 /** Text that looks like the members of an entry and could trip up a cutter that does not parse. */
 const tricky = fc
   .array(

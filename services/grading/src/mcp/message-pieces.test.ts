@@ -1,3 +1,4 @@
+import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { WRITTEN_PER_STEP } from '../tracker/steps.ts'
@@ -10,7 +11,7 @@ const message = (result: object): string => JSON.stringify({ jsonrpc: '2.0', id,
 test('a message in pieces is what JSON.stringify says', () => {
   const any = fc.jsonValue()
   fc.assert(
-    fc.property(any, any, fc.string({ unit: 'binary' }), (said, meta, text) => {
+    fc.property(any, any, fc.string({ unit: anyCharacter }), (said, meta, text) => {
       const content = [{ type: 'text', text }]
       const result = { content, structuredContent: said, isError: true, _meta: meta }
       const inPieces = { ...result, structuredContent: new JsonText(JSON.stringify(said)) }
