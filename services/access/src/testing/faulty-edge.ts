@@ -35,6 +35,8 @@ export type FaultyEdge = {
   readonly url: string
   /** Takes over every request that comes from now on; without an argument they are passed on again. */
   intercept(how?: Intercept): void
+  /** What decides about requests at present. */
+  current(): Intercept
   /** Cuts every connection, and whatever comes later, for good: the process behind this edge is dead. */
   kill(): void
   stop(): Promise<void>
@@ -68,6 +70,7 @@ export async function startFaultyEdge(targetUrl: string): Promise<FaultyEdge> {
     intercept(how = passOn) {
       current = how
     },
+    current: () => current,
     kill() {
       isDead = true
       server.closeAllConnections()

@@ -61,14 +61,16 @@ export const afterSettlement = (
   strike: (scene: FaultScene) => void | Promise<void>,
 ) => ({
   name,
-  arm: (scene: FaultScene) =>
-    scene.replica.edges.facilitator.intercept(
-      where(isSettle, async (_request, forward) => {
-        const answer = await forward()
-        await strike(scene)
-        return answer
-      }),
-    ),
+  arm(scene: FaultScene): void {
+    const { facilitator } = scene.replica.edges
+    const settleAndStrike = where(isSettle, async (_request, forward) => {
+      const answer = await forward()
+      // Nobody would mend what a settlement broke that ends after the stack was healed.
+      if (facilitator.current() === settleAndStrike) await strike(scene)
+      return answer
+    })
+    facilitator.intercept(settleAndStrike)
+  },
 })
 
 export const once = (condition: Condition, how: How): Intercept => {

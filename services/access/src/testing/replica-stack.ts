@@ -92,12 +92,11 @@ export async function startReplicaStack(offer: RealOffer): Promise<ReplicaStack>
     replicas,
     drive,
     async heal() {
+      // The edges first: what they still break after the network is mended would stay broken.
+      for (const replica of replicas) replica.heal()
       await healNetwork()
       await healTerms(stack, offer)
-      for (const replica of replicas) {
-        replica.heal()
-        await replica.restart()
-      }
+      for (const replica of replicas) await replica.restart()
       await untilSelling(replicas)
     },
     asOwner: (call) => asOwner(stack, call),
