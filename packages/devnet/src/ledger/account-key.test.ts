@@ -66,7 +66,8 @@ describe('signatures', () => {
           isSignedBy(key, { bytes: BYTES, signatures: [{ ...signature, publicKeyPrefix }] }),
         ).toBe(true)
       }
-      const wrong = { ...signature, publicKeyPrefix: Buffer.from([0xff]) }
+      const otherPrefix = Buffer.from([(publicKey[0] ?? 0) ^ 1])
+      const wrong = { ...signature, publicKeyPrefix: otherPrefix }
       expect(isSignedBy(key, { bytes: BYTES, signatures: [wrong] })).toBe(false)
     }
   })
