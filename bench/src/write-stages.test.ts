@@ -10,7 +10,7 @@ const STACKS = [
   ['parseJson', 'judge-write.ts'],
   ['#write', 'record-append.ts'],
   ['commit', 'sqlite-journal-store.ts'],
-  ['#ask', 'sqlite-connection.ts'],
+  ['#inTransaction', 'sqlite-connection.ts'],
   ['publish', 'session-hub.ts'],
   ['(garbage collector)', ''],
   ['(idle)', ''],

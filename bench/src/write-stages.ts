@@ -29,7 +29,7 @@ const STAGES: readonly (readonly [stage: string, name: string, file: string])[] 
   ['the version: tail, hashes, rows', '#write', 'record-append.ts'],
   ['the version: tail, hashes, rows', 'finish', 'record-append.ts'],
   ['commit of the records, with its fsync', 'commit', 'sqlite-journal-store.ts'],
-  ['audit row, with its fsync, and frames', '#ask', 'sqlite-connection.ts'],
+  ['audit row, with its fsync, and frames', '#inTransaction', 'sqlite-connection.ts'],
   ['telling sessions', 'publish', 'session-hub.ts'],
   ['garbage collection', '(garbage collector)', ''],
   [IDLE, '(idle)', ''],
