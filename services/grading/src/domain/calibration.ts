@@ -47,9 +47,10 @@ export async function calibrationAnswer(
   filters: CalibrationFilters,
 ): Promise<CalibrationAnswer> {
   const [truth, head] = await Promise.all([store.truth(), store.head()])
+  const scopes = [...new Set([...truth.cells.keys()].map((key) => key.split(' ')[2] ?? ''))]
   // A ledger that holds only synthetic closes answers with those, and says so in `scope`.
-  const isReal = [...truth.cells.keys()].some((key) => key.endsWith(` ${SCOPE_ALL}`))
-  const { scope = isReal || truth.cells.size === 0 ? SCOPE_ALL : SCOPE_SYNTHETIC } = filters
+  const isSynthetic = scopes.length > 0 && !scopes.includes(SCOPE_ALL)
+  const { scope = isSynthetic ? SCOPE_SYNTHETIC : SCOPE_ALL } = filters
   return {
     columns: populationSchema.options
       .filter((population) => (filters.population ?? population) === population)
@@ -58,7 +59,7 @@ export async function calibrationAnswer(
           .filter((basis) => (filters.basis ?? basis) === basis)
           .map((basis) => publishedColumn(calibrationColumn(truth, { population, basis, scope }))),
       ),
-    scopes: [...new Set([...truth.cells.keys()].map((key) => key.split(' ')[2] ?? ''))].toSorted(),
+    scopes: scopes.toSorted(),
     ledger: { as_of_seq: head.size, root: hexOf(head.rootHash) },
     low_sample_width: LOW_SAMPLE_WIDTH,
     low_sample_below: LOW_SAMPLE_BELOW,
