@@ -1,7 +1,7 @@
+import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/chain.json' with { type: 'json' }
-import { anyCharacter } from './testing/any-character.ts'
 import { GENESIS_PREV_HASH, versionHash, versionPreimage } from './version-chain.ts'
 
 const anyText = fc.string({ unit: anyCharacter, maxLength: 40 })

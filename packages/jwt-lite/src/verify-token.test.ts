@@ -1,7 +1,7 @@
+import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/tokens.json' with { type: 'json' }
-import { anyCharacter } from './any-character.fixture.ts'
 import { mintToken } from './mint-token.ts'
 import { createTokenKeys } from './token-keys.ts'
 import { verifyToken } from './verify-token.ts'
