@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { leafHash } from '@tallystick/hashchain'
 import { NOTES_ORIGIN, NOTES_SEED, NotesUnavailable } from './notes-store.fixture.ts'
 import { openPostgresJournalStore } from './postgres-journal-store.ts'
-import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
+import type { PostgresStoreKind } from './postgres-store-kind.ts'
 
 export const POSTGRES_NOTES = {
   schema: 'notes',
@@ -23,37 +23,6 @@ export const POSTGRES_NOTES = {
   Unavailable: NotesUnavailable,
   acceptCommand: 'notes accept-backup',
 } as const satisfies PostgresStoreKind<'notes'>
-
-/** Two sealed journals, and a table of the service's own whose rows are written with them. */
-export const POSTGRES_DIARIES = {
-  schema: 'diaries',
-  appRole: 'diaries_app',
-  journals: { day: diary('day'), night: diary('night') },
-  migrations: [
-    `CREATE TABLE diaries.writers (name text PRIMARY KEY, entries bigint NOT NULL);
-     GRANT INSERT, UPDATE ON diaries.writers TO diaries_app;`,
-  ],
-  writesPerCommitMax: 512,
-  Unavailable: NotesUnavailable,
-  acceptCommand: 'diaries accept-backup',
-  seal: { proofText: 'a diary', ringName: 'DIARY_KEYS', role: 'diaries_reseal' },
-} as const satisfies PostgresStoreKind<'day' | 'night'>
-
-function diary(name: string): PostgresJournalTable {
-  return {
-    noun: `the journal of the ${name}`,
-    originEnding: `/${name}`,
-    fileEnding: `.${name}-checkpoint`,
-    table: `${name}_entries`,
-    columns: [{ name: 'body', type: 'bytea' }],
-    sealed: {
-      body: 'body',
-      join: '',
-      slotColumns: 'at AS place',
-      slotText: ([at]) => `${name}|${String(at)}`,
-    },
-  }
-}
 
 export const notesOptions = (url: string, databasePath: string) => ({
   url,
