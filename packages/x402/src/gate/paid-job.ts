@@ -43,6 +43,11 @@ export type PaidJob<Prepared, Answer, Declined> = {
   prepare(payment: VerifiedPayment, request?: string): Promise<Preparation<Prepared, Declined>>
   /** Whether to honour, for this request, a payment found on the ledger that this process did not settle. */
   mayHonour(payment: VerifiedPayment): Promise<boolean>
+  /**
+   * Asked before a payment whose submission may have failed is submitted again (X9): once false, it never
+   * is; after a throw it is asked again. An agent that started again may have bought at another process meanwhile.
+   */
+  isStillWanted?(): Promise<boolean>
   /** Runs once after settlement; if it throws, it is retried in the background until it succeeds. */
   fulfil(prepared: Prepared, settled: SettledPayment): Promise<Answer>
 }

@@ -39,6 +39,51 @@ test('X9: a payment whose submission was lost is submitted again in the backgrou
   expect(gate.isPending(own.subject)).toBe(false)
 })
 
+test('X9: a lost payment whose purchase was made elsewhere meanwhile is not submitted again, then or later', async () => {
+  const { gate, job, ledger, terms } = gateFixture()
+  const buyer = { isServed: false, isDown: false }
+  const isStillWanted = async (): Promise<boolean> => {
+    if (buyer.isDown) throw new Error('the ledger is down')
+    return !buyer.isServed
+  }
+  ledger.fault = 'silent'
+  const header = await ledger.pay(terms)
+  const paying = gate.pay({ paymentSignature: header }, terms, job({ ...own, isStillWanted }))
+  await ledger.clock.advanceMsSettled(13_000)
+  expect((await paying).kind).toBe('pending')
+  ledger.fault = undefined
+  // Whether it is wanted cannot be told: it waits.
+  buyer.isDown = true
+  await ledger.clock.advanceMsSettled(20_000)
+  buyer.isDown = false
+  buyer.isServed = true
+  await ledger.clock.advanceMsSettled(20_000)
+  buyer.isServed = false
+  await ledger.clock.advanceMsSettled(300_000)
+  expect(ledger.records).toEqual([])
+  expect(gate.isPending(own.subject)).toBe(false)
+})
+
+test('X9: a lost payment that is still wanted once that can be told is submitted again', async () => {
+  const { gate, job, ledger, runs, terms } = gateFixture()
+  let isDown = true
+  const isStillWanted = async (): Promise<boolean> => {
+    if (isDown) throw new Error('the ledger is down')
+    return true
+  }
+  ledger.fault = 'silent'
+  const header = await ledger.pay(terms)
+  const paying = gate.pay({ paymentSignature: header }, terms, job({ ...own, isStillWanted }))
+  await ledger.clock.advanceMsSettled(13_000)
+  expect((await paying).kind).toBe('pending')
+  ledger.fault = undefined
+  await ledger.clock.advanceMsSettled(20_000)
+  expect(ledger.records).toEqual([])
+  isDown = false
+  await ledger.clock.advanceMsSettled(20_000)
+  expect([runs.fulfilled, ledger.records.length]).toEqual([1, 1])
+})
+
 test('X9: a payment whose submission was lost is submitted again at once when its header comes back, even while the mirror lags', async () => {
   const { gate, job, ledger, runs, terms } = gateFixture()
   ledger.fault = 'silent'

@@ -34,18 +34,30 @@ export type SettlementOrder = NonNullable<PaymentForJob['order']>
 type Landed = Extract<LedgerFinding, { kind: 'landed' }>
 
 /**
- * Resubmits a payment in doubt under its own id, one submission at a time, where its scheme says that this is harmless (X9).
- * Only a success counts: after any other answer, an earlier submission may still have landed.
+ * Resubmits a payment in doubt under its own id, one submission at a time, where its scheme says that this is harmless and its
+ * job that it is wanted still (X9). Only a success counts: after any other answer, an earlier submission may still have landed.
  */
 export function createResubmission(gate: GateParts, paid: PaymentInFlight) {
-  const { order, payment, progress, scheme } = paid
+  const { job, order, payment, progress, scheme } = paid
   let isUnderWay = false
+  let isUnwanted = false
   let landed: Landed | undefined
 
+  const mayPay = async (): Promise<boolean> => {
+    try {
+      // What was unwanted once is never charged later.
+      isUnwanted ||= (await job.isStillWanted?.()) === false
+      return !isUnwanted
+    } catch (cause) {
+      gate.observe({ kind: 'retrying', payment, cause })
+      return false
+    }
+  }
+
   const send = async (again: SettlementOrder): Promise<void> => {
-    const submission = await submitPayment(gate, paid, again)
+    const submission = (await mayPay()) && (await submitPayment(gate, paid, again))
     isUnderWay = false
-    if (submission.kind !== 'settled') return
+    if (!submission || submission.kind !== 'settled') return
     const { transaction } = submission.settlement
     const consensusSeconds = Math.floor(gate.clock.unixMs() / 1_000)
     landed = { kind: 'landed', transaction, consensusSeconds }

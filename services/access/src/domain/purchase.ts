@@ -74,6 +74,7 @@ export function purchaseJob(
       isSettled = await mayHonour(deps, agent, payment)
       return isSettled
     },
+    isStillWanted: async () => !(await deps.subscriptions.read(agent)).isOpen,
     fulfil: (prepared) => fulfil(deps, prepared, requestId),
   }
 }

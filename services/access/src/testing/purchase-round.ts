@@ -28,6 +28,9 @@ const CALLS_MAX = 40
 /** Sweeps until everything that landed must be on the contract's books: one without a memo waits 200 s. */
 const SWEEPS_MAX = 30
 
+/** Steps of 30 s in which a payment's validity ends: until then somebody may still submit it. */
+const STEPS_OF_VALIDITY = 6
+
 /** What happened, for the message of a failure. */
 type Story = { readonly lines: string[]; wasAskedAgain: boolean }
 
@@ -137,6 +140,16 @@ async function sweepAll({ replicas }: ReplicaStack): Promise<void> {
 async function problemsOf(round: Round): Promise<readonly string[]> {
   const { agent, fault, story, way, stack } = round
   let view = await agent.ledger()
+  // A payment that did not land may be submitted again as long as it is valid.
+  for (
+    let step = 0;
+    step < STEPS_OF_VALIDITY && view.landed.length < agent.signed.length;
+    step += 1
+  ) {
+    await stack.devnet.controls.advanceSeconds(30)
+    await stack.drive(sweepAll(stack))
+    view = await agent.ledger()
+  }
   for (let sweeps = 0; sweeps < SWEEPS_MAX && view.taken.size < view.landed.length; sweeps += 1) {
     await stack.devnet.controls.advanceSeconds(10)
     await sweepAll(stack)
