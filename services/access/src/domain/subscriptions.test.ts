@@ -55,6 +55,47 @@ describe('A5: what this process opened', () => {
   })
 })
 
+describe('A8: a second of an end that passes during a read', () => {
+  // The slot's call has come, so that the period from 1,001 on is charged and no longer counted as funded.
+  const charged = openWindow(1_001, { periodsFunded: 0, balanceTinybar: 0n })
+  const next = openWindow(1_021, { periodsFunded: 0, balanceTinybar: 0n })
+
+  const startAtEnd = () => {
+    const reads = startReads()
+    const { clock, contract } = reads
+    clock.advanceMs(950)
+    contract.windowOf = async (_agent, atSeconds) => {
+      // Whatever is asked in the second before is answered after it.
+      if (atSeconds > 1_000) return next
+      await Promise.resolve()
+      if (clock.unixMs() < 1_001_000) clock.advanceMs(80)
+      return charged
+    }
+    return reads
+  }
+
+  test('a paid window is read again before it counts as closed', async () => {
+    const { subscriptions } = startAtEnd()
+    const served = await subscriptions.readForCall(AGENT, false)
+    expect(served).toMatchObject({ isOpen: true, expiresAtSeconds: 1_021 })
+  })
+
+  test('so is one by whose read of that second others wait', async () => {
+    const { subscriptions } = startAtEnd()
+    const served = await Promise.all([subscriptions.read(AGENT), subscriptions.read(AGENT)])
+    expect(served.map(({ isOpen }) => isOpen)).toEqual([true, true])
+  })
+
+  test('a poll is not told of an end by what was read before it', async () => {
+    const { clock, contract, subscriptions } = startReads()
+    contract.windows.set(AGENT, charged)
+    await subscriptions.readForPoll(AGENT)
+    contract.windows.set(AGENT, next)
+    clock.advanceMs(1_500)
+    expect((await subscriptions.readForPoll(AGENT)).window.isOpen).toBe(true)
+  })
+})
+
 /** Reads that the contract answered so far. */
 const readsOf = (contract: { readonly reads: readonly string[] }): number =>
   contract.reads.filter((name) => name === 'windowOf').length

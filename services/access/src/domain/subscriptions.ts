@@ -33,6 +33,8 @@ type WindowRead = {
   readonly serial: number
 }
 
+const secondOf = (unixMs: number): number => Math.floor(unixMs / 1000)
+
 type HeldWindow = { readonly window: AccessWindow; readonly untilMs: number }
 
 /** A window as it stands now, by a read that was requested at that time, Unix milliseconds. */
@@ -74,8 +76,19 @@ export function createSubscriptions({
     return read !== undefined && reads.isRecent(read, ageMs) ? stands(agent, read) : undefined
   }
 
-  /** The agent's window by a read that begins now. */
-  const read = async (agent: Hex): Promise<ReadWindow> => stands(agent, await reads.readNow(agent))
+  /**
+   * Whether a window that was read as open has ended since. A period is charged, and no longer told as funded, as soon as
+   * the network calls for its second, which a read that was asked for the second before may see: it says nothing about the
+   * time after it.
+   */
+  const hasEnded = (agent: Hex, last: WindowRead): boolean =>
+    last.window.isOpen && !stands(agent, last).isOpen
+
+  /** The agent's window by a read that begins now, and by another one where it ends meanwhile. */
+  const read = async (agent: Hex): Promise<ReadWindow> => {
+    const first = await reads.readNow(agent)
+    return stands(agent, hasEnded(agent, first) ? await reads.readNow(agent) : first)
+  }
 
   return {
     known,
@@ -98,10 +111,10 @@ export function createSubscriptions({
       agent: Hex,
     ): Promise<{ readonly window: ReadWindow; readonly atSeconds: number }> {
       const last = reads.lastRead(agent)
-      const isOld = last === undefined || !reads.isRecent(last, SERVES_MS)
+      const isOld = last === undefined || !reads.isRecent(last, SERVES_MS) || hasEnded(agent, last)
       if (isOld && !budget.hasRoomFor('poll')) {
         if (last === undefined) throw new ChainUnavailable('the budget of the relay is used up')
-        const atSeconds = Math.floor(last.askedAtMs / 1000)
+        const atSeconds = secondOf(last.askedAtMs)
         return { window: standsAt(agent, last, atSeconds), atSeconds }
       }
       const window = isOld ? await read(agent) : stands(agent, last)
@@ -145,7 +158,7 @@ function createWindowReads({
   const ask = async (agent: Hex, askedAtMs: number): Promise<WindowRead> => {
     reads += 1
     const serial = reads
-    const answer = await contract.windowOf(agent, Math.floor(askedAtMs / 1000))
+    const answer = await contract.windowOf(agent, secondOf(askedAtMs))
     const window = { ...answer, readAtMs: askedAtMs }
     const read = { window, askedAtMs, serial }
     // An answer that came late takes nothing from one that was asked after it.
@@ -156,11 +169,12 @@ function createWindowReads({
     return read
   }
 
-  /** A read that begins now, or began at this moment. */
+  /** A read that begins now, or began at this moment and in this second. */
   const readNow = (agent: Hex): Promise<WindowRead> => {
     const nowMs = clock.unixMs()
     const other = underWay.get(agent)
-    if (other !== undefined && Math.abs(nowMs - other.askedAtMs) <= MOMENT_MS) return other.read
+    const isOfMoment = other !== undefined && Math.abs(nowMs - other.askedAtMs) <= MOMENT_MS
+    if (isOfMoment && secondOf(other.askedAtMs) === secondOf(nowMs)) return other.read
     const read = ask(agent, nowMs).finally(() => {
       if (underWay.get(agent) === entry) underWay.delete(agent)
     })
