@@ -38,6 +38,10 @@ export type Schedule = {
   callData: Hex
 }
 
+type DueSchedule = { address: Address; schedule: Schedule }
+
+const UINT256_MAX = 2n ** 256n - 1n
+
 /** The network's calls to the contract. Callers hold the queue for those that change something. */
 export function createScheduleService(ledger: Ledger) {
   const abi = scheduleServiceAbi
@@ -48,6 +52,14 @@ export function createScheduleService(ledger: Ledger) {
   }
 
   let current: ScheduleServiceSettings = {}
+  let earliest: Promise<DueSchedule | undefined> | undefined
+
+  async function readEarliest(): Promise<DueSchedule | undefined> {
+    const functionName = 'nextDue'
+    const data = await read(encodeFunctionData({ abi, functionName, args: [UINT256_MAX] }))
+    const [address, schedule] = decodeFunctionResult({ abi, functionName, data })
+    return address === zeroAddress ? undefined : { address: lowerAddress(address), schedule }
+  }
 
   return {
     /** Places the code of the contract. */
@@ -76,14 +88,26 @@ export function createScheduleService(ledger: Ledger) {
     ): Promise<void> {
       const args = [schedule, status, ended] as const
       const data = encodeFunctionData({ abi, functionName: 'markExecutedAndForget', args })
-      await callAsNetwork(ledger, SCHEDULE_SERVICE_ADDRESS, data)
+      try {
+        await callAsNetwork(ledger, SCHEDULE_SERVICE_ADDRESS, data)
+      } finally {
+        earliest = undefined
+      }
     },
-    /** The earliest pending schedule whose second is at most `upToSecond`. */
-    async nextDue(upToSecond: bigint) {
-      const functionName = 'nextDue'
-      const data = await read(encodeFunctionData({ abi, functionName, args: [upToSecond] }))
-      const [address, schedule] = decodeFunctionResult({ abi, functionName, data })
-      return address === zeroAddress ? undefined : { address: lowerAddress(address), schedule }
+    /** The earliest pending schedule: kept, since travel asks at every second. */
+    async earliest(): Promise<DueSchedule | undefined> {
+      earliest ??= readEarliest()
+      const asked = earliest
+      try {
+        return await asked
+      } catch (cause) {
+        if (earliest === asked) earliest = undefined
+        throw cause
+      }
+    },
+    /** A transaction created or deleted a schedule. */
+    changed(): void {
+      earliest = undefined
     },
   }
 }

@@ -44,8 +44,6 @@ export type KnownSchedule = ScheduleLife & { executedNs: bigint | undefined }
 /** How many of the newest executed schedules the contract still knows. The mirror node knows them all. */
 const EXECUTED_KEPT = 16
 
-const UINT256_MAX = 2n ** 256n - 1n
-
 export function createScheduler(ledger: Ledger) {
   const service = createScheduleService(ledger)
   const lives = createScheduleLives()
@@ -75,8 +73,8 @@ export function createScheduler(ledger: Ledger) {
   async function runDue(): Promise<void> {
     await ledger.queue.run(async () => {
       for (;;) {
-        const next = await service.nextDue(BigInt(ledger.clock.nowSeconds()))
-        if (next === undefined) break
+        const next = await service.earliest()
+        if (next === undefined || next.schedule.expirySecond > ledger.clock.nowSeconds()) break
         await executeOne(next.address, next.schedule)
       }
       await armTimer()
@@ -85,7 +83,7 @@ export function createScheduler(ledger: Ledger) {
 
   async function armTimer(): Promise<void> {
     cancelTimer?.()
-    const next = await service.nextDue(UINT256_MAX)
+    const next = await service.earliest()
     if (next === undefined) return
     const delayMs = Math.max(0, Number(next.schedule.expirySecond) * 1000 - ledger.clock.unixMs())
     cancelTimer = ledger.clock.after(delayMs, () => {
@@ -94,7 +92,9 @@ export function createScheduler(ledger: Ledger) {
   }
 
   ledger.onExecuted = (transaction) => {
-    if (lives.read(transaction)) ledger.queue.run(armTimer).catch(report)
+    if (!lives.read(transaction)) return
+    service.changed()
+    ledger.queue.run(armTimer).catch(report)
   }
 
   return {
@@ -109,7 +109,7 @@ export function createScheduler(ledger: Ledger) {
     runDue,
     /** The second of the earliest pending schedule, undefined if there is none. */
     async nextSecond(): Promise<number | undefined> {
-      const next = await service.nextDue(UINT256_MAX)
+      const next = await service.earliest()
       return next === undefined ? undefined : Number(next.schedule.expirySecond)
     },
     executions: (): readonly ScheduledExecution[] => executions,

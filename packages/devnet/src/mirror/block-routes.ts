@@ -45,14 +45,13 @@ export function toMirrorBlockHash(hash: Hex): Hex {
 function blocksIn(ledger: Ledger, query: MirrorQuery): number[] {
   const numbers = readRange(query, 'block.number', parseWhole)
   const times = timesIn(query)
-  return Array.from(
-    { length: ledger.evm.newestBlock(ledger.faults.mirrorLagMs) + 1 },
-    (_, number) => number,
-  ).filter((number) => {
+  const last = Math.min(Number(numbers.to), ledger.evm.newestBlock(ledger.faults.mirrorLagMs))
+  const found: number[] = []
+  for (let number = Number(numbers.from); number <= last; number += 1) {
     const atNs = ledger.evm.blockTimes(number)?.consensusNs ?? 0n
-    const isNumbered = number >= numbers.from && number <= numbers.to
-    return isNumbered && atNs >= times.from && atNs <= times.to
-  })
+    if (atNs >= times.from && atNs <= times.to) found.push(number)
+  }
+  return found
 }
 
 async function findBlock(ledger: Ledger, id: string): Promise<InnerBlock | null> {
