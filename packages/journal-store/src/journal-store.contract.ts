@@ -1,5 +1,7 @@
 // The rules that every engine of a journal store keeps. A suite is handed a place where stores are opened again and again, and
 // a hand on what they have stored.
+import { spawnSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
 import {
   leafHash,
   openNote,
@@ -21,6 +23,7 @@ type NoteStore = Pick<
 
 /** Where stores of one engine lie. */
 export type PlaceUnderTest = {
+  readonly databasePath: string
   open(over?: { readonly checkpointSeed?: Uint8Array }): Promise<NoteStore>
   /** Stored texts, in order. */
   texts(): Promise<readonly string[]>
@@ -76,6 +79,16 @@ export function describeJournalStore(name: string, start: () => Promise<PlaceUnd
       expect(texts).toHaveLength(700)
       expect(store.journals.notes.size).toBe(700)
       expect(store.journals.notes.rootHash()).toEqual(rootOf(texts.map(hashOf)))
+    })
+
+    it('the checkpoint that a killed process was about to write goes at the next opening, that of a running one stays', async () => {
+      const [killed, running] = [spawnSync(process.execPath, ['--version']).pid, process.ppid]
+      const drafts = [killed, running].map(
+        (pid) => `${place.databasePath}.notes-checkpoint.${pid}.next`,
+      )
+      for (const draft of drafts) writeFileSync(draft, 'notes.test/no')
+      await open()
+      expect(drafts.map((draft) => existsSync(draft))).toEqual([false, true])
     })
 
     it('an entry’s inclusion is proved in every tree that holds it, and in no other', async () => {

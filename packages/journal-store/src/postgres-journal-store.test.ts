@@ -70,6 +70,7 @@ describe.skipIf(postgresMissing !== undefined)(
     describeJournalStore('PostgreSQL', async () => {
       await start()
       return {
+        databasePath,
         open: (over) => open(appUrl, over),
         texts,
         dropEntry: async (index) =>

@@ -11,6 +11,7 @@ import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts
 import type { PostgresCell, PostgresTransaction } from './postgres-group.ts'
 import { committedJournal, one, readHeads, requireSchema } from './postgres-heads.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
+import { removeLeftDrafts } from './private-file.ts'
 import { requireKeys } from './sealed-bodies.ts'
 import {
   checkpointFilesOf,
@@ -139,6 +140,7 @@ export async function openPostgresJournalStore<Name extends string>(
   kind: PostgresStoreKind<Name>,
   options: PostgresWriterOptions<Name>,
 ): Promise<PostgresJournalStore<Name>> {
+  removeLeftDrafts(options.databasePath)
   const opened = await openReader(kind, options)
   try {
     await registerKeys(kind, options, opened.source.read)

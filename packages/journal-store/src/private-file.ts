@@ -1,7 +1,16 @@
 /** The files beside a database: for their owner alone, and replaced whole or not at all. */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { open, rename, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 /** SQLite's path of a database that is in no file: such a store has no other files either. */
 const IN_MEMORY = ':memory:'
@@ -33,6 +42,30 @@ export function makePrivateFile(path: string): void {
 
 /** By process: two may replace one file at one moment. */
 const draftOf = (path: string): string => `${path}.${process.pid}.next`
+const DRAFT_ENDING = /\.(\d+)\.next$/
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // EPERM: it is another user's.
+    return codeOf(error) !== 'ESRCH'
+  }
+}
+
+/** Removes the drafts that killed processes left of the files beside a database. */
+export function removeLeftDrafts(databasePath: string): void {
+  if (databasePath === IN_MEMORY) return
+  const [folder, start] = [dirname(databasePath), `${basename(databasePath)}.`]
+  try {
+    for (const name of readdirSync(folder)) {
+      const pid = name.startsWith(start) ? DRAFT_ENDING.exec(name)?.[1] : undefined
+      if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(folder, name), { force: true })
+    }
+  } catch {
+    // They are in nobody's way; a folder that takes no files is told of where one is written.
+  }
+}
 
 /** Replaces a file durably: a reader finds the old text or the new one. */
 export function replaceFileNow(path: string, text: string): void {

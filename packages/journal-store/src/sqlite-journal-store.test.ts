@@ -97,6 +97,7 @@ async function keep(kind: SqliteStoreKind<'notes'>) {
 }
 
 const placeOf = (kind: SqliteStoreKind<'notes'>, altered: string): PlaceUnderTest => ({
+  databasePath,
   open: async (over = {}) => openSqliteJournalStore(kind, { ...owner(), ...over }),
   texts: async () => tinker(textsIn),
   dropEntry: async (index) =>
@@ -133,6 +134,7 @@ describe.each([
       child.kill('SIGKILL')
       await once(child, 'close')
       const store = openNotes(kind)
+      expect(readdirSync(folder).filter((name) => name.endsWith('.next'))).toEqual([])
       const texts = textsIn(store.database)
       const lines = printed.split('\n').slice(0, -1)
       for (const line of lines) {

@@ -13,6 +13,7 @@ import {
 } from './checkpoint-file.ts'
 import { type GroupTransaction, inOneTransaction, openGroupCommit } from './group-commit.ts'
 import type { Awaitable, Durability, JournalStore, WriteTransaction } from './journal-store.ts'
+import { removeLeftDrafts } from './private-file.ts'
 import { requireKeys } from './sealed-bodies.ts'
 import type { TupleQuery } from './sql-connection.ts'
 import { guardedTuples, sqliteTuples } from './sqlite-connection.ts'
@@ -77,6 +78,7 @@ export function openSqliteJournalStore<Name extends string>(
 ): SqliteJournalStore<Name> {
   const lock = takeStoreLock(kind, options.databasePath)
   try {
+    removeLeftDrafts(options.databasePath)
     const database = openSqliteFile(options.databasePath, kind)
     try {
       return guardsOf(kind.Unavailable).guardedNow(() =>
