@@ -3,12 +3,16 @@ import {
   createServiceApp,
   paidServiceCors,
   type ReadinessCheck,
+  type ReadinessFinding,
   type Registry,
   type Secret,
   type ServiceApp,
 } from '@tallystick/service-kit'
 import { addPageRoutes } from '@tallystick/service-kit/pages'
+import type { FeePayerDirectory } from '@tallystick/x402'
+import type { DomainCheck } from '@tallystick/x402/evm'
 import type { FastifyBaseLogger } from 'fastify'
+import type { GradingStore } from './domain/grading-store.ts'
 import { dependencyAnswer, invalidRequest } from './errors.ts'
 import { addMcpRoute } from './mcp/mcp-route.ts'
 import { type PagesOptions, priceText, readPageFiles } from './pages/page-files.ts'
@@ -25,33 +29,18 @@ const GRADING_VERSION = '0.1.0'
 type GradingAppDeps = FreeRouteDeps &
   CoverageDeps &
   SaleDoorDeps &
-  UploadRouteDeps & {
+  UploadRouteDeps &
+  ReadinessDeps & {
     readonly logger?: FastifyBaseLogger | undefined
     readonly registry: Registry
     readonly metricsToken: Secret | undefined
-    readonly readiness: Readonly<Record<string, ReadinessCheck>>
     readonly pages: PagesOptions
     readonly trustedProxyHops?: number | undefined
   }
 
-/** The end of `/llms.txt`: how a program checks coverage, pays, and reads the evidence. */
-function llmsNotes({ asset, baseUrl }: PagesOptions): string {
-  return `## How to use it
-
-1. \`POST ${baseUrl}/api/coverage\` \`{"sport":"soccer","date":"2026-06-01","text":"Arsenal Chelsea"}\` is free: it names market keys and says \`final\`, \`pending\` or \`none\`. Only \`final\` can be graded; anything else is the paid outcome UNGRADED. With \`{"picks":[…]}\`, or a tracker’s file as text/csv, it says what would become of each pick, and \`send\` is the pick by its key.
-2. \`POST ${baseUrl}/api/grade\` \`{"pick":{"market":"<key>","selection":"home","odds":"2.10"}}\` costs ${priceText('grade', asset)}, \`POST ${baseUrl}/api/audit\` \`{"picks":[…]}\` with up to 1,000 picks ${priceText('audit', asset)}. Malformed input is a 400 with each field and costs nothing.
-3. Without a payment the answer is 402. The challenge (x402 version 2, scheme \`exact\`, ${asset.name} on ${asset.network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer (EIP-3009) of \`accepts[0].amount\` to \`payTo\` and repeat the call, body unchanged, with the payload in PAYMENT-SIGNATURE. You pay no gas.
-4. On 502 \`payment_pending\` repeat the same call and do not sign another payment. An \`Idempotency-Key\` of your own makes that safe also across signatures.
-5. The same over MCP at \`${baseUrl}/mcp\`: tools \`coverage\`, \`calibration\`, \`read_pick\` (free), \`grade_pick\`, \`audit_picks\` (the challenge is the result, the payment goes into \`_meta["x402/payment"]\` of the same call).
-6. Every paid answer comes with a signed receipt and a signed SHA-256 of its body in PAYMENT-RESPONSE; the key is in \`${baseUrl}/.well-known/did.json\`.
-7. \`POST ${baseUrl}/api/calibration\` gives the returns of each grade so far, \`GET ${baseUrl}/api/ledger/{seq}\` shows the close behind a card, \`GET ${baseUrl}/api/picks/{receipt}\` reads a card again. All free.
-
-The page at \`/\` is a complete client. Grades judge prices; they are not betting advice.`
-}
-
 /** Builds the application without listening. */
 export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
-  const { clock, logger, metricsToken, readiness, registry, trustedProxyHops } = deps
+  const { clock, logger, metricsToken, registry, trustedProxyHops } = deps
   const { baseUrl } = deps.pages
   const coverage = createCoverageLook(deps)
   return createServiceApp({
@@ -64,7 +53,7 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
     errors: { answer: dependencyAnswer, invalidRequest },
     logger,
     registry,
-    readiness,
+    readiness: gradingReadiness(deps),
     llmsNotes: llmsNotes(deps.pages),
     metricsToken,
     trustedProxyHops,
@@ -79,4 +68,52 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
       addPageRoutes(scope, readPageFiles(deps.pages))
     },
   })
+}
+
+type ReadinessDeps = {
+  readonly store: Pick<GradingStore, 'counts'>
+  /** Whether the configured token is the one on the network, asked now. */
+  readonly token: { check(): Promise<Pick<DomainCheck, 'kind'>> }
+  readonly facilitators: Pick<FeePayerDirectory, 'firstAttempt' | 'state'>
+}
+
+const ready: ReadinessFinding = { kind: 'ready' }
+const notReady = (reason: string): ReadinessFinding => ({ kind: 'not-ready', reason })
+
+/** What the service cannot grade or sell without, by name. */
+function gradingReadiness({
+  facilitators,
+  store,
+  token,
+}: ReadinessDeps): Readonly<Record<string, ReadinessCheck>> {
+  return {
+    async ledger() {
+      const { entries, events } = await store.counts()
+      return { ...ready, details: { entries, events } }
+    },
+    async token() {
+      const { kind } = await token.check()
+      if (kind === 'right') return ready
+      return notReady(kind === 'unreachable' ? 'chain_unavailable' : kind)
+    },
+    async facilitator() {
+      await facilitators.firstAttempt
+      return facilitators.state().failure === undefined ? ready : notReady('facilitator_down')
+    },
+  }
+}
+
+/** The end of `/llms.txt`: how a program checks coverage, pays, and reads the evidence. */
+function llmsNotes({ asset, baseUrl }: PagesOptions): string {
+  return `## How to use it
+
+1. \`POST ${baseUrl}/api/coverage\` \`{"sport":"soccer","date":"2026-06-01","text":"Arsenal Chelsea"}\` is free: it names market keys and says \`final\`, \`pending\` or \`none\`. Only \`final\` can be graded; anything else is the paid outcome UNGRADED. With \`{"picks":[…]}\`, or a tracker’s file as text/csv, it says what would become of each pick, and \`send\` is the pick by its key.
+2. \`POST ${baseUrl}/api/grade\` \`{"pick":{"market":"<key>","selection":"home","odds":"2.10"}}\` costs ${priceText('grade', asset)}, \`POST ${baseUrl}/api/audit\` \`{"picks":[…]}\` with up to 1,000 picks ${priceText('audit', asset)}. Malformed input is a 400 with each field and costs nothing.
+3. Without a payment the answer is 402. The challenge (x402 version 2, scheme \`exact\`, ${asset.name} on ${asset.network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer (EIP-3009) of \`accepts[0].amount\` to \`payTo\` and repeat the call, body unchanged, with the payload in PAYMENT-SIGNATURE. You pay no gas.
+4. On 502 \`payment_pending\` repeat the same call and do not sign another payment. An \`Idempotency-Key\` of your own makes that safe also across signatures.
+5. The same over MCP at \`${baseUrl}/mcp\`: tools \`coverage\`, \`calibration\`, \`read_pick\` (free), \`grade_pick\`, \`audit_picks\` (the challenge is the result, the payment goes into \`_meta["x402/payment"]\` of the same call).
+6. Every paid answer comes with a signed receipt and a signed SHA-256 of its body in PAYMENT-RESPONSE; the key is in \`${baseUrl}/.well-known/did.json\`.
+7. \`POST ${baseUrl}/api/calibration\` gives the returns of each grade so far, \`GET ${baseUrl}/api/ledger/{seq}\` shows the close behind a card, \`GET ${baseUrl}/api/picks/{receipt}\` reads a card again. All free.
+
+The page at \`/\` is a complete client. Grades judge prices; they are not betting advice.`
 }

@@ -2,13 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { createTokenVerifier } from '@tallystick/jwt-lite'
-import {
-  type Clock,
-  type ReadinessCheck,
-  type ReadinessFinding,
-  Registry,
-  type Service,
-} from '@tallystick/service-kit'
+import { type Clock, Registry, type Service } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
 import { ledgerOwner, openLedger, openReservations } from './adapters/open-stores.ts'
@@ -72,31 +66,6 @@ function pollRounds(
   })
 }
 
-const notReady = (reason: string): ReadinessFinding => ({ kind: 'not-ready', reason })
-
-/** What the service needs to grade and sell, by name. */
-function readinessChecks(
-  store: GradingStore,
-  { facilitators, token }: ReturnType<typeof connectPayments>,
-): Readonly<Record<string, ReadinessCheck>> {
-  return {
-    async ledger() {
-      const { entries, events } = await store.counts()
-      return { kind: 'ready', details: { entries, events } }
-    },
-    async token() {
-      const { kind } = await token.check()
-      if (kind === 'right') return { kind: 'ready' }
-      return notReady(kind === 'unreachable' ? 'chain_unavailable' : kind)
-    },
-    async facilitator() {
-      await facilitators.firstAttempt
-      const { failure } = facilitators.state()
-      return failure === undefined ? { kind: 'ready' } : notReady('facilitator_down')
-    },
-  }
-}
-
 /**
  * Opens the stores and connects the service to its network and facilitator; it starts while either is down. Rejects
  * with `GradingStoreUnavailable` if a store cannot be opened, and with `WrongToken`.
@@ -119,7 +88,7 @@ export async function createGradingService(
   registerLedgerFigures(registry, () => store.counts())
   const payments = connectPayments({ config, clock, reservations, checkpointSeed, telemetry })
   const { terms } = payments
-  ending(payments.facilitators)
+  const facilitators = ending(payments.facilitators)
   const gate = ending(payments.gate)
   const token = ending(payments.token)
   const found = await token.start()
@@ -147,7 +116,8 @@ export async function createGradingService(
     logger,
     registry,
     metricsToken: config.METRICS_TOKEN,
-    readiness: readinessChecks(store, payments),
+    facilitators,
+    token,
   })
   const rounds = opened.adopt(pollRounds(options, store, telemetry), (polls) => polls?.close())
   const ends = opened.move()

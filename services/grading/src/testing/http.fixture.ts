@@ -96,6 +96,12 @@ function fakeFacilitator(
   }
 }
 
+/** What the facilitators' directory says while they answer. */
+const ANSWERING = {
+  firstAttempt: Promise.resolve(),
+  state: () => ({ readAtMs: 0, failure: undefined }),
+}
+
 /** Builds the application; close `app` after use. */
 export async function createHttpFixture(): Promise<HttpFixture> {
   const graderFixture = createGraderFixture()
@@ -134,7 +140,8 @@ export async function createHttpFixture(): Promise<HttpFixture> {
     cpuMs: () => state.cpuMs(),
     registry,
     metricsToken: new Secret(METRICS_TOKEN),
-    readiness: {},
+    facilitators: ANSWERING,
+    token: { check: async () => ({ kind: state.isTokenWrong ? 'wrong_domain' : 'right' }) },
     pages: PAGES,
   })
   return Object.assign(state, graderFixture, {
