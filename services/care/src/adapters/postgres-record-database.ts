@@ -180,6 +180,7 @@ CREATE TABLE care.event_receivers (
   receiver text COLLATE "C" PRIMARY KEY,
   until_ms bigint NOT NULL
 );
+-- Only the fence is used: holder and until_ms are of the lease that it once was, and older programs still write them.
 CREATE TABLE care.event_lease (
   holder text NOT NULL,
   fence bigint NOT NULL,

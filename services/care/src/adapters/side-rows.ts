@@ -90,6 +90,7 @@ CREATE TABLE IF NOT EXISTS event_receivers (
   receiver TEXT PRIMARY KEY, -- hash of principal and URL
   until_ms INTEGER NOT NULL
 ) STRICT;
+-- Only the fence is used: holder and until_ms are of the lease that it once was, and older programs still write them.
 CREATE TABLE IF NOT EXISTS event_lease (
   holder TEXT NOT NULL,
   fence INTEGER NOT NULL,
