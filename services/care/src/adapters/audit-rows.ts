@@ -80,12 +80,12 @@ export function openAuditTrail(rows: SideRows, options: AuditTrailOptions): Audi
   let cancelTimer: (() => void) | undefined
   let isClosed = false
   /** Refusals that this process has added since it last took the oldest out. */
-  let uncounted = REFUSALS_SLACK
+  let sinceRotation = REFUSALS_SLACK
 
   const write = async (added: readonly AuditRow[]): Promise<void> => {
     const statements = statementsOf(added, rows)
     const refused = added.filter(({ outcome }) => outcome === 'rejected').length
-    const isDue = uncounted + refused >= Math.min(REFUSALS_SLACK, keptMax)
+    const isDue = sinceRotation + refused >= Math.min(REFUSALS_SLACK, keptMax)
     try {
       await rows.transaction(
         async (query) => {
@@ -98,7 +98,7 @@ export function openAuditTrail(rows: SideRows, options: AuditTrailOptions): Audi
       if (refused > 0) onProblem?.(error)
       throw error
     }
-    uncounted = isDue ? 0 : uncounted + refused
+    sinceRotation = isDue ? 0 : sinceRotation + refused
   }
   const flush = sharedRuns(async () => {
     cancelTimer?.()

@@ -128,9 +128,7 @@ describe('C22: deliveries', () => {
     expect(on.got.filter((said) => said.startsWith('s'))).toHaveLength(1)
     on.open.length = 0
   })
-})
 
-describe('C22: of two processes', () => {
   test('begin within a second once the store answers again', async () => {
     await subscribe({ id: 'all' })
     const { subscriptions } = on
@@ -149,7 +147,9 @@ describe('C22: of two processes', () => {
     expect(saidTo('all')).toEqual(['ann/tea/1'])
     expect(on.reports.filter(({ kind }) => kind === 'problem')).toHaveLength(3)
   })
+})
 
+describe('C22: of two processes', () => {
   test('the one that began last delivers, what is left and what comes', async () => {
     await subscribe()
     await write(await start())
