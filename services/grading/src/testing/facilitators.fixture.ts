@@ -17,7 +17,7 @@ type OkxStandIn = {
   readonly url: string
   /** Requests with a valid signature. */
   readonly seen: string[]
-  /** Codes of the refused requests. */
+  /** The refused requests, each behind its code. */
   readonly refused: string[]
   stop(): Promise<void>
 }
@@ -46,13 +46,14 @@ export async function startOkxStandIn(facilitatorUrl: string): Promise<OkxStandI
     done(null, body)
   })
   app.all('/*', async (request, reply) => {
+    const path = request.url.replace(ROOT, '')
+    const asked = `${request.method} ${path}`
     const refusal = refusalOf(request)
     if (refusal !== undefined) {
-      refused.push(refusal)
+      refused.push(`${refusal} ${asked}`)
       return reply.code(401).send({ code: refusal, msg: 'refused', data: null })
     }
-    const path = request.url.replace(ROOT, '')
-    seen.push(`${request.method} ${path}`)
+    seen.push(asked)
     const answer = await fetch(`${facilitatorUrl}${path}`, {
       method: request.method,
       ...(typeof request.body === 'string'
