@@ -53,7 +53,8 @@ export const POSTGRES_SQL = ledgerSql({
 })
 
 export const POSTGRES_SEARCH: SearchDialect = {
-  ...POSTGRES_SQL,
+  among: POSTGRES_SQL.among,
+  list: POSTGRES_SQL.list,
   // Words first, whatever the planner thinks: it cannot know how rare they are.
   byWords: `WITH found AS MATERIALIZED (SELECT id, path, sport, start_at FROM events WHERE search @@ $1::tsquery)
     SELECT * FROM found ORDER BY id DESC`,

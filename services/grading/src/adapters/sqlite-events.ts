@@ -93,7 +93,8 @@ function openVocabulary(database: DatabaseSync): (beginning: string) => readonly
 export function sqliteSearch(database: DatabaseSync): SearchDialect {
   const wordsOf = openVocabulary(database)
   return {
-    ...SQLITE_SQL,
+    among: SQLITE_SQL.among,
+    list: SQLITE_SQL.list,
     byWords: `SELECT id, path, sport, start_at FROM event_words CROSS JOIN events ON id = event_words.rowid
       WHERE event_words MATCH $1 ORDER BY event_words.rowid DESC`,
     // A beginning is looked up as the words it begins: for words the index stops at the newest events, for a prefix it gathers all.
