@@ -9,8 +9,9 @@ import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { pause, Secret, systemClock } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
 import { describeErasure } from '../domain/erasure.contract.ts'
-import { collect } from '../domain/record-store.fixture.ts'
+import { collect, TEA } from '../domain/record-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
+import { AUDIENCES } from '../wire/records.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { eraseChain, resealStore } from './open-stores.ts'
 import {
@@ -20,7 +21,7 @@ import {
 } from './postgres-store.fixture.ts'
 import { chainKeysPath, RECORDS } from './sqlite-record-database.ts'
 import { makeStoreFolder, tamperEntry, testKeyRing } from './sqlite-store.fixture.ts'
-import { BOTH, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
+import { useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 
 const keyRing = testKeyRing('key-1')
@@ -130,7 +131,7 @@ describe('C31: copies of the files of an erased record', () => {
     const restored = open()
     expect(await restored.latest(TEA)).toEqual({ kind: 'absent' })
     expect(await restored.append(storeRecord())).toEqual({ kind: 'erased' })
-    expect(await collect(restored.verify({ audiences: BOTH }))).toMatchObject([
+    expect(await collect(restored.verify({ audiences: AUDIENCES }))).toMatchObject([
       { versions: 1, erased: 1, intact: true },
     ])
     await restored.close()
@@ -165,7 +166,7 @@ describe('C31: copies of the files of an erased record', () => {
     // Destroyed again: the old copy's key is in no file any more.
     await erase()
     const again = open()
-    expect(await collect(again.verify({ audiences: BOTH }))).toMatchObject([{ erased: 1 }])
+    expect(await collect(again.verify({ audiences: AUDIENCES }))).toMatchObject([{ erased: 1 }])
     await again.close()
   })
 
@@ -178,7 +179,7 @@ describe('C31: copies of the files of an erased record', () => {
         `UPDATE user_versions SET leaf_hash = '${'ab'.repeat(32)}' WHERE leaf_index = 1`,
       ),
     )
-    expect(await collect(store.verify({ audiences: BOTH }))).toMatchObject([
+    expect(await collect(store.verify({ audiences: AUDIENCES }))).toMatchObject([
       { intact: false, brokenAt: 1, erased: 2 },
     ])
     await store.close()
@@ -205,15 +206,15 @@ describe('C31: copies of the files of an erased record', () => {
   it('records of the last release, in the clear and under a configured key, open, come under chain keys and are erased', async () => {
     const { databasePath } = suite.folder
     writeFileSync(databasePath, gunzipSync(stored('care.db.gz')))
-    for (const audience of BOTH)
+    for (const audience of AUDIENCES)
       writeFileSync(
         `${databasePath}.${audience}-checkpoint`,
         stored(`care.db.${audience}-checkpoint`),
       )
     const store = open()
-    const before = await collect(store.exportLines({ audiences: BOTH }))
+    const before = await collect(store.exportLines({ audiences: AUDIENCES }))
     expect(await resealStore({ DATABASE_PATH: databasePath }, upkeep)).toMatchObject({ broken: 0 })
-    expect(await collect(store.exportLines({ audiences: BOTH }))).toEqual(before)
+    expect(await collect(store.exportLines({ audiences: AUDIENCES }))).toEqual(before)
     const read = await store.latest(TEA)
     if (read.kind !== 'found') throw new Error('it was there')
     expect(await erase()).toMatchObject({ kind: 'erased' })

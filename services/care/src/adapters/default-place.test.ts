@@ -13,8 +13,9 @@ import { join } from 'node:path'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DEFAULT_DATABASE_PATH } from '../config.ts'
+import { TEA } from '../domain/record-store.fixture.ts'
 import { openStores } from './open-stores.ts'
-import { TEA, writeValues } from './sqlite-store-hooks.fixture.ts'
+import { writeValues } from './sqlite-store-hooks.fixture.ts'
 
 const started = process.cwd()
 let folder: string

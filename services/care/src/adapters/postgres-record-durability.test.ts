@@ -8,8 +8,7 @@ import { openTornCommits } from '@tallystick/journal-store/torn-commits'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CareRecord } from '../domain/care-record.ts'
-import { collect } from '../domain/record-store.fixture.ts'
-import type { RecordStore } from '../domain/record-store.ts'
+import { intactVersions } from '../domain/record-store.fixture.ts'
 import { openAuditTrail, readAuditRows } from './audit-rows.ts'
 import { makeRecordDatabase, testServer, useRecordServer } from './postgres-store.fixture.ts'
 import { postgresSideRows } from './side-rows.ts'
@@ -18,13 +17,6 @@ import { storeRecord } from './sqlite-store-samples.fixture.ts'
 
 const KILLS = process.env['TALLYSTICK_LONG'] === '1' ? 50 : 3
 const WRITER = fileURLToPath(new URL('./store-process.fixture.ts', import.meta.url))
-const BOTH = ['user', 'assistant'] as const
-
-const intactVersions = async (store: RecordStore): Promise<number> => {
-  const verdicts = await collect(store.verify({ audiences: BOTH }))
-  expect(verdicts.filter(({ intact }) => !intact)).toEqual([])
-  return verdicts.reduce((sum, { versions }) => sum + versions, 0)
-}
 
 /** A server of one's own: one that was there already is not crashed, and has no socket that one could stand before. */
 const reason =

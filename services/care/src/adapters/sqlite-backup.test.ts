@@ -3,10 +3,11 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { dirname } from 'node:path'
 import { acceptSqliteBackup, backupSqliteStore } from '@tallystick/journal-store'
 import { describe, expect, it } from 'vitest'
+import { TEA } from '../domain/record-store.fixture.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { RECORDS } from './sqlite-record-database.ts'
 import { openSqliteRecordReader } from './sqlite-record-store.ts'
-import { isIntact, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
+import { isIntact, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 
 const suite = useStoreFolder()

@@ -8,9 +8,10 @@ import { createBodySeal, openSqliteJournalStore } from '@tallystick/journal-stor
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CareRecord } from '../domain/care-record.ts'
-import { collect } from '../domain/record-store.fixture.ts'
-import { type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
+import { intactVersions, TEA } from '../domain/record-store.fixture.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { verifyExport } from '../domain/verify-export.ts'
+import { AUDIENCES } from '../wire/records.ts'
 import { RecordAppender } from './record-append.ts'
 import { sqliteSource } from './record-sql.ts'
 import { RECORDS } from './sqlite-record-database.ts'
@@ -23,16 +24,8 @@ const KILLS_PER_STORE = 5
 /** At most so many acknowledged writes are waited for before a kill, at least none. */
 const ACKNOWLEDGED_BEFORE_KILL = 9
 const WRITER = fileURLToPath(new URL('./store-process.fixture.ts', import.meta.url))
-const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
-const BOTH = ['user', 'assistant'] as const
 
 const hasStrace = spawnSync('strace', ['-V']).status === 0
-
-const intactVersions = async (store: RecordStore): Promise<number> => {
-  const verdicts = await collect(store.verify({ audiences: BOTH }))
-  expect(verdicts.filter(({ intact }) => !intact)).toEqual([])
-  return verdicts.reduce((sum, { versions }) => sum + versions, 0)
-}
 
 describe('C14: a 200 from /write means fsynced', () => {
   let folder: StoreFolder
@@ -97,7 +90,7 @@ describe('C14: a 200 from /write means fsynced', () => {
       await store.close()
     }
     const store = folder.open()
-    const report = await verifyExport(store.exportLines({ audiences: BOTH }))
+    const report = await verifyExport(store.exportLines({ audiences: AUDIENCES }))
     expect(report.isIntact).toBe(true)
     await store.close()
     return acknowledgedInAll

@@ -8,6 +8,7 @@ import {
   type RecordStore,
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
+import { AUDIENCES } from '../wire/records.ts'
 import { makeStoreFolder, type StoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
 
@@ -19,7 +20,6 @@ const HEADER_BYTES = 100
 const SAMPLE = IS_LONG
   ? 'every byte'
   : `the header and every ${STRIDE}th byte (all with TALLYSTICK_LONG=1)`
-const BOTH = ['user', 'assistant'] as const
 const REQUEST = { mac: 'cd'.repeat(32), expiresAtMs: 9e15 }
 const DOMAINS = ['tea', 'sleep', 'plan'] as const
 
@@ -43,8 +43,8 @@ async function answers(store: RecordStore) {
     for (const version of [1, 2, 3, 4])
       reads.push([`${domain}/${version}`, await store.version(slot, version)])
   }
-  const verdicts = await collect(store.verify({ audiences: BOTH }))
-  const reach = BOTH.map((audience) => ({ audience, patient: 'ann' }))
+  const verdicts = await collect(store.verify({ audiences: AUDIENCES }))
+  const reach = AUDIENCES.map((audience) => ({ audience, patient: 'ann' }))
   const sinceIso = '2000-01-01T00:00:00.000Z'
   const lists = {
     heads: await store.heads({ reach, limit: 10 }),

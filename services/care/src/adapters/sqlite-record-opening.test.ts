@@ -8,12 +8,13 @@ import {
   loadCheckpointSeed,
 } from '@tallystick/journal-store'
 import { describe, expect, it } from 'vitest'
-import { collect } from '../domain/record-store.fixture.ts'
+import { collect, TEA } from '../domain/record-store.fixture.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { AUDIENCES } from '../wire/records.ts'
 import { RECORDS } from './sqlite-record-database.ts'
 import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
-import { BOTH, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
+import { useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 
 const suite = useStoreFolder()
@@ -181,7 +182,9 @@ describe('what is no store of ours', () => {
     })
     await expect(store.latest(TEA)).rejects.toThrow(RecordStoreUnavailable)
     await expect(store.append(storeRecord())).rejects.toThrow(RecordStoreUnavailable)
-    await expect(collect(store.verify({ audiences: BOTH }))).rejects.toThrow(RecordStoreUnavailable)
+    await expect(collect(store.verify({ audiences: AUDIENCES }))).rejects.toThrow(
+      RecordStoreUnavailable,
+    )
     await store.close()
   })
 

@@ -1,12 +1,11 @@
 // Every stored field of a record, changed by someone with the disk in hand: found, located, and never served.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { collect } from '../domain/record-store.fixture.ts'
+import { collect, TEA } from '../domain/record-store.fixture.ts'
 import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import { makeStoreFolder, type StoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
 
-const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
 const SLEEP = { patient: 'ann', domain: 'sleep', audience: 'user' } as const
 /** Bits that are flipped in each byte: one that keeps text text, and all of them. */
 const FLIPS = [0x01, 0xff]

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { sealValue } from '@tallystick/hashchain'
 import { describe, expect, it } from 'vitest'
-import { collect } from '../domain/record-store.fixture.ts'
+import { collect, TEA } from '../domain/record-store.fixture.ts'
+import { AUDIENCES } from '../wire/records.ts'
 import { resealStore } from './open-stores.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
-import { BOTH, isIntact, TEA, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
+import { isIntact, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
 
 const suite = useStoreFolder()
@@ -19,7 +20,7 @@ describe('C16: reseal', () => {
     await suite.fill('a plain sentence')
     const first = suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(first, 'under key 1', 'also')
-    const before = await collect(first.exportLines({ audiences: BOTH }))
+    const before = await collect(first.exportLines({ audiences: AUDIENCES }))
     await first.close()
     expect(await reseal(testKeyRing('key-2', 'key-1'))).toEqual({
       activeKeyId: 'key-2',
@@ -30,7 +31,7 @@ describe('C16: reseal', () => {
       needed: [],
     })
     const store = suite.folder.open({ keyRing: testKeyRing('key-2') })
-    expect(await collect(store.exportLines({ audiences: BOTH }))).toEqual(before)
+    expect(await collect(store.exportLines({ audiences: AUDIENCES }))).toEqual(before)
     expect(await isIntact(store)).toBe(true)
     const [verdict] = await collect(store.verify({ audiences: ['user'] }))
     expect(verdict?.receipt).toMatchObject({ encrypted: true, keyId: 'key-2' })

@@ -4,12 +4,9 @@ import { afterEach, beforeEach } from 'vitest'
 import { collect } from '../domain/record-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { verifyExport } from '../domain/verify-export.ts'
+import { AUDIENCES } from '../wire/records.ts'
 import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
-
-/** The chain that `storeRecord` writes to. */
-export const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
-export const BOTH = ['user', 'assistant'] as const
 
 type StoreFixture = {
   /** The folder of the running test. */
@@ -26,8 +23,8 @@ export async function writeValues(store: RecordStore, ...values: readonly string
 export async function isIntact(
   store: Pick<RecordStore, 'verify' | 'exportLines'>,
 ): Promise<boolean> {
-  const verdicts = await collect(store.verify({ audiences: BOTH }))
-  const report = await verifyExport(store.exportLines({ audiences: BOTH }))
+  const verdicts = await collect(store.verify({ audiences: AUDIENCES }))
+  const report = await verifyExport(store.exportLines({ audiences: AUDIENCES }))
   return report.isIntact && verdicts.every(({ intact }) => intact)
 }
 

@@ -4,10 +4,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { collect } from '../domain/record-store.fixture.ts'
+import { collect, TEA } from '../domain/record-store.fixture.ts'
+import { AUDIENCES } from '../wire/records.ts'
 import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
-import { BOTH, isIntact, TEA, useStoreFolder } from './sqlite-store-hooks.fixture.ts'
+import { isIntact, useStoreFolder } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 
 const suite = useStoreFolder()
@@ -22,7 +23,7 @@ const checkpointOf = (audience: string): string =>
 function putStoredFiles(): void {
   const { databasePath } = suite.folder
   writeFileSync(databasePath, gunzipSync(stored('care.db.gz')))
-  for (const audience of BOTH)
+  for (const audience of AUDIENCES)
     writeFileSync(
       `${databasePath}.${audience}-checkpoint`,
       stored(`care.db.${audience}-checkpoint`),
@@ -32,9 +33,9 @@ function putStoredFiles(): void {
 it('records of an earlier version open, hold, are exported and signed as they were, and grow', async () => {
   putStoredFiles()
   const store = suite.folder.open({ keyRing })
-  expect(await collect(store.exportLines({ audiences: BOTH }))).toEqual(exported)
+  expect(await collect(store.exportLines({ audiences: AUDIENCES }))).toEqual(exported)
   expect(await isIntact(store)).toBe(true)
-  for (const audience of BOTH)
+  for (const audience of AUDIENCES)
     expect(checkpointOf(audience)).toBe(stored(`care.db.${audience}-checkpoint`).toString())
   const request = { mac: 'cd'.repeat(32), expiresAtMs: 9e15 }
   expect(await store.append(storeRecord(), request)).toMatchObject({
@@ -57,7 +58,7 @@ it('a command reads them beside the service, without its lock', async () => {
   const owner = { databasePath, checkpointSeed: TEST_SEED, origin: TEST_ORIGIN }
   const reader = openSqliteRecordReader({ ...owner, keyRing })
   await service.append(storeRecord({ value: 'not seen' }))
-  expect(await collect(reader.exportLines({ audiences: BOTH }))).toEqual(exported)
+  expect(await collect(reader.exportLines({ audiences: AUDIENCES }))).toEqual(exported)
   await reader.close()
   expect(await service.latest(TEA)).toMatchObject({ latestVersion: 4 })
   await service.close()

@@ -1,6 +1,7 @@
 // What erasing a chain leaves and takes (C31), on whatever engine keeps the records.
 import type { ManualClock } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
+import { AUDIENCES } from '../wire/records.ts'
 import {
   collect,
   PLAN,
@@ -10,8 +11,6 @@ import {
   useRecordStore,
 } from './record-store.fixture.ts'
 import { verifyExport } from './verify-export.ts'
-
-const BOTH = ['user', 'assistant'] as const
 
 type ErasableStore = StoreUnderTest & {
   /** Erases a chain as the operator's command does, beside the open store. */
@@ -29,7 +28,7 @@ export function describeErasure(
       return under
     })
     const linesOf = async (): Promise<string[]> =>
-      collect(suite.store.exportLines({ audiences: BOTH }))
+      collect(suite.store.exportLines({ audiences: AUDIENCES }))
 
     it('an erased chain leaves reads, lists and changes, and no other chain does', async () => {
       await suite.write()

@@ -1,9 +1,9 @@
 // Shared by the suites of record stores: a fresh store for each test, quick ways to write and check, and a way to change
 // stored data behind the store's back.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
-import { afterEach, beforeEach } from 'vitest'
+import { afterEach, beforeEach, expect } from 'vitest'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 import type { AppendOutcome, ChainVerification, RecordStore } from './record-store.ts'
 import { type ExportReport, verifyExport } from './verify-export.ts'
@@ -19,7 +19,6 @@ export type StoreUnderTest = {
 export const START_MS = 1_780_300_800_000
 export const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
 export const PLAN = { patient: 'ann', domain: 'plan', audience: 'assistant' } as const
-const BOTH = ['user', 'assistant'] as const
 
 export const sampleRecord = (over: Partial<NewRecord> = {}): NewRecord => ({
   ...TEA,
@@ -33,6 +32,13 @@ export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   const all: Item[] = []
   for await (const item of items) all.push(item)
   return all
+}
+
+/** How many versions a store has; fails where one does not hold. */
+export async function intactVersions(store: Pick<RecordStore, 'verify'>): Promise<number> {
+  const verdicts = await collect(store.verify({ audiences: AUDIENCES }))
+  expect(verdicts.filter(({ intact }) => !intact)).toEqual([])
+  return verdicts.reduce((sum, { versions }) => sum + versions, 0)
 }
 
 /** The record of an accepted append; throws for any other outcome. */
@@ -72,11 +78,11 @@ export function useRecordStore(
     },
     tamper: (slot, version, change) => under.tamper(slot, version, change),
     write: async (over = {}) => appended(await under.store.append(sampleRecord(over))),
-    verify: (audiences = BOTH) => collect(under.store.verify({ audiences })),
+    verify: (audiences = AUDIENCES) => collect(under.store.verify({ audiences })),
     checkExport: (slot) =>
       verifyExport(
         under.store.exportLines(
-          slot === undefined ? { audiences: BOTH } : { audiences: [slot.audience], slot },
+          slot === undefined ? { audiences: AUDIENCES } : { audiences: [slot.audience], slot },
         ),
       ),
   }

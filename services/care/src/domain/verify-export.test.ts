@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openMemoryStore } from '../adapters/sqlite-store.fixture.ts'
+import { AUDIENCES } from '../wire/records.ts'
 import { collect, sampleRecord } from './record-store.fixture.ts'
 import { NotAnExport, verifyExport } from './verify-export.ts'
-
-const BOTH = ['user', 'assistant'] as const
 
 describe('C9: a changed export is detected', () => {
   let lines: string[]
@@ -12,7 +11,7 @@ describe('C9: a changed export is detected', () => {
     const store = openMemoryStore()
     for (const value of ['one', 'two', 'three']) await store.append(sampleRecord({ value }))
     await store.append(sampleRecord({ domain: 'plan', audience: 'assistant' }))
-    lines = await collect(store.exportLines({ audiences: BOTH }))
+    lines = await collect(store.exportLines({ audiences: AUDIENCES }))
     verifierKey = store.verifierKey('user')
   })
   const at = (kind: string, nth = 0): number =>

@@ -1,10 +1,10 @@
 // What changed since a time: the newest value is presented as what holds, whatever the clock did and however much
 // changed.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { TEA } from '../domain/record-store.fixture.ts'
 import { BOTH, type ClientSession, type McpFixture, START_MS, startMcp } from './mcp.fixture.ts'
 
 const HOUR_MS = 3_600_000
-const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
 
 let fixture: McpFixture
 let session: ClientSession

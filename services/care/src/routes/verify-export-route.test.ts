@@ -1,14 +1,7 @@
 import { openNote } from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type CareFixture, startCareFixture } from '../testing/care.fixture.ts'
-
-const medication = {
-  patient: 'ann',
-  domain: 'medication',
-  value: 'One tablet.',
-  authorId: 'dr-osei',
-}
-const plan = { ...medication, domain: 'plan', value: 'Not told yet.', audience: 'assistant' }
+import { medication, plan } from './verify.fixture.ts'
 
 let fixture: CareFixture
 beforeEach(async () => {

@@ -14,7 +14,7 @@ export const diet = {
   value: 'No grapefruit.',
   authorId: 'nurse-ada',
 }
-const plan = { ...medication, domain: 'plan', value: 'Not told yet.', audience: 'assistant' }
+export const plan = { ...medication, domain: 'plan', value: 'Not told yet.', audience: 'assistant' }
 export const BOTH = 'care.read.user care.read.assistant'
 
 type VerifyFixture = {
