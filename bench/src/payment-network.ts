@@ -57,6 +57,15 @@ export function deployAccess(
   })
 }
 
+/** Deploys one that sells an hour of 1,000 calls, counted by the network's recorder; returns its address. */
+export async function deployOffer(network: PaymentNetwork): Promise<string> {
+  const { contract } = await deployAccess(network, {
+    offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
+    recorders: [network.facts.recorder.evmAddress],
+  })
+  return contract
+}
+
 /** Starts the access service over that contract, and waits until it sells. */
 export async function startAccess(
   { facts }: PaymentNetwork,

@@ -8,3 +8,17 @@ export function quantile(values: readonly number[], share: number): number {
 
 /** The middle value. Throws for no values. */
 export const median = (values: readonly number[]): number => quantile(values, 0.5)
+
+/**
+ * The median over batches of so many consecutive values of a batch's quantile: a pause of the machine spoils one batch. Throws
+ * for no values.
+ */
+export function quantileOfBatches(
+  values: readonly number[],
+  { batchSize, share }: { readonly batchSize: number; readonly share: number },
+): number {
+  const batches = Array.from({ length: Math.ceil(values.length / batchSize) }, (_, batch) =>
+    values.slice(batch * batchSize, (batch + 1) * batchSize),
+  )
+  return median(batches.map((batch) => quantile(batch, share)))
+}

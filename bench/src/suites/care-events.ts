@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { mintToken } from '@tallystick/jwt-lite'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { McpLoad } from '../mcp-load.ts'
-import { median, quantile } from '../quantile.ts'
+import { quantileOfBatches } from '../quantile.ts'
 import { BENCH_BASE_URL, BENCH_TOKEN_SECRET } from '../server/bench-protocol.ts'
 import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
@@ -76,14 +76,6 @@ async function subscribe(serverUrl: string, receiverUrl: string): Promise<void> 
   if (!said.includes('refreshBefore')) throw new Error(said)
 }
 
-/** The median over the batches of a batch's quantile. */
-function quantileOf(delays: readonly Delays[], key: keyof Delays, share: number): number {
-  const batches = Array.from({ length: BATCHES }, (_, batch) =>
-    delays.slice(batch * WRITES, (batch + 1) * WRITES).map((delay) => delay[key]),
-  )
-  return median(batches.map((batch) => quantile(batch, share)))
-}
-
 /** Signed durable write to webhook and to notification, over batches of 200 consecutive writes. */
 export async function measureCareEvents(): Promise<readonly Figure[]> {
   using folder = temporaryFolder()
@@ -117,11 +109,17 @@ export async function measureCareEvents(): Promise<readonly Figure[]> {
     ].map(({ atMostMs, name, share }) =>
       judgeFigure({
         name,
-        value: quantileOf(delays, 'webhookMs', share),
+        value: quantileOfBatches(
+          delays.map((delay) => delay.webhookMs),
+          { batchSize: WRITES, share },
+        ),
         unit: 'ms',
         baseline: {
           name: 'write to notification, same writes',
-          value: quantileOf(delays, 'heardMs', share),
+          value: quantileOfBatches(
+            delays.map((delay) => delay.heardMs),
+            { batchSize: WRITES, share },
+          ),
         },
         aim: { kind: 'at-most', value: atMostMs },
       }),

@@ -4,7 +4,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { McpLoad } from '../mcp-load.ts'
-import { median, quantile } from '../quantile.ts'
+import { quantileOfBatches } from '../quantile.ts'
 import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
@@ -69,14 +69,6 @@ async function measureWrites(load: McpLoad, file: number): Promise<readonly Dela
   return delays
 }
 
-/** The median over the batches of a batch's quantile. */
-function quantileOf(delays: readonly Delays[], key: keyof Delays, share: number): number {
-  const batches = Array.from({ length: BATCHES }, (_, batch) =>
-    delays.slice(batch * WRITES, (batch + 1) * WRITES).map((delay) => delay[key]),
-  )
-  return median(batches.map((batch) => quantile(batch, share)))
-}
-
 /** Signed durable write to subscriber, over batches of 200 consecutive writes. */
 export async function measureCareWrite(): Promise<readonly Figure[]> {
   using folder = temporaryFolder()
@@ -88,11 +80,17 @@ export async function measureCareWrite(): Promise<readonly Figure[]> {
     const figure = (named: { name: string; share: number; aimMs: number }, key: keyof Delays) =>
       judgeFigure({
         name: named.name,
-        value: quantileOf(delays, key, named.share),
+        value: quantileOfBatches(
+          delays.map((delay) => delay[key]),
+          { batchSize: WRITES, share: named.share },
+        ),
         unit: 'ms',
         baseline: {
           name: 'a bare append and fsync',
-          value: quantileOf(delays, 'fsyncMs', named.share),
+          value: quantileOfBatches(
+            delays.map((delay) => delay.fsyncMs),
+            { batchSize: WRITES, share: named.share },
+          ),
         },
         aim: { kind: 'at-most', value: named.aimMs },
       })

@@ -4,9 +4,8 @@ import { type Aim, type Figure, judgeFigure } from '../figure.ts'
 import { likeTestnet } from '../ledger-control.ts'
 import {
   accessPath,
-  deployAccess,
+  deployOffer,
   inPaymentNetwork,
-  type PaymentNetwork,
   startAccess,
   startPaidServer,
 } from '../payment-network.ts'
@@ -101,14 +100,6 @@ const challengeOf = (server: ServerProcess): Target => ({
   status: 402,
   count: 500,
 })
-
-async function deployOffer(network: PaymentNetwork): Promise<string> {
-  const { contract } = await deployAccess(network, {
-    offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
-    recorders: [network.facts.recorder.evmAddress],
-  })
-  return contract
-}
 
 /** The 402 of `/access` alone: no other server reads the chain. */
 export function challengeLikeTestnet(): Promise<FigureValues> {

@@ -14,7 +14,7 @@ import {
 } from '../paid-cost.ts'
 import {
   accessPath,
-  deployAccess,
+  deployOffer,
   inPaymentNetwork,
   type PaymentNetwork,
   startAccess,
@@ -44,14 +44,6 @@ const purchasesOf =
         return getRequest(url, path, { 'payment-signature': header })
       }),
     )
-
-async function deployOffer(network: PaymentNetwork): Promise<string> {
-  const { contract } = await deployAccess(network, {
-    offer: { periodSeconds: 3_600, callsAllowed: 1_000 },
-    recorders: [network.facts.recorder.evmAddress],
-  })
-  return contract
-}
 
 /** A purchase alone: no other server settles on this ledger. */
 export function paidLikeTestnet(): Promise<FigureValues> {
