@@ -24,7 +24,8 @@ function start(words: readonly string[]): { child: ChildProcess; ended: Promise<
     output += chunk.toString()
   })
   const ended = new Promise<Ended>((resolve) => {
-    child.once('exit', (code) => {
+    // Not 'exit': only 'close' comes after all output.
+    child.once('close', (code) => {
       resolve({ code, output })
     })
   })
