@@ -6,7 +6,6 @@ import { z } from 'zod'
 import { careToken, writeRecord } from './care-writer.ts'
 import { eventually } from './eventually.ts'
 
-const WAIT = { timeoutMs: 15_000 }
 const Verification = z.object({
   intact: z.boolean(),
   versions: z.int(),
@@ -57,7 +56,7 @@ it("a clinician's correction reaches a subscribed host of the official SDK, with
   const slot = { patient: 'heron', domain: 'medication' }
   const written = await write({ ...slot, value, authorId: 'dr-osei', authorLabel: 'Dr Osei' })
   expect(written).toMatchObject({ uri, subscribers: 1, notified: true })
-  await eventually(() => heard.includes(uri), WAIT)
+  await eventually(() => heard.includes(uri))
   const read = await client.readResource({ uri })
   expect(JSON.stringify(read.contents)).toContain(value)
   const retraction = String(read._meta?.['care/retraction'])

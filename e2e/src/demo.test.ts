@@ -17,4 +17,4 @@ it('A22: npm run demo plays to the end: 402, pay, 200, renewed by the network, f
   expect(story).toContain('429')
   expect(story).toMatch(/cancelled; 6 HBAR came back in 0x[0-9a-f]{64}/)
   expect(story).toContain('The end.')
-}, 120_000)
+})

@@ -16,11 +16,11 @@ describe.skipIf(chromiumMissing !== undefined)(
   () => {
     beforeAll(async () => {
       browser = await launchChromium()
-    }, 120_000)
+    })
 
     afterAll(async () => {
       await browser.close()
-    }, 60_000)
+    })
 
     it.each(SERVICES)(
       '%s: every operation, no error, no other host, and axe finds nothing',

@@ -5,12 +5,11 @@ import { findStack, isRunning } from '../../scripts/stack/stack-file.ts'
 import { eventually } from './eventually.ts'
 import { ended, type SpawnedStack, spawnScript, spawnStack } from './spawned-stack.ts'
 
-const ENDED = { timeoutMs: 15_000 }
 let leftovers: readonly number[] = []
 
 afterEach(async () => {
   for (const pid of leftovers) if (isRunning(pid)) process.kill(pid)
-  await eventually(() => leftovers.every((pid) => !isRunning(pid)), ENDED)
+  await eventually(() => leftovers.every((pid) => !isRunning(pid)))
 })
 
 async function startAgain({ stackFile }: SpawnedStack) {
@@ -25,7 +24,7 @@ it('npm start leaves no process behind after Ctrl-C', async () => {
   for (const pid of Object.values(processes.children)) expect(isRunning(pid)).toBe(false)
   await expect(fetch(`${access.baseUrl}/health`)).rejects.toThrow('fetch failed')
   expect(findStack(stack.stackFile).kind).toBe('none')
-}, 60_000)
+})
 
 it('what a killed stack left running is reported by name and process', async () => {
   const stack = await spawnStack()

@@ -30,7 +30,7 @@ const handlesBefore = new Map<Service, number>()
 
 beforeAll(async () => {
   for (const service of SERVICES) handlesBefore.set(service, await openHandles(service))
-}, 120_000)
+})
 
 const urlOf = (service: Service): string => stack.description[service].baseUrl
 
@@ -270,7 +270,6 @@ async function becomesQuiet(service: Service): Promise<boolean> {
     async () =>
       (await metric(service, 'http_requests_in_flight')) <= 1 &&
       (await openHandles(service)) <= allowed,
-    { timeoutMs: 30_000 },
   )
   return true
 }

@@ -9,8 +9,8 @@ import {
   type ProductionInstall,
   type RunningProgram,
 } from './production-install.ts'
+import { isOk } from './spawned-stack.ts'
 
-const START = { timeoutMs: 60_000 }
 const installs = new Map<string, ProductionInstall>()
 const running: RunningProgram[] = []
 
@@ -25,17 +25,13 @@ function installOf(service: string): ProductionInstall {
 
 async function answers(url: string, program: RunningProgram): Promise<boolean> {
   if (program.child.exitCode !== null) throw new Error(program.output())
-  try {
-    return (await fetch(url, { signal: AbortSignal.timeout(2_000) })).ok
-  } catch {
-    return false
-  }
+  return await isOk(url)
 }
 
 afterAll(async () => {
   for (const program of running.toReversed()) await program.stop()
   for (const install of installs.values()) install.remove()
-}, 60_000)
+})
 
 describe.each([
   ['access', ['access']],
@@ -59,7 +55,7 @@ describe.each([
 
   it('without its environment names every missing variable, and ends', async () => {
     const program = installOf(service).run({ environment: {} })
-    await eventually(() => program.child.exitCode !== null, START)
+    await eventually(() => program.child.exitCode !== null)
     expect(program.child.exitCode).toBe(1)
     expect(program.output()).toContain('The configuration is not usable')
   })
@@ -105,7 +101,7 @@ describe('what the containers run under the local profile, run outside them', ()
     }
     const program = installOf(name).run({ environment: environmentOf(name, place) })
     running.push(program)
-    await eventually(() => answers(`${url}/health`, program), START)
+    await eventually(() => answers(`${url}/health`, program))
     return url
   }
 
@@ -116,8 +112,8 @@ describe('what the containers run under the local profile, run outside them', ()
     const flags = Object.entries(listen).flatMap(([name, port]) => [`--${name}-port`, `${port}`])
     const ledger = installOf('devnet').run({ flags, environment: {} })
     running.push(ledger)
-    await eventually(() => answers(`http://127.0.0.1:${mirror}/api/v1/blocks`, ledger), START)
-  }, 180_000)
+    await eventually(() => answers(`http://127.0.0.1:${mirror}/api/v1/blocks`, ledger))
+  })
 
   it('the contract is deployed at the address in deploy/local.env', async () => {
     const { entrypoint, command } = compose['deploy-contract'] ?? {}
@@ -126,7 +122,7 @@ describe('what the containers run under the local profile, run outside them', ()
       flags: command ?? [],
       environment: environmentOf('deploy-contract'),
     })
-    await eventually(() => deployment.child.exitCode !== null, START)
+    await eventually(() => deployment.child.exitCode !== null)
     expect(deployment.child.exitCode, deployment.output()).toBe(0)
     const contract = compose['access']?.environment['ACCESS_CONTRACT'] ?? ''
     expect(contract).toMatch(/^0x[0-9a-f]{40}$/)
@@ -137,7 +133,7 @@ describe('what the containers run under the local profile, run outside them', ()
     await start('facilitator')
     const url = await start('access')
     const program = running.at(-1) as RunningProgram
-    await eventually(() => answers(`${url}/ready`, program), START)
+    await eventually(() => answers(`${url}/ready`, program))
     const agent = '0x8a8c7db64f218350e4ff44d079d96066b6ddcb7b'
     const challenge = await fetch(`${url}/api/svc/access?agent=${agent}`)
     expect(challenge.status).toBe(402)
@@ -153,7 +149,7 @@ describe('what the containers run under the local profile, run outside them', ()
   it('grading keeps its ledger in its data folder, and charges a cent', async () => {
     const url = await start('grading')
     const program = running.at(-1) as RunningProgram
-    await eventually(() => answers(`${url}/ready`, program), START)
+    await eventually(() => answers(`${url}/ready`, program))
     expect((await fetch(`${url}/api/grade`, { method: 'POST' })).status).toBe(402)
     for (const path of ['/', '/calibration', '/try', '/method', '/docs/', '/openapi.json'])
       expect((await fetch(url + path)).status, path).toBe(200)

@@ -16,8 +16,8 @@ type RawExchange = {
   readonly isClosedByService: boolean
 }
 
-/** Every answer here comes well before this; a test that reaches it fails. */
-const ANSWER_MS_MAX = 20_000
+/** Every answer here comes well before this, on a busy machine too; a test that reaches it fails. */
+const ANSWER_MS_MAX = 120_000
 
 const HEAD_END = '\r\n\r\n'
 

@@ -3,9 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { eventually } from './eventually.ts'
 import { ended, outputOf } from './spawned-stack.ts'
 
-/** The first start compiles; a purchase whose answers are lost is looked up for up to four minutes. */
-export const STEP = { timeoutMs: 300_000 }
-
 /** What a command says that did nothing since an answer was lost: a person runs it again. */
 const DID_NOTHING = /Nothing was signed|does not answer|No ledger answers|cannot try it/
 const RUNS_MAX = 5
@@ -61,7 +58,7 @@ export async function untilSaid({ child, output }: Shell, text: RegExp): Promise
   await eventually(() => {
     if (child.exitCode !== null) throw new Error(`it ended:\n${output()}`)
     return text.test(output())
-  }, STEP)
+  })
   return text.exec(output()) as RegExpExecArray
 }
 

@@ -56,7 +56,7 @@ it("the README's first request pays once with the official client and gets in, a
   const second = await run(code)
   expect(second).toMatch(/^200 /)
   expect(second).toContain('paidThisRequest: false')
-}, 60_000)
+})
 
 it("the README's paid grade is a card with scoreboard and closing line together", async () => {
   const [, code = '', ...others] = runnableBlocks('js')
@@ -67,7 +67,7 @@ it("the README's paid grade is a card with scoreboard and closing line together"
   expect(card).toContain("outcome: 'GRADED'")
   expect(card).toMatch(/scoreboard: \{ status: '(won|lost)'/)
   expect(card).toContain('Synthetic fixture, not a real market.')
-}, 60_000)
+})
 
 it("the README's commands give the answers it shows", async () => {
   const [challenge = '', verify = '', calibration = '', ...others] = runnableBlocks('sh')
@@ -75,4 +75,4 @@ it("the README's commands give the answers it shows", async () => {
   expect(await runInShell(challenge)).toContain('HTTP/1.1 402 Payment Required')
   expect(await runInShell(verify)).toContain('all chains intact')
   expect(await runInShell(calibration)).toContain('"population":"mechanical"')
-}, 60_000)
+})

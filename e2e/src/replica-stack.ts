@@ -18,9 +18,6 @@ import { eventually } from './eventually.ts'
 
 const HBAR = 100_000_000n
 const RECORDER_TINYBAR = 10_000n * HBAR
-/** S6. */
-const END_MS_MAX = 10_000
-const READY_MS_MAX = 60_000
 const WEIBAR_PER_TINYBAR = 10_000_000_000n
 
 type ReplicaOffer = {
@@ -121,7 +118,7 @@ export async function startReplicaStack(
     async kill(which, signal = 'SIGKILL') {
       const pid = processes.get(which)?.pid ?? 0
       process.kill(pid, signal)
-      await eventually(() => !isRunning(pid), { timeoutMs: END_MS_MAX })
+      await eventually(() => !isRunning(pid))
     },
     restart: start,
     logs: () =>
@@ -139,5 +136,5 @@ export async function untilReady(baseUrl: string): Promise<void> {
     await answer.body?.cancel()
     return answer.ok
   }
-  await eventually(isReady, { timeoutMs: READY_MS_MAX })
+  await eventually(isReady)
 }

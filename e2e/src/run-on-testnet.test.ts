@@ -18,8 +18,8 @@ import { freePort } from '@tallystick/service-kit'
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from './eventually.ts'
-import { end, readersShell, STEP, untilSaid } from './readers-shell.ts'
-import { root } from './spawned-stack.ts'
+import { end, readersShell, untilSaid } from './readers-shell.ts'
+import { isOk, root } from './spawned-stack.ts'
 
 const PAGE = readFileSync(join(root, 'docs/how-to/run-on-testnet.md'), 'utf8')
 const PERIOD_SECONDS = 3_600
@@ -41,12 +41,6 @@ let places: readonly (readonly [string, string])[]
 let baseUrl: string
 /** What the page's facilitator finds on the public network. */
 let facilitatorPlace: Readonly<Record<'CONSENSUS_NODES' | 'HOST' | 'PORT', string>>
-
-const isOk = (url: string): Promise<boolean> =>
-  fetch(url).then(
-    ({ ok }) => ok,
-    () => false,
-  )
 
 /** The page's blocks of commands, with this ledger's places. */
 const blocks = (): readonly string[] =>
@@ -119,13 +113,13 @@ beforeAll(async () => {
   }
   // The ledger is seconds old, and reads lag by more.
   const newest = `${mirrorUrl}/api/v1/accounts/${account('agent-3').accountId}`
-  await eventually(() => isOk(newest), STEP)
-}, STEP.timeoutMs)
+  await eventually(() => isOk(newest))
+})
 
 afterAll(async () => {
   await endAll()
   rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 /** Lets ledger time run ahead while commands wait for it. */
 async function leaping<Result>(work: Promise<Result>): Promise<Result> {
@@ -169,9 +163,9 @@ async function payDirectly(
     const settled = (await answer.json()) as { success?: boolean; transaction?: string }
     transaction = settled.transaction ?? ''
     return settled.success === true
-  }, STEP)
+  })
   const shown = transaction.replace('@', '-').replace(/\.(\d+)$/, '-$1')
-  await eventually(() => isOk(`${mirrorUrl}/api/v1/transactions/${shown}`), STEP)
+  await eventually(() => isOk(`${mirrorUrl}/api/v1/transactions/${shown}`))
   return transaction
 }
 
@@ -215,7 +209,7 @@ async function sellWindow({ exported, settings }: Seller, scripts: readonly stri
     // As seldom as a person looks: each look reads the chain, of which the relay allows only so much.
     await pause(LOOK_MS)
     return await isOk(`${baseUrl}/ready`)
-  }, STEP)
+  })
   const without = (verb: string): string => sell.replace(new RegExp(`^.*-- ${verb}.*$`, 'm'), '')
   const sold = await run(without('watch'))
   expect(sold).toContain('12 HBAR')
@@ -276,7 +270,7 @@ it('every command of run-on-testnet.md does what the page says, on a network lik
     expect(await leaping(seller.operator(words)), verb).toContain(says)
   }
   await end(facilitator)
-}, 600_000)
+})
 
 /** The network finds the contract unable to hold the gas of its calls: they are over, and nothing tells the contract. */
 async function loseRenewals(contract: string): Promise<void> {
@@ -297,4 +291,4 @@ it('--server-clock-off makes this machine’s clock wrong by as much', async () 
   expect(ledgerSeconds).toBeGreaterThan(beforeSeconds - 30 - 2)
   expect(ledgerSeconds).toBeLessThanOrEqual(afterSeconds - 30 + 1)
   await end(devnet, 'SIGINT')
-}, 120_000)
+})

@@ -11,8 +11,6 @@ import { eventually } from './eventually.ts'
 /** Root of the checkout. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-const START_MS_MAX = 120_000
-
 export type SpawnedStack = {
   readonly description: StackDescription
   readonly stackFile: string
@@ -28,6 +26,13 @@ export async function ended(child: ChildProcess): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
   return await new Promise((resolve) => child.once('exit', resolve))
 }
+
+/** Whether something answers there, and says that all is well. */
+export const isOk = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  )
 
 /** Spawns a script of the repository and collects its output. */
 export function spawnScript(script: string, flags: readonly string[]) {
@@ -59,13 +64,10 @@ export async function spawnStack(more: readonly string[] = []): Promise<SpawnedS
   const flags = ['--free-ports', '--stack-file', stackFile, ...places, ...more]
   const { child, output } = spawnScript('scripts/start.ts', flags)
   try {
-    await eventually(
-      () => {
-        if (child.exitCode !== null) throw new Error('it ended')
-        return existsSync(stackFile) && output().includes('Ctrl-C stops everything')
-      },
-      { timeoutMs: START_MS_MAX },
-    )
+    await eventually(() => {
+      if (child.exitCode !== null) throw new Error('it ended')
+      return existsSync(stackFile) && output().includes('Ctrl-C stops everything')
+    })
   } catch (cause) {
     child.kill('SIGINT')
     await ended(child)

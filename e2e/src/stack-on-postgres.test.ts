@@ -35,6 +35,6 @@ describe.skipIf(postgresMissing !== undefined)(
       expect((await fetch(`${stack.description.care.baseUrl}/ready`)).status).toBe(200)
       expect(await stack.interrupt()).toBe(0)
       expect(await databases()).toEqual([])
-    }, 120_000)
+    })
   },
 )

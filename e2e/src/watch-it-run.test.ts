@@ -146,7 +146,7 @@ async function linesOf(
     return found.map((line) => LogLine.parse(JSON.parse(line)))
   }
   // The service writes that line after sending the answer, perhaps after the answer arrived here.
-  await eventually(() => search().some(({ msg }) => msg === 'request'), { timeoutMs: 30_000 })
+  await eventually(() => search().some(({ msg }) => msg === 'request'))
   return search()
 }
 
@@ -195,7 +195,7 @@ describe('S4: metrics count what was done', () => {
     expect(await value('access', 'access_usage_accepted_calls_total')).toBeGreaterThan(0)
     const isRecorded = async (): Promise<boolean> =>
       (await value('access', 'access_usage_recorded_calls_total')) > recorded
-    await eventually(isRecorded, { timeoutMs: 30_000 })
+    await eventually(isRecorded)
     expect(await value('access', 'access_usage_unreceipted_calls')).toBe(0)
   })
 
@@ -208,7 +208,7 @@ describe('S4: metrics count what was done', () => {
     expect(await value('care', 'care_store_commit_seconds_count')).toBe(commits + 1)
     const isTold = async (): Promise<boolean> =>
       (await value('care', 'care_fan_out_seconds_count')) === told + 1
-    await eventually(isTold, { timeoutMs: 30_000 })
+    await eventually(isTold)
     const refused = 'care_writes_total{outcome="rejected",reason="missing_signature",via="none"}'
     const refusals = await value('care', refused)
     await fetch(`${care.baseUrl}/write`, { method: 'POST', body: '{}' })

@@ -7,7 +7,6 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { eventually } from './eventually.ts'
 import { ended, root, spawnScript } from './spawned-stack.ts'
 
-const WAIT = { timeoutMs: 15_000 }
 const module = pathToFileURL(join(root, 'scripts/stack/when-told-to-end.ts')).href
 
 let folder: string
@@ -41,7 +40,7 @@ async function start(): Promise<void> {
   rmSync(released, { force: true })
   const started = spawnScript(program, [told, released])
   child = started.child
-  await eventually(() => started.output().includes('working'), WAIT)
+  await eventually(() => started.output().includes('working'))
 }
 
 it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
@@ -49,7 +48,7 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   async (signal) => {
     await start()
     child.kill(signal)
-    await eventually(() => readFileSync(told, 'utf8') !== '', WAIT)
+    await eventually(() => readFileSync(told, 'utf8') !== '')
     child.kill(signal)
     writeFileSync(released, '')
     expect(await ended(child)).toBe(7)

@@ -25,7 +25,7 @@ export function doubleSpendTests(stackOf: () => ReplicaStack): void {
       const paid = answers.filter(({ body }) => body.paidThisRequest)
       expect(new Set(paid.map(({ body }) => JSON.stringify(body))).size).toBe(1)
       expect(await target.spentTinybar(agent)).toBe(BigInt(PRICE_TINYBAR))
-    }, 60_000)
+    })
 
     it('cross-resource substitution: the header of one agent, sent for another, buys nothing', async () => {
       const [agent, thief] = await Promise.all([
@@ -71,7 +71,7 @@ export function doubleSpendTests(stackOf: () => ReplicaStack): void {
       expect(await target.spentTinybar(payer)).toBe(BigInt(PRICE_TINYBAR))
       const later = await Promise.all(friends.map((friend) => target.call(friend.evmAddress)))
       expect(later.filter(({ status }) => status === 200)).toHaveLength(1)
-    }, 60_000)
+    })
 
     it('denial of settlement: a payer that empties its purse before settlement is not served', async () => {
       const agent = await target.newAgent('denier')
@@ -114,6 +114,6 @@ export function doubleSpendTests(stackOf: () => ReplicaStack): void {
       const next = await target.forge.headers(agent)
       expect((await target.call(agent.evmAddress, next, 2)).status).toBe(200)
       expect(await target.spentTinybar(agent)).toBe(BigInt(PRICE_TINYBAR))
-    }, 60_000)
+    })
   })
 }

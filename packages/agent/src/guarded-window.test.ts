@@ -13,13 +13,11 @@ import {
   keccak256,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccessAgent } from './access-agent.ts'
 import { agentSigner } from './agent-signer.ts'
 import { type RealStack, startRealStack } from './real-stack.fixture.ts'
 import { systemClock } from './window-watch.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 let stack: RealStack
 

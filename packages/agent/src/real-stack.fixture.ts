@@ -15,7 +15,7 @@ const BALANCE_TINYBAR = 1_000_000_000_000n
 /** Short enough to wait for a renewal; a payment buys four, and a test that takes longer than that tops up first. */
 const PERIOD_SECONDS = 10
 /** A cold start on a busy machine. */
-const READY_MS_MAX = 60_000
+const READY_MS_MAX = 180_000
 const POLL_MS = 100
 
 type CommandResult = {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { DevnetAccount } from '@tallystick/devnet'
 import { type Address, createPublicClient, type Hex, http } from 'viem'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AccessAgent, createAccessAgent } from './access-agent.ts'
 import type { TopUpOutcome } from './access-contract.ts'
 import { agentSigner } from './agent-signer.ts'
@@ -18,7 +18,6 @@ const KEPT_OPEN_TINYBAR = 60_000_000_000n
 /** Leaves the account's nonce at 0, for tests that are about nonces. */
 const PAY_ALONE = ['pay', '--max-hbar', '12', '--unguarded']
 /** A process takes a second to start, and ten where others load the machine. */
-vi.setConfig({ testTimeout: 240_000 })
 
 let stack: RealStack
 
@@ -143,7 +142,7 @@ test('A16: a refund comes back although the ledger’s reads and nonces lag behi
   try {
     // While the lagging ledger shows nothing yet, the command signs nothing and says to try again.
     await expect
-      .poll(() => stack.agent(privateKey, ['cancel']), { timeout: 40_000 })
+      .poll(() => stack.agent(privateKey, ['cancel']))
       .toMatchObject({
         code: 0,
         err: '',

@@ -37,7 +37,7 @@ describe('L19: history is bounded', () => {
     for (let more = 0; more <= STATES_KEPT; more += 1) {
       await devnet.controls.setBalanceTinybar('0.0.1010', BigInt(more))
     }
-  }, 60_000)
+  })
   afterAll(() => devnet.stop())
 
   test.each([

@@ -13,7 +13,7 @@ let fixture: HederaFixture
 
 beforeAll(async () => {
   fixture = await startHederaFixture()
-}, 60_000)
+})
 
 afterAll(async () => {
   await fixture.stop()
@@ -88,7 +88,7 @@ describe('settling', () => {
       expect(answers.filter(({ success }) => success)).toHaveLength(50)
     })
     expect(change).toEqual({ payer: -PRICE * 50n, seller: PRICE * 50n })
-  }, 60_000)
+  })
 })
 
 describe('the server', () => {

@@ -79,7 +79,7 @@ describe('the command', () => {
       'Payments cannot be settled: EVM_RPC_URL or EVM_ASSETS: {"kind":"wrong_chain","chainId":1}\n',
     )
     await chain.close()
-  }, 60_000)
+  })
 
   test.concurrent('starts and answers /supported while its ledger is down, and exits 0 on SIGTERM', async () => {
     const { child, exit, output } = run({
@@ -98,5 +98,5 @@ describe('the command', () => {
     child.kill('SIGTERM')
     expect(await exit).toBe(0)
     expect(output.stdout + output.stderr).not.toContain(KEY)
-  }, 60_000)
+  })
 })

@@ -206,7 +206,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
             await closeAll()
             pair.end()
           }
-        }, 180_000)
+        })
     })
   },
 )

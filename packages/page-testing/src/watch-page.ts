@@ -1,5 +1,8 @@
 import type { Browser, BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core'
 
+/** Ends a hang: a busy machine takes many times as long for a click as a quiet one. */
+const PAGE_MS_MAX = 120_000
+
 /** A page, and what went wrong on it so far. */
 export type WatchedPage = { readonly page: Page; readonly faults: string[] }
 
@@ -19,6 +22,7 @@ export async function watchPage(
 ): Promise<WatchedPage> {
   const { context, isProvoked = () => false, port } = options
   const page = await (await browser.newContext(context)).newPage()
+  page.setDefaultTimeout(PAGE_MS_MAX)
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
   page.on('console', (message) => {

@@ -21,8 +21,8 @@ beforeAll(async () => {
   service = await stack.startService()
   here = callsOf(service)
   await until(here.isReady)
-}, 60_000)
-afterAll(() => stack.stop(), 30_000)
+})
+afterAll(() => stack.stop())
 beforeEach(() =>
   stack.devnet.controls.setUnavailable({ rpc: false, mirror: false, consensus: false }),
 )
@@ -43,7 +43,7 @@ describe('503 and 502 of the chain', () => {
       })
       await other.stop()
     }
-  }, 60_000)
+  })
 
   test('another chain id, and a ledger that does not answer', async () => {
     const agent = await stack.agent('elsewhere')
@@ -62,7 +62,7 @@ describe('503 and 502 of the chain', () => {
     }
     stack.devnet.controls.setUnavailable({ rpc: false })
     expect((await here.call(agent.evmAddress)).status).toBe(402)
-  }, 60_000)
+  })
 })
 
 describe('502 of facilitator and mirror node', () => {
@@ -93,7 +93,7 @@ describe('502 of facilitator and mirror node', () => {
     })
     await configured.stop()
     expect((await here.send(agent.evmAddress, header)).status).toBe(200)
-  }, 60_000)
+  })
 
   test('A4: with the mirror node down a new process issues no challenge and serves open windows', async () => {
     const agent = await stack.agent('no-mirror')
@@ -109,7 +109,7 @@ describe('502 of facilitator and mirror node', () => {
     stack.devnet.controls.setUnavailable({ mirror: false })
     await until(async () => (await callsOf(other).call(stranger)).status === 402)
     await other.stop()
-  }, 60_000)
+  })
 })
 
 /** An address where nobody listens. */
@@ -141,16 +141,16 @@ describe('the seller’s money', () => {
     await until(async () => (await here.readyChecks())['float']?.reason === 'payto_float_low')
     await stack.devnet.controls.setBalanceTinybar(stack.payTo.accountId, 1_000_000_000_000n)
     expect((await here.send(agent.evmAddress, header)).status).toBe(200)
-  }, 60_000)
+  })
 
   test('a recorder without gas money is named on /ready', async () => {
     await stack.devnet.controls.setBalanceTinybar(stack.recorder.accountId, 1n)
     await expect
-      .poll(async () => (await here.readyChecks())['recorder']?.reason, { timeout: 10_000 })
+      .poll(async () => (await here.readyChecks())['recorder']?.reason)
       .toBe('recorder_gas_low')
     await stack.devnet.controls.setBalanceTinybar(stack.recorder.accountId, 1_000_000_000_000n)
     await until(here.isReady)
-  }, 60_000)
+  })
 })
 
 test('a key that is not payTo’s is named on /ready', async () => {
@@ -160,7 +160,7 @@ test('a key that is not payTo’s is named on /ready', async () => {
     reason: 'payto_key_mismatch',
   })
   await other.stop()
-}, 60_000)
+})
 
 describe('the network fails', () => {
   test('a forward that the network loses is sent again: one settlement, one opening', async () => {
@@ -171,12 +171,12 @@ describe('the network fails', () => {
     await until(async () => {
       await stack.devnet.controls.advanceSeconds(1)
       return (await Promise.race([paying, Promise.resolve(undefined)])) !== undefined
-    }, 60_000)
+    })
     expect(await paying).toMatchObject({
       status: 200,
       body: { paidThisRequest: true, subscription: { balanceTinybar: '900000000' } },
     })
-  }, 60_000)
+  })
 
   test('A7: a renewal that the network could not pay for is reaped while the agent is served', async () => {
     const agent = await stack.agent('unpaid-renewal')
@@ -193,5 +193,5 @@ describe('the network fails', () => {
       const { nextRenewalSchedule: next } = (await here.call(agent.evmAddress)).body.subscription
       return next !== `0x${'0'.repeat(40)}` && next !== nextRenewalSchedule
     })
-  }, 60_000)
+  })
 })

@@ -67,7 +67,7 @@ describe('a payment whose process died between settle and open', () => {
     expect(answer.status, answer.body.error).toBe(200)
     await expectOneTaken(agent)
     await rounds.stack().heal()
-  }, 60_000)
+  })
 
   test('X10: its header resent for another agent opens nothing, and then opens for its own', async () => {
     const { agent, payment } = await orphan('for-another', false)
@@ -81,7 +81,7 @@ describe('a payment whose process died between settle and open', () => {
     expect((await callAccess(second, thief.address)).status).toBe(402)
     await expectOneTaken(agent)
     await rounds.stack().heal()
-  }, 60_000)
+  })
 
   test('A4: it starts again without its header after the next process has come: served, and not asked to pay', async () => {
     const { agent } = await orphan('starts-again', true)
@@ -94,7 +94,7 @@ describe('a payment whose process died between settle and open', () => {
     expect([...statuses]).not.toContain(402)
     expect(statuses).toContain(200)
     await expectOneTaken(agent)
-  }, 60_000)
+  })
 })
 
 test('A14: a nonce gap: of four purchases at once at one process the first forward is lost; each is opened once', async () => {
@@ -117,4 +117,4 @@ test('A14: a nonce gap: of four purchases at once at one process the first forwa
     expect(answer.status, answer.body.error).toBe(200)
     await expectOneTaken(agent)
   }
-}, 120_000)
+})

@@ -21,8 +21,8 @@ beforeAll(async () => {
   service = await stack.startService()
   here = callsOf(service)
   await until(here.isReady)
-}, 60_000)
-afterAll(() => stack.stop(), 30_000)
+})
+afterAll(() => stack.stop())
 
 /** Settles a payment as a process would that dies right after: the contract hears nothing of it. */
 async function settleOnly(header: string): Promise<void> {
@@ -70,10 +70,10 @@ describe('A4: a kill between settlement and opening', () => {
       const { status } = await callsOf(next).call(agent.evmAddress)
       statuses.push(status)
       return status === 200
-    }, 60_000)
+    })
     expect(statuses).not.toContain(402)
     await next.stop()
-  }, 60_000)
+  })
 
   test('X9: the same header sent again completes the job at once, on any replica', async () => {
     const agent = await stack.agent('resent')
@@ -81,7 +81,7 @@ describe('A4: a kill between settlement and opening', () => {
     await settleOnly(header)
     const answer = await here.send(agent.evmAddress, header)
     expect(answer).toMatchObject({ status: 200, body: { paidThisRequest: true } })
-  }, 60_000)
+  })
 
   test('X10: without a memo a found payment is honoured for its payer alone', async () => {
     const agent = await stack.agent('found')
@@ -90,7 +90,7 @@ describe('A4: a kill between settlement and opening', () => {
     const thief = await here.send('0x00000000000000000000000000000000000badd1', header)
     expect(thief).toMatchObject({ status: 402, body: { error: 'payment_already_used' } })
     expect((await here.send(agent.evmAddress, header)).status).toBe(200)
-  }, 60_000)
+  })
 })
 
 describe('A4: what reaches payTo by other ways', () => {
@@ -107,7 +107,7 @@ describe('A4: what reaches payTo by other ways', () => {
     expect(opened).toMatchObject({ status: 200, body: { paidThisRequest: false } })
     expect(opened.body.subscription.balanceTinybar).toBe('900000000')
     expect((await here.call(other.evmAddress)).status).toBe(402)
-  }, 60_000)
+  })
 })
 
 describe('A3: price change and pause', () => {
@@ -129,7 +129,7 @@ describe('A3: price change and pause', () => {
     } finally {
       await asOwner(stack, { functionName: 'setOffer', args: [300_000_000n, 600, 20, 1] })
     }
-  }, 60_000)
+  })
 
   test('paused sales: 503 sales_paused, unpaid; what was settled before is opened all the same', async () => {
     const [late, settled] = await Promise.all([stack.agent('late'), stack.agent('settled')])
@@ -149,5 +149,5 @@ describe('A3: price change and pause', () => {
       await asOwner(stack, { functionName: 'pauseSales', args: [false] })
     }
     await until(async () => (await here.send(late.evmAddress, headers.late)).status === 200)
-  }, 60_000)
+  })
 })

@@ -22,8 +22,8 @@ beforeAll(async () => {
   stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 5 })
   service = await stack.startService()
   await until(callsOf(service).isReady)
-}, 60_000)
-afterAll(() => stack.stop(), 30_000)
+})
+afterAll(() => stack.stop())
 
 const accessUrl = (agent: string, from = service) => `${from.baseUrl}/api/svc/access?agent=${agent}`
 const call = async (agent: string, from = service) => {
@@ -120,7 +120,7 @@ describe('the story of one agent', () => {
     expect(Number(spent.headers.get('retry-after'))).toBeGreaterThan(590)
     await stack.devnet.controls.advanceSeconds(600)
     expect((await call(agent.evmAddress)).status).toBe(200)
-  }, 60_000)
+  })
 
   test('A8: after the last funded period the next call is a 402', async () => {
     const agent = await stack.agent('until-the-end')
@@ -136,7 +136,7 @@ describe('the story of one agent', () => {
     })
     expect((await call(agent.evmAddress)).status).toBe(402)
     expect((await pay(agent)).body.paidThisRequest).toBe(true)
-  }, 60_000)
+  })
 
   test('X10: a memo ties a gift to its agent; the same payment for another agent is refused', async () => {
     const giver = await stack.agent('giver')
@@ -148,7 +148,7 @@ describe('the story of one agent', () => {
     expect(gift.status).toBe(200)
     expect((await call(friend)).status).toBe(200)
     expect((await call(giver.evmAddress)).status).toBe(402)
-  }, 60_000)
+  })
 })
 
 describe('many at once', () => {
@@ -159,7 +159,7 @@ describe('many at once', () => {
     const answers = await Promise.all(agents.map((agent) => pay(agent)))
     expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 8 }, () => 200))
     expect(new Set(answers.map((answer) => answer.body.metering?.recordedOnChain)).size).toBe(8)
-  }, 60_000)
+  })
 
   test('A14: two replicas share payTo’s key: a nonce that the other took is retried', async () => {
     const recorder = await stack.agent('second-recorder')
@@ -176,7 +176,7 @@ describe('many at once', () => {
     )
     expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 6 }, () => 200))
     await second.stop()
-  }, 60_000)
+  })
 })
 
 describe('lagging reads', () => {
@@ -200,7 +200,7 @@ describe('lagging reads', () => {
     } finally {
       stack.devnet.controls.setReadLagMs(0)
     }
-  }, 60_000)
+  })
 })
 
 /** The receipt in a PAYMENT-RESPONSE; throws unless the key under the host's did:web signed it. */
@@ -245,5 +245,5 @@ describe('X9: identical requests', () => {
       expect(await (await send(later)).json()).toMatchObject({ paidThisRequest: false })
     expect(await status(agent.evmAddress)).toMatchObject({ balanceTinybar: before.balanceTinybar })
     await second.stop()
-  }, 60_000)
+  })
 })

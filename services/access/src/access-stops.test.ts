@@ -18,8 +18,8 @@ beforeAll(async () => {
   stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 50 })
   here = callsOf(await stack.startService())
   await until(here.isReady)
-}, 60_000)
-afterAll(() => stack.stop(), 30_000)
+})
+afterAll(() => stack.stop())
 
 const STOPPED = { status: 503, body: { error: 'sales_stopped' } }
 
@@ -46,7 +46,7 @@ test('A3: a replica whose keys have no role takes no money', async () => {
   await sentenceOf(unforwarded, { check: 'forwarder', reason: 'forwarder_role_missing' })
   expect(await callsOf(unforwarded).call(stranger.evmAddress)).toEqual(STOPPED)
   await unforwarded.stop()
-}, 60_000)
+})
 
 describe('A3: a machine whose clock is off', () => {
   test.each([30, -30])(
@@ -97,4 +97,4 @@ test('A23: another contract’s sales share this payTo: unannounced nothing is s
   )
   await until(announced.isReady)
   expect((await announced.pay(agent)).status).toBe(200)
-}, 60_000)
+})

@@ -103,7 +103,7 @@ beforeAll(async () => {
   service = await stack.startService(change, { clock })
   calls = callsOf(service)
   await until(calls.isReady)
-}, 60_000)
+})
 afterAll(async () => {
   await edge?.stop()
   await stack?.stop()
@@ -142,7 +142,7 @@ async function withLease(name: string): Promise<string> {
   return agent.evmAddress
 }
 
-describe('requests of the relay', { timeout: 60_000 }, () => {
+describe('requests of the relay', () => {
   test('a purchase takes 8 at most, from the challenge to the answer', async () => {
     const agent = await stack.agent('buyer')
     await atRest()
@@ -220,7 +220,7 @@ describe('requests of the relay', { timeout: 60_000 }, () => {
 /** How long that ledger takes for a send: a call that waited for one would take longer. */
 const SEND_MS = 8_000
 
-describe('a ledger like the testnet’s', { timeout: 120_000 }, () => {
+describe('a ledger like the testnet’s', () => {
   test('A10: every call of an agent that has bought is answered before a send is, and none is lost', async () => {
     const agent = await stack.agent('testnet')
     expect((await calls.pay(agent)).status).toBe(200)
@@ -246,6 +246,6 @@ describe('a ledger like the testnet’s', { timeout: 120_000 }, () => {
       const status = await fetch(`${service.baseUrl}/api/svc/status?agent=${agent.evmAddress}`)
       const { usage } = (await status.json()) as { readonly usage: { readonly callsUsed: number } }
       return usage.callsUsed >= 31
-    }, 60_000)
+    })
   })
 })

@@ -5,11 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { NODE_ENVIRONMENT, testEnvironment } from './testing/care.fixture.ts'
 
 // A process takes under a second to start, and several on a busy machine.
-vi.setConfig({ testTimeout: 30_000 })
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'care-main-'))

@@ -42,8 +42,8 @@ async function nowhere(): Promise<string> {
 beforeAll(async () => {
   fixture = await startXLayerFixture()
   service = await startFilled('main.db')
-}, 120_000)
-afterAll(() => fixture.stop(), 60_000)
+})
+afterAll(() => fixture.stop())
 
 describe('the official, unmodified @x402/fetch client', () => {
   test('pays a cent for a grade: won, price worse than the close, a poor grade, on one card', async () => {

@@ -15,7 +15,7 @@ let fixture: XLayerFixture
 
 beforeAll(async () => {
   fixture = await startXLayerFixture()
-}, 60_000)
+})
 
 afterAll(async () => {
   await fixture.stop()

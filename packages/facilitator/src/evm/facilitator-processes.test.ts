@@ -105,12 +105,12 @@ beforeAll(async () => {
   for (const wallet of WALLETS)
     await chain.controls.setGasBalance(privateKeyToAddress(wallet), 10n ** 21n)
   for (const wallet of WALLETS) members.push(await startMember(wallet))
-}, 120_000)
+})
 
 afterAll(async () => {
   for (const member of members) member.signal('SIGKILL')
   await chain.stop()
-}, 60_000)
+})
 
 const accountOf = (name: string) => {
   const found = chain.accounts.find((one) => one.name === name)

@@ -15,7 +15,7 @@ let fixture: HederaFixture
 
 beforeAll(async () => {
   fixture = await startHederaFixture()
-}, 60_000)
+})
 
 afterAll(() => fixture.stop())
 
@@ -193,7 +193,7 @@ describe('what the ledger decides', () => {
         .toMatchObject({ success: true, transaction: first.transaction })
     })
     expect(change).toEqual({ payer: -PRICE, seller: PRICE })
-  }, 60_000)
+  })
 
   test('hostile_client P2, unknown is never terminal: a transfer that the network lost is pending, never refused', async () => {
     fixture.devnet.controls.dropNextTransfers(1)
@@ -246,8 +246,8 @@ describe('503: nothing was submitted, and the same payment may be sent again', (
     expect(told.length).toBeGreaterThan(0)
     const again = () => post(fixture.impatient.url, payment)
     const settled = { status: 200, body: { success: true, transaction } }
-    await expect.poll(again, { timeout: 20_000 }).toMatchObject(settled)
-  }, 60_000)
+    await expect.poll(again).toMatchObject(settled)
+  })
 
   test('a mirror node that does not answer for an unknown account', async () => {
     const stranger = await fixture.devnet.createAccount({

@@ -158,7 +158,7 @@ function chainToolsOf(chain: XLayer, asset: EvmAsset) {
         const response = await fetch(chain.rpcUrl, { method: 'POST', headers, body })
         const { result } = (await response.json()) as { result: { pending: string } }
         return Number(result.pending) === count
-      }, 60_000)
+      }, 120_000)
     },
   }
 }

@@ -101,9 +101,7 @@ function meaningOf(header: string): string | undefined {
   }
 }
 
-test(`${MUTATIONS} mutations of a payment header: never a throw, never a settlement`, {
-  timeout: isLong ? 1_200_000 : 120_000,
-}, async () => {
+test(`${MUTATIONS} mutations of a payment header: never a throw, never a settlement`, async () => {
   const { gate, job, ledger, terms } = gateFixture()
   const header = await ledger.pay(terms, { randomNanos: () => 7 })
   const dice = createDice('payment headers')

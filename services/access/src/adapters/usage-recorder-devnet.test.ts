@@ -10,7 +10,7 @@ import { startRecorderChild } from './recorder-child.fixture.ts'
 import { startUsageDevnet, type UsageDevnet } from './usage-devnet.fixture.ts'
 import { usageGasLimit } from './viem-usage-ledger.ts'
 
-const WAIT = { timeout: 20_000, interval: 20 }
+const WAIT = { interval: 20 }
 
 /** Ten seconds in one: what waits for a slow network ends sooner. */
 function tenfoldClock(): Clock {

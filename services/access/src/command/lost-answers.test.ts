@@ -5,7 +5,7 @@ let stack: DeployedStack
 
 beforeAll(async () => {
   stack = await startDeployedStack()
-}, 60_000)
+})
 afterEach(() => stack.devnet.controls.answerPromptly())
 afterAll(() => stack.stop())
 

@@ -21,7 +21,7 @@ let stack: DeployedStack
 
 beforeAll(async () => {
   stack = await startDeployedStack()
-}, 60_000)
+})
 
 afterAll(() => stack.stop())
 
@@ -77,4 +77,4 @@ test('A23: the way to a new contract: old windows run out on theirs, and no old 
   expect(await stack.run(['payments', 'open', next], environment)).toMatchObject({ code: 0 })
   expect(await isOpen(environment.ACCESS_CONTRACT as Address)).toBe(true)
   expect(await isOpen(stack.contract)).toBe(false)
-}, 60_000)
+})

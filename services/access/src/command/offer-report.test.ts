@@ -6,7 +6,7 @@ let stack: DeployedStack
 
 beforeAll(async () => {
   stack = await startDeployedStack()
-}, 60_000)
+})
 
 afterAll(() => stack.stop())
 

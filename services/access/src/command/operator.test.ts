@@ -11,7 +11,7 @@ let stack: DeployedStack
 
 beforeAll(async () => {
   stack = await startDeployedStack()
-}, 60_000)
+})
 
 afterAll(() => stack.stop())
 
@@ -207,7 +207,7 @@ test('A1: a sale of four periods: one is earned at once, three are the agent’s
   const [, locked] = /Locked +([\d.]+) HBAR/.exec(out) ?? []
   expect(Number(locked)).toBeCloseTo(3.98, 1)
   expect(Number(free) + Number(locked)).toBeCloseTo(40, 8)
-}, 60_000)
+})
 
 describe('A7: reap and poke', () => {
   test('gives up a schedule that the network never made, and arms the renewal anew', async () => {
@@ -230,5 +230,5 @@ describe('A7: reap and poke', () => {
     const poked = await stack.run(['poke', agent.evmAddress], stack.deployed)
     expect(poked).toMatchObject({ code: 0, err: '' })
     expect(poked.out).toContain(`The slot of ${agent.evmAddress} is brought up to date`)
-  }, 60_000)
+  })
 })

@@ -10,7 +10,7 @@ let stack: DeployedStack
 
 beforeAll(async () => {
   stack = await startDeployedStack()
-}, 60_000)
+})
 
 afterAll(() => stack.stop())
 
@@ -55,7 +55,7 @@ describe('A15: payments', () => {
     )
     const last = await stack.run(['payments', 'list'], stack.deployed)
     expect(last.out).toContain('1 opened, 0 pending, 0 refused, 1 refunded.')
-  }, 60_000)
+  })
 
   test('a pending purchase is only refunded when the operator says that no service opens it', async () => {
     const from = stack.account('agent-3')
@@ -68,7 +68,7 @@ describe('A15: payments', () => {
     expect((await stack.run(['payments', 'open', id], stack.deployed)).err).toBe(
       'It was refunded and stays closed.',
     )
-  }, 60_000)
+  })
 
   test('the same refund asked for by five operators at once is paid once', async () => {
     const from = stack.account('agent-4')
@@ -82,7 +82,7 @@ describe('A15: payments', () => {
     expect(await stack.reader.getBalance({ address: from.evmAddress })).toBe(before)
     const { out } = await stack.run(['payments'], stack.deployed)
     expect(out.split('\n').filter((line2) => line2.includes(id)).length).toBe(1)
-  }, 60_000)
+  })
 
   test('a refund that is under way is not submitted again by a second operator', async () => {
     const from = stack.account('agent-5')
@@ -96,7 +96,7 @@ describe('A15: payments', () => {
     stack.devnet.controls.holdConsensus(false)
     for (const run of runs) expect(await run).toMatchObject({ code: 0 })
     expect(await stack.reader.getBalance({ address: from.evmAddress })).toBe(before)
-  }, 60_000)
+  })
 
   test.runIf(process.env.TALLYSTICK_LONG === '1')(
     'a refund that the network lost is paid in a later slot (takes 40 s of waiting for an answer)',
@@ -138,7 +138,7 @@ describe('A15: payments', () => {
     expect(listed.out).toContain(`${id}  12 HBAR from ${from.accountId}\n    pending for ${agent}`)
     const { out } = await stack.run(['payments', 'open', id], stack.deployed)
     expect(out).toContain(`The window of ${agent} is open.`)
-  }, 60_000)
+  })
 
   test('what the contract paid out to payTo, beside the gas that the owner paid, buys nothing', async () => {
     const to = stack.account('pay-to').evmAddress
@@ -168,5 +168,5 @@ describe('A23: a new contract for the same PAY_TO', () => {
     expect((await stack.run(['payments', 'open', id], environment)).err).toContain(
       'It was opened before',
     )
-  }, 60_000)
+  })
 })

@@ -15,7 +15,7 @@ let stack: DeployedStack
 
 beforeAll(async () => {
   stack = await startDeployedStack()
-}, 60_000)
+})
 
 afterAll(() => stack.stop())
 
@@ -48,7 +48,7 @@ test('status shows earnings against costs so far, to the tinybar, also after mon
   const renewal = Number(/^- reserve +([\d.]+) HBAR/m.exec(later)?.[1])
   expect(renewal).toBeGreaterThan(1.5)
   expect(renewal).toBeLessThan(1.7)
-}, 60_000)
+})
 
 test('status says what is running out', async () => {
   const line = ['deploy', '--reserve-hbar', '1']
@@ -110,7 +110,7 @@ test('status counts the gas of every recorder, one that counts no more included,
   await stack.devnet.controls.setBalanceTinybar(spare?.evmAddress ?? '0x', 1n)
   const poor = (await stack.run(['status'], environment)).out
   expect(poor).toContain('! The recorder holds 0.00000001 HBAR')
-}, 60_000)
+})
 
 test('status has a row for each slot: when its windows end, its agents, and whether the next renewal is armed', async () => {
   const environment = await deployed('--period-seconds', '3600', '--slot-seconds', '900')
@@ -132,9 +132,9 @@ test('status has a row for each slot: when its windows end, its agents, and whet
   const [, next = '', rest] = /^Slot +(\S+) and every 3600 s: (.+)$/m.exec(out) ?? []
   expect((Number(expiresAt) - Date.parse(next) / 1000) % 3600).toBe(0)
   expect(rest).toBe(`2 agents, armed for ${end} by 0.0.${BigInt(schedule)}`)
-}, 60_000)
+})
 
 test('status does not read slots one by one where thousands are possible', async () => {
   const environment = await deployed('--period-seconds', '3600', '--slot-seconds', '1')
   expect((await stack.run(['status'], environment)).out).toMatch(/^Slots +not listed: over 128/m)
-}, 60_000)
+})

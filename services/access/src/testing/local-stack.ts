@@ -182,9 +182,9 @@ export function payingFetch(
   return wrapFetchWithPayment(through, client)
 }
 
-/** Polls until `isDone`, for what happens in the background; throws after `limitMs`. */
-export async function until(isDone: () => Promise<boolean>, limitMs = 50_000): Promise<void> {
-  await vi.waitUntil(isDone, { timeout: limitMs, interval: 50 })
+/** Polls until `isDone`, for what happens in the background. */
+export async function until(isDone: () => Promise<boolean>): Promise<void> {
+  await vi.waitUntil(isDone, { timeout: 300_000, interval: 50 })
 }
 
 export type OwnerCall = {

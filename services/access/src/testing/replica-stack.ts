@@ -129,7 +129,7 @@ async function untilSelling(replicas: readonly Replica[]): Promise<void> {
     refusals = bodies.filter((_, at) => answers[at]?.ok !== true)
     return refusals.length === 0
   }
-  await until(areSelling, 60_000).catch((cause: unknown) => {
+  await until(areSelling).catch((cause: unknown) => {
     throw new Error(`These replicas do not sell: ${refusals.join(' ')}`, { cause })
   })
 }

@@ -182,7 +182,7 @@ describe('C14: a 200 from /write means fsynced', () => {
     await intactVersions(store)
     await store.close()
     expect(size).toBeGreaterThan(4_096)
-  }, 60_000)
+  })
 
   it('a tail cut out of the write-ahead log behind the signed checkpoint is refused, not hidden', async () => {
     const store = folder.open()
@@ -236,7 +236,7 @@ describe('C14: a 200 from /write means fsynced', () => {
       folder.tinker((database) => database.prepare('SELECT * FROM chains').all()),
     ).toHaveLength(1)
     await store.close()
-  }, 60_000)
+  })
 
   it('the lock ends with its process, also by kill -9', async () => {
     const writer = startWriter('1')
@@ -245,7 +245,7 @@ describe('C14: a 200 from /write means fsynced', () => {
     writer.child.kill('SIGKILL')
     await once(writer.child, 'close')
     await folder.open().close()
-  }, 60_000)
+  })
 
   it('the checkpoint file follows every commit and is the journal’s own when the store is closed', async () => {
     const store = folder.open()

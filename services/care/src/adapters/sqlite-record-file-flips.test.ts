@@ -109,24 +109,20 @@ describe.each([
     }
   }
 
-  it(
-    `${SAMPLE} flipped in turn is located, refused at opening, or changes no answer`,
-    async () => {
-      expect(expected.isIntact).toBe(true)
-      const counts = { refused: 0, located: 0, unchanged: 0 }
-      for (let at = 0; at < bytes.length; at += at < HEADER_BYTES ? 1 : STRIDE) {
-        const flipped = Buffer.from(bytes)
-        flipped[at] = (bytes[at] ?? 0) ^ 0xff
-        try {
-          counts[await judge(flipped)] += 1
-        } catch (error) {
-          throw new Error(`byte ${at}: ${String(error)}`, { cause: error })
-        }
+  it(`${SAMPLE} flipped in turn is located, refused at opening, or changes no answer`, async () => {
+    expect(expected.isIntact).toBe(true)
+    const counts = { refused: 0, located: 0, unchanged: 0 }
+    for (let at = 0; at < bytes.length; at += at < HEADER_BYTES ? 1 : STRIDE) {
+      const flipped = Buffer.from(bytes)
+      flipped[at] = (bytes[at] ?? 0) ^ 0xff
+      try {
+        counts[await judge(flipped)] += 1
+      } catch (error) {
+        throw new Error(`byte ${at}: ${String(error)}`, { cause: error })
       }
-      expect(counts.refused).toBeGreaterThan(0)
-      expect(counts.unchanged).toBeGreaterThan(0)
-      expect(counts.located).toBeGreaterThan(0)
-    },
-    IS_LONG ? 3_600_000 : 60_000,
-  )
+    }
+    expect(counts.refused).toBeGreaterThan(0)
+    expect(counts.unchanged).toBeGreaterThan(0)
+    expect(counts.located).toBeGreaterThan(0)
+  })
 })

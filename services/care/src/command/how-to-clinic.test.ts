@@ -19,7 +19,6 @@ const missing = ['bash', 'curl', 'openssl'].filter(
 
 test.skipIf(missing.length > 0)(
   `C31, C33: a clinic’s how-to, followed from an empty machine${missing.length > 0 ? ` (no ${missing.join()})` : ''}`,
-  { timeout: 300_000 },
   async () => {
     const blocks = [...document.matchAll(/^```sh\n([^`]*)^```$/gm)].map(([, script = '']) => script)
     expect(blocks).toHaveLength(10)

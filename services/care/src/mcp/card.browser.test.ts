@@ -8,7 +8,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cannotRunReason, openPage, startBrowser } from '../pages/page-browser.fixture.ts'
 import { BOTH, type ClientSession, type McpFixture, startMcp } from './mcp.fixture.ts'
 
-const LIMIT_MS = 60_000
 const BEFORE = 'Sugar, two spoons.'
 const MARKUP = '<img src=x onerror="document.title=1"> No sugar.'
 
@@ -41,7 +40,6 @@ const globalsHost = (card: string, output: unknown): string => {
 
 describe.skipIf(cannotRunReason !== undefined)(
   `C12: the card in a browser ${cannotRunReason ?? ''}`,
-  { timeout: LIMIT_MS },
   () => {
     let browser: Browser
     let fixture: McpFixture
@@ -51,7 +49,7 @@ describe.skipIf(cannotRunReason !== undefined)(
 
     beforeAll(async () => {
       browser = await startBrowser()
-    }, LIMIT_MS)
+    })
     afterAll(() => browser.close())
     afterEach(async () => {
       await page.context().close()

@@ -71,7 +71,7 @@ describe('the MCP conformance suite', () => {
     const { text, code } = await suite.run('--expected-failures', baseline)
     expect(code, text).toBe(0)
     for (const name of [...APPLICABLE, ...names]) expect(text).toContain(name)
-  }, 60_000)
+  })
 
   it.each(APPLICABLE)('scenario %s passes every check', (scenario) => {
     const checks = suite.checksOf(scenario)

@@ -223,7 +223,7 @@ for (const run of RUNS)
         acknowledged.every((uri) => heardBy(sub).has(uri) || !mayHear(sub, uri))
       const incomplete = (): readonly string[] =>
         [...SUBSCRIBERS.keys()].filter((sub) => !isComplete(sub))
-      const soon = { timeout: IS_LONG ? 600_000 : 90_000, interval: 200 }
+      const soon = { timeout: 600_000, interval: 200 }
       // What failed is tried again at a start, without anybody's refresh.
       await model.restart()
       await expect.poll(incomplete, soon).toEqual([GONE])
@@ -263,7 +263,6 @@ for (const run of RUNS)
         `${receiver.got.length} deliveries of ${acknowledged.length} writes to ${SUBSCRIBERS.size} subscribers, ${kills + 2} kills, ${rebinds.length} look-ups rebound, ${network.trapped()} connections there, on ${engine}; answered wrong: ${answered}`,
       )
     },
-    IS_LONG ? HOUR_MS : 300_000,
   )
 
 test('C22: the trap of the model is not blind: without the guard a rebound name leads into it', async () => {
@@ -271,6 +270,6 @@ test('C22: the trap of the model is not blind: without the guard a rebound name 
   await subscribe('rebound-loopback')
   network.bind('rebound-loopback', forbiddenOf('rebound-loopback'))
   await write({ patient: 'ann', domain: 'tea', audience: 'user', value: 'No sugar.' })
-  await expect.poll(() => network.trapped(), { timeout: 60_000 }).toBeGreaterThan(0)
+  await expect.poll(() => network.trapped()).toBeGreaterThan(0)
   expect(network.receiver.got).toEqual([])
-}, 120_000)
+})

@@ -266,5 +266,5 @@ describe('random interleavings of writes, subscribes, scope changes, drops and r
       }),
       { numRuns: RUNS },
     )
-  }, 600_000)
+  })
 })

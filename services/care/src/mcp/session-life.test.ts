@@ -158,7 +158,7 @@ describe('opened and abandoned sessions leave nothing', () => {
     await emptyStore(fixture.sessions)
     // No sweep, no keep-alive: nothing runs without sessions.
     expect(fixture.clock.pendingCount()).toBe(0)
-  }, 600_000)
+  })
 })
 
 describe('an unwritable session file', () => {

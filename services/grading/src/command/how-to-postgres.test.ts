@@ -142,7 +142,6 @@ const reason =
 
 test.skipIf(reason !== undefined)(
   `every command of the how-to does what it says${reason === undefined ? '' : ` (skipped: ${reason})`}`,
-  { timeout: 240_000 },
   async () => {
     mkdirSync(serverFolder)
     if (isRoot) for (const path of [folder, serverFolder]) chownSync(path, OTHER_USER, OTHER_USER)

@@ -38,9 +38,6 @@ const skipped = !existsSync(dataOf(FILES[0]))
 
 const realTable = (): Buffer => bytesOf(FILES[0])
 
-/** An import of 153,116 matches takes a minute on a busy machine. */
-const TIMEOUT_MS = 600_000
-
 const documented = readFileSync(
   new URL('../../../../docs/grading-reference-study.md', import.meta.url),
   'utf8',
@@ -89,7 +86,6 @@ test.skipIf(skipped !== undefined)(
 
 test.skipIf(skipped !== undefined)(
   `the reference study: the document’s commands print its figures of football, MLB and NFL, to the digit${skipped ?? ''}`,
-  { timeout: TIMEOUT_MS },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'grading-study-'))
     const grading = async (...args: readonly string[]): Promise<string> => {

@@ -72,7 +72,7 @@ beforeAll(async () => {
       (error, stdout, stderr) => resolve(`${stdout}${stderr}\nexit code ${error?.code ?? 0}`),
     )
   })
-}, 60_000)
+})
 afterAll(async () => {
   await fixture.app.close()
   rmSync(folder, { recursive: true })

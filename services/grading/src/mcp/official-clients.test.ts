@@ -47,11 +47,11 @@ async function startAtItsAddress(): Promise<RunningService> {
 beforeAll(async () => {
   fixture = await startXLayerFixture()
   service = await startAtItsAddress()
-}, 120_000)
+})
 afterAll(async () => {
   for (const close of closing.splice(0)) await close()
   await fixture.stop()
-}, 60_000)
+})
 
 type Result = Awaited<ReturnType<sdk2.Client['callTool']>>
 

@@ -10,16 +10,7 @@ import {
   scored,
 } from '../testing/samples.fixture.ts'
 import type { CalibrationAnswer } from '../wire/calibration.ts'
-import {
-  cannotRunReason,
-  fillPick,
-  MARKET,
-  payFor,
-  TEST_LIMIT_MS,
-  text,
-  useSite,
-  WAIT,
-} from './site.fixture.ts'
+import { cannotRunReason, fillPick, MARKET, payFor, text, useSite, WAIT } from './site.fixture.ts'
 
 const grouped = (count: number): string => new Intl.NumberFormat('en-GB').format(count)
 
@@ -55,7 +46,6 @@ const PATHS = ['/', '/calibration', '/try', '/ledger', '/method'] as const
 
 describe.skipIf(cannotRunReason !== undefined)(
   `pages in a browser ${cannotRunReason ?? ''}`,
-  { timeout: TEST_LIMIT_MS },
   () => {
     const site = useSite()
     const calibration = async (filters: Readonly<Record<string, string>>) => {

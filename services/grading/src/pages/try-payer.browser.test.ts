@@ -11,7 +11,6 @@ import {
   OTHER_HOST,
   payFor,
   type Site,
-  TEST_LIMIT_MS,
   text,
   useSite,
   WAIT,
@@ -69,7 +68,6 @@ async function visitWithWallet(site: Site, behaviour: { readonly declines?: bool
 
 describe.skipIf(cannotRunReason !== undefined)(
   `who pays, in a browser ${cannotRunReason ?? ''}`,
-  { timeout: TEST_LIMIT_MS },
   () => {
     const site = useSite()
 

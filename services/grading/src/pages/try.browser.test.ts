@@ -8,7 +8,6 @@ import {
   HOSTILE_MARKET,
   MARKET,
   payFor,
-  TEST_LIMIT_MS,
   text,
   useSite,
   WAIT,
@@ -19,7 +18,6 @@ const focusedId = (page: Page): Promise<string> =>
 
 describe.skipIf(cannotRunReason !== undefined)(
   `the forms in a browser ${cannotRunReason ?? ''}`,
-  { timeout: TEST_LIMIT_MS },
   () => {
     const site = useSite()
 

@@ -179,9 +179,12 @@ export const posted = (body: unknown, headers: Readonly<Record<string, string>> 
   body: JSON.stringify(body),
 })
 
-/** Polls until `isDone`, for what happens in the background; throws after `limitMs`. */
-export async function until(isDone: () => Promise<boolean>, limitMs = 50_000): Promise<void> {
-  const endMs = Date.now() + limitMs
+/** Ends a hang. */
+const LIMIT_MS = 300_000
+
+/** Polls until `isDone`, for what happens in the background. */
+export async function until(isDone: () => Promise<boolean>): Promise<void> {
+  const endMs = Date.now() + LIMIT_MS
   while (!(await isDone())) {
     if (Date.now() > endMs) throw new Error('it did not happen in time')
     await new Promise((resolve) => setTimeout(resolve, 50))

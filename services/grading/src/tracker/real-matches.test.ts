@@ -52,7 +52,7 @@ describe.skipIf(skipped !== '')(`20 real picks in a tracker’s file${skipped}`,
       read: () => readFootballData(raw),
     })
     preview = (await post('/api/coverage', { csv: TRACKER })).json()
-  }, 60_000)
+  })
   afterAll(() => fixture.app.close())
 
   test('every pick whose line is recorded is gradable, at least 16; all others are named before payment', () => {
