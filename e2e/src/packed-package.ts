@@ -4,9 +4,6 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './spawned-stack.ts'
 
-/** Compiling and packing take seconds, and several times as long beside other suites. */
-export const PACK_MS = 120_000
-
 export const run = (command: string, line: readonly string[], cwd: string): string =>
   execFileSync(command, line, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 
@@ -19,7 +16,7 @@ type Manifest = {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-type PackedPackage = {
+export type PackedPackage = {
   readonly tarball: string
   /** Where it lies, as in a `node_modules`. */
   readonly place: string
@@ -41,14 +38,23 @@ export function packInto(folder: string, workspaceFolder: string): PackedPackage
   // The workspace's own: within a run of all tests npx takes over a minute to find out that it need not be fetched.
   run(join(root, 'node_modules/.bin/pnpm'), ['pack', '--pack-destination', folder], from)
   const tarball = join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)
-  const place = join(folder, 'node_modules', name)
-  mkdirSync(place, { recursive: true })
-  run('tar', ['-xzf', tarball, '-C', place, '--strip-components=1'], folder)
+  const place = unpackInto(folder, { name, tarball })
   const manifest = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8')) as Manifest
   const files = readdirSync(place, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(place.length + 1))
   return { tarball, place, manifest, files }
+}
+
+/** Unpacks a tarball into `node_modules` of a folder, and returns its place. */
+export function unpackInto(
+  folder: string,
+  { name, tarball }: { readonly name: string; readonly tarball: string },
+): string {
+  const place = join(folder, 'node_modules', name)
+  mkdirSync(place, { recursive: true })
+  run('tar', ['-xzf', tarball, '-C', place, '--strip-components=1'], folder)
+  return place
 }
 
 /** Other Nodes than the one that runs the tests, by the variable that names their binary. */

@@ -5,7 +5,8 @@ import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { OTHER_NODES, PACK_MS, packInto, run } from './packed-package.ts'
+import { strangersShopTests } from './packed/strangers-shop.suite.ts'
+import { OTHER_NODES, packInto, run } from './packed-package.ts'
 import { root } from './spawned-stack.ts'
 
 /** The five, and what the agent cannot do without. */
@@ -40,7 +41,7 @@ beforeAll(() => {
       mkdirSync(dirname(place), { recursive: true })
       symlinkSync(realpathSync(join(root, one, 'node_modules', name)), place)
     }
-}, FOLDERS.length * PACK_MS)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -64,7 +65,7 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
     const { status, stderr } = spawnSync('npm', line, { cwd: folder, encoding: 'utf8' })
     const said = stderr.split('\n').filter((text) => text !== '' && !OF_NPM.test(text))
     expect([status, said]).toEqual([0, []])
-  }, 60_000)
+  })
 
   it('holds its README, its licence and what was compiled, and no test', () => {
     const { files } = of(workspaceFolder)
@@ -110,11 +111,15 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
   it('loads as it was packed', () => {
     const line = ['--input-type=module', '--eval', entry()]
     expect(run(process.execPath, line, folder)).toBe('loaded\n')
-  }, 60_000)
+  })
 
   for (const variable of OTHER_NODES)
     it(`loads with the Node of ${variable}`, ({ skip }) => {
       const node = process.env[variable] ?? skip(`${variable} names no other Node`)
       expect(run(node, ['--input-type=module', '--eval', entry()], folder)).toBe('loaded\n')
     })
+})
+
+describe('a stranger’s shop', () => {
+  strangersShopTests(() => of('packages/x402'))
 })

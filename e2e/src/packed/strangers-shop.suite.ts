@@ -13,15 +13,14 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { OTHER_NODES, PACK_MS, packInto, run } from './packed-package.ts'
-import { root } from './spawned-stack.ts'
+import { OTHER_NODES, type PackedPackage, run, unpackInto } from '../packed-package.ts'
+import { root } from '../spawned-stack.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'stranger-'))
 const packageFolder = join(root, 'packages/x402')
 const TSC = join(root, 'node_modules/typescript/bin/tsc')
 
 /** Puts an installed package of the workspace into the stranger's folder. */
-function install(name: string, from: string): void {
+function install(folder: string, { name, from }: { name: string; from: string }): void {
   const place = join(folder, 'node_modules', name)
   mkdirSync(dirname(place), { recursive: true })
   symlinkSync(realpathSync(join(from, 'node_modules', name)), place)
@@ -86,31 +85,37 @@ const result: ToolResult = { content: [] }
 void result
 `
 
-beforeAll(() => {
-  const { manifest } = packInto(folder, 'packages/x402')
-  for (const name of Object.keys(manifest.dependencies ?? {})) install(name, packageFolder)
-  for (const name of ['fastify', '@x402/fetch']) install(name, packageFolder)
-  for (const name of ['typescript', '@types/node']) install(name, root)
-  writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
-}, PACK_MS)
+/** Runs them with the package `x402` as it was packed. */
+export function strangersShopTests(packed: () => PackedPackage): void {
+  const folder = mkdtempSync(join(tmpdir(), 'stranger-'))
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-it('the README’s first program sells a report for a cent to the official client', () => {
-  writeFileSync(join(folder, 'shop.mjs'), programOfReadme())
-  writeFileSync(join(folder, 'pay.mjs'), PAYING)
-  expect(JSON.parse(run(process.execPath, ['pay.mjs'], folder))).toEqual({ answer: 42 })
-}, 60_000)
-
-for (const variable of OTHER_NODES)
-  it(`so it does with the Node of ${variable}`, ({ skip }) => {
-    const node = process.env[variable] ?? skip(`${variable} names no other Node`)
-    expect(JSON.parse(run(node, ['pay.mjs'], folder))).toEqual({ answer: 42 })
+  beforeAll(() => {
+    const { manifest, tarball } = packed()
+    unpackInto(folder, { name: manifest.name, tarball })
+    const asked = [...Object.keys(manifest.dependencies ?? {}), 'fastify', '@x402/fetch']
+    for (const name of asked) install(folder, { name, from: packageFolder })
+    for (const name of ['typescript', '@types/node']) install(folder, { name, from: root })
+    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
   })
 
-it('its types hold in a strict project, declarations checked', () => {
-  writeFileSync(join(folder, 'typed.ts'), TYPED)
-  const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024']
-  const libraries = ['--lib', 'es2024,dom', '--types', 'node', '--skipLibCheck', 'false']
-  expect(run(process.execPath, [TSC, ...options, ...libraries, 'typed.ts'], folder)).toBe('')
-}, 60_000)
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('the README’s first program sells a report for a cent to the official client', () => {
+    writeFileSync(join(folder, 'shop.mjs'), programOfReadme())
+    writeFileSync(join(folder, 'pay.mjs'), PAYING)
+    expect(JSON.parse(run(process.execPath, ['pay.mjs'], folder))).toEqual({ answer: 42 })
+  })
+
+  for (const variable of OTHER_NODES)
+    it(`so it does with the Node of ${variable}`, ({ skip }) => {
+      const node = process.env[variable] ?? skip(`${variable} names no other Node`)
+      expect(JSON.parse(run(node, ['pay.mjs'], folder))).toEqual({ answer: 42 })
+    })
+
+  it('its types hold in a strict project, declarations checked', () => {
+    writeFileSync(join(folder, 'typed.ts'), TYPED)
+    const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024']
+    const libraries = ['--lib', 'es2024,dom', '--types', 'node', '--skipLibCheck', 'false']
+    expect(run(process.execPath, [TSC, ...options, ...libraries, 'typed.ts'], folder)).toBe('')
+  })
+}
