@@ -16,6 +16,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { DevnetAccount } from '@tallystick/devnet'
 import { freePort } from '@tallystick/service-kit'
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
+import { createPublicClient, getAddress, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from './eventually.ts'
 import { end, readersShell, untilSaid } from './readers-shell.ts'
@@ -255,7 +256,10 @@ it('every command of run-on-testnet.md does what the page says, on a network lik
   const [deploy = '', facilitate = '', ...selling] = blocks()
   expect(selling).toHaveLength(2)
   const facilitator = shell(facilitate, facilitatorPlace)
-  const seller = await deployContract(deploy)
+  const [seller] = await Promise.all([
+    deployContract(deploy),
+    untilSaid(facilitator, /"listening"/),
+  ])
   const [refunded] = await Promise.all([refundOddPayment(seller), sellWindow(seller, selling)])
   expect(refunded).toContain(`1.5 HBAR went back to ${account('agent-2').accountId}`)
   const opened = await leaping(openPayment(seller))
@@ -274,7 +278,9 @@ it('every command of run-on-testnet.md does what the page says, on a network lik
 
 /** The network finds the contract unable to hold the gas of its calls: they are over, and nothing tells the contract. */
 async function loseRenewals(contract: string): Promise<void> {
-  const weibar = BigInt(await ledger<string>('eth_getBalance', contract, 'latest'))
+  // A read's answer may be lost, too: this client asks again.
+  const client = createPublicClient({ transport: http(rpcUrl) })
+  const weibar = await client.getBalance({ address: getAddress(contract) })
   await ledger('devnet_setBalanceTinybar', contract, '1')
   await ledger('devnet_advanceSeconds', 2 * PERIOD_SECONDS)
   await ledger('devnet_setBalanceTinybar', contract, String(weibar / 10_000_000_000n))
