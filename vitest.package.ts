@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import type { Reporter } from 'vitest/node'
 
 /** Compiling a service's modules is half of its start: the processes that tests start find them compiled. */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/node')
@@ -33,6 +34,34 @@ export function keepFilesInMemory(): void {
 /** Ends a hang. */
 const LIMIT_MS = 600_000
 
+/** An error as the worker that it failed in sends it. */
+type SentError = {
+  message: string
+  stack?: string
+  readonly cause?: unknown
+  readonly code?: unknown
+}
+
+/** What an error says, and what lies behind it: "fetch failed: connect ECONNREFUSED 127.0.0.1:4020". */
+function saidBy({ message, cause, code }: SentError): string {
+  const said = message || String(code)
+  return isSentError(cause) ? `${said}: ${saidBy(cause)}` : said
+}
+
+const isSentError = (cause: unknown): cause is SentError =>
+  typeof cause === 'object' && cause !== null && 'message' in cause
+
+/** The JSON report leaves causes out, and of `fetch failed` nothing else tells. */
+const causesInMessages: Reporter = {
+  onTestCaseResult(test) {
+    for (const error of test.result().errors ?? []) {
+      const { message, stack } = error
+      error.message = saidBy(error)
+      if (stack !== undefined) error.stack = stack.replace(message, () => error.message)
+    }
+  },
+}
+
 /**
  * What every package's tests run with. Several suites share two cores, a stack takes seconds to start there, and a test machine
  * may be many times slower: the limits end a hang, and none of them is an expectation. A test has no limit of its own.
@@ -45,7 +74,7 @@ export default defineConfig({
     testTimeout: process.env.TALLYSTICK_LONG === '1' ? 3_600_000 : LIMIT_MS,
     hookTimeout: LIMIT_MS,
     expect: { poll: { timeout: LIMIT_MS / 2 } },
-    reporters: ['default', 'json'],
+    reporters: [causesInMessages, 'default', 'json'],
     outputFile: { json: 'reports/tests.json' },
   },
 })

@@ -1,6 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { root } from './spawned-stack.ts'
 
@@ -29,4 +31,24 @@ it('a long run differs from a bounded one in every workspace: nothing comes from
   const long = testTasks(true)
   expect(long.size).toBeGreaterThan(10)
   expect([...long].filter(([task, hash]) => hash === bounded.get(task))).toEqual([])
+})
+
+const Report = z.object({
+  testResults: z.tuple([
+    z.object({ assertionResults: z.tuple([z.object({ failureMessages: z.array(z.string()) })]) }),
+  ]),
+})
+
+it('the report says on the first line of a failure what caused it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'failing-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const failing = `it('fails', async () => { await fetch('http://127.0.0.1:1') })`
+  writeFileSync(join(folder, 'failing.test.ts'), failing)
+  const line = ['run', '--globals', '--root', folder, '--config', join(root, 'vitest.package.ts')]
+  const vitest = join(root, 'node_modules', '.bin', 'vitest')
+  expect(spawnSync(vitest, line, { encoding: 'utf8' }).status).toBe(1)
+  const report: unknown = JSON.parse(readFileSync(join(folder, 'reports/tests.json'), 'utf8'))
+  const [{ assertionResults }] = Report.parse(report).testResults
+  const [message] = assertionResults[0].failureMessages
+  expect(message?.split('\n')[0]).toBe('TypeError: fetch failed: bad port')
 })
