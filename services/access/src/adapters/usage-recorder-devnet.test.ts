@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { UsageEvent } from '../domain/events.ts'
+import { hashesOf } from '../domain/usage-recorder.fixture.ts'
 import {
   createUsageRecorder,
   type UsageOutcome,
@@ -20,9 +21,6 @@ function tenfoldClock(): Clock {
     after: (ms, run) => systemClock.after(ms / 10, run),
   }
 }
-
-const hashesOf = (outcomes: readonly UsageOutcome[]): string[] =>
-  outcomes.flatMap((outcome) => (outcome.kind === 'recorded' ? [outcome.transactionHash] : []))
 
 async function receipted(recorder: UsageRecorder): Promise<void> {
   await expect.poll(() => recorder.figures().unreceiptedCalls, WAIT).toBe(0)
