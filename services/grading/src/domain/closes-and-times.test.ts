@@ -1,13 +1,6 @@
 /** Attacks on the evidence: what is tried, and that it changes nothing. Here: to have another close, or another time, count. */
 import { describe, expect, test } from 'vitest'
-import {
-  AFTER,
-  BEFORE,
-  early,
-  HIDDEN,
-  ledgerOf,
-  UPLOAD,
-} from '../testing/attacked-ledger.fixture.ts'
+import { AFTER, BEFORE, early, HIDDEN, ledgerOf, UPLOAD } from '../testing/evidence.fixture.ts'
 import {
   START_SECONDS,
   sampleBatch,

@@ -1,7 +1,9 @@
 import { canonicalJson, leafHash } from '@tallystick/hashchain'
 import { describe, expect, test } from 'vitest'
+import { BEFORE, early, ledgerOf } from '../testing/evidence.fixture.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
+  OPEN_FEED,
   START_SECONDS,
   sampleBatch,
   sampleEvent,
@@ -10,39 +12,16 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-import { calibrationAnswer } from './calibration.ts'
 import { commitmentOf, type PickOpening } from './committed-pick.ts'
 import { coverageAnswer } from './coverage.ts'
-import { writeCell } from './truth-table.ts'
-
-const early = samplePrices({
-  odds: { home: '2.2', draw: '3.4', away: '3.6' },
-  capturedAtSeconds: START_SECONDS - 100_000,
-})
 
 async function graderBeforeStart() {
-  const fixture = createGraderFixture()
-  await fixture.store.ingest(
-    sampleBatch([sampleObservation({ snapshots: [early] })], {
-      receivedAtSeconds: START_SECONDS - 100_000,
-    }),
-  )
+  const fixture = await ledgerOf(OPEN_FEED, [BEFORE, { snapshots: [early] }])
   const finish = () =>
     fixture.store.ingest(
       sampleBatch([sampleObservation({ closes: [samplePrices()], outcomes: scored(2, 0) })]),
     )
-  const tables = async () => {
-    const { cells } = await fixture.store.truth()
-    return JSON.stringify([...cells].map(([key, cell]) => `${key} ${writeCell(cell)}`).toSorted())
-  }
-  const committed = async () => {
-    const { columns } = await calibrationAnswer(fixture.store, {
-      population: 'committed',
-      basis: 'fair',
-    })
-    return columns[0]?.total.n
-  }
-  return { ...fixture, finish, tables, committed }
+  return { ...fixture, finish, committed: () => fixture.counted('committed') }
 }
 
 describe('G6: what is committed and counted', () => {

@@ -4,6 +4,7 @@ import {
   START_SECONDS,
   sampleBatch,
   sampleEvent,
+  sampleMatch,
   sampleObservation,
   samplePick,
   samplePrices,
@@ -79,21 +80,23 @@ const onDay = (text: string, day: string) => ({
   daySeconds: Date.parse(day) / 1_000,
 })
 
-const match = (path: string, [home, away]: readonly [string, string], startAtSeconds: number) =>
-  sampleObservation({
-    event: sampleEvent({ path: `soccer/${path}`, home, away, startAtSeconds }),
-    closes: [samplePrices()],
-  })
-
 async function fixtureOfSeasons() {
   const fixture = createGraderFixture()
   await fixture.store.ingest(
     sampleBatch([
-      match('epl.20250601.manu-nfo', ['Man United', "Nott'm Forest"], START_SECONDS - 365 * DAY),
-      match('epl.20260601.manu-nfo', ['Man United', "Nott'm Forest"], START_SECONDS),
-      match('epl.20260530.nfo-ars', ["Nott'm Forest", 'Arsenal'], START_SECONDS - 2 * DAY),
-      match('mls.20260601.nyc-nyr', ['New York City', 'New York Red Bulls'], START_SECONDS),
-      match('mls.20260602.nyc-nyr', ['New York City', 'New York Red Bulls'], START_SECONDS + DAY),
+      sampleMatch(
+        'epl.20250601.manu-nfo',
+        ['Man United', "Nott'm Forest"],
+        START_SECONDS - 365 * DAY,
+      ),
+      sampleMatch('epl.20260601.manu-nfo', ['Man United', "Nott'm Forest"], START_SECONDS),
+      sampleMatch('epl.20260530.nfo-ars', ["Nott'm Forest", 'Arsenal'], START_SECONDS - 2 * DAY),
+      sampleMatch('mls.20260601.nyc-nyr', ['New York City', 'New York Red Bulls'], START_SECONDS),
+      sampleMatch(
+        'mls.20260602.nyc-nyr',
+        ['New York City', 'New York Red Bulls'],
+        START_SECONDS + DAY,
+      ),
     ]),
   )
   return fixture

@@ -4,6 +4,7 @@ import {
   START_SECONDS,
   sampleBatch,
   sampleEvent,
+  sampleMatch,
   sampleObservation,
   samplePrices,
   scored,
@@ -29,12 +30,6 @@ const pickOf = (name: string, over: Partial<PickOpening> = {}): Omit<StoredPick,
   opening: { ...opening, ...over },
   options: { method: 'power', basis: 'auto' },
 })
-
-const match = (path: string, [home, away]: readonly [string, string], startAtSeconds: number) =>
-  sampleObservation({
-    event: sampleEvent({ path: `soccer/${path}`, home, away, startAtSeconds }),
-    closes: [samplePrices()],
-  })
 
 const line = (text: string) =>
   samplePrices({ market: `ah/ft/${text}`, odds: { home: '1.9', away: '1.98' } })
@@ -118,10 +113,10 @@ export function describeGradingStore(
       const day = 86_400
       await store.ingest(
         sampleBatch([
-          match('one', ['1. FC Köln', "Nott'm Forest"], START_SECONDS),
-          match('two', ["Nott'm Forest", '1. FC Köln'], START_SECONDS),
-          match('later', ['1. FC Köln', "Nott'm Forest"], START_SECONDS + 200 * day),
-          match('other', ['Ajax', "Nott'm Forest"], START_SECONDS),
+          sampleMatch('one', ['1. FC Köln', "Nott'm Forest"], START_SECONDS),
+          sampleMatch('two', ["Nott'm Forest", '1. FC Köln'], START_SECONDS),
+          sampleMatch('later', ['1. FC Köln', "Nott'm Forest"], START_SECONDS + 200 * day),
+          sampleMatch('other', ['Ajax', "Nott'm Forest"], START_SECONDS),
         ]),
       )
       const pathsOf = async (search: Partial<EventSearch>) =>
@@ -142,7 +137,9 @@ export function describeGradingStore(
       expect(await pathsOf({ teams: {} })).toEqual([])
       // A later name or start is found, the earlier is not.
       await store.ingest(
-        sampleBatch([match('other', ['Jong Ajax', "Nott'm Forest"], START_SECONDS + 2 * day)]),
+        sampleBatch([
+          sampleMatch('other', ['Jong Ajax', "Nott'm Forest"], START_SECONDS + 2 * day),
+        ]),
       )
       expect(await pathsOf({ teams: { home: ['ajax'] } })).toEqual([])
       expect(await pathsOf({ teams: { home: ['jong ajax'] }, ...window })).toEqual([])

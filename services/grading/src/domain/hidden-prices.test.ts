@@ -1,14 +1,7 @@
 /** Attacks on the evidence: what is tried, and that it changes nothing. Here: to read prices that may not be shown. */
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'
 import { describe, expect, test } from 'vitest'
-import {
-  AFTER,
-  BEFORE,
-  early,
-  HIDDEN,
-  ledgerOf,
-  UPLOAD,
-} from '../testing/attacked-ledger.fixture.ts'
+import { AFTER, BEFORE, early, HIDDEN, ledgerOf, UPLOAD } from '../testing/evidence.fixture.ts'
 import { fixtureOf } from '../testing/grader.fixture.ts'
 import { samplePick, samplePrices, scored } from '../testing/samples.fixture.ts'
 import { commitmentOf, type PickOpening } from './committed-pick.ts'

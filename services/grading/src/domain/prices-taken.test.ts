@@ -1,6 +1,6 @@
 /** Attacks on the evidence: what is tried, and that it changes nothing. Here: to make a record look better than its bets. */
 import { describe, expect, test } from 'vitest'
-import { AFTER, BEFORE, early, HIDDEN, ledgerOf } from '../testing/attacked-ledger.fixture.ts'
+import { AFTER, BEFORE, early, HIDDEN, ledgerOf } from '../testing/evidence.fixture.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   START_SECONDS,

@@ -1,5 +1,6 @@
-// What attacks on the evidence share: where prices come from, when, and a ledger that received them.
+// What the tests of the evidence share: where prices come from, when, and a ledger that received them.
 import { calibrationAnswer } from '../domain/calibration.ts'
+import type { FeedInfo } from '../domain/event-state.ts'
 import type { Observation } from '../domain/observation.ts'
 import { writeCell } from '../domain/truth-table.ts'
 import { createGraderFixture } from './grader.fixture.ts'
@@ -18,7 +19,7 @@ export const early = samplePrices({
 
 /** What the ledger has after observations of one feed, each received at its time. */
 export async function ledgerOf(
-  feed: typeof HIDDEN,
+  feed: FeedInfo,
   ...steps: readonly (readonly [atSeconds: number, seen: Partial<Observation>])[]
 ) {
   const fixture = createGraderFixture()

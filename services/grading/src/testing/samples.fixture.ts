@@ -18,7 +18,7 @@ import { TruthTally } from '../domain/truth-tally.ts'
 export const START_SECONDS = 1_780_336_800
 
 /** A feed whose prices may be public. */
-const OPEN_FEED: FeedInfo = { feed: 'manual', isRedistributable: true, isSynthetic: false }
+export const OPEN_FEED: FeedInfo = { feed: 'manual', isRedistributable: true, isSynthetic: false }
 
 /** A match, `soccer/epl.20260601.ars-che` by default. */
 export function sampleEvent(over: Partial<EventInfo> = {}): EventInfo {
@@ -57,6 +57,17 @@ export function sampleObservation(over: Partial<Observation> = {}): Observation 
     ...over,
   }
 }
+
+/** A soccer match with a close. */
+export const sampleMatch = (
+  path: string,
+  [home, away]: readonly [string, string],
+  startAtSeconds: number,
+) =>
+  sampleObservation({
+    event: sampleEvent({ path: `soccer/${path}`, home, away, startAtSeconds }),
+    closes: [samplePrices()],
+  })
 
 /** A full-time score. */
 export const scored = (home: number, away: number): Observation['outcomes'] => [
