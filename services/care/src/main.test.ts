@@ -1,43 +1,18 @@
 /** The process as an operator starts and stops it. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { startServiceProcess } from '@tallystick/service-kit/service-process'
 import { afterAll, expect, test } from 'vitest'
-import { NODE_ENVIRONMENT, testEnvironment } from './testing/care.fixture.ts'
-
-// A process takes under a second to start, and several on a busy machine.
+import { testEnvironment } from './testing/care.fixture.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'care-main-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-type Ended = { readonly code: number | null; readonly output: string; readonly errors: string }
-
-function start(environment: Readonly<Record<string, string>>) {
-  const child = spawn(process.execPath, [main], {
-    env: { ...NODE_ENVIRONMENT, HOST: '127.0.0.1', PORT: '0', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  let errors = ''
-  const listening = Promise.withResolvers<string>()
-  // If the process ends early, whoever awaits its address hears of it; nobody has to.
-  listening.promise.catch(() => undefined)
-  child.stdout.on('data', (text) => {
-    output += String(text)
-    const url = /"url":"([^"]+)","msg":"listening"/.exec(output)?.[1]
-    if (url !== undefined) listening.resolve(url)
-  })
-  child.stderr.on('data', (text) => (errors += String(text)))
-  const ended = once(child, 'close').then((): Ended => {
-    listening.reject(new Error(`it ended: ${errors}`))
-    return { code: child.exitCode, output, errors }
-  })
-  return { url: () => listening.promise, ended, stop: () => child.kill('SIGTERM') }
-}
+const start = (environment: Readonly<Record<string, string>>) =>
+  startServiceProcess([main], { HOST: '127.0.0.1', PORT: '0', ...environment })
 const environment = (name: string, over: Readonly<Record<string, string>> = {}) => ({
   ...testEnvironment,
   LOG_LEVEL: 'info',
@@ -63,7 +38,7 @@ test('S6: it answers, and exits 0 on SIGTERM; a second process on its store does
     expect(second.code).toBe(1)
     expect(second.errors).toMatch(/^The records cannot be served: .+\n$/)
   } finally {
-    first.stop()
+    first.kill('SIGTERM')
   }
   const { code, output } = await first.ended
   expect(code).toBe(0)

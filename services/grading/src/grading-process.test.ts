@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startSlowFacilitator } from './testing/facilitators.fixture.ts'
-import { startServiceProcess } from './testing/service-process.fixture.ts'
+import { startGradingProcess } from './testing/grading-process.fixture.ts'
 import {
   grade,
   send,
@@ -26,7 +26,7 @@ describe('kill -9 between the settlement and its answer', () => {
     const filled = await startFilled('killed.db')
     await filled.stop()
     const slow = await startSlowFacilitator(fixture.facilitator.url)
-    const first = startServiceProcess(
+    const first = startGradingProcess(
       fixture.environment('killed.db', { FACILITATOR_URL: slow.url }),
     )
     const at = { baseUrl: await first.url() }
@@ -40,7 +40,7 @@ describe('kill -9 between the settlement and its answer', () => {
     expect(await lost).toBeInstanceOf(Error)
     await slow.stop()
 
-    const second = startServiceProcess(fixture.environment('killed.db'))
+    const second = startGradingProcess(fixture.environment('killed.db'))
     const url = await second.url()
     await until(async () => /"outcome":"paid","msg":"resumed"/.test(second.output()))
     // Nobody has the answer yet, so a client that signs again gets it too, without a settlement.
@@ -70,7 +70,7 @@ describe('G8: The Odds API', () => {
     }).listen(0, '127.0.0.1')
     await once(api, 'listening')
     const address = api.address()
-    const polling = startServiceProcess(
+    const polling = startGradingProcess(
       fixture.environment('polling.db', {
         ODDS_API_KEY: 'hunter2',
         ODDS_API_SPORTS: 'soccer_epl, baseball_mlb',
@@ -98,7 +98,7 @@ describe('SIGTERM while a payment is under way', () => {
     const filled = await startFilled('stopped.db')
     await filled.stop()
     const slow = await startSlowFacilitator(fixture.facilitator.url)
-    const first = startServiceProcess(
+    const first = startGradingProcess(
       fixture.environment('stopped.db', { FACILITATOR_URL: slow.url }),
     )
     const at = { baseUrl: await first.url() }
@@ -112,7 +112,7 @@ describe('SIGTERM while a payment is under way', () => {
     expect([answer.status, answer.card.error]).toEqual([502, 'payment_pending'])
     expect(await first.ended).toMatchObject({ code: 0, signal: null })
     await slow.stop()
-    const second = startServiceProcess(fixture.environment('stopped.db'))
+    const second = startGradingProcess(fixture.environment('stopped.db'))
     const url = await second.url()
     const done = await send(`${url}/api/grade`, headers)
     expect([done.status, done.card.grade]).toEqual([200, 'F'])

@@ -12,7 +12,7 @@ import {
   startOkxStandIn,
   startSlowFacilitator,
 } from './testing/facilitators.fixture.ts'
-import { startServiceProcess } from './testing/service-process.fixture.ts'
+import { startGradingProcess } from './testing/grading-process.fixture.ts'
 import {
   grade,
   payingFetch,
@@ -244,7 +244,7 @@ describe('what is down', () => {
 
   test('G9: a token with another signing name ends the start with a message', async () => {
     const { address } = fixture.chain.stablecoin
-    const ended = await startServiceProcess(
+    const ended = await startGradingProcess(
       fixture.environment('wrong.db', { ASSET: `${address}/USDT0/1/6` }),
     ).ended
     expect(ended.code).toBe(1)

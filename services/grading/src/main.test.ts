@@ -5,8 +5,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { startGradingProcess } from './testing/grading-process.fixture.ts'
 import { makeLedgerFolder } from './testing/ledger-folder.fixture.ts'
-import { startServiceProcess } from './testing/service-process.fixture.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'grading-main-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -24,7 +24,7 @@ const environment = (name: string, over: Readonly<Record<string, string>> = {}) 
 
 test('S3: a bad configuration names every bad variable, prints no value, and exits 1', async () => {
   const bad = environment('bad.db', { PAY_TO: 'hunter2', TOKEN_SECRET: 'hunter2' })
-  const { code, output, errors } = await startServiceProcess(bad).ended
+  const { code, output, errors } = await startGradingProcess(bad).ended
   expect(code).toBe(1)
   expect(errors).toContain('PAY_TO')
   expect(errors).toContain('TOKEN_SECRET')
@@ -32,7 +32,7 @@ test('S3: a bad configuration names every bad variable, prints no value, and exi
 })
 
 test('S6: it answers with its chain and facilitator down, and exits 0 at SIGTERM', async () => {
-  const service = startServiceProcess(environment('one.db'))
+  const service = startGradingProcess(environment('one.db'))
   const url = await service.url()
   expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' })
   expect((await fetch(`${url}/api/grade`, { method: 'POST' })).status).toBe(402)
@@ -47,7 +47,7 @@ test('a file that is not a ledger ends the start with a message', async () => {
     join(folder, 'no.db'),
     'not a database, but some text that is long enough to be read',
   )
-  const { code, errors } = await startServiceProcess(environment('no.db')).ended
+  const { code, errors } = await startGradingProcess(environment('no.db')).ended
   expect(code).toBe(1)
   expect(errors).toMatch(/^Grades cannot be served: .+\n$/)
 })
@@ -59,7 +59,7 @@ test('an older file in the ledger’s place ends the start with one sentence, an
     // The key that signed it, in the service's place for it.
     const key = Buffer.from(ledger.identity.checkpointSeed).toString('base64')
     writeFileSync(`${ledger.path}.checkpoint-key`, key)
-    const { code, errors } = await startServiceProcess(
+    const { code, errors } = await startGradingProcess(
       environment('', { DATABASE_PATH: ledger.path }),
     ).ended
     expect({ code, errors }).toEqual({
@@ -77,7 +77,7 @@ test('S2: a port in use is a clear error that names it', async () => {
   await once(taken, 'listening')
   const address = taken.address()
   const port = String(typeof address === 'object' ? address?.port : '')
-  const { code, errors } = await startServiceProcess(environment('two.db', { PORT: port })).ended
+  const { code, errors } = await startGradingProcess(environment('two.db', { PORT: port })).ended
   taken.close()
   expect([code, errors]).toEqual([1, expect.stringContaining(`Port ${port} is in use`)])
 })

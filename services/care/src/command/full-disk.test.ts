@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { NODE_ENVIRONMENT } from '@tallystick/service-kit/service-process'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeStoreFolder, type StoreFolder } from '../adapters/sqlite-store.fixture.ts'
 import { storeRecord, TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
-import { NODE_ENVIRONMENT } from '../testing/care.fixture.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 

@@ -1,13 +1,12 @@
 // A service of its own process that is killed and started again, receivers by TLS under names that tests rebind, and a trap at
 // every address that is none of the internet's.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { NODE_ENVIRONMENT, testEnvironment } from '../testing/care.fixture.ts'
+import { startServiceProcess } from '@tallystick/service-kit/service-process'
+import { testEnvironment } from '../testing/care.fixture.ts'
 import { EVENTS_ENVIRONMENT, startReceiver } from '../testing/event-receiver.fixture.ts'
 import { type NameAnswers, PUBLIC_ADDRESS, TRAP_HOST } from './event-kills-network.fixture.ts'
 
@@ -85,37 +84,19 @@ export async function startNetwork() {
 export async function startKillable(environment: Readonly<Record<string, string>>) {
   const { EVENTS_PRIVATE: _, ...events } = EVENTS_ENVIRONMENT
   const words = ['--import', pathOf('event-kills-network.fixture.ts'), pathOf('../main.ts')]
-  const child = spawn(process.execPath, words, {
-    env: {
-      ...testEnvironment,
-      ...events,
-      ...NODE_ENVIRONMENT,
-      HOST: '127.0.0.1',
-      PORT: '0',
-      LOG_LEVEL: 'info',
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const service = startServiceProcess(words, {
+    ...testEnvironment,
+    ...events,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    LOG_LEVEL: 'info',
+    ...environment,
   })
-  const listening = Promise.withResolvers<string>()
-  let output = ''
-  child.stdout.on('data', (text) => {
-    if (output !== 'listening') output += String(text)
-    const url = /"url":"([^"]+)","msg":"listening"/.exec(output)?.[1]
-    if (url === undefined) return
-    output = 'listening'
-    listening.resolve(url)
-  })
-  const ended = once(child, 'close')
-  const url = await Promise.race([
-    listening.promise,
-    ended.then(() => Promise.reject(new Error('the service ended'))),
-  ])
   return {
-    url,
+    url: await service.url(),
     kill: async (): Promise<void> => {
-      child.kill('SIGKILL')
-      await ended
+      service.kill('SIGKILL')
+      await service.ended
     },
   }
 }

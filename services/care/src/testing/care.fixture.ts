@@ -29,12 +29,6 @@ export const testEnvironment = {
   LOG_LEVEL: 'silent',
 }
 
-/** What a process of Node's needs that is none of the service's configuration. */
-export const NODE_ENVIRONMENT: Readonly<Record<string, string>> = {
-  PATH: process.env['PATH'] ?? '',
-  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
-}
-
 /** A hub without sessions: it remembers what it was told and reports how many listened. */
 type RecordingHub = SessionHub & {
   readonly published: { readonly record: CareRecord; readonly previous: CareRecord | undefined }[]

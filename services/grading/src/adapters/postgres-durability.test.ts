@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
 import { openTornCommits } from '@tallystick/journal-store/torn-commits'
 import { systemClock } from '@tallystick/service-kit'
+import { NODE_ENVIRONMENT } from '@tallystick/service-kit/service-process'
 import { reservationOf } from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readFootballData } from '../ingest/football-data.ts'
@@ -22,7 +23,6 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-import { NODE_ENVIRONMENT } from '../testing/service-process.fixture.ts'
 import { openPostgresReservationStore } from './reservation-store.ts'
 
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))

@@ -17,8 +17,8 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
+import { NODE_ENVIRONMENT } from '@tallystick/service-kit/service-process'
 import { afterAll, expect, test } from 'vitest'
-import { NODE_ENVIRONMENT } from '../testing/service-process.fixture.ts'
 import { runGrading } from './run-grading.ts'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))

@@ -1,15 +1,12 @@
-/** The service as an operator starts and stops it: in its own process. */
+/** A service as an operator starts and stops it: in its own process. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 
 /** What a process of Node's needs that is none of the service's configuration. */
 export const NODE_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: process.env['PATH'] ?? '',
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
 }
-
-const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
 type Ended = {
   readonly code: number | null
@@ -27,9 +24,12 @@ type ServiceProcess = {
   readonly ended: Promise<Ended>
 }
 
-/** Starts `main.ts` with that configuration and no other. */
-export function startServiceProcess(environment: Readonly<Record<string, string>>): ServiceProcess {
-  const child = spawn(process.execPath, [main], {
+/** Starts Node with these words, a service's `main.ts` the last of them, and with that configuration and no other. */
+export function startServiceProcess(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): ServiceProcess {
+  const child = spawn(process.execPath, words, {
     env: { ...NODE_ENVIRONMENT, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
