@@ -15,6 +15,7 @@ it('A22: npm run demo plays to the end: 402, pay, 200, renewed by the network, f
   expect(story).toContain('199 calls left')
   expect(story).toMatch(/one call renewed 5 windows: 0\.3\d* HBAR for each/)
   expect(story).toContain('429')
-  expect(story).toMatch(/cancelled; 6 HBAR came back in 0x[0-9a-f]{64}/)
+  // On a busy machine another period of 3 HBAR may have begun by then.
+  expect(story).toMatch(/cancelled; [36] HBAR came back in 0x[0-9a-f]{64}/)
   expect(story).toContain('The end.')
 })

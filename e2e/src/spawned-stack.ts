@@ -21,10 +21,10 @@ export type SpawnedStack = {
   interrupt(): Promise<number | null>
 }
 
-/** Resolves with the exit code, null after a signal. */
+/** Resolves with the exit code, null after a signal, once all that it said has arrived. */
 export async function ended(child: ChildProcess): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-  return await new Promise((resolve) => child.once('exit', resolve))
+  return await new Promise((resolve) => child.once('close', resolve))
 }
 
 /** Whether something answers there, and says that all is well. */
