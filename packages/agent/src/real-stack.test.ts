@@ -17,7 +17,6 @@ const CALLS = 12
 const KEPT_OPEN_TINYBAR = 60_000_000_000n
 /** Leaves the account's nonce at 0, for tests that are about nonces. */
 const PAY_ALONE = ['pay', '--max-hbar', '12', '--unguarded']
-/** A process takes a second to start, and ten where others load the machine. */
 
 let stack: RealStack
 

@@ -141,12 +141,6 @@ export class UsageSigner {
   }
 }
 
-/**
- * What the sender does when nonces or prices went wrong: signing anew for the only two reasons there are (A10),
- * putting lost batches back in order, and filling nonces that nobody holds. It is called by the sender's loop alone,
- * one thing at a time, and rejects when the ledger does not answer; every step may be repeated.
- */
-
 type RepairOptions = {
   readonly ledger: UsageLedger
   readonly clock: Clock
@@ -156,7 +150,11 @@ type RepairOptions = {
   readonly onEvent: UsageEventListener
 }
 
-/** Repairs the queue of one key. */
+/**
+ * What the sender does when nonces or prices went wrong: signing anew for the only two reasons there are (A10),
+ * putting lost batches back in order, and filling nonces that nobody holds. It is called by the sender's loop alone,
+ * one thing at a time, and rejects when the ledger does not answer; every step may be repeated.
+ */
 export class UsageRepair {
   readonly #options: RepairOptions
   #gapSinceMs: number | null = null

@@ -154,14 +154,13 @@ async function setRecorders(stack: LocalStack, addresses: readonly string[]): Pr
     await asOwner(stack, { functionName: 'setRecorder', args: [address, true] })
 }
 
-/** A process of the service in the test's own process, which reaches the stack through edges that a test can cut or twist. */
-
 type ReplicaEdges = {
   readonly rpc: FaultyEdge
   readonly mirror: FaultyEdge
   readonly facilitator: FaultyEdge
 }
 
+/** A process of the service in the test's own process, which reaches the stack through edges that a test can cut or twist. */
 export type Replica = {
   readonly edges: ReplicaEdges
   readonly baseUrl: string
