@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url'
 /** Ends a hang: the first start compiles, and a busy machine takes many times as long as a quiet one. */
 const START_MS_MAX = 180_000
 const POLL_MS = 50
+/** One answer's share of that: a process that has just begun to listen still has much to do. */
+const ANSWER_MS_MAX = 20_000
 /** Services promise to end within 10 s of SIGTERM (S6). */
 const STOP_MS_MAX = 11_000
 const LOG_LINES_SHOWN = 15
@@ -46,7 +48,7 @@ function lastLines(file: string): string {
 
 async function answers(url: string): Promise<boolean> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })
     await response.body?.cancel()
     return response.ok
   } catch {
