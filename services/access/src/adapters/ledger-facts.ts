@@ -24,7 +24,7 @@ export const WEIBAR_PER_TINYBAR = 10_000_000_000n
 export const EXCHANGE_RATE_ADDRESS = '0x0000000000000000000000000000000000000168'
 const ONE_HBAR_IN_TINYCENTS = `0x43a88229${TINYBAR_PER_HBAR.toString(16).padStart(64, '0')}`
 
-export type LedgerBlock = {
+type LedgerBlock = {
   readonly number: number
   readonly hash: string
   /** Unix seconds. */
