@@ -1,11 +1,11 @@
 import {
   checkedSecretField,
+  choiceField,
   httpUrlField,
   integerField,
   parsedField,
   sharedConfigFields,
   textField,
-  withFieldMeta,
 } from '@tallystick/service-kit'
 import { type EvmAsset, isEvmAddress, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { HEDERA_NETWORKS, isAccountId } from '@tallystick/x402/hedera'
@@ -21,7 +21,6 @@ export function parseEvmAssets(text: string, chainId: number): readonly EvmAsset
   return assets.every((asset) => asset !== undefined) ? assets : undefined
 }
 
-const networkExpected = `one of ${HEDERA_NETWORKS.join(', ')}`
 const nodesExpected = 'host:port=account pairs, separated by commas, e.g. 127.0.0.1:50211=0.0.3'
 const accountExpected = 'an account id such as 0.0.1001'
 const keyExpected = 'a private key in hex: 32 bytes of an ECDSA key, or DER of either kind'
@@ -42,9 +41,7 @@ const shared = sharedConfigFields({ port: 4020, baseUrl: 'http://localhost:4020'
 const fields = z.object({
   PORT: shared.PORT,
   HOST: shared.HOST,
-  NETWORK: withFieldMeta(z.enum(HEDERA_NETWORKS, { error: networkExpected }), {
-    expected: networkExpected,
-  })
+  NETWORK: choiceField(HEDERA_NETWORKS)
     .prefault('hedera:testnet')
     .describe(
       'Ledger on which payments are settled, as CAIP-2; a local ledger uses the name of the one it stands in for.',

@@ -1,5 +1,6 @@
 /** The environment of the authorization server. */
 import {
+  choiceField,
   httpUrlField,
   integerField,
   jsonField,
@@ -97,8 +98,7 @@ const fields = z.object({
     .describe(
       'Client metadata documents that are fetched; one that ends in `/` allows all below it.',
     ),
-  REGISTRATION: z
-    .enum(['off', 'loopback', 'any'], { error: 'off, loopback or any' })
+  REGISTRATION: choiceField(['off', 'loopback', 'any'])
     .prefault('off')
     .describe(
       'Whether unknown programs may register: `loopback`, those that run on the person’s own machine; `any`, every one.',

@@ -80,6 +80,18 @@ export function textField(expected = 'a text', isGood = (text: string): boolean 
   return withFieldMeta(z.string().refine(isGood, expected), { expected })
 }
 
+/** One of a few words. */
+export function choiceField<const Word extends string>(words: readonly [Word, ...Word[]]) {
+  const expected = `one of ${words.join(', ')}`
+  return withFieldMeta(z.enum(words, { error: expected }), { expected })
+}
+
+/** A switch, `true` or `false`; zod's other words for them are taken as well. */
+export function switchField() {
+  const expected = 'true or false'
+  return withFieldMeta(z.stringbool({ error: expected }), { expected })
+}
+
 /** A secret of at least `minBytes` UTF-8 bytes, also read from `<NAME>_FILE`. */
 export function secretField(options: { readonly minBytes?: number } = {}) {
   const minBytes = options.minBytes ?? 1
@@ -130,7 +142,6 @@ const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace'] as cons
  * the service's address on the local machine.
  */
 export function sharedConfigFields(defaults: { readonly port: number; readonly baseUrl: string }) {
-  const levelText = `one of ${LOG_LEVELS.join(', ')}`
   return {
     PORT: integerField({ min: 0, max: 65_535 })
       .prefault(String(defaults.port))
@@ -148,9 +159,7 @@ export function sharedConfigFields(defaults: { readonly port: number; readonly b
     METRICS_TOKEN: secretField({ minBytes: 16 })
       .optional()
       .describe('Bearer token that /metrics requires; if unset, /metrics is open.'),
-    LOG_LEVEL: withFieldMeta(z.enum(LOG_LEVELS, { error: levelText }), { expected: levelText })
-      .prefault('info')
-      .describe('How much to log.'),
+    LOG_LEVEL: choiceField(LOG_LEVELS).prefault('info').describe('How much to log.'),
   }
 }
 

@@ -14,12 +14,14 @@ import {
   readConfig,
 } from './config.ts'
 import {
+  choiceField,
   httpUrlField,
   integerField,
   secretField,
   serviceNameField,
   sharedConfigFields,
   strictBase64,
+  switchField,
   textField,
 } from './config-field.ts'
 
@@ -33,6 +35,8 @@ const schema = z.object({
   MARKETS: textField().prefault('h2h').describe('Markets | offers.'),
   UPSTREAM_URL: httpUrlField().optional().describe('Where it comes from.'),
   NAME: textField().describe('A name.'),
+  EVENTS: choiceField(['off', 'chatgpt', 'sep']).prefault('off').describe('Which events.'),
+  PRIVATE: switchField().prefault('false').describe('Whether it is private.'),
 })
 const good = { SIGNING_SECRET: '12345678', NAME: 'n' }
 
@@ -68,6 +72,8 @@ describe('S3: configuration', () => {
       LOG_LEVEL: 'hunter2',
       SIGNING_SECRET: 'hunter2',
       POLL_MS: '9',
+      EVENTS: 'hunter2',
+      PRIVATE: 'hunter2',
     })
     const message = configMessage(found)
     expect(message).toBe(
@@ -79,6 +85,8 @@ describe('S3: configuration', () => {
         '  SIGNING_SECRET: expected a secret of at least 8 bytes',
         '  POLL_MS: expected an integer from 10 to 60000',
         '  NAME: expected a text (it is not set)',
+        '  EVENTS: expected one of off, chatgpt, sep',
+        '  PRIVATE: expected true or false',
       ].join('\n'),
     )
     expect(message).not.toContain('hunter2')

@@ -107,11 +107,12 @@ const defaultOf = (field: z.core.$ZodType): string => {
 /** The variables of a configuration schema as the documentation shows them, in the schema's order. */
 export function describeConfig(schema: z.ZodObject) {
   return Object.entries(schema.shape).map(([variable, field]) => {
-    const meta = fieldMetaOf(field)
+    const { expected, ...meta } = fieldMetaOf(field)
+    if (expected === undefined) throw new Error(`${variable} does not say what it expects`)
     return {
       variable,
       description: meta.description ?? '',
-      expected: meta.expected ?? 'a text',
+      expected,
       /** Empty if there is none; a description if it depends on the machine. */
       defaultText: meta.defaultText ?? defaultOf(field),
       /** Whether `defaultText` can be assigned literally. */

@@ -14,6 +14,7 @@ export {
 export {
   checkedSecretField,
   checkpointSeedOf,
+  choiceField,
   httpUrlField,
   integerField,
   jsonField,
@@ -25,6 +26,7 @@ export {
   sharedConfigFields,
   storeConfigFault,
   storeConfigFields,
+  switchField,
   textField,
   withFieldMeta,
 } from './config-field.ts'

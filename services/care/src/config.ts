@@ -2,6 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import { isCosignatureKey, type KeyRing, parseKeyRing } from '@tallystick/hashchain'
 import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
 import {
+  choiceField,
   httpUrlField,
   integerField,
   jsonField,
@@ -11,6 +12,7 @@ import {
   sharedConfigFields,
   storeConfigFault,
   storeConfigFields,
+  switchField,
   textField,
 } from '@tallystick/service-kit'
 import { z } from 'zod'
@@ -103,8 +105,7 @@ const fields = z.object({
   WRITE_SECRET: writeKeys().describe(
     'Keys of signed writes, one per line: all are accepted, so that one can replace another. Their UTF-8 bytes are used unchanged.',
   ),
-  BEARER_AUTHOR: z
-    .enum(['any', 'sub'], { error: 'any or sub' })
+  BEARER_AUTHOR: choiceField(['any', 'sub'])
     .prefault('any')
     .describe(
       '`sub`: a write with a token names no other author than the token’s `sub`; `any`: it may.',
@@ -142,14 +143,12 @@ const fields = z.object({
     .describe(
       'Origins of pages that may call /mcp, besides BASE_URL’s; another one is 403. If unset, any may: a page sends only what its user gave it.',
     ),
-  VERIFY_NAMES: z
-    .enum(['public', 'private'], { error: 'public or private' })
+  VERIFY_NAMES: choiceField(['public', 'private'])
     .prefault('public')
     .describe(
       '`private`: /verify asks for a token before it shows names of patients and topics; `public`: it does not.',
     ),
-  READ_AUDIT: z
-    .enum(['off', 'all'], { error: 'off or all' })
+  READ_AUDIT: choiceField(['off', 'all'])
     .prefault('off')
     .describe('`all`: keeps a row for each record that a token reads: `care reads` lists them.'),
   READ_AUDIT_DAYS: integerField({ min: 1, max: 36_500 })
@@ -190,12 +189,10 @@ const fields = z.object({
   UNHEARD_WEBHOOK_SECRET: secretField({ minBytes: WRITE_SECRET_BYTES_MIN })
     .optional()
     .describe('Signs those POSTs as a write is signed.'),
-  UNHEARD_WEBHOOK_PRIVATE: z
-    .stringbool()
+  UNHEARD_WEBHOOK_PRIVATE: switchField()
     .prefault('false')
     .describe('Whether that webhook may stand at a private address.'),
-  EVENTS: z
-    .enum(['off', 'chatgpt', 'sep'], { error: 'off, chatgpt or sep' })
+  EVENTS: choiceField(['off', 'chatgpt', 'sep'])
     .prefault('off')
     .describe(
       'MCP Events by webhook on /mcp/2026-07-28: `chatgpt` as ChatGPT takes them, `sep` with the draft’s error codes and message ids. Needs SEAL_KEYS, which seal receivers’ secrets.',
@@ -203,8 +200,7 @@ const fields = z.object({
   EVENTS_HOSTS: hosts()
     .optional()
     .describe('Host names that events may be sent to. If unset, any whose receiver asks for them.'),
-  EVENTS_PRIVATE: z
-    .stringbool()
+  EVENTS_PRIVATE: switchField()
     .prefault('false')
     .describe('Whether receivers of events may stand at private addresses, also without TLS.'),
   SESSIONS_MAX: integerField({ min: 1, max: 1_000_000 })
