@@ -24,11 +24,10 @@ function hasRoomInMemory(): boolean {
 /**
  * For suites of stores, which make hundreds of databases and wait for the disk at each commit: their temporary files lie in
  * memory where there is room. That proves the same. Fsyncs are asked for and counted all the same, and tests kill processes,
- * not the machine: what a process wrote stays with the system in either place. Long runs take the disk, and `TMPDIR` has
- * the last word.
+ * not the machine: what a process wrote stays with the system in either place. `TMPDIR` has the last word.
  */
 export function keepFilesInMemory(): void {
-  if (process.env.TALLYSTICK_LONG !== '1' && hasRoomInMemory()) process.env.TMPDIR ??= MEMORY
+  if (hasRoomInMemory()) process.env.TMPDIR ??= MEMORY
 }
 
 /** Ends a hang. */
