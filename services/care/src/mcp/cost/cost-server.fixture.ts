@@ -18,7 +18,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { openSqliteSideRows } from '../../adapters/side-rows.ts'
 import { openSqliteRecordStore } from '../../adapters/sqlite-record-store.ts'
 import { openSessionStore } from '../../adapters/write-behind-sessions.ts'
-import type { CareRecord } from '../../domain/care-record.ts'
+import type { CareRecord, Principal } from '../../domain/care-record.ts'
 import { checkBearer } from '../../routes/bearer.ts'
 import { readRequestBody } from '../../routes/request-body.ts'
 import { DEFAULT_MCP_LIMITS } from '../limits.ts'
@@ -50,6 +50,19 @@ const tokens = createTokenVerifier({
 })
 const bearer = { tokens, serviceName: 'care', metadataUrl: COST_BASE_URL }
 const limits = { ...DEFAULT_MCP_LIMITS, sessionsPerSubMax: 20_000 }
+
+/** What a read of our transport has, for the variants without it; nobody waits for a correction to be heard. */
+const contextOf = (principal: Principal): CallContext => ({
+  store,
+  clock,
+  serviceName: 'care',
+  version: '0',
+  limits,
+  audio: undefined,
+  verifyUrl: undefined,
+  unheard: { heard: () => undefined },
+  principal,
+})
 
 /** A variant, ready to be measured: its routes, and a write that notifies everyone. Returns how many frames were sent. */
 type Variant = {
@@ -100,7 +113,6 @@ const addBytesRoute = (app: ServiceApp, handle: BytesHandler): void => {
 
 /** The application, token check, JSON and methods alone: no session, no protocol. */
 function floor(): Variant {
-  const context = { store, clock, serviceName: 'care', principal: { scopes: ['care.read.user'] } }
   return {
     addRoutes(app) {
       addBytesRoute(app, async (request, reply, body) => {
@@ -112,13 +124,17 @@ function floor(): Variant {
           params: unknown
         }
         const headers = { 'mcp-session-id': 'none', 'content-type': 'application/json' }
-        reply.hijack()
-        if (id === undefined) return reply.raw.writeHead(202, headers).end()
+        if (id === undefined) {
+          reply.hijack()
+          return reply.raw.writeHead(202, headers).end()
+        }
         const result =
           method === 'resources/read'
-            ? await readResource(context as unknown as CallContext, params)
+            ? await readResource(contextOf(check.claims), params)
             : initializeResult({ serviceName: 'care', version: '0' })
         const text = JSON.stringify({ jsonrpc: '2.0', id, result })
+        // Not before: a read that fails after it would never be answered.
+        reply.hijack()
         return reply.raw
           .writeHead(200, { ...headers, 'content-length': Buffer.byteLength(text) })
           .end(text)
@@ -133,14 +149,14 @@ function sdk(): Variant {
   type Held = { readonly server: Server; readonly transport: StreamableHTTPServerTransport }
   const held = new Map<string, Held>()
   const subscribed = new Set<Held>()
-  const connect = async (scopes: readonly string[]): Promise<Held> => {
+  const connect = async (principal: Principal): Promise<Held> => {
     const server = new Server(
       { name: 'care', version: '0' },
       { capabilities: CAPABILITIES, instructions: 'Read before you speak.' },
     )
-    const context = { store, clock, serviceName: 'care', principal: { scopes } } as unknown
+    const context = contextOf(principal)
     server.setRequestHandler(ReadResourceRequestSchema, ({ params }) =>
-      readResource(context as CallContext, params),
+      readResource(context, params),
     )
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: () => randomBytes(24).toString('base64url'),
@@ -164,7 +180,7 @@ function sdk(): Variant {
         if (check.kind === 'refused') return reply.code(401).send()
         const id = request.headers['mcp-session-id']
         const known = typeof id === 'string' ? held.get(id) : undefined
-        const { transport } = known ?? (await connect(check.claims.scopes))
+        const { transport } = known ?? (await connect(check.claims))
         reply.hijack()
         const text = body === undefined ? undefined : Buffer.from(body).toString()
         const parsed: unknown = text === undefined ? undefined : JSON.parse(text)
