@@ -65,21 +65,15 @@ const SKEW_SECONDS = 300
 const RECEIPT_AGE_SECONDS_MAX = 90_000
 
 const signed = z.object({ format: z.string(), signature: z.string() })
-const challengeSchema = z.object({
-  extensions: z
-    .object({ [OFFER_RECEIPT]: z.object({ info: z.object({ offers: z.array(signed).max(64) }) }) })
-    .optional(),
-})
-const settlementSchema = z.object({
-  extensions: z
-    .object({ [OFFER_RECEIPT]: z.object({ info: z.object({ receipt: signed }) }) })
-    .optional(),
-})
-const answeredSchema = z.object({
-  extensions: z
-    .object({ [ANSWER_STATEMENT]: z.object({ info: z.object({ statement: signed }) }) })
-    .optional(),
-})
+/** What a message carries in its extension `key`. */
+const carrying = <Info extends z.ZodType>(key: string, info: Info) =>
+  z
+    .object({ extensions: z.record(z.string(), z.unknown()) })
+    .transform(({ extensions }) => extensions[key])
+    .pipe(z.object({ info }))
+const challengeSchema = carrying(OFFER_RECEIPT, z.object({ offers: z.array(signed).max(64) }))
+const settlementSchema = carrying(OFFER_RECEIPT, z.object({ receipt: signed }))
+const answeredSchema = carrying(ANSWER_STATEMENT, z.object({ statement: signed }))
 const documentSchema = z.object({
   verificationMethod: z.array(
     z.object({ id: z.string(), publicKeyJwk: statementJwk.optional().catch(undefined) }),
@@ -91,9 +85,6 @@ const isSameResource = (left: string, right: string): boolean => {
   const [one, other] = [URL.parse(left), URL.parse(right)]
   return one !== null && one.host === other?.host && one.pathname === other.pathname
 }
-
-/** A statement that proves its content if its host signed it, or why it cannot. */
-type Judged<Statement> = { readonly statement: Statement } | 'unreadable' | 'contradicts'
 
 /** Documents by address, each read once an hour, or earlier for a key it lacks. */
 function createDidDocuments(clock: Clock) {
@@ -116,113 +107,93 @@ function createDidDocuments(clock: Clock) {
 
 type AskedOffer = { readonly accepted: Accepted; readonly calledUrl: string }
 
-function judgeOffer(
-  statement: unknown,
-  { accepted, calledUrl, nowSeconds }: AskedOffer & { readonly nowSeconds: number },
-): Judged<OfferStatement> {
-  const offer = offerSchema.safeParse(statement).data
-  if (offer === undefined) return 'unreadable'
+function isOfferOf(
+  offer: OfferStatement,
+  { accepted, calledUrl }: AskedOffer,
+  nowSeconds: number,
+): boolean {
   const isSame = (['scheme', 'network', 'asset', 'payTo', 'amount'] as const).every(
     (field) => offer[field] === accepted[field],
   )
   const isOver = (offer.validUntil ?? Number.POSITIVE_INFINITY) < nowSeconds
   return isSame && !isOver && isSameResource(offer.resourceUrl, calledUrl)
-    ? { statement: offer }
-    : 'contradicts'
 }
 
-type JudgedPayment = OwnPayment & { readonly nowSeconds: number }
-
-function judgeReceipt(statement: unknown, own: JudgedPayment): Judged<ReceiptStatement> {
-  const receipt = receiptSchema.safeParse(statement).data
-  if (receipt === undefined) return 'unreadable'
+function isReceiptOf(receipt: ReceiptStatement, own: OwnPayment, nowSeconds: number): boolean {
   const { issuedAt, network, payer, resourceUrl, transaction } = receipt
-  const ageSeconds = own.nowSeconds - issuedAt
+  const ageSeconds = nowSeconds - issuedAt
   const isOwn =
     network === own.network &&
     own.payers.some((name) => name.toLowerCase() === payer.toLowerCase()) &&
     isSameResource(resourceUrl, own.calledUrl) &&
     (own.transaction === undefined || transaction === own.transaction)
-  const isRecent = ageSeconds > -SKEW_SECONDS && ageSeconds < RECEIPT_AGE_SECONDS_MAX
-  return isOwn && isRecent ? { statement: receipt } : 'contradicts'
-}
-
-/** The statement is a receipt with one more member. */
-function judgeAnswer(
-  statement: unknown,
-  own: JudgedPayment & { readonly answerText: string },
-): Judged<AnswerStatement> {
-  const answer = answerSchema.safeParse(statement).data
-  if (answer === undefined) return 'unreadable'
-  const receipt = judgeReceipt(statement, own)
-  if (typeof receipt === 'string') return receipt
-  return answer.answerSha256 === hash('sha256', own.answerText)
-    ? { statement: answer }
-    : 'contradicts'
+  return isOwn && ageSeconds > -SKEW_SECONDS && ageSeconds < RECEIPT_AGE_SECONDS_MAX
 }
 
 /** Checks offers and receipts; reads each host's document once an hour. */
 export function createReceiptVerifier({ clock }: { readonly clock: Clock }) {
   const documentAt = createDidDocuments(clock)
-  const nowSeconds = (): number => clock.unixMs() / 1_000
 
   /** Judges a statement's content, then whether the host of `calledUrl` signed it. */
   async function prove<Statement>(
-    jws: string,
+    jws: string | undefined,
     calledUrl: string,
-    judge: (statement: unknown) => Judged<Statement>,
+    expected: {
+      readonly schema: z.ZodType<Statement>
+      readonly isAbout: (statement: Statement, nowSeconds: number) => boolean
+    },
   ): Promise<StatementVerdict<Statement>> {
+    if (jws === undefined) return { kind: 'absent' }
     const unproven = (reason: UnprovenReason) => ({ kind: 'unproven', jws, reason }) as const
     const read = readStatement(jws)
     if (read === undefined || read.alg !== 'EdDSA') return unproven('unreadable')
     if (!read.kid.startsWith(`${didOf(calledUrl)}#`)) return unproven('another_host')
-    const judged = judge(read.statement)
-    if (typeof judged === 'string') return unproven(judged)
+    const { data: statement } = expected.schema.safeParse(read.statement)
+    if (statement === undefined) return unproven('unreadable')
+    if (!expected.isAbout(statement, clock.unixMs() / 1_000)) return unproven('contradicts')
     const document = await documentAt(didDocumentUrl(calledUrl), read.kid)
     if (document === undefined) return unproven('key_unreachable')
     const method = document.verificationMethod.find(({ id }) => id === read.kid)
     if (method?.publicKeyJwk === undefined) return unproven('key_unknown')
     if (!isSignedBy(read, method.publicKeyJwk)) return unproven('signature_invalid')
-    return { kind: 'proven', jws, statement: judged.statement }
+    return { kind: 'proven', jws, statement }
   }
 
   return {
     /** The signed offer of what was accepted, from a challenge's JSON. Never throws. */
     async offer(challenge: unknown, asked: AskedOffer): Promise<StatementVerdict<OfferStatement>> {
-      const { data } = challengeSchema.safeParse(challenge)
-      const offers = data?.extensions?.[OFFER_RECEIPT].info.offers ?? []
+      const offers = challengeSchema.safeParse(challenge).data?.info.offers ?? []
       let verdict: StatementVerdict<OfferStatement> = { kind: 'absent' }
       for (const { signature } of offers) {
-        verdict = await prove(signature, asked.calledUrl, (statement) =>
-          judgeOffer(statement, { ...asked, nowSeconds: nowSeconds() }),
-        )
+        verdict = await prove(signature, asked.calledUrl, {
+          schema: offerSchema,
+          isAbout: (offer, nowSeconds) => isOfferOf(offer, asked, nowSeconds),
+        })
         if (verdict.kind === 'proven') return verdict
       }
       return verdict
     },
     /** The receipt in a settlement: the decoded `PAYMENT-RESPONSE`. Never throws. */
-    async receipt(
-      settlement: unknown,
-      own: OwnPayment,
-    ): Promise<StatementVerdict<ReceiptStatement>> {
-      const { data } = settlementSchema.safeParse(settlement)
-      const jws = data?.extensions?.[OFFER_RECEIPT].info.receipt.signature
-      if (jws === undefined) return { kind: 'absent' }
-      return await prove(jws, own.calledUrl, (statement) =>
-        judgeReceipt(statement, { ...own, nowSeconds: nowSeconds() }),
-      )
+    receipt(settlement: unknown, own: OwnPayment): Promise<StatementVerdict<ReceiptStatement>> {
+      const jws = settlementSchema.safeParse(settlement).data?.info.receipt.signature
+      return prove(jws, own.calledUrl, {
+        schema: receiptSchema,
+        isAbout: (receipt, nowSeconds) => isReceiptOf(receipt, own, nowSeconds),
+      })
     },
     /** Our own statement beside a receipt: that `answerText`, the body as received, was the answer. Never throws. */
-    async answer(
+    answer(
       settlement: unknown,
       own: OwnPayment & { readonly answerText: string },
     ): Promise<StatementVerdict<AnswerStatement>> {
-      const { data } = answeredSchema.safeParse(settlement)
-      const jws = data?.extensions?.[ANSWER_STATEMENT].info.statement.signature
-      if (jws === undefined) return { kind: 'absent' }
-      return await prove(jws, own.calledUrl, (statement) =>
-        judgeAnswer(statement, { ...own, nowSeconds: nowSeconds() }),
-      )
+      const jws = answeredSchema.safeParse(settlement).data?.info.statement.signature
+      return prove(jws, own.calledUrl, {
+        schema: answerSchema,
+        // The statement is a receipt with one more member.
+        isAbout: (answer, nowSeconds) =>
+          isReceiptOf(answer, own, nowSeconds) &&
+          answer.answerSha256 === hash('sha256', own.answerText),
+      })
     },
   }
 }
