@@ -1,7 +1,11 @@
 export type { Clock } from './clock.ts'
 export { namePayment, PAYMENT_IDENTIFIER } from './extensions/payment-identifier.ts'
 export { sellerFields } from './extensions/seller-fields.ts'
-export { type Facilitator, FacilitatorUnavailable } from './facilitators/facilitator.ts'
+export {
+  type Facilitator,
+  type FacilitatorRoutes,
+  FacilitatorUnavailable,
+} from './facilitators/facilitator.ts'
 export { createFacilitatorPool } from './facilitators/facilitator-pool.ts'
 export type { FeePayerDirectory } from './facilitators/fee-payers.ts'
 export { createHttpFacilitator } from './facilitators/http-facilitator.ts'

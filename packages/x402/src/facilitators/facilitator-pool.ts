@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { PaymentRequirement } from '../payment.ts'
-import { type Facilitator, type FacilitatorRoute, FacilitatorUnavailable } from './facilitator.ts'
+import type { Facilitator, FacilitatorRoute } from './facilitator.ts'
 import { createFeePayerDirectory, type FeePayerDirectory } from './fee-payers.ts'
 
 type PoolMember = {
@@ -65,26 +65,7 @@ export function createFacilitatorPool(options: {
     close: () => members.forEach((member) => member.directory.close()),
   }
 
-  return {
-    routesFor,
-    directory,
-    async settle(payload, requirement) {
-      const [route] = routesFor(requirement)
-      if (route === undefined)
-        throw new FacilitatorUnavailable('nobody here pays that fee', { nothingSent: true })
-      return await route.facilitator.settle(payload, requirement)
-    },
-    /** Of every member that answers. Throws FacilitatorUnavailable if none does. */
-    async feePayers() {
-      const asked = await Promise.allSettled(members.map((one) => one.facilitator.feePayers()))
-      const answers = asked.filter((one) => one.status === 'fulfilled').map(({ value }) => value)
-      if (answers.length === 0) throw new FacilitatorUnavailable('no facilitator answers')
-      const merged = new Map<string, readonly string[]>()
-      for (const [network, payers] of answers.flatMap((answer) => [...answer]))
-        merged.set(network, [...new Set([...(merged.get(network) ?? []), ...payers])])
-      return merged
-    },
-  } satisfies Facilitator & Record<string, unknown>
+  return { routesFor, directory }
 }
 
 /** A member whose failures are remembered. */
@@ -105,7 +86,7 @@ function watched(
     }
   }
   return {
-    facilitator: { settle, feePayers: () => facilitator.feePayers() },
+    facilitator: { settle },
     isTrusted,
     directory,
     /** What counts against it: a settlement that failed lately, a `/supported` that does not answer. */

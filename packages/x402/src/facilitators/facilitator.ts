@@ -8,14 +8,17 @@ export type Facilitator = {
   settle(payload: PaymentPayload, requirement: PaymentRequirement): Promise<Settlement>
   /** Fee payers by network, from `/supported`. Throws FacilitatorUnavailable. */
   feePayers(): Promise<ReadonlyMap<string, readonly string[]>>
-  /** For several facilitators as one: those that may settle this, in the order to ask them (X19). */
-  routesFor?(requirement: PaymentRequirement): readonly FacilitatorRoute[]
 }
 
 /** A facilitator that may settle a payment. If it is not trusted, its success is checked on the ledger. */
 export type FacilitatorRoute = {
-  readonly facilitator: Facilitator
+  readonly facilitator: Pick<Facilitator, 'settle'>
   readonly isTrusted: boolean
+}
+
+/** Several facilitators as one: those that may settle a payment, in the order to ask them (X19). */
+export type FacilitatorRoutes = {
+  routesFor(requirement: PaymentRequirement): readonly FacilitatorRoute[]
 }
 
 /** The facilitator was unreachable or slow, answered 5xx, or answered nonsense. */

@@ -144,7 +144,7 @@ describe('X19: EVM', () => {
     if (requirement === undefined) throw new Error('no requirement')
     const first = () => pool.routesFor(requirement)[0]
     const before = first()
-    await expect(pool.settle({} as never, requirement)).rejects.toThrow('nonsense')
+    await expect(before?.facilitator.settle({} as never, requirement)).rejects.toThrow('nonsense')
     expect(first()).not.toBe(before)
     await clock.advanceMsSettled(30_000)
     expect(first()).toBe(before)

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts'
 import { identifierKey, readPaymentIdentifier } from '../extensions/payment-identifier.ts'
-import type { Facilitator } from '../facilitators/facilitator.ts'
+import type { Facilitator, FacilitatorRoutes } from '../facilitators/facilitator.ts'
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { ReceiptIssuer } from '../receipts/receipt-issuer.ts'
 import type { Reservation, ReservationStore } from '../reservations/reservation-store.ts'
@@ -49,7 +49,7 @@ type GateReceipts = Pick<ReceiptIssuer, 'withReceipt'> & Partial<Pick<ReceiptIss
 
 type PaymentGateOptions = {
   readonly schemes: readonly PaymentScheme[]
-  readonly facilitator: Facilitator
+  readonly facilitator: Facilitator | FacilitatorRoutes
   readonly reservations: ReservationStore
   readonly clock: Clock
   /** Signs receipts into paid answers and, where it has `offersFor`, offers into challenges (X18). */
@@ -81,8 +81,8 @@ export function createPaymentGate(options: PaymentGateOptions) {
   const guesses = createGuessLimit()
   const reservations = createReservations({ clock, guesses, limits, observe, store })
   const lines = createPayerLines(clock, limits)
-  const parts = { clock, facilitator, limits, lines, observe, reservations }
-  const inFlight = createPaymentsInFlight(parts, { guesses, limits })
+  const parts = { clock, facilitator, guesses, limits, lines, observe, reservations }
+  const inFlight = createPaymentsInFlight(parts)
 
   async function payAdmitted<Prepared, Answer, Declined>(
     admission: Admission,

@@ -4,12 +4,12 @@
  */
 import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
-import { type GuessLimit, isSamePurchase } from '../reservations/same-purchase.ts'
+import { isSamePurchase } from '../reservations/same-purchase.ts'
 import type { GateLimits } from './gate-limits.ts'
 import type { AnyOutcome, PaymentForJob } from './paid-job.ts'
 import { createPaymentProgress, GateClosed, type PaymentProgress } from './payment-progress.ts'
 import { runPayment } from './run-payment.ts'
-import type { GateParts } from './submission.ts'
+import type { GateParts } from './submit-payment.ts'
 
 type InFlight = {
   readonly payment: VerifiedPayment
@@ -23,16 +23,15 @@ type InFlight = {
 const ALREADY_USED: AnyOutcome = { kind: 'challenged', error: 'payment_already_used' }
 
 /** The payments in flight of one gate. */
-export function createPaymentsInFlight(
-  gate: GateParts,
-  { guesses, limits }: { readonly guesses: GuessLimit; readonly limits: GateLimits },
-) {
-  const { clock } = gate
+export function createPaymentsInFlight(gate: GateParts) {
+  const { clock, guesses, limits } = gate
   const inFlight = new Map<string, InFlight>()
   const bySubject = new Map<string, Set<InFlight>>()
   const pending: AnyOutcome = { kind: 'pending', retryAfterSeconds: limits.retryAfterSeconds }
   const waits = { clock, limits, pending }
   let closing: Promise<void> | undefined
+  const someOf = (subject: string, isSuch: (one: InFlight) => boolean): boolean =>
+    [...(bySubject.get(subject) ?? [])].some(isSuch)
 
   function start(paid: PaymentForJob): InFlight {
     const { job, payment } = paid
@@ -85,14 +84,15 @@ export function createPaymentsInFlight(
           return ALREADY_USED
         }
       }
-      if (how?.isResumed !== true && hasTwin(bySubject.get(job.subject), paid)) return pending
+      // A twin's outcome may be this one's answer, so this one is left unsettled (X9).
+      if (how?.isResumed !== true && someOf(job.subject, (one) => isTwin(one, paid))) return pending
       if (closing !== undefined || inFlight.size >= limits.inFlightMax) {
         return { kind: 'unavailable', dependency: 'facilitator' }
       }
       return await waitFor(start(paid), waits)
     },
     isPending: (subject: string): boolean =>
-      [...(bySubject.get(subject) ?? [])].some(({ progress }) => progress.isPossiblySettled()),
+      someOf(subject, ({ progress }) => progress.isPossiblySettled()),
     /** The request id given by the job that brought this payment; undefined if it is not in flight. */
     requestIdOf: (paymentId: string): string | undefined => inFlight.get(paymentId)?.requestId,
     close: (): Promise<void> => {
@@ -138,10 +138,6 @@ async function unlessClosed(
   }
 }
 
-/** Whether another payment from the same payer for the same thing is in flight; if so, this one is left unsettled (X9). */
-function hasTwin(others: Iterable<InFlight> | undefined, { job, payment }: PaymentForJob): boolean {
-  for (const other of others ?? []) {
-    if (other.fingerprint === job.fingerprint && other.payment.payer === payment.payer) return true
-  }
-  return false
-}
+/** Whether two payments come from one payer for the same thing. */
+const isTwin = (other: InFlight, { job, payment }: PaymentForJob): boolean =>
+  other.fingerprint === job.fingerprint && other.payment.payer === payment.payer

@@ -12,8 +12,8 @@ import {
   type GateParts,
   type PaymentInFlight,
   type SettlementOrder,
-} from './submission.ts'
-import { submitPayment } from './submit-payment.ts'
+  submitPayment,
+} from './submit-payment.ts'
 
 /** How far our clock may differ from the ledger's when a record is compared with the start of our settlement. */
 const CLOCK_SKEW_SECONDS = 10

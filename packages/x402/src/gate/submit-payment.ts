@@ -1,13 +1,44 @@
 /**
- * Hands a payment to one facilitator after another (X19) and judges their answers (X8). Each gets the same bytes, so the
- * ledger takes them at most once; run-payment.ts decides what the result means for the payer.
+ * Hands a payment to one facilitator after another (X19), judges their answers (X8), and resubmits one whose first
+ * submission may have failed (X9). Each facilitator gets the same bytes, so the ledger takes them at most once;
+ * run-payment.ts decides what the result means for the payer.
  */
-import { type FacilitatorRoute, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
+import type { Clock } from '../clock.ts'
+import {
+  type Facilitator,
+  type FacilitatorRoute,
+  type FacilitatorRoutes,
+  FacilitatorUnavailable,
+} from '../facilitators/facilitator.ts'
 import { classifyRefusal } from '../facilitators/refusals.ts'
 import type { Settlement } from '../payment.ts'
+import type { Reservations } from '../reservations/reservations.ts'
+import type { GuessLimit } from '../reservations/same-purchase.ts'
 import type { LedgerFinding } from '../schemes/payment-scheme.ts'
+import type { GateEvent } from './gate-event.ts'
+import type { GateLimits } from './gate-limits.ts'
 import type { PaymentForJob } from './paid-job.ts'
-import type { GateParts, SettlementOrder } from './submission.ts'
+import type { PayerLines, PlaceInLine } from './payer-lines.ts'
+import type { PaymentProgress } from './payment-progress.ts'
+
+/** Shared by all payments of a gate. */
+export type GateParts = {
+  readonly clock: Clock
+  readonly facilitator: Facilitator | FacilitatorRoutes
+  readonly guesses: GuessLimit
+  readonly limits: GateLimits
+  readonly lines: PayerLines
+  readonly observe: (event: GateEvent) => void
+  readonly reservations: Reservations
+}
+
+export type PaymentInFlight = PaymentForJob & {
+  readonly progress: PaymentProgress
+  /** Its place in its payer's line; absent for a payment that can only be looked up. */
+  readonly place?: PlaceInLine | undefined
+}
+
+export type SettlementOrder = NonNullable<PaymentForJob['order']>
 
 /** The result of one facilitator call, or of several; `unclear` is for the ledger to decide. */
 type Submission =
@@ -27,8 +58,10 @@ export async function submitPayment(
   order: SettlementOrder,
 ): Promise<Submission> {
   const { facilitator } = gate
-  const own: FacilitatorRoute = { facilitator, isTrusted: true }
-  const routes = facilitator.routesFor?.(order.requirement) ?? [own]
+  const routes =
+    'routesFor' in facilitator
+      ? facilitator.routesFor(order.requirement)
+      : [{ facilitator, isTrusted: true }]
   let result: Submission = { kind: 'unsent' }
   for (const [index, route] of routes.entries()) {
     const isLast = index === routes.length - 1
@@ -128,5 +161,50 @@ async function hasLanded({ clock, limits }: GateParts, sent: Sent): Promise<bool
     const isDecided = finding !== undefined && finding.kind !== 'unknown'
     if (isDecided || clock.unixMs() + pauseMs > untilMs) return false
     await new Promise<void>((resolve) => void clock.after(pauseMs, resolve))
+  }
+}
+
+type Landed = Extract<LedgerFinding, { kind: 'landed' }>
+
+/**
+ * Resubmits a payment in doubt under its own id, one submission at a time, where its scheme says that this is harmless and its
+ * job that it is wanted still (X9). Only a success counts: after any other answer, an earlier submission may still have landed.
+ */
+export function createResubmission(gate: GateParts, paid: PaymentInFlight) {
+  const { job, order, payment, progress, scheme } = paid
+  let isUnderWay = false
+  let isUnwanted = false
+  let landed: Landed | undefined
+
+  const mayPay = async (): Promise<boolean> => {
+    try {
+      // What was unwanted once is never charged later.
+      isUnwanted ||= (await job.isStillWanted?.()) === false
+      return !isUnwanted
+    } catch (cause) {
+      gate.observe({ kind: 'retrying', payment, cause })
+      return false
+    }
+  }
+
+  const send = async (again: SettlementOrder): Promise<void> => {
+    const submission = (await mayPay()) && (await submitPayment(gate, paid, again))
+    isUnderWay = false
+    if (!submission || submission.kind !== 'settled') return
+    const { transaction } = submission.settlement
+    const consensusSeconds = Math.floor(gate.clock.unixMs() / 1_000)
+    landed = { kind: 'landed', transaction, consensusSeconds }
+    progress.wake()
+  }
+
+  return {
+    /** The landing, once a submission has reported it; until then, starts the next submission. */
+    next(): Landed | undefined {
+      if (landed !== undefined || isUnderWay) return landed
+      if (order === undefined || scheme.mayResubmit?.(payment) !== true) return undefined
+      isUnderWay = true
+      void send(order)
+      return undefined
+    },
   }
 }

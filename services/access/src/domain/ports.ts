@@ -1,5 +1,10 @@
 import type { Clock } from '@tallystick/service-kit'
-import type { Facilitator, FeePayerDirectory, PaymentScheme } from '@tallystick/x402'
+import type {
+  Facilitator,
+  FacilitatorRoutes,
+  FeePayerDirectory,
+  PaymentScheme,
+} from '@tallystick/x402'
 import type { AccountDirectory, LedgerTime } from '@tallystick/x402/hedera'
 import type { AccessWindow, Hex } from './access-window.ts'
 import type { ReportAccessEvent } from './events.ts'
@@ -17,7 +22,7 @@ export type AccessPorts = {
   readonly usage: UsageRecorder
   readonly resource: PaidResourceReader
   readonly scheme: PaymentScheme
-  readonly facilitator: Facilitator
+  readonly facilitator: Facilitator | FacilitatorRoutes
   readonly feePayers: Omit<FeePayerDirectory, 'firstAttempt'>
   readonly accounts: AgentAccounts
   /** EVM address of the account that records usage. */
