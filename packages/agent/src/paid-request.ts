@@ -124,8 +124,7 @@ function signedPayment(header: string): SignedPayment {
     return { ...common, transaction: '', payer: '', validUntilSeconds: 0 }
   const { lines, transactionId, validDurationSeconds } = reading.transfer
   const validUntilSeconds = Number(transactionId.validStartSeconds + validDurationSeconds)
-  const debited = lines.find(({ amountTinybar }) => amountTinybar < 0n)?.account
-  const payer = debited?.kind === 'number' ? debited.accountId : ''
+  const payer = lines.find(({ amountTinybar }) => amountTinybar < 0n)?.account ?? ''
   const transaction = canonicalTransactionId(transactionId)
   return { ...common, transaction, payer, validUntilSeconds }
 }

@@ -1,12 +1,5 @@
 import { MalformedProtobuf, readMessage, toSigned, writeVarintField } from './protobuf.ts'
 
-/** An account as a transaction names it: by number, or by alias bytes that the ledger resolves. */
-export type AccountName =
-  /** `accountId` is `shard.realm.num`. */
-  | { readonly kind: 'number'; readonly accountId: string }
-  /** 20 bytes are an EVM address; anything else is a serialised public key. */
-  | { readonly kind: 'alias'; readonly alias: Uint8Array }
-
 const ACCOUNT_ID = /^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,18})$/
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
@@ -22,19 +15,14 @@ export function longZeroAddress(accountId: string): `0x${string}` {
   return `0x${value.toString(16).padStart(40, '0')}`
 }
 
-/** An account's name in mirror node paths: its id, its EVM address, or its key alias in base32. */
-export function mirrorNameOf(name: AccountName): string {
-  if (name.kind === 'number') return name.accountId
-  return name.alias.length === 20
-    ? `0x${Buffer.from(name.alias).toString('hex')}`
-    : toBase32(name.alias)
-}
-
 /** The aliases that accounts can have: an EVM address, or a serialised Ed25519 or ECDSA key. */
 const PLAIN_ALIAS = /^(?:.{40}|1220.{64}|3a21.{66})$/
 
-/** Reads a protobuf AccountID. Throws MalformedProtobuf. */
-export function readAccountName(bytes: Uint8Array): AccountName {
+/**
+ * Reads a protobuf AccountID: the account's name in mirror node paths, which is its id or, for an alias that the ledger
+ * resolves, an EVM address or a key in base32. Throws MalformedProtobuf.
+ */
+export function readAccountName(bytes: Uint8Array): string {
   const fields = readMessage(bytes, { 1: 'varint', 2: 'varint', 3: 'varint', 4: 'bytes' })
   const alias = fields.bytes(4)
   if (alias !== undefined) {
@@ -46,12 +34,15 @@ export function readAccountName(bytes: Uint8Array): AccountName {
     ) {
       throw new MalformedProtobuf('account alias is not plain')
     }
-    return { kind: 'alias', alias }
+    return alias.length === 20 ? `0x${Buffer.from(alias).toString('hex')}` : toBase32(alias)
   }
   const parts = [fields.varint(1), fields.varint(2), fields.varint(3)].map(toSigned)
   if (parts.some((part) => part < 0n)) throw new MalformedProtobuf('account number is negative')
-  return { kind: 'number', accountId: parts.join('.') }
+  return parts.join('.')
 }
+
+/** Whether the name of an account is an alias. */
+export const isAlias = (name: string): boolean => !name.includes('.')
 
 /** Writes a protobuf AccountID for `shard.realm.num`. Throws RangeError for any other text. */
 export function writeAccountId(accountId: string): Uint8Array {

@@ -53,6 +53,7 @@ export function readMessage(bytes: Uint8Array, shape: MessageShape) {
     else earlier.push(chunk)
   }
   return {
+    fields: (): readonly number[] => [...varints.keys(), ...chunks.keys()],
     has: (field: number): boolean => varints.has(field) || chunks.has(field),
     /** Unsigned 64-bit value; 0 if absent, as in proto3. */
     varint: (field: number): bigint => varints.get(field) ?? 0n,

@@ -3,7 +3,7 @@
  * shape: which bodies, fields and limits; verify-hedera-payment.ts judges the payment.
  */
 import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
-import { type AccountName, readAccountName } from './account-id.ts'
+import { isAlias, readAccountName } from './account-id.ts'
 import { fromZigzag, MalformedProtobuf, readMessage, toSigned } from './protobuf.ts'
 import type { TransactionId } from './transaction-id.ts'
 
@@ -21,8 +21,8 @@ export type SignedBody = {
   readonly signatures: readonly SignaturePair[]
 }
 
-/** One line of a transfer list; negative amounts are debits, in tinybar. */
-export type TransferLine = { readonly account: AccountName; readonly amountTinybar: bigint }
+/** One line of a transfer list; negative amounts are debits, in tinybar. `account` is a name as in mirror node paths. */
+export type TransferLine = { readonly account: string; readonly amountTinybar: bigint }
 
 /** A transfer of HBAR, identical for each of one or more nodes. */
 export type HbarTransfer = {
@@ -91,50 +91,37 @@ function readEntry(bytes: Uint8Array) {
   const signed = readMessage(required(signedBytes), { 1: 'bytes', 2: 'bytes' })
   const bodyBytes = required(signed.bytes(1))
   const body = readBody(bodyBytes)
-  const node = readAccountName(required(body.bytes(2)))
-  if (node.kind !== 'number') throw invalidShape()
+  const nodeAccountId = readAccountName(required(body.bytes(2)))
+  if (isAlias(nodeAccountId)) throw invalidShape()
   const signatures = readSignatures(signed.bytes(2) ?? new Uint8Array())
-  const signedBody: SignedBody = { nodeAccountId: node.accountId, bodyBytes, signatures }
-  return { signed: signedBody, body, common: commonOf(body) }
+  return { signed: { nodeAccountId, bodyBytes, signatures }, body, common: commonOf(body) }
 }
+
+/** Field numbers of TransactionBody. All but 3 and 5 are bytes. */
+const BODY_FIELDS = [
+  [1, 29],
+  [31, 60],
+  [65, 81],
+].flatMap(([from = 0, to = 0]) => Array.from({ length: to - from + 1 }, (_, index) => from + index))
+
+const BODY_SHAPE = Object.fromEntries(
+  BODY_FIELDS.map((field) => [field, field === 3 || field === 5 ? 'varint' : 'bytes'] as const),
+)
+
+/** Those of a transfer: 14 is the transfer itself. */
+const TRANSFER_FIELDS: ReadonlySet<number> = new Set([1, 2, 3, 4, 6, 14])
 
 /** Only transfers pass; the other 50 kinds of transaction are fields, and refused by name. */
 function readBody(bodyBytes: Uint8Array): Body {
-  const bytes = 'bytes'
-  try {
-    return readMessage(bodyBytes, {
-      1: bytes,
-      2: bytes,
-      3: 'varint',
-      4: bytes,
-      6: bytes,
-      14: bytes,
-    })
-  } catch (error) {
-    if (!(error instanceof MalformedProtobuf) || !hasOtherOperation(bodyBytes)) throw error
+  const body = readMessage(bodyBytes, BODY_SHAPE)
+  const others = body.fields().filter((field) => !TRANSFER_FIELDS.has(field))
+  // What is neither of a transfer nor an operation: whether to generate a record, and a batch's key.
+  if (others.some((field) => field !== 5 && field !== 73)) {
     throw new Refused('invalid_exact_hedera_payload_contains_non_transfer_ops')
   }
+  if (others.length > 0) throw new MalformedProtobuf(`unknown field ${others.join()}`)
+  return body
 }
-
-/** Whether a body carries another operation from TransactionBody's `data`. */
-function hasOtherOperation(bodyBytes: Uint8Array): boolean {
-  const shape: Record<number, 'varint' | 'bytes' | 'repeated'> = { 3: 'varint', 5: 'varint' }
-  for (const field of [1, 2, 4, 6, 73, ...OPERATION_FIELDS]) shape[field] = 'bytes'
-  try {
-    const fields = readMessage(bodyBytes, shape)
-    return OPERATION_FIELDS.some((field) => field !== 14 && fields.has(field))
-  } catch {
-    return false
-  }
-}
-
-/** Field numbers of TransactionBody's `data`. */
-const OPERATION_FIELDS = [
-  [7, 29],
-  [31, 60],
-  [65, 72],
-  [74, 81],
-].flatMap(([from = 0, to = 0]) => Array.from({ length: to - from + 1 }, (_, index) => from + index))
 
 /** The body's fields except the node, in one order, so that bodies can be compared. */
 function commonOf(body: Body): Uint8Array {
@@ -162,15 +149,15 @@ function readCommon(body: Body): Omit<HbarTransfer, 'bodies'> {
 function readTransactionId(bytes: Uint8Array): TransactionId {
   const fields = readMessage(bytes, { 1: 'bytes', 2: 'bytes', 3: 'varint', 4: 'varint' })
   if (fields.varint(3) !== 0n || fields.varint(4) !== 0n) throw invalidShape()
-  const account = readAccountName(required(fields.bytes(2)))
-  if (account.kind !== 'number') {
+  const accountId = readAccountName(required(fields.bytes(2)))
+  if (isAlias(accountId)) {
     throw new Refused('invalid_exact_hedera_payload_fee_payer_mismatch')
   }
   const start = readMessage(required(fields.bytes(1)), { 1: 'varint', 2: 'varint' })
   const validStartSeconds = toSigned(start.varint(1))
   const nanos = toSigned(start.varint(2))
   if (validStartSeconds <= 0n || nanos < 0n || nanos > 999_999_999n) throw invalidShape()
-  return { accountId: account.accountId, validStartSeconds, validStartNanos: Number(nanos) }
+  return { accountId, validStartSeconds, validStartNanos: Number(nanos) }
 }
 
 function readLines(operation: Uint8Array | undefined): TransferLine[] {

@@ -126,14 +126,8 @@ describe('our reader', () => {
           list.map((node) => `0.0.${node}`),
         )
         expect(transfer.lines).toEqual([
-          {
-            account: { kind: 'number', accountId: drawn.payer },
-            amountTinybar: -drawn.amountTinybar,
-          },
-          {
-            account: { kind: 'number', accountId: drawn.payTo },
-            amountTinybar: drawn.amountTinybar,
-          },
+          { account: drawn.payer, amountTinybar: -drawn.amountTinybar },
+          { account: drawn.payTo, amountTinybar: drawn.amountTinybar },
         ])
       }),
     )

@@ -9,7 +9,7 @@ import { decodeStrictBase64 } from '../../gate/payment-headers.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
 import type { Verification } from '../payment-scheme.ts'
 import type { AccountDirectory } from './account-directory.ts'
-import { type AccountName, isAccountId, mirrorNameOf } from './account-id.ts'
+import { isAccountId, isAlias } from './account-id.ts'
 import {
   FEE_MAX_TINYBAR,
   HBAR_ASSET,
@@ -120,18 +120,17 @@ function judgeFrame(
   return undefined
 }
 
-type Sides = { readonly debit: AccountName; readonly credit: AccountName }
+type Sides = { readonly debit: string; readonly credit: string }
 
 /** One debit and one credit of the required amount, nothing else; their accounts are judged once aliases are resolved. */
 function judgeLines(lines: readonly TransferLine[], wanted: Wanted): Sides | Refusal {
   const sum = lines.reduce((total, line) => total + line.amountTinybar, 0n)
   if (sum !== 0n) return refused('invalid_exact_hedera_payload_hbar_sum_non_zero')
-  const names = lines.map((line) => mirrorNameOf(line.account))
-  if (new Set(names).size !== names.length) {
+  if (new Set(lines.map((line) => line.account)).size !== lines.length) {
     return refused('invalid_exact_hedera_payload_transaction_invalid_shape')
   }
   const debits = lines.filter((line) => line.amountTinybar < 0n)
-  if (debits.some((line) => mirrorNameOf(line.account) === wanted.feePayer)) {
+  if (debits.some((line) => line.account === wanted.feePayer)) {
     return refused('invalid_exact_hedera_payload_fee_payer_transferring_hbar')
   }
   const credits = lines.filter((line) => line.amountTinybar > 0n)
@@ -141,7 +140,7 @@ function judgeLines(lines: readonly TransferLine[], wanted: Wanted): Sides | Ref
   if (debit === undefined || credit === undefined || lines.length !== 2) {
     return refused('invalid_exact_hedera_payload_unexpected_hbar_transfers')
   }
-  if (credit.account.kind === 'number' && credit.account.accountId !== wanted.payTo) {
+  if (!isAlias(credit.account) && credit.account !== wanted.payTo) {
     return refused('invalid_exact_hedera_payload_pay_to')
   }
   if (credit.amountTinybar !== wanted.amount) {
@@ -155,14 +154,14 @@ async function judgeAccounts(
   { accounts, marginSeconds = SUBMIT_MARGIN_SECONDS, nowSeconds }: HederaVerificationContext,
 ): Promise<Verification> {
   const { transfer, wanted, sides } = judged
-  if (sides.credit.kind === 'alias') {
-    const receiver = await accounts.account(mirrorNameOf(sides.credit))
+  if (isAlias(sides.credit)) {
+    const receiver = await accounts.account(sides.credit)
     if (receiver === undefined) {
       return refused('invalid_exact_hedera_payload_pay_to_alias_not_allowed')
     }
     if (receiver.accountId !== wanted.payTo) return refused('invalid_exact_hedera_payload_pay_to')
   }
-  const payer = await signerOf(transfer, mirrorNameOf(sides.debit), accounts)
+  const payer = await signerOf(transfer, sides.debit, accounts)
   if (payer === undefined) return refused('invalid_exact_hedera_payload_signature_invalid')
   if (payer.isDeleted) return refused('invalid_exact_hedera_payload_preflight_failed')
   if (payer.accountId === wanted.feePayer) {
