@@ -7,7 +7,6 @@ import { LedgerUnavailable, type VerifiedPayment } from '@tallystick/x402'
 import {
   assetOf,
   authorizationDigest,
-  authorizationKeyOf,
   domainOf,
   domainSeparator,
   type EvmAsset,
@@ -109,14 +108,14 @@ async function preflight(
   payment: VerifiedPayment,
   call: ContractCall,
 ): Promise<SettlementEnd | { readonly gas: bigint }> {
-  const key = authorizationKeyOf(payment)
+  const { amount, asset, payer } = payment
   const [isUsed, balance, simulation] = await Promise.all([
-    ledger.isAuthorizationUsed(key),
-    ledger.balanceOf(key.asset, key.payer),
+    ledger.isAuthorizationUsed(payment),
+    ledger.balanceOf(asset, payer),
     wallet.simulate(call),
   ])
   if (isUsed) return NONCE_USED
-  if (balance < payment.amount) {
+  if (balance < amount) {
     return { outcome: 'refused', reason: 'invalid_exact_evm_insufficient_balance' }
   }
   if (simulation.kind === 'succeeds') return simulation
@@ -124,7 +123,7 @@ async function preflight(
     return { outcome: 'refused', reason: 'invalid_exact_evm_gas_too_high' }
   }
   // Somebody may have used it between the two answers.
-  if (await ledger.isAuthorizationUsed(key)) return NONCE_USED
+  if (await ledger.isAuthorizationUsed(payment)) return NONCE_USED
   const reason = 'invalid_exact_evm_transaction_simulation_failed'
   return { outcome: 'refused', reason, message: simulation.reason }
 }
@@ -161,15 +160,13 @@ async function judgeReceipt(
   payment: VerifiedPayment,
   receipt: EvmReceipt,
 ): Promise<SettlementEnd> {
-  const { amount, payTo } = payment
   const { isSuccess, logs, transaction } = receipt
-  const key = authorizationKeyOf(payment)
-  if (await ledger.isAuthorizationUsed(key, receipt.blockNumber)) {
-    return isSuccess && isPaidBy(logs, { ...key, amount, payTo })
+  if (await ledger.isAuthorizationUsed(payment, receipt.blockNumber)) {
+    return isSuccess && isPaidBy(logs, payment)
       ? { outcome: 'settled', reason: '', transaction }
       : NONCE_USED
   }
-  return (await ledger.balanceOf(key.asset, key.payer)) >= amount
+  return (await ledger.balanceOf(payment.asset, payment.payer)) >= payment.amount
     ? { outcome: 'failed', reason: 'transaction_failed', transaction }
     : // Meanwhile the money went elsewhere. None of our transactions is still on its way.
       { outcome: 'refused', reason: 'invalid_exact_evm_insufficient_balance' }

@@ -18,7 +18,6 @@ import {
 } from '../schemes/evm/evm-words.ts'
 import { ExactEvmClient } from '../schemes/evm/exact-evm-client.ts'
 import { evmRequirement } from '../schemes/evm/exact-evm-scheme.ts'
-import { authorizationKeyOf } from '../schemes/evm/find-evm-payment.ts'
 import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
 
 export const EVM_NOW_SECONDS = 1_795_226_000
@@ -65,7 +64,7 @@ export class EvmStandIn {
     return {
       chainId: () => answer(() => 196),
       block: (number = latest()) => answer(() => blockOf(number)),
-      isAuthorizationUsed: (key) => answer(() => this.used.has(JSON.stringify(key))),
+      isAuthorizationUsed: (key) => answer(() => this.used.has(usedKey(key))),
       authorizationLogs: (key, { fromBlock, toBlock }) =>
         answer(() =>
           this.receipts
@@ -110,9 +109,10 @@ export class EvmStandIn {
         return { ...place, address: event.asset, topics, data: hexOfBytes(uintWord(event.value)) }
       }
       const { asset: address, nonce, payer } = event.key
-      this.used.add(JSON.stringify(event.key))
+      this.used.add(usedKey(event.key))
       const topic = event.kind === 'used' ? AUTHORIZATION_USED_TOPIC : AUTHORIZATION_CANCELED_TOPIC
-      return { ...place, address, topics: [topic, addressTopic(payer), nonce], data: '0x' }
+      const topics = [topic, addressTopic(payer), nonce as Hex]
+      return { ...place, address: address as Hex, topics, data: '0x' }
     })
     this.receipts.push({ transaction, isSuccess: true, blockNumber, logs })
     return transaction
@@ -120,10 +120,14 @@ export class EvmStandIn {
 
   /** Submits a payment as the token lets it: a nonce is good once. Undefined if it reverts. */
   submit(payment: VerifiedPayment): Hex | undefined {
-    if (this.used.has(JSON.stringify(authorizationKeyOf(payment)))) return undefined
+    if (this.used.has(usedKey(payment))) return undefined
     return this.mine(settlementEvents(payment))
   }
 }
+
+/** How `used` names a nonce. */
+export const usedKey = ({ asset, nonce, payer }: AuthorizationKey): string =>
+  `${asset} ${payer} ${nonce}`
 
 /** A cent of USD₮0. */
 export function centRequirement(changes: Partial<PaymentRequirement> = {}): PaymentRequirement {
@@ -151,10 +155,9 @@ export async function payCent(
 
 /** The events of an honest settlement. */
 export function settlementEvents(payment: VerifiedPayment) {
-  const key = authorizationKeyOf(payment)
-  const { amount: value, payTo } = payment
+  const { amount: value, asset, payer, payTo } = payment
   return [
-    { kind: 'used', key },
-    { kind: 'transfer', asset: key.asset, from: key.payer, to: payTo as Hex, value },
+    { kind: 'used', key: payment },
+    { kind: 'transfer', asset: asset as Hex, from: payer as Hex, to: payTo as Hex, value },
   ] as const
 }

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import { createJsonRpc } from '../../json-rpc.ts'
+import type { VerifiedPayment } from '../../payment.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 import { domainOf, domainSeparator } from './authorization.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
@@ -23,7 +24,7 @@ import {
 } from './evm-words.ts'
 
 /** What makes an authorization unique: token, signer and nonce, all in lower case. */
-export type AuthorizationKey = { readonly asset: Hex; readonly payer: Hex; readonly nonce: Hex }
+export type AuthorizationKey = Pick<VerifiedPayment, 'asset' | 'payer' | 'nonce'>
 
 /** A hex number as JSON-RPC writes it. */
 const quantitySchema = z
@@ -140,7 +141,7 @@ export type EvmLedger = ReturnType<typeof createJsonRpcLedger>
 export function createJsonRpcLedger(options: { readonly url: string; readonly clock: Clock }) {
   const call = createReader(options)
   /** The one word that a view function returns at a block. */
-  const view = async (to: Hex, parts: readonly Uint8Array[], atBlock?: bigint): Promise<Hex> => {
+  const view = async (to: string, parts: readonly Uint8Array[], atBlock?: bigint): Promise<Hex> => {
     try {
       const data = hexOfBytes(Buffer.concat(parts))
       return await call(wordSchema, 'eth_call', [{ to, data }, blockTag(atBlock)])
@@ -207,7 +208,7 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
     /** A token's `DOMAIN_SEPARATOR()`. */
     domainSeparator: (asset: Hex): Promise<Hex> => view(asset, [SELECTORS.domainSeparator]),
     /** A token balance in base units. */
-    balanceOf: async (asset: Hex, owner: Hex): Promise<bigint> =>
+    balanceOf: async (asset: string, owner: string): Promise<bigint> =>
       BigInt(await view(asset, [SELECTORS.balanceOf, addressWord(owner)])),
   }
 }

@@ -11,7 +11,7 @@ import type { PaymentRequirement } from '../../payment.ts'
 import { type PaymentScheme, SALE_MARGIN_SECONDS } from '../payment-scheme.ts'
 import { assetOf, type EvmAsset, evmChainId, isEvmAddress } from './evm-asset.ts'
 import type { EvmLedger } from './evm-ledger.ts'
-import { authorizationKeyOf, EVM_TIMEOUT_SECONDS_MAX, findEvmPayment } from './find-evm-payment.ts'
+import { EVM_TIMEOUT_SECONDS_MAX, findEvmPayment } from './find-evm-payment.ts'
 import { verifyEvmPayment } from './verify-evm-payment.ts'
 
 const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
@@ -43,13 +43,12 @@ export function createExactEvmScheme(options: {
     find: (payment) => findEvmPayment(payment, ledger),
     // The facilitator chooses the sender, so any hash may be ours. Other text names no transaction: the chain is read instead.
     isOwnTransaction: (_payment, transaction) => TRANSACTION_HASH.test(transaction),
-    isUsed: (payment) => ledger.isAuthorizationUsed(authorizationKeyOf(payment)),
+    isUsed: (payment) => ledger.isAuthorizationUsed(payment),
     async canPay(payment, aheadAmount = 0n) {
-      const key = authorizationKeyOf(payment)
-      if ((await ledger.balanceOf(key.asset, key.payer)) >= payment.amount + aheadAmount)
-        return true
+      const { amount, asset, payer } = payment
+      if ((await ledger.balanceOf(asset, payer)) >= amount + aheadAmount) return true
       // Somebody may have submitted it meanwhile; then the missing money came to us.
-      return await ledger.isAuthorizationUsed(key)
+      return await ledger.isAuthorizationUsed(payment)
     },
   }
 }

@@ -8,9 +8,10 @@ import {
   EvmStandIn,
   payCent,
   settlementEvents,
+  usedKey,
 } from '../../testing/evm-stand-in.fixture.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
-import { authorizationKeyOf, findEvmPayment } from './find-evm-payment.ts'
+import { findEvmPayment } from './find-evm-payment.ts'
 import { verifyEvmPayment } from './verify-evm-payment.ts'
 
 const OTHER = `0x${'22'.repeat(20)}` as const
@@ -52,7 +53,7 @@ describe('X8: what the chain says about a payment', () => {
   test('failed: cancelled by its owner', async () => {
     const chain = new EvmStandIn()
     const payment = await paid(chain)
-    chain.mine([{ kind: 'canceled', key: authorizationKeyOf(payment) }])
+    chain.mine([{ kind: 'canceled', key: payment }])
     const result = 'AUTHORIZATION_CANCELED'
     expect(await findEvmPayment(payment, chain.ledger)).toEqual({ kind: 'failed', result })
   })
@@ -61,7 +62,7 @@ describe('X8: what the chain says about a payment', () => {
     const clock = manualClock(EVM_NOW_SECONDS * 1_000)
     const chain = new EvmStandIn(clock)
     const payment = await paid(chain)
-    chain.used.add(JSON.stringify(authorizationKeyOf(payment)))
+    chain.used.add(usedKey(payment))
     expect(await findEvmPayment(payment, chain.ledger)).toEqual({ kind: 'unknown' })
     clock.advanceMs(400_000)
     expect(await findEvmPayment(payment, chain.ledger)).toMatchObject({ kind: 'failed' })

@@ -5,11 +5,10 @@
  */
 import type { VerifiedPayment } from '../../payment.ts'
 import type { LedgerFinding } from '../payment-scheme.ts'
-import type { AuthorizationKey, EvmBlock, EvmLedger, EvmLog } from './evm-ledger.ts'
+import type { EvmBlock, EvmLedger, EvmLog } from './evm-ledger.ts'
 import {
   AUTHORIZATION_USED_TOPIC,
   addressTopic,
-  type Hex,
   hexOfBytes,
   TRANSFER_TOPIC,
   uintWord,
@@ -34,22 +33,15 @@ const LOG_BLOCKS_MAX = 100n
 /** Ranges read per search: 1,560 s of blocks at four per second. */
 const RANGES_MAX = 64
 
-/** The key of a payment's authorization. */
-export function authorizationKeyOf(payment: VerifiedPayment): AuthorizationKey {
-  const { asset, nonce, payer } = payment
-  return { asset: asset as Hex, payer: payer as Hex, nonce: nonce as Hex }
-}
-
 /** Whether a payment landed, failed, never arrived or is not known yet. Throws LedgerUnavailable. */
 export async function findEvmPayment(
   payment: VerifiedPayment,
   ledger: EvmLedger,
 ): Promise<LedgerFinding> {
   const latest = await ledger.block()
-  const key = authorizationKeyOf(payment)
   const isOver = latest.timestampSeconds > payment.validUntilSeconds + EVM_NEVER_AFTER_SECONDS
   // State and time come from one block, so a lagging node cannot show an unused nonce at a later time.
-  if (!(await ledger.isAuthorizationUsed(key, latest.number))) {
+  if (!(await ledger.isAuthorizationUsed(payment, latest.number))) {
     return { kind: isOver ? 'never' : 'unknown' }
   }
   const use = await findUse({ payment, latest, ledger })
@@ -61,8 +53,7 @@ export async function findEvmPayment(
   }
   const receipt = await ledger.receipt(use.transaction)
   if (receipt === undefined) return { kind: 'unknown' }
-  const { amount, payTo } = payment
-  if (!receipt.isSuccess || !isPaidBy(receipt.logs, { ...key, amount, payTo })) {
+  if (!receipt.isSuccess || !isPaidBy(receipt.logs, payment)) {
     return { kind: 'failed', result: 'OTHER_TRANSFER' }
   }
   const { timestampSeconds } = await ledger.block(receipt.blockNumber)
@@ -78,7 +69,6 @@ type Search = {
 /** The event that ended the nonce, searched backwards from the last block that can hold it. */
 async function findUse(search: Search): Promise<EvmLog | undefined> {
   const { ledger, payment } = search
-  const key = authorizationKeyOf(payment)
   const earliestSeconds = Math.max(
     payment.validFromSeconds,
     payment.validUntilSeconds - LOOK_BACK_SECONDS,
@@ -86,7 +76,7 @@ async function findUse(search: Search): Promise<EvmLog | undefined> {
   let toBlock = await lastBlockBy(search)
   for (let range = 0; range < RANGES_MAX && toBlock >= 0n; range += 1) {
     const fromBlock: bigint = toBlock >= LOG_BLOCKS_MAX ? toBlock - LOG_BLOCKS_MAX + 1n : 0n
-    const logs = await ledger.authorizationLogs(key, { fromBlock, toBlock })
+    const logs = await ledger.authorizationLogs(payment, { fromBlock, toBlock })
     if (logs[0] !== undefined) return logs[0]
     if ((await ledger.block(fromBlock)).timestampSeconds < earliestSeconds) return undefined
     toBlock = fromBlock - 1n
@@ -121,7 +111,7 @@ async function lastBlockBy({ latest, ledger, payment }: Search): Promise<bigint>
  */
 export function isPaidBy(
   logs: readonly EvmLog[],
-  payment: AuthorizationKey & { readonly payTo: string; readonly amount: bigint },
+  payment: Pick<VerifiedPayment, 'asset' | 'payer' | 'nonce' | 'payTo' | 'amount'>,
 ): boolean {
   const payer = addressTopic(payment.payer)
   const ofToken = logs

@@ -29,6 +29,6 @@ export {
 export type { Hex } from './evm-words.ts'
 export { ExactEvmClient } from './exact-evm-client.ts'
 export { createExactEvmScheme, ExactEvmServer, evmRequirement } from './exact-evm-scheme.ts'
-export { authorizationKeyOf, isPaidBy } from './find-evm-payment.ts'
+export { isPaidBy } from './find-evm-payment.ts'
 export type { EvmSigner, TransferTypedData } from './transfer-typed-data.ts'
 export { verifyEvmPayment } from './verify-evm-payment.ts'

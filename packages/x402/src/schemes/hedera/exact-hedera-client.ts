@@ -98,7 +98,7 @@ export async function signTransfer(
       const bodyBytes = writeTransferBody(draft, node)
       const signature = await signer.sign(bodyBytes)
       const { keyKind: kind, publicKey } = signer
-      return { bodyBytes, signatures: [{ kind, publicKey, signature }] }
+      return { bodyBytes, kind, publicKey, signature }
     }),
   )
   return Buffer.from(writeTransactionList(entries)).toString('base64')

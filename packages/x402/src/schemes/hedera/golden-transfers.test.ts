@@ -22,13 +22,13 @@ describe.each(vectors.transfers)('golden transfer, $keyKind, memo "$draft.memo"'
     }
     const bodies = vector.nodes.map((node) => writeTransferBody(draft, node))
     expect(bodies.map((body) => Buffer.from(body).toString('hex'))).toEqual(vector.bodies)
-    const { publicKey } = signer
+    const { keyKind: kind, publicKey } = signer
     const entries = await Promise.all(
       bodies.map(async (bodyBytes) => ({
         bodyBytes,
-        signatures: [
-          { kind: keyKind, publicKey, signature: await signer.sign(bodyBytes) },
-        ] as const,
+        kind,
+        publicKey,
+        signature: await signer.sign(bodyBytes),
       })),
     )
     expect(Buffer.from(writeTransactionList(entries)).toString('base64')).toBe(

@@ -78,7 +78,9 @@ describe('our writer, read by @hiero-ledger/proto', () => {
           const publicKey = Buffer.alloc(33, 2)
           const entries = list.map((node) => ({
             bodyBytes: writeTransferBody(drawn, `0.0.${node}`),
-            signatures: [{ kind: 'ecdsa', publicKey, signature }] as const,
+            kind: 'ecdsa' as const,
+            publicKey,
+            signature,
           }))
           const decoded = hedera.TransactionList.decode(writeTransactionList(entries))
           expect(decoded.transactionList).toHaveLength(list.length)
@@ -110,7 +112,9 @@ describe('our reader', () => {
         const bytes = writeTransactionList(
           list.map((node) => ({
             bodyBytes: writeTransferBody(drawn, `0.0.${node}`),
-            signatures: [],
+            kind: 'ecdsa',
+            publicKey: Buffer.alloc(33, 2),
+            signature: Buffer.alloc(64, 1),
           })),
         )
         const reading = readTransfer(bytes)

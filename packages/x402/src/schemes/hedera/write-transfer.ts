@@ -15,8 +15,9 @@ export type TransferDraft = {
   readonly memo: string
 }
 
-/** One signature over the body of every node. */
-type BodySignature = {
+/** The body for one node, and the payer's signature over it. */
+type SignedEntry = {
+  readonly bodyBytes: Uint8Array
   readonly kind: 'ed25519' | 'ecdsa'
   /** Raw public key: 32 bytes, or 33 compressed. */
   readonly publicKey: Uint8Array
@@ -37,17 +38,12 @@ export function writeTransferBody(draft: TransferDraft, nodeAccountId: string): 
   ])
 }
 
-/** A TransactionList as SDKs read it: each node's body with its signatures. */
-export function writeTransactionList(
-  entries: readonly {
-    readonly bodyBytes: Uint8Array
-    readonly signatures: readonly BodySignature[]
-  }[],
-): Uint8Array {
+/** A TransactionList as SDKs read it: each node's body with its signature. */
+export function writeTransactionList(entries: readonly SignedEntry[]): Uint8Array {
   return Buffer.concat(
-    entries.map(({ bodyBytes, signatures }) => {
-      const map = Buffer.concat(signatures.map((one) => writeBytesField(1, writePair(one))))
-      const signed = Buffer.concat([writeBytesField(1, bodyBytes), writeBytesField(2, map)])
+    entries.map((entry) => {
+      const map = writeBytesField(1, writePair(entry))
+      const signed = Buffer.concat([writeBytesField(1, entry.bodyBytes), writeBytesField(2, map)])
       return writeBytesField(1, writeBytesField(5, signed))
     }),
   )
@@ -79,7 +75,7 @@ function writeLine(accountId: string, tinybar: bigint): Uint8Array {
   return writeBytesField(1, Buffer.concat([account, writeVarintField(2, toZigzag(tinybar))]))
 }
 
-function writePair({ kind, publicKey, signature }: BodySignature): Uint8Array {
+function writePair({ kind, publicKey, signature }: SignedEntry): Uint8Array {
   return Buffer.concat([
     writeBytesField(1, publicKey),
     writeBytesField(kind === 'ed25519' ? 3 : 6, signature),
