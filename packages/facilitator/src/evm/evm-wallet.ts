@@ -38,12 +38,8 @@ type Simulation =
   /** `reason` is the node's wording, for people. */
   | { readonly kind: 'reverts'; readonly reason: string }
 
-/** A transaction on its way; `isCertain` is false if the node may or may not have it. */
-type SentTransaction = {
-  readonly hash: Hex
-  readonly isCertain: boolean
-  readonly cause?: unknown
-}
+/** A transaction on its way; if there is a `cause`, the node may or may not have it. */
+type SentTransaction = { readonly hash: Hex; readonly cause?: unknown }
 
 export type EvmWallet = ReturnType<typeof createEvmWallet>
 
@@ -148,12 +144,12 @@ function createSubmitter(parts: {
       try {
         await client.sendRawTransaction({ serializedTransaction })
         nextNonce = nonce + 1
-        return { hash, isCertain: true }
+        return { hash }
       } catch (error) {
         nextNonce = undefined
         const verdict = judgeFailure(error)
-        if (verdict === 'known') return { hash, isCertain: true }
-        if (verdict === 'perhaps') return { hash, isCertain: false, cause: error }
+        if (verdict === 'known') return { hash }
+        if (verdict === 'perhaps') return { hash, cause: error }
         if (verdict === 'poor') {
           throw new ConsensusUnavailable('fee_payer_balance_too_low', { cause: error })
         }
@@ -165,22 +161,14 @@ function createSubmitter(parts: {
   }
 }
 
-type GasPrice =
-  | {
-      readonly type: 'eip1559'
-      readonly maxFeePerGas: bigint
-      readonly maxPriorityFeePerGas: bigint
-    }
-  | { readonly type: 'legacy'; readonly gasPrice: bigint }
-
 /** The node's suggestion: base fee with headroom and tip, or a single price on chains without a base fee (EIP-1559). */
-async function readPrice(client: PublicClient): Promise<GasPrice> {
-  const price = await read(async (): Promise<GasPrice> => {
+async function readPrice(client: PublicClient) {
+  const price = await read(async () => {
     try {
-      return { type: 'eip1559', ...(await client.estimateFeesPerGas()) }
+      return { type: 'eip1559', ...(await client.estimateFeesPerGas()) } as const
     } catch (error) {
       if (causeOf(error, Eip1559FeesNotSupportedError) === undefined) throw error
-      return { type: 'legacy', gasPrice: await client.getGasPrice() }
+      return { type: 'legacy', gasPrice: await client.getGasPrice() } as const
     }
   })
   const perGasWei = price.type === 'legacy' ? price.gasPrice : price.maxFeePerGas

@@ -86,7 +86,7 @@ describe('what the facilitator answers', () => {
       clock: systemClock,
       wallet: {
         ...wallet,
-        send: async (call) => ({ ...(await wallet.send(call)), isCertain: false, cause }),
+        send: async (call) => ({ ...(await wallet.send(call)), cause }),
       },
       onDoubt: (_payment, doubt) => doubts.push(doubt),
     })
