@@ -28,8 +28,11 @@ export { describeCall, type JsonSchema } from './gate/resource-discovery.ts'
 export { fetchJson } from './http-json.ts'
 export { callJsonRpcOnce, createJsonRpc, type JsonRpcOutcome } from './json-rpc.ts'
 export type { PaymentRequirement, Settlement, VerifiedPayment } from './payment.ts'
-export { createDerivedReceiptIssuer } from './receipts/derived-receipt-issuer.ts'
-export { createReceiptIssuer, type ReceiptIssuer } from './receipts/receipt-issuer.ts'
+export {
+  createDerivedReceiptIssuer,
+  createReceiptIssuer,
+  type ReceiptIssuer,
+} from './receipts/receipt-issuer.ts'
 export {
   createReceiptVerifier,
   type StatementVerdict,

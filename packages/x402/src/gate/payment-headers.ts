@@ -61,14 +61,8 @@ export function readPaymentHeaders(headers: PaymentHeaders): PaymentHeaderReadin
     return { kind: 'refused', error: 'payment_header_too_large' }
   }
   const undecodable: PaymentHeaderReading = { kind: 'refused', error: 'payment_header_undecodable' }
-  const bytes = decodeStrictBase64(text)
-  if (bytes === undefined) return undecodable
-  let json: unknown
-  try {
-    json = JSON.parse(utf8.decode(bytes))
-  } catch {
-    return undecodable
-  }
+  const json = jsonOfBase64(text)
+  if (json === undefined) return undecodable
   const parsed = envelopeSchema.safeParse(json)
   if (parsed.success) return { kind: 'read', envelope: parsed.data }
   const version = z.object({ x402Version: z.number() }).safeParse(json)
@@ -84,6 +78,16 @@ export function readPaymentHeaders(headers: PaymentHeaders): PaymentHeaderReadin
 export function decodeStrictBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? bytes : undefined
+}
+
+/** The value of a header: JSON as UTF-8 in strict base64. Undefined, which is no JSON, for anything else. */
+export function jsonOfBase64(text: string): unknown {
+  const bytes = decodeStrictBase64(text)
+  try {
+    return bytes && JSON.parse(utf8.decode(bytes))
+  } catch {
+    return undefined
+  }
 }
 
 const CORE_FIELDS = ['scheme', 'network', 'amount', 'asset', 'payTo', 'maxTimeoutSeconds'] as const

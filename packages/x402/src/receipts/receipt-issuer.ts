@@ -2,7 +2,7 @@
  * The seller's side of x402's extension `offer-receipt` (X18): signs what a challenge offers, and a receipt for each paid
  * answer. receipt-verifier.ts is the buyer's side.
  */
-import { hash } from 'node:crypto'
+import { hash, hkdfSync } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { PaymentTerms } from '../gate/challenge.ts'
 import type { Settlement } from '../payment.ts'
@@ -98,6 +98,38 @@ export function createReceiptIssuer(options: {
       return { ...settlement, extensions: { ...extensions, [ANSWER_STATEMENT]: { info } } }
     },
   }
+}
+
+/** A key's name in the document, derived from its public half, so that a new key has a new name. */
+const keyNameOf = (x: string): string => `receipts-${hash('sha256', x).slice(0, 8)}`
+
+/**
+ * An issuer whose seed is HKDF-SHA-256 (RFC 5869) of `secret` for `purpose`: every replica signs alike, and there is no other
+ * secret to keep. When the secret changes, list the previous public keys in `earlierKeys`, so that what they signed can still
+ * be checked.
+ */
+export function createDerivedReceiptIssuer(options: {
+  readonly secret: Uint8Array
+  /** Separates this key from every other use of the secret, such as `tallystick grading receipts`. */
+  readonly purpose: string
+  readonly baseUrl: string
+  readonly clock: Pick<Clock, 'unixMs'>
+  /** Ed25519 public keys, base64url, as `/.well-known/did.json` had them. */
+  readonly earlierKeys?: readonly string[] | undefined
+}): ReceiptIssuer {
+  const { baseUrl, clock, earlierKeys = [], purpose, secret } = options
+  const seed = hkdfSync('sha256', secret, '', purpose, 32)
+  const privateKey = Buffer.from(seed).toString('hex')
+  const { x: publicKey } = statementKey(privateKey)
+  return createReceiptIssuer({
+    baseUrl,
+    privateKey,
+    clock,
+    keyName: keyNameOf(publicKey),
+    earlierKeys: earlierKeys
+      .filter((x) => x !== publicKey)
+      .map((x) => ({ keyName: keyNameOf(x), x })),
+  })
 }
 
 const statement = (jws: string): SignedStatement => ({ format: 'jws', signature: jws })

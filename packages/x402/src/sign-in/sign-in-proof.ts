@@ -1,6 +1,6 @@
 /** Judges the proof of a key that a client sends in `SIGN-IN-WITH-X`, in the reference's order and with its codes. */
 import { z } from 'zod'
-import { decodeStrictBase64 } from '../gate/payment-headers.ts'
+import { jsonOfBase64 } from '../gate/payment-headers.ts'
 import { readEcdsaSignature, recoverSigner } from '../schemes/evm/authorization.ts'
 import { addressSchema, bytesOfHex, type Hex } from '../schemes/evm/evm-words.ts'
 import { SIGN_IN_AGE_MS_MAX } from './sign-in-challenge.ts'
@@ -72,17 +72,9 @@ export function judgeSignIn(header: string, wanted: SignInWanted): SignInVerdict
   return { kind: 'proved', nonce: proof.nonce, issuedAtMs: Date.parse(proof.issuedAt) }
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
 function readProof(header: string): Proof | SignInRefusal {
   if (header.length > HEADER_CHARS_MAX) return 'sign_in_header_too_large'
-  const bytes = decodeStrictBase64(header)
-  if (bytes === undefined) return 'sign_in_header_undecodable'
-  try {
-    return proofSchema.parse(JSON.parse(utf8.decode(bytes)))
-  } catch {
-    return 'sign_in_header_undecodable'
-  }
+  return proofSchema.safeParse(jsonOfBase64(header)).data ?? 'sign_in_header_undecodable'
 }
 
 function refusalOf(proof: Proof, wanted: SignInWanted): SignInRefusal | undefined {
