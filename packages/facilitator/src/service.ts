@@ -8,7 +8,7 @@ import {
 } from '@tallystick/service-kit'
 import type { Page } from '@tallystick/service-kit/pages'
 import { createFacilitatorApp } from './app.ts'
-import { createEvmFacilitator, type EvmChain, type EvmFacilitator } from './evm/evm-facilitator.ts'
+import { createEvmFacilitator, type EvmChain } from './evm/evm-facilitator.ts'
 import {
   createHederaFacilitator,
   type HederaFacilitator,
@@ -30,7 +30,7 @@ type FacilitatorOptions = HederaNetwork &
  * an unreadable key, and WrongToken for a chain or token that is not the configured one.
  */
 export async function createFacilitator(options: FacilitatorOptions): Promise<Service> {
-  const { clock, logger, metricsToken, network } = options
+  const { clock, logger, metricsToken } = options
   const registry = new Registry()
   const observer = observeSettlements(registry, logger)
   const { onDoubt, onEnd } = observer
@@ -38,22 +38,23 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Se
   const parts = { clock, onDoubt, onEnd, servedPayTo }
   const evm = options.evm && (await createEvmFacilitator(options.evm, parts))
   const hedera = createHederaFacilitator(options, parts)
+  const networks = evm === undefined ? [hedera] : [hedera, evm]
   new Gauge({
     name: 'facilitator_settlements_in_flight',
     help: 'Settlements under way.',
     registers: [registry],
     collect() {
-      this.set(hedera.scheme.inFlightCount + (evm?.scheme.inFlightCount ?? 0))
+      this.set(networks.reduce((sum, { scheme }) => sum + scheme.inFlightCount, 0))
     },
   }).set(0)
   const url = (): string => (app.server.listening ? listeningUrl(app) : 'http://127.0.0.1:4020')
   const app = await createFacilitatorApp({
-    schemes: [{ network, scheme: hedera.scheme }, ...(evm === undefined ? [] : [evm])],
+    schemes: networks,
     clock,
     registry,
     metricsToken,
     readiness: { ...hedera.readiness, ...evm?.readiness },
-    home: () => homePage(options, { hedera, evm, observer, url: url() }),
+    home: () => homePage(networks, { observer, url: url() }),
     logger,
   })
   return { app, registry, close: async () => hedera.close() }
@@ -62,32 +63,21 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Se
 const lowerCase = (text: string): string => text.toLowerCase()
 
 async function homePage(
-  { feePayer, network }: FacilitatorOptions,
-  live: {
-    readonly hedera: HederaFacilitator
-    readonly evm: EvmFacilitator | undefined
-    readonly observer: SettlementObserver
-    readonly url: string
-  },
+  networks: readonly Pick<HederaFacilitator, 'network' | 'payer' | 'balance'>[],
+  { observer, url }: { readonly observer: SettlementObserver; readonly url: string },
 ): Promise<Page> {
-  const { evm, hedera, observer, url } = live
-  const balance = await hedera.feePayerBalance()
+  const payers = await Promise.all(
+    networks.map(async ({ balance, payer: { account, label, unit } }) => [
+      { label, value: account },
+      { label: `Its balance, ${unit}`, value: String((await balance()) ?? 'unknown') },
+    ]),
+  )
   return {
     title: 'Tallystick facilitator',
     lead: 'Settles x402 payments: it pays the fees, submits each payment once, and answers with what the ledger recorded.',
     figures: [
-      {
-        label: 'Networks',
-        value: [network, ...(evm === undefined ? [] : [evm.network])].join(', '),
-      },
-      { label: 'Fee payer', value: feePayer },
-      { label: 'Its balance, tinybar', value: balance?.toString() ?? 'unknown' },
-      ...(evm === undefined
-        ? []
-        : [
-            { label: `Pays gas on ${evm.network}`, value: evm.address },
-            { label: 'Its balance, wei', value: String((await evm.gasBalance()) ?? 'unknown') },
-          ]),
+      { label: 'Networks', value: networks.map(({ network }) => network).join(', ') },
+      ...payers.flat(),
       { label: 'Settled since start', value: String(observer.count('settled')) },
       {
         label: 'Refused or failed',

@@ -1,5 +1,4 @@
 import type { Clock, ReadinessCheck } from '@tallystick/service-kit'
-import { LedgerUnavailable } from '@tallystick/x402'
 import { checkEvmDomain, createJsonRpcLedger, type EvmAsset } from '@tallystick/x402/evm'
 import type { FacilitatorLimits } from '../settlement.ts'
 import { createEvmWallet } from './evm-wallet.ts'
@@ -16,9 +15,6 @@ export type EvmChain = {
   readonly outcomeMs?: number | undefined
 }
 
-/** The facilitator side of `exact` on one EVM chain, and whether it is ready. */
-export type EvmFacilitator = Awaited<ReturnType<typeof createEvmFacilitator>>
-
 /** EVM_RPC_URL leads to a different chain, or to one where a token signs under a different domain. */
 export class WrongToken extends Error {
   override readonly name = 'WrongToken'
@@ -28,7 +24,7 @@ export class WrongToken extends Error {
 const GAS_BALANCE_MIN_WEI = 5_000_000_000_000_000n
 
 /**
- * Builds the EVM side from an address and a key, and, if the chain answers, compares the tokens with it (G9). Throws
+ * Builds the side of one EVM chain from an address and a key, and, if the chain answers, compares the tokens with it (G9). Throws
  * RangeError for an unusable key or asset, WrongToken for a chain or token that is not the configured one.
  */
 export async function createEvmFacilitator(
@@ -48,18 +44,10 @@ export async function createEvmFacilitator(
       throw new WrongToken(`EVM_RPC_URL or EVM_ASSETS: ${JSON.stringify(check)}`)
     }
   }
-  const gasBalance = async (): Promise<bigint | undefined> => {
-    try {
-      return await wallet.gasBalance()
-    } catch (error) {
-      if (error instanceof LedgerUnavailable) return undefined
-      throw error
-    }
-  }
   const ready: ReadinessCheck = async () => {
     const wrong = (await checkAll()).find((check) => check.kind !== 'right')
     if (wrong !== undefined) return { kind: 'not-ready', reason: `evm_${wrong.kind}` }
-    const balance = await gasBalance()
+    const balance = await wallet.gasBalance()
     if (balance === undefined) return { kind: 'not-ready', reason: 'evm_unreachable' }
     const details = {
       address: wallet.address,
@@ -75,8 +63,7 @@ export async function createEvmFacilitator(
     scheme: createExactEvm({ network, assets, wallet, ledger, clock, outcomeMs, ...limits }),
     readiness: { evm: ready },
     /** Submits and pays the gas. */
-    address: wallet.address,
-    /** Its native balance in wei; undefined if the chain does not answer. */
-    gasBalance,
+    payer: { label: `Pays gas on ${network}`, account: wallet.address, unit: 'wei' },
+    balance: wallet.gasBalance,
   }
 }

@@ -112,8 +112,9 @@ export function createEvmWallet(options: EvmWalletOptions) {
       last = sent.catch(() => undefined)
       return sent
     },
-    /** Native balance, wei. Throws LedgerUnavailable. */
-    gasBalance: (): Promise<bigint> => read(() => client.getBalance({ address: account.address })),
+    /** Native balance, wei; undefined if the chain does not answer. */
+    gasBalance: (): Promise<bigint | undefined> =>
+      client.getBalance({ address: account.address }).catch(() => undefined),
   }
 }
 

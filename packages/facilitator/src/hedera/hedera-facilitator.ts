@@ -42,7 +42,7 @@ export function createHederaFacilitator(
   const consensus = createConsensusClient({ ...settings, feePayerKey, clock })
   let kept: { readonly atMs: number; readonly balance: Promise<bigint | undefined> } | undefined
 
-  function feePayerBalance(): Promise<bigint | undefined> {
+  function payerBalance(): Promise<bigint | undefined> {
     const nowMs = clock.unixMs()
     if (kept === undefined || nowMs - kept.atMs >= BALANCE_KEPT_MS)
       kept = { atMs: nowMs, balance: balances(feePayer) }
@@ -55,7 +55,7 @@ export function createHederaFacilitator(
       : { kind: 'not-ready', reason: 'consensus_unreachable' }
 
   const feePayerReady: ReadinessCheck = async () => {
-    const [account, balance] = await Promise.all([accounts.account(feePayer), feePayerBalance()])
+    const [account, balance] = await Promise.all([accounts.account(feePayer), payerBalance()])
     if (account === undefined || account.isDeleted)
       return { kind: 'not-ready', reason: 'fee_payer_unknown', details: { feePayer } }
     const { key } = account
@@ -75,10 +75,12 @@ export function createHederaFacilitator(
   const feeFloor = createFeeFloor({ mirror, clock })
   const parts = { network, feePayer, consensus, accounts, balances, clock, feeFloor }
   return {
+    network,
     scheme: createExactHedera({ ...parts, ...limits }),
     readiness: { consensus: consensusReady, feePayer: feePayerReady },
-    /** The fee payer's balance in tinybar, as the mirror node last knew it. */
-    feePayerBalance,
+    payer: { label: 'Fee payer', account: feePayer, unit: 'tinybar' },
+    /** What it holds, in that unit, as the mirror node last knew it. */
+    balance: payerBalance,
     /** Closes the connections to consensus nodes. */
     close: (): void => consensus.close(),
   }
