@@ -5,7 +5,6 @@
 import type { Clock } from '../clock.ts'
 import { identifierKey, readPaymentIdentifier } from '../extensions/payment-identifier.ts'
 import type { Facilitator, FacilitatorRoutes } from '../facilitators/facilitator.ts'
-import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { ReceiptIssuer } from '../receipts/receipt-issuer.ts'
 import type { Reservation, ReservationStore } from '../reservations/reservation-store.ts'
 import { createReservations } from '../reservations/reservations.ts'
@@ -78,11 +77,10 @@ export function createPaymentGate(options: PaymentGateOptions) {
       // An observer that throws must not stop a settled payment.
     }
   }
-  const guesses = createGuessLimit()
-  const reservations = createReservations({ clock, guesses, limits, observe, store })
+  const shared = { clock, guesses: createGuessLimit(), limits, observe }
+  const reservations = createReservations({ ...shared, store })
   const lines = createPayerLines(clock, limits)
-  const parts = { clock, facilitator, guesses, limits, lines, observe, reservations }
-  const inFlight = createPaymentsInFlight(parts)
+  const inFlight = createPaymentsInFlight({ ...shared, facilitator, lines, reservations })
 
   async function payAdmitted<Prepared, Answer, Declined>(
     admission: Admission,
@@ -101,7 +99,8 @@ export function createPaymentGate(options: PaymentGateOptions) {
     // It has just been written to the store, and is hashed and sent next: an answer of megabytes in two iterations.
     if (job.isHeavy) await nextIteration()
     const answerText = job.answersJson && typeof answer === 'string' ? answer : undefined
-    const settlement = receiptFor(receipts, outcome.settlement, { payment, terms, answerText })
+    const served = { payer: payment.payer, resourceUrl: terms.resource.url, answerText }
+    const settlement = receipts?.withReceipt(outcome.settlement, served) ?? outcome.settlement
     const delivery = job.keepsAnswer && { delivered: () => reservations.delivered(payment) }
     return { ...outcome, settlement, ...delivery }
   }
@@ -175,24 +174,6 @@ async function resumeEach(
     }
   }
   await Promise.all(Array.from({ length: RESUMED_AT_ONCE }, resumeNext))
-}
-
-/** A paid answer's settlement, with a receipt if the gate signs any. */
-function receiptFor(
-  receipts: GateReceipts | undefined,
-  settlement: Settlement,
-  {
-    answerText,
-    payment,
-    terms,
-  }: {
-    readonly payment: VerifiedPayment
-    readonly terms: PaymentTerms
-    readonly answerText: string | undefined
-  },
-): Settlement {
-  const served = { payer: payment.payer, resourceUrl: terms.resource.url, answerText }
-  return receipts?.withReceipt(settlement, served) ?? settlement
 }
 
 /** What a request brings, before anything is reserved. */

@@ -10,12 +10,12 @@ import { addressOfPoint } from '../evm/authorization.ts'
 import { readMessage, toSigned } from './protobuf.ts'
 import type { SignaturePair, SignedBody } from './read-transfer.ts'
 
+/** One key: 32 bytes of Ed25519, or 33 of secp256k1, compressed. */
+type PlainKey = { readonly kind: 'ed25519' | 'ecdsa'; readonly publicKey: Uint8Array }
+
 /** An account's key. `unsupported` means that no payment signature can satisfy it, e.g. a contract's key. */
 export type HederaKey =
-  /** 32 bytes. */
-  | { readonly kind: 'ed25519'; readonly publicKey: Uint8Array }
-  /** 33 bytes, compressed. */
-  | { readonly kind: 'ecdsa'; readonly publicKey: Uint8Array }
+  | PlainKey
   /** `threshold` of `keys` must sign; a key list requires all of them. */
   | { readonly kind: 'threshold'; readonly threshold: number; readonly keys: readonly HederaKey[] }
   | { readonly kind: 'unsupported' }
@@ -100,11 +100,11 @@ export function isSignedBy(
 export function isSignedByHollow(body: SignedBody, evmAddress: string): boolean {
   if (!hasDistinctPrefixes(body.signatures)) return false
   return body.signatures.some(
-    (pair) =>
-      pair.kind === 'ecdsa' &&
-      pair.prefix.length === 33 &&
-      evmAddressOf(pair.prefix) === evmAddress &&
-      isEcdsaSignature(body, pair.prefix, pair.signature),
+    ({ kind, prefix, signature }) =>
+      kind === 'ecdsa' &&
+      prefix.length === 33 &&
+      evmAddressOf(prefix) === evmAddress &&
+      isSignature(body, { kind, publicKey: prefix }, signature),
   )
 }
 
@@ -135,38 +135,28 @@ function isSatisfied(body: SignedBody, key: HederaKey, budget: CheckBudget): boo
     }
     return false
   }
-  const { kind, publicKey } = key
-  const pair = body.signatures.find((one) => startsWith(publicKey, one.prefix))
-  if (pair?.kind !== kind || budget.left <= 0) return false
+  const pair = body.signatures.find((one) => startsWith(key.publicKey, one.prefix))
+  if (pair?.kind !== key.kind || budget.left <= 0) return false
   budget.left -= 1
-  const isSignature = kind === 'ecdsa' ? isEcdsaSignature : isEd25519Signature
-  return isSignature(body, publicKey, pair.signature)
+  return isSignature(body, key, pair.signature)
 }
 
 function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   return prefix.length <= bytes.length && prefix.every((byte, index) => byte === bytes[index])
 }
 
-/** A high-s signature is first brought to its low form: the network does the same and accepts both. */
-function isEcdsaSignature({ bodyBytes }: SignedBody, publicKey: Uint8Array, signature: Uint8Array) {
+/** False for an invalid key or signature, too. */
+function isSignature({ bodyBytes }: SignedBody, key: PlainKey, signature: Uint8Array): boolean {
+  const { kind, publicKey } = key
   try {
-    const digest = keccak(bodyBytes)
-    const lowS = secp256k1.signatureNormalize(Uint8Array.from(signature))
-    return secp256k1.ecdsaVerify(lowS, digest, publicKey)
-  } catch {
-    return false
-  }
-}
-
-function isEd25519Signature(
-  { bodyBytes }: SignedBody,
-  publicKey: Uint8Array,
-  signature: Uint8Array,
-) {
-  try {
+    if (kind === 'ecdsa') {
+      // A high-s signature is first brought to its low form: the network does the same and accepts both.
+      const lowS = secp256k1.signatureNormalize(Uint8Array.from(signature))
+      return secp256k1.ecdsaVerify(lowS, keccak(bodyBytes), publicKey)
+    }
     const der = Buffer.concat([ED25519_SPKI_PREFIX, publicKey])
-    const key = createPublicKey({ key: der, format: 'der', type: 'spki' })
-    return verify(null, bodyBytes, key, signature)
+    const spki = createPublicKey({ key: der, format: 'der', type: 'spki' })
+    return verify(null, bodyBytes, spki, signature)
   } catch {
     return false
   }
