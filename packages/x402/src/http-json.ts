@@ -35,7 +35,8 @@ export type JsonAnswer =
   /** Too large, redirected or not JSON. */
   | { readonly kind: 'nonsense'; readonly status: number; readonly cause: unknown }
 
-type JsonCall = {
+/** One call of a JSON endpoint. */
+export type JsonCall = {
   readonly url: string
   readonly clock: Clock
   readonly timeoutMs: number

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { JsonAnswer } from '../http-json.ts'
+import { fetchJson, type JsonCall } from '../http-json.ts'
 import type { PaymentPayload, PaymentRequirement, Settlement } from '../payment.ts'
 
 /** Submits payments to the ledger. */
@@ -33,20 +33,21 @@ export class FacilitatorUnavailable extends Error {
   }
 }
 
-/** A settlement is under 1 kB and a list of kinds a few kB; anything longer is nonsense. */
-export const ANSWER_BYTES_MAX = 65_536
-
 /** A facilitator's optional text, which may be null. */
 export const optionalText = z
   .string()
   .nullish()
   .transform((value) => value ?? undefined)
 
-/** A facilitator's JSON, whatever its status. Throws FacilitatorUnavailable naming the facilitator. */
-export function answered(
+/** A settlement is under 1 kB and a list of kinds a few kB; anything longer is nonsense. */
+const ANSWER_BYTES_MAX = 65_536
+
+/** Asks a facilitator: its JSON, whatever the status. Throws FacilitatorUnavailable naming the facilitator. */
+export async function ask(
   name: string,
-  answer: JsonAnswer,
-): { readonly status: number; readonly json: unknown } {
+  call: Omit<JsonCall, 'bytesMax'>,
+): Promise<{ readonly status: number; readonly json: unknown }> {
+  const answer = await fetchJson({ ...call, bytesMax: ANSWER_BYTES_MAX })
   if (answer.kind === 'answered') return answer
   if (answer.kind === 'nonsense') throw nonsense(name, answer.cause)
   const { cause, nothingSent } = answer

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
-import { fetchJson } from '../http-json.ts'
 import {
-  ANSWER_BYTES_MAX,
-  answered,
+  ask,
   type Facilitator,
   FacilitatorUnavailable,
   nonsense,
@@ -53,17 +51,16 @@ export function createHttpFacilitator(options: {
   readonly url: string
   readonly clock: Clock
 }): Facilitator {
-  const common = { clock: options.clock, bytesMax: ANSWER_BYTES_MAX }
+  const { clock } = options
   const base = options.url.replace(/\/+$/, '')
   return {
     async settle(paymentPayload, paymentRequirements) {
-      const answer = await fetchJson({
-        ...common,
+      const { json, status } = await ask(NAME, {
+        clock,
         url: `${base}/settle`,
         timeoutMs: SETTLE_TIMEOUT_MS,
         body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements }),
       })
-      const { json, status } = answered(NAME, answer)
       const unsubmitted = unsubmittedSchema.safeParse(json)
       if (status === 503 && unsubmitted.success) {
         const message = `${NAME} could not submit: ${unsubmitted.data.error}`
@@ -81,8 +78,8 @@ export function createHttpFacilitator(options: {
       return { ...data, transaction, network }
     },
     async feePayers() {
-      const call = { ...common, url: `${base}/supported`, timeoutMs: SUPPORTED_TIMEOUT_MS }
-      const { json, status } = answered(NAME, await fetchJson(call))
+      const call = { clock, url: `${base}/supported`, timeoutMs: SUPPORTED_TIMEOUT_MS }
+      const { json, status } = await ask(NAME, call)
       const parsed = supportedSchema.safeParse(json)
       if (!parsed.success || status !== 200)
         throw nonsense(NAME, parsed.error ?? `status ${status}`)

@@ -6,11 +6,9 @@
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
-import { fetchJson } from '../http-json.ts'
 import type { Settlement } from '../payment.ts'
 import {
-  ANSWER_BYTES_MAX,
-  answered,
+  ask,
   type Facilitator,
   FacilitatorUnavailable,
   nonsense,
@@ -73,13 +71,13 @@ export function createOkxFacilitator(options: {
   readonly clock: Clock
 }): Facilitator {
   const { clock } = options
-  const ask = createAsk(options)
+  const askSigned = signedAsk(options)
   return {
     async settle(paymentPayload, paymentRequirements) {
       const { network } = paymentRequirements
       const deadlineMs = clock.unixMs() + SETTLE_DEADLINE_MS
       const request = { x402Version: 2, paymentPayload, paymentRequirements, syncSettle: true }
-      const answer = readSettlement(await ask('/settle', JSON.stringify(request)), network)
+      const answer = readSettlement(await askSigned('/settle', JSON.stringify(request)), network)
       let latest = answer
       while (isUnfinished(latest) && clock.unixMs() + POLL_MS <= deadlineMs) {
         const transaction = hashOf(answer) || hashOf(latest)
@@ -87,7 +85,7 @@ export function createOkxFacilitator(options: {
         await new Promise<void>((resolve) => clock.after(POLL_MS, resolve))
         const path = `/settle/status?txHash=${encodeURIComponent(transaction)}`
         // A failed poll is repeated: the settlement proceeds without us.
-        const polled = await ask(path)
+        const polled = await askSigned(path)
           .then((json) => readSettlement(json, network))
           .catch(() => undefined)
         if (polled !== undefined) latest = polled
@@ -95,7 +93,7 @@ export function createOkxFacilitator(options: {
       return toSettlement(latest, { network, transaction: hashOf(latest) || hashOf(answer) })
     },
     async feePayers() {
-      const parsed = supported.safeParse(await ask('/supported'))
+      const parsed = supported.safeParse(await askSigned('/supported'))
       if (!parsed.success) throw nonsense(NAME, parsed.error)
       // A payer need not know who pays the gas for an EVM payment.
       return new Map()
@@ -103,18 +101,17 @@ export function createOkxFacilitator(options: {
   }
 }
 
-function createAsk(options: Parameters<typeof createOkxFacilitator>[0]) {
+function signedAsk(options: Parameters<typeof createOkxFacilitator>[0]) {
   const { apiKey, clock, passphrase, secretKey } = options
   const base = (options.url ?? URL_OF_OKX).replace(/\/+$/, '')
   return async (path: string, body?: string): Promise<unknown> => {
     const timestamp = new Date(clock.unixMs()).toISOString()
     const method = body === undefined ? 'GET' : 'POST'
     const signed = `${timestamp}${method}${PATH}${path}${body ?? ''}`
-    const answer = await fetchJson({
+    const { json, status } = await ask(NAME, {
       url: `${base}${PATH}${path}`,
       clock,
       timeoutMs: CALL_TIMEOUT_MS,
-      bytesMax: ANSWER_BYTES_MAX,
       body,
       headers: {
         'OK-ACCESS-KEY': apiKey,
@@ -123,7 +120,6 @@ function createAsk(options: Parameters<typeof createOkxFacilitator>[0]) {
         'OK-ACCESS-SIGN': createHmac('sha256', secretKey).update(signed).digest('base64'),
       },
     })
-    const { json, status } = answered(NAME, answer)
     return unwrap(json, status)
   }
 }
