@@ -12,7 +12,6 @@ export const OPERATORS = [
   'assignment removed',
   'statement removed',
   'event removed',
-  'order',
 ] as const
 
 export type Operator = (typeof OPERATORS)[number]
@@ -22,8 +21,6 @@ export type Edit = {
   readonly operator: Operator
   readonly range: Range
   readonly replacement: string
-  /** What to show for the change if "before → after" would be too long. */
-  readonly shown?: string
 }
 
 /** A source file with one edit. */

@@ -74,20 +74,3 @@ describe('every mutant of a file', () => {
     expect(keys).toContain('A.f: «s = a; → {}» (2)')
   })
 })
-
-describe('neighbours are swapped only if that may make a difference', () => {
-  test.each([
-    ['different storage', 's = a; t = b;', 0],
-    ['one storage written twice', 's = a; s = b;', 1],
-    ['storage read by the next', 's = a; t = s;', 1],
-    ['storage read by the one before', 't = s; s = a;', 1],
-    ['a log beside a value that it does not name', 's = a; emit E(b);', 0],
-    ['a log of what was written', 's = a; emit E(s);', 1],
-    ['two logs', 'emit E(a); emit E(b);', 1],
-    ['a variable and its use', 'uint256 c = a; s = c;', 1],
-    ['gas is spent by every statement', 'uint256 c = gasleft(); s = a;', 1],
-    ['an early return', 'if (a == 0) return; s = a;', 1],
-  ])('%s: %s', (_, body, count) => {
-    expect(bodiesOf(body, 'order')).toHaveLength(count)
-  })
-})

@@ -2,7 +2,7 @@
 import { constantEdits, expressionEdits } from './expression-edits.ts'
 import type { Edit, Mutant } from './mutant.ts'
 import { lineAt, onOneLine, type SourceFile, statementRange, textAt } from './source-file.ts'
-import { orderEdits, removalEdits } from './statement-edits.ts'
+import { removalEdits } from './statement-edits.ts'
 import {
   children,
   optionalChild,
@@ -45,7 +45,6 @@ function editsOf(file: SourceFile, part: SyntaxNode): readonly PlacedEdit[] {
         : []),
       ...expressionEdits(file, node),
       ...removalEdits(file, node, ancestors[0]),
-      ...orderEdits(file, node),
     ]
     const statement = [node, ...ancestors].find(isStatement) ?? part
     return edits.map((edit) => ({ edit, statement }))
@@ -59,7 +58,6 @@ const cut = (text: string): string =>
 
 /** The change within its statement: `if (a «< → <=» b) return 0;`. */
 function shownChange(file: SourceFile, { edit, statement }: PlacedEdit): string {
-  if (edit.shown !== undefined) return `«${edit.shown}»`
   const around: Range =
     statement.nodeType === 'IfStatement' ? rangeOf(statement) : statementRange(file, statement)
   const left = onOneLine(textAt(file, { start: around.start, end: edit.range.start }))

@@ -1,11 +1,7 @@
-// Changes of whole statements: removed or reordered.
-import { areIndependent } from './independence.ts'
+// Whole statements removed.
 import type { Edit, Operator } from './mutant.ts'
-import { onOneLine, type SourceFile, statementRange, textAt } from './source-file.ts'
+import { type SourceFile, statementRange } from './source-file.ts'
 import { child, children, optionalChild, rangeOf, type SyntaxNode } from './syntax-tree.ts'
-
-/** Longest part shown of a swapped statement, characters. */
-const SHOWN_MAX = 60
 
 const isRevert = (node: SyntaxNode | undefined): boolean =>
   node?.nodeType === 'RevertStatement' ||
@@ -55,28 +51,4 @@ export function removalEdits(
   const operator = removalOf(node, parent)
   if (operator === undefined) return []
   return [{ operator, range: statementRange(file, node), replacement: '{}' }]
-}
-
-const shorten = (text: string): string =>
-  text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`
-
-/** Swapped neighbours of a block, if the swap may make a difference. */
-export function orderEdits(file: SourceFile, block: SyntaxNode): readonly Edit[] {
-  if (block.nodeType !== 'Block' && block.nodeType !== 'UncheckedBlock') return []
-  const statements = children(block, 'statements')
-  return statements.slice(1).flatMap((second, index) => {
-    const first = statements[index]
-    if (!first || areIndependent(first, second)) return []
-    const [one, other] = [statementRange(file, first), statementRange(file, second)]
-    const [oneText, otherText] = [textAt(file, one), textAt(file, other)]
-    const between = textAt(file, { start: one.end, end: other.start })
-    return [
-      {
-        operator: 'order',
-        range: { start: one.start, end: other.end },
-        replacement: `${otherText}${between}${oneText}`,
-        shown: `${shorten(onOneLine(oneText))} ⇄ ${shorten(onOneLine(otherText))}`,
-      },
-    ]
-  })
 }

@@ -51,8 +51,3 @@ export function* visits(root: SyntaxNode, ancestors: readonly SyntaxNode[] = [])
     }
   }
 }
-
-/** Every node at and below `root`. */
-export function nodesIn(root: SyntaxNode): readonly SyntaxNode[] {
-  return Array.from(visits(root), (visit) => visit.node)
-}

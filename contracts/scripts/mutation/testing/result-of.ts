@@ -8,7 +8,7 @@ export const resultOf = (name: string, outcome: Outcome): Result => ({
     key: name,
     file: 'src/A.sol',
     line: 1,
-    operator: 'order',
+    operator: 'boolean',
     range: { start: 0, end: 0 },
     replacement: '',
   },
