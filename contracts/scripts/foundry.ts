@@ -1,7 +1,7 @@
 // Runs forge from this package's folder. It starts the platform package's real binary, not npm's wrapper, which leaves
 // its child behind when killed and exits 0 whatever forge reports. If npm has no binary for this platform, it uses
 // `forge` on PATH.
-import { spawnSync } from 'node:child_process'
+import { type SpawnSyncOptions, spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 /** Folder of this package: forge resolves `./tools/solc.mjs` against the working directory. */
 export const contractsFolder = dirname(dirname(fileURLToPath(import.meta.url)))
 
-const buildIn = (folder: string): Readonly<Record<string, string>> => ({
+const buildIn = (folder: string) => ({
   FOUNDRY_OUT: `${folder}/out`,
   FOUNDRY_CACHE_PATH: folder,
 })
@@ -29,7 +29,7 @@ const OUTPUT_BYTES_MAX = 256 * 1024 * 1024
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
 /** The platform package's binary, or `forge` on PATH. */
-export function forgeBinary(): string {
+function forgeBinary(): string {
   const platform = `${process.platform}-${ARCHITECTURES[process.arch] ?? process.arch}`
   const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/forge/package.json')
   try {
@@ -40,26 +40,36 @@ export function forgeBinary(): string {
 }
 
 /** A finished forge's exit code, standard output and standard error. */
-type ForgeRun = {
+export type ForgeRun = {
   readonly exitCode: number
+  /** It took longer than it may, and was stopped. */
+  readonly isTimedOut: boolean
   readonly stdout: string
   readonly stderr: string
 }
 
 /**
  * Runs forge to its end and returns the result, whatever the exit code.
+ * @param limits its working folder, and after how many milliseconds it is stopped
  * @throws Error if forge cannot be started.
  */
 export function forge(
   commandLine: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  limits: Pick<SpawnSyncOptions, 'cwd' | 'timeout'> = {},
 ): ForgeRun {
   const run = spawnSync(forgeBinary(), [...commandLine], {
     cwd: contractsFolder,
+    ...limits,
+    killSignal: 'SIGKILL',
     env: { ...process.env, ...environment, FOUNDRY_DISABLE_NIGHTLY_WARNING: '1' },
     encoding: 'utf8',
     maxBuffer: OUTPUT_BYTES_MAX,
   })
-  if (run.error) throw new Error('forge could not be started', { cause: run.error })
-  return { exitCode: run.status ?? 1, stdout: run.stdout, stderr: run.stderr }
+  const isTimedOut =
+    run.error !== undefined && 'code' in run.error && run.error.code === 'ETIMEDOUT'
+  if (run.error && !isTimedOut) {
+    throw new Error('forge could not be started', { cause: run.error })
+  }
+  return { exitCode: run.status ?? 1, isTimedOut, stdout: run.stdout, stderr: run.stderr }
 }

@@ -1,34 +1,26 @@
 // What a run prints at its end.
-import type { Result } from './campaign.ts'
 import { OPERATORS } from './mutant.ts'
-import { counted, scoreOf, type Tally, tallyOf } from './score.ts'
-import { type Reasons, type Review, SURVIVORS_FILE } from './survivors.ts'
+import type { Result } from './results.ts'
+import { type Review, SURVIVORS_FILE } from './survivors.ts'
 
-const COLUMNS = ['killed', 'survived', 'stillborn', 'equivalent', 'duplicate'] as const
+const COLUMNS = ['killed', 'survived', 'stillborn'] as const
 
-const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
+/** A mutant that never ends is as good as killed. */
+const countOf = (results: readonly Result[], column: (typeof COLUMNS)[number]): number =>
+  results.filter(
+    ({ outcome: { status } }) => (status === 'timed out' ? 'killed' : status) === column,
+  ).length
 
-function rowOf(name: string, tally: Tally): string {
-  const figures = COLUMNS.map((column) => String(tally[column]).padStart(column.length))
-  return [name.padEnd(34), ...figures, percent(scoreOf(tally)).padStart(8)].join('  ')
+/** The share killed of those that compile, 0 to 1; 1 if there were none. */
+export function scoreOf(results: readonly Result[]): number {
+  const [killed, survived] = [countOf(results, 'killed'), countOf(results, 'survived')]
+  return killed + survived === 0 ? 1 : killed / (killed + survived)
 }
 
-function tableOf(title: string, groups: ReadonlyMap<string, Tally>): readonly string[] {
-  const head = [title.padEnd(34), ...COLUMNS, 'score'.padStart(8)].join('  ')
-  return [head, ...Array.from(groups, ([name, tally]) => rowOf(name, tally)), '']
-}
-
-function grouped(
-  results: readonly Result[],
-  names: readonly string[],
-  nameOf: (result: Result) => string,
-): ReadonlyMap<string, Tally> {
-  const all = counted(results)
-  const tallies = names.map((name) => {
-    const own = all.filter(([result]) => nameOf(result) === name)
-    return [name, tallyOf(own.map(([, status]) => status))] as const
-  })
-  return new Map(tallies.filter(([, tally]) => COLUMNS.some((column) => tally[column] > 0)))
+function rowOf(name: string, results: readonly Result[]): string {
+  const figures = COLUMNS.map((column) => String(countOf(results, column)).padStart(column.length))
+  const score = `${(scoreOf(results) * 100).toFixed(1)} %`
+  return [name.padEnd(20), ...figures, score.padStart(8)].join('  ')
 }
 
 const lineOf = ({ mutant }: Result): string =>
@@ -37,35 +29,21 @@ const lineOf = ({ mutant }: Result): string =>
 const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [`${title} (${lines.length}):`, ...lines, '']
 
-/** Tables by operator and by file, the survivors, and errors in the list. */
-export function reportOf(results: readonly Result[], review: Review, reasons: Reasons): string {
-  const files = [...new Set(results.map(({ mutant }) => mutant.file))]
-  const total = tallyOf(counted(results).map(([, status]) => status))
-  const timedOut = results.filter(({ outcome }) => outcome.status === 'timed out')
+/** A table by operator, and what the list of survivors lacks or has too much. */
+export function reportOf(results: readonly Result[], review: Review): string {
+  const stopped = results.filter(({ outcome }) => outcome.status === 'timed out')
+  const byOperator = Map.groupBy(results, ({ mutant }) => mutant.operator)
   return [
     '',
-    ...tableOf(
-      'operator',
-      grouped(results, OPERATORS, ({ mutant }) => mutant.operator),
-    ),
-    ...tableOf(
-      'file',
-      grouped(results, files, ({ mutant }) => mutant.file),
-    ),
-    ...section('Never ended, counted as killed', timedOut.map(lineOf)),
-    ...section(
-      'Survivors with a reason',
-      review.explained.map((result) => `${lineOf(result)}\n    ${reasons.get(result.mutant.key)}`),
-    ),
+    ['operator'.padEnd(20), ...COLUMNS, 'score'.padStart(8)].join('  '),
+    ...OPERATORS.map((operator) => rowOf(operator, byOperator.get(operator) ?? [])),
+    '',
+    ...section('Never ended, counted as killed', stopped.map(lineOf)),
     ...section('SURVIVORS WITHOUT A REASON', review.unexplained.map(lineOf)),
     ...section(
       `REASONS WITHOUT A SURVIVOR in ${SURVIVORS_FILE}`,
       review.stale.map((key) => `  ${key}`),
     ),
-    rowOf('all', total),
+    rowOf('all', results),
   ].join('\n')
 }
-
-/** Score of the whole run, 0 to 1. */
-export const scoreOfAll = (results: readonly Result[]): number =>
-  scoreOf(tallyOf(counted(results).map(([, status]) => status)))

@@ -2,19 +2,18 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contractsFolder } from '../foundry.ts'
-import type { Result } from './campaign.ts'
+import type { Result } from './results.ts'
 
 /** Path of the list from the package's folder: `[{ "reason": "…", "mutants": ["key", …] }]`. */
 export const SURVIVORS_FILE = 'mutation-survivors.json'
 
 /** The reason for each accepted survivor, by the mutant's key. */
-export type Reasons = ReadonlyMap<string, string>
+type Reasons = ReadonlyMap<string, string>
 
 /** How the results and the list differ. */
 export type Review = {
   /** Survivors missing from the list: they need a test or a reason. */
   readonly unexplained: readonly Result[]
-  readonly explained: readonly Result[]
   /** Listed keys that name no mutant, or one that does not survive. A stopped mutant proves neither. */
   readonly stale: readonly string[]
 }
@@ -51,7 +50,6 @@ export function reviewSurvivors(
   const judged = new Set(settled.map(({ mutant }) => mutant.key))
   return {
     unexplained: survivors.filter(({ mutant }) => !reasons.has(mutant.key)),
-    explained: survivors.filter(({ mutant }) => reasons.has(mutant.key)),
     stale: [...reasons.keys()].filter(
       (key) => !keys.has(key) || (judged.has(key) && !survived.has(key)),
     ),

@@ -1,11 +1,10 @@
-import type { Outcome, Result } from '../campaign.ts'
+import type { Outcome, Result } from '../results.ts'
 
-/** A result for an arbitrary mutant whose key and code share a name. */
-export const resultOf = (name: string, outcome: Outcome): Result => ({
+/** A result for an arbitrary mutant of that key. */
+export const resultOf = (key: string, outcome: Outcome): Result => ({
   outcome,
-  digest: name,
   mutant: {
-    key: name,
+    key,
     file: 'src/A.sol',
     line: 1,
     operator: 'boolean',
