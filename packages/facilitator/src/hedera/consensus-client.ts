@@ -135,26 +135,6 @@ async function readRecord(
   }
 }
 
-/** Retries until time is up if a node fails, or a record lags behind its receipt. */
-async function outcome(
-  transactionId: string,
-  client: Client,
-  { clock, limits }: { readonly clock: Clock; readonly limits: ConsensusLimits },
-): Promise<Outcome> {
-  const id = TransactionId.fromString(transactionId)
-  const endMs = clock.unixMs() + limits.outcomeMs
-  for (;;) {
-    try {
-      const receiptMs = Math.max(endMs - clock.unixMs(), limits.callMs)
-      return await readRecord(id, client, { receiptMs, callMs: limits.callMs })
-    } catch (cause) {
-      // No reachable node, no receipt in time, or too costly a record: the transfer may still have landed.
-      if (clock.unixMs() + POLL_FIRST_MS >= endMs) return { cause }
-    }
-    await pause(clock, POLL_FIRST_MS)
-  }
-}
-
 /** Returns a client for the given nodes, or for the public nodes of the network. */
 export function createConsensusClient(options: ConsensusClientOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
@@ -167,9 +147,24 @@ export function createConsensusClient(options: ConsensusClientOptions) {
     /** Throws ConsensusUnavailable, and only if nothing was submitted. */
     submit: (transactionList: Uint8Array): Promise<Submission> =>
       submitPayment(transactionList, { client, feePayerKey, probe, callMs }),
-    /** Waits for the receipt and reads the record. Never throws. */
-    outcome: (transactionId: string): Promise<Outcome> =>
-      outcome(transactionId, client, { clock, limits }),
+    /**
+     * Waits for the receipt and reads the record; retries until time is up if a node fails, or a record lags behind its
+     * receipt. Never throws.
+     */
+    async outcome(transactionId: string): Promise<Outcome> {
+      const id = TransactionId.fromString(transactionId)
+      const endMs = clock.unixMs() + limits.outcomeMs
+      for (;;) {
+        try {
+          const receiptMs = Math.max(endMs - clock.unixMs(), callMs)
+          return await readRecord(id, client, { receiptMs, callMs })
+        } catch (cause) {
+          // No reachable node, no receipt in time, or too costly a record: the transfer may still have landed.
+          if (clock.unixMs() + POLL_FIRST_MS >= endMs) return { cause }
+        }
+        await pause(clock, POLL_FIRST_MS)
+      }
+    },
     /** Whether any node can be reached. */
     async isReachable(): Promise<boolean> {
       const addresses = Object.keys(client.network)
