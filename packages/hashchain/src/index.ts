@@ -8,8 +8,10 @@ export {
 } from './key-ring.ts'
 export {
   consistencyProof,
+  consistencyRanges,
   inclusionProof,
-  type LeafHashReader,
+  inclusionRanges,
+  type LeafRange,
   verifyConsistency,
   verifyInclusion,
 } from './merkle-proof.ts'

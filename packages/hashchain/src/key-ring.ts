@@ -15,12 +15,8 @@ const KEY_ID = /^[A-Za-z0-9._-]+$/
 export type KeyRing = {
   /** The key that seals new values. */
   readonly activeId: string
-  /** All ids, the active one first. */
-  readonly ids: readonly string[]
   /** The key with that id, if the ring has it. */
   key(id: string): KeyObject | undefined
-  /** The `ids` without a key in the ring, each once (C16: a service with missing keys refuses to start). */
-  missing(ids: Iterable<string>): readonly string[]
   /** Fresh random bytes for nonces. */
   randomBytes(size: number): Uint8Array
 }
@@ -49,9 +45,7 @@ export function createKeyRing(options: {
   if (!keys.has(activeId)) throw new RangeError(`the ring has no key for its active id`)
   return {
     activeId,
-    ids: [activeId, ...[...keys.keys()].filter((id) => id !== activeId)],
     key: (id) => keys.get(id),
-    missing: (ids) => [...new Set(ids)].filter((id) => !keys.has(id)),
     randomBytes: options.randomBytes ?? ((size) => randomBytes(size)),
   }
 }

@@ -4,7 +4,7 @@ import vectors from '../vectors/merkle.json' with { type: 'json' }
 import {
   consistencyProof,
   inclusionProof,
-  type LeafHashReader,
+  type LeafRange,
   verifyConsistency,
   verifyInclusion,
 } from './merkle-proof.ts'
@@ -15,8 +15,8 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const vectorLeaves = vectors.entries.map((entry) => leafHash(Buffer.from(entry, 'hex')))
 const leaves = Array.from({ length: 70 }, (_, index) => leafHash(Buffer.from(`entry ${index}`)))
 const readerOf =
-  (hashes: readonly Uint8Array[]): LeafHashReader =>
-  ({ from, to }) =>
+  (hashes: readonly Uint8Array[]) =>
+  ({ from, to }: LeafRange) =>
     hashes.slice(from, to)
 
 const anyPair = fc

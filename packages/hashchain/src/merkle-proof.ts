@@ -4,11 +4,59 @@
  */
 import { HASH_BYTES, nodeHash, rootOf } from './merkle-tree.ts'
 
-/** Leaf hashes `from` (inclusive) to `to` (exclusive), in order, wherever they are stored. */
-export type LeafHashReader = (range: {
-  readonly from: number
-  readonly to: number
-}) => Iterable<Uint8Array>
+/** Leaves `from` (inclusive) to `to` (exclusive). */
+export type LeafRange = { readonly from: number; readonly to: number }
+
+/** The hashes of a range of leaves, in order, wherever they are stored. */
+type LeafHashReader = (range: LeafRange) => Iterable<Uint8Array>
+
+/** The largest power of two below `size`, where RFC 9162 divides a tree; `size` is at least 2. */
+function splitPoint(size: number): number {
+  let power = 1
+  while (power * 2 < size) power *= 2
+  return power
+}
+
+/** Divides a tree towards one of its leaves until `isEnd`: the part that is left, and the halves beside it, the nearest first. */
+function divideTowards(
+  { index, size }: { readonly index: number; readonly size: number },
+  isEnd: (part: LeafRange) => boolean,
+): { readonly part: LeafRange; readonly beside: readonly LeafRange[] } {
+  const beside: LeafRange[] = []
+  let part = { from: 0, to: size }
+  while (!isEnd(part)) {
+    const middle = part.from + splitPoint(part.to - part.from)
+    const [left, right] = [
+      { from: part.from, to: middle },
+      { from: middle, to: part.to },
+    ]
+    beside.unshift(index < middle ? right : left)
+    part = index < middle ? left : right
+  }
+  return { part, beside }
+}
+
+/**
+ * The ranges whose roots lead from leaf `index` to the root of the first `size` leaves, nearest the leaf first. Throws a
+ * RangeError for an index that is not below the size.
+ */
+export function inclusionRanges(index: number, size: number): readonly LeafRange[] {
+  if (!isWhole(index) || !isWhole(size) || index >= size)
+    throw new RangeError('an inclusion proof needs an index below the size')
+  return divideTowards({ index, size }, ({ from, to }) => to - from === 1).beside
+}
+
+/**
+ * The ranges whose roots show the first `oldSize` leaves to be a prefix of the first `size` leaves. Throws a RangeError for
+ * an old size that is not from 1 to the size.
+ */
+export function consistencyRanges(oldSize: number, size: number): readonly LeafRange[] {
+  if (!isWhole(oldSize) || !isWhole(size) || oldSize < 1 || oldSize > size)
+    throw new RangeError('a consistency proof needs an old size from 1 to the size')
+  const { part, beside } = divideTowards({ index: oldSize - 1, size }, ({ to }) => to === oldSize)
+  // A verifier knows the old root, but not the root of a part of that tree.
+  return part.from > 0 ? [part, ...beside] : beside
+}
 
 /** The hashes from leaf `index` to the root of the first `size` leaves, nearest the leaf first. O(size). */
 export function inclusionProof(options: {
@@ -17,22 +65,17 @@ export function inclusionProof(options: {
   readonly leafHashes: LeafHashReader
 }): readonly Uint8Array[] {
   const { index, size, leafHashes } = options
-  if (!isWhole(index) || !isWhole(size) || index >= size)
-    throw new RangeError('an inclusion proof needs an index below the size')
-  const path: Uint8Array[] = []
-  let from = 0
-  let to = size
-  while (to - from > 1) {
-    const middle = from + splitPoint(to - from)
-    if (index < middle) {
-      path.push(rootOf(leafHashes({ from: middle, to })))
-      to = middle
-    } else {
-      path.push(rootOf(leafHashes({ from, to: middle })))
-      from = middle
-    }
-  }
-  return path.toReversed()
+  return inclusionRanges(index, size).map((range) => rootOf(leafHashes(range)))
+}
+
+/** The hashes that show the first `oldSize` leaves to be a prefix of the first `size` leaves. O(size). */
+export function consistencyProof(options: {
+  readonly oldSize: number
+  readonly size: number
+  readonly leafHashes: LeafHashReader
+}): readonly Uint8Array[] {
+  const { oldSize, size, leafHashes } = options
+  return consistencyRanges(oldSize, size).map((range) => rootOf(leafHashes(range)))
 }
 
 /** Whether a proof leads from a leaf's hash to a root (RFC 9162 §2.1.3.2). Never throws. */
@@ -78,33 +121,6 @@ function climb(
   return last === 0
 }
 
-/** The hashes that show the first `oldSize` leaves to be a prefix of the first `size` leaves. O(size). */
-export function consistencyProof(options: {
-  readonly oldSize: number
-  readonly size: number
-  readonly leafHashes: LeafHashReader
-}): readonly Uint8Array[] {
-  const { oldSize, size, leafHashes } = options
-  if (!isWhole(oldSize) || !isWhole(size) || oldSize < 1 || oldSize > size)
-    throw new RangeError('a consistency proof needs an old size from 1 to the size')
-  const path: Uint8Array[] = []
-  let from = 0
-  let to = size
-  while (oldSize !== to) {
-    const middle = from + splitPoint(to - from)
-    if (oldSize <= middle) {
-      path.push(rootOf(leafHashes({ from: middle, to })))
-      to = middle
-    } else {
-      path.push(rootOf(leafHashes({ from, to: middle })))
-      from = middle
-    }
-  }
-  // A verifier knows the old root, but not the root of a part of that tree.
-  if (from > 0) path.push(rootOf(leafHashes({ from, to })))
-  return path.toReversed()
-}
-
 /** Whether a proof shows the older tree to be a prefix of the newer one (RFC 9162 §2.1.4.2). Never throws. */
 export function verifyConsistency(options: {
   readonly oldSize: number
@@ -133,13 +149,6 @@ export function verifyConsistency(options: {
     if (isLeft) oldHash = nodeHash({ left: sibling, right: oldHash })
   })
   return reachesRoot && isSame(oldHash, oldRootHash) && isSame(hash, rootHash)
-}
-
-/** The largest power of two below `size`, where RFC 9162 divides a tree; `size` is at least 2. */
-function splitPoint(size: number): number {
-  let power = 1
-  while (power * 2 < size) power *= 2
-  return power
 }
 
 function isPowerOfTwo(size: number): boolean {
