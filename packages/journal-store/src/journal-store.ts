@@ -42,9 +42,19 @@ export type WriteTransaction<Name extends string, Cell> = {
   readonly journals: Readonly<Record<Name, WrittenJournal<Cell>>>
 }
 
-/** A store of journals by name. Failures of disk, lock or database are the service's own error, as its kind names it. */
-export type JournalStore<Name extends string, Cell> = {
+/** Journals by name, and their heads, signed. */
+export type JournalReader<Name extends string> = {
   readonly journals: Readonly<Record<Name, Journal>>
+  /** A journal's head as it is now, as a signed C2SP checkpoint. */
+  checkpoint(name: Name): string
+  /** The key that checks a journal's checkpoints, `name+id+base64`; public. */
+  verifierKey(name: Name): string
+  /** Of a store, commits what waits, takes nothing more, and leaves the checkpoint files as new as the journals. */
+  close(): Promise<void>
+}
+
+/** A store of journals. Failures of disk, lock or database are the service's own error, as its kind names it. */
+export type JournalStore<Name extends string, Cell> = JournalReader<Name> & {
   /**
    * Runs a write in one transaction with whatever comes in the same iteration of the event loop; resolves with its result when that is
    * committed. A write that throws leaves nothing behind and rejects alone; the others of its group are run again without it,
@@ -54,12 +64,6 @@ export type JournalStore<Name extends string, Cell> = {
     run: (transaction: WriteTransaction<Name, Cell>) => Result,
     durability?: Durability,
   ): Promise<Result>
-  /** A journal's head as it is now, as a signed C2SP checkpoint. */
-  checkpoint(name: Name): string
-  /** The key that checks a journal's checkpoints, `name+id+base64`; public. */
-  verifierKey(name: Name): string
-  /** Commits what waits, takes nothing more, and leaves the checkpoint files as new as the journals. */
-  close(): Promise<void>
 }
 
 /** Makes a service's own error: what the world did to the store, for the operator. */

@@ -25,6 +25,7 @@ import { bodyOfBytes } from './sealed-bodies.ts'
 import { guardsOf, openSqliteFile } from './sqlite-database.ts'
 import { openSqliteJournalStore, type SqliteJournalStore } from './sqlite-journal-store.ts'
 import type { SqliteStoreKind } from './sqlite-store-kind.ts'
+import { eachJournalInTurn } from './store-kind.ts'
 import { takePlace } from './watch-postgres.ts'
 
 type MoveOptions = {
@@ -85,9 +86,6 @@ async function inMove<Name extends string, Result>(
 }
 
 const asItIs = (row: Cells): Cells => row
-
-const namesIn = <Name extends string>({ sqlite }: StoreMove<Name>): readonly Name[] =>
-  Object.keys(sqlite.journals) as Name[]
 
 async function appendToPostgres<Name extends string>(
   { postgres, sqlite }: StoreMove<Name>,
@@ -186,11 +184,11 @@ export async function moveToPostgres<Name extends string>(
               (copied[0] ?? []).map((_, at) => copied.map((row) => row[at])),
             )
           }
-        const moved: Record<string, TreeHead> = {}
-        for (const name of namesIn(move))
-          moved[name] = await appendToPostgres(move, name, { query, store })
+        const moved = await eachJournalInTurn(move.sqlite, (_, name) =>
+          appendToPostgres(move, name, { query, store }),
+        )
         if (move.last !== undefined) await query(move.last.postgres)
-        return moved as MovedHeads<Name>
+        return moved
       } finally {
         store.database.exec('ROLLBACK')
       }
@@ -259,8 +257,9 @@ async function fillFiles<Name extends string>(
       file.exec('COMMIT')
     }
   }
-  const moved: Record<string, TreeHead> = {}
-  for (const name of namesIn(move)) moved[name] = await appendToSqlite(move, name, { query, store })
+  const moved = await eachJournalInTurn(move.sqlite, (_, name) =>
+    appendToSqlite(move, name, { query, store }),
+  )
   if (move.last !== undefined) store.database.exec(move.last.sqlite)
-  return moved as MovedHeads<Name>
+  return moved
 }

@@ -3,9 +3,9 @@ import { isContinued } from './checkpoint-file.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { committedJournal, countLeaves, one, readHeads } from './postgres-heads.ts'
 import type { PostgresStoreOptions } from './postgres-journal-store.ts'
-import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
+import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import type { AcceptedJournal } from './sqlite-backup.ts'
-import { checkpointFilesOf } from './store-kind.ts'
+import { checkpointFilesOf, eachJournalInTurn } from './store-kind.ts'
 
 /**
  * Signs the journals as they are found, so that a restored backup opens again on this replica. Entries must be there without gaps
@@ -21,21 +21,18 @@ export async function acceptPostgresBackup<Name extends string>(
   try {
     const heads = await readHeads(source)
     const files = checkpointFilesOf(kind, options)
-    const accepted: Record<string, AcceptedJournal> = {}
-    for (const [name, table] of Object.entries<PostgresJournalTable>(kind.journals)) {
+    return await eachJournalInTurn(kind, async (table, name) => {
       const range = await countLeaves(source, table)
       const head = one(heads, name)
       if (range.size !== head.size || Buffer.compare(range.rootHash(), head.rootHash()) !== 0)
         throw new Unavailable(`${table.noun} has gaps: its entries do not come to its head`)
-      const file = files[name as Name]
-      const last = file.read()
+      const last = files[name].read()
       const signed = last.kind === 'checkpoint' ? last.checkpoint : undefined
       const journal = committedJournal(source, { table, head: () => range })
       const isSame = signed !== undefined && (await isContinued(journal, signed))
-      accepted[name] = { size: range.size, signedSize: signed?.size, isContinued: isSame }
-      file.write(range)
-    }
-    return accepted as Readonly<Record<Name, AcceptedJournal>>
+      files[name].write(range)
+      return { size: range.size, signedSize: signed?.size, isContinued: isSame }
+    })
   } finally {
     await reader.end()
   }

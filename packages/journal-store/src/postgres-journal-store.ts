@@ -5,10 +5,10 @@
 import { type CheckpointFile, requireContinued } from './checkpoint-file.ts'
 import { type PostgresOptions } from './connect-postgres.ts'
 import { openGroupCommit } from './group-commit.ts'
-import type { Awaitable, Durability, Journal, JournalStore } from './journal-store.ts'
+import type { Awaitable, Durability, JournalReader } from './journal-store.ts'
 import { PostgresAppender, type PostgresHead } from './postgres-appender.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
-import type { PostgresCell, PostgresTransaction } from './postgres-group.ts'
+import type { PostgresTransaction } from './postgres-group.ts'
 import { committedJournal, one, readHeads, requireSchema } from './postgres-heads.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import { removeLeftDrafts } from './private-file.ts'
@@ -16,6 +16,7 @@ import { requireKeys } from './sealed-bodies.ts'
 import {
   checkpointFilesOf,
   eachJournal,
+  eachJournalInTurn,
   registerKeys,
   type StoreOpening,
   signedJournals,
@@ -35,41 +36,33 @@ type PostgresWriterOptions<Name extends string> = PostgresStoreOptions & {
 }
 
 /** What can be read of a store: journals as they are committed, and whatever the service's role may read. */
-export type PostgresJournalReader<Name extends string> = {
-  readonly journals: Readonly<Record<Name, Journal>>
+export type PostgresJournalReader<Name extends string> = JournalReader<Name> & {
   readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
-  checkpoint(name: Name): string
-  verifierKey(name: Name): string
   /** Rows of a statement. Whatever a committed head counts is seen. */
   readonly read: PostgresQuery
   /** The same with rows as arrays. */
   readonly tuples: PostgresConnection['tuples']
-  close(): Promise<void>
 }
 
-export type PostgresJournalStore<Name extends string> = Omit<
-  JournalStore<Name, PostgresCell>,
-  'write'
-> &
-  PostgresJournalReader<Name> & {
-    /** As the port has it; a run may also wait for what it reads under the lock of the heads. */
-    write<Result>(
-      run: (transaction: PostgresTransaction<Name>) => Awaitable<Result>,
-      durability?: Durability,
-    ): Promise<Result>
-    /**
-     * Rows of the service's own, in a transaction without the heads, one after the other. It may happen twice, where only
-     * the answer of its COMMIT was lost.
-     */
-    writeRows<Result>(
-      run: (query: PostgresQuery) => Promise<Result>,
-      durability?: Durability,
-    ): Promise<Result>
-    /** Brings the heads up to date with what others committed. */
-    catchUp(): Promise<void>
-    /** Tells of journals that grew, whoever wrote; returns what stops it. */
-    onGrown(listener: () => void): () => void
-  }
+export type PostgresJournalStore<Name extends string> = PostgresJournalReader<Name> & {
+  /** As the port has it; a run may also wait for what it reads under the lock of the heads. */
+  write<Result>(
+    run: (transaction: PostgresTransaction<Name>) => Awaitable<Result>,
+    durability?: Durability,
+  ): Promise<Result>
+  /**
+   * Rows of the service's own, in a transaction without the heads, one after the other. It may happen twice, where only
+   * the answer of its COMMIT was lost.
+   */
+  writeRows<Result>(
+    run: (query: PostgresQuery) => Promise<Result>,
+    durability?: Durability,
+  ): Promise<Result>
+  /** Brings the heads up to date with what others committed. */
+  catchUp(): Promise<void>
+  /** Tells of journals that grew, whoever wrote; returns what stops it. */
+  onGrown(listener: () => void): () => void
+}
 
 type Opened<Name extends string> = Awaited<ReturnType<typeof openReader<Name>>>
 
@@ -105,12 +98,8 @@ async function openReader<Name extends string>(
     const journals = eachJournal(kind, (_, name) => held[name].journal)
     const heads = Object.values<{ readonly head: PostgresHead }>(held).map(({ head }) => head)
     if (options.checkpoint !== 'unchecked')
-      await Promise.all(
-        Object.values(
-          eachJournal(kind, ({ noun }, name) =>
-            requireContinued(readings[name], { journal: journals[name], noun }, kind),
-          ),
-        ),
+      await eachJournalInTurn(kind, ({ noun }, name) =>
+        requireContinued(readings[name], { journal: journals[name], noun }, kind),
       )
     const reader = { ...signedJournals(journals, files), read, tuples }
     return { source, heads, reader, connect, timeline, end }

@@ -12,7 +12,7 @@ import {
   type StoreOwner,
 } from './checkpoint-file.ts'
 import { type GroupTransaction, inOneTransaction, openGroupCommit } from './group-commit.ts'
-import type { Awaitable, Durability, JournalStore, WriteTransaction } from './journal-store.ts'
+import type { Awaitable, Durability, JournalReader, WriteTransaction } from './journal-store.ts'
 import { removeLeftDrafts } from './private-file.ts'
 import { requireKeys } from './sealed-bodies.ts'
 import type { TupleQuery } from './sql-connection.ts'
@@ -50,10 +50,7 @@ type SqliteTransaction<Name extends string> = WriteTransaction<Name, SQLInputVal
   readonly send: (text: string, values: readonly unknown[]) => void
 }
 
-export type SqliteJournalStore<Name extends string> = Omit<
-  JournalStore<Name, SQLInputValue>,
-  'journals' | 'write'
-> & {
+export type SqliteJournalStore<Name extends string> = JournalReader<Name> & {
   readonly database: DatabaseSync
   /** Rows of a statement. */
   readonly tuples: TupleQuery

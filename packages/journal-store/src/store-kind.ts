@@ -34,6 +34,17 @@ export function eachJournal<Name extends string, Table, Made>(
   return Object.fromEntries(made) as Readonly<Record<Name, Made>>
 }
 
+/** The same, one journal after the other. */
+export async function eachJournalInTurn<Name extends string, Table, Made>(
+  { journals }: { readonly journals: Readonly<Record<Name, Table>> },
+  make: (table: Table, name: Name) => Awaitable<Made>,
+): Promise<Readonly<Record<Name, Made>>> {
+  const made: [string, Made][] = []
+  for (const [name, table] of Object.entries<Table>(journals))
+    made.push([name, await make(table, name as Name)])
+  return Object.fromEntries(made) as Readonly<Record<Name, Made>>
+}
+
 type Files<Name extends string> = Readonly<Record<Name, CheckpointFile>>
 
 /** The checkpoint files of a store. */
