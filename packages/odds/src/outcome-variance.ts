@@ -46,20 +46,7 @@ export function groupedBy<Item>(
   items: readonly Item[],
   nameOf: (item: Item) => string | undefined,
 ): readonly (readonly Item[])[] {
-  const named = new Map<string, Item[]>()
-  const groups: Item[][] = []
-  for (const item of items) {
-    const name = nameOf(item)
-    const known = name === undefined ? undefined : named.get(name)
-    if (known !== undefined) {
-      known.push(item)
-      continue
-    }
-    const group = [item]
-    groups.push(group)
-    if (name !== undefined) named.set(name, group)
-  }
-  return groups
+  return [...Map.groupBy(items, (item) => nameOf(item) ?? Symbol('alone')).values()]
 }
 
 /**
