@@ -3,46 +3,34 @@
  * times: the service's role may run two functions and change no row; triggers stop the owner too; and the signed checkpoint
  * tells of whoever drops the triggers. Where bodies are sealed, one more role may put another body into a row, and nothing else.
  */
-import type { CheckpointNames } from './checkpoint-file.ts'
 import { connectPostgres, type PostgresOptions } from './connect-postgres.ts'
-import { messageOf, type UnavailableError } from './journal-store.ts'
-import type { SealedColumn, SealKind } from './sealed-bodies.ts'
+import { messageOf } from './journal-store.ts'
+import type { JournalTable, StoreKind } from './store-kind.ts'
 
 /** A journal's table: `at bigint` from 0, `leaf_hash bytea`, and the columns of its cells. */
-export type PostgresJournalTable = CheckpointNames & {
-  /** In the operator's messages: `the ledger`. */
-  readonly noun: string
-  readonly table: string
+export type PostgresJournalTable = JournalTable & {
   /** Text that is hashed is kept as bytes: no collation touches it, and it may hold a NUL. */
   readonly columns: readonly {
     readonly name: string
     readonly type: 'bytea' | 'bigint' | 'text'
     readonly isNullable?: boolean
   }[]
-  /** The `bytea` column whose bodies may be sealed. */
-  readonly sealed?: SealedColumn
 }
 
-export type PostgresStoreKind<Name extends string> = {
+export type PostgresStoreKind<Name extends string> = StoreKind<Name, PostgresJournalTable> & {
   readonly schema: string
   /** Role of the service: it reads, and appends by function. */
   readonly appRole: string
-  readonly journals: Readonly<Record<Name, PostgresJournalTable>>
   /**
    * The service's own tables, behind the journals'. Each string takes the schema one version further, and grants the
    * service's role what it may do with them beside reading.
    */
   readonly migrations: readonly string[]
   /** Where bodies may be sealed: `seal_keys (key_id, proof)` is made too. */
-  readonly seal?: SealKind & {
+  readonly seal?: {
     /** Role that may put a body under another key. */
     readonly role: string
   }
-  /** Writes in one transaction at most. */
-  readonly writesPerCommitMax: number
-  readonly Unavailable: UnavailableError
-  /** The command that signs a restored backup. */
-  readonly acceptCommand: string
 }
 
 function journalSql(schema: string, name: string, of: PostgresJournalTable): string {

@@ -19,6 +19,7 @@ import { SqliteConnection } from './sqlite-connection.ts'
 import { openSqliteFile, type SqliteLock } from './sqlite-database.ts'
 import type { SqliteJournalTable } from './sqlite-journal.ts'
 import { type SqliteStoreKind, takeStoreLock } from './sqlite-store-kind.ts'
+import type { JournalTable } from './store-kind.ts'
 
 /** Rows to a transaction: a write of the service waits for one of them, about a millisecond. */
 const ROWS_PER_COMMIT = 32
@@ -42,11 +43,7 @@ export type ResealOptions = {
 }
 
 /** A journal's table, and the column of its index. */
-type ResealedTable = {
-  readonly table: string
-  readonly index: string
-  readonly sealed?: SealedColumn
-}
+type ResealedTable = Pick<JournalTable, 'table' | 'sealed'> & { readonly index: string }
 type SealedTable = ResealedTable & { readonly sealed: SealedColumn }
 
 export type ResealEngine = {

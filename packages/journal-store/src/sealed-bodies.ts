@@ -122,12 +122,6 @@ function checkSealKeys(
   }
 }
 
-/** The rings under whose active keys proofs are kept: the store's own, and one for each other key that must be there. */
-export const ringsToRegister = (
-  ring: KeyRing,
-  neededKeys: readonly string[] = [],
-): readonly KeyRing[] => [ring, ...neededKeys.map((activeId) => ({ ...ring, activeId }))]
-
 /** Fails with the service's error unless the ring has every key that the store was sealed under, each the right one. */
 export function requireKeys(
   read: (text: string) => Awaitable<readonly unknown[]>,

@@ -5,17 +5,13 @@
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type CompactRange, createCompactRange, type TreeHead } from '@tallystick/hashchain'
-import type { CheckpointNames } from './checkpoint-file.ts'
 import type { Journal, WrittenJournal } from './journal-store.ts'
 import { completedNode, LEAVES_PER_NODE, proofsOf } from './merkle-nodes.ts'
-import type { SealedColumn } from './sealed-bodies.ts'
 import { prepareQuery } from './sqlite-database.ts'
+import type { JournalTable } from './store-kind.ts'
 
 /** Where a journal lies. */
-export type SqliteJournalTable = CheckpointNames & {
-  /** In the operator's messages: `the ledger`. */
-  readonly noun: string
-  readonly table: string
+export type SqliteJournalTable = JournalTable & {
   /** Column of the index from 0, and primary key. */
   readonly index: string
   /** Column of the leaf hash, and what it holds: lower-case hex or 32 bytes. */
@@ -28,7 +24,6 @@ export type SqliteJournalTable = CheckpointNames & {
    * JSON under `tree`, `tree_nodes (place, hash)` the roots of 256 leaves.
    */
   readonly head: 'counted' | 'stored'
-  readonly sealed?: SealedColumn
 }
 
 /** Leaf hashes read at once. */

@@ -1,19 +1,11 @@
 /** What one kind of store on SQLite is: its file, its journals, and the files beside it. */
 import { besideDatabase } from './private-file.ts'
-import type { SealKind } from './sealed-bodies.ts'
 import { type SqliteFileKind, type SqliteLock, takeSqliteLock } from './sqlite-database.ts'
 import type { SqliteJournalTable } from './sqlite-journal.ts'
+import type { StoreKind } from './store-kind.ts'
 
-/** What one service's store is. */
-export type SqliteStoreKind<Name extends string> = SqliteFileKind & {
-  readonly journals: Readonly<Record<Name, SqliteJournalTable>>
-  /** Writes in one transaction at most. */
-  readonly writesPerCommitMax: number
-  /** Where bodies may be sealed. */
-  readonly seal?: SealKind
-  /** The command that signs a restored backup, such as `care accept-backup`. */
-  readonly acceptCommand: string
-}
+export type SqliteStoreKind<Name extends string> = SqliteFileKind &
+  StoreKind<Name, SqliteJournalTable>
 
 /** Whether the store is for one process. */
 const hasLock = <Name extends string>(kind: SqliteStoreKind<Name>): boolean =>

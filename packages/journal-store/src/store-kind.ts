@@ -7,8 +7,30 @@ import {
   type StoreOwner,
 } from './checkpoint-file.ts'
 import type { Awaitable, UnavailableError } from './journal-store.ts'
-import { keyRegistration, ringsToRegister, type SealKind } from './sealed-bodies.ts'
+import { keyRegistration, type SealedColumn, type SealKind } from './sealed-bodies.ts'
 import { whenAnswered } from './sql-dialect.ts'
+
+/** A journal's table, on either engine. */
+export type JournalTable = CheckpointNames & {
+  /** In the operator's messages: `the ledger`. */
+  readonly noun: string
+  readonly table: string
+  /** The column whose bodies may be sealed. */
+  readonly sealed?: SealedColumn
+}
+
+/** What one service's store is, on either engine. */
+export type StoreKind<Name extends string, Table extends JournalTable> = {
+  readonly journals: Readonly<Record<Name, Table>>
+  /** Writes in one transaction at most. */
+  readonly writesPerCommitMax: number
+  /** The service's own error. */
+  readonly Unavailable: UnavailableError
+  /** The command that signs a restored backup, such as `care accept-backup`. */
+  readonly acceptCommand: string
+  /** Where bodies may be sealed. */
+  readonly seal?: SealKind
+}
 
 /** How a store is opened, whichever engine keeps it. */
 export type StoreOpening = StoreOwner & {
@@ -49,10 +71,7 @@ type Files<Name extends string> = Readonly<Record<Name, CheckpointFile>>
 
 /** The checkpoint files of a store. */
 export const checkpointFilesOf = <Name extends string>(
-  kind: {
-    readonly journals: Readonly<Record<Name, CheckpointNames>>
-    readonly Unavailable: UnavailableError
-  },
+  kind: Pick<StoreKind<Name, JournalTable>, 'journals' | 'Unavailable'>,
   owner: StoreOwner,
 ): Files<Name> =>
   eachJournal(kind, (table) => checkpointFile({ ...table, owner, Unavailable: kind.Unavailable }))
@@ -73,13 +92,13 @@ export const signedJournals = <Name extends string, Journal extends Head>(
 /** Notes the keys that values may from now on be sealed under, where a kind's bodies are. */
 export function registerKeys(
   { seal }: { readonly seal?: SealKind },
-  { keyRing, neededKeys }: StoreOpening,
+  { keyRing, neededKeys = [] }: StoreOpening,
   ask: (...statement: ReturnType<typeof keyRegistration>) => Awaitable<unknown>,
 ): Awaitable<unknown> {
   if (seal === undefined || keyRing === undefined) return undefined
-  const rings = ringsToRegister(keyRing, neededKeys)
+  const ids = [keyRing.activeId, ...neededKeys]
   return whenAnswered(
-    rings.map((ring) => ask(...keyRegistration(ring, seal))),
+    ids.map((activeId) => ask(...keyRegistration({ ...keyRing, activeId }, seal))),
     () => undefined,
   )
 }
