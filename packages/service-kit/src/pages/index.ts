@@ -1,9 +1,8 @@
 /** Pages for people: one frame, one style, one strict policy, scripts in TypeScript. */
 export { browserModules } from './browser-modules.ts'
-export { Html, type HtmlValue, html } from './html.ts'
-export { filledMarkup, kitLinks, type Page, type PageLink, pageFrame } from './page-frame.ts'
+export { Html, html } from './html.ts'
+export { filledMarkup, kitLinks, type Page, pageFrame } from './page-frame.ts'
 export {
-  addLivePage,
   addPageRoutes,
   framedPage,
   PAGE_TYPES,
