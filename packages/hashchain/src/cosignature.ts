@@ -2,61 +2,18 @@
  * C2SP cosignatures (https://c2sp.org/tlog-cosignature, `cosignature/v1`) with Ed25519. A witness states that, at a given
  * time, a checkpoint was the largest it had seen of that journal and was consistent with all earlier ones.
  */
-import {
-  createNoteKey,
-  type NoteAndKey,
-  type NoteKeyOptions,
-  readVerifierKey,
-  signaturesBy,
-} from './signed-note.ts'
+import { type NoteAndKey, type RefusedNote, readVerifierKey, signaturesBy } from './signed-note.ts'
 
 /** The signature type of an Ed25519 cosignature in the signed-note format. */
-const ALGORITHM_COSIGNATURE = 0x04
+export const ALGORITHM_COSIGNATURE = 0x04
 /** Length of the time in front of the signature, bytes, big-endian. */
-const TIME_BYTES = 8
+export const TIME_BYTES = 8
 const SIGNATURE_BYTES = 64
-
-/** Cosigns checkpoints. */
-type Cosigner = {
-  /** Name in the signature line, by custom a URL without scheme. */
-  readonly keyName: string
-  /** What readers need to check a cosignature: `name+id+base64(0x04 ‖ public key)`. */
-  readonly verifierKey: string
-  readonly keyId: string
-  /**
-   * The signature line, newline included, over a checkpoint's `text`, which ends in a newline; `atSeconds` is Unix time.
-   * Throws a RangeError for a time that is not a whole number from 0.
-   */
-  cosign(options: { readonly text: string; readonly atSeconds: number }): string
-}
 
 /** The result of opening a note under a witness's key. */
 type OpenedCosignature =
   /** `atSeconds`: the latest Unix time that the witness signed for this `text`. */
-  | { readonly kind: 'opened'; readonly text: string; readonly atSeconds: number }
-  | {
-      readonly kind: 'refused'
-      /** As in `openNote`. */
-      readonly reason: 'malformed_key' | 'malformed_note' | 'unknown_key' | 'bad_signature'
-    }
-
-/**
- * A cosigner from an Ed25519 seed of 32 bytes. The signed message omits the key's name, so use a key under one name only.
- * Throws as `createNoteSigner` does.
- */
-export function createCosigner(options: NoteKeyOptions): Cosigner {
-  const { signatureLine, ...key } = createNoteKey({ ...options, algorithm: ALGORITHM_COSIGNATURE })
-  return {
-    ...key,
-    cosign: ({ text, atSeconds }) => {
-      if (!Number.isSafeInteger(atSeconds) || atSeconds < 0)
-        throw new RangeError('a cosignature has a whole number of seconds from 0')
-      const time = Buffer.alloc(TIME_BYTES)
-      time.writeBigUInt64BE(BigInt(atSeconds))
-      return signatureLine((sign) => Buffer.concat([time, sign(messageOf(text, atSeconds))]))
-    },
-  }
-}
+  { readonly kind: 'opened'; readonly text: string; readonly atSeconds: number } | RefusedNote
 
 /**
  * Checks a note against one witness's verifier key. Lines by other keys are ignored; one failing cosignature by this key
@@ -72,7 +29,7 @@ export function openCosignature(options: NoteAndKey): OpenedCosignature {
     const atSeconds = blob.length === TIME_BYTES + SIGNATURE_BYTES ? secondsOf(blob) : undefined
     if (
       atSeconds === undefined ||
-      !own.verifies(messageOf(own.text, atSeconds), blob.subarray(TIME_BYTES))
+      !own.verifies(cosignedMessage(own.text, atSeconds), blob.subarray(TIME_BYTES))
     )
       return { kind: 'refused', reason: 'bad_signature' }
     latestSeconds = Math.max(latestSeconds, atSeconds)
@@ -90,5 +47,6 @@ function secondsOf(blob: Buffer): number | undefined {
   return Number.isSafeInteger(seconds) ? seconds : undefined
 }
 
-const messageOf = (text: string, atSeconds: number): string =>
+/** What a witness signs: the time and the checkpoint's text, not its own name. */
+export const cosignedMessage = (text: string, atSeconds: number): string =>
   `cosignature/v1\ntime ${atSeconds}\n${text}`

@@ -1,6 +1,6 @@
 export { canonicalJson } from './canonical-json.ts'
 export { formatCheckpoint, parseCheckpoint } from './checkpoint.ts'
-export { createCosigner, isCosignatureKey, openCosignature } from './cosignature.ts'
+export { isCosignatureKey, openCosignature } from './cosignature.ts'
 export {
   createKeyRing,
   type KeyRing,

@@ -18,7 +18,6 @@ describe('C2SP signed note', () => {
       const { keyName } = vector
       const own = createNoteSigner({ keyName, seed: Buffer.from(vector.seed, 'base64') })
       expect(own.verifierKey).toBe(vector.verifierKey)
-      expect(own.verifierKey.split('+')[1]).toBe(own.keyId)
       expect(own.sign(vector.text)).toBe(vector.note)
       expect(openNote({ note: vector.note, verifierKey: vector.verifierKey })).toEqual({
         kind: 'opened',

@@ -35,23 +35,22 @@ const KEY_NAME = /^[^\s\u0085+]+$/u
 type NoteSigner = {
   /** Name in the signature line, such as the journal's origin. */
   readonly keyName: string
-  /** What readers need to check a note: `name+id+base64(0x01 ‖ public key)`. */
+  /** What readers need to check a note: `name+id+base64(0x01 ‖ public key)`, the id as eight lower-case hex digits. */
   readonly verifierKey: string
-  /** First four bytes of SHA-256(name ‖ newline ‖ 0x01 ‖ public key), as eight lower-case hex digits. */
-  readonly keyId: string
   /** The note over `text`. Throws a RangeError for a text that does not end in a newline or that holds other control characters. */
   sign(text: string): string
+}
+
+/** Why a note is not opened. `unknown_key`: no line is by this key. `bad_signature`: one is, but fails. */
+export type RefusedNote = {
+  readonly kind: 'refused'
+  readonly reason: 'malformed_key' | 'malformed_note' | 'unknown_key' | 'bad_signature'
 }
 
 /** The result of opening a note under a known key. */
 type OpenedNote =
   /** At least one signature by the key verifies, and none fails. `text` ends in a newline. */
-  | { readonly kind: 'opened'; readonly text: string }
-  | {
-      readonly kind: 'refused'
-      /** `unknown_key`: no line is by this key. `bad_signature`: one is, but fails. */
-      readonly reason: 'malformed_key' | 'malformed_note' | 'unknown_key' | 'bad_signature'
-    }
+  { readonly kind: 'opened'; readonly text: string } | RefusedNote
 
 /**
  * A signer from an Ed25519 seed of 32 bytes. The seed stays inside node:crypto. Throws a RangeError for a seed of
@@ -95,7 +94,6 @@ export function createNoteKey({
   return {
     keyName,
     verifierKey: `${keyName}+${keyId.toString('hex')}+${encodeBase64(typedKey)}`,
-    keyId: keyId.toString('hex'),
     /** The signature line, newline included, around what `make` returns. */
     signatureLine: (make: (sign: (message: string) => Buffer) => Uint8Array): string =>
       `${SIGNATURE_LINE_START}${keyName} ${encodeBase64(Buffer.concat([keyId, make(sign)]))}\n`,
@@ -127,7 +125,7 @@ type OwnSignatures = {
 /** A note's signatures by one key of the given type, not verified yet. */
 export function signaturesBy(
   options: NoteAndKey & { readonly algorithm: number },
-): OwnSignatures | Extract<OpenedNote, { kind: 'refused' }> {
+): OwnSignatures | RefusedNote {
   const verifier = readVerifierKey(options.verifierKey, options.algorithm)
   if (verifier === undefined) return { kind: 'refused', reason: 'malformed_key' }
   const parts = splitNote(options.note)

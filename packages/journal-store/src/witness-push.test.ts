@@ -1,7 +1,6 @@
 // A journal and its witnesses, which share no code with it, over real HTTP.
 import {
   consistencyProof,
-  createCosigner,
   createNoteSigner,
   formatCheckpoint,
   leafHash,
@@ -11,7 +10,7 @@ import {
 } from '@tallystick/hashchain'
 import { afterEach, expect, test } from 'vitest'
 import { type Witness, type WitnessProblem, WitnessPush } from './witness-push.ts'
-import { startWitness, type WitnessServer } from './witness-server.fixture.ts'
+import { startWitness, type WitnessServer, witnessKey } from './witness-server.fixture.ts'
 
 const ORIGIN = 'care.example.org/user'
 const signer = createNoteSigner({ keyName: ORIGIN, seed: Buffer.alloc(32, 7) })
@@ -214,7 +213,7 @@ test.each([
 function otherLine(body: string, keyName: string): string {
   const note = body.slice(body.indexOf('\n\n') + 2)
   const text = note.slice(0, note.lastIndexOf('\n\n') + 1)
-  return createCosigner({ keyName, seed: Buffer.alloc(32, 3) }).cosign({ text, atSeconds: 1 })
+  return witnessKey(keyName, Buffer.alloc(32, 3)).cosign(text, 1)
 }
 
 test('attack: a witness answers 409 with sizes that lead nowhere: three requests, and no more', async () => {

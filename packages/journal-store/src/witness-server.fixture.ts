@@ -99,25 +99,32 @@ class Judge {
 
 export type WitnessServer = Awaited<ReturnType<typeof startWitness>>
 
-/** Starts a witness of one journal, by that journal's verifier key. */
-export async function startWitness(options: { readonly name: string; readonly logKey: string }) {
-  const { logKey, name } = options
-  const seed = sha256(Buffer.from(name))
+/** A witness's key, and the line that it signs over a checkpoint's text at a time. */
+export function witnessKey(name: string, seed: Uint8Array) {
   const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed])
   const privateKey = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
   const spki = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
   const raw = spki.export({ format: 'der', type: 'spki' }).subarray(-32)
   const typed = Buffer.concat([Buffer.of(4), raw])
   const keyId = keyIdOf(name, typed)
+  return {
+    verifierKey: `${name}+${keyId.toString('hex')}+${typed.toString('base64')}`,
+    cosign(text: string, seconds: number): string {
+      const time = Buffer.alloc(8)
+      time.writeBigUInt64BE(BigInt(seconds))
+      const message = Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`)
+      const blob = Buffer.concat([keyId, time, sign(null, message, privateKey)])
+      return `\u2014 ${name} ${blob.toString('base64')}\n`
+    },
+  }
+}
+
+/** Starts a witness of one journal, by that journal's verifier key. */
+export async function startWitness(options: { readonly name: string; readonly logKey: string }) {
+  const { logKey, name } = options
+  const key = witnessKey(name, sha256(Buffer.from(name)))
   let seconds = 1_795_392_000
-  const judge = new Judge(logKey, (text) => {
-    seconds += 1
-    const time = Buffer.alloc(8)
-    time.writeBigUInt64BE(BigInt(seconds))
-    const message = Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`)
-    const blob = Buffer.concat([keyId, time, sign(null, message, privateKey)])
-    return `\u2014 ${name} ${blob.toString('base64')}\n`
-  })
+  const judge = new Judge(logKey, (text) => key.cosign(text, (seconds += 1)))
   const asked: string[] = []
   let instead: ((body: string) => Answer) | undefined
   const server = createServer((request, response) => {
@@ -134,7 +141,7 @@ export async function startWitness(options: { readonly name: string; readonly lo
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}/witness`,
-    verifierKey: `${name}+${keyId.toString('hex')}+${typed.toString('base64')}`,
+    verifierKey: key.verifierKey,
     /** Requests so far: method, path and the first line of the body. */
     asked,
     seen: () => judge.seen?.size,

@@ -1,0 +1,15 @@
+import { ALGORITHM_COSIGNATURE, cosignedMessage, TIME_BYTES } from '../cosignature.ts'
+import { createNoteKey, type NoteKeyOptions } from '../signed-note.ts'
+
+/** The witness's side, by the signing code of notes: its key, and its line over a checkpoint's text at a Unix time. */
+export function createCosigner(options: NoteKeyOptions) {
+  const { signatureLine, ...key } = createNoteKey({ ...options, algorithm: ALGORITHM_COSIGNATURE })
+  return {
+    ...key,
+    cosign({ text, atSeconds }: { readonly text: string; readonly atSeconds: number }): string {
+      const time = Buffer.alloc(TIME_BYTES)
+      time.writeBigUInt64BE(BigInt(atSeconds))
+      return signatureLine((sign) => Buffer.concat([time, sign(cosignedMessage(text, atSeconds))]))
+    },
+  }
+}
