@@ -1,6 +1,6 @@
 import type { Clock } from '@tallystick/service-kit'
 import type { WindowId } from './usage-ledger.ts'
-import { RECEIPT_WAIT_MS } from './usage-limits.ts'
+import { RECEIPT_WAIT_MS, UNSEALED_MS_MAX } from './usage-limits.ts'
 import type { UsageWindow } from './usage-window.ts'
 
 /** One metered call, as the chain read that admits it saw its window. */
@@ -33,21 +33,29 @@ export type UsageOutcome =
 export class PendingCall {
   readonly window: UsageWindow
   readonly outcome: Promise<UsageOutcome>
-  /** When the call is taken out unless it is sealed before, Unix milliseconds. */
-  readonly unsealedUntilMs: number
   /** Receipts were brought up to date since the call arrived. */
   hasCaughtUp = false
   /** A11: answered by its receipt rather than by its signature. */
   waitsForReceipt = false
   /** Calls left in the window when this one was accepted. */
   callsRemaining = 0
+  readonly #clock: Clock
+  readonly #onExpired: (pending: PendingCall) => void
+  readonly #unsealedUntilMs: number
   #settle: (outcome: UsageOutcome) => void
   #isSettled = false
   #cancelTimer: (() => void) | null = null
 
-  constructor(options: { window: UsageWindow; unsealedUntilMs: number }) {
+  /** `onExpired` takes it out where it is not sealed in time (A10). */
+  constructor(options: {
+    readonly window: UsageWindow
+    readonly clock: Clock
+    readonly onExpired: (pending: PendingCall) => void
+  }) {
     this.window = options.window
-    this.unsealedUntilMs = options.unsealedUntilMs
+    this.#clock = options.clock
+    this.#onExpired = options.onExpired
+    this.#unsealedUntilMs = options.clock.unixMs() + UNSEALED_MS_MAX
     const { promise, resolve } = Promise.withResolvers<UsageOutcome>()
     this.outcome = promise
     this.#settle = resolve
@@ -61,7 +69,7 @@ export class PendingCall {
   settle(outcome: UsageOutcome): void {
     if (this.#isSettled) return
     this.#isSettled = true
-    this.stopTimer()
+    this.#stopTimer()
     this.#settle(outcome)
   }
 
@@ -70,24 +78,24 @@ export class PendingCall {
     this.settle({ kind: 'recorded', transactionHash, callsRemaining: this.callsRemaining })
   }
 
+  /** It waits to be accepted or sealed, 10 s at most after it came. */
+  waitsToBeSealed(): void {
+    this.#startTimer(this.#unsealedUntilMs - this.#clock.unixMs(), () => this.#onExpired(this))
+  }
+
   /** Its transaction is signed: the call is answered, or waits for the receipt, 20 s at most (A11). */
-  signed(transactionHash: string, clock: Clock): void {
-    if (!this.waitsForReceipt) this.settleRecorded(transactionHash)
-    else
-      this.startTimer(clock, {
-        ms: RECEIPT_WAIT_MS,
-        run: () => this.settle({ kind: 'unavailable' }),
-      })
+  signed(transactionHash: string): void {
+    if (this.waitsForReceipt)
+      this.#startTimer(RECEIPT_WAIT_MS, () => this.settle({ kind: 'unavailable' }))
+    else this.settleRecorded(transactionHash)
   }
 
-  /** Runs once after that time, unless the call is settled or the timer replaced before. */
-  startTimer(clock: Clock, timer: { readonly ms: number; readonly run: () => void }): void {
-    this.stopTimer()
-    if (this.#isSettled) return
-    this.#cancelTimer = clock.after(timer.ms, timer.run)
+  #startTimer(ms: number, run: () => void): void {
+    this.#stopTimer()
+    if (!this.#isSettled) this.#cancelTimer = this.#clock.after(ms, run)
   }
 
-  stopTimer(): void {
+  #stopTimer(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = null
   }

@@ -1,13 +1,12 @@
 /**
  * Decides whether a call is covered by a lease (A18), may be accepted now, must wait, or finds its quota spent (A9, A11),
- * and keeps those that wait, in order of arrival per window. Accepting itself is the recorder's, called in the same tick
- * as the decision.
+ * and keeps those that wait, in order of arrival per window. A call is accepted in the same tick as the decision.
  */
 
-import type { Clock } from '@tallystick/service-kit'
-import type { UsageEventListener } from './events.ts'
+import { getOrMake } from '@tallystick/service-kit'
 import type { PendingCall } from './pending-call.ts'
-import type { UsageLedger } from './usage-ledger.ts'
+import type { UsageBatcher } from './usage-batcher.ts'
+import type { UsageLeases } from './usage-lease.ts'
 import {
   CATCH_UP_MS,
   READ_LAG_MS,
@@ -15,18 +14,14 @@ import {
   SHOWN_READS_MAX,
   WAITING_CALLS_MAX,
 } from './usage-limits.ts'
+import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageWindow } from './usage-window.ts'
 
-type AdmissionOptions = {
-  readonly ledger: Pick<UsageLedger, 'readCallsUsed' | 'readBlockSeconds'>
-  readonly clock: Clock
-  readonly onEvent: UsageEventListener
+type AdmissionOptions = RecorderParts & {
+  readonly leases: UsageLeases
+  readonly batcher: UsageBatcher
   /** Resolves when the receipts that the ledger has now are applied. */
   readonly refreshReceipts: () => Promise<void>
-  /** Answers the call from its window's lease; false without one. */
-  readonly cover: (pending: PendingCall) => boolean
-  readonly accept: (pending: PendingCall) => void
-  readonly onExpired: (pending: PendingCall) => void
 }
 
 /** The gate before the open batch. */
@@ -53,14 +48,14 @@ export class UsageAdmission {
   admit(pending: PendingCall): void {
     if (!pending.window.isBegun) this.#lookForBegin(pending.window)
     this.changed(pending.window)
-    if (this.#decide(pending) === 'wait') this.#wait(pending)
+    if (!this.#decide(pending)) this.#wait(pending)
   }
 
   /** Something about this window changed: those that wait in it are decided again, in order. */
   changed(window: UsageWindow): void {
     const waiting = this.#waiting.get(window)
     if (waiting === undefined) return
-    while (waiting[0] !== undefined && this.#decide(waiting[0]) !== 'wait') {
+    while (waiting[0] !== undefined && this.#decide(waiting[0])) {
       waiting.shift()
       this.#waitingCount -= 1
     }
@@ -78,47 +73,56 @@ export class UsageAdmission {
     this.#cancelShownPoll = null
   }
 
-  #decide(pending: PendingCall): 'accepted' | 'answered' | 'wait' {
-    if (pending.isSettled) return 'answered'
+  /** Accepts or answers the call; false where it must wait. */
+  #decide(pending: PendingCall): boolean {
     const { window } = pending
-    if (this.#options.cover(pending)) return 'accepted'
+    if (pending.isSettled || this.#options.leases.cover(pending)) return true
     if (window.callsRemainingAtBest <= 0) {
       pending.settle({ kind: 'quota-spent' })
-      return 'answered'
+      return true
     }
-    if (window.isHeld || (window.mayCountTwice && !pending.hasCaughtUp)) return 'wait'
+    if (window.isHeld || (window.mayCountTwice && !pending.hasCaughtUp)) return false
     // Nothing is left by A9, and yet there may be: the read may count calls whose receipts are still to come.
-    if (window.callsRemaining <= 0) return 'wait'
-    this.#options.accept(pending)
-    return 'accepted'
+    if (window.callsRemaining <= 0) return false
+    this.#accept(pending)
+    return true
+  }
+
+  #accept(pending: PendingCall): void {
+    const { batcher, totals } = this.#options
+    const { window } = pending
+    if (!batcher.hasRoomFor(window)) {
+      pending.settle({ kind: 'unavailable' })
+      return
+    }
+    pending.waitsForReceipt = window.isNearEnd
+    window.accept()
+    pending.callsRemaining = window.callsLeft
+    totals.acceptedCallsTotal += 1
+    batcher.add(pending)
   }
 
   #wait(pending: PendingCall): void {
-    const { clock } = this.#options
     if (this.#waitingCount >= WAITING_CALLS_MAX) {
       pending.settle({ kind: 'unavailable' })
       return
     }
-    const waiting = this.#waiting.get(pending.window)
-    if (waiting === undefined) this.#waiting.set(pending.window, [pending])
-    else waiting.push(pending)
+    getOrMake(this.#waiting, pending.window, () => []).push(pending)
     this.#waitingCount += 1
-    pending.startTimer(clock, {
-      ms: pending.unsealedUntilMs - clock.unixMs(),
-      run: () => this.#expire(pending),
-    })
+    pending.waitsToBeSealed()
     if (pending.window.mayCountTwice) this.#catchUp(pending)
     this.#pollShown()
   }
 
-  #expire(pending: PendingCall): void {
+  /** Takes a call out that waits to be accepted; false if it does not. */
+  takeOut(pending: PendingCall): boolean {
     const waiting = this.#waiting.get(pending.window)
     const at = waiting?.indexOf(pending) ?? -1
-    if (waiting === undefined || at < 0) return
+    if (waiting === undefined || at < 0) return false
     waiting.splice(at, 1)
     this.#waitingCount -= 1
     if (waiting.length === 0) this.#waiting.delete(pending.window)
-    this.#options.onExpired(pending)
+    return true
   }
 
   /** Everything that the read counted has its receipt by now; once fetched, it is counted once. */

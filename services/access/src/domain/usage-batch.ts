@@ -1,7 +1,6 @@
 /**
- * A batch of calls, first open (calls come and may be taken out), then sealed (entries fixed, signed, on its way to
- * its receipt). No policy lives here: usage-batcher.ts says when to seal, usage-lease.ts what to count in advance,
- * usage-sender.ts what to send.
+ * A sealed batch of calls: its entries are fixed, and it is signed and on its way to its receipt. No policy lives here:
+ * usage-batcher.ts says when to seal, usage-lease.ts what to count in advance, usage-sender.ts what to send.
  */
 import type { PendingCall } from './pending-call.ts'
 import type { SignedUsage, UsageEntry } from './usage-ledger.ts'
@@ -44,65 +43,8 @@ export class SealedEntry implements UsageEntry {
   }
 }
 
-/** The batch that takes calls, and windows whose unused calls go back. */
-export class OpenBatch {
-  /** When its first call came, Unix milliseconds; null while it is empty. */
-  #openedAtMs: number | null = null
-  readonly #calls = new Map<UsageWindow, Set<PendingCall>>()
-  readonly #returning = new Set<UsageWindow>()
-  #callCount = 0
-
-  /** Adds an accepted call. */
-  add(pending: PendingCall, nowMs: number): void {
-    this.#openedAtMs ??= nowMs
-    const calls = this.#calls.get(pending.window)
-    if (calls === undefined) this.#calls.set(pending.window, new Set([pending]))
-    else calls.add(pending)
-    this.#callCount += 1
-  }
-
-  /** Adds what is unused of the window's lease when the batch is sealed. */
-  addReturn(window: UsageWindow, nowMs: number): void {
-    this.#openedAtMs ??= nowMs
-    this.#returning.add(window)
-  }
-
-  /** Takes a call out again; false if it is not in this batch. */
-  takeOut(pending: PendingCall): boolean {
-    const calls = this.#calls.get(pending.window)
-    if (calls?.delete(pending) !== true) return false
-    if (calls.size === 0) this.#calls.delete(pending.window)
-    this.#callCount -= 1
-    if (this.entryCount === 0) this.#openedAtMs = null
-    return true
-  }
-
-  hasEntryOf(window: UsageWindow): boolean {
-    return this.#calls.has(window) || this.#returning.has(window)
-  }
-
-  /** Agents, each counted once per window. */
-  get entryCount(): number {
-    return this.#calls.size + this.#returning.size
-  }
-
-  get callCount(): number {
-    return this.#callCount
-  }
-
-  get openedAtMs(): number | null {
-    return this.#openedAtMs
-  }
-
-  /** The calls of each window, in order of their first one. */
-  get calls(): ReadonlyMap<UsageWindow, ReadonlySet<PendingCall>> {
-    return this.#calls
-  }
-
-  get returning(): ReadonlySet<UsageWindow> {
-    return this.#returning
-  }
-}
+/** Where a signed batch is: to be sent, on its way, sent, or to be signed anew since something else consumed its nonce. */
+type Place = 'waiting' | 'on-its-way' | 'sent' | 'consumed'
 
 /** A signed batch until its receipt. A batch without entries only consumes a nonce. */
 export class SealedBatch {
@@ -110,10 +52,11 @@ export class SealedBatch {
   /** All signatures that may still be mined; all but the last offered too low a gas price for the same nonce. */
   signatures: readonly SignedUsage[]
   #current: SignedUsage
+  /** Only the sender moves it. */
+  place: Place = 'waiting'
   /** False while it is certain that the ledger never had the bytes. */
   isDelivered = false
   isAccepted = false
-  isReceipted = false
   /** When the ledger last took it, or it last left without an answer, Unix milliseconds; 0 while it never did. */
   sentAtMs = 0
   /** Since when its nonce is known to be consumed though it has no receipt, Unix milliseconds. */

@@ -98,6 +98,19 @@ describe('A10: sealing', () => {
     expect(bench.recorder.figures().recordedCallsTotal).toBe(65)
   })
 
+  test('A10: a batch whose calls were all taken out opens anew with its next call', async () => {
+    await fillQueue()
+    const late = bench.recorder.record(bench.call())
+    await bench.clock.advanceMsSettled(57_500)
+    expect(await bench.outcomeOf(late)).toEqual({ kind: 'unavailable' })
+    expect(bench.recorder.figures()).toMatchObject({ openBatchCalls: 0, sealedBatches: 63 })
+    const next = bench.recorder.record(bench.call())
+    await bench.clock.advanceMsSettled(39)
+    expect(await bench.outcomeOf(next)).toBe('open')
+    await bench.clock.advanceMsSettled(1)
+    expect(await bench.outcomeOf(next)).toMatchObject({ kind: 'recorded' })
+  })
+
   test('A10: an unreachable ledger makes calls unavailable after 10 s and serves again when it is back', async () => {
     bench.ledger.isUnreachable = true
     const first = bench.recorder.record(bench.call())

@@ -3,10 +3,9 @@
  * while the queue of sealed ones is full. It answers the calls of a batch when that is signed, and takes out those that are
  * not sealed within 10 s. While batches wait, one also carries the next calls of agents that need some soon (A18).
  */
-import { type Clock, pause } from '@tallystick/service-kit'
-import type { UsageEventListener } from './events.ts'
+import { getOrMake, pause } from '@tallystick/service-kit'
 import type { PendingCall } from './pending-call.ts'
-import { OpenBatch, SealedEntry } from './usage-batch.ts'
+import { SealedEntry } from './usage-batch.ts'
 import type { UsageLeases } from './usage-lease.ts'
 import {
   OPEN_AGENTS_MAX,
@@ -17,26 +16,28 @@ import {
   SEALED_WAITING_MAX,
   UNSENT_CALLS_MAX,
 } from './usage-limits.ts'
-import type { UsageSigner } from './usage-queue.ts'
+import type { UsageQueue, UsageSigner } from './usage-queue.ts'
+import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageSender } from './usage-sender.ts'
 import type { UsageWindow } from './usage-window.ts'
 
-type BatcherOptions = {
-  readonly clock: Clock
+type BatcherOptions = RecorderParts & {
   readonly signer: UsageSigner
+  readonly queue: UsageQueue
   readonly sender: UsageSender
   readonly leases: UsageLeases
-  readonly onEvent: UsageEventListener
-  /** A call was taken out after 10 s; it is not answered yet. */
-  readonly onExpired: (pending: PendingCall) => void
-  /** Calls were given back to this window. */
-  readonly onReleased: (window: UsageWindow) => void
 }
 
-/** Gathers accepted calls and seals them. */
+/** Gathers accepted calls in the open batch and seals it. */
 export class UsageBatcher {
   readonly #options: BatcherOptions
-  #open = new OpenBatch()
+  /** When the open batch got its first call, Unix milliseconds; null while it is empty. */
+  #openedAtMs: number | null = null
+  /** Its calls of each window, in order of their first one. */
+  #calls = new Map<UsageWindow, Set<PendingCall>>()
+  #openCalls = 0
+  /** Windows whose unused leased calls go back with it. */
+  #returning = new Set<UsageWindow>()
   #cancelSeal: (() => void) | null = null
   readonly #stopped = new AbortController()
   #isPreparing = false
@@ -48,36 +49,54 @@ export class UsageBatcher {
 
   /** Calls accepted and not sealed. */
   get openCalls(): number {
-    return this.#open.callCount
+    return this.#openCalls
   }
 
   /** Nothing is to be sealed. */
   get isEmpty(): boolean {
-    return this.#open.entryCount === 0
+    return this.#entryCount === 0
+  }
+
+  /** Agents of the open batch, each counted once per window. */
+  get #entryCount(): number {
+    return this.#calls.size + this.#returning.size
   }
 
   /** Whether a call of this window may be added; false when the open batch is at its limits. */
   hasRoomFor(window: UsageWindow): boolean {
-    const isCrowded = !this.#open.hasEntryOf(window) && this.#open.entryCount >= OPEN_AGENTS_MAX
-    return !isCrowded && this.#open.callCount < OPEN_CALLS_MAX
+    const hasEntry = this.#calls.has(window) || this.#returning.has(window)
+    const isCrowded = !hasEntry && this.#entryCount >= OPEN_AGENTS_MAX
+    return !isCrowded && this.#openCalls < OPEN_CALLS_MAX
   }
 
   /** Adds a call that its window has accepted. */
   add(pending: PendingCall): void {
-    const { clock } = this.#options
-    this.#open.add(pending, clock.unixMs())
-    pending.startTimer(clock, {
-      ms: pending.unsealedUntilMs - clock.unixMs(),
-      run: () => this.#takeOut(pending),
-    })
+    this.#openedAtMs ??= this.#options.clock.unixMs()
+    getOrMake(this.#calls, pending.window, () => new Set()).add(pending)
+    this.#openCalls += 1
+    pending.waitsToBeSealed()
     this.progress()
   }
 
   /** Adds what is unused of these windows' leases, as it is when the batch is sealed: calls until then still use it. */
   giveBack(windows: readonly UsageWindow[]): void {
-    for (const window of windows)
-      if (this.hasRoomFor(window)) this.#open.addReturn(window, this.#options.clock.unixMs())
+    for (const window of windows.filter((each) => this.hasRoomFor(each))) {
+      this.#openedAtMs ??= this.#options.clock.unixMs()
+      this.#returning.add(window)
+    }
     this.progress()
+  }
+
+  /** Takes a call out again, which its window has back; false if it is not in the open batch. */
+  takeOut(pending: PendingCall): boolean {
+    const { window } = pending
+    const calls = this.#calls.get(window)
+    if (calls?.delete(pending) !== true) return false
+    if (calls.size === 0) this.#calls.delete(window)
+    this.#openCalls -= 1
+    if (this.isEmpty) this.#openedAtMs = null
+    window.release(1)
+    return true
   }
 
   /** From now on seals without waiting for company. */
@@ -94,8 +113,8 @@ export class UsageBatcher {
       void this.#prepare()
       return
     }
-    const dueInMs = (this.#open.openedAtMs ?? 0) + SEAL_AFTER_MS - clock.unixMs()
-    const isFull = this.#open.entryCount >= SEAL_AT_AGENTS
+    const dueInMs = (this.#openedAtMs ?? 0) + SEAL_AFTER_MS - clock.unixMs()
+    const isFull = this.#entryCount >= SEAL_AT_AGENTS
     if (sender.isFree || isFull || dueInMs <= 0 || this.#isHurried) {
       if (!this.#isQueueFull) this.#seal()
     } else
@@ -107,13 +126,12 @@ export class UsageBatcher {
 
   /** A10: nothing is signed beyond the window of nonces, nor beyond what may be lost at a kill. */
   get #isQueueFull(): boolean {
-    const { sender } = this.#options
-    return sender.waitingCount >= SEALED_WAITING_MAX || sender.unsentCalls >= UNSENT_CALLS_MAX
+    const { queue } = this.#options
+    return queue.waitingCount >= SEALED_WAITING_MAX || queue.unsentCalls >= UNSENT_CALLS_MAX
   }
 
   /** Cancels the timers and answers what is open as unavailable. */
   stop(): void {
-    this.#cancelSeal?.()
     this.#stopped.abort()
     for (const [window, calls] of this.#close().calls) {
       window.release(calls.size)
@@ -121,18 +139,22 @@ export class UsageBatcher {
     }
   }
 
-  #close(): OpenBatch {
-    const closed = this.#open
-    this.#open = new OpenBatch()
+  /** Returns what is open; the next call opens another batch. */
+  #close() {
+    const closed = { calls: this.#calls, returning: this.#returning }
+    this.#calls = new Map()
+    this.#returning = new Set()
+    this.#openCalls = 0
+    this.#openedAtMs = null
     this.#cancelSeal?.()
     this.#cancelSeal = null
     return closed
   }
 
   #seal(): void {
-    const { clock, leases, sender } = this.#options
+    const { leases, queue, sender } = this.#options
     const { returning, calls } = this.#close()
-    const isBehind = sender.waitingCount > 0
+    const isBehind = queue.waitingCount > 0
     const entries: SealedEntry[] = []
     for (const window of returning) {
       const unused = leases.take(window)
@@ -150,14 +172,7 @@ export class UsageBatcher {
     }
     if (entries.length === 0) return
     const hash = sender.seal(entries)
-    for (const pending of entries.flatMap((entry) => entry.pending)) pending.signed(hash, clock)
-  }
-
-  #takeOut(pending: PendingCall): void {
-    if (!this.#open.takeOut(pending)) return
-    pending.window.release(1)
-    this.#options.onExpired(pending)
-    this.#options.onReleased(pending.window)
+    for (const pending of entries.flatMap((entry) => entry.pending)) pending.signed(hash)
   }
 
   /** Reads what signing needs, as often as it takes. */

@@ -4,17 +4,13 @@
  * unused leased calls of a window are at most those of its longest lease, and a lease ends with its window. Only what a
  * receipt says is counted goes back: of a transaction that failed nothing may be given back.
  */
-import type { Clock } from '@tallystick/service-kit'
-import type { UsageEventListener, UsageTotals } from './events.ts'
 import type { PendingCall } from './pending-call.ts'
 import { SealedEntry } from './usage-batch.ts'
 import { EXTEND_MS, LEASE_IDLE_MS, LEASE_SWEEP_MS, leaseCallsMax } from './usage-limits.ts'
+import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageWindow } from './usage-window.ts'
 
-type LeaseOptions = {
-  readonly clock: Clock
-  readonly totals: UsageTotals
-  readonly onEvent: UsageEventListener
+type LeaseOptions = Omit<RecorderParts, 'ledger'> & {
   /** Puts what is unused of these windows' leases into the open batch, as far as there is room. */
   readonly giveBack: (windows: readonly UsageWindow[]) => void
 }
@@ -99,7 +95,8 @@ export class UsageLeases {
     pending.callsRemaining = window.callsLeft + this.unusedOf(window)
     pending.waitsForReceipt = window.isNearEnd && !lease.isCounted
     if (pending.waitsForReceipt) lease.pending.push(pending)
-    pending.signed(lease.transactionHash, this.#options.clock)
+    this.#options.totals.acceptedCallsTotal += 1
+    pending.signed(lease.transactionHash)
     if (window.isScarce) this.#giveBack([window])
     return true
   }

@@ -1,85 +1,54 @@
 import type { Clock } from '@tallystick/service-kit'
-import type { ResigningReason, UsageEventListener, UsageTotals } from './events.ts'
+import type { ResigningReason } from './events.ts'
 import { SealedBatch } from './usage-batch.ts'
 import type { SignedUsage, UsageEntry, UsageLedger } from './usage-ledger.ts'
 import { GAP_FILL_MAX, GAP_PATIENCE_MS, GAS_PRICE_FACTOR, GAS_QUOTE_MS } from './usage-limits.ts'
+import type { RecorderParts } from './usage-recorder.ts'
 
-/** Where a signed batch is: to be sent, on its way, sent, or to be signed anew since something else consumed its nonce. */
-type Place = 'waiting' | 'on-its-way' | 'sent' | 'consumed'
-
-/** Where each signed batch of one key stands until its receipt. Only the sender moves batches. */
+/** The signed batches of one key until their receipts. */
 export class UsageQueue {
-  readonly #places = new Map<SealedBatch, Place>()
+  readonly #batches = new Set<SealedBatch>()
 
-  /** Batches to be sent or signed again. */
+  /** Batches to be sent or signed again; one on its way is not counted. */
   get waitingCount(): number {
-    const places = [...this.#places.values()]
-    return places.filter((at) => at === 'waiting' || at === 'consumed').length
+    let count = 0
+    for (const { place } of this.#batches)
+      if (place === 'waiting' || place === 'consumed') count += 1
+    return count
   }
 
-  /** Calls of batches that the ledger never had. */
+  /** Calls that were answered with batches that the ledger never had, or wait to be. */
   get unsentCalls(): number {
     let calls = 0
-    for (const [batch, at] of this.#places)
-      if (at === 'waiting' && !batch.isDelivered) calls += batch.callCount
+    for (const batch of this.#batches)
+      if (batch.place === 'waiting' && !batch.isDelivered) calls += batch.callCount
     return calls
   }
 
   /** Batches sent and without a receipt, by nonce. */
   get sent(): readonly SealedBatch[] {
-    return this.#at('sent')
+    return this.at('sent')
   }
 
-  /** The batch that is sent next. */
-  get first(): SealedBatch | undefined {
-    return this.#at('waiting')[0]
+  /** Every batch without a receipt, sent or not. */
+  get unfinished(): readonly SealedBatch[] {
+    return [...this.#batches]
   }
 
-  get firstConsumed(): SealedBatch | undefined {
-    return this.#at('consumed')[0]
-  }
-
-  /** Every batch without a receipt. */
-  get all(): readonly SealedBatch[] {
-    return [...this.#places.keys()]
+  /** By nonce. */
+  at(place: SealedBatch['place']): readonly SealedBatch[] {
+    const there = this.unfinished.filter((batch) => batch.place === place)
+    return there.toSorted((one, other) => one.nonce - other.nonce)
   }
 
   /** It is to be sent, before those with later nonces. */
-  wait(batch: SealedBatch): void {
-    this.#put(batch, 'waiting')
-  }
-
-  /** Takes the next batch to be sent on its way. */
-  takeFirst(): SealedBatch | undefined {
-    const { first } = this
-    if (first !== undefined) this.#put(first, 'on-its-way')
-    return first
-  }
-
-  /** The ledger has it, or had it. */
-  arrive(batch: SealedBatch): void {
-    this.#put(batch, 'sent')
-  }
-
-  /** It must be signed again. */
-  consume(batch: SealedBatch): void {
-    this.#put(batch, 'consumed')
+  add(batch: SealedBatch): void {
+    this.#batches.add(batch)
   }
 
   /** Its receipt came, or it was given up. */
   finish(batch: SealedBatch): void {
-    batch.isReceipted = true
-    this.#places.delete(batch)
-  }
-
-  /** By nonce. */
-  #at(place: Place): readonly SealedBatch[] {
-    const there = [...this.#places].filter(([, at]) => at === place).map(([batch]) => batch)
-    return there.toSorted((one, other) => one.nonce - other.nonce)
-  }
-
-  #put(batch: SealedBatch, place: Place): void {
-    if (!batch.isReceipted) this.#places.set(batch, place)
+    this.#batches.delete(batch)
   }
 }
 
@@ -141,13 +110,9 @@ export class UsageSigner {
   }
 }
 
-type RepairOptions = {
-  readonly ledger: UsageLedger
-  readonly clock: Clock
+type RepairOptions = RecorderParts & {
   readonly signer: UsageSigner
   readonly queue: UsageQueue
-  readonly totals: UsageTotals
-  readonly onEvent: UsageEventListener
 }
 
 /**
@@ -176,10 +141,10 @@ export class UsageRepair {
 
   /** Signs with a fresh nonce; the old one is known to be consumed by something else. */
   async resign(batch: SealedBatch): Promise<void> {
-    const { ledger, signer, queue } = this.#options
+    const { ledger, signer } = this.#options
     const signed = signer.signNext(batch.entries, await ledger.readNonce())
     this.#resigned(batch, { reason: 'nonce-consumed', signed })
-    queue.wait(batch)
+    batch.place = 'waiting'
   }
 
   /** Puts back, to be sent again unchanged, what by the ledger's nonce has not arrived. */
@@ -188,7 +153,7 @@ export class UsageRepair {
     const ledgerNonce = await ledger.readNonce()
     for (const batch of queue.sent.filter((each) => each.nonce >= ledgerNonce)) {
       batch.consumedSinceMs = null
-      queue.wait(batch)
+      batch.place = 'waiting'
     }
     this.#fillGap(ledgerNonce)
   }
@@ -196,13 +161,13 @@ export class UsageRepair {
   /** Queues a transaction that counts nothing, after all others. */
   fillNext(): void {
     const { signer, queue } = this.#options
-    queue.wait(new SealedBatch([], signer.signNext([])))
+    queue.add(new SealedBatch([], signer.signNext([])))
   }
 
   /** Fills nonces that nothing of this process holds, once it is certain that the ledger does not merely lag. */
   #fillGap(ledgerNonce: number): void {
     const { clock, signer, queue, onEvent } = this.#options
-    const { first } = queue
+    const [first] = queue.at('waiting')
     if (first === undefined || first.nonce <= ledgerNonce) {
       this.#gapSinceMs = null
       return
@@ -215,7 +180,7 @@ export class UsageRepair {
     }
     for (let nonce = first.nonce - 1; nonce >= ledgerNonce; nonce -= 1) {
       const filler = new SealedBatch([], signer.signAt([], nonce))
-      queue.wait(filler)
+      queue.add(filler)
       onEvent({ kind: 'nonce-gap-filled', nonce, hash: filler.current.hash })
     }
     this.#gapSinceMs = null

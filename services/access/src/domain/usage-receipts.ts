@@ -4,10 +4,7 @@
  * consumed are signed anew. That second step would count calls twice if it were wrong, so it needs proof: a later
  * transaction of the same key has its receipt and this one, looked up once more after that, still has none.
  */
-import type { Clock } from '@tallystick/service-kit'
-import type { UsageEventListener } from './events.ts'
 import type { SealedBatch } from './usage-batch.ts'
-import type { UsageLedger } from './usage-ledger.ts'
 import {
   PROBE_AGAIN_MS,
   RECEIPT_GIVE_UP_MS,
@@ -16,17 +13,15 @@ import {
   RECEIPT_POLL_MS_MAX,
   RECEIPTS_AT_ONCE,
 } from './usage-limits.ts'
+import type { UsageQueue } from './usage-queue.ts'
+import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageSender } from './usage-sender.ts'
 import type { FinalReceipt } from './usage-settlement.ts'
 
-type ReceiptOptions = {
-  readonly ledger: UsageLedger
-  readonly clock: Clock
+type ReceiptOptions = RecorderParts & {
+  readonly queue: UsageQueue
   readonly sender: UsageSender
-  readonly onEvent: UsageEventListener
   readonly onReceipt: (batch: SealedBatch, receipt: FinalReceipt) => void
-  /** No receipt will come: the batch was given up. */
-  readonly onMissing: (batch: SealedBatch) => void
   /** A round is over: what its receipts changed may be acted on, in one go. */
   readonly onRound: () => void
 }
@@ -83,8 +78,8 @@ export class UsageReceipts {
   }
 
   #schedule(): void {
-    const { clock, sender } = this.#options
-    if (this.#isStopped || this.#cancelPoll !== null || sender.sent.length === 0) return
+    const { clock, queue } = this.#options
+    if (this.#isStopped || this.#cancelPoll !== null || queue.sent.length === 0) return
     this.#cancelPoll = clock.after(this.#pollMs, () => {
       this.#cancelPoll = null
       void this.refresh()
@@ -93,10 +88,10 @@ export class UsageReceipts {
   }
 
   async #readAll(): Promise<void> {
-    const { clock, sender, onEvent, onReceipt } = this.#options
+    const { clock, queue, sender, onEvent, onReceipt } = this.#options
     try {
       for (let atOnce = 1; ; atOnce = RECEIPTS_AT_ONCE) {
-        const batches = sender.sent.slice(0, atOnce)
+        const batches = queue.sent.slice(0, atOnce)
         if (batches.length === 0 || this.#isStopped) return
         const receipts = await Promise.all(batches.map((batch) => this.#find(batch)))
         for (const [at, batch] of batches.entries()) {
@@ -112,7 +107,7 @@ export class UsageReceipts {
       }
     } catch (error) {
       // No proof can come while the ledger does not answer: that time counts towards giving up nothing.
-      for (const batch of sender.sent)
+      for (const batch of queue.sent)
         if (batch.consumedSinceMs !== null && batch.entries.length > 0)
           batch.consumedSinceMs = clock.unixMs()
       onEvent({
@@ -135,12 +130,12 @@ export class UsageReceipts {
   }
 
   async #lookInto(batch: SealedBatch): Promise<void> {
-    const { clock, ledger, sender } = this.#options
+    const { clock, ledger, queue, sender, onReceipt } = this.#options
     const isOverdue = (each: SealedBatch): boolean =>
       clock.unixMs() - each.sentAtMs >= RECEIPT_PATIENCE_MS
     if (!isOverdue(batch)) return
     const ledgerNonce = await ledger.readNonce()
-    if (sender.sent.some((each) => each.nonce >= ledgerNonce && isOverdue(each)))
+    if (queue.sent.some((each) => each.nonce >= ledgerNonce && isOverdue(each)))
       sender.requestResync()
     if (ledgerNonce <= batch.nonce) return
     batch.consumedSinceMs ??= clock.unixMs()
@@ -153,7 +148,7 @@ export class UsageReceipts {
     if (sender.lacksFunds && batch.entries.length > 0) batch.consumedSinceMs = clock.unixMs()
     if (clock.unixMs() - batch.consumedSinceMs < RECEIPT_GIVE_UP_MS) return
     sender.finish(batch)
-    this.#options.onMissing(batch)
+    onReceipt(batch, { kind: 'missing', hash: batch.current.hash })
   }
 
   /** Sees to it that something follows whose receipt can be the proof; not for what counts nothing itself. */
@@ -165,7 +160,7 @@ export class UsageReceipts {
   }
 
   async #isProvedConsumed(batch: SealedBatch): Promise<boolean> {
-    const later = this.#options.sender.sent.filter((each) => each.nonce > batch.nonce)
+    const later = this.#options.queue.sent.filter((each) => each.nonce > batch.nonce)
     // The last one first: where several nonces were consumed, only what was sent after that has a receipt.
     for (const each of new Set([...later.slice(-1), ...later.slice(0, 1)])) {
       if ((await this.#find(each)) !== null) return (await this.#find(batch)) === null

@@ -38,11 +38,11 @@ import type { SealedBatch } from './usage-batch.ts'
 import { UsageBatcher } from './usage-batcher.ts'
 import { UsageLeases } from './usage-lease.ts'
 import type { UsageLedger, WindowId } from './usage-ledger.ts'
-import { CLOSE_MS, REVERT_PAUSE_MS, REVERTS_BEFORE_PAUSE, UNSEALED_MS_MAX } from './usage-limits.ts'
-import { UsageSigner } from './usage-queue.ts'
+import { CLOSE_MS, REVERT_PAUSE_MS, REVERTS_BEFORE_PAUSE } from './usage-limits.ts'
+import { UsageQueue, UsageSigner } from './usage-queue.ts'
 import { UsageReceipts } from './usage-receipts.ts'
 import { UsageSender } from './usage-sender.ts'
-import { type FinalReceipt, releaseUsageEntries, settleUsageBatch } from './usage-settlement.ts'
+import { type FinalReceipt, settleUsageBatch } from './usage-settlement.ts'
 import { type UsageWindow, UsageWindows } from './usage-window.ts'
 
 export type { UsageCall, UsageOutcome } from './pending-call.ts'
@@ -52,9 +52,15 @@ export type UsageRecorder = Pick<
   'record' | 'callsRemaining' | 'leasedCalls' | 'callsUsed' | 'figures' | 'close'
 >
 
-type UsageRecorderOptions = {
+/** What every part of the recorder has. */
+export type RecorderParts = {
   readonly ledger: UsageLedger
   readonly clock: Clock
+  readonly onEvent: UsageEventListener
+  readonly totals: UsageTotals
+}
+
+type UsageRecorderOptions = Pick<RecorderParts, 'ledger' | 'clock'> & {
   /** How many processes record, each with its own key; 1 or more. */
   readonly recorderCount: number
   readonly onEvent?: UsageEventListener
@@ -67,10 +73,9 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
 
 /** Records metered calls on the ledger, for one process with one key. */
 class BatchingRecorder {
-  readonly #clock: Clock
-  readonly #onEvent: UsageEventListener
-  readonly #totals: UsageTotals = zeroUsageTotals()
+  readonly #parts: RecorderParts
   readonly #windows: UsageWindows
+  readonly #queue = new UsageQueue()
   readonly #sender: UsageSender
   readonly #receipts: UsageReceipts
   readonly #leases: UsageLeases
@@ -85,65 +90,65 @@ class BatchingRecorder {
 
   constructor(options: UsageRecorderOptions) {
     const { ledger, clock, recorderCount, onEvent = () => {} } = options
-    const shared = { ledger, clock, onEvent, totals: this.#totals }
-    this.#clock = clock
-    this.#onEvent = onEvent
+    const parts = { ledger, clock, onEvent, totals: zeroUsageTotals() }
+    const queue = this.#queue
+    this.#parts = parts
     this.#windows = new UsageWindows({ clock, recorderCount })
-    const signer = new UsageSigner(shared)
+    const signer = new UsageSigner(parts)
     this.#sender = new UsageSender({
-      ...shared,
+      ...parts,
       signer,
+      queue,
       onProgress: () => this.#progress(),
       onSent: () => this.#receipts.wake(),
     })
     this.#receipts = new UsageReceipts({
-      ...shared,
+      ...parts,
+      queue,
       sender: this.#sender,
       onReceipt: (batch, receipt) => this.#receipted(batch, receipt),
-      onMissing: (batch) => this.#missing(batch),
       onRound: () => this.#afterRound(),
     })
     this.#leases = new UsageLeases({
-      ...shared,
+      ...parts,
       giveBack: (windows) => this.#batcher.giveBack(windows),
     })
     this.#batcher = new UsageBatcher({
-      ...shared,
+      ...parts,
       leases: this.#leases,
       signer,
+      queue,
       sender: this.#sender,
-      onExpired: (pending) => this.#expired(pending),
-      onReleased: (window) => this.#admission.changed(window),
     })
     this.#admission = new UsageAdmission({
-      ...shared,
+      ...parts,
+      leases: this.#leases,
+      batcher: this.#batcher,
       refreshReceipts: () => this.#receipts.refresh(),
-      cover: (pending) => this.#cover(pending),
-      accept: (pending) => this.#accept(pending),
-      onExpired: (pending) => this.#expired(pending),
     })
   }
 
   readonly figures = (): UsageFigures => ({
     openBatchCalls: this.#batcher.openCalls,
     waitingCalls: this.#admission.waitingCount,
-    sealedBatches: this.#sender.waitingCount,
-    sentBatches: this.#sender.sent.length,
+    sealedBatches: this.#queue.waitingCount,
+    sentBatches: this.#queue.sent.length,
     unreceiptedCalls: this.#windows.unreceiptedCalls,
     leasedCalls: this.#leases.unusedCalls,
     windows: this.#windows.count,
-    ...this.#totals,
+    ...this.#parts.totals,
   })
 
   /** Accepts one call in the same tick as its check and resolves with the hash of the transaction that records it,
    * known when it is signed, or at once where a lease covers the call. Never rejects. */
   record(call: UsageCall): Promise<UsageOutcome> {
-    const nowMs = this.#clock.unixMs()
+    const { clock } = this.#parts
+    const nowMs = clock.unixMs()
     if (this.#closing !== null || nowMs < this.#pausedUntilMs)
       return Promise.resolve({ kind: 'unavailable' })
     const window = this.#windows.open(call)
     window.called(nowMs)
-    const pending = new PendingCall({ window, unsealedUntilMs: nowMs + UNSEALED_MS_MAX })
+    const pending = new PendingCall({ window, clock, onExpired: this.#expire })
     this.#admission.admit(pending)
     return pending.outcome
   }
@@ -174,69 +179,40 @@ class BatchingRecorder {
     return this.#closing
   }
 
-  #cover(pending: PendingCall): boolean {
-    if (!this.#leases.cover(pending)) return false
-    this.#totals.acceptedCallsTotal += 1
-    return true
-  }
-
-  #accept(pending: PendingCall): void {
-    const { window } = pending
-    if (!this.#batcher.hasRoomFor(window)) {
-      pending.settle({ kind: 'unavailable' })
-      return
-    }
-    pending.waitsForReceipt = window.isNearEnd
-    window.accept()
-    pending.callsRemaining = window.callsLeft
-    this.#totals.acceptedCallsTotal += 1
-    this.#batcher.add(pending)
-  }
-
-  #expired(pending: PendingCall): void {
-    this.#totals.expiredCallsTotal += 1
-    this.#onEvent({ kind: 'call-expired', agent: pending.window.agent })
+  /** A call was not sealed in time: it is taken out of wherever it waits. */
+  readonly #expire = (pending: PendingCall): void => {
+    const { totals, onEvent } = this.#parts
+    const isOpen = this.#batcher.takeOut(pending)
+    if (!isOpen && !this.#admission.takeOut(pending)) return
+    totals.expiredCallsTotal += 1
+    onEvent({ kind: 'call-expired', agent: pending.window.agent })
     pending.settle({ kind: 'unavailable' })
+    if (isOpen) this.#admission.changed(pending.window)
   }
 
   #progress(): void {
     this.#batcher.progress()
-    if (this.#batcher.isEmpty && this.#sender.isIdle && this.#leases.isEmpty) this.#onIdle?.()
+    if (this.#batcher.isEmpty && this.#queue.unfinished.length === 0 && this.#leases.isEmpty)
+      this.#onIdle?.()
   }
 
   #receipted(batch: SealedBatch, receipt: FinalReceipt): void {
     settleUsageBatch(batch, receipt, {
-      clock: this.#clock,
-      totals: this.#totals,
-      onEvent: this.#onEvent,
+      ...this.#parts,
       leases: this.#leases,
       readmit: (pending) => this.#admission.admit(pending),
     })
     if (receipt.kind === 'mined') this.#revertsInARow = 0
-    else if (batch.entries.length > 0) this.#reverted()
-    this.#noteChanged(batch)
+    else if (receipt.kind === 'reverted' && batch.entries.length > 0) this.#reverted()
+    for (const entry of batch.entries) this.#changedWindows.add(entry.window)
   }
 
   #reverted(): void {
     this.#revertsInARow += 1
     if (this.#revertsInARow < REVERTS_BEFORE_PAUSE) return
-    this.#pausedUntilMs = this.#clock.unixMs() + REVERT_PAUSE_MS
-    this.#onEvent({ kind: 'recording-paused', pauseMs: REVERT_PAUSE_MS })
-  }
-
-  #missing(batch: SealedBatch): void {
-    this.#totals.missingCallsTotal += batch.callCount
-    this.#onEvent({
-      kind: 'receipt-missing',
-      hash: batch.current.hash,
-      calls: batch.callCount,
-    })
-    releaseUsageEntries(batch.entries, this.#leases)
-    this.#noteChanged(batch)
-  }
-
-  #noteChanged(batch: SealedBatch): void {
-    for (const entry of batch.entries) this.#changedWindows.add(entry.window)
+    const { clock, onEvent } = this.#parts
+    this.#pausedUntilMs = clock.unixMs() + REVERT_PAUSE_MS
+    onEvent({ kind: 'recording-paused', pauseMs: REVERT_PAUSE_MS })
   }
 
   /** Calls at the edge of their quota are decided on all the receipts of a round, not on the first of them. */
@@ -251,7 +227,7 @@ class BatchingRecorder {
   async #finish(): Promise<void> {
     this.#admission.close()
     await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(CLOSE_MS, resolve)
+      const cancel = this.#parts.clock.after(CLOSE_MS, resolve)
       this.#onIdle = () => {
         cancel()
         resolve()
@@ -272,13 +248,13 @@ class BatchingRecorder {
     this.#receipts.stop()
     this.#leases.stop()
     this.#windows.stop()
-    const { unfinished } = this.#sender
+    const { unfinished } = this.#queue
     for (const entry of unfinished.flatMap((batch) => batch.entries)) {
       if (entry.calls < 0) this.#leases.notReturned(entry)
       for (const pending of entry.pending) pending.settle({ kind: 'unavailable' })
     }
     if (unfinished.length === 0) return
-    this.#onEvent({
+    this.#parts.onEvent({
       kind: 'closed-unfinished',
       hashes: unfinished.map((batch) => batch.current.hash),
       calls: unfinished.reduce((sum, batch) => sum + batch.callCount, 0),

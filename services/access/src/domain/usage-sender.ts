@@ -7,19 +7,15 @@
  * Receipts are read elsewhere (usage-receipts.ts), which asks this loop for what must follow.
  */
 
-import type { Clock } from '@tallystick/service-kit'
-import type { UsageEventListener, UsageTotals } from './events.ts'
 import { SealedBatch, type SealedEntry } from './usage-batch.ts'
-import type { UsageLedger, UsageSendResult } from './usage-ledger.ts'
+import type { UsageSendResult } from './usage-ledger.ts'
 import { RESEND_AFTER_MS, RETRY_MS, RETRY_MS_MAX, SENT_BATCHES_MAX } from './usage-limits.ts'
-import { UsageQueue, UsageRepair, type UsageSigner } from './usage-queue.ts'
+import { type UsageQueue, UsageRepair, type UsageSigner } from './usage-queue.ts'
+import type { RecorderParts } from './usage-recorder.ts'
 
-type SenderOptions = {
-  readonly ledger: UsageLedger
-  readonly clock: Clock
+type SenderOptions = RecorderParts & {
   readonly signer: UsageSigner
-  readonly totals: UsageTotals
-  readonly onEvent: UsageEventListener
+  readonly queue: UsageQueue
   /** Called whenever a batch has gone or the sender has become free. */
   readonly onProgress: () => void
   /** Called when the ledger took a batch. */
@@ -35,7 +31,7 @@ type Failure = {
 /** The loop that signs, sends, resends and signs again. It never rejects: a failure is retried after a pause. */
 export class UsageSender {
   readonly #options: SenderOptions
-  readonly #queue = new UsageQueue()
+  readonly #queue: UsageQueue
   readonly #repair: UsageRepair
   #isRunning = false
   #isWoken = false
@@ -49,17 +45,8 @@ export class UsageSender {
 
   constructor(options: SenderOptions) {
     this.#options = options
-    this.#repair = new UsageRepair({ ...options, queue: this.#queue })
-  }
-
-  /** Sealed batches that wait to be sent, the one on its way not counted. */
-  get waitingCount(): number {
-    return this.#queue.waitingCount
-  }
-
-  /** Calls that were answered with batches that wait to be sent, or wait to be. */
-  get unsentCalls(): number {
-    return this.#queue.unsentCalls
+    this.#queue = options.queue
+    this.#repair = new UsageRepair(options)
   }
 
   /** True when a batch sealed now would leave at once. */
@@ -67,30 +54,15 @@ export class UsageSender {
     return (
       !this.#isRunning &&
       this.#cancelRetry === null &&
-      this.waitingCount === 0 &&
-      this.sent.length < SENT_BATCHES_MAX
+      this.#queue.waitingCount === 0 &&
+      this.#queue.sent.length < SENT_BATCHES_MAX
     )
-  }
-
-  /** Batches sent and without a receipt, by nonce. */
-  get sent(): readonly SealedBatch[] {
-    return this.#queue.sent
-  }
-
-  /** Every signed batch without a receipt, sent or not. */
-  get unfinished(): readonly SealedBatch[] {
-    return this.#queue.all
-  }
-
-  /** True when no batch waits or lacks its receipt. */
-  get isIdle(): boolean {
-    return this.unfinished.length === 0
   }
 
   /** Signs these entries as one transaction with the next nonce, queues it and returns its hash. */
   seal(entries: readonly SealedEntry[]): string {
     const signed = this.#options.signer.signNext(entries)
-    this.#queue.wait(new SealedBatch(entries, signed))
+    this.#queue.add(new SealedBatch(entries, signed))
     this.wake()
     return signed.hash
   }
@@ -109,14 +81,14 @@ export class UsageSender {
 
   /** Signs a sent batch again, once it is proved that something else consumed its nonce. */
   requestResigning(batch: SealedBatch): void {
-    if (!this.sent.includes(batch)) return
-    this.#queue.consume(batch)
+    if (!this.#queue.sent.includes(batch)) return
+    batch.place = 'consumed'
     this.wake()
   }
 
   /** Sends a transaction without entries after all others, unless one with that nonce or a later one is under way. */
   requestFiller(nonceMin: number): void {
-    if (this.unfinished.some((batch) => batch.nonce >= nonceMin)) return
+    if (this.#queue.unfinished.some((batch) => batch.nonce >= nonceMin)) return
     this.#isFillerWanted = true
     this.wake()
   }
@@ -153,15 +125,16 @@ export class UsageSender {
         await this.#repair.resync()
         this.#isResyncWanted = false
       })
-    const consumed = this.#queue.firstConsumed
+    const [consumed] = this.#queue.at('consumed')
     if (consumed !== undefined) return this.#try('sign', () => this.#repair.resign(consumed))
     if (this.#isFillerWanted) {
       this.#repair.fillNext()
       this.#isFillerWanted = false
     }
-    if (this.sent.length >= SENT_BATCHES_MAX) return false
-    const batch = this.#queue.takeFirst()
+    if (this.#queue.sent.length >= SENT_BATCHES_MAX) return false
+    const [batch] = this.#queue.at('waiting')
     if (batch === undefined) return false
+    batch.place = 'on-its-way'
     // Its place in the queue is free from now on, not only when the ledger has answered.
     this.#options.onProgress()
     return this.#deliver(batch)
@@ -181,7 +154,7 @@ export class UsageSender {
     const hold = wasDelivered ? await this.#whyNotAgain(batch) : undefined
     if (hold === 'nonce-consumed') return this.#wasConsumed(batch)
     if (hold !== undefined) {
-      this.#queue.wait(batch)
+      batch.place = 'waiting'
       return this.#pause(hold)
     }
     const result = await this.#send(batch)
@@ -191,27 +164,27 @@ export class UsageSender {
         return this.#wasSent(batch)
       case 'nonce-too-low':
         if (wasDelivered) return this.#wasConsumed(batch)
-        this.#queue.consume(batch)
+        batch.place = 'consumed'
         return true
       case 'gas-price-too-low':
         batch.isDelivered = wasDelivered
-        this.#queue.wait(batch)
+        batch.place = 'waiting'
         return this.#reprice(batch)
       case 'insufficient-funds':
       case 'not-taken':
         batch.isDelivered = wasDelivered
-        this.#queue.wait(batch)
+        batch.place = 'waiting'
         return this.#pause({ step: 'send', reason: result.kind })
       case 'nonce-too-high':
         this.#isResyncWanted = true
-        this.#queue.wait(batch)
+        batch.place = 'waiting'
         return this.#pause({ step: 'send', reason: result.kind })
       case 'unreachable':
         break
     }
     // The bytes may have arrived: they stay as they are, and the ledger tells whether they are sent again.
     batch.sentAtMs = result.leftAtMs
-    this.#queue.wait(batch)
+    batch.place = 'waiting'
     return this.#pause({ step: 'send', reason: result.kind, error: result.error })
   }
 
@@ -263,7 +236,7 @@ export class UsageSender {
     batch.isAccepted = true
     batch.sentAtMs = this.#options.clock.unixMs()
     this.#retryMs = RETRY_MS
-    this.#queue.arrive(batch)
+    batch.place = 'sent'
     this.#options.onSent()
     return true
   }

@@ -2,39 +2,41 @@
  * What the end of a batch means for its calls: counted, refused, late, reverted, or never heard of. Answered calls that
  * are not counted are in their agent's favour; each is in a total and an event.
  */
-import type { Clock } from '@tallystick/service-kit'
-import type { UsageEventListener, UsageTotals } from './events.ts'
 import type { PendingCall } from './pending-call.ts'
 import type { SealedBatch, SealedEntry } from './usage-batch.ts'
 import type { UsageLeases } from './usage-lease.ts'
 import type { UsageCount, UsageReceipt } from './usage-ledger.ts'
+import type { RecorderParts } from './usage-recorder.ts'
 import { usageWindowKey } from './usage-window.ts'
 
-/** A receipt that settles its batch. */
-export type FinalReceipt = Exclude<UsageReceipt, { kind: 'pending' }> & { readonly hash: string }
+/** What settles a batch: a receipt, or that none will come and the batch was given up. */
+export type FinalReceipt = { readonly hash: string } & (
+  | Exclude<UsageReceipt, { kind: 'pending' }>
+  | { readonly kind: 'missing' }
+)
 
-type SettlementOptions = {
-  readonly clock: Clock
-  readonly totals: UsageTotals
-  readonly onEvent: UsageEventListener
+type SettlementOptions = RecorderParts & {
   readonly leases: UsageLeases
   /** Decides again on a call whose lease was refused: alone it may still fit the quota. */
   readonly readmit: (pending: PendingCall) => void
 }
 
-/** Applies a final receipt to the windows of its batch and answers the calls that waited for it. */
+/** Applies it to the windows of its batch and answers the calls that waited for it. */
 export function settleUsageBatch(
   batch: SealedBatch,
   receipt: FinalReceipt,
   options: SettlementOptions,
 ): void {
+  const { totals, onEvent, leases } = options
   const { hash } = receipt
   batch.hasHash(hash)
-  options.totals.costTinybarTotal += Number(receipt.costTinybar)
-  if (receipt.kind === 'reverted') {
-    options.totals.revertedCallsTotal += batch.callCount
-    options.onEvent({ kind: 'batch-reverted', hash, calls: batch.callCount })
-    releaseUsageEntries(batch.entries, options.leases)
+  const isMissing = receipt.kind === 'missing'
+  if (receipt.kind !== 'missing') totals.costTinybarTotal += Number(receipt.costTinybar)
+  if (receipt.kind !== 'mined') {
+    const calls = batch.callCount
+    totals[isMissing ? 'missingCallsTotal' : 'revertedCallsTotal'] += calls
+    onEvent({ kind: isMissing ? 'receipt-missing' : 'batch-reverted', hash, calls })
+    for (const entry of batch.entries) release(entry, leases)
     return
   }
   // One entry is one count: the contract counts all calls of an entry, or none.
@@ -47,13 +49,11 @@ export function settleUsageBatch(
   }
 }
 
-/** Gives the calls of entries that counted nothing back to their windows; calls that wait become unavailable. */
-export function releaseUsageEntries(entries: readonly SealedEntry[], leases: UsageLeases): void {
-  for (const entry of entries) {
-    if (entry.calls < 0) leases.notReturned(entry)
-    else leases.void(entry)
-    for (const pending of entry.pending) pending.settle({ kind: 'unavailable' })
-  }
+/** Gives the calls of an entry that counted nothing back to its window; calls that wait become unavailable. */
+function release(entry: SealedEntry, leases: UsageLeases): void {
+  if (entry.calls < 0) leases.notReturned(entry)
+  else leases.void(entry)
+  for (const pending of entry.pending) pending.settle({ kind: 'unavailable' })
 }
 
 function settleCounted(entry: SealedEntry, usedAfter: number, options: SettlementOptions): void {
