@@ -26,25 +26,6 @@ type DomainParts = Omit<AccessParts, 'subscriptions'> &
   Pick<CallAccessDeps, 'agentRate' | 'addressRate'> &
   Pick<AgentGuardDeps, 'baseUrl' | 'evmChainId' | 'sessions'> & { readonly accessUrl: string }
 
-/** What watches the seller's own money. */
-function composeSeller(parts: DomainParts, config: AccessConfig) {
-  const { clock, contract, report, alertWebhook: webhook, sellerHistory: history } = parts
-  const limits = alertLimits(config)
-  const readFigures = () => readSellerFigures(parts)
-  const spentTinybar = () => BigInt(parts.usage.figures().costTinybarTotal)
-  return {
-    alerts: createSellerAlerts({
-      clock,
-      limits,
-      readFigures,
-      spentTinybar,
-      report,
-      webhook,
-    }),
-    account: history && createSellerAccount({ contract, history, clock }),
-  }
-}
-
 /** Everything that decides, over ports that are connected. */
 export function composeDomain(
   given: DomainParts,
@@ -65,7 +46,15 @@ export function composeDomain(
     scheme: timedScheme(given.scheme, { nowMs: () => performance.now(), hear: verified }),
     subscriptions,
   }
-  const { alerts, account } = composeSeller(given, config)
+  const { sellerHistory: history } = given
+  const account = history && createSellerAccount({ ...given, history })
+  const alerts = createSellerAlerts({
+    ...given,
+    limits: alertLimits(config),
+    readFigures: () => readSellerFigures(given),
+    spentTinybar: () => BigInt(given.usage.figures().costTinybarTotal),
+    webhook: given.alertWebhook,
+  })
   const reservations = createMemoryReservationStore({ clock })
   const gate = createPaymentGate({
     schemes: [parts.scheme],

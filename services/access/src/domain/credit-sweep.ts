@@ -3,6 +3,7 @@
  * know yet (A4). It is why the service needs no database: whatever a dead process had settled is found here. Memory
  * holds unresolved credits only; everything else is behind the cursor.
  */
+import { pause } from '@tallystick/service-kit'
 import { PAYMENT_OVER_SECONDS } from '@tallystick/x402/hedera'
 import { type Hex, ledgerSeconds } from './access-window.ts'
 import { createOtherSales } from './other-sales.ts'
@@ -33,9 +34,8 @@ export function createCreditSweep(deps: CreditSweepDeps) {
   const credits = createUnresolvedCredits(deps, startedAtSeconds - LOOK_BACK_SECONDS)
   const others = createOtherSales(deps, startedAtSeconds - LOOK_BACK_SECONDS)
   let readThroughSeconds: number | undefined
-  let cancelNext: (() => void) | undefined
   let running: Promise<void> | undefined
-  let isClosed = false
+  const closed = new AbortController()
 
   const hasReadPastStart = (): boolean =>
     readThroughSeconds !== undefined && readThroughSeconds > startedAtSeconds
@@ -46,7 +46,7 @@ export function createCreditSweep(deps: CreditSweepDeps) {
       const ageSeconds = ledgerSeconds(clock) - purchase.consensusSeconds
       // One without our memo waits for the job that may hold it, until no client can still complete it by itself.
       const isDue = purchase.isNamed || ageSeconds >= PAYMENT_OVER_SECONDS
-      if (isClosed || (await deps.isHeld(purchase.transactionId))) continue
+      if (closed.signal.aborted || (await deps.isHeld(purchase.transactionId))) continue
       if (!isDue) {
         // The job that it waited for may have opened it by now, here or on another replica: its agent waits no longer.
         const consumed = await contract.paymentOf(purchase.order.paymentReference)
@@ -81,16 +81,16 @@ export function createCreditSweep(deps: CreditSweepDeps) {
     return running
   }
 
-  const sweepAndArm = async (): Promise<void> => {
-    await sweepOnce()
-    if (isClosed) return
-    const waitMs = hasReadPastStart() ? SWEEP_MS : FIRST_SWEEPS_MS
-    cancelNext = clock.after(waitMs, () => void sweepAndArm())
+  const sweepUntilClosed = async (): Promise<void> => {
+    while (!closed.signal.aborted) {
+      await sweepOnce()
+      await pause(clock, hasReadPastStart() ? SWEEP_MS : FIRST_SWEEPS_MS, closed.signal)
+    }
   }
 
   return {
     /** Sweeps now, then every 10 s. */
-    start: () => void sweepAndArm(),
+    start: () => void sweepUntilClosed(),
     /** One sweep: reads on, then opens what is due. Failures are reported and tried again at the next. */
     sweep: sweepOnce,
     /**
@@ -111,9 +111,8 @@ export function createCreditSweep(deps: CreditSweepDeps) {
     /** Another contract whose sales share payTo, unannounced. */
     otherSales: others.found,
     async close(): Promise<void> {
-      isClosed = true
+      closed.abort()
       credits.close()
-      cancelNext?.()
       await running
     },
   }

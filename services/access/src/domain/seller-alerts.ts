@@ -2,6 +2,7 @@
  * Warns the seller before something runs out: which figure is past its limit, once when that changes and again after the
  * reminder interval. Pure but for `createSellerAlerts`, which looks every minute.
  */
+import { pause } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessParts, AccessPorts } from './ports.ts'
 import { purchaseTinybar } from './sales-terms.ts'
@@ -174,9 +175,8 @@ export function createSellerAlerts(deps: SellerAlertsDeps) {
   const { clock, limits } = deps
   let state: AlertState = new Map()
   let trail: SpendingTrail = []
-  let cancelNext: (() => void) | undefined
-  let running: Promise<void> | undefined
-  let isClosed = false
+  let looking: Promise<void> | undefined
+  const closed = new AbortController()
 
   const look = async (): Promise<void> => {
     try {
@@ -196,21 +196,23 @@ export function createSellerAlerts(deps: SellerAlertsDeps) {
     }
   }
 
-  const lookAndArm = async (): Promise<void> => {
-    running = look()
-    await running
-    if (!isClosed) cancelNext = clock.after(LOOK_MS, () => void lookAndArm())
+  const lookUntilClosed = async (): Promise<void> => {
+    while (!closed.signal.aborted) {
+      await look()
+      await pause(clock, LOOK_MS, closed.signal)
+    }
   }
 
   return {
-    start: () => void lookAndArm(),
+    start(): void {
+      looking = lookUntilClosed()
+    },
     isRaised: (alert: SellerAlert): boolean => state.has(alert),
     /** What the recorder spends in an hour at its present rate, tinybar; 0 before the second look. */
     spentPerHour: (): bigint => spendingRate(trail, LOOK_MS),
     async close(): Promise<void> {
-      isClosed = true
-      cancelNext?.()
-      await running
+      closed.abort()
+      await looking
     },
   }
 }
