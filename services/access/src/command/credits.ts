@@ -17,29 +17,18 @@ import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
 import { afterPreviousContracts } from '../domain/previous-contracts.ts'
 import {
   type CreditJudge,
-  type CreditPurchase,
+  type CreditJudgement,
   judgeCredit,
-  type NoPurchase,
 } from '../domain/unresolved-credits.ts'
 import { needed, type OperatorCall, type OperatorConfig, OperatorRefusal } from './operator-verb.ts'
 
 /** What became of a credit to payTo (A15). */
 export type CreditOutcome =
+  | Exclude<CreditJudgement, { readonly kind: 'opened' }>
   /** The contract knows it. `isRefundedToo`: payTo paid it back as well, which this command never does. */
   | { readonly kind: 'opened'; readonly agent: Hex; readonly isRefundedToo: boolean }
-  /** A purchase that the service opens by itself, or `payments open`. */
-  | { readonly kind: 'pending'; readonly purchase: CreditPurchase }
-  /** It buys nothing and stays with payTo until it is refunded. */
-  | { readonly kind: 'refused'; readonly reason: string }
   /** payTo paid it back: it is never opened, and never paid back again. */
   | { readonly kind: 'refunded' }
-
-const WORDS: Readonly<Record<NoPurchase, string>> = {
-  'several-payers': 'several accounts paid it',
-  'memo-names-nobody': 'its memo names no agent',
-  'no-whole-purchase': 'it is no whole purchase at a price of that time',
-  'paid-by-contract': 'the contract paid it out, so that it is yours',
-}
 
 /**
  * Decides by the same rules as the service's sweep; `refunded` are transactions that payTo paid back. Throws
@@ -54,16 +43,7 @@ export async function creditOutcome(
   if (consumed.isUsed) return { kind: 'opened', agent: consumed.agent, isRefundedToo: isRefunded }
   if (isRefunded) return { kind: 'refunded' }
   const judged = await judgeCredit(facts, credit)
-  switch (judged.kind) {
-    case 'purchase':
-      return { kind: 'pending', purchase: judged.purchase }
-    case 'opened':
-      return { ...judged, isRefundedToo: false }
-    case 'none':
-      return { kind: 'refused', reason: WORDS[judged.reason] }
-    default:
-      return judged satisfies never
-  }
+  return judged.kind === 'opened' ? { ...judged, isRefundedToo: false } : judged
 }
 
 /** Transaction ids that payTo paid back since a consensus timestamp. Throws LedgerUnavailable. */

@@ -18,25 +18,29 @@ export type CreditPurchase = {
   readonly consensusSeconds: number
 }
 
-/** Why a credit buys nothing. */
-export type NoPurchase =
-  | 'several-payers'
+/** Why a credit buys nothing, for the seller. */
+const BUYS_NOTHING = {
+  severalPayers: 'several accounts paid it',
   /** It begins like one of ours. */
-  | 'memo-names-nobody'
-  | 'no-whole-purchase'
-  /** Earnings, reserve or a refund: the contract paid it out, and nobody signed for whom it would buy. */
-  | 'paid-by-contract'
+  reservedMemo: 'its memo names no agent',
+  noWholePurchase: 'it is no whole purchase at a price of that time',
+  /** Earnings, reserve or a refund: nobody signed for whom it would buy. */
+  paidByContract: 'the contract paid it out, so that it is yours',
+} as const
 
-type CreditJudgement =
-  | { readonly kind: 'purchase'; readonly purchase: CreditPurchase }
+export type CreditJudgement =
+  /** A purchase that the service opens by itself, or `payments open`. */
+  | { readonly kind: 'pending'; readonly purchase: CreditPurchase }
   /** The contract knows its reference. */
   | { readonly kind: 'opened'; readonly agent: Hex }
-  | { readonly kind: 'none'; readonly reason: NoPurchase }
+  /** It buys nothing and stays with payTo until it is refunded. */
+  | { readonly kind: 'refused'; readonly reason: string }
 
 const isNoWholePurchase = (judged: CreditJudgement): boolean =>
-  judged.kind === 'none' && judged.reason === 'no-whole-purchase'
+  judged.kind === 'refused' && judged.reason === BUYS_NOTHING.noWholePurchase
 
-const none = (reason: NoPurchase) => ({ kind: 'none', reason }) as const
+const refused = (why: keyof typeof BUYS_NOTHING) =>
+  ({ kind: 'refused', reason: BUYS_NOTHING[why] }) as const
 
 /**
  * What a credit pays for (A4). It is a purchase when one account paid a whole purchase at a price that the contract
@@ -50,20 +54,20 @@ export async function judgeCredit(
 ): Promise<CreditJudgement> {
   const { payer, amountTinybar, paidAtSeconds, paymentReference } = credit
   const memo = readPaymentMemo(credit.memo)
-  if (payer === undefined) return none('several-payers')
-  if (memo.kind === 'reserved') return none('memo-names-nobody')
+  if (payer === undefined) return refused('severalPayers')
+  if (memo.kind === 'reserved') return refused('reservedMemo')
   const offer = offerOfPayment({
     offers: offersOfTime(facts.offers, paidAtSeconds),
     amountTinybar,
     paidAtSeconds,
     periodsPerPurchase: facts.periodsPerPurchase,
   })
-  if (offer === undefined) return none('no-whole-purchase')
+  if (offer === undefined) return refused('noWholePurchase')
   const consumed = await facts.contract.paymentOf(paymentReference)
   if (consumed.isUsed) return { kind: 'opened', agent: consumed.agent }
   const isNamed = memo.kind === 'agent'
   const agent = isNamed ? memo.agent : await facts.log.evmAddressOf(payer)
-  if (!isNamed && facts.contract.isOwn(agent)) return none('paid-by-contract')
+  if (!isNamed && facts.contract.isOwn(agent)) return refused('paidByContract')
   const purchase: CreditPurchase = {
     transactionId: credit.transactionId,
     isNamed,
@@ -77,7 +81,7 @@ export async function judgeCredit(
       valueTinybar: amountTinybar,
     },
   }
-  return { kind: 'purchase', purchase }
+  return { kind: 'pending', purchase }
 }
 
 /** Unresolved credits held at once, some MB. While there are so many, the cursor stands still. */
@@ -103,7 +107,7 @@ export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number)
   /** Looks a few credits up and remembers the purchases among them; the cursor moves only when all were looked up. */
   const admit = async (credits: readonly PayToCredit[]): Promise<void> => {
     for (const judged of await judge.all(credits)) {
-      if (judged.kind !== 'purchase') continue
+      if (judged.kind !== 'pending') continue
       const { purchase } = judged
       if (!refunds.isRefunded(purchase.transactionId))
         unresolved.set(purchase.transactionId, purchase)
