@@ -148,16 +148,20 @@ export async function readIsGuarded(at: {
   readonly agent: Address
 }): Promise<boolean> {
   const { agent, contract: address, rpcUrl } = at
-  try {
+  return await named(`The guard cannot be read at ${ledgerName({ rpcUrl })}`, async () => {
     const reader = createPublicClient({ transport: http(rpcUrl) })
     const call = { address, abi, functionName: 'windowOf', args: [agent, 0n] }
     const window = (await reader.readContract(call)) as { readonly isGuarded?: boolean }
     return window.isGuarded === true
+  })
+}
+
+/** Gives a failure of the ledger its one name. */
+async function named<Result>(failure: string, run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run()
   } catch (cause) {
-    const where = ledgerName({ rpcUrl })
-    throw new LedgerUnavailable(`The guard cannot be read at ${where}: ${shortMessage(cause)}`, {
-      cause,
-    })
+    throw new LedgerUnavailable(`${failure}: ${shortMessage(cause)}`, { cause })
   }
 }
 
@@ -180,31 +184,27 @@ export function createTransact(options: {
   const where = ledgerName({ rpcUrl, chainId })
   let nextNonce = 0
 
-  async function refusalOf(call: Call): Promise<string | undefined> {
-    try {
-      await reader.call({ account: address, ...call })
-      return undefined
-    } catch (cause) {
-      const errorName = errorNameIn(cause)
-      if (errorName !== undefined) return errorName
-      throw new LedgerUnavailable(`The ledger at ${where} cannot try it: ${shortMessage(cause)}`, {
-        cause,
-      })
-    }
-  }
+  const refusalOf = (call: Call) =>
+    named(`The ledger at ${where} cannot try it`, async () => {
+      try {
+        await reader.call({ account: address, ...call })
+        return undefined
+      } catch (error) {
+        const errorName = errorNameIn(error)
+        if (errorName === undefined) throw error
+        return errorName
+      }
+    })
 
-  async function armingGas(): Promise<bigint> {
-    try {
+  const armingGas = () =>
+    named(`No contract at ${where}`, async () => {
       const contract = { address: to, abi: accessWindowAbi } as const
       const [gas] = await reader.readContract({ ...contract, functionName: 'armingGas' })
       return gas
-    } catch (cause) {
-      throw new LedgerUnavailable(`No contract at ${where}: ${shortMessage(cause)}`, { cause })
-    }
-  }
+    })
 
-  async function submit(call: Call): Promise<TransactionReceipt> {
-    try {
+  const submit = (call: Call) =>
+    named(`The ledger at ${where} did not do it`, async (): Promise<TransactionReceipt> => {
       const counted = await reader.getTransactionCount({ address, blockTag: 'latest' })
       const nonce = Math.max(counted, nextNonce)
       // Survives a rising quote; the network charges its own price.
@@ -217,12 +217,7 @@ export function createTransact(options: {
       nextNonce = nonce + 1
       if (receipt.status !== 'success') throw new Error(`the ledger reverted ${hash}`)
       return receipt
-    } catch (cause) {
-      throw new LedgerUnavailable(`The ledger at ${where} did not do it: ${shortMessage(cause)}`, {
-        cause,
-      })
-    }
-  }
+    })
 
   return async (wanted) => {
     const { functionName, isCertain = false, valueTinybar = 0n } = wanted

@@ -60,8 +60,6 @@ type PaidRequestOptions = {
   readonly requestMs: number
   /** Signed for an earlier request and not known to be settled: while it is valid, no other is signed. */
   readonly unsettled?: SignedPayment | undefined
-  /** The request's name, if the seller takes names (X17); by default a new one. */
-  readonly identifier?: string | undefined
   /** Called before each resend. */
   readonly onResend?: ((attempt: number) => void) | undefined
 }
@@ -173,7 +171,7 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
     })
   }
   client.onBeforePaymentCreation(async ({ paymentRequired }) => {
-    namePayment(paymentRequired.extensions, options.identifier)
+    namePayment(paymentRequired.extensions)
   })
   return new x402HTTPClient(client).onPaymentRequired(async ({ paymentRequired }) => {
     trace.challenge = paymentRequired
