@@ -26,12 +26,8 @@ const SUBSCRIBERS_MAX = 10_000
 /** The same for addresses that never had a subscription, so that strangers push no subscriber out. */
 const STRANGERS_MAX = 1_000
 
-/** What a read returned, when it was requested, and its number. */
-type WindowRead = {
-  readonly window: ReadWindow
-  readonly askedAtMs: number
-  readonly serial: number
-}
+/** What a read returned, and its number. */
+type WindowRead = { readonly window: ReadWindow; readonly serial: number }
 
 const secondOf = (unixMs: number): number => Math.floor(unixMs / 1000)
 
@@ -114,7 +110,7 @@ export function createSubscriptions({
       const isOld = last === undefined || !reads.isRecent(last, SERVES_MS) || hasEnded(agent, last)
       if (isOld && !budget.hasRoomFor('poll')) {
         if (last === undefined) throw new ChainUnavailable('the budget of the relay is used up')
-        const atSeconds = secondOf(last.askedAtMs)
+        const atSeconds = secondOf(last.window.readAtMs)
         return { window: standsAt(agent, last, atSeconds), atSeconds }
       }
       const window = isOld ? await read(agent) : stands(agent, last)
@@ -150,9 +146,9 @@ function createWindowReads({
     subscribers.get(agent) ?? strangers.get(agent)
 
   /** A clock that was set back says nothing of a read's age. */
-  const isRecent = ({ askedAtMs }: WindowRead, ageMs: number): boolean => {
-    const nowMs = clock.unixMs()
-    return askedAtMs <= nowMs && nowMs - askedAtMs <= ageMs
+  const isRecent = ({ window }: WindowRead, ageMs: number): boolean => {
+    const agoMs = clock.unixMs() - window.readAtMs
+    return agoMs >= 0 && agoMs <= ageMs
   }
 
   const ask = async (agent: Hex, askedAtMs: number): Promise<WindowRead> => {
@@ -160,7 +156,7 @@ function createWindowReads({
     const serial = reads
     const answer = await contract.windowOf(agent, secondOf(askedAtMs))
     const window = { ...answer, readAtMs: askedAtMs }
-    const read = { window, askedAtMs, serial }
+    const read = { window, serial }
     // An answer that came late takes nothing from one that was asked after it.
     if ((lastRead(agent)?.serial ?? 0) <= serial) {
       if (window.exists) strangers.delete(agent)

@@ -4,13 +4,14 @@
  * unused leased calls of a window are at most those of its longest lease, and a lease ends with its window. Only what a
  * receipt says is counted goes back: of a transaction that failed nothing may be given back.
  */
+import { getOrMake } from '@tallystick/service-kit'
 import type { PendingCall } from './pending-call.ts'
 import { SealedEntry } from './usage-batch.ts'
 import { EXTEND_MS, LEASE_IDLE_MS, LEASE_SWEEP_MS, leaseCallsMax } from './usage-limits.ts'
 import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageWindow } from './usage-window.ts'
 
-type LeaseOptions = Omit<RecorderParts, 'ledger'> & {
+type LeaseOptions = RecorderParts & {
   /** Puts what is unused of these windows' leases into the open batch, as far as there is room. */
   readonly giveBack: (windows: readonly UsageWindow[]) => void
 }
@@ -78,9 +79,7 @@ export class UsageLeases {
     if (entry.unusedCalls === 0) return
     entry.window.accept(entry.unusedCalls)
     this.#recent.add(entry.window)
-    const leases = this.#open.get(entry.window)
-    if (leases === undefined) this.#open.set(entry.window, [entry])
-    else leases.push(entry)
+    getOrMake(this.#open, entry.window, () => []).push(entry)
     this.#cancelSweep ??= this.#options.clock.after(LEASE_IDLE_MS, () => this.#sweep())
   }
 
