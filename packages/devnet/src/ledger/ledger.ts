@@ -81,12 +81,10 @@ function createSerialQueue() {
 function createTransactionIndex() {
   const byHash = new Map<string, EvmTransaction>()
   const byBlock = new Map<number, EvmTransaction>()
-  const byBlockHash = new Map<string, EvmTransaction>()
   return {
     add(transaction: EvmTransaction): void {
       byHash.set(transaction.hash, transaction)
       byBlock.set(transaction.blockNumber, transaction)
-      byBlockHash.set(transaction.receipt.blockHash, transaction)
     },
     /** Forgets a transaction with its receipt and logs, by its outer hash. */
     forget(hash: string | undefined): void {
@@ -94,12 +92,9 @@ function createTransactionIndex() {
       if (transaction === undefined) return
       byHash.delete(transaction.hash)
       byBlock.delete(transaction.blockNumber)
-      byBlockHash.delete(transaction.receipt.blockHash)
     },
     /** By the hash that the sender computed. */
     byHash: (hash: string) => byHash.get(hash.toLowerCase()),
     inBlock: (blockNumber: number) => byBlock.get(blockNumber),
-    /** The block with that hash, if it holds a transaction. */
-    blockWithHash: (blockHash: string) => byBlockHash.get(blockHash.toLowerCase()),
   }
 }

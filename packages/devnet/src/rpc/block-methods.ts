@@ -13,21 +13,20 @@ export function blockMethods(ledger: Ledger): RpcMethods {
   const hashed = (p: readonly unknown[]) => numberOfHash(ledger, hashParameter(p, 0))
   return {
     eth_blockNumber: () => numberToHex(visibleBlock(ledger)),
-    eth_getBlockByNumber: (p) => block(ledger, numbered(p), p[1] === true),
+    eth_getBlockByNumber: async (p) => block(ledger, await numbered(p), p[1] === true),
     eth_getBlockByHash: async (p) => block(ledger, await hashed(p), p[1] === true),
-    eth_getBlockTransactionCountByNumber: (p) => transactionCount(ledger, numbered(p)),
+    eth_getBlockTransactionCountByNumber: async (p) => transactionCount(ledger, await numbered(p)),
     eth_getBlockTransactionCountByHash: async (p) => transactionCount(ledger, await hashed(p)),
     eth_getBlockReceipts: async (p) => {
       const tag = required(p, 0)
-      const isHash = typeof tag === 'string' && /^0x[0-9a-fA-F]{64}$/.test(tag)
-      const number = isHash ? await numberOfHash(ledger, tag) : blockNumberOf(ledger, tag)
+      const number = await blockNumberOf(ledger, isHash(tag) ? { blockHash: tag } : tag)
       if (number === undefined) return null
       return transactionsIn(ledger, number).map(toOuterReceipt)
     },
     eth_getTransactionByHash: (p) => mapped(byHash(p), toOuterTransaction),
     eth_getTransactionReceipt: (p) => mapped(byHash(p), toOuterReceipt),
-    eth_getTransactionByBlockNumberAndIndex: (p) =>
-      mapped(atIndex(ledger, numbered(p), required(p, 1)), toOuterTransaction),
+    eth_getTransactionByBlockNumberAndIndex: async (p) =>
+      mapped(atIndex(ledger, await numbered(p), required(p, 1)), toOuterTransaction),
     eth_getTransactionByBlockHashAndIndex: async (p) =>
       mapped(atIndex(ledger, await hashed(p), required(p, 1)), toOuterTransaction),
     eth_getUncleByBlockHashAndIndex: () => null,
@@ -98,7 +97,7 @@ export function visibleBlock(ledger: Ledger): number {
 const NEWEST_TAGS = ['latest', 'pending', 'safe', 'finalized']
 
 /** Number of the block that a tag, a hex number or an EIP-1898 object names; undefined if it does not exist (yet). */
-export function blockNumberOf(ledger: Ledger, tag: unknown): number | undefined {
+export async function blockNumberOf(ledger: Ledger, tag: unknown): Promise<number | undefined> {
   const visible = visibleBlock(ledger)
   if (tag === undefined || tag === null) return visible
   if (typeof tag === 'object') return fromObject(ledger, tag)
@@ -115,17 +114,17 @@ export function blockNumberOf(ledger: Ledger, tag: unknown): number | undefined 
 }
 
 /** The same as an anvil tag. @throws RpcError for a block that does not exist, or whose state is forgotten */
-export function innerTag(ledger: Ledger, tag: unknown): string {
-  const number = blockNumberOf(ledger, tag)
+export async function innerTag(ledger: Ledger, tag: unknown): Promise<string> {
+  const number = await blockNumberOf(ledger, tag)
   if (number === undefined || !ledger.evm.isStateKept(number)) throw refusals.unknownBlock()
   return number === ledger.evm.newestBlock() ? 'latest' : numberToHex(number)
 }
 
-function fromObject(ledger: Ledger, tag: object): number | undefined {
+const isHash = (tag: unknown): tag is Hex =>
+  typeof tag === 'string' && /^0x[0-9a-fA-F]{64}$/.test(tag)
+
+async function fromObject(ledger: Ledger, tag: object): Promise<number | undefined> {
   if ('blockNumber' in tag) return blockNumberOf(ledger, tag.blockNumber)
-  if ('blockHash' in tag && typeof tag.blockHash === 'string') {
-    const number = ledger.transactions.blockWithHash(tag.blockHash)?.blockNumber
-    return number !== undefined && number <= visibleBlock(ledger) ? number : undefined
-  }
-  throw refusals.invalidParameter(1, 'Expected blockNumber or blockHash')
+  if (!('blockHash' in tag)) throw refusals.invalidParameter(1, 'Expected blockNumber or blockHash')
+  return isHash(tag.blockHash) ? numberOfHash(ledger, tag.blockHash) : undefined
 }

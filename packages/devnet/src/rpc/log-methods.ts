@@ -132,8 +132,8 @@ async function readLogs(ledger: Ledger, criteria: Criteria): Promise<JsonObject[
     if (criteria.toBlock !== 'latest') throw refusals.missingFromBlock()
   }
   const head = visibleBlock(ledger)
-  const from = blockNumberOf(ledger, criteria.fromBlock)
-  const to = blockNumberOf(ledger, criteria.toBlock) ?? head
+  const from = await blockNumberOf(ledger, criteria.fromBlock)
+  const to = (await blockNumberOf(ledger, criteria.toBlock)) ?? head
   if (from === undefined) return []
   if (from > to) throw refusals.invalidBlockRange()
   if (to - from >= LOGS_BLOCKS_MAX) throw refusals.rangeTooLarge(LOGS_BLOCKS_MAX)

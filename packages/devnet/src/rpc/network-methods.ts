@@ -57,9 +57,9 @@ export function networkMethods(ledger: Ledger): RpcMethods {
   }
 }
 
-function feeHistory(ledger: Ledger, p: readonly unknown[]): JsonObject {
+async function feeHistory(ledger: Ledger, p: readonly unknown[]): Promise<JsonObject> {
   const asked = Number(required(p, 0))
-  const newest = blockNumberOf(ledger, required(p, 1))
+  const newest = await blockNumberOf(ledger, required(p, 1))
   if (newest === undefined) throw refusals.unknownBlock()
   if (!Number.isSafeInteger(asked) || asked < 0) {
     throw refusals.invalidParameter(0, 'Expected a block count')

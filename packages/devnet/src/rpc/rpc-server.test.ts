@@ -5,6 +5,7 @@ import {
   getContractAddress,
   type Hex,
   keccak256,
+  numberToHex,
   parseAbi,
   parseEther,
   type Signature,
@@ -138,6 +139,23 @@ describe('viem works unmodified', () => {
     await client.sendTransaction({ to: address, value: parseEther('5'), gasPrice })
     expect(await client.getBalance({ address, blockNumber })).toBe(before)
     expect(await client.getBalance({ address })).toBe(before + parseEther('5'))
+  })
+
+  test('state of a block named by its hash, with a transaction in it or without', async () => {
+    const { evmAddress: address, accountId } = accountNamed(devnet, 'agent-4')
+    const hash = await client.sendTransaction({ to: address, value: parseEther('5'), gasPrice })
+    const { blockHash } = await client.getTransactionReceipt({ hash })
+    const paid = await rpc(devnet, 'eth_getBalance', [address, { blockHash }])
+    await devnet.controls.setBalanceTinybar(accountId, 7n)
+    const { hash: idleHash } = await client.getBlock()
+    await client.sendTransaction({ to: address, value: parseEther('5'), gasPrice })
+    const set = await rpc(devnet, 'eth_getBalance', [address, { blockHash: idleHash }])
+    expect(paid.result).toBe(numberToHex(parseEther('10005')))
+    expect(set.result).toBe(numberToHex(70_000_000_000n))
+    for (const unknown of [hash, '0x1']) {
+      const { error } = await rpc(devnet, 'eth_getBalance', [address, { blockHash: unknown }])
+      expect(error).toMatchObject({ code: -39012, message: 'Unknown block' })
+    }
   })
 
   test('fee history, in the relay’s shape', async () => {

@@ -23,11 +23,11 @@ export function stateMethods(ledger: Ledger): RpcMethods {
   /** Passes a read on to anvil: the address, what to read there, and the block. */
   const reads = (method: string, ...more: readonly ((p: readonly unknown[]) => unknown)[]) => {
     const tagAt = more.length + 1
-    return (p: readonly unknown[]): Promise<unknown> =>
+    return async (p: readonly unknown[]): Promise<unknown> =>
       ledger.anvil.call(method, [
         ledger.accounts.canonicalAddress(addressParameter(p, 0)),
         ...more.map((read) => read(p)),
-        innerTag(ledger, p[tagAt] ?? 'latest'),
+        await innerTag(ledger, p[tagAt] ?? 'latest'),
       ])
   }
   const balance = reads('eth_getBalance')
@@ -43,16 +43,16 @@ export function stateMethods(ledger: Ledger): RpcMethods {
 
 async function transactionCount(ledger: Ledger, p: readonly unknown[]): Promise<unknown> {
   const address = ledger.accounts.canonicalAddress(addressParameter(p, 0))
-  const asked = blockNumberOf(ledger, p[1])
+  const asked = await blockNumberOf(ledger, p[1])
   if (asked === undefined) throw refusals.unknownBlock()
   const shown = ledger.evm.newestBlock(ledger.faults.nonceLagMs)
-  const tag = innerTag(ledger, numberToHex(Math.min(asked, shown)))
+  const tag = await innerTag(ledger, numberToHex(Math.min(asked, shown)))
   return ledger.anvil.call('eth_getTransactionCount', [address, tag])
 }
 
 async function execute(ledger: Ledger, method: string, p: readonly unknown[]): Promise<unknown> {
   const call = toInnerCall(ledger, required(p, 0))
-  const tag = innerTag(ledger, p[1] ?? 'latest')
+  const tag = await innerTag(ledger, p[1] ?? 'latest')
   const overrides = p[2]
   if (overrides !== undefined && (typeof overrides !== 'object' || overrides === null)) {
     throw refusals.invalidParameter(2, 'Expected state overrides')
