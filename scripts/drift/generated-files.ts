@@ -13,7 +13,6 @@ import { sellerTables } from './seller-tables.ts'
 
 /** Far above any of our references, unlike the default of 1 MiB. */
 const REFERENCE_BYTES_MAX = 16 * 1024 * 1024
-const README_SECTION = 'environment'
 
 const printer = fileURLToPath(new URL('print-reference.ts', import.meta.url))
 
@@ -25,46 +24,31 @@ async function reference(service: string): Promise<string> {
   return stdout
 }
 
+/** What each program reads from its environment, by its folder. */
+const CONFIGURED = {
+  'services/access': accessConfigSchema,
+  'services/care': careConfigSchema,
+  'services/grading': gradingConfigSchema,
+  'packages/facilitator': facilitatorConfig,
+  'packages/issuer': issuerConfigSchema,
+}
+
 /** Throws if a README lacks its markers. */
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
-  const [access, care, grading] = await Promise.all([
-    reference('access'),
-    reference('care'),
-    reference('grading'),
+  const references = ['access', 'care', 'grading'].map(async (service) =>
+    wholeFile(`services/${service}/openapi.json`, await reference(service)),
+  )
+  const environments = Object.entries(CONFIGURED).flatMap(([folder, schema]) => [
+    wholeFile(`${folder}/.env.example`, environmentExample(schema)),
+    section(`${folder}/README.md`, { name: 'environment', text: environmentTable(schema) }),
   ])
   return [
     section('docs/how-to/what-a-seller-earns.md', { name: 'tables', text: sellerTables() }),
-    wholeFile('services/access/.env.example', environmentExample(accessConfigSchema)),
-    wholeFile('services/access/openapi.json', access),
-    section('services/access/README.md', {
-      name: README_SECTION,
-      text: environmentTable(accessConfigSchema),
-    }),
     copyOf(
       'services/access/src/wire/access-answers.ts',
       'packages/agent/src/generated/access-answers.ts',
     ),
-    wholeFile('services/care/.env.example', environmentExample(careConfigSchema)),
-    wholeFile('services/care/openapi.json', care),
-    section('services/care/README.md', {
-      name: README_SECTION,
-      text: environmentTable(careConfigSchema),
-    }),
-    wholeFile('services/grading/.env.example', environmentExample(gradingConfigSchema)),
-    wholeFile('services/grading/openapi.json', grading),
-    section('services/grading/README.md', {
-      name: README_SECTION,
-      text: environmentTable(gradingConfigSchema),
-    }),
-    wholeFile('packages/facilitator/.env.example', environmentExample(facilitatorConfig)),
-    section('packages/facilitator/README.md', {
-      name: README_SECTION,
-      text: environmentTable(facilitatorConfig),
-    }),
-    wholeFile('packages/issuer/.env.example', environmentExample(issuerConfigSchema)),
-    section('packages/issuer/README.md', {
-      name: README_SECTION,
-      text: environmentTable(issuerConfigSchema),
-    }),
+    ...environments,
+    ...(await Promise.all(references)),
   ]
 }
