@@ -129,7 +129,6 @@ describe('S6: stopping', () => {
       expect(service.stdout).toContain('"msg":"flushed"')
       expect(service.stdout).not.toContain('hunter2')
     },
-    60_000,
   )
 
   test('a request that never ends is cut off after 8 s, and stores are flushed', async () => {

@@ -114,7 +114,6 @@ describe('A15: payments', () => {
       })
       expect(await stack.reader.getBalance({ address: from.evmAddress })).toBe(before)
     },
-    120_000,
   )
 
   test('earnings of an opened purchase are withdrawn by the owner', async () => {

@@ -80,7 +80,6 @@ describe.each([
       })
       expect(flips).toBeGreaterThan(40)
     },
-    60_000,
   )
 
   it('head_hash of the chain: BROKEN at its newest version, and not served as the newest', async () => {
