@@ -12,8 +12,8 @@ import {
 import { play, RecorderRun } from './recorder-run.fixture.ts'
 
 const isLong = process.env.TALLYSTICK_LONG === '1'
-/** Histories per property: seconds of work in the usual run. */
-const numRuns = isLong ? 5_000 : 60
+/** Histories per property: seconds of work in the usual run, half a minute in the long one. */
+const numRuns = isLong ? 2_000 : 60
 
 /** Nothing but the recorders counts calls. */
 const arbitraryOwnStep = arbitraryStep.filter((step) => step.kind !== 'count-outside')
