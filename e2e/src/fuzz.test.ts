@@ -15,8 +15,8 @@ import { leaksIn } from './soak/judge-vitals.ts'
 import { readVitals, type Vitals } from './soak/service-vitals.ts'
 
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
-/** In total, over all services. */
-const REQUESTS = isLong ? 200_000 : 10_000
+/** In total, over all services. The long run draws a thousand and more of each operation, and takes 66 samples of each heap. */
+const REQUESTS = isLong ? 100_000 : 10_000
 /** Sent at once. */
 const BATCH = 20
 /** In the long run: enough samples to tell a growing heap from a breathing one. */
