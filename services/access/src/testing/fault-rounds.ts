@@ -11,8 +11,8 @@ export function faultRounds() {
     stack = await startReplicaStack({ periodSeconds: 60, callsAllowed: 20 })
     await stack.heal()
   }
-  beforeAll(start, 90_000)
-  afterAll(() => stack.stop(), 60_000)
+  beforeAll(start)
+  afterAll(() => stack.stop())
 
   /** What the ledger says against a round of this fault; the agent goes on in the way of that number. */
   const play = (fault: PurchaseFault, wayNumber: number): Promise<readonly string[]> => {
@@ -36,7 +36,6 @@ export function faultRounds() {
           const problems = await play(fault, index)
           expect(problems, problems.join('\n')).toEqual([])
         },
-        120_000,
       )
     },
   }
