@@ -1,6 +1,6 @@
 // C22 as a model: a real service that is killed again and again, and receivers that fail, hang, redirect, rebind and lie. Whatever
 // write was acknowledged reaches every subscription that may know of it, for the first time in the order of the writes, nobody
-// else hears of it, and no connection goes to where a rebound name leads. With TALLYSTICK_LONG=1 10^5 deliveries, and PostgreSQL too.
+// else hears of it, and no connection goes to where a rebound name leads. With TALLYSTICK_LONG=1 20,000 deliveries, and PostgreSQL too.
 import { setTimeout as pause } from 'node:timers/promises'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { mintToken, parseTokenKeys } from '@tallystick/jwt-lite'
@@ -14,9 +14,12 @@ import { startKillable, startNetwork } from './event-kills.fixture.ts'
 import { PUBLIC_ADDRESS } from './event-kills-network.fixture.ts'
 
 const IS_LONG = process.env['TALLYSTICK_LONG'] === '1'
-/** Subscribers that hear of everything speakable, beside those that hear of a part, and those whose names are rebound. */
-const HOSTS = IS_LONG ? 40 : 3
-/** What a model runs on; two kills more follow the writes. */
+/**
+ * Subscribers that hear of everything speakable, beside those that hear of a part, and those whose names are rebound. In the
+ * long run each of them hangs once, and what waits behind it takes seconds.
+ */
+const HOSTS = IS_LONG ? 20 : 3
+/** What a model runs on; two kills more follow the writes. In the long run 30 writes lie between kills: about 1,000 deliveries. */
 type Run = {
   readonly engine: 'sqlite' | 'postgres'
   readonly writes: number
@@ -24,10 +27,10 @@ type Run = {
 }
 const OWN: Run = {
   engine: isOnPostgres ? 'postgres' : 'sqlite',
-  ...(IS_LONG ? { writes: 3_000, kills: 40 } : { writes: 50, kills: 2 }),
+  ...(IS_LONG ? { writes: 600, kills: 20 } : { writes: 50, kills: 2 }),
 }
 /** Where each delivery is three round trips, a part of it. */
-const ON_POSTGRES: Run = { engine: 'postgres', writes: 400, kills: 8 }
+const ON_POSTGRES: Run = { engine: 'postgres', writes: 100, kills: 8 }
 const RUNS = IS_LONG && !isOnPostgres ? [OWN, ON_POSTGRES] : [OWN]
 if (RUNS.length > 1 && postgresMissing === undefined) useRecordServer()
 /** Of a hundred deliveries, how many go wrong in some way. */
