@@ -19,7 +19,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { bodyErrorRows } from '../routes/error-rows.ts'
 import { isCrowded, isOversized, neverStored, sendJson, takeBytes } from '../routes/read-body.ts'
-import { gatheredInSteps } from '../tracker/steps.ts'
+import { writtenInSteps } from '../tracker/steps.ts'
 import { rpcMessageSchema, toolCallSchema } from '../wire/mcp.ts'
 import { callGradingTool, GRADING_TOOLS, type GradingToolDeps } from './grading-tools.ts'
 import { messagePieces } from './message-pieces.ts'
@@ -120,8 +120,7 @@ async function sendResult(
   id: string | number | null,
   result: object,
 ): Promise<FastifyReply> {
-  const pieces = messagePieces(id, result)
-  return sendJson(reply, Buffer.concat(await gatheredInSteps(pieces)))
+  return sendJson(reply, await writtenInSteps(messagePieces(id, result)))
 }
 
 export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<void> {

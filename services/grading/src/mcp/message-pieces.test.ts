@@ -5,7 +5,7 @@ import { WRITTEN_PER_STEP } from '../tracker/steps.ts'
 import { JsonText, messagePieces } from './message-pieces.ts'
 
 const id = 'a "1"'
-const written = (result: object): string => Buffer.concat([...messagePieces(id, result)]).toString()
+const written = (result: object): string => [...messagePieces(id, result)].join('')
 const message = (result: object): string => JSON.stringify({ jsonrpc: '2.0', id, result })
 
 test('a message in pieces is what JSON.stringify says', () => {
@@ -29,6 +29,6 @@ test('a long answer is written in pieces of bounded length, and no character is 
   const inPieces = { ...result, structuredContent: new JsonText(JSON.stringify(text)) }
   expect(written(inPieces)).toBe(message(result))
   const lengths = [...messagePieces(id, inPieces)].map(({ length }) => length)
-  // What is left of the piece before, and a slice, in at most three bytes a character.
+  // A slice, in at most six characters for one.
   expect(Math.max(...lengths)).toBeLessThanOrEqual(6 * WRITTEN_PER_STEP)
 })

@@ -13,19 +13,8 @@ export class JsonText {
   }
 }
 
-/** The bytes of an answer to a request; `result` is that of a tool or of another method. */
-export function* messagePieces(id: string | number | null, result: object): Generator<Uint8Array> {
-  let text = ''
-  for (const piece of textPieces(id, result)) {
-    text += piece
-    if (text.length < WRITTEN_PER_STEP) continue
-    yield Buffer.from(text)
-    text = ''
-  }
-  yield Buffer.from(text)
-}
-
-function* textPieces(id: string | number | null, result: object): Generator<string> {
+/** The text of an answer to a request; `result` is that of a tool or of another method. */
+export function* messagePieces(id: string | number | null, result: object): Generator<string> {
   yield `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
   let before = '{'
   for (const [name, member] of Object.entries(result)) {

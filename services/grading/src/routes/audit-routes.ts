@@ -8,7 +8,7 @@ import { auditPieces } from '../domain/card-text.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { errorAnswer } from '../errors.ts'
-import { gatheredInSteps, inSteps } from '../tracker/steps.ts'
+import { inSteps, writtenInSteps } from '../tracker/steps.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
 import { createAddressLimit } from './address-limit.ts'
 import { notFoundRow, storeErrorRow, tooManyRow } from './error-rows.ts'
@@ -40,7 +40,7 @@ export function addAuditRoutes(app: ServiceApp, { clock, grader, store }: AuditR
     const read = await inSteps(saleSteps('audit', JSON.parse(asked)))
     if (read.kind !== 'asked' || read.request.kind !== 'audit') return undefined
     const audit = { ...(await grader.audit(read.request.audit)), receipt }
-    const text = (await gatheredInSteps(auditPieces(audit))).join('')
+    const text = await writtenInSteps(auditPieces(audit))
     kept.set(receipt, { size, text })
     return text
   }

@@ -6,7 +6,7 @@ import { createGrader } from '../domain/grader.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { samplePick } from '../testing/samples.fixture.ts'
 import { trackerSteps } from '../tracker/read-tracker.ts'
-import { gatheredInSteps, inSteps, WRITTEN_PER_STEP } from '../tracker/steps.ts'
+import { inSteps, WRITTEN_PER_STEP, writtenInSteps } from '../tracker/steps.ts'
 import { allRows, type ReadRow, ROWS_PER_STEP } from './read-picks.ts'
 import { readSale, saleSteps } from './read-sale.ts'
 
@@ -80,10 +80,10 @@ test('an audit’s text is written card by card, and 64 Ki characters between tw
       yield piece
     }
   }
-  const pieces = await gatheredInSteps(counted(), async () => {
+  const text = await writtenInSteps(counted(), async () => {
     written = 0
   })
-  expect(pieces.join('')).toBe(JSON.stringify(audit))
+  expect(text).toBe(JSON.stringify(audit))
   expect(most).toBeLessThan(WRITTEN_PER_STEP + longest)
 })
 

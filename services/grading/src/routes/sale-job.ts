@@ -7,7 +7,7 @@ import type { Clock } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, PaymentTerms, Reservation, Resumed } from '@tallystick/x402'
 import { auditPieces, cardText } from '../domain/card-text.ts'
 import type { Grader } from '../domain/grader.ts'
-import { gatheredInSteps } from '../tracker/steps.ts'
+import { writtenInSteps } from '../tracker/steps.ts'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card } from '../wire/cards.ts'
 import { readSale, type SaleKind, type SaleRequest } from './read-sale.ts'
@@ -117,7 +117,7 @@ export function saleJob(
         const receipt = await grader.keepAudit({ ...paid, text, picks: picks.length })
         const audit = { ...sums, receipt, picks }
         report(audit)
-        return (await gatheredInSteps(auditPieces(audit))).join('')
+        return await writtenInSteps(auditPieces(audit))
       }
       const card = await grader.release({
         pick: request.pick,

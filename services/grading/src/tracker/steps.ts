@@ -27,15 +27,15 @@ export async function inSteps<Result>(
   }
 }
 
-/** Characters or bytes written between two other requests: some fifty cards, a fraction of a millisecond. */
+/** Characters written between two other requests: some fifty cards, a fraction of a millisecond. */
 export const WRITTEN_PER_STEP = 65_536
 
-/** Gathers the pieces of a text, which are made one by one, and lets other requests run in between. */
-export async function gatheredInSteps<Piece extends string | Uint8Array>(
-  pieces: Iterable<Piece>,
+/** Writes a text whose pieces are made one by one, and lets other requests run in between. */
+export async function writtenInSteps(
+  pieces: Iterable<string>,
   breathe: () => Promise<void> = nextIteration,
-): Promise<Piece[]> {
-  const gathered: Piece[] = []
+): Promise<string> {
+  const gathered: string[] = []
   let written = 0
   for (const piece of pieces) {
     gathered.push(piece)
@@ -44,5 +44,5 @@ export async function gatheredInSteps<Piece extends string | Uint8Array>(
     await breathe()
     written = 0
   }
-  return gathered
+  return gathered.join('')
 }
