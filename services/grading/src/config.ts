@@ -153,7 +153,6 @@ export const gradingConfigSchema = fields.superRefine(
 
 export type GradingConfig = z.output<typeof gradingConfigSchema>
 
-/** The payment token on the configured network. */
 export function paymentAsset({ ASSET, NETWORK }: GradingConfig): EvmAsset {
   const parsed = parseEvmAsset(ASSET, NETWORK)
   if (parsed === undefined) throw new RangeError('ASSET names no token of NETWORK')

@@ -64,7 +64,6 @@ export function openEventSearch(
   const say = searchStatements(dialect)
   const { and, list, matched } = dialect
 
-  /** Statement and values. */
   function lookUp(
     search: EventSearch,
     isBeginning: (word: string) => boolean,

@@ -217,12 +217,10 @@ export class LedgerDraft {
       this.#committed.set(path, [...committed, { opening, seq }])
   }
 
-  /** Adds a tally to the truth table. */
   count(tally: TruthTally): void {
     for (const key of tally.mergeInto(this.#truth)) this.dirty.add(key)
   }
 
-  /** Sends the rows of the group. */
   send(): void {
     const { sql } = this.#source
     const send = this.#send

@@ -12,7 +12,6 @@ import {
 } from '@tallystick/journal-store'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 
-/** Files the words of all events. */
 export const FILE_WORDS = `INSERT INTO event_words (rowid, words) SELECT id, 'sport' || replace(replace(sport, '_', ''), '-', '') || words FROM events;`
 
 /** The ledger's store, which several processes may write. */

@@ -89,7 +89,6 @@ function openVocabulary(database: DatabaseSync): (beginning: string) => readonly
   }
 }
 
-/** How SQLite is asked. */
 export function sqliteSearch(database: DatabaseSync): SearchDialect {
   const wordsOf = openVocabulary(database)
   return {

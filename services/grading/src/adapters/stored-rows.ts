@@ -95,13 +95,11 @@ export const pickOf = ([
   ...(seq === null ? {} : { seq }),
 })
 
-/** The committed ones of some picks. */
 export const committedOf = (
   rows: readonly Begun<PickRow>[],
 ): readonly (StoredPick & CommittedPick)[] =>
   rows.flatMap((row) => (row[5] === null ? [] : [{ ...pickOf(row), seq: row[5] }]))
 
-/** A pick's row, and the event that it is on. */
 export const pickCells = (pick: StoredPick): readonly [...PickRow, eventPath: string] => [
   pick.receipt,
   pick.paymentId,

@@ -115,7 +115,6 @@ async function importFiles(call: CommandCall, store: GradingStore): Promise<Exit
   return taken.length > 0 ? EXIT.done : EXIT.failed
 }
 
-/** `grading import`: imports files of prices and results into the ledger. */
 export const importVerb: CommandVerb = {
   name: 'import',
   usage: 'FILE… [--stage final]',
@@ -133,7 +132,6 @@ export const importVerb: CommandVerb = {
   },
 }
 
-/** `grading seed`: fills an empty ledger with synthetic fixtures. */
 export const seedVerb: CommandVerb = {
   name: 'seed',
   summary: 'fills an empty ledger with synthetic fixtures, for trying the service out',

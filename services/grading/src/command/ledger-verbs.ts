@@ -42,7 +42,6 @@ async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
   return EXIT.done
 }
 
-/** `grading verify`: checks the service's ledger, or an export with nothing but the export. */
 export const verifyVerb: CommandVerb = {
   name: 'verify',
   usage: '[EXPORT|-] [--key VERIFIER_KEY]',
@@ -108,7 +107,6 @@ function givenUp({ isContinued, signedSize, size }: AcceptedJournal): string {
   return isContinued ? `${counted}: none is given up` : `${counted}, but not these`
 }
 
-/** `grading accept-backup`: signs the ledger as it stands in a restored backup. */
 export const acceptBackupVerb: CommandVerb = {
   name: 'accept-backup',
   summary: 'signs the ledger as it stands, after a deliberate restore',

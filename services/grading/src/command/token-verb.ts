@@ -25,7 +25,6 @@ function tokenKeys(terminal: CommandTerminal): TokenKeys {
   throw new BadUsage(`TOKEN_SECRET: ${parsed.problem}.`)
 }
 
-/** `grading token`: mints a token for uploads. */
 export const tokenVerb: CommandVerb = {
   name: 'token',
   usage: '--sub NAME [--lifetime-seconds N]',

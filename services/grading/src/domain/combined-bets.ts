@@ -117,7 +117,6 @@ function parlayResult(parts: readonly GradedCard[], odds: number): Scoreboard {
 
 const isGraded = (card: Card): card is GradedCard => card.outcome === 'GRADED'
 
-/** Which legs have no grade, and why. */
 const ungradedLegs = (cards: readonly Card[]): readonly string[] =>
   cards.flatMap((card, index) =>
     isGraded(card) ? [] : [`leg ${index + 1}, ${card.pick.market}: ${card.reason.code}`],

@@ -9,7 +9,6 @@ import { eventPathOf } from './markets.ts'
 /** Markets listed of one event. */
 const MARKETS_MAX = 100
 
-/** The best of several statuses. */
 const bestOf = (statuses: readonly CoverageStatus[]): CoverageStatus =>
   (['final', 'pending'] as const).find((status) => statuses.includes(status)) ?? 'none'
 
@@ -22,7 +21,6 @@ function closeStatus(state: EventState | undefined, market: string): CoverageSta
   return isPriced ? 'pending' : 'none'
 }
 
-/** An event with all its recorded markets. */
 function coveredEvent(state: EventState): CoveredEvent {
   const { info, closes, snapshots, outcomes } = state
   const markets = [

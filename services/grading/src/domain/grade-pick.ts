@@ -74,7 +74,6 @@ function scoreboardOf(result: PreparedResult, odds: number): Scoreboard {
   return { status: settled.result, return_units: returnOf(settled, odds), score }
 }
 
-/** An ungraded card. */
 export function ungraded(options: {
   readonly pick: CardPick
   readonly taken?: TakenPrice
@@ -98,7 +97,6 @@ export function ungraded(options: {
   }
 }
 
-/** The card of a pick whose market is ambiguous. */
 export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
   const { market, selection, ref, candidates } = pick
   return ungraded({
@@ -126,7 +124,6 @@ function clvOf(grade: PriceGrade): GradedCard['clv'] {
   return { price, fair, log, points, beat_close: grade.beatClose }
 }
 
-/** A graded card, from what it is a grade of. */
 export function gradedCard(
   parts: Pick<GradedCard, 'pick' | 'taken' | 'price_seen' | 'close' | 'scoreboard' | 'flags'> & {
     readonly grade: PriceGrade
@@ -163,7 +160,6 @@ export function gradedCard(
   }
 }
 
-/** The card of a single pick. */
 function cardOfPick(
   pick: PickRequest,
   prepared: GradableSelection & Pick<ReturnType<typeof prepareSelection>, 'isSeen'>,
@@ -227,7 +223,6 @@ function priceWords(price: number): string {
   return price < 0 ? `${percent(price)} worse than the close` : 'exactly the closing price'
 }
 
-/** A graded card in one sentence. */
 export function gradedSummary(card: {
   readonly scoreboard: Scoreboard
   readonly grade: PriceGrade

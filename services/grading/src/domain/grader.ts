@@ -249,7 +249,6 @@ export function createGrader(dependencies: Dependencies) {
     /** The cards that an audit of a few picks would have: for saying what becomes of each pick, never for its grade. */
     preview: async (picks: readonly AskedPick[]): Promise<readonly Card[]> =>
       cardsOf(parts, picks, await openRequest(parts)),
-    /** The current card of a receipt. */
     cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),
     /** A ledger entry with its inclusion proof; prices only of redistributable sources. */
     publicEntry: (seq: number): Promise<PublicEntry | undefined> => publicEntry(parts, seq),

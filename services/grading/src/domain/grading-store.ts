@@ -92,7 +92,6 @@ export type GradingStore = {
   readonly ingestedAtOnce?: number
   /** Whether a payload with this hash was ingested completely. */
   hasPayload(rawSha256: string): Promise<boolean>
-  /** Marks a payload as ingested completely. */
   markPayload(
     payload: Pick<IngestBatch, 'rawSha256' | 'receivedAtSeconds'> & { readonly feed: string },
   ): Promise<void>

@@ -100,7 +100,6 @@ export class PriceLog implements Iterable<PriceRecord> {
     this.length = length
   }
 
-  /** A log of these prices. */
   static of(records: readonly PriceRecord[]): PriceLog {
     return new PriceLog({ records: [], index: undefined, hasSynthetic: false }, 0).with(records)
   }
@@ -171,7 +170,6 @@ export class PriceLog implements Iterable<PriceRecord> {
     return places.flatMap((place) => this.#at(place) ?? [])
   }
 
-  /** The markets that have a price. */
   get markets(): Iterable<string> {
     const index = this.#index
     return index === undefined
@@ -220,7 +218,6 @@ export class PriceLog implements Iterable<PriceRecord> {
 /** A moment; whether only what was recorded by then counts, or whatever its source says that it stood then. */
 export type StandingAt = { readonly atSeconds: number; readonly by: 'record' | 'source' }
 
-/** Whether a price stood at a moment. */
 export const stoodAt =
   ({ atSeconds, by }: StandingAt) =>
   (record: PriceRecord): boolean =>

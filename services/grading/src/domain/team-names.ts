@@ -83,7 +83,6 @@ export function teamKeys(sport: string, name: string): readonly string[] {
   return TEAMS.get(sport)?.get(key) ?? (key === '' ? [] : [key])
 }
 
-/** Whether a sport's table knows a name. */
 export const isKnownTeam = (sport: string, name: string): boolean =>
   TEAMS.get(sport)?.has(teamKey(name)) === true
 

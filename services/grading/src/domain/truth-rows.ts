@@ -57,7 +57,6 @@ function gapDeviations(sums: Cell): number | null {
   return gap.kind === 'mean' && gap.standardError > 0 ? gap.mean / gap.standardError : null
 }
 
-/** One band’s row. */
 export function calibrationRow(band: GradeBand, sums: Cell = noBand()): CalibrationRow {
   const { results, moments } = sums
   const n = Number(moments.first[0] ?? 0n)

@@ -64,7 +64,6 @@ export type Column = {
 export const lineKey = ({ population, basis, scope }: Column): string =>
   `${population} ${basis} ${scope}`
 
-/** The key of a band's sums. */
 export const bandKey = (column: Column & { readonly band: GradeBand }): string =>
   `${lineKey(column)} ${column.band}`
 

@@ -97,7 +97,6 @@ function scoreSection({ record: { picks, score, split } }: Case): Html {
 </section>`
 }
 
-/** The page's frame. */
 export const methodPage = (): Page => ({
   title: 'Method – Tallystick grading',
   description: 'How a price is graded against the close: one worked case.',

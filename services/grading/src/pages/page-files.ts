@@ -27,7 +27,6 @@ export type PagesOptions = {
   readonly rpcUrl?: string | undefined
 }
 
-/** A price in dollars. */
 export const priceText = (kind: SaleKind, asset: EvmAsset): string =>
   dollarText(priceUnits(kind, asset), asset.decimals)
 
@@ -77,7 +76,6 @@ const tryFacts = ({ asset, rpcUrl = '' }: PagesOptions): Readonly<Record<string,
 export function readPageFiles(options: PagesOptions): readonly PageFile[] {
   const values = placeValues(options)
   const example = { 'example-card': JSON.stringify(exampleCard()) }
-  /** The page of a file and a script. */
   const page = (
     name: string,
     paths: readonly [string, ...string[]],

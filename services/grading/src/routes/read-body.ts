@@ -60,7 +60,6 @@ export async function neverStored(_request: FastifyRequest, reply: FastifyReply)
   void reply.header('cache-control', 'no-store')
 }
 
-/** Sends JSON as it is. */
 export const sendJson = (reply: FastifyReply, json: string): FastifyReply =>
   reply.type('application/json; charset=utf-8').serializer(String).send(json)
 

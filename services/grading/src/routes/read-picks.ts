@@ -251,7 +251,6 @@ export function* readPicks(
 /** Rows read in one step: about a millisecond. */
 export const ROWS_PER_STEP = 50
 
-/** All rows, in steps. */
 export function* allRows({ rows }: Pick<Rows, 'rows'>): Steps<readonly ReadRow[]> {
   const read: ReadRow[] = []
   for (const row of rows) {

@@ -57,7 +57,6 @@ const market = z.union(
 const oddsText = 'decimal odds above 1 as a number or text, or "6/5", or "-110"'
 const timeText = 'an ISO 8601 time with its zone, such as 2026-06-01T18:00:00Z'
 
-/** A day of the calendar. */
 const dateText = 'a day such as 2026-06-01'
 export const dayText = () =>
   z
@@ -171,7 +170,6 @@ const parlaySchema = z
   )
   .meta({ id: 'Parlay' })
 
-/** A single pick or a parlay. */
 export const askedSchema = z.union(
   [pickSchema, parlaySchema],
   'an object with market, selection and odds',

@@ -46,7 +46,6 @@ export const VERDICT_TONES: Readonly<Record<Column['verdict'], 'good' | 'warn' |
 export const chanceWords = (chance: number): string =>
   chance < 0.0005 ? 'under 0.1\u00a0%' : percent(chance)
 
-/** The verdict in one sentence. */
 export const lineVerdict = ({ verdict }: Pick<Column, 'verdict'>): string => VERDICTS[verdict]
 
 /** One of the two tests: its chance, what it is of, and whether it counts against the grades. */

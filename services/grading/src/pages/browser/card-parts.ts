@@ -48,7 +48,6 @@ export function putState(kind: string, words: string): void {
 }
 export const mono = (text: string): HTMLElement => element('span', { class: 'mono' }, text)
 
-/** A note that the data are synthetic. */
 export const syntheticNote = (words: string): HTMLElement =>
   note('warn', element('strong', {}, 'Synthetic data.'), ` ${words}`)
 

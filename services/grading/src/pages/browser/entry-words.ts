@@ -43,7 +43,6 @@ export function kindWords(view: EntryView): string {
 const at = (seconds: number | undefined, precision: 'second' | 'day' = 'second'): string =>
   seconds === undefined ? '–' : timeText(new Date(seconds * 1_000).toISOString(), precision)
 
-/** The event it is about. */
 export function aboutWords(view: EntryView): string {
   const { event } = membersOf(view)
   if (event !== undefined) return `${event.home} v ${event.away}`
@@ -70,7 +69,6 @@ function priceRows({ event, prices = [] }: Members) {
   )
 }
 
-/** An entry for people. */
 export function entryView(view: EntryView): HTMLElement {
   const members = membersOf(view)
   const { commitment, event, feed, isSynthetic, period, score, supersedes = [] } = members

@@ -82,7 +82,6 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 let payer: EvmSigner | undefined
 let onChange = (): void => {}
 
-/** The current payer; undefined while there is none. */
 export const currentPayer = (): EvmSigner | undefined => payer
 
 function setPayer(words: string, next: EvmSigner): void {
