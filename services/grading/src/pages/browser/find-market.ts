@@ -4,7 +4,7 @@ import type { CoverageAnswer } from '../../wire/coverage.ts'
 import { timeText } from '../figures.ts'
 import { badge, hint } from './card-parts.ts'
 import { marketWords } from './market-words.ts'
-import { readCoverage } from './page-api.ts'
+import { filled, readCoverage } from './page-api.ts'
 import { showMiss, showProblem } from './show-issues.ts'
 
 export type Candidate = CoverageAnswer['candidates'][number]
@@ -72,14 +72,11 @@ export async function findMarkets(
 ): Promise<void> {
   const found = pageElement('found')
   showProblem('find-text', '')
-  if (text.trim() === '' && date === '') {
+  if (text === '' && date === '') {
     showProblem('find-text', 'Enter a team, or choose a day.')
     return
   }
-  const answer = await readCoverage({
-    ...(text.trim() === '' ? {} : { text: text.trim() }),
-    ...(date === '' ? {} : { date }),
-  })
+  const answer = await readCoverage(filled({ text, date }))
   found.replaceChildren(...(answer.kind === 'seen' ? foundList(answer.answer, choose) : []))
   showMiss('find-text', answer)
 }

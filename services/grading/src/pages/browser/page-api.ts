@@ -17,6 +17,10 @@ export function post(
   })
 }
 
+/** Without the members that nobody filled in. */
+export const filled = (members: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''))
+
 /** The truth table. Throws if the service does not answer. */
 export async function readCalibration(
   filters: Readonly<Record<string, string>>,

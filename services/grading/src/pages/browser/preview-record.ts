@@ -4,7 +4,9 @@ import type { PreviewAnswer, PreviewRow } from '../../wire/coverage.ts'
 import { counted, grouped } from '../figures.ts'
 import { badge, hint, note } from './card-parts.ts'
 import { marketWords, selectionWords } from './market-words.ts'
+import { filled } from './page-api.ts'
 import { byCause, whyWords } from './preview-causes.ts'
+import { valueOf } from './show-issues.ts'
 
 /** What the reader pasted, as the service takes it. */
 export type ReadRecord =
@@ -17,8 +19,6 @@ export type ReadRecord =
       readonly rest: Readonly<Record<string, unknown>>
     }
 
-const valueOf = (id: string): string => pageElement(id, HTMLSelectElement).value
-
 /** Rows of problems shown at first. */
 const ROWS_FIRST = 50
 
@@ -26,11 +26,7 @@ const ROWS_FIRST = 50
 export function readRecord(text: string): ReadRecord {
   if (text.trim() === '') return { kind: 'empty' }
   if (!/^\s*[[{]/.test(text)) {
-    const [notation, order] = [valueOf('notation'), valueOf('order')]
-    const choices = {
-      ...(notation === '' ? {} : { odds_notation: notation }),
-      ...(order === '' ? {} : { date_order: order }),
-    }
+    const choices = filled({ odds_notation: valueOf('notation'), date_order: valueOf('order') })
     return { kind: 'record', body: { csv: text, ...choices }, rest: {} }
   }
   try {

@@ -14,6 +14,13 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
   ['body.options.reference', 'reference'],
 ]
 
+export function valueOf(id: string): string {
+  const input = pageElement(id)
+  return input instanceof HTMLInputElement || input instanceof HTMLSelectElement
+    ? input.value.trim()
+    : ''
+}
+
 const expectedWords = (expected: string): string => `Expected ${expected}.`
 
 /** Marks the input with that id; an empty text removes the mark. */

@@ -5,7 +5,7 @@ import { counted } from '../figures.ts'
 import { cardView } from './card-view.ts'
 import { type Candidate, coverMarket, findMarkets } from './find-market.ts'
 import { selectionsOf, selectionWords } from './market-words.ts'
-import { type Look, previewRecord, readCalibration, readCoverage } from './page-api.ts'
+import { filled, type Look, previewRecord, readCalibration, readCoverage } from './page-api.ts'
 import { watchPayer } from './payer.ts'
 import { issueWords } from './preview-causes.ts'
 import {
@@ -15,7 +15,7 @@ import {
   readRecord,
   showChoices,
 } from './preview-record.ts'
-import { clearIssues, showGradeIssues, showProblem } from './show-issues.ts'
+import { clearIssues, showGradeIssues, showProblem, valueOf } from './show-issues.ts'
 import { isBusy, nameButtons, sell } from './try-sale.ts'
 
 /** A file of 1,000 bets is smaller. */
@@ -35,13 +35,6 @@ const PASTING_REST_MS = 700
 const market = pageElement('market', HTMLInputElement)
 const selection = pageElement('selection', HTMLInputElement)
 const picks = pageElement('picks', HTMLTextAreaElement)
-
-const valueOf = (id: string): string => {
-  const input = document.getElementById(id)
-  return input instanceof HTMLInputElement || input instanceof HTMLSelectElement
-    ? input.value.trim()
-    : ''
-}
 
 function offerSelections(event: Candidate | undefined): void {
   const names = selectionsOf(market.value)
@@ -76,12 +69,8 @@ function chooseFound(key: string, event: Candidate): void {
   selection.focus()
 }
 
-/** Empty optional members are left out. */
-const written = (members: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''))
-
 function gradeBody() {
-  const options = written({
+  const options = filled({
     reference: valueOf('reference'),
     method: valueOf('method'),
     basis: valueOf('basis'),
@@ -90,7 +79,7 @@ function gradeBody() {
     market: market.value.trim(),
     selection: valueOf('selection'),
     odds: valueOf('odds'),
-    ...written({ placed_at: valueOf('placed-at') }),
+    ...filled({ placed_at: valueOf('placed-at') }),
   }
   return Object.keys(options).length === 0 ? { pick } : { pick, options }
 }
