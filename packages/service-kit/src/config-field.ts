@@ -65,29 +65,31 @@ export function parsedField<Value>(
 }
 
 /** A whole number from `min` to `max` in decimal digits. */
-export function integerField({ max, min }: { readonly min: number; readonly max: number }) {
-  const read = (text: string): number | undefined => {
-    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-    return value >= min && value <= max ? value : undefined
-  }
-  return parsedField(read, { expected: `an integer from ${min} to ${max}` })
+export function integerField(range: { readonly min: number; readonly max: number }) {
+  const expected = `an integer from ${range.min} to ${range.max}`
+  const field = z
+    .string()
+    .regex(/^-?\d{1,15}$/, expected)
+    .transform(Number)
+    .refine((value) => value >= range.min && value <= range.max, expected)
+  return withFieldMeta(field, { expected })
 }
 
 /** A text that passes `isGood`; by default, any that is not empty. */
 export function textField(expected = 'a text', isGood = (text: string): boolean => text !== '') {
-  return parsedField((text) => (isGood(text) ? text : undefined), { expected })
+  return withFieldMeta(z.string().refine(isGood, expected), { expected })
 }
 
 /** One of a few words. */
 export function choiceField<const Word extends string>(words: readonly [Word, ...Word[]]) {
-  return parsedField((text) => words.find((word) => word === text), {
-    expected: `one of ${words.join(', ')}`,
-  })
+  const expected = `one of ${words.join(', ')}`
+  return withFieldMeta(z.enum(words, { error: expected }), { expected })
 }
 
 /** A switch, `true` or `false`; zod's other words for them are taken as well. */
 export function switchField() {
-  return withFieldMeta(z.stringbool(), { expected: 'true or false' })
+  const expected = 'true or false'
+  return withFieldMeta(z.stringbool({ error: expected }), { expected })
 }
 
 /** A secret of at least `minBytes` UTF-8 bytes, also read from `<NAME>_FILE`. */
@@ -145,12 +147,12 @@ export function sharedConfigFields(defaults: { readonly port: number; readonly b
       .prefault(String(defaults.port))
       .describe('TCP port to listen on; 0 takes a free one.'),
     // Inside a container, nothing outside reaches loopback (S2).
-    HOST: parsedField((text) => text || undefined, {
-      expected: 'an IP address or host name',
-      defaultText: '127.0.0.1, in a container 0.0.0.0',
-    })
-      .prefault(() => (isInContainer() ? '0.0.0.0' : '127.0.0.1'))
-      .describe('Address to listen on.'),
+    HOST: withFieldMeta(
+      textField('an IP address or host name')
+        .prefault(() => (isInContainer() ? '0.0.0.0' : '127.0.0.1'))
+        .describe('Address to listen on.'),
+      { defaultText: '127.0.0.1, in a container 0.0.0.0' },
+    ),
     BASE_URL: httpUrlField()
       .prefault(defaults.baseUrl)
       .describe('Public address of this service, as clients see it.'),
@@ -233,10 +235,11 @@ export function checkpointSeedOf({
 }
 
 /** A service's own name in paths, headers or identifiers; the service's description says which. */
-export const serviceNameField = (defaultName: string) =>
-  textField('lower-case letters, digits and dashes, a letter first, at most 32', (text) =>
-    /^[a-z][a-z0-9-]{0,31}$/.test(text),
-  ).prefault(defaultName)
+export function serviceNameField(defaultName: string) {
+  const expected = 'lower-case letters, digits and dashes, a letter first, at most 32'
+  const field = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, expected)
+  return withFieldMeta(field, { expected }).prefault(defaultName)
+}
 
 /** The bytes of standard, padded base64, accepted only in its canonical spelling (RFC 4648 §4); undefined for anything else. */
 export function strictBase64(text: string): Buffer | undefined {

@@ -197,6 +197,14 @@ describe('the configuration documents itself', () => {
   })
 })
 
+test('a check across fields sees a text that does not fit as it was written', () => {
+  const seen: unknown[] = []
+  const fields = z.object({ WORD: textField('a word', (text) => text === 'good') })
+  const checked = fields.superRefine(({ WORD }) => void seen.push(WORD), { when: () => true })
+  readConfig(checked, { WORD: 'bad' })
+  expect(seen).toEqual(['bad'])
+})
+
 describe('a service’s name', () => {
   const name = serviceNameField('svc')
 
