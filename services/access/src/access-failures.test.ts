@@ -10,6 +10,7 @@ import {
   type ServiceCalls,
   startLocalStack,
   until,
+  untilInTime,
 } from './testing/local-stack.ts'
 
 let stack: LocalStack
@@ -20,7 +21,7 @@ beforeAll(async () => {
   stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 20 })
   service = await stack.startService()
   here = callsOf(service)
-  await until(here.isReady)
+  await untilInTime(stack, here.isReady)
 })
 afterAll(() => stack.stop())
 beforeEach(() =>
@@ -70,7 +71,8 @@ describe('502 of facilitator and mirror node', () => {
     const agent = await stack.agent('no-facilitator')
     const nobody = await closedUrl()
     const other = await stack.startService({ FACILITATOR_URL: nobody })
-    await until(
+    await untilInTime(
+      stack,
       async () => (await callsOf(other).call(agent.evmAddress)).body.error === 'no_fee_payer',
     )
     expect((await callsOf(other).readyChecks())['facilitator']).toMatchObject({
@@ -82,7 +84,10 @@ describe('502 of facilitator and mirror node', () => {
       FACILITATOR_URL: nobody,
       FEE_PAYERS: feePayer,
     })
-    await until(async () => (await callsOf(configured).call(agent.evmAddress)).status === 402)
+    await untilInTime(
+      stack,
+      async () => (await callsOf(configured).call(agent.evmAddress)).status === 402,
+    )
     const header = await here.signedPayment(agent)
     expect(await callsOf(configured).send(agent.evmAddress, header)).toEqual({
       status: 502,
@@ -101,13 +106,16 @@ describe('502 of facilitator and mirror node', () => {
     stack.devnet.controls.setUnavailable({ mirror: true })
     const other = await stack.startService()
     const stranger = '0x00000000000000000000000000000000000add1e'
-    await until(async () => (await callsOf(other).call(stranger)).body.error === 'payments_unread')
+    await untilInTime(
+      stack,
+      async () => (await callsOf(other).call(stranger)).body.error === 'payments_unread',
+    )
     expect((await callsOf(other).call(agent.evmAddress)).status).toBe(200)
     expect((await callsOf(other).readyChecks())['mirror']).toMatchObject({
       reason: 'payments_unread',
     })
     stack.devnet.controls.setUnavailable({ mirror: false })
-    await until(async () => (await callsOf(other).call(stranger)).status === 402)
+    await untilInTime(stack, async () => (await callsOf(other).call(stranger)).status === 402)
     await other.stop()
   })
 })
@@ -138,18 +146,23 @@ describe('the seller’s money', () => {
       status: 502,
       body: { error: 'seller_float_low' },
     })
-    await until(async () => (await here.readyChecks())['float']?.reason === 'payto_float_low')
+    await untilInTime(
+      stack,
+      async () => (await here.readyChecks())['float']?.reason === 'payto_float_low',
+    )
     await stack.devnet.controls.setBalanceTinybar(stack.payTo.accountId, 1_000_000_000_000n)
     expect((await here.send(agent.evmAddress, header)).status).toBe(200)
   })
 
   test('a recorder without gas money is named on /ready', async () => {
     await stack.devnet.controls.setBalanceTinybar(stack.recorder.accountId, 1n)
-    await expect
-      .poll(async () => (await here.readyChecks())['recorder']?.reason)
-      .toBe('recorder_gas_low')
+    await untilInTime(
+      stack,
+      async () => (await here.readyChecks())['recorder']?.reason === 'recorder_gas_low',
+    )
+    expect(await here.isReady()).toBe(false)
     await stack.devnet.controls.setBalanceTinybar(stack.recorder.accountId, 1_000_000_000_000n)
-    await until(here.isReady)
+    await untilInTime(stack, here.isReady)
   })
 })
 
@@ -189,7 +202,7 @@ describe('the network fails', () => {
     expect((await here.call(agent.evmAddress)).body.subscription.nextRenewalSchedule).toBe(
       `0x${'0'.repeat(40)}`,
     )
-    await until(async () => {
+    await untilInTime(stack, async () => {
       const { nextRenewalSchedule: next } = (await here.call(agent.evmAddress)).body.subscription
       return next !== `0x${'0'.repeat(40)}` && next !== nextRenewalSchedule
     })

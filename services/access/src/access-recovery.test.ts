@@ -9,7 +9,7 @@ import {
   type RunningService,
   type ServiceCalls,
   startLocalStack,
-  until,
+  untilInTime,
 } from './testing/local-stack.ts'
 
 let stack: LocalStack
@@ -20,7 +20,7 @@ beforeAll(async () => {
   stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 20 })
   service = await stack.startService()
   here = callsOf(service)
-  await until(here.isReady)
+  await untilInTime(stack, here.isReady)
 })
 afterAll(() => stack.stop())
 
@@ -66,7 +66,7 @@ describe('A4: a kill between settlement and opening', () => {
     await settleOnly(header)
     const next = await stack.startService()
     const statuses: number[] = []
-    await until(async () => {
+    await untilInTime(stack, async () => {
       const { status } = await callsOf(next).call(agent.evmAddress)
       statuses.push(status)
       return status === 200
@@ -117,7 +117,7 @@ describe('A3: price change and pause', () => {
     await asOwner(stack, { functionName: 'setOffer', args: [200_000_000n, 600, 20, 1] })
     try {
       const other = await stack.agent('new-price')
-      await until(async () => {
+      await untilInTime(stack, async () => {
         const { accepts } = (await here.call(other.evmAddress)).body
         return accepts?.[0]?.amount === '800000000'
       })
@@ -141,13 +141,19 @@ describe('A3: price change and pause', () => {
     await asOwner(stack, { functionName: 'pauseSales', args: [true] })
     try {
       // Calls of one moment share a read of the contract: the pause counts from the next one.
-      await until(async () => (await here.call(late.evmAddress)).body.error === 'sales_paused')
+      await untilInTime(
+        stack,
+        async () => (await here.call(late.evmAddress)).body.error === 'sales_paused',
+      )
       const refused = await here.send(late.evmAddress, headers.late)
       expect(refused).toMatchObject({ status: 503, body: { error: 'sales_paused' } })
       expect((await here.send(settled.evmAddress, headers.settled)).status).toBe(200)
     } finally {
       await asOwner(stack, { functionName: 'pauseSales', args: [false] })
     }
-    await until(async () => (await here.send(late.evmAddress, headers.late)).status === 200)
+    await untilInTime(
+      stack,
+      async () => (await here.send(late.evmAddress, headers.late)).status === 200,
+    )
   })
 })

@@ -11,7 +11,7 @@ import {
   payingFetch,
   type RunningService,
   startLocalStack,
-  until,
+  untilInTime,
 } from './testing/local-stack.ts'
 import type { Status } from './wire/access-answers.ts'
 
@@ -21,7 +21,7 @@ let service: RunningService
 beforeAll(async () => {
   stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 5 })
   service = await stack.startService()
-  await until(callsOf(service).isReady)
+  await untilInTime(stack, callsOf(service).isReady)
 })
 afterAll(() => stack.stop())
 
@@ -165,7 +165,7 @@ describe('many at once', () => {
     const recorder = await stack.agent('second-recorder')
     await asOwner(stack, { functionName: 'setRecorder', args: [recorder.evmAddress, true] })
     const second = await stack.startService({ RECORDER_KEY: recorder.privateKey })
-    await until(async () => (await call(recorder.evmAddress, second)).status === 402)
+    await untilInTime(stack, async () => (await call(recorder.evmAddress, second)).status === 402)
     const agents = await Promise.all(
       Array.from({ length: 6 }, (_, index) => stack.agent(`replica-${index}`)),
     )
@@ -240,7 +240,7 @@ describe('X9: identical requests', () => {
     const recorder = await stack.agent('repeating-recorder')
     await asOwner(stack, { functionName: 'setRecorder', args: [recorder.evmAddress, true] })
     const second = await stack.startService({ RECORDER_KEY: recorder.privateKey })
-    await until(callsOf(second).isReady)
+    await untilInTime(stack, callsOf(second).isReady)
     for (const later of [service, second])
       expect(await (await send(later)).json()).toMatchObject({ paidThisRequest: false })
     expect(await status(agent.evmAddress)).toMatchObject({ balanceTinybar: before.balanceTinybar })

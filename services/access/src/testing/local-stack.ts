@@ -187,6 +187,25 @@ export async function until(isDone: () => Promise<boolean>): Promise<void> {
   await vi.waitUntil(isDone, { timeout: 300_000, interval: 50 })
 }
 
+/** Ledger time between two looks, seconds: five seconds, the shortest limit of a service's reads, are twenty looks. */
+const SECONDS_PER_LOOK = 0.25
+
+/**
+ * Polls until `isDone`, for what happens as time passes, and lets ledger time pass with each look. A look asks the service:
+ * so ledger time goes no faster than requests do on this machine, and a leap never ends those that are under way.
+ */
+export async function untilInTime(
+  { devnet }: Pick<LocalStack, 'devnet'>,
+  isDone: () => Promise<boolean>,
+): Promise<void> {
+  const look = async (): Promise<boolean> => {
+    if (await isDone()) return true
+    await devnet.controls.advanceSeconds(SECONDS_PER_LOOK)
+    return false
+  }
+  await vi.waitUntil(look, { timeout: 300_000, interval: 20 })
+}
+
 export type OwnerCall = {
   readonly functionName: 'setOffer' | 'pauseSales' | 'setRecorder'
   readonly args: readonly unknown[]

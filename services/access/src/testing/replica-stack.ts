@@ -10,7 +10,7 @@ import {
   type RealOffer,
   type RunningService,
   startLocalStack,
-  until,
+  untilInTime,
 } from './local-stack.ts'
 
 export type ReplicaStack = LocalStack & {
@@ -29,7 +29,7 @@ const SESSION_SECRET = 'what the replicas of this test share'
 const PATIENCE_MS = 150
 
 /** Real time for each further second, milliseconds: what waits by then waits for ledger time. */
-const WAITING_MS = 30
+const WAITING_MS = 10
 
 /** Requests made between two seconds: ten seconds, the shortest of the services' limits, are then forty of them. */
 const ROUND_TRIPS = 4
@@ -97,7 +97,7 @@ export async function startReplicaStack(offer: RealOffer): Promise<ReplicaStack>
       await healNetwork()
       await healTerms(stack, offer)
       for (const replica of replicas) await replica.restart()
-      await untilSelling(replicas)
+      await untilSelling(stack, replicas)
     },
     asOwner: (call) => asOwner(stack, call),
     async stop() {
@@ -120,8 +120,8 @@ async function roundTrips({ devnet }: LocalStack): Promise<void> {
   }
 }
 
-/** Ledger time stands meanwhile: it would end the requests of a sweep that is under way on a busy machine. */
-async function untilSelling(replicas: readonly Replica[]): Promise<void> {
+/** Ledger time passes slowly meanwhile: a leap would end the requests of a sweep that is under way on a busy machine. */
+async function untilSelling(stack: LocalStack, replicas: readonly Replica[]): Promise<void> {
   let refusals: readonly string[] = []
   const areSelling = async (): Promise<boolean> => {
     const answers = await Promise.all(replicas.map(({ baseUrl }) => fetch(`${baseUrl}/ready`)))
@@ -129,7 +129,7 @@ async function untilSelling(replicas: readonly Replica[]): Promise<void> {
     refusals = bodies.filter((_, at) => answers[at]?.ok !== true)
     return refusals.length === 0
   }
-  await until(areSelling).catch((cause: unknown) => {
+  await untilInTime(stack, areSelling).catch((cause: unknown) => {
     throw new Error(`These replicas do not sell: ${refusals.join(' ')}`, { cause })
   })
 }
