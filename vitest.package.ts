@@ -30,6 +30,14 @@ export function keepFilesInMemory(): void {
   if (hasRoomInMemory()) process.env.TMPDIR ??= MEMORY
 }
 
+/** Of a service's suite that runs alone: many of its tests wait, for windows, browsers, kills and servers. */
+const FILES_AT_ONCE_ALONE = 4
+
+/** How many files of a service's suite run at once, whatever the cores: fewer beside the other suites of a whole run. */
+export function filesAtOnce({ inWholeRun }: { readonly inWholeRun: number }): number {
+  return process.env.TALLYSTICK_WHOLE_RUN === '1' ? inWholeRun : FILES_AT_ONCE_ALONE
+}
+
 /** Ends a hang. */
 const LIMIT_MS = 600_000
 

@@ -1,9 +1,14 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import shared, { keepFilesInMemory } from '../../vitest.package.ts'
+import shared, { filesAtOnce, keepFilesInMemory } from '../../vitest.package.ts'
 
 keepFilesInMemory()
 
 export default mergeConfig(
   shared,
-  defineConfig({ test: { globalSetup: './src/testing/postgres-run.setup.ts' } }),
+  defineConfig({
+    test: {
+      globalSetup: './src/testing/postgres-run.setup.ts',
+      maxWorkers: filesAtOnce({ inWholeRun: 1 }),
+    },
+  }),
 )
