@@ -33,10 +33,6 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   /** The newest of the session's frames when the reader stopped accepting data. */
   #stalledAt = 0
 
-  get number(): number {
-    return this.session.number
-  }
-
   protected get keepAliveText(): string {
     return ': keep-alive\n\n'
   }

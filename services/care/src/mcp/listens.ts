@@ -65,7 +65,6 @@ type ListenOptions = Pick<OpenStreamOptions, 'claims' | 'response'> & {
 
 type ListenParts = OpenStreamOptions &
   ListenOptions & {
-    readonly number: number
     /** The last words of a listen that ends in order. */
     readonly lastResult: (meta: object) => object
     onEnd(listen: Listen, reason: StreamEnd): void
@@ -76,10 +75,6 @@ class Listen extends OpenStream<ListenParts> {
   #waiting = { frames: 0, bytes: 0 }
   /** Updates that a stalled reader has not been given yet. */
   #unsaid: string[] = []
-
-  get number(): number {
-    return this.options.number
-  }
 
   protected get keepAliveText(): string {
     return ': keepalive\n\n'
@@ -151,9 +146,8 @@ export function createListens(
   const { limits } = deps
   const listens = createOpenStreams<Listen>(deps)
   const byUri = new Map<string, Set<Listen>>()
-  let lastNumber = 0
   const ofSub = (sub: string): number =>
-    [...listens.all].filter(({ options }) => options.claims.sub === sub).length
+    [...listens.all()].filter(({ options }) => options.claims.sub === sub).length
   const onEnd = (ended: Listen, reason: StreamEnd): void => {
     listens.delete(ended)
     for (const uri of ended.options.granted.uris.keys()) {
@@ -172,8 +166,7 @@ export function createListens(
       throw new RpcFailure(RPC_CODES.internalError, 'Too many listens')
     },
     open(options: ListenOptions): void {
-      lastNumber += 1
-      const listen = new Listen({ ...deps, ...options, number: lastNumber, onEnd })
+      const listen = new Listen({ ...deps, ...options, onEnd })
       listens.add(listen)
       for (const uri of options.granted.uris.keys())
         byUri.set(uri, (byUri.get(uri) ?? new Set()).add(listen))
@@ -181,7 +174,7 @@ export function createListens(
     },
     /** Tells of an accepted write; returns how many that listen to its record were told. */
     publish(record: CareRecord): number {
-      const concerned = record.version === 1 ? listens.all : (byUri.get(chainUri(record)) ?? [])
+      const concerned = record.version === 1 ? listens.all() : (byUri.get(chainUri(record)) ?? [])
       let told = 0
       for (const listen of concerned) if (listen.tell(record)) told += 1
       return told

@@ -58,8 +58,6 @@ export abstract class OpenStream<Options extends OpenStreamOptions = OpenStreamO
     return this.#stalledSinceMs !== undefined
   }
 
-  /** Spreads the keep-alives of many streams over time. */
-  abstract get number(): number
   /** A comment, so that neither side takes silence for a dead connection; it also reveals readers that accept nothing. */
   protected abstract get keepAliveText(): string
   /** The reader has begun to accept nothing. */
@@ -127,18 +125,19 @@ export function createOpenStreams<Stream extends OpenStream>(deps: {
   readonly limits: Pick<McpLimits, 'keepAliveMs'>
 }) {
   const { clock, limits } = deps
-  const streams = new Set<Stream>()
+  /** Each with a number, which spreads the keep-alives of many over time. */
+  const streams = new Map<Stream, number>()
   // Keep-alives are spread over this many ticks, so that ten thousand streams are not written to at once.
   const ticksPerRound = Math.max(1, Math.floor(limits.keepAliveMs / TICK_MS))
   let framesSentByEnded = 0
-  let tickCount = 0
+  let [tickCount, opened] = [0, 0]
   let cancelTick: (() => void) | undefined
 
   const tick = (): void => {
     cancelTick = undefined
     tickCount += 1
-    for (const stream of streams)
-      if (!stream.isOver() && (stream.number + tickCount) % ticksPerRound === 0) stream.keepAlive()
+    for (const [stream, number] of streams)
+      if (!stream.isOver() && (number + tickCount) % ticksPerRound === 0) stream.keepAlive()
     arm()
   }
   const arm = (): void => {
@@ -146,9 +145,10 @@ export function createOpenStreams<Stream extends OpenStream>(deps: {
   }
 
   return {
-    all: streams as ReadonlySet<Stream>,
+    all: () => streams.keys(),
     add(stream: Stream): void {
-      streams.add(stream)
+      opened += 1
+      streams.set(stream, opened)
       arm()
     },
     /** One has ended. */
@@ -160,10 +160,10 @@ export function createOpenStreams<Stream extends OpenStream>(deps: {
       cancelTick = undefined
     },
     endAll(reason: StreamEnd): void {
-      for (const stream of streams) stream.end(reason)
+      for (const stream of streams.keys()) stream.end(reason)
     },
     count: () => streams.size,
     framesSent: () =>
-      [...streams].reduce((sum, { framesSent }) => sum + framesSent, framesSentByEnded),
+      [...streams.keys()].reduce((sum, { framesSent }) => sum + framesSent, framesSentByEnded),
   }
 }
