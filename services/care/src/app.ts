@@ -57,7 +57,6 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const { BASE_URL: baseUrl, SERVICE_NAME: serviceName } = config
   const resource = `${baseUrl}/mcp`
   const metadataUrl = `${baseUrl}${METADATA_PATH}`
-  const isoNow = () => new Date(clock.unixMs()).toISOString()
   const verifySignature = createSignatureCheck({ keys: config.WRITE_SECRET, clock })
   const bearer = { tokens, metadataUrl, serviceName }
   const cors = corsHook(serviceName)
@@ -77,7 +76,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       // A full disk shows up at the next write, as 503.
       async store() {
         await store.heads({ reach: [{ audience: 'user' }], limit: 1 })
-        return { kind: 'ready', details: { sealed: store.sealing().isSealed } }
+        return { kind: 'ready', details: { sealed: store.sealKeyId !== undefined } }
       },
     },
     llmsNotes: llmsNotes({ baseUrl, resource, metadataUrl }),
@@ -93,7 +92,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         isAuthorSub: config.BEARER_AUTHOR === 'sub',
         publish,
         audit,
-        isoNow,
+        clock,
       })
       const { UNHEARD_MINUTES: minutes } = config
       addClinicianRoutes(scope, { ...bearer, minutes, corrections: () => mcp.unheard() })

@@ -94,7 +94,10 @@ describe.skipIf(postgresMissing !== undefined)(
           for await (const line of records.exportLines({ audiences: ['user', 'assistant'] }))
             lines.push(line)
           for (const audience of ['user', 'assistant'] as const)
-            lines.push(await records.checkpoint(audience), records.verifierKey(audience))
+            lines.push(
+              await records.journals[audience].checkpoint(),
+              records.journals[audience].verifierKey,
+            )
           texts.push(lines.join('\n'))
           await records.close()
         }

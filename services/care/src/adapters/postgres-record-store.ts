@@ -52,7 +52,7 @@ export const openPostgresRecordStore = (
   options: PostgresStoreOptions & KeptKeys & Omit<AppendOptions, 'seal'>,
 ): Promise<{ readonly records: RecordStore; readonly store: PostgresJournalStore<Audience> }> =>
   openWithKeys(options, async (keys) => {
-    const { clock, keyRing, random } = options
+    const { clock, random } = options
     const seal = sealOf(keys)
     const appender = new RecordAppender({ sourceOf: postgresSource, seal, clock, random })
     const store = await openPostgresJournalStore<Audience>(POSTGRES_RECORDS, {
@@ -79,7 +79,7 @@ export const openPostgresRecordStore = (
       // Others write beside this process, and the server does not say who.
       outsideMark: () => undefined,
     }
-    return { records: createRecordStore(engine, keys, keyRing), store }
+    return { records: createRecordStore(engine, keys), store }
   })
 
 /** Opens a store to read, also beside running services. Rejects with RecordStoreUnavailable as opening to write does. */

@@ -2,7 +2,7 @@
 // verifies, proves and exports. The engines open theirs in sqlite-record-store.ts and postgres-record-store.ts.
 import type { KeyRing } from '@tallystick/hashchain'
 import { createBodySeal, type Journal, sealReceipt } from '@tallystick/journal-store'
-import type { RecordStore } from '../domain/record-store.ts'
+import type { RecordJournal, RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { macHashOf } from './append-outcome.ts'
 import { type ChainKeys, openChainKeys } from './chain-keys.ts'
@@ -66,12 +66,9 @@ export const sealOf = (keys: ChainKeys | undefined) => keys?.seal ?? createBodyS
 
 /** Where verification and export read. */
 const sourceOf = (engine: ReadEngine, keys: ChainKeys | undefined) => ({
-  source: engine.source,
+  ...engine,
   seal: sealOf(keys),
   receipt: (body: unknown) => keys?.receipt(body) ?? sealReceipt(body),
-  journalSize: (audience: Audience) => engine.journals[audience].size,
-  verifierKey: (audience: Audience) => engine.verifierKey(audience),
-  checkpoint: (audience: Audience) => engine.checkpoint(audience),
 })
 
 /** What can be read beside a running service. */
@@ -89,13 +86,26 @@ export function createRecordReader(engine: ReadEngine, keys: ChainKeys | undefin
   }
 }
 
-export function createRecordStore(
-  engine: RecordEngine,
-  keys: ChainKeys | undefined,
-  keyRing: KeyRing | undefined,
-): RecordStore {
+function journalOf(engine: RecordEngine, audience: Audience): RecordJournal {
+  const journal = engine.journals[audience]
+  return {
+    get size() {
+      return journal.size
+    },
+    verifierKey: engine.verifierKey(audience),
+    checkpoint: async () => engine.checkpoint(audience),
+    rootAt: guarded(async (size) => {
+      if (!(size >= 0 && size <= journal.size)) throw new RangeError('a size beyond the journal')
+      return journal.rootAt(size)
+    }),
+    inclusionProof: guarded((index, size) => journal.inclusionProof(index, size)),
+    consistencyProof: guarded((oldSize, size) => journal.consistencyProof(oldSize, size)),
+  }
+}
+
+export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefined): RecordStore {
   const source = sourceOf(engine, keys)
-  const { appender, journals } = engine
+  const { appender } = engine
   return {
     append: (record, request, expectedVersion) =>
       appender.append(engine, { record, request, expectedVersion }),
@@ -107,22 +117,8 @@ export function createRecordStore(
     ...createOutbox(engine.source),
     ...createRecordReader(engine, keys),
     verifyAdded: (query) => verifyAdded(source, query),
-    rootAt: guarded(async (audience, size) => {
-      const journal = journals[audience]
-      if (!(size >= 0 && size <= journal.size)) throw new RangeError('a size beyond the journal')
-      return journal.rootAt(size)
-    }),
-    inclusionProof: guarded((audience, { index, size }) =>
-      journals[audience].inclusionProof(index, size),
-    ),
-    consistencyProof: guarded((audience, { oldSize, size }) =>
-      journals[audience].consistencyProof(oldSize, size),
-    ),
-    journalSize: source.journalSize,
+    journals: { user: journalOf(engine, 'user'), assistant: journalOf(engine, 'assistant') },
     outsideMark: () => engine.outsideMark(),
-    checkpoint: async (audience) => engine.checkpoint(audience),
-    verifierKey: source.verifierKey,
-    sealing: () =>
-      keyRing === undefined ? { isSealed: false } : { isSealed: true, keyId: keyRing.activeId },
+    sealKeyId: keys?.ring.activeId,
   }
 }

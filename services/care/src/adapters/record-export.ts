@@ -45,7 +45,7 @@ export async function* exportRecordLines(
   yield lineOf({ kind: 'export', format: EXPORT_FORMAT, audiences, uri, within: part })
   for (const journal of audiences) {
     // Size and note are of one moment; what is appended later is behind it.
-    const size = of.journalSize(journal)
+    const size = of.journals[journal].size
     const note = of.checkpoint(journal)
     const { leafHashes } = source.sql.of[journal]
     const chain = slot && ((await findChain(source, slot))?.chain[0] ?? NO_CHAIN)

@@ -3,7 +3,7 @@
 // event loop belongs to others between them; appends that come meanwhile are taken in when their chain is judged.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { BodySeal, sealReceipt } from '@tallystick/journal-store'
+import type { BodySeal, Journal, sealReceipt } from '@tallystick/journal-store'
 import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
 import {
   createErasedChainReplay,
@@ -42,8 +42,7 @@ export type VerifySource = {
   readonly seal: BodySeal
   /** What stored bytes say of their sealing. */
   readonly receipt: typeof sealReceipt
-  /** Entries committed to a journal. */
-  readonly journalSize: (audience: Audience) => number
+  readonly journals: Readonly<Record<Audience, Pick<Journal, 'size'>>>
 }
 
 type ChainState = {
@@ -91,11 +90,12 @@ async function* verifyJournal(
   of: VerifySource,
   audience: Audience,
 ): AsyncGenerator<ChainVerification> {
-  const { journalSize, seal, source } = of
-  const rest = createRests(() => journalSize(audience))
+  const { seal, source } = of
+  const written = of.journals[audience]
+  const rest = createRests(() => written.size)
   const states = new Map<number, ChainState>()
   const strays: VersionRow[] = []
-  const journal = { audience, from: 0, to: journalSize(audience) }
+  const journal = { audience, from: 0, to: written.size }
   for await (const slice of slicesOf(source, journal, rest)) {
     const begun = slice.map(([, chain]) => chain).filter((chain) => !states.has(chain))
     for (const [id, chain] of await chainsById(source, new Set(begun)))

@@ -216,7 +216,7 @@ describe('C14: a 200 from /write means fsynced', () => {
       kind: 'appended',
       record: { version: written + 1 },
     })
-    expect((await roomier.checkpoint('user')).split('\n')[1]).toBe(String(written + 1))
+    expect((await roomier.journals.user.checkpoint()).split('\n')[1]).toBe(String(written + 1))
     await roomier.close()
   })
 

@@ -81,7 +81,7 @@ describe('C9: checkpoints', () => {
   it('a service whose address changed opens its store', async () => {
     await suite.fill('one')
     const store = suite.folder.open({ origin: 'elsewhere.test/care' })
-    expect((await store.checkpoint('user')).split('\n')[0]).toBe('elsewhere.test/care/user')
+    expect((await store.journals.user.checkpoint()).split('\n')[0]).toBe('elsewhere.test/care/user')
     await store.close()
   })
 

@@ -95,7 +95,7 @@ export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): Record
         write(({ send }) => send(text, values), 'relaxed'),
       outsideMark: () => guardedNow(watch.mark),
     }
-    return createRecordStore(engine, keys, options.keyRing)
+    return createRecordStore(engine, keys)
   })
 
 /**

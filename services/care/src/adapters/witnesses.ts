@@ -9,7 +9,7 @@ import {
 } from '@tallystick/journal-store'
 import { type Clock, postChecked } from '@tallystick/service-kit'
 import type { CareConfig } from '../config.ts'
-import type { RecordStore } from '../domain/record-store.ts'
+import type { RecordJournal } from '../domain/record-store.ts'
 
 /** A witness checks a few hashes and two signatures. */
 const TIMEOUT_MS = 10_000
@@ -18,10 +18,7 @@ const ANSWER_BYTES_MAX = 8_192
 
 type WitnessesOptions = {
   readonly config: Pick<CareConfig, 'WITNESSES' | 'DATABASE_PATH'>
-  readonly store: Pick<
-    RecordStore,
-    'journalSize' | 'checkpoint' | 'consistencyProof' | 'verifierKey'
-  >
+  readonly journal: RecordJournal
   readonly clock: Clock
   readonly chance: () => number
   readonly onProblem: (witness: string, problem: WitnessProblem) => void
@@ -39,18 +36,13 @@ function readKept(path: string | undefined): string | undefined {
 
 /** Begins to show the journal's checkpoints. Closing breaks off what is on its way. */
 export function openWitnesses(options: WitnessesOptions) {
-  const { config, store, clock } = options
+  const { config, journal, clock } = options
   const path = besideDatabase(config.DATABASE_PATH, '.user-cosigned')
   const ending = new AbortController()
   const push = new WitnessPush({
     ...options,
     witnesses: config.WITNESSES.map(({ url, vkey }) => ({ url, verifierKey: vkey })),
-    journal: {
-      size: () => store.journalSize('user'),
-      checkpoint: () => store.checkpoint('user'),
-      consistencyProof: (oldSize, size) => store.consistencyProof('user', { oldSize, size }),
-      verifierKey: store.verifierKey('user'),
-    },
+    journal: { ...journal, size: () => journal.size },
     post: async (url, body) => {
       const answer = await postChecked({
         url: new URL(url),

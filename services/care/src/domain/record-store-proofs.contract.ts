@@ -31,7 +31,7 @@ export function describeProofs(suite: RecordStoreFixture): void {
     it('a receipt is read from the stored bytes of the newest version', async () => {
       await write()
       const [{ receipt } = { receipt: undefined }] = await verify()
-      const isSealed = suite.store.sealing().isSealed
+      const isSealed = suite.store.sealKeyId !== undefined
       expect(receipt).toMatchObject({
         uri: 'care://ann/tea',
         encrypted: isSealed,
@@ -121,12 +121,12 @@ export function describeProofs(suite: RecordStoreFixture): void {
     })
 
     it('a checkpoint is a signed note over the size of its journal', async () => {
-      expect((await suite.store.checkpoint('user')).split('\n')[1]).toBe('0')
+      expect((await suite.store.journals.user.checkpoint()).split('\n')[1]).toBe('0')
       await write()
-      const note = await suite.store.checkpoint('user')
+      const note = await suite.store.journals.user.checkpoint()
       expect(note.split('\n')[1]).toBe('1')
-      expect((await suite.store.checkpoint('assistant')).split('\n')[1]).toBe('0')
-      expect(suite.store.verifierKey('user').split('+')[0]).toBe(note.split('\n')[0])
+      expect((await suite.store.journals.assistant.checkpoint()).split('\n')[1]).toBe('0')
+      expect(suite.store.journals.user.verifierKey.split('+')[0]).toBe(note.split('\n')[0])
     })
   })
 }

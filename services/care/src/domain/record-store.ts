@@ -1,6 +1,7 @@
 // The port behind which records are kept. adapters/record-engine.ts implements it over SQLite and PostgreSQL;
 // record-store.contract.ts is the suite that both pass.
 
+import type { Journal, sealReceipt } from '@tallystick/journal-store'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { ChainVerdict } from '../wire/verify.ts'
@@ -87,12 +88,8 @@ export type WritesQuery = {
 }
 
 /** How a chain's newest version is stored, read from its bytes. */
-type AtRestReceipt = {
+type AtRestReceipt = ReturnType<typeof sealReceipt> & {
   readonly uri: string
-  readonly encrypted: boolean
-  /** `AES-256-GCM` or `none`. */
-  readonly algorithm: string
-  readonly keyId?: string | undefined
   readonly storedBytes: number
 }
 
@@ -107,6 +104,17 @@ export type ChainsQuery = {
   readonly reach: readonly Reach[]
   readonly after?: number | undefined
   readonly limit: number
+}
+
+/** An audience's journal as it is committed. What is asked beyond it rejects with a RangeError. */
+export type RecordJournal = Pick<
+  Journal,
+  'size' | 'rootAt' | 'inclusionProof' | 'consistencyProof'
+> & {
+  /** Signed, as it is now: a C2SP note. */
+  checkpoint(): Promise<string>
+  /** The public key that checks those notes, `name+id+base64`. */
+  readonly verifierKey: string
 }
 
 export type RecordStore = {
@@ -176,31 +184,14 @@ export type RecordStore = {
     readonly to: number
     readonly known: (slot: ChainSlot) => ChainVerification | undefined
   }): AsyncIterable<ChainVerification>
-  /** Entries committed to a journal. */
-  journalSize(audience: Audience): number
   /**
    * Another text once anything but this process has changed the stored bytes, as far as file and database tell; undefined
    * where the engine cannot tell.
    */
   outsideMark(): string | undefined
-  /** Signed checkpoint of an audience's journal as it is now, as a C2SP note. */
-  checkpoint(audience: Audience): Promise<string>
-  /** RFC 9162 root of the first `size` entries of a journal, 32 bytes. Rejects with a RangeError for a size beyond it. */
-  rootAt(audience: Audience, size: number): Promise<Uint8Array>
-  /** RFC 9162 §2.1.3 proof that an entry is among the first `size`. Rejects with a RangeError for what is beyond. */
-  inclusionProof(
-    audience: Audience,
-    of: { readonly index: number; readonly size: number },
-  ): Promise<readonly Uint8Array[]>
-  /** RFC 9162 §2.1.4 proof that `oldSize` entries are a prefix of `size`. Rejects with a RangeError for what is beyond. */
-  consistencyProof(
-    audience: Audience,
-    of: { readonly oldSize: number; readonly size: number },
-  ): Promise<readonly Uint8Array[]>
+  readonly journals: Readonly<Record<Audience, RecordJournal>>
   /** A version's leaf in its journal, by default the newest version's; undefined if there is none. */
   leaf(slot: ChainSlot, version: number | undefined): Promise<JournalLeaf | undefined>
-  /** The public key that checks those notes, `name+id+base64`. */
-  verifierKey(audience: Audience): string
   /**
    * NDJSON lines of everything an auditor may see, each without its newline: journal entries, versions, leaf hashes,
    * checkpoint. wire/verify.ts has their shape, verify-export.ts checks them.
@@ -211,8 +202,8 @@ export type RecordStore = {
     /** Versions of no other chains. */
     readonly within?: readonly Reach[] | undefined
   }): AsyncIterable<string>
-  /** Whether values are sealed, and under which key; the source of the at-rest status line. */
-  sealing(): { readonly isSealed: boolean; readonly keyId?: string | undefined }
+  /** The key under which values are sealed; undefined in the clear. */
+  readonly sealKeyId: string | undefined
   close(): Promise<void>
 }
 

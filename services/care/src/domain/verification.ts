@@ -112,7 +112,7 @@ type VerifyRun = {
 export type ChainVerifier = ReturnType<typeof createChainVerifier>
 
 export function createChainVerifier(deps: VerifierDeps) {
-  const { clock, isoNow, store } = deps
+  const { clock, store } = deps
   const pace = createPace(clock)
   const queue = createRunQueue()
   let [paced, runs] = [0, 0]
@@ -126,7 +126,7 @@ export function createChainVerifier(deps: VerifierDeps) {
   const replayOne = (slot: ChainSlot): Promise<VerifyRun> =>
     queue.share(chainUri(slot), async () => {
       onReplay()
-      const checkedAt = isoNow()
+      const checkedAt = new Date(clock.unixMs()).toISOString()
       const chains: ChainVerification[] = []
       for await (const chain of store.verify({ audiences: [slot.audience], slot }))
         chains.push(chain)
@@ -178,18 +178,18 @@ type ReportPlace = {
 
 export function reportPlace(
   resource: string,
-  store: Pick<RecordStore, 'sealing' | 'outsideMark'>,
+  store: Pick<RecordStore, 'sealKeyId' | 'outsideMark'>,
 ): ReportPlace {
-  const atRest = atRestLine(store.sealing())
+  const atRest = atRestLine(store.sealKeyId)
   if (store.outsideMark() !== undefined) return { resource, atRest }
   return { resource, atRest, replayIntervalSeconds: REPLAY_INTERVAL_MS / 1_000 }
 }
 
 /** The at-rest status line (care.md), without a label; it says plaintext if nothing is sealed. */
-function atRestLine(sealing: ReturnType<RecordStore['sealing']>): string {
-  return sealing.isSealed
-    ? `sealed at rest with ${SEAL_ALGORITHM} under key ${sealing.keyId ?? '(unnamed)'}, each value bound to patient|domain|version|audience`
-    : 'plaintext at rest: no sealing is configured'
+function atRestLine(sealKeyId: string | undefined): string {
+  return sealKeyId === undefined
+    ? 'plaintext at rest: no sealing is configured'
+    : `sealed at rest with ${SEAL_ALGORITHM} under key ${sealKeyId}, each value bound to patient|domain|version|audience`
 }
 
 /** The items of a list in JSON, of which the first has no comma before it. */

@@ -12,7 +12,7 @@ describe('C9: a changed export is detected', () => {
     for (const value of ['one', 'two', 'three']) await store.append(sampleRecord({ value }))
     await store.append(sampleRecord({ domain: 'plan', audience: 'assistant' }))
     lines = await collect(store.exportLines({ audiences: AUDIENCES }))
-    verifierKey = store.verifierKey('user')
+    verifierKey = store.journals.user.verifierKey
   })
   const at = (kind: string, nth = 0): number =>
     lines.findIndex(

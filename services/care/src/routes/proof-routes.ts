@@ -13,13 +13,8 @@ import type { Audience } from '../wire/records.ts'
 import { type ProofAnswer, proofAnswer, proofQuery, witnessesAnswer } from '../wire/verify.ts'
 import { type BearerCheckDeps, readerOf, refusedTo } from './bearer.ts'
 
-type Proving = Pick<
-  RecordStore,
-  'rootAt' | 'inclusionProof' | 'consistencyProof' | 'leaf' | 'journalSize' | 'verifierKey'
->
-
 type ProofDeps = BearerCheckDeps & {
-  readonly store: Proving
+  readonly store: Pick<RecordStore, 'journals' | 'leaf'>
   readonly witnesses: Pick<WitnessPush, 'cosigned' | 'states'>
 }
 
@@ -40,23 +35,24 @@ type Asked = {
 
 /** The proof of what is asked; the caller has held the sizes against the journal. */
 async function prove(
-  store: Proving,
-  { journal, size, oldSize, leaf }: Asked,
+  { journals }: Pick<RecordStore, 'journals'>,
+  { journal: audience, size, oldSize, leaf }: Asked,
 ): Promise<ProofAnswer> {
+  const journal = journals[audience]
   const of = {
-    journal,
-    origin: originOf(store.verifierKey(journal)),
+    journal: audience,
+    origin: originOf(journal.verifierKey),
     size,
-    rootHash: hex(await store.rootAt(journal, size)),
+    rootHash: hex(await journal.rootAt(size)),
   }
   if (leaf !== undefined) {
     const { hash: leafHash, index } = leaf
-    const proof = (await store.inclusionProof(journal, { index, size })).map(hex)
+    const proof = (await journal.inclusionProof(index, size)).map(hex)
     return { kind: 'inclusion', ...of, index, ...(leafHash && { leafHash }), proof }
   }
   const old = oldSize ?? 0
-  const proof = (await store.consistencyProof(journal, { oldSize: old, size })).map(hex)
-  const oldRootHash = hex(await store.rootAt(journal, old))
+  const proof = (await journal.consistencyProof(old, size)).map(hex)
+  const oldRootHash = hex(await journal.rootAt(old))
   return { kind: 'consistency', ...of, oldSize: old, oldRootHash, proof }
 }
 
@@ -99,7 +95,7 @@ function addProofRoute(app: ServiceApp, deps: ProofDeps): void {
         : await store.leaf(target.slot, target.version)
     if (target !== undefined && leaf === undefined)
       return sendError(reply, errorAnswer('not_found', { details: { uri } }))
-    const entries = store.journalSize(journal)
+    const entries = store.journals[journal].size
     const { size = entries } = request.query
     const least = leaf === undefined ? (oldSize ?? 0) : leaf.index + 1
     if (size > entries || least > size)
@@ -117,12 +113,12 @@ function addWitnessesRoute(app: ServiceApp, { store, witnesses }: ProofDeps): vo
     response: { 200: witnessesAnswer, 503: errorBody },
   }
   app.get('/verify/witnesses', { schema }, async (_request, reply) => {
-    const verifierKey = store.verifierKey('user')
+    const { size, verifierKey } = store.journals.user
     const checkpoint = witnesses.cosigned()
     return reply.header('cache-control', 'no-store').send({
       origin: originOf(verifierKey),
       verifierKey,
-      size: store.journalSize('user'),
+      size,
       ...(checkpoint && { checkpoint }),
       witnesses: witnesses.states().map(({ cosigned, name, problem }) => ({
         name,

@@ -165,12 +165,14 @@ function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
       return sendError(reply, refusedTo(reader, deps))
     // No witness is shown the journal of internal records.
     const isKept = cosigned === 'yes' && journal === 'user'
-    const note = isKept ? deps.witnesses.cosigned() : await deps.store.checkpoint(journal)
+    const note = isKept
+      ? deps.witnesses.cosigned()
+      : await deps.store.journals[journal].checkpoint()
     if (note === undefined || (cosigned === 'yes' && !isKept))
       return sendError(reply, errorAnswer('not_found'))
     return reply
       .header('cache-control', 'no-store')
-      .header(VERIFIER_KEY_HEADER, deps.store.verifierKey(journal))
+      .header(VERIFIER_KEY_HEADER, deps.store.journals[journal].verifierKey)
       .type('text/plain; charset=utf-8')
       .send(note)
   })

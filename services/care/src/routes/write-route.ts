@@ -13,7 +13,7 @@ type WriteRouteDeps = JudgeWriteDeps & {
   readonly serviceName: string
   readonly publish: PublishRecord
   readonly audit: Pick<AuditTrail, 'add'>
-  readonly isoNow: () => string
+  readonly clock: { unixMs(): number }
 }
 
 /** The 409 that says why the store refuses. */
@@ -47,7 +47,8 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
     refusal: WriteRefusal,
   ): Promise<FastifyReply> => {
     try {
-      await deps.audit.add({ at: deps.isoNow(), outcome: 'rejected', ...refusal })
+      const at = new Date(deps.clock.unixMs()).toISOString()
+      await deps.audit.add({ at, outcome: 'rejected', ...refusal })
     } catch (error) {
       // The answer stays the same; the operator hears about the trail.
       request.log.error({ err: error, reason: refusal.reason }, 'audit row was not stored')
