@@ -24,7 +24,7 @@ import {
   versionOf,
 } from './stored-record.ts'
 
-/** A chain that is stored, erased or not, and its two newest versions. */
+/** A chain that is stored, erased or not, and its three newest versions. */
 export async function findChain(
   { ask, sql }: RecordSource,
   { audience, domain, patient }: ChainSlot,
@@ -32,7 +32,7 @@ export async function findChain(
   return foundChains(await ask<FoundRow>(sql.of[audience].newest, [audience, patient, domain]))[0]
 }
 
-/** A chain with one of its versions and the one before that. */
+/** A chain with one of its versions and the two before that. */
 async function findWithBefore(
   { ask, sql }: RecordSource,
   { audience, domain, patient }: ChainSlot,

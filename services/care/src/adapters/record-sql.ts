@@ -91,10 +91,10 @@ function versionSql({ bySlot, isOneOf, leaf, leafHash, ofEach }: Dialect, audien
   })
   const written = `SELECT v.${leaf}, c.patient, c.domain, v.version, ${leafHash} FROM`
   return {
-    /** A chain and its two newest versions. */
-    newest: `${found(chainOfSlot, `>= ${newest} - 1`)} ${isSlot}`,
-    /** A chain, and a version with the one before it. */
-    version: `${found(chainOfSlot, 'BETWEEN CAST($4 AS bigint) - 1 AND $4')} ${isSlot}`,
+    /** A chain and its three newest versions: the newest one, what it corrects, and what that is linked to. */
+    newest: `${found(chainOfSlot, `>= ${newest} - 2`)} ${isSlot}`,
+    /** A chain, and a version with the two before it. */
+    version: `${found(chainOfSlot, 'BETWEEN CAST($4 AS bigint) - 2 AND $4')} ${isSlot}`,
     /** Chains by names, whatever their audience, and the newest version of those of this one. */
     tails: `${found('chains c', `= ${newest}`)} ${isOneOf({ 'c.patient': 'text', 'c.domain': 'text' })}`,
     chainVersions: `${versions} v.chain = (SELECT c.id FROM ${chainOfSlot} WHERE ${isSlot} AND c.erased_leaves IS NULL)

@@ -98,11 +98,17 @@ export function versionOf(found: FoundChain | undefined, number: number, at: InS
 
 /** A version that names another hash than the version before it, where that one holds, is broken too. */
 function linked({ chain, versions }: FoundChain, record: CareRecord, at: InSlot): ReadOutcome {
-  const before = versions.find(([, , version]) => version === record.version - 1)
-  const previous = recordOfRow(before, at)
-  if (previous !== undefined && previous.versionHash !== record.prevHash)
-    return { kind: 'broken', version: record.version }
-  return { kind: 'found', record, latestVersion: chain[4] }
+  const before = (of: CareRecord | undefined): CareRecord | undefined =>
+    recordOfRow(
+      versions.find(([, , version]) => version + 1 === of?.version),
+      at,
+    )
+  const isLinked = (of: CareRecord, to: CareRecord | undefined): boolean =>
+    to === undefined || to.versionHash === of.prevHash
+  const held = before(record)
+  if (!isLinked(record, held)) return { kind: 'broken', version: record.version }
+  const previous = held !== undefined && isLinked(held, before(held)) ? held : undefined
+  return { kind: 'found', record, latestVersion: chain[4], previous }
 }
 
 const VERSION_HASH = /^[0-9a-f]{64}$/

@@ -9,7 +9,7 @@ import { RECORD_REVISED } from '../wire/events.ts'
 import { versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { type Principal, reachOf, reachWithin } from './care-record.ts'
-import { type KeptWrite, type RecordStore, versionBefore } from './record-store.ts'
+import type { KeptWrite, RecordStore } from './record-store.ts'
 
 /** Hex digits of an id: 128 bits. */
 const ID_HEX = 32
@@ -96,8 +96,7 @@ export async function readEvent(
 ) {
   const read = await store.version(row, row.version)
   if (read.kind !== 'found') return undefined
-  const previous = await versionBefore(store, row)
-  const { latestVersion, record } = read
+  const { latestVersion, previous, record } = read
   const { version, versionHash, writtenAt } = record
   const uri = versionUri(record, version)
   const retracts = previous !== undefined && previous.value !== record.value

@@ -35,11 +35,13 @@ export function describeRecordStore(
           kind: 'found',
           record: second,
           latestVersion: 2,
+          previous: first,
         })
         expect(await suite.store.version(TEA, 1)).toEqual({
           kind: 'found',
           record: first,
           latestVersion: 2,
+          previous: undefined,
         })
       })
 

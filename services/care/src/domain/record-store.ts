@@ -27,7 +27,13 @@ export type AppendOutcome =
 export type RequestKey = { readonly mac: string; readonly expiresAtMs: number }
 
 export type ReadOutcome =
-  | { readonly kind: 'found'; readonly record: CareRecord; readonly latestVersion: number }
+  | {
+      readonly kind: 'found'
+      readonly record: CareRecord
+      readonly latestVersion: number
+      /** The version before it, where there is one that holds: what it corrects. */
+      readonly previous: CareRecord | undefined
+    }
   | { readonly kind: 'absent' }
   /** The stored version does not hold: hash, leaf, link, seal or slot. Its text is never given out. */
   | { readonly kind: 'broken'; readonly version: number }
@@ -205,16 +211,6 @@ export type RecordStore = {
   /** The key under which values are sealed; undefined in the clear. */
   readonly sealKeyId: string | undefined
   close(): Promise<void>
-}
-
-/** The version before one, if it holds: what it corrects. */
-export async function versionBefore(
-  store: Pick<RecordStore, 'version'>,
-  record: ChainSlot & Pick<CareRecord, 'version'>,
-): Promise<CareRecord | undefined> {
-  if (record.version < 2) return undefined
-  const before = await store.version(record, record.version - 1)
-  return before.kind === 'found' ? before.record : undefined
 }
 
 /** The store cannot be read or written: a full disk, a lock, a damaged file. The message is for the operator. */

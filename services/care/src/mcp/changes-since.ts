@@ -5,7 +5,7 @@
  */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { type CareRecord, reachOf, reachWithin } from '../domain/care-record.ts'
-import { type ChangedChain, versionBefore } from '../domain/record-store.ts'
+import type { ChangedChain } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import type { ChangesQuery, ToolOutput } from '../wire/mcp.ts'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
@@ -69,9 +69,13 @@ export async function changeOfChain(
   noteHeard(context, latest.record)
   const { after, firstSince, limit } = of
   const since = await context.store.versions({ slot, after, limit })
-  const before = (version: number) => versionBefore(context.store, { ...slot, version })
-  const held = await before(firstSince)
-  const told = after < firstSince ? held : await before(after + 1)
+  const found = async (version: number): Promise<CareRecord | undefined> => {
+    if (version < 1) return undefined
+    const read = await context.store.version(slot, version)
+    return read.kind === 'found' ? read.record : undefined
+  }
+  const held = await found(firstSince - 1)
+  const told = after < firstSince ? held : await found(after)
   return changedRecord({ newest: latest.record, held, told, since })
 }
 

@@ -7,7 +7,6 @@ import {
   type ErasedName,
   type RecordStore,
   RecordStoreUnavailable,
-  versionBefore,
 } from '../domain/record-store.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
@@ -252,6 +251,6 @@ async function tellWhatWasMissed(deps: {
     if (told === undefined || parsed === undefined || parsed.version !== undefined) continue
     const newest = await store.latest(parsed.slot)
     if (newest.kind !== 'found' || newest.latestVersion <= told) continue
-    await hub.publish(newest.record, await versionBefore(store, newest.record))
+    await hub.publish(newest.record, newest.previous)
   }
 }

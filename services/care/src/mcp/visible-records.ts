@@ -13,7 +13,7 @@ import {
   type Reach,
   type ReadRow,
 } from '../domain/care-record.ts'
-import { type RecordStore, versionBefore } from '../domain/record-store.ts'
+import type { RecordStore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
@@ -97,7 +97,7 @@ async function readAllowed(context: CallContext, uri: RecordUri) {
   if (outcome.kind !== 'found') return { kind: outcome.kind }
   const { record, latestVersion } = outcome
   if (record.version === latestVersion) noteHeard(context, record)
-  const previousValue = (await versionBefore(store, record))?.value
+  const previousValue = outcome.previous?.value
   const retraction =
     previousValue === undefined ? undefined : retractionSentence({ ...record, previousValue })
   return { kind: 'found' as const, record, latestVersion, previousValue, retraction }
