@@ -57,6 +57,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const { BASE_URL: baseUrl, SERVICE_NAME: serviceName } = config
   const resource = `${baseUrl}/mcp`
   const metadataUrl = `${baseUrl}${METADATA_PATH}`
+  const isoNow = () => new Date(clock.unixMs()).toISOString()
   const verifySignature = createSignatureCheck({ keys: config.WRITE_SECRET, clock })
   const bearer = { tokens, metadataUrl, serviceName }
   const cors = corsHook(serviceName)
@@ -92,7 +93,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         isAuthorSub: config.BEARER_AUTHOR === 'sub',
         publish,
         audit,
-        clock,
+        isoNow,
       })
       const { UNHEARD_MINUTES: minutes } = config
       addClinicianRoutes(scope, { ...bearer, minutes, corrections: () => mcp.unheard() })

@@ -226,13 +226,14 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
       onAdded: (chains) => mcp.erased(chains),
     }),
   )
-  const verifier = createChainVerifier({ store, clock })
+  const isoNow = () => new Date(clock.unixMs()).toISOString()
+  const verifier = createChainVerifier({ store, clock, isoNow })
   if (deliverer !== undefined) await ending(deliverer).start()
   const { onWitnessProblem, startCommit } = telemetry
   const told = { chance: Math.random, onProblem: onWitnessProblem, onError: onProblem }
   const witnesses = ending(openWitnesses({ config, journal: store.journals.user, clock, ...told }))
   const parts = { config, clock, logger, registry, store, audit, tokens }
-  const publisher = createPublisher({ ...parts, hub: events.before(mcp.hub), startCommit })
+  const publisher = createPublisher({ ...parts, hub: events.before(mcp.hub), isoNow, startCommit })
   const publish: PublishRecord = async (write) => {
     try {
       return await publisher(write)

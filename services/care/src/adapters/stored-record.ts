@@ -96,6 +96,9 @@ export function versionOf(found: FoundChain | undefined, number: number, at: InS
   return linked(found, record, at)
 }
 
+const isLinked = (of: CareRecord, to: CareRecord | undefined): boolean =>
+  to === undefined || to.versionHash === of.prevHash
+
 /** A version that names another hash than the version before it, where that one holds, is broken too. */
 function linked({ chain, versions }: FoundChain, record: CareRecord, at: InSlot): ReadOutcome {
   const before = (of: CareRecord | undefined): CareRecord | undefined =>
@@ -103,8 +106,6 @@ function linked({ chain, versions }: FoundChain, record: CareRecord, at: InSlot)
       versions.find(([, , version]) => version + 1 === of?.version),
       at,
     )
-  const isLinked = (of: CareRecord, to: CareRecord | undefined): boolean =>
-    to === undefined || to.versionHash === of.prevHash
   const held = before(record)
   if (!isLinked(record, held)) return { kind: 'broken', version: record.version }
   const previous = held !== undefined && isLinked(held, before(held)) ? held : undefined

@@ -97,6 +97,7 @@ export const joinReports = (reports: readonly VerifyReport[]): VerifyReport => (
 export type KeptVerdictDeps = {
   readonly store: Pick<RecordStore, 'verify' | 'verifyAdded' | 'journals' | 'outsideMark'>
   readonly clock: { unixMs(): number }
+  readonly isoNow: () => string
   readonly onReplay: () => void
 }
 
@@ -108,7 +109,9 @@ export class KeptVerdict {
   readonly #places = new Map<string, number>()
   readonly #changed = new Set<number>()
   /** What it rests on; undefined until a replay has ended. */
-  #basis: { readonly atMs: number; readonly mark: string | undefined } | undefined
+  #basis:
+    | { readonly atMs: number; readonly checkedAt: string; readonly mark: string | undefined }
+    | undefined
   /** Leaves of the journal that it covers. */
   #leaves = 0
 
@@ -119,16 +122,17 @@ export class KeptVerdict {
 
   /** Brings it up to date. Calls do not overlap. Rejects with `RecordStoreUnavailable`. */
   async refresh(): Promise<void> {
-    const { clock, store } = this.#deps
+    const { clock, isoNow, store } = this.#deps
     const audience = this.#audience
     const mark = store.outsideMark()
     const to = store.journals[audience].size
     const atMs = clock.unixMs()
+    const checkedAt = isoNow()
     if (!this.#isKept(mark, atMs)) {
       this.#forget()
       this.#deps.onReplay()
       for await (const chain of store.verify({ audiences: [audience] })) this.#put(chain)
-      this.#basis = { atMs, mark }
+      this.#basis = { atMs, checkedAt, mark }
     } else {
       const query = { audience, from: this.#leaves, to }
       const known = (slot: ChainVerification['slot']) =>
@@ -142,7 +146,7 @@ export class KeptVerdict {
 
   /** As it was brought up to date last, or what of it is within a reach. */
   report(reach?: readonly Reach[]): VerifyReport {
-    const checkedAt = this.#basis === undefined ? '' : new Date(this.#basis.atMs).toISOString()
+    const checkedAt = this.#basis?.checkedAt ?? ''
     if (reach === undefined) return { checkedAt, blocks: [...this.#blocks] }
     return reportOf(
       checkedAt,

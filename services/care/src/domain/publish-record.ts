@@ -50,11 +50,11 @@ export function createPublisher(deps: {
   readonly store: Pick<RecordStore, 'append' | 'noteSubscribers'>
   readonly hub: Pick<SessionHub, 'publish'>
   readonly audit: Pick<AuditTrail, 'add'>
-  readonly clock: { unixMs(): number }
+  readonly isoNow: () => string
   /** Called when a record goes to the store; the returned function is called once that has ended. */
   readonly startCommit: (audience: Audience) => () => void
 }): PublishRecord {
-  const { store, hub, audit, clock, startCommit } = deps
+  const { store, hub, audit, isoNow, startCommit } = deps
   const lasts = new Map<string, Promise<unknown>>()
 
   /** Runs once everything begun earlier for the same chain or request has ended, whether it succeeded or not. */
@@ -72,7 +72,7 @@ export function createPublisher(deps: {
     row:
       | { readonly outcome: 'accepted'; readonly reason: 'ok' | 'repeated'; readonly uri: string }
       | { readonly outcome: 'rejected'; readonly reason: 'store_rejected' },
-  ): Promise<void> => audit.add({ at: new Date(clock.unixMs()).toISOString(), ...row, via, actor })
+  ): Promise<void> => audit.add({ at: isoNow(), ...row, via, actor })
   /** Sessions come first: they wait neither for the row nor for what a repeated request needs. */
   const tellAndKeep = async (
     { record, previous }: Extract<AppendOutcome, { kind: 'appended' }>,

@@ -112,7 +112,7 @@ type VerifyRun = {
 export type ChainVerifier = ReturnType<typeof createChainVerifier>
 
 export function createChainVerifier(deps: VerifierDeps) {
-  const { clock, store } = deps
+  const { clock, isoNow, store } = deps
   const pace = createPace(clock)
   const queue = createRunQueue()
   let [paced, runs] = [0, 0]
@@ -126,7 +126,7 @@ export function createChainVerifier(deps: VerifierDeps) {
   const replayOne = (slot: ChainSlot): Promise<VerifyRun> =>
     queue.share(chainUri(slot), async () => {
       onReplay()
-      const checkedAt = new Date(clock.unixMs()).toISOString()
+      const checkedAt = isoNow()
       const chains: ChainVerification[] = []
       for await (const chain of store.verify({ audiences: [slot.audience], slot }))
         chains.push(chain)

@@ -125,10 +125,8 @@ describe('C32: a kept verdict', () => {
         const kept = await texts()
         const fresh = createChainVerifier({
           store: fixture.store,
-          clock: {
-            ...fixture.clock,
-            unixMs: () => Date.parse(JSON.parse(kept[0] ?? '').checkedAt),
-          },
+          clock: fixture.clock,
+          isoNow: () => JSON.parse(kept[0] ?? '').checkedAt,
         })
         const run = await fresh.verify({ reach: [{ audience: 'user' }], isAnonymous: false })
         const place = reportPlace(JSON.parse(kept[0] ?? '').resource, fixture.store)

@@ -13,7 +13,7 @@ type WriteRouteDeps = JudgeWriteDeps & {
   readonly serviceName: string
   readonly publish: PublishRecord
   readonly audit: Pick<AuditTrail, 'add'>
-  readonly clock: { unixMs(): number }
+  readonly isoNow: () => string
 }
 
 /** The 409 that says why the store refuses. */
@@ -47,8 +47,7 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
     refusal: WriteRefusal,
   ): Promise<FastifyReply> => {
     try {
-      const at = new Date(deps.clock.unixMs()).toISOString()
-      await deps.audit.add({ at, outcome: 'rejected', ...refusal })
+      await deps.audit.add({ at: deps.isoNow(), outcome: 'rejected', ...refusal })
     } catch (error) {
       // The answer stays the same; the operator hears about the trail.
       request.log.error({ err: error, reason: refusal.reason }, 'audit row was not stored')
