@@ -15,13 +15,16 @@ export type Outcome =
 
 export type Result = { readonly mutant: Mutant; readonly outcome: Outcome }
 
-/** Everything that decides an outcome, beside the versions of forge and solc. */
-const INPUTS = '{src,test,devnet,scripts/mutation,foundry.toml}'
+/** Everything that decides an outcome, beside the versions of forge, solc and the libraries. */
+const INPUTS = '{src,test,devnet,scripts/mutation,scripts/foundry.ts,foundry.toml}'
+/** Names the versions of the libraries that the contract and its tests import. */
+const LOCKFILE = join(contractsFolder, '../pnpm-lock.yaml')
 
 function inputsDigest(): string {
   const hash = createHash('sha256')
     .update(solcVersion())
     .update(forge(['--version']).stdout)
+    .update(readFileSync(LOCKFILE))
   for (const path of globSync([INPUTS, `${INPUTS}/**`], { cwd: contractsFolder }).toSorted()) {
     const file = join(contractsFolder, path)
     if (statSync(file).isFile()) hash.update(path).update('\0').update(readFileSync(file))
