@@ -89,12 +89,10 @@ type Partly = Partial<z.output<typeof fields>>
 export const facilitatorConfig = fields.superRefine(
   ({ EVM_ASSETS, EVM_CHAIN_ID, EVM_KEY, EVM_RPC_URL }: Partly, context) => {
     if ((EVM_RPC_URL === undefined) !== (EVM_KEY === undefined)) {
-      const path = [EVM_KEY === undefined ? 'EVM_KEY' : 'EVM_RPC_URL']
-      context.addIssue({
-        code: 'custom',
-        path,
-        message: 'EVM_RPC_URL and EVM_KEY must be set together',
-      })
+      const [missing, given] =
+        EVM_KEY === undefined ? ['EVM_KEY', 'EVM_RPC_URL'] : ['EVM_RPC_URL', 'EVM_KEY']
+      const message = `a value, as ${given} has one`
+      context.addIssue({ code: 'custom', path: [missing], message })
     }
     if (EVM_RPC_URL === undefined || EVM_ASSETS === undefined) return
     if (EVM_CHAIN_ID === undefined || !Number.isInteger(EVM_CHAIN_ID)) return

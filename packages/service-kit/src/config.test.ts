@@ -254,3 +254,16 @@ describe('strictBase64', () => {
     )
   })
 })
+
+test('a variable that another one requires is reported by what the check across both says', () => {
+  const fields = z.object({ URL: httpUrlField().optional(), KEY: textField('a key').optional() })
+  const checked = fields.refine(({ URL, KEY }) => URL === undefined || KEY !== undefined, {
+    path: ['KEY'],
+    error: 'a key for URL',
+    when: () => true,
+  })
+  expect(readConfig(checked, { URL: 'http://127.0.0.1' })).toEqual({
+    kind: 'invalid',
+    problems: [{ variable: 'KEY', expected: 'a key for URL (it is not set)' }],
+  })
+})

@@ -68,8 +68,9 @@ export function readConfig<Schema extends z.ZodObject>(
     const variable = String(issue.path[0] ?? 'configuration')
     if (problems.some((known) => known.variable.replace(/_FILE$/, '') === variable)) continue
     const field = schema.shape[variable]
-    const expected =
-      (field === undefined ? undefined : fieldMetaOf(field).expected) ?? issue.message
+    // A field that is good by itself failed a check across fields, whose message says what the others require of it.
+    const isBad = field !== undefined && !z.safeParse(field, values[variable]).success
+    const expected = (isBad ? fieldMetaOf(field).expected : undefined) ?? issue.message
     problems.push({
       variable,
       expected: values[variable] === undefined ? `${expected} (it is not set)` : expected,

@@ -176,7 +176,7 @@ export const accessConfigSchema = z
   // A token of one process must open the others: with a secret each, calls that change process would sign in anew.
   .refine((config) => config.RECORDER_COUNT === 1 || config.SESSION_SECRET !== undefined, {
     path: ['SESSION_SECRET'],
-    error: 'a secret',
+    error: 'a secret of at least 32 bytes, the same in all RECORDER_COUNT processes',
   })
 
 export type AccessConfig = z.output<typeof accessConfigSchema>

@@ -220,7 +220,11 @@ export const careConfigSchema = fields.superRefine(
     if (fault !== undefined) context.addIssue({ code: 'custom', ...fault })
     const { EVENTS, SEAL_KEYS } = config
     if (EVENTS !== undefined && EVENTS !== 'off' && SEAL_KEYS === undefined)
-      context.addIssue({ code: 'custom', path: ['SEAL_KEYS'], message: 'is required with EVENTS' })
+      context.addIssue({
+        code: 'custom',
+        path: ['SEAL_KEYS'],
+        message: 'keys that seal the secrets of EVENTS’ receivers',
+      })
   },
   // Runs even when there are other problems, so that one message names them all.
   { when: () => true },
