@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram, manualClock } from '@tallystick/service-kit'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SpeechUnavailable } from '../domain/staleness.ts'
 import {
   createEspeakSpeech,
@@ -13,7 +13,13 @@ import {
 
 const espeak = findProgram('espeak-ng', process.env['PATH'] ?? '')
 const folder = mkdtempSync(join(tmpdir(), 'care-speech-test-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+/** Where the sounds lie: what an ended run of these tests has left elsewhere is none of ours. */
+const sounds = mkdtempSync(join(tmpdir(), 'care-speech-sounds-'))
+beforeEach(() => void vi.stubEnv('TMPDIR', sounds))
+afterAll(() => {
+  vi.unstubAllEnvs()
+  for (const made of [folder, sounds]) rmSync(made, { recursive: true })
+})
 
 /** A program in espeak-ng's place. */
 const programOf = (name: string, script: string): string => {
@@ -28,8 +34,7 @@ const soundSeconds = (wav: Uint8Array): number => {
   return view.getUint32(40, true) / view.getUint32(28, true)
 }
 
-const leftOver = (): string[] =>
-  readdirSync(tmpdir()).filter((name) => /^care-speech-(?!test)/.test(name))
+const leftOver = (): string[] => readdirSync(sounds)
 
 describe.skipIf(espeak === undefined)('C13: the system’s espeak-ng (skipped where absent)', () => {
   const program = espeak ?? ''
