@@ -51,8 +51,8 @@ export function usageBody(window: AccessWindow): Usage {
 }
 
 /**
- * What `/status` answers. It reads the window, which must answer, and the reserve, which may fail (A12), side by side; it
- * writes nothing. Throws ChainUnavailable or ContractAbsent.
+ * The answer of `/status`. It reads the window and, at the same time, the reserve, whose read may fail (A12). It writes
+ * nothing. Throws ChainUnavailable or ContractAbsent.
  */
 export async function readStatus(
   deps: Pick<AccessParts, 'contract' | 'subscriptions' | 'usage'>,

@@ -1,6 +1,6 @@
 /**
- * The window of an agent's subscription: the contract's own rule of time and money, and the background call that arms an
- * overdue renewal anew. Windows are read in subscriptions.ts.
+ * The window of an agent's subscription: the contract's own rule of time and money, and the background call that re-arms
+ * an overdue renewal. Windows are read in subscriptions.ts.
  */
 import { accessWindowRules } from '@tallystick/contracts'
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
@@ -9,10 +9,10 @@ import type { AccessParts, Rearming } from './ports.ts'
 /** An EVM address or 32-byte word in lower-case hex. */
 export type Hex = `0x${string}`
 
-/** The contract's answer if it has no address to give. */
+/** What the contract answers for no address. */
 export const ZERO_ADDRESS: Hex = '0x0000000000000000000000000000000000000000'
 
-/** A subscription as it stands at one second, with the periods that are paid for already counted in (A6). */
+/** A subscription at one second, with the paid periods projected to it (A6). */
 export type AccessWindow = {
   /** Whether the agent ever had one. */
   readonly exists: boolean
@@ -23,9 +23,9 @@ export type AccessWindow = {
   readonly isGuarded: boolean
   /** Unix seconds; 0 without a subscription. */
   readonly expiresAtSeconds: number
-  /** Pinned at purchase; that of a purchase now without a subscription. */
+  /** Fixed at purchase; without a subscription, the current offer's. */
   readonly periodSeconds: number
-  /** Price of one period, tinybar; as for `periodSeconds`. */
+  /** Price of one period, tinybar; fixed like `periodSeconds`. */
   readonly priceTinybar: bigint
   readonly balanceTinybar: bigint
   /** Further renewals that the balance pays for. */
@@ -37,7 +37,7 @@ export type AccessWindow = {
   readonly schedule: Hex
   /** Unix seconds; 0 where no renewal is armed. */
   readonly scheduledAtSeconds: number
-  /** Which windows are renewed by the same call: period and second modulo the period, as the contract packs them. */
+  /** One call renews all windows of a slot: period and second modulo the period, as the contract packs them. */
   readonly slotId: bigint
 }
 
@@ -66,7 +66,7 @@ export function pendingSchedule(window: AccessWindow, nowSeconds: number): Hex {
 
 /**
  * Moves a window that was open when it was read to `nowSeconds`, by the contract's own rule: each period that the
- * balance pays for follows the last without a gap, with a fresh quota, until the money or the will ends.
+ * balance pays for follows the last without a gap, with a fresh quota, until the money runs out or the agent cancelled.
  */
 export function projectWindow<Window extends AccessWindow>(
   window: Window,
@@ -86,29 +86,29 @@ export function projectWindow<Window extends AccessWindow>(
 }
 
 /**
- * The second at which the ledger is asked, and the one place where server time becomes ledger time: the server's
- * clock, rounded down. Reads pass it explicitly, because an `eth_call` sees the last block's time, which trails by
- * seconds or stands still; with it the contract projects the periods that are paid for, so that a read of an old state
- * still finds a funded window open (A8). A server clock a few seconds off shifts when a window closes by as much; the
- * contract takes usage for a window until 60 s after its end (A11).
+ * The second for which the ledger is asked: the server's clock, rounded down. Only here does server time become ledger
+ * time. Reads pass it explicitly, because an `eth_call` sees the last block's time, which trails by seconds or stands
+ * still. With it the contract projects the paid periods, so that a read of an old state still finds a funded window
+ * open (A8). A server clock that is a few seconds off shifts a window's close by as much; the contract takes usage for
+ * a window until 60 s after its end (A11).
  */
 export function ledgerSeconds(clock: Clock): number {
   return Math.floor(clock.unixMs() / 1000)
 }
 
-/** One attempt per slot in this time: what it armed is visible to reads after at most 10 s, and another costs gas. */
+/** At most one attempt per slot in this time: reads show its result within 10 s, and another attempt costs gas. */
 const REARM_AGAIN_MS = 60_000
 
-/** Longest pause after attempts that armed nothing, each of which doubles it: a busy network costs 24 attempts a day. */
+/** Longest pause; each attempt that armed nothing doubles it. A busy network costs 24 attempts a day. */
 const REARM_AGAIN_MAX_MS = 3_600_000
 
-/** After the contract's code −2: the slot earns too little, which only a purchase changes, and that arms by itself. */
+/** After the contract's code −2: the slot earns too little. Only a purchase changes that, and it arms by itself. */
 const BELOW_FLOOR_AGAIN_MS = 86_400_000
 
-/** The contract's code where a slot's next renewal earns less than the floor (A19). */
+/** The contract's code for a slot whose next renewal earns less than the floor (A19). */
 const BELOW_FLOOR = -2
 
-/** Slots remembered as tried; beyond it the oldest may be tried again early, which harms nothing. */
+/** Slots remembered as tried; beyond this the oldest may be tried again early, which is harmless. */
 const TRIED_MAX = 1_000
 
 /** What a slot needs so that the network renews this window, if anything. */
@@ -121,8 +121,8 @@ function rearmingOf(window: AccessWindow, nowSeconds: number): Rearming | undefi
 export type Reaper = ReturnType<typeof createReaper>
 
 /**
- * Arms anew, in the background, the renewal of a slot that is served: where the network never made the pending one, and
- * where a funded window has none (A7). One attempt serves every agent of the slot.
+ * Re-arms a slot's renewal in the background when a read shows that the network never made the pending one, or that a
+ * funded window has none (A7). One attempt serves every agent of the slot.
  */
 export function createReaper({ contract, sender, subscriptions, clock, report }: AccessParts) {
   const tried = new BoundedMap<bigint, { readonly untilMs: number; readonly pauseMs: number }>(
@@ -163,7 +163,7 @@ export function createReaper({ contract, sender, subscriptions, clock, report }:
       const trying = attempt(agent, window.slotId, how).finally(() => running.delete(trying))
       running.add(trying)
     },
-    /** Returns when no attempt runs any more. */
+    /** Returns once no attempt is running. */
     async close(): Promise<void> {
       isClosed = true
       await Promise.all(running)

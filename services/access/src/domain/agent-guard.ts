@@ -1,6 +1,6 @@
 /**
- * Whose window it is (A17): calls of an agent that is guarded on the contract prove its key, first by a signature and then by
- * the token that the signature earned.
+ * Protects the windows of agents that are guarded on the contract (A17): their calls prove the agent's key, first by a
+ * signature and then by the token issued for it.
  */
 import { type Clock, presentedToken } from '@tallystick/service-kit'
 import { judgeSignIn, type SignInRefusal, signInChallenge } from '@tallystick/x402'
@@ -17,7 +17,7 @@ const TOKEN_SECONDS = 3_600
 /** What a person reads in the wallet. */
 const STATEMENT = 'Prove that you hold the key of this agent.'
 
-/** An EVM address that only stands for an account number: no signature leads to it. */
+/** An EVM address that encodes an account number: no signature recovers to it. */
 const LONG_ZERO = /^0x0{24}/
 
 /** Why a guarded call was not served: the `error` of the 402 that asks for a proof. */
@@ -39,7 +39,7 @@ export type GuardedCall = {
 }
 
 type Admission =
-  /** `token` is new: later calls may send it in the proof's place. */
+  /** `token` is new: later calls may send it instead of a proof. */
   | { readonly kind: 'admitted'; readonly token: string | undefined }
   | { readonly kind: 'proof-required'; readonly challenge: ReturnType<typeof signInChallenge> }
 
@@ -56,7 +56,7 @@ export type AgentGuardDeps = {
 
 export type AgentGuard = ReturnType<typeof createAgentGuard>
 
-/** Judges the calls of guarded agents. Throws LedgerUnavailable where the key of a proof cannot be looked up. */
+/** Judges the calls of guarded agents. Throws LedgerUnavailable if a proof's key cannot be looked up. */
 export function createAgentGuard(deps: AgentGuardDeps) {
   const { baseUrl, clock, evmChainId: chainId, sessions } = deps
   const usedProofs = createUsedProofs()
@@ -86,7 +86,7 @@ export function createAgentGuard(deps: AgentGuardDeps) {
       isNonce: (nonce, issuedAt) => sessions.isNonce({ agent, nonce, issuedAt }),
     })
     if (verdict.kind === 'refused') return refuse(agent, verdict.error)
-    // Before the look-up, so that of two at once one is served.
+    // Before the look-up, so that only one of two concurrent calls is served.
     if (!usedProofs.take(verdict)) return refuse(agent, 'sign_in_already_used')
     try {
       const error = await keyError(deps.accounts, agent)
@@ -116,8 +116,8 @@ export function createAgentGuard(deps: AgentGuardDeps) {
 }
 
 /**
- * Why the key behind an address does not count: its account has another one by now, or one that cannot sign here. An
- * account that is unknown or hollow has never had another key than its address tells of.
+ * Why the key behind an address does not count: its account now has another one, or one that cannot sign here. An
+ * unknown or hollow account has only ever had the key behind its address.
  */
 async function keyError(accounts: AgentAccounts, agent: Hex): Promise<ProofError | undefined> {
   const account = await accounts.refresh(agent)

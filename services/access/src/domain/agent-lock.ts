@@ -2,24 +2,24 @@ import { type Clock, pause } from '@tallystick/service-kit'
 import type { Hex } from './access-window.ts'
 
 /**
- * Longest wait for another payment, milliseconds: past the 12 s for which a payment in doubt keeps its request. A payment
- * that goes on then is left unsettled while an earlier one is unresolved, so that the wait only spares a refusal.
+ * Longest wait for another payment, milliseconds: longer than the 12 s for which a payment in doubt holds its request. A
+ * payment that goes on after it is not settled while an earlier one is unresolved; the wait only avoids a refusal.
  */
 const LOCK_WAIT_MS = 15_000
 
 type Holder = { readonly payment: string; count: number; readonly done: AbortController }
 
-/** Runs an agent's payments one after another; `hasWaited` says whether another one was before it. */
+/** Runs an agent's payments one after another; `hasWaited` says whether it waited for another. */
 type LockAgent = <Result>(
-  /** `payment` is the header, which tells payments apart; `isOwn` if the agent's own account signed it. */
+  /** `payment` is the header, which identifies the payment; `isOwn`: the agent's own account signed it. */
   key: { readonly agent: Hex; readonly isOwn: boolean; readonly payment: string },
   run: (hasWaited: boolean) => Promise<Result>,
 ) => Promise<Result>
 
 /**
- * A lock for each agent: different payments for it run one after the other, so that the second is served by the window that
- * the first opened; equal ones share the lock. Nobody waits longer than 15 s, and the agent's own payment for no payment
- * that somebody else signed (X9).
+ * A lock for each agent: different payments for it run one after the other, so that the window which the first opened
+ * serves the second; equal ones share the lock. Nobody waits longer than 15 s, and the agent's own payment never waits
+ * for one that somebody else signed (X9).
  */
 export function createAgentLock(clock: Clock): LockAgent {
   const holders = new Map<string, Holder>()

@@ -104,7 +104,7 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
     const terms = await deps.terms.accepted()
     if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
-    // Before the lock, so that something that is no payment cannot keep the agent's own payment waiting.
+    // Before the lock, so that an invalid payment cannot delay the agent's own.
     const admission = await deps.gate.admit(headers, terms)
     if (admission.kind === 'challenged') {
       const { error } = admission
@@ -130,7 +130,7 @@ function tooMany(
   return { kind: 'refused', error: 'too_many_requests', retryAfterSeconds }
 }
 
-/** A call in an open window: of a guarded agent with proof, of any other at its rate; then the quota. */
+/** A call in an open window. A guarded agent needs a proof, any other is held to its rate; then comes the quota. */
 async function serveFromWindow(
   deps: CallAccessDeps,
   call: AccessCall,
@@ -191,7 +191,7 @@ async function serveAdmitted(
 
 type Refusal = { readonly error: ChallengeError; readonly settlement?: Settlement | undefined }
 
-/** A 402, unless a payment of this agent may be under way or on the ledger unseen: then nobody is asked to pay again (X9, A4). */
+/** A 402, unless a payment of this agent may be under way, or on the ledger and unseen: nobody pays twice (X9, A4). */
 async function challenge(
   deps: CallAccessDeps,
   agent: Hex,

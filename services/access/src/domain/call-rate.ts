@@ -19,7 +19,7 @@ export function createCallRate({
 }) {
   const spacingMs = 1000 / perSecond
   const burstMs = 1000 * BURST_SECONDS - spacingMs
-  /** When each caller's calls so far are paid off at the rate, Unix milliseconds. */
+  /** When each caller is back within the rate, Unix milliseconds. */
   const evenAtMs = new BoundedMap<string, number>(CALLERS_MAX)
   return {
     /** Counts a call and returns undefined; over the limit it counts nothing and returns the seconds to wait. */

@@ -1,7 +1,7 @@
 /**
  * The sweep: reads what payTo was credited from the mirror node and opens every purchase that the contract does not
- * know yet (A4). It is why the service needs no database: whatever a dead process had settled is found here. Memory
- * holds unresolved credits only; everything else is behind the cursor.
+ * know yet (A4). It is why the service needs no database: it finds whatever a dead process had settled. Memory holds
+ * unresolved credits only; everything else is behind the cursor.
  */
 import { pause } from '@tallystick/service-kit'
 import { PAYMENT_OVER_SECONDS } from '@tallystick/x402/hedera'
@@ -10,19 +10,19 @@ import { createOtherSales } from './other-sales.ts'
 import type { AccessParts, OpenOutcome, PaymentLog, PurchaseOrder } from './ports.ts'
 import { type CreditPurchase, createUnresolvedCredits } from './unresolved-credits.ts'
 
-/** How far back a new process looks, seconds: 30 days, longer than any outage that nobody has looked at. */
+/** How far back a new process looks, seconds: 30 days, longer than an outage goes unnoticed. */
 const LOOK_BACK_SECONDS = 30 * 86_400
 
-/** Between two sweeps, milliseconds. One that has tried for so long goes on only while it opens: it must read again. */
+/** Between two sweeps, milliseconds. A sweep this long ends at the first purchase that it cannot open, to read again. */
 const SWEEP_MS = 10_000
 
-/** Until the first read has passed the start no challenge is issued, so the first sweeps follow closely. */
+/** Between the first sweeps, milliseconds: no challenge is issued until a read has passed the start. */
 const FIRST_SWEEPS_MS = 1_000
 
 export type CreditSweep = ReturnType<typeof createCreditSweep>
 
 type CreditSweepDeps = AccessParts & {
-  /** How far the mirror node has read the ledger, by which the clock is judged too. */
+  /** How far the mirror node has read the ledger; the clock is judged by it too. */
   readonly ledgerTime: PaymentLog['ledgerTime']
   /** Whether a job of this process holds that payment and will open it itself. */
   readonly isHeld: (transactionId: string) => Promise<boolean>
@@ -44,16 +44,16 @@ export function createCreditSweep(deps: CreditSweepDeps) {
     const tryUntilMs = clock.unixMs() + SWEEP_MS
     for (const purchase of credits.list()) {
       const ageSeconds = ledgerSeconds(clock) - purchase.consensusSeconds
-      // One without our memo waits for the job that may hold it, until no client can still complete it by itself.
+      // A job may hold one without our memo: it waits until no client can complete it any more.
       const isDue = purchase.isNamed || ageSeconds >= PAYMENT_OVER_SECONDS
       if (closed.signal.aborted || (await deps.isHeld(purchase.transactionId))) continue
       if (!isDue) {
-        // The job that it waited for may have opened it by now, here or on another replica: its agent waits no longer.
+        // Its job may have opened it by now, here or on another replica: then its agent need not wait.
         const consumed = await contract.paymentOf(purchase.order.paymentReference)
         if (consumed.isUsed) credits.resolve(purchase.transactionId)
         continue
       }
-      // One that cannot be opened now goes to the end, so that it never stands in the way of the others.
+      // One that cannot be opened now goes to the end, so that it never blocks the others.
       credits.postpone(purchase)
       if (await tryPurchase(deps, purchase)) credits.resolve(purchase.transactionId)
       else if (clock.unixMs() >= tryUntilMs) return
@@ -63,11 +63,11 @@ export function createCreditSweep(deps: CreditSweepDeps) {
   const sweep = async (): Promise<void> => {
     try {
       await contract.ensureDeployed()
-      // First: what the mirror node had read by then is part of the next read.
+      // Asked first: the next read includes all that the mirror node had read by then.
       const { consensusSeconds } = await deps.ledgerTime()
       await others.readOn()
       if (await credits.readOn()) readThroughSeconds = consensusSeconds
-      // Where another contract sells for the same account, nobody knows whose a credit is.
+      // If another contract sells for the same account, a credit may belong to either.
       if (!others.found()) await openDue()
     } catch (error) {
       report({ kind: 'sweep-failed', error })
@@ -91,24 +91,24 @@ export function createCreditSweep(deps: CreditSweepDeps) {
   return {
     /** Sweeps now, then every 10 s. */
     start: () => void sweepUntilClosed(),
-    /** One sweep: reads on, then opens what is due. Failures are reported and tried again at the next. */
+    /** One sweep: reads on, then opens what is due. Failures are reported and retried at the next. */
     sweep: sweepOnce,
     /**
-     * Reads the log once more before a payment is settled, so that one which another replica has settled is known here
-     * without waiting for the next sweep. A mirror node that does not answer is left to the sweep.
+     * Reads the log once more before a payment is settled, to learn at once of one that another replica has settled. If
+     * the mirror node does not answer, the next sweep catches up.
      */
     async lookAgain(): Promise<void> {
       await credits.readOn().catch((error: unknown) => report({ kind: 'sweep-failed', error }))
     },
-    /** Whether a credit that buys for this agent is not opened yet, other than the one with that transaction id. */
+    /** Whether a credit for this agent, other than the one with that transaction id, is not opened yet. */
     isPending: (agent: Hex, exceptTransactionId?: string) =>
       credits.has(agent, exceptTransactionId),
-    /** Before the mirror node has been read past this process's start, an earlier process's payment may be unseen. */
+    /** Until the mirror node has been read past this process's start, an earlier process's payment may be unseen. */
     hasReadPastStart,
     /** How old the last complete read is, seconds; undefined before the first. */
     ageSeconds: () => readThroughSeconds && ledgerSeconds(clock) - readThroughSeconds,
     unresolvedCount: () => credits.count(),
-    /** Another contract whose sales share payTo, unannounced. */
+    /** An unannounced contract that also sells for payTo. */
     otherSales: others.found,
     async close(): Promise<void> {
       closed.abort()
@@ -119,8 +119,8 @@ export function createCreditSweep(deps: CreditSweepDeps) {
 }
 
 /**
- * Returns whether it is resolved. What the contract refuses stays pending and is reported at every sweep: it is paid for.
- * One that fails by itself holds no other back; throws where the ledger does not answer a read either.
+ * Returns whether it is resolved. What the contract refuses is paid for: it stays pending, and every sweep reports it. A
+ * failure does not hold up other purchases; throws only if the ledger does not answer a read either.
  */
 async function tryPurchase(deps: CreditSweepDeps, { order }: CreditPurchase): Promise<boolean> {
   try {
@@ -133,7 +133,7 @@ async function tryPurchase(deps: CreditSweepDeps, { order }: CreditPurchase): Pr
   }
 }
 
-/** Forwards a settled payment into the contract, reports what came of it, and holds the window that it opened. */
+/** Forwards a settled payment into the contract, reports the outcome, and holds the window that it opened. */
 export async function openSettled(
   deps: AccessParts,
   order: PurchaseOrder,

@@ -22,9 +22,9 @@ export type AccessEvent =
       readonly transactionHash: Hex
       readonly isTopUp: boolean
     })
-  /** A settled payment that the contract does not take: somebody must look. */
+  /** A settled payment that the contract refuses: the operator must look. */
   | (Forwarded & { readonly kind: 'open-refused'; readonly reason: string })
-  /** A purchase that the contract would refuse, found before settlement: whatever the reason, others may meet it too. */
+  /** A purchase that the contract would refuse, found before settlement; others may meet the same reason. */
   | {
       readonly kind: 'forward-refused'
       readonly requestId?: string | undefined
@@ -35,7 +35,7 @@ export type AccessEvent =
   | { readonly kind: 'payment'; readonly outcome: PaymentOutcome<unknown, unknown>['kind'] }
   /** A payment that was not taken, before settlement or by the facilitator; `reason` is the 402's `error`. */
   | { readonly kind: 'payment-refused'; readonly reason: ChallengeError }
-  /** A read found an armed renewal not made yet: how long its second is past. */
+  /** A read found an armed renewal overdue by so many seconds. */
   | { readonly kind: 'renewal-late'; readonly lateSeconds: number }
   /** What became of a guarded agent's call without a valid token: `proved`, or the `error` of the 402. */
   | { readonly kind: 'sign-in'; readonly outcome: string }
@@ -43,7 +43,7 @@ export type AccessEvent =
   | { readonly kind: 'granted'; readonly isPaid: boolean }
   /** A slot's renewal was armed again: the pending one was overdue, or there was none. */
   | (OfSlot & { readonly kind: 'rearmed'; readonly how: Rearming; readonly transactionHash: Hex })
-  /** It was tried, and the contract says why no renewal is armed. */
+  /** Re-arming failed; the contract says why. */
   | (OfSlot & {
       readonly kind: 'not-armed'
       readonly how: Rearming
@@ -58,7 +58,7 @@ export type AccessEvent =
       readonly paymentReference?: Hex
     }
 
-  /** Something of the seller's is running out, or no longer. */
+  /** The seller is running out of something, or no longer is. */
   | (AlertNotice & { readonly kind: 'alert' })
   | (AlertNotice & { readonly kind: 'alert-lost'; readonly reason: string })
   /** The seller's money could not be read. */
@@ -69,7 +69,7 @@ export type ReportAccessEvent = (event: AccessEvent) => void
 /** Why a transaction was signed again; there are only these two reasons (A10). */
 export type ResigningReason = 'nonce-consumed' | 'gas-price-too-low'
 
-/** What a person who runs the service may want to know of the metering. Nothing here is per call in normal running. */
+/** What an operator may want to know about metering. In normal operation no call causes an event. */
 export type UsageEvent =
   | {
       readonly kind: 're-signed'
@@ -108,7 +108,7 @@ export type UsageEvent =
     }
   /** Calls were taken out after 10 s without being sealed. */
   | { readonly kind: 'call-expired'; readonly agent: string }
-  /** Leased calls that are counted on the contract, that nobody made, and that could not be given back (A18). */
+  /** Leased calls that the contract counts, nobody made, and could not be given back (A18). */
   | {
       readonly kind: 'lease-lost'
       readonly agent: string

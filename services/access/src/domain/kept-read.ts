@@ -1,8 +1,8 @@
 import type { Clock } from '@tallystick/service-kit'
 
-/** A read that many share. */
+/** A read that callers share. */
 export type KeptRead<Value> = {
-  /** What was read at most `keptMs` ago, or a read that all who ask meanwhile wait for. Rejects as the read does. */
+  /** What was read at most `keptMs` ago, or a new read shared by all who ask meanwhile. Rejects as the read does. */
   (): Promise<Value>
   /** Call it after a write: the next read is a new one, and one under way is not kept. */
   readonly forget: () => void
@@ -18,7 +18,7 @@ export function keptRead<Value>(options: {
   let kept: { readonly askedAtMs: number; readonly value: Promise<Value> } | undefined
   const ask = (): Promise<Value> => {
     const askedAtMs = clock.unixMs()
-    // A clock that was set back says nothing of its age.
+    // If the clock was set back, the age is unknown.
     const ageMs = kept === undefined ? Number.NaN : askedAtMs - kept.askedAtMs
     if (kept !== undefined && ageMs >= 0 && ageMs < keptMs) return kept.value
     const entry = { askedAtMs, value: read() }

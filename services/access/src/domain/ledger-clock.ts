@@ -1,15 +1,15 @@
 /**
- * The service's clock, corrected where it is proved to differ from the ledger's: an error of half a minute would sell and
- * serve windows that are not open on the contract. The proof is what a mirror node reports as its own time and the
- * ledger's; how far it has read the ledger proves only that this clock is slow, since nodes lag.
+ * The service's clock, corrected when it is proved to differ from the ledger's: half a minute off, it would sell and serve
+ * windows that are not open on the contract. The proof is the mirror node's own time together with the ledger's. How far
+ * the node has read the ledger proves only that this clock is slow, since nodes lag.
  */
 import type { Clock } from '@tallystick/service-kit'
 import type { LedgerTime } from '@tallystick/x402/hedera'
 
-/** A clock that differs by more is wrong, seconds; ntp keeps one within a hundredth. */
+/** A clock that differs by more is wrong, seconds; NTP keeps one within a hundredth. */
 const OFF_SECONDS_MAX = 5
 
-/** A node whose own time is behind the ledger, or so far ahead of what it has read, is no witness of time, seconds. */
+/** A node whose own time is behind the ledger, or this far ahead of what it has read, proves nothing, seconds. */
 const NODE_LAG_SECONDS_MAX = 3_600
 const NODE_AHEAD_SECONDS_MIN = -2
 
@@ -20,7 +20,7 @@ export function createLedgerClock({
   wallClock = clock,
 }: {
   readonly clock: Clock
-  /** Tells wall time where `clock` does not: on a local ledger that travels. */
+  /** Wall time, if `clock` does not show it: on a local ledger that travels in time. */
   readonly wallClock?: Clock | undefined
 }) {
   let offSeconds = 0
@@ -54,7 +54,7 @@ function offOf(
   const isTravelling = Math.abs(answered.own - answered.wall) > OFF_SECONDS_MAX
   const isWitness = isTravelling || (lag >= NODE_AHEAD_SECONDS_MIN && lag <= NODE_LAG_SECONDS_MAX)
   if (nodeSeconds !== undefined && isWitness) {
-    // A node's time is cut to the second.
+    // A node's time is truncated to the second.
     const least = asked.wall - nodeSeconds - 1
     const most = answered.wall - nodeSeconds
     if (least > OFF_SECONDS_MAX) return Math.round(least)

@@ -13,7 +13,7 @@ export type OfferTerms = {
   readonly priceTinybar: bigint
   readonly periodSeconds: number
   readonly callsAllowed: number
-  /** Divides the period: windows end in seconds this far apart. */
+  /** Divides the period: windows end at seconds this far apart. */
   readonly slotSeconds: number
 }
 
@@ -22,7 +22,7 @@ export type Market = {
   readonly gasPriceTinybar: bigint
   /** What the network takes for one `scheduleCall`, hundredths of a US cent. */
   readonly scheduleCost: number
-  /** 1e-8 of a US cent, as the exchange-rate contract has it. */
+  /** 1e-8 of a US cent, as the exchange-rate contract gives it. */
   readonly tinycentsPerHbar: bigint
   /** Least revenue of a scheduled call, percent of what it costs; below, it is not armed. */
   readonly armingFloorPercent: number
@@ -37,30 +37,30 @@ export const GAS = {
   scheduleCall: 1_410_000n,
   /** `openPaid` of several periods that arms its slot. */
   openArming: 1_607_211n,
-  /** The same in an armed slot where others end in the same seconds; and what each second that nobody had costs more. */
+  /** The same in an armed slot whose seconds others share; each second that nobody shares costs a `calendarWord` more. */
   openJoining: 119_461n,
   calendarWord: 17_100n,
   /** `openPaid` of one period: it never arms. */
   openOnePeriod: 104_317n,
   renewalArming: 1_480_663n,
   renewalLast: 58_031n,
-  /** One agent's record alone, and in a batch of 50; the first record of a window takes the second pair. */
+  /** One agent's record alone, and in a batch of 50; the second pair is for the first record of a window. */
   record: 32_060n,
   recordBatched: 8_617n,
   recordFirst: 34_306n,
   recordFirstBatched: 10_875n,
 } as const
 
-/** Agents in the batch that the batched figures were measured with; no batch is larger. */
+/** Agents in the batch behind the batched figures; no batch is larger. */
 const BATCH_AGENTS = 50n
 
 const SECONDS_PER_HOUR = 3_600
-/** The contract gives a `scheduleCall` at least this much gas, and its own part of a renewal this. */
+/** The contract gives a `scheduleCall` at least this much gas, and its own part of a renewal the second figure. */
 const SCHEDULE_GAS_MIN = BigInt(accessWindowRules.scheduleGasMin)
 const OWN_GAS = BigInt(accessWindowRules.finishGas + accessWindowRules.renewalGasMax)
-/** The contract locks the gas limit of a scheduled call at so many times the gas price. */
+/** The contract locks the gas limit of a scheduled call at this many times the gas price. */
 const LOCK_FACTOR = BigInt(accessWindowRules.lockSafety)
-/** Agents beyond which no break-even is looked for: by then a renewal's share is a thousandth of its cost. */
+/** The search for a break-even ends at this many agents: by then each bears a thousandth of a renewal. */
 const BREAK_EVEN_AGENTS_MAX = 1_000
 
 /** One hundredth of a US cent. */
@@ -115,10 +115,10 @@ export const renewalTinybar = (market: Market): bigint =>
 type SlotCost = { readonly purchases: bigint; readonly renewals: bigint }
 
 /**
- * A lone agent buys anew once its last window has closed: its purchase arms, and its last renewal arms nothing. Two or
- * more keep a slot armed for one another: in each period one call arms at most, and each second is a calendar word at most
- * once. A purchase arms, at a little more, at most once in `periods - 1` periods; in any where the revenue of one agent does
- * not arm. That bounds every order of purchases.
+ * A lone agent buys again once its last window has closed: its purchase arms, and its last renewal arms nothing. Two or
+ * more keep a slot armed for one another: at most one call arms in each period, and each second is a calendar word at most
+ * once. A purchase, which costs a little more, arms at most once in `periods - 1` periods, or in every period if one
+ * agent's revenue does not arm. That bounds every order of purchases.
  */
 function slotCost(terms: OfferTerms, market: Market, agents: number): SlotCost {
   const periods = BigInt(market.periodsPerPurchase)
@@ -141,13 +141,13 @@ function slotCost(terms: OfferTerms, market: Market, agents: number): SlotCost {
   }
 }
 
-/** Records that count so many calls of one window, made at an even pace. */
+/** Records needed for this many calls of one window at an even pace. */
 export function recordsFor(terms: OfferTerms, calls: number): number {
   if (calls > 0 && terms.periodSeconds * 1000 >= calls * LEASE_IDLE_MS) return calls
   return burstRecords(terms, calls).counting
 }
 
-/** Records that count calls without a pause, each for as many as those before it together, and the calls left over. */
+/** Records for calls without a pause, each counting as many as all before it together, and the calls left over. */
 function burstRecords(terms: OfferTerms, calls: number) {
   const most = leaseCallsMax(terms.callsAllowed)
   let counting = 0
@@ -162,7 +162,7 @@ function callsCost(terms: OfferTerms, market: Market, demand: Demand) {
   const { batchedAgents = 1, records = recordsFor(terms, demand.calls) } = demand
   if (records === 0) return 0n
   const agents = BigInt(batchedAgents)
-  // What a batch's agents share falls with their number; what each adds stays.
+  // The gas that a batch's agents share falls with their number; what each adds stays.
   const gas = (alone: bigint, batched: bigint) =>
     batched + atLeast((alone - batched) * (BATCH_AGENTS - agents), agents * (BATCH_AGENTS - 1n))
   const first = gas(GAS.recordFirst, GAS.recordFirstBatched)
@@ -194,13 +194,13 @@ export function windowCost(terms: OfferTerms, market: Market, demand: Demand): W
 const slotCount = (terms: OfferTerms): number =>
   Math.max(1, Math.floor(terms.periodSeconds / terms.slotSeconds))
 
-/** Agents and use, percent of the quota, of the table that a seller is shown. */
+/** Agents, and use in percent of the quota, in the table that a seller is shown. */
 const TABLE_AGENTS = [1, 20, 100] as const
 const TABLE_USE_PERCENT = [0, 50, 100] as const
 
 export type OfferEconomics = ReturnType<typeof offerEconomics>
 
-/** Everything that `deploy`, `set-offer` and the documents say of an offer. */
+/** Everything that `deploy`, `set-offer` and the documents say about an offer. */
 export function offerEconomics(terms: OfferTerms, market: Market) {
   const at = (agents: number, calls: number) => windowCost(terms, market, { agents, calls })
   const table = TABLE_AGENTS.map((agents) => ({
@@ -218,13 +218,13 @@ export function offerEconomics(terms: OfferTerms, market: Market) {
   }
   return {
     table,
-    /** Fewest agents at which the whole quota of all is paid for; none where 1,000 do not suffice. */
+    /** Fewest agents that pay for the use of all their quotas; none if 1,000 do not. */
     breakEvenAgents,
     /** The use at which a lone agent costs most. */
     dearest: dearest(terms, market),
     isLossAtFullUse: at(1, terms.callsAllowed).profitTinybar < 0n,
     slots: slotCount(terms),
-    /** Most that renewals take from the reserve in an hour, for one period length: every slot is armed. */
+    /** Most that renewals take from the reserve in an hour, for one period length, with every slot armed. */
     reserveHourTinybar:
       BigInt(Math.ceil(SECONDS_PER_HOUR / terms.slotSeconds)) * renewalTinybar(market),
     /** Reserve that one armed slot locks. */
@@ -233,8 +233,8 @@ export function offerEconomics(terms: OfferTerms, market: Market) {
 }
 
 /**
- * The use at which a lone agent costs most: bursts with a pause after each. Leases then begin again at one call, and what
- * the last one left goes back in a record of its own (A18). Beyond the longest lease larger bursts only cost less for each call.
+ * The use at which a lone agent costs most: bursts with a pause after each. Leases then start again at one call, and what
+ * the last one left goes back in its own record (A18). Bursts beyond the longest lease only cost less per call.
  */
 function dearest(terms: OfferTerms, market: Market) {
   const { callsAllowed, periodSeconds } = terms

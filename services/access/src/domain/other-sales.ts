@@ -2,8 +2,8 @@ import type { Hex } from './access-window.ts'
 import type { AccessParts } from './ports.ts'
 
 /**
- * Contracts that payTo pays and that nobody announced (A23): their sales are credits that this contract does not know, and
- * would be opened here a second time. Read from `fromSeconds` on, Unix seconds, as far as it was not read before.
+ * Unannounced contracts that payTo pays (A23). This contract does not know the credits that they sold, and would open them
+ * a second time. Reads on from `fromSeconds`, Unix seconds.
  */
 export function createOtherSales(
   { contract, log }: Pick<AccessParts, 'contract' | 'log'>,
@@ -28,7 +28,7 @@ export function createOtherSales(
         readTo = consensusTimestamp
       }
     },
-    /** The first such contract. What it sold stays sold, so that only a restart with it announced clears this. */
+    /** The first such contract. What it sold stays sold, so only a restart that announces it clears this. */
     found: (): Hex | undefined => found,
   }
 }

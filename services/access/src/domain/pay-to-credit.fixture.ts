@@ -8,7 +8,7 @@ import type { PayToCredit } from './ports.ts'
 export const WHOLE = 4n * PRICE_TINYBAR
 let nanos = 0
 
-/** A credit of payTo's, so many seconds old at the start. */
+/** A credit to payTo, `ageSeconds` old at the start. */
 export function credit(
   change: Partial<PayToCredit> & { readonly ageSeconds: number },
 ): PayToCredit {

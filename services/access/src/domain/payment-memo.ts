@@ -4,9 +4,9 @@ import type { Hex } from './access-window.ts'
 type PaymentMemo =
   /** Nothing for us: no memo, or free text. */
   | { readonly kind: 'none' }
-  /** The payer signed for whom the payment buys. */
+  /** The payer signed the agent that the payment buys for. */
   | { readonly kind: 'agent'; readonly agent: Hex }
-  /** Begins like one of ours and names nobody: it buys for no one. */
+  /** Begins like one of ours but names nobody: it buys for no one. */
   | { readonly kind: 'reserved' }
 
 /** Reads the memo that a payer signed: `x402:<agent>` (X10). `refund:` is the seller's own prefix (A15). */

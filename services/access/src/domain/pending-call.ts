@@ -3,7 +3,7 @@ import type { WindowId } from './usage-ledger.ts'
 import { RECEIPT_WAIT_MS, UNSEALED_MS_MAX } from './usage-limits.ts'
 import type { UsageWindow } from './usage-window.ts'
 
-/** One metered call, as the chain read that admits it saw its window. */
+/** One metered call, with its window as the read that admits it saw it. */
 export type UsageCall = WindowId & {
   /** When that window begins or began, Unix seconds. */
   readonly windowStartsAtSeconds: number
@@ -11,7 +11,7 @@ export type UsageCall = WindowId & {
   readonly callsAllowed: number
   /** Calls counted in that window by the chain read that admitted the call. */
   readonly callsUsedInRead: number
-  /** When that read was asked, Unix milliseconds. */
+  /** When that read was requested, Unix milliseconds. */
   readonly readAtMs: number
 }
 
@@ -46,7 +46,7 @@ export class PendingCall {
   #isSettled = false
   #cancelTimer: (() => void) | null = null
 
-  /** `onExpired` takes it out where it is not sealed in time (A10). */
+  /** `onExpired` takes it out if it is not sealed in time (A10). */
   constructor(options: {
     readonly window: UsageWindow
     readonly clock: Clock
@@ -78,12 +78,12 @@ export class PendingCall {
     this.settle({ kind: 'recorded', transactionHash, callsRemaining: this.callsRemaining })
   }
 
-  /** It waits to be accepted or sealed, 10 s at most after it came. */
+  /** It waits to be accepted or sealed, for at most 10 s. */
   waitsToBeSealed(): void {
     this.#startTimer(this.#unsealedUntilMs - this.#clock.unixMs(), () => this.#onExpired(this))
   }
 
-  /** Its transaction is signed: the call is answered, or waits for the receipt, 20 s at most (A11). */
+  /** Its transaction is signed: the call is answered, or waits at most 20 s for the receipt (A11). */
   signed(transactionHash: string): void {
     if (this.waitsForReceipt)
       this.#startTimer(RECEIPT_WAIT_MS, () => this.settle({ kind: 'unavailable' }))

@@ -27,13 +27,13 @@ export type AccessPorts = {
   readonly accounts: AgentAccounts
   /** EVM address of the account that records usage. */
   readonly recorder: Hex
-  /** Of the relay's calls. */
+  /** For calls to the relay. */
   readonly budget: RelayBudget
-  /** What the recorder's account holds, and what it must hold for a full batch, tinybar. */
+  /** What the recorder's account holds, and what a full batch needs, tinybar. */
   recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
   /** What the seller earned and spent; none before a contract is deployed. */
   readonly sellerHistory?: SellerHistory | undefined
-  /** Where alerts go besides metric and log. It never waits. */
+  /** Where alerts go besides metric and log. `send` does not wait. */
   readonly alertWebhook?: { send(notice: AlertNotice): void; close(): void } | undefined
 }
 
@@ -58,11 +58,11 @@ export type Offer = {
   readonly callsAllowed: number
   /** Second from which purchases have these terms, Unix seconds. */
   readonly startsAtSeconds: number
-  /** Windows end in seconds so far apart: the first of a subscription is up to so much longer (A19). */
+  /** Windows end at seconds this far apart: a subscription's first is up to this much longer (A19). */
   readonly slotSeconds: number
 }
 
-/** What of the contract's balance is the seller's, tinybar: earned and not withdrawn, free reserve, locked, owed for gas. */
+/** The seller's part of the contract's balance, tinybar: earned and not withdrawn, free reserve, locked, owed for gas. */
 type SellerBooks = Readonly<
   Record<'earnedTinybar' | 'reserveTinybar' | 'lockedTinybar' | 'shortfallTinybar', bigint>
 >
@@ -71,7 +71,7 @@ type SellerBooks = Readonly<
 export type AccessContract = {
   /** The configured address; none before the contract is deployed. */
   readonly address: Hex | undefined
-  /** Whether it is this address, or that of a contract before it (A23). */
+  /** Whether it is this contract's address or a previous one's (A23). */
   isOwn(address: Hex): boolean
   /** Returns once chain and contract are the expected ones; throws otherwise. */
   ensureDeployed(): Promise<void>
@@ -79,21 +79,21 @@ export type AccessContract = {
   /** Every offer so far, oldest first; the last one is current. Never empty. */
   offers(): Promise<readonly Offer[]>
   areSalesPaused(): Promise<boolean>
-  /** Whether that account may pass payments on. */
+  /** Whether that account may forward payments. */
   isForwarder(account: Hex): Promise<boolean>
   /** Whether that account may record usage. */
   isRecorder(account: Hex): Promise<boolean>
-  /** Whether that reference was consumed, here or on a contract before this one (A23), and for whom. */
+  /** Whether that reference was consumed, here or on a previous contract (A23), and for whom. */
   paymentOf(paymentReference: Hex): Promise<{ readonly isUsed: boolean; readonly agent: Hex }>
   /** How many further renewals the free reserve can arm, for anyone. */
   renewalsReserveCanArm(): Promise<number>
   /** The seller's part of the contract's books. */
   books(): Promise<SellerBooks>
-  /** This process has written to it: kept reads are discarded. */
+  /** Call it after a write of this process: discards kept reads. */
   wrote(): void
 }
 
-/** The ledger was unreachable, answered nonsense, or is another chain than the configured one. */
+/** The ledger was unreachable, answered nonsense, or is not the configured chain. */
 export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable'
   readonly isAnotherChain: boolean
@@ -136,10 +136,10 @@ export type OpenOutcome =
       readonly transactionHash: Hex
       /** Whether an open window was extended rather than a new one opened. */
       readonly isTopUp: boolean
-      /** The window as the receipt's events tell it. */
+      /** The window as the receipt's events show it. */
       readonly window: AccessWindow
     }
-  /** Somebody opened it before: this service's sweep, another replica, or this process in an earlier attempt. */
+  /** It was opened before: by the sweep, another replica, or an earlier attempt of this process. */
   | { readonly kind: 'already-used'; readonly agent: Hex }
   | { readonly kind: 'refused'; readonly reason: string }
 
@@ -147,9 +147,9 @@ export type Rearming = 'reap' | 'poke'
 
 export type RearmOutcome =
   | { readonly kind: 'armed'; readonly transactionHash: Hex }
-  /** Sent, and no renewal is armed: `code` is Hedera's, or one of the contract's own below 1. */
+  /** Sent, but no renewal is armed: `code` is Hedera's, or one of the contract's own below 1. */
   | { readonly kind: 'not-armed'; readonly transactionHash: Hex; readonly code: number }
-  /** Unsent, since the contract would refuse, or without a receipt. */
+  /** Not sent, because the contract would refuse, or sent without a receipt. */
   | { readonly kind: 'left' }
 
 /** Transactions from payTo's key, one after the other. Each method throws ChainUnavailable. */
@@ -160,9 +160,9 @@ export type ContractSender = {
   rehearse(order: PurchaseOrder): Promise<Rehearsal>
   /** Sends `openPaid` and waits for its receipt. May be repeated: the payment reference makes a double send harmless (A14). */
   openPaid(order: PurchaseOrder): Promise<OpenOutcome>
-  /** Arms the renewal of the agent's slot anew: `reap` where the pending one is overdue, `poke` where none is pending. */
+  /** Re-arms the renewal of the agent's slot: `reap` if the pending one is overdue, `poke` if none is pending. */
   rearm(agent: Hex, how: Rearming): Promise<RearmOutcome>
-  /** Reads ahead what a rehearsal will ask for. Never rejects. */
+  /** Reads in advance what a rehearsal needs. Never rejects. */
   warm(): Promise<void>
   /** What payTo holds, tinybar. */
   floatTinybar(): Promise<bigint>
@@ -171,9 +171,9 @@ export type ContractSender = {
   close(): Promise<void>
 }
 
-/** One successful native transfer to payTo, as the mirror node tells it. */
+/** One successful native transfer to payTo, as the mirror node reports it. */
 export type PayToCredit = {
-  /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`, of a child transaction followed by `/<its number>`. */
+  /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`; a child transaction's is followed by `/<its number>`. */
   readonly transactionId: string
   /** keccak256 of the transaction id, as the contract keys payments (A2). */
   readonly paymentReference: Hex
@@ -184,14 +184,14 @@ export type PayToCredit = {
   readonly consensusSeconds: number
   readonly memo: string
   readonly amountTinybar: bigint
-  /** The one account that paid all of it, fees aside, `0.0.x`; none where several did. */
+  /** The one account that paid all of it, fees aside, `0.0.x`; none if several did. */
   readonly payer: string | undefined
 }
 
 /** One successful native transfer from payTo. */
 export type PayToDebit = {
   readonly consensusTimestamp: string
-  /** The transaction that this transfer pays back, where its memo says so (A15). */
+  /** The transaction that this transfer refunds, if its memo names one (A15). */
   readonly refundOf: string | undefined
 }
 
@@ -206,9 +206,9 @@ export type PayToForward = {
 export type PaymentLog = {
   creditsAfter(consensusTimestamp: string): AsyncIterable<PayToCredit>
   debitsAfter(consensusTimestamp: string): AsyncIterable<PayToDebit>
-  /** Accounts above the network's own that payTo paid by transactions of its key, as it forwards purchases. */
+  /** Accounts, except the network's own, that payTo paid in transactions of its key, as it forwards purchases. */
   forwardsAfter(consensusTimestamp: string): AsyncIterable<PayToForward>
-  /** The address of an account that is a contract. */
+  /** The address of an account, if it is a contract. */
   contractAddressOf(accountId: string): Promise<Hex | undefined>
   /** How far the mirror node has read the ledger, and what time it is by its own clock. */
   ledgerTime(): Promise<LedgerTime>
@@ -216,10 +216,10 @@ export type PaymentLog = {
   evmAddressOf(accountId: string): Promise<Hex>
 }
 
-/** The accounts behind agents, as the mirror node has them now. Throws x402's LedgerUnavailable. */
+/** The accounts behind agents, as the mirror node shows them now. Throws x402's LedgerUnavailable. */
 export type AgentAccounts = Pick<AccountDirectory, 'refresh'>
 
-/** What guarded agents are given to prove themselves with, made from a key that replicas share (A17). */
+/** Nonces and tokens with which guarded agents prove themselves, made from a key that replicas share (A17). */
 export type SessionKeys = {
   /** A nonce for EIP-4361, bound to agent and time of issue. */
   nonceOf(agent: Hex, issuedAt: string): string
@@ -237,11 +237,11 @@ export type SessionKeys = {
   }): 'valid' | 'expired' | 'invalid'
 }
 
-/** What a granted call is served: any JSON. */
+/** What a granted call receives: any JSON. */
 export type PaidResourceReader = {
   /** Throws ResourceUnavailable; nothing has been metered or settled by then. */
   read(): Promise<unknown>
-  /** Begins the next read where many calls share it, so that it leaves together with the read of a window. */
+  /** Begins the next read if calls share it, so that it leaves together with the read of a window. */
   warm?(): void
 }
 

@@ -1,9 +1,9 @@
-/** Contracts that the same `PAY_TO` served before the one that sells now (A23). */
+/** Contracts that sold for the same `PAY_TO` before the current one (A23). */
 import type { AccessContract } from './ports.ts'
 
 /**
- * The contract that sells now, with the payments of all: a reference that any of them consumed is used. Where one of them
- * cannot be read, no payment is judged.
+ * The current contract with the payments of all: a reference that any of them consumed is used. If one of them cannot be
+ * read, no payment is judged.
  */
 export function afterPreviousContracts(
   contract: AccessContract,

@@ -25,22 +25,22 @@ export type PreparedPurchase = { readonly order: PurchaseOrder; readonly resourc
 
 export type PurchaseAnswer =
   | { readonly kind: 'granted'; readonly body: AccessGranted }
-  /** The contract had taken this payment for somebody else before. */
+  /** The contract took this payment for another agent before. */
   | { readonly kind: 'used-for-another' }
 
 export type PurchaseDeclined =
-  /** Another request opened the window meanwhile: the call is served by it, unpaid. */
+  /** Another request opened the window meanwhile: it serves the call, unpaid. */
   | { readonly kind: 'window-open'; readonly window: ReadWindow }
   | { readonly kind: 'memo-names-another-agent' }
   | { readonly kind: 'already-used' }
-  /** `reason`: what the contract would say against it. */
+  /** `reason`: why the contract would refuse it. */
   | {
       readonly kind: 'refused'
       readonly error: PurchaseRefusal
       readonly reason?: string | undefined
     }
 
-/** Why nothing is sold to anybody: paused, or something that the seller has to put right. */
+/** Why nothing is sold to anybody: sales are paused, or the seller has to fix something. */
 type SalesRefusal = 'sales_paused' | 'sales_stopped'
 
 /** The answer while sales are stopped. */
@@ -83,7 +83,7 @@ const decline = (declined: PurchaseDeclined) => ({ kind: 'declined', declined })
 const refuse = (error: PurchaseRefusal, reason?: string) =>
   decline({ kind: 'refused', error, reason })
 
-/** `isSettled`: the payment was found on the ledger, so that nothing stops it any more (A3). */
+/** `isSettled`: the payment was found on the ledger, so nothing stops it any more (A3). */
 async function prepare(
   deps: PurchaseDeps,
   agent: Hex,
@@ -135,18 +135,18 @@ async function prepare(
   }
 }
 
-/** Whether a payment that meets stopped sales was settled before, by a process that died or a facilitator that fell silent. */
+/** Whether a payment was settled before sales stopped, by a process that died or a facilitator that fell silent. */
 async function isOwnAndLanded(
   deps: PurchaseDeps,
   agent: Hex,
   payment: VerifiedPayment,
 ): Promise<boolean> {
-  // Where the ledger does not answer, the sweep opens it later.
+  // If the ledger does not answer, the sweep opens it later.
   const finding = await deps.scheme.find(payment).catch(() => undefined)
   return finding?.kind === 'landed' && (await mayHonour(deps, agent, payment))
 }
 
-/** A payment found on the ledger buys for whom its payer signed: the memo's agent, or the payer itself (X10). */
+/** A payment found on the ledger buys for the agent in its signed memo, or else for the payer (X10). */
 async function mayHonour(
   deps: PurchaseDeps,
   agent: Hex,
@@ -194,14 +194,14 @@ async function fulfil(
       })
     }
     case 'refused':
-      // Kept by the gate and repeated: the value stays with payTo until somebody has looked.
+      // The gate keeps and repeats it: the value stays with payTo until the operator has looked.
       throw new Error(`the contract refused a settled payment: ${outcome.reason}`)
     default:
       return outcome satisfies never
   }
 }
 
-/** Reads until an open window shows, with what the receipt told of it, at most 15 s; undefined where none did by then. */
+/** Reads for at most 15 s until an open window shows what the receipt showed; undefined if none does by then. */
 async function untilVisible(
   deps: PurchaseDeps,
   agent: Hex,
@@ -209,7 +209,7 @@ async function untilVisible(
 ): Promise<AccessWindow | undefined> {
   const untilMs = deps.clock.unixMs() + VISIBLE_MS
   for (;;) {
-    // A read that fails here costs nothing but another try: the window is open either way.
+    // A read that fails here only costs another try: the window is open either way.
     const window = await deps.subscriptions.readChain(agent).catch(() => undefined)
     const isShown =
       window?.isOpen === true && (receipted === undefined || isShownBy(window, receipted))

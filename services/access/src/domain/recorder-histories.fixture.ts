@@ -1,4 +1,4 @@
-// Histories of what may befall recorders: for properties of the recorder.
+// Histories of what may happen to recorders: for properties of the recorder.
 import * as fc from 'fast-check'
 import type { SendFault } from './usage-ledger-fake.fixture.ts'
 
@@ -68,13 +68,13 @@ export const arbitraryEnd: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('kill' as const, 'restart' as const),
 })
 
-/** Small quotas, which have no leases, and ones that are leased in up to 20 or 50 calls. */
+/** Small quotas, which have no leases, and ones with leases of up to 20 or 50 calls. */
 export const arbitraryQuota = fc.oneof(
   fc.integer({ min: 5, max: 40 }),
   fc.integer({ min: 40, max: 400 }),
   fc.constant(1_000),
 )
 
-/** Up to 80 steps, each with the recorder that it befalls. */
+/** Up to 80 steps, each with the recorder that it happens to. */
 export const arbitraryHistory = (step: fc.Arbitrary<Step>, recorders: number) =>
   fc.array(fc.tuple(step, fc.nat(recorders - 1)), { minLength: 1, maxLength: 80, size: 'max' })

@@ -13,7 +13,7 @@ import { usageWindowKey } from './usage-window.ts'
 
 const START_MS = 1_700_000_000_000
 const WINDOW_END_SECONDS = START_MS / 1000 + 100_000
-/** What befalls a transaction after calls were answered with it. */
+/** What may happen to a transaction after calls were answered with it. */
 const FAILURES: readonly UsageEvent['kind'][] = [
   'usage-refused',
   'batch-reverted',
@@ -48,7 +48,7 @@ export class RecorderRun {
   outside = 0
   asked = 0
   kills = 0
-  /** Calls of each agent that nobody was there to answer. */
+  /** Calls of each agent whose process ended before it answered. */
   readonly unanswered: number[] = Array.from({ length: AGENTS }, () => 0)
 
   constructor(options: { quota: number; recorderCount: number }) {
@@ -133,7 +133,7 @@ export class RecorderRun {
     }
   }
 
-  /** Nothing leaves the process any more, and nobody hears it. */
+  /** The process sends nothing any more, and its reports go nowhere. */
   #replace(keyAt: number): void {
     const process = this.#running[keyAt]
     if (process === undefined) return
@@ -145,7 +145,7 @@ export class RecorderRun {
     this.#running[keyAt] = this.#start(keyAt)
   }
 
-  /** Mends everything and lets it come to rest. */
+  /** Repairs everything and runs until nothing is left to do. */
   async rest(): Promise<void> {
     this.chain.isReverting = false
     for (const { ledger } of this.#running) {
@@ -164,7 +164,7 @@ export class RecorderRun {
     windowExpiresAtSeconds: WINDOW_END_SECONDS,
   })
 
-  /** A call of that agent as a read that lags so much admits it. */
+  /** A call of that agent, admitted by a read that lags this much. */
   callOf(agent: number, readLagMs = 0): UsageCall {
     const window = this.windowOf(agent)
     return {
@@ -195,7 +195,7 @@ export class RecorderRun {
     this.outside += 1
   }
 
-  /** Calls that the chain counts and that recorders asked it to count. */
+  /** Calls that the chain counts because recorders asked it to. */
   get counted(): number {
     return this.chain.used - this.outside
   }
@@ -204,7 +204,7 @@ export class RecorderRun {
     return this.#running.map(({ recorder }) => recorder)
   }
 
-  /** Calls of an agent, or of all, that were answered so. */
+  /** Calls of an agent, or of all, with that answer. */
   answered(kind: UsageOutcome['kind'], agent?: number): number {
     const address = agent === undefined ? undefined : this.windowOf(agent).agent
     return this.answers.filter(
@@ -231,8 +231,8 @@ export class RecorderRun {
   }
 
   /**
-   * What the naive model says must not be: transactions that count fewer calls than were answered with them, though
-   * nothing that excuses it reported them as failed and their process lived to send them.
+   * What the naive model forbids: transactions that count fewer calls than were answered with them, although no event in
+   * `excuses` reported them as failed and their process lived to send them.
    */
   overAnswered(excuses: readonly UsageEvent['kind'][] = FAILURES): string[] {
     const counted = new Map<string, number>()
@@ -244,7 +244,7 @@ export class RecorderRun {
       if (outcome.kind !== 'recorded') continue
       const hash = this.#minedHash(process, outcome.transactionHash)
       const key = `${usageWindowKey(call)} in ${hash}`
-      // Not sent, or refused with nobody there to report it.
+      // Not sent, or refused with no process left to report it.
       const isLostWithProcess = !process.isAlive && !counted.has(key)
       if (isLostWithProcess || isExcused(process, hash, excuses)) continue
       const calls = answered.get(process) ?? new Map<string, number>()
@@ -255,14 +255,14 @@ export class RecorderRun {
     )
   }
 
-  /** The hash under which one that this process answered with is to be found in the end. */
+  /** The final hash of a transaction that this process answered with. */
   #minedHash(process: Process, answeredHash: string): string {
     let hash = answeredHash
     for (const event of process.events) {
       if (event.kind !== 're-signed') continue
       const { oldHash, newHash } = event
-      // Of two signatures with one nonce either may be mined. Where the nonce was consumed, another process of the key may
-      // have signed the same bytes.
+      // Either of two signatures with one nonce may be mined. If the nonce was consumed, another process of the key may have
+      // signed the same bytes.
       const isOldMined = event.reason === 'gas-price-too-low' && this.chain.receipts.has(oldHash)
       if (hash === oldHash && !isOldMined) hash = newHash
       else if (hash === newHash && isOldMined) hash = oldHash
@@ -284,7 +284,7 @@ function isExcused(
   )
 }
 
-/** Lets the history happen, each step to the recorder beside it, and then mends everything. */
+/** Plays the history, each step on its recorder, and then repairs everything. */
 export async function play(
   run: RecorderRun,
   history: readonly (readonly [Step, number])[],

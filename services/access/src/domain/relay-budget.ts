@@ -1,6 +1,6 @@
 /**
- * How many calls of the relay this process may make in a minute, and who goes first when they run short: calls that agents
- * have paid for are never held back, unpaid ones of `/access` wait, and polls of `/status` get the last read.
+ * How many calls to the relay this process may make in a minute, and who goes first when they run short: calls that agents
+ * have paid for are never held back, unpaid calls of `/access` wait, and polls of `/status` get the last read.
  */
 import { type Clock, pause } from '@tallystick/service-kit'
 
@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000
 /** Who asks for a read of a window. */
 export type RelayReader = 'paying' | 'unpaid' | 'poll'
 
-/** Percent of the budget up to which reads are made for others than paying agents: polls give way first. */
+/** Percent of the budget up to which each reader's reads are made: polls give way first. */
 const SHARE_PERCENT = { paying: 100, unpaid: 75, poll: 50 } as const satisfies Record<
   RelayReader,
   number
@@ -26,8 +26,8 @@ const WAITING_MAX = 1_000
 export type RelayBudget = ReturnType<typeof createRelayBudget>
 
 /**
- * A budget of so many contract reads in any minute (0 is no limit). It counts `eth_call` and requests of several calls,
- * which are what Hedera's relay allows least of; it allows eight times as many of the other reads.
+ * A budget of contract reads in any minute (0 is no limit). It counts `eth_call` and requests of several calls, of which
+ * Hedera's relay allows the fewest; it allows eight times as many other reads.
  */
 export function createRelayBudget(options: {
   readonly clock: Clock
@@ -56,7 +56,7 @@ export function createRelayBudget(options: {
       for (const method of methods) if (method === 'eth_call') contractReads.add()
       if (methods.length > 1) batches.add()
     },
-    /** Waits for room, at most 5 s; whether there is any then. */
+    /** Waits at most 5 s for room; returns whether there is any then. */
     async waitForRoom(reader: RelayReader): Promise<boolean> {
       if (hasRoomFor(reader)) return true
       if (waiting >= WAITING_MAX) return false

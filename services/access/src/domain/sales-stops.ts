@@ -1,6 +1,6 @@
 /**
- * What the seller has to put right before anything is sold: each is red on `/ready`, with a sentence. Whatever is open goes
- * on being served, and what was paid before is opened.
+ * What the seller has to fix before anything is sold: each is red on `/ready`, with a sentence. Open windows are still
+ * served, and earlier payments are still opened.
  */
 import type { Clock } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
@@ -25,7 +25,7 @@ export type SalesStop = {
 /** One thing that sales need; undefined while it is there. Throws ChainUnavailable or ContractAbsent. */
 type SalesCheck = () => Promise<SalesStop | undefined>
 
-/** How long a finding is used, milliseconds: a seller's remedy shows so soon, and a purchase seldom waits for the reads. */
+/** How long a finding is used, milliseconds: a fix shows within this time, and a purchase seldom waits for the reads. */
 const KEPT_MS = 30_000
 
 /** The recorder's money must last this part of an hour at its present rate: ten minutes. */
@@ -48,7 +48,7 @@ export function createSalesStops(deps: SalesStopsDeps) {
   const { clock, contract, ledgerClock, log, payTo, recorder, sender } = deps
   const keep = keeper(clock)
   const checks = {
-    // A pause is meant to act at once.
+    // A pause must act at once.
     sales: unkept(async () =>
       (await contract.areSalesPaused())
         ? stop('sales_paused', 'Sales are paused: access-operator resume.')
@@ -77,7 +77,7 @@ export function createSalesStops(deps: SalesStopsDeps) {
       )
     }),
     payTo: keep(async () => {
-      // A mirror node that is down is named by its own check.
+      // Another check reports a mirror node that is down.
       const address = await log.evmAddressOf(payTo).catch(() => sender.address)
       return address === sender.address
         ? undefined
@@ -118,8 +118,8 @@ export function createSalesStops(deps: SalesStopsDeps) {
 const stop = (reason: SalesStop['reason'], sentence: string): SalesStop => ({ reason, sentence })
 
 /**
- * The same check for sales, which take what was found lately, and for whoever asks on purpose. One run is shared among those
- * who ask while it is fresh; one that failed is not kept.
+ * One check for two uses: sales take a recent finding (`lately`), others ask for a new one (`now`). Callers share a fresh
+ * run; a failed one is not kept.
  */
 function keeper(clock: Clock) {
   return (check: SalesCheck) => {

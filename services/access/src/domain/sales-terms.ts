@@ -7,7 +7,7 @@ import type { AccessParts, Offer } from './ports.ts'
 
 export type SalesTerms = ReturnType<typeof createSalesTerms>
 
-/** What a challenge tells an agent about the call: one query parameter, and the answer in short; `/openapi.json` has it whole. */
+/** What a challenge tells an agent about the call: one query parameter, and the answer in short. `/openapi.json` has it all. */
 export const accessDiscovery = describeCall({
   input: {
     method: 'GET',
@@ -52,7 +52,7 @@ export function createSalesTerms(deps: AccessParts, url: string) {
     description: 'Metered access that renews itself: one payment opens a window on the ledger.',
     mimeType: 'application/json',
   }
-  // A terms object is kept while it holds: the gate renders a challenge once for each.
+  // A terms object is kept while it holds: the gate renders one challenge for each.
   let lastChallenged: { readonly key: string; readonly terms: PaymentTerms } | undefined
 
   /** Of this network, the preferred one first. */
@@ -90,7 +90,7 @@ export function createSalesTerms(deps: AccessParts, url: string) {
   }
 }
 
-/** How long after a price change the previous price is still taken: clients that were challenged need time to pay (A3), seconds. */
+/** How long the previous price is still taken after a change, seconds: challenged clients need time to pay (A3). */
 const REPLACED_OFFER_SECONDS = accessWindowRules.replacedOfferSeconds
 
 /** The price of a whole purchase, tinybar (A1). */
@@ -108,8 +108,8 @@ export function payableOffers(offers: readonly Offer[], nowSeconds: number): rea
 
 /**
  * Offers at which a payment that became valid at `paidAtSeconds` may have been challenged, oldest first: those in force
- * then, or replaced at most 600 s before. Clients stamp payments a few seconds back, so that an offer may also begin as
- * much after as a payment lives.
+ * then, or replaced at most 600 s before. Clients backdate payments by a few seconds, so an offer may also begin after
+ * that second, by at most a payment's lifetime.
  */
 export function offersOfTime(offers: readonly Offer[], paidAtSeconds: number): readonly Offer[] {
   return offers.filter((offer, index) => {
@@ -131,8 +131,8 @@ type PaidAmount = {
 }
 
 /**
- * The offer whose purchase price was paid, none where the amount is no whole purchase. Of several with the same price
- * the last that had begun when the payment became valid wins, since that is what its payer was shown.
+ * The offer whose purchase price was paid; none if the amount is not a whole purchase. Of several with the same price,
+ * the last one that had begun when the payment became valid wins, since its payer was shown that one.
  */
 export function offerOfPayment(paid: PaidAmount): Offer | undefined {
   const matching = paid.offers.filter(

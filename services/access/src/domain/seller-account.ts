@@ -1,6 +1,6 @@
 /**
- * What the seller has earned and spent since the contract was made, read from the ledger as far as it was not read before.
- * Withdrawals and fundings of the reserve are rare events; gas of renewals is what the reserve lost between them.
+ * What the seller has earned and spent since the contract was made, read on from where the last read ended. Withdrawals
+ * and fundings of the reserve are rare events; the gas of renewals is what the reserve lost between them.
  */
 import type { Clock } from '@tallystick/service-kit'
 import type { Hex } from './access-window.ts'
@@ -26,7 +26,7 @@ export type SellerHistory = {
   gasPaidAfter(account: 'payTo' | Hex, consensusTimestamp: string): AsyncIterable<GasPaid>
 }
 
-/** Earnings against costs so far, tinybar. Gas that the contract took from earnings lessens both. */
+/** Earnings and costs so far, tinybar. Gas that the contract took from earnings reduces both. */
 export type SellerAccount = {
   readonly earnedTinybar: bigint
   readonly renewalsTinybar: bigint
@@ -46,7 +46,7 @@ const ENTRIES_MAX = 2_000
 /** How old a figure on a page may be, milliseconds. */
 const KEPT_MS = 60_000
 
-/** Reads lists on from where each was left; false where more is left. */
+/** Reads on in each list from where it stopped; false if more is left. */
 function createListReader(createdAt: () => Promise<string>) {
   const readTo = new Map<string, string>()
   return async <Entry extends { readonly consensusTimestamp: string }>(
@@ -126,7 +126,7 @@ export function createSellerAccount(deps: {
 
   return {
     read,
-    /** The last read, none before the first; one over a minute old is refreshed in the background. */
+    /** The last read, none before the first; refreshed in the background once it is over a minute old. */
     latest(): SellerAccount | undefined {
       if (kept === undefined || kept.untilMs <= clock.unixMs()) read().catch(() => undefined)
       return kept?.account

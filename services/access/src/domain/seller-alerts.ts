@@ -1,6 +1,6 @@
 /**
  * Warns the seller before something runs out: which figure is past its limit, once when that changes and again after the
- * reminder interval. Pure but for `createSellerAlerts`, which looks every minute.
+ * reminder interval. Pure except for `createSellerAlerts`, which looks every minute.
  */
 import { pause } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
@@ -34,7 +34,7 @@ export type AlertLimits = {
 /** How far a figure is from its limit: below 1 the alert is raised, from 1.1 on it is cleared, between it stays. */
 type Finding = { readonly headroom: number; readonly text: string }
 
-/** Forwards whose gas the float is to hold beside one purchase. */
+/** The float must hold one purchase and the gas of this many forwards. */
 const FLOAT_FORWARDS = 2n
 const CLEARED_AT = 1.1
 
@@ -71,12 +71,12 @@ export function findingsOf(
   }
 }
 
-/** What the recorder had paid at moments of the last hour, oldest first. Its balance would not tell: it also falls when the
- * operator takes money out, and rises when he sends some. */
+/** What the recorder had paid at moments of the last hour, oldest first. Its balance would not do: it also changes when
+ * the operator takes money out or sends some. */
 export type SpendingTrail = readonly { readonly atMs: number; readonly spentTinybar: bigint }[]
 
 const HOUR_MS = 3_600_000
-/** A rate over less than this is no rate: one purchase's calls would look like a day's. */
+/** No rate is taken over less than this, milliseconds: one purchase's calls would look like a day's. */
 const TRAIL_MS_MIN = 600_000
 
 export function followSpending(
@@ -106,7 +106,7 @@ export type AlertNotice = {
   readonly text: string
 }
 
-/** The next state, and what to tell: changes, and reminders of what stands for long. */
+/** The next state, and the notices to send: changes, and reminders of old alerts. */
 export function nextAlerts(
   state: AlertState,
   findings: Readonly<Record<SellerAlert, Finding>>,
@@ -163,14 +163,14 @@ export type SellerAlerts = ReturnType<typeof createSellerAlerts>
 
 type SellerAlertsDeps = Pick<AccessParts, 'clock' | 'report'> & {
   readonly limits: AlertLimits
-  /** Throws where the ledger does not answer; then nothing is judged. */
+  /** Throws if the ledger does not answer; then nothing is judged. */
   readonly readFigures: () => Promise<SellerFigures>
   /** What this process's recorder paid since the process started. */
   readonly spentTinybar: () => bigint
   readonly webhook: AccessPorts['alertWebhook']
 }
 
-/** Looks at the seller's figures every minute and tells what changed. */
+/** Looks at the seller's figures every minute and reports changes. */
 export function createSellerAlerts(deps: SellerAlertsDeps) {
   const { clock, limits } = deps
   let state: AlertState = new Map()

@@ -1,7 +1,7 @@
 /**
  * The one place where windows are read. Simultaneous reads of an agent are one. A read that shows an open window serves for
  * two seconds, projected to now, and so does any read for polls; before an agent is asked to pay, its window is read again.
- * What this process has opened itself counts from its receipt on, although reads may lag behind it for seconds (A5).
+ * A window that this process opened counts from its receipt on, although reads may lag it by seconds (A5).
  */
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
 import { type AccessWindow, type Hex, ledgerSeconds, projectWindow } from './access-window.ts'
@@ -14,7 +14,7 @@ const SERVES_MS = 2_000
 /** A read that began this recently counts as current, milliseconds: callers wait for it. */
 const MOMENT_MS = 100
 
-/** Reads lag behind receipts by 3–10 s on the public network; a minute is past all of it. */
+/** Reads lag behind receipts by 3–10 s on the public network; a minute outlasts that. */
 const HOLD_MS = 60_000
 
 /** Windows held at once: one purchase a second makes 60 in a minute; beyond this the oldest is dropped. */
@@ -23,7 +23,7 @@ const HELD_MAX = 1_000
 /** Subscribers whose last read is kept, about 5 MB; a dropped one is read again at its next call. */
 const SUBSCRIBERS_MAX = 10_000
 
-/** The same for addresses that never had a subscription, so that strangers push no subscriber out. */
+/** The same for addresses that never had a subscription, so that strangers displace no subscriber. */
 const STRANGERS_MAX = 1_000
 
 /** What a read returned, and its number. */
@@ -33,7 +33,7 @@ const secondOf = (unixMs: number): number => Math.floor(unixMs / 1000)
 
 type HeldWindow = { readonly window: AccessWindow; readonly untilMs: number }
 
-/** A window as it stands now, by a read that was requested at that time, Unix milliseconds. */
+/** A window as it stands now; `readAtMs` is when its read was requested, Unix milliseconds. */
 export type ReadWindow = AccessWindow & { readonly readAtMs: number }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
@@ -51,7 +51,7 @@ export function createSubscriptions({
   const held = new BoundedMap<Hex, HeldWindow>(HELD_MAX)
   const reads = createWindowReads({ contract, clock })
 
-  /** What that read means at a second, with what this process has opened since. */
+  /** The window at a second, from that read and what this process has opened since. */
   const standsAt = (agent: Hex, read: WindowRead, atSeconds: number): ReadWindow => {
     const own = held.get(agent)
     if (own !== undefined && own.untilMs >= clock.unixMs() && !isShownBy(read.window, own.window)) {
@@ -73,14 +73,14 @@ export function createSubscriptions({
   }
 
   /**
-   * Whether a window that was read as open has ended since. A period is charged, and no longer told as funded, as soon as
-   * the network calls for its second, which a read that was asked for the second before may see: it says nothing about the
-   * time after it.
+   * Whether a window that was read as open has ended since. A period is charged, and no longer shown as funded, as soon as
+   * the network's call for its second runs. A read for the second before may see that already, so it says nothing about
+   * the time after it.
    */
   const hasEnded = (agent: Hex, last: WindowRead): boolean =>
     last.window.isOpen && !stands(agent, last).isOpen
 
-  /** The agent's window by a read that begins now, and by another one where it ends meanwhile. */
+  /** Reads the agent's window now, and again if it ends meanwhile. */
   const read = async (agent: Hex): Promise<ReadWindow> => {
     const first = await reads.readNow(agent)
     return stands(agent, hasEnded(agent, first) ? await reads.readNow(agent) : first)
@@ -91,7 +91,7 @@ export function createSubscriptions({
     read,
     /** From the contract alone. */
     readChain: async (agent: Hex): Promise<AccessWindow> => (await reads.readNow(agent)).window,
-    /** For a call: an open window by a read at most 2 s old, any other by one that begins now. An unpaid call waits for
+    /** For a call: an open window from a read at most 2 s old, otherwise from one that begins now. An unpaid call waits for
      * room in the relay's budget. */
     async readForCall(agent: Hex, hasPayment: boolean): Promise<ReadWindow> {
       const recent = known(agent, SERVES_MS)
@@ -101,8 +101,8 @@ export function createSubscriptions({
         throw new ChainUnavailable('the budget of the relay is used up')
       return read(agent)
     },
-    /** For a poll: as it was at most 2 s ago; with the budget of the relay used up, as it was at the last read, whose second
-     * is told. */
+    /** For a poll: as of at most 2 s ago, or, when the relay's budget is used up, as of the last read, whose second is
+     * given. */
     async readForPoll(
       agent: Hex,
     ): Promise<{ readonly window: ReadWindow; readonly atSeconds: number }> {
@@ -120,12 +120,12 @@ export function createSubscriptions({
     hold(agent: Hex, window: AccessWindow): void {
       held.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
     },
-    /** This process has changed the agent's window: the next read is a new one. Throws nothing. */
+    /** Call it after changing the agent's window: the next read is a new one. Throws nothing. */
     forget: (agent: Hex): void => reads.forget(agent),
   }
 }
 
-/** Asks the contract, once at a time for each agent, and keeps what it answered last. */
+/** Asks the contract, one read at a time for each agent, and keeps the last answer. */
 function createWindowReads({
   contract,
   clock,
@@ -145,7 +145,7 @@ function createWindowReads({
   const lastRead = (agent: Hex): WindowRead | undefined =>
     subscribers.get(agent) ?? strangers.get(agent)
 
-  /** A clock that was set back says nothing of a read's age. */
+  /** If the clock was set back, a read's age is unknown. */
   const isRecent = ({ window }: WindowRead, ageMs: number): boolean => {
     const agoMs = clock.unixMs() - window.readAtMs
     return agoMs >= 0 && agoMs <= ageMs
@@ -157,7 +157,7 @@ function createWindowReads({
     const answer = await contract.windowOf(agent, secondOf(askedAtMs))
     const window = { ...answer, readAtMs: askedAtMs }
     const read = { window, serial }
-    // An answer that came late takes nothing from one that was asked after it.
+    // A late answer does not replace that of a later request.
     if ((lastRead(agent)?.serial ?? 0) <= serial) {
       if (window.exists) strangers.delete(agent)
       ;(window.exists ? subscribers : strangers).set(agent, read)
@@ -191,12 +191,12 @@ function createWindowReads({
   }
 }
 
-/** Second until which a window is paid for, Unix seconds: periods that pass do not change it. */
+/** When the paid time ends, Unix seconds: passing periods do not change it. */
 const paidUntilSeconds = (window: AccessWindow): number =>
   window.expiresAtSeconds + window.periodsFunded * window.periodSeconds
 
 /**
- * Whether a read knows what a receipt told of a window: it is paid for as far, or was cancelled since, which takes the
+ * Whether a read shows what a receipt showed of a window: it is paid for as long, or was cancelled since, which takes the
  * money out.
  */
 export function isShownBy(read: AccessWindow, receipted: AccessWindow): boolean {

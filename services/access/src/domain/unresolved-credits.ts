@@ -6,14 +6,14 @@ import { offerOfPayment, offersOfTime } from './sales-terms.ts'
 /** What a credit is judged by. */
 type CreditFacts = Pick<AccessParts, 'contract' | 'log' | 'periodsPerPurchase'>
 
-/** The same, with every offer so far: read once for all credits of one read. */
+/** The same, with every offer so far, read once for all credits of one read. */
 export type CreditJudge = CreditFacts & { readonly offers: readonly Offer[] }
 
-/** A credit of payTo that is a purchase which the contract does not know yet. */
+/** A credit to payTo that is a purchase and that the contract does not know yet. */
 export type CreditPurchase = {
   readonly transactionId: string
   readonly order: PurchaseOrder
-  /** Whether the payer signed for whom it buys; otherwise it buys for the payer's own address. */
+  /** Whether the payer signed an agent in the memo; otherwise it buys for the payer's own address. */
   readonly isNamed: boolean
   readonly consensusSeconds: number
 }
@@ -24,7 +24,7 @@ const BUYS_NOTHING = {
   /** It begins like one of ours. */
   reservedMemo: 'its memo names no agent',
   noWholePurchase: 'it is no whole purchase at a price of that time',
-  /** Earnings, reserve or a refund: nobody signed for whom it would buy. */
+  /** Earnings, reserve or a refund: nobody signed an agent to buy for. */
   paidByContract: 'the contract paid it out, so that it is yours',
 } as const
 
@@ -44,9 +44,9 @@ const refused = (why: keyof typeof BUYS_NOTHING) =>
 
 /**
  * What a credit pays for (A4). It is a purchase when one account paid a whole purchase at a price that the contract
- * offered then, and the contract does not know its reference. A signed memo may name any address, the contract's and the
- * zero address too: the gate sells to them as well, and what it settled is opened. Throws ChainUnavailable,
- * ContractAbsent or LedgerUnavailable.
+ * offered then, and the contract does not know its reference. A signed memo may name any address, even the contract's or
+ * the zero address: the gate sells to those too, and what it settled is opened. Throws ChainUnavailable, ContractAbsent
+ * or LedgerUnavailable.
  */
 export async function judgeCredit(
   facts: CreditJudge,
@@ -84,14 +84,14 @@ export async function judgeCredit(
   return { kind: 'pending', purchase }
 }
 
-/** Unresolved credits held at once, some MB. While there are so many, the cursor stands still. */
+/** Unresolved credits held at once, some MB. At this many, the cursor stands still. */
 const UNRESOLVED_MAX = 5_000
 
-/** Credits looked up on the contract side by side: a sixth of what the public relay takes in one batch. */
+/** Credits looked up on the contract at once: a sixth of what the public relay takes in one batch. */
 const LOOKUPS_AT_ONCE = 16
 
 /**
- * payTo's credits that are purchases which the contract does not know yet, and how far the log was read for them: from
+ * payTo's credits that are purchases and that the contract does not know yet, and how far the log was read for them, from
  * `fromSeconds` on, Unix seconds.
  */
 export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number) {
@@ -104,7 +104,7 @@ export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number)
   let running: Promise<unknown> = Promise.resolve()
   let next: Promise<boolean> | undefined
 
-  /** Looks a few credits up and remembers the purchases among them; the cursor moves only when all were looked up. */
+  /** Looks up a few credits and remembers the purchases among them; the cursor moves only when all were looked up. */
   const admit = async (credits: readonly PayToCredit[]): Promise<void> => {
     for (const judged of await judge.all(credits)) {
       if (judged.kind !== 'pending') continue
@@ -135,7 +135,7 @@ export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number)
   const readOnce = async (): Promise<boolean> => {
     next = undefined
     const isAtEnd = await readCredits()
-    // Whatever was refunded by the last read came before the end of the log.
+    // Every credit refunded so far lies before the end of the log.
     if (isAtEnd) refunds.forget()
     await refunds.readOn((transactionId) => unresolved.delete(transactionId))
     return isAtEnd
@@ -143,8 +143,8 @@ export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number)
 
   return {
     /**
-     * Reads on, one read at a time: callers that wait while one runs share the next. False where it stopped before the
-     * log's end. Throws what the log or the contract throws.
+     * Reads on, one read at a time: callers that wait while one runs share the next. False if it stopped before the log's
+     * end. Throws what the log or the contract throws.
      */
     readOn(): Promise<boolean> {
       if (next === undefined) {
@@ -153,7 +153,7 @@ export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number)
       }
       return next
     },
-    /** Oldest first, those that could not be opened last. */
+    /** Oldest first; those that could not be opened come last. */
     list: (): readonly CreditPurchase[] => [...unresolved.values()],
     /** Moves one to the end. */
     postpone(purchase: CreditPurchase): void {
@@ -174,7 +174,7 @@ export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number)
   }
 }
 
-/** Judges credits of one read by the offers that were read for all of them. */
+/** Judges the credits of one read by offers that are read once for all. */
 function createCreditJudge(facts: CreditFacts) {
   let offers: readonly Offer[] = []
   const readOffers = async (): Promise<void> => {
@@ -195,7 +195,7 @@ function createCreditJudge(facts: CreditFacts) {
   }
 }
 
-/** Reads which payments payTo paid back, and remembers those whose credit was not read before. */
+/** Reads which payments payTo refunded, and remembers those whose credit was not read yet. */
 function createRefundReader(log: AccessParts['log'], fromTimestamp: string) {
   const unmatched = new Set<string>()
   let readTo = fromTimestamp

@@ -28,7 +28,7 @@ type AdmissionOptions = RecorderParts & {
 export class UsageAdmission {
   readonly #options: AdmissionOptions
   readonly #waiting = new Map<UsageWindow, PendingCall[]>()
-  /** A9: windows with calls that nothing has shown as begun yet. */
+  /** A9: windows with calls that are not known to have begun. */
   readonly #unbegun = new Set<UsageWindow>()
   #waitingCount = 0
   #cancelShownPoll: (() => void) | null = null
@@ -51,7 +51,7 @@ export class UsageAdmission {
     if (!this.#decide(pending)) this.#wait(pending)
   }
 
-  /** Something about this window changed: those that wait in it are decided again, in order. */
+  /** This window changed: its waiting calls are decided again, in order. */
   changed(window: UsageWindow): void {
     const waiting = this.#waiting.get(window)
     if (waiting === undefined) return
@@ -82,7 +82,7 @@ export class UsageAdmission {
       return true
     }
     if (window.isHeld || (window.mayCountTwice && !pending.hasCaughtUp)) return false
-    // Nothing is left by A9, and yet there may be: the read may count calls whose receipts are still to come.
+    // Nothing is left by A9, but the read may count calls whose receipts are still to come.
     if (window.callsRemaining <= 0) return false
     this.#accept(pending)
     return true
@@ -114,7 +114,7 @@ export class UsageAdmission {
     this.#pollShown()
   }
 
-  /** Takes a call out that waits to be accepted; false if it does not. */
+  /** Takes out a call that waits to be accepted; false if it does not wait. */
   takeOut(pending: PendingCall): boolean {
     const waiting = this.#waiting.get(pending.window)
     const at = waiting?.indexOf(pending) ?? -1
@@ -125,7 +125,7 @@ export class UsageAdmission {
     return true
   }
 
-  /** Everything that the read counted has its receipt by now; once fetched, it is counted once. */
+  /** Everything that the read counted has its receipt by now; once the receipts are fetched, each call counts once. */
   #catchUp(pending: PendingCall): void {
     const { clock, refreshReceipts } = this.#options
     const onCaughtUp = (): void => {
@@ -137,8 +137,8 @@ export class UsageAdmission {
     void refreshReceipts().finally(onCaughtUp)
   }
 
-  /** A9, A11: a process whose calls wait for its own chain read to show earlier ones, or a window as begun, makes that
-   * read itself. */
+  /** A9, A11: calls may wait until a chain read of this process shows earlier calls, or shows a window as begun. The
+   * process then makes that read itself. */
   #pollShown(): void {
     if (this.#isReading || this.#cancelShownPoll !== null || this.#waiting.size === 0) return
     this.#cancelShownPoll = this.#options.clock.after(SHOWN_POLL_MS, () => {
@@ -168,7 +168,7 @@ export class UsageAdmission {
     await Promise.all(reads)
   }
 
-  /** A9: a window that began longer ago than reads lag is known to whatever read admits the call. */
+  /** A9: if a window began longer ago than reads lag, any read that admits a call knows it. */
   #lookForBegin(window: UsageWindow): void {
     const knownSeconds = (this.#options.clock.unixMs() - READ_LAG_MS) / 1_000
     if (window.windowStartsAtSeconds <= knownSeconds) {
@@ -192,8 +192,8 @@ export class UsageAdmission {
   }
 
   /**
-   * A9: the ledger has reached the start of a window. One whose agent cancelled before it, unseen by the read that admitted
-   * its calls, never begins: those that wait are not served, so that nobody gets a second quota.
+   * A9: the ledger has reached the start of a window. If the agent cancelled before, unseen by the read that admitted its
+   * calls, the window never begins: calls that wait are not served, so that nobody gets a second quota.
    */
   async #readBegun(window: UsageWindow): Promise<void> {
     if ((await this.#options.ledger.readCallsUsed(window)) === null) {

@@ -15,12 +15,12 @@ export class SealedEntry implements UsageEntry {
   readonly calls: number
   /** Calls that are not answered yet, in order of acceptance. */
   readonly pending: PendingCall[]
-  /** The next calls of the agent, which this entry leases and nobody made yet (A18). */
+  /** The agent's next calls that this entry leases and nobody has made yet (A18). */
   unusedCalls: number
   readonly isLease: boolean
-  /** The transaction that counts it, from its batch's signature on; signing it again changes it. */
+  /** Hash of the transaction that counts it, once its batch is signed; signing again changes it. */
   transactionHash = ''
-  /** A receipt says that it is counted. */
+  /** A receipt shows that it is counted. */
   isCounted = false
 
   constructor(entry: {
@@ -43,7 +43,7 @@ export class SealedEntry implements UsageEntry {
   }
 }
 
-/** Where a signed batch is: to be sent, on its way, sent, or to be signed anew since something else consumed its nonce. */
+/** Where a signed batch is: to be sent, on its way, sent, or to be signed again since something else consumed its nonce. */
 type Place = 'waiting' | 'on-its-way' | 'sent' | 'consumed'
 
 /** A signed batch until its receipt. A batch without entries only consumes a nonce. */
@@ -54,14 +54,14 @@ export class SealedBatch {
   #current: SignedUsage
   /** Only the sender moves it. */
   place: Place = 'waiting'
-  /** False while it is certain that the ledger never had the bytes. */
+  /** False while the ledger has certainly never had the bytes. */
   isDelivered = false
   isAccepted = false
-  /** When the ledger last took it, or it last left without an answer, Unix milliseconds; 0 while it never did. */
+  /** When the ledger last took it, or it last left without an answer, Unix milliseconds; 0 before. */
   sentAtMs = 0
-  /** Since when its nonce is known to be consumed though it has no receipt, Unix milliseconds. */
+  /** Since when its nonce is known to be consumed without a receipt for it, Unix milliseconds. */
   consumedSinceMs: number | null = null
-  /** When a later transaction was last asked for as proof of that, Unix milliseconds. */
+  /** When a later transaction was last requested to prove that, Unix milliseconds. */
   probedAtMs = 0
 
   constructor(entries: readonly SealedEntry[], signed: SignedUsage) {
@@ -84,7 +84,7 @@ export class SealedBatch {
     return this.entries.reduce((sum, entry) => sum + entry.madeCalls, 0)
   }
 
-  /** Takes a signature with the same nonce, beside the ones that may still be mined, or with another, in their place. */
+  /** A signature with the same nonce joins the ones that may still be mined; one with another nonce replaces them. */
   resign(signed: SignedUsage): void {
     const isSameNonce = signed.nonce === this.nonce
     this.signatures = isSameNonce ? [...this.signatures, signed] : [signed]

@@ -78,7 +78,7 @@ export class UsageBatcher {
     this.progress()
   }
 
-  /** Adds what is unused of these windows' leases, as it is when the batch is sealed: calls until then still use it. */
+  /** Adds these windows' unused leased calls, as they are when the batch is sealed: calls until then still use them. */
   giveBack(windows: readonly UsageWindow[]): void {
     for (const window of windows.filter((each) => this.hasRoomFor(each))) {
       this.#openedAtMs ??= this.#options.clock.unixMs()
@@ -87,7 +87,7 @@ export class UsageBatcher {
     this.progress()
   }
 
-  /** Takes a call out again, which its window has back; false if it is not in the open batch. */
+  /** Takes out a call and gives it back to its window; false if it is not in the open batch. */
   takeOut(pending: PendingCall): boolean {
     const { window } = pending
     const calls = this.#calls.get(window)
@@ -99,13 +99,13 @@ export class UsageBatcher {
     return true
   }
 
-  /** From now on seals without waiting for company. */
+  /** From now on seals without waiting for more calls. */
   hurry(): void {
     this.#isHurried = true
     this.progress()
   }
 
-  /** Seals if A10 says so now, and otherwise arranges to be asked again, where the sender will not. */
+  /** Seals if A10 says so now; otherwise sets a timer to look again, unless the sender will. */
   progress(): void {
     const { clock, signer, sender } = this.#options
     if (this.isEmpty) return
@@ -124,7 +124,7 @@ export class UsageBatcher {
       })
   }
 
-  /** A10: nothing is signed beyond the window of nonces, nor beyond what may be lost at a kill. */
+  /** A10: nothing is signed beyond the window of nonces, nor beyond what a kill may lose. */
   get #isQueueFull(): boolean {
     const { queue } = this.#options
     return queue.waitingCount >= SEALED_WAITING_MAX || queue.unsentCalls >= UNSENT_CALLS_MAX
@@ -175,7 +175,7 @@ export class UsageBatcher {
     for (const pending of entries.flatMap((entry) => entry.pending)) pending.signed(hash)
   }
 
-  /** Reads what signing needs, as often as it takes. */
+  /** Reads what signing needs, until it succeeds. */
   async #prepare(): Promise<void> {
     const { clock, signer, onEvent } = this.#options
     if (this.#isPreparing) return

@@ -1,8 +1,8 @@
 /**
  * Leases (A18): an entry counts the next calls of its agent's window in advance, and each of them is answered with that
- * entry's transaction. Here is how many it counts, which calls a lease covers, and when what nobody used goes back. The
- * unused leased calls of a window are at most those of its longest lease, and a lease ends with its window. Only what a
- * receipt says is counted goes back: of a transaction that failed nothing may be given back.
+ * entry's transaction. This file says how many it counts, which calls a lease covers, and when unused ones go back. A
+ * window never has more unused leased calls than its longest lease, and a lease ends with its window. Only calls that a
+ * receipt shows as counted go back: a failed transaction leaves nothing to give back.
  */
 import { getOrMake } from '@tallystick/service-kit'
 import type { PendingCall } from './pending-call.ts'
@@ -12,16 +12,16 @@ import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageWindow } from './usage-window.ts'
 
 type LeaseOptions = RecorderParts & {
-  /** Puts what is unused of these windows' leases into the open batch, as far as there is room. */
+  /** Puts these windows' unused leased calls into the open batch, as far as there is room. */
   readonly giveBack: (windows: readonly UsageWindow[]) => void
 }
 
 /** The leases of this process that have unused calls. */
 export class UsageLeases {
   readonly #options: LeaseOptions
-  /** Of each window, the first one to be used first. */
+  /** Each window's leases, in order of use. */
   readonly #open = new Map<UsageWindow, SealedEntry[]>()
-  /** Windows that had one lately, used up or not. */
+  /** Windows that had a lease lately, used up or not. */
   readonly #recent = new Set<UsageWindow>()
   #cancelSweep: (() => void) | null = null
 
@@ -33,7 +33,7 @@ export class UsageLeases {
     return this.#open.size === 0
   }
 
-  /** Leased calls that nobody made yet. */
+  /** Leased calls that nobody has made yet. */
   get unusedCalls(): number {
     let calls = 0
     for (const window of this.#open.keys()) calls += this.unusedOf(window)
@@ -46,8 +46,8 @@ export class UsageLeases {
     return calls
   }
 
-  /** How many calls an entry of this window counts that has these to record: 1, 2, 4 … to the limits, the window's own
-   * ones among them; the most at once while batches wait, since the next calls cannot each have one of their own. */
+  /** How many calls an entry with `calls` to record counts: 1, 2, 4 … up to the limits, the window's own included. While
+   * batches wait it is the most at once, since the next calls cannot each have a batch. */
   sizeOf(window: UsageWindow, calls: number, isBehind: boolean): number {
     const longest = leaseCallsMax(window.callsAllowed)
     const size = isBehind ? longest : Math.min(window.nextLeaseCalls, longest)
@@ -55,8 +55,8 @@ export class UsageLeases {
     return calls + Math.max(0, Math.min(size - calls, window.leasableCalls))
   }
 
-  /** Entries that lease the next calls of agents that have used half of theirs, other than these: for a batch that others
-   * wait before, so that they need none of their own before its end comes. */
+  /** Entries that lease further calls to agents that have used half of theirs, except in `others`. They join a batch that
+   * has others before it, so that these agents need no entry while it waits. */
   extend(others: ReadonlyMap<UsageWindow, unknown>): SealedEntry[] {
     const nowMs = this.#options.clock.unixMs()
     const entries: SealedEntry[] = []
@@ -100,7 +100,7 @@ export class UsageLeases {
     return true
   }
 
-  /** Ends the window's counted leases and returns what was unused of them, 0 or more: it is on its way back. */
+  /** Ends the window's counted leases and returns their unused calls, 0 or more: those are on their way back. */
   take(window: UsageWindow): number {
     let calls = 0
     for (const lease of this.#countedOf(window)) {
@@ -111,14 +111,14 @@ export class UsageLeases {
     return calls
   }
 
-  /** The entry will not be counted: it covers no further call, and its window has the calls back. */
+  /** The entry will not be counted: it covers no further call, and its window gets the calls back. */
   void(entry: SealedEntry): void {
     this.#remove(entry)
     entry.window.release(entry.calls)
     entry.unusedCalls = 0
   }
 
-  /** Calls that an entry was to give back are not known to have arrived. */
+  /** It is not known that the calls which an entry was to give back arrived. */
   notReturned(entry: SealedEntry): void {
     entry.window.returning(entry.calls)
     this.#lost(entry, -entry.calls)
@@ -150,13 +150,13 @@ export class UsageLeases {
 
   #giveBack(windows: readonly UsageWindow[]): void {
     const { clock, giveBack } = this.#options
-    // The next window's counter starts at 0: of one that is over nothing needs to go back.
+    // The next window's counter starts at 0: nothing needs to go back to one that is over.
     for (const window of windows)
       if (window.windowExpiresAtSeconds * 1000 <= clock.unixMs()) this.#open.delete(window)
     giveBack(windows.filter((window) => this.#countedOf(window).length > 0))
   }
 
-  /** Calls are counted on the contract that nobody made and that do not go back. */
+  /** The contract counts calls that nobody made and that do not go back. */
   #lost({ window, transactionHash: hash }: SealedEntry, calls: number): void {
     const { agent, windowExpiresAtSeconds } = window
     this.#options.totals.lostLeasedCallsTotal += calls

@@ -1,7 +1,7 @@
 /**
  * A ledger for the recorder's tests that keeps the contract's rules of counting and can be told to misbehave in every
- * way that a real one does. It counts what it was asked and what it counted, so that tests can compare both with what
- * callers were told.
+ * way that a real one does. It records what it was asked to count and what it counted, so that tests can compare both
+ * with what callers were told.
  */
 
 import type { Clock } from '@tallystick/service-kit'
@@ -31,7 +31,7 @@ type Window = { readonly agent: string; readonly windowExpiresAtSeconds: number 
 export class FakeUsageChain {
   readonly quota: number
   readonly #clock: Clock
-  /** What each counter became, and when. */
+  /** The values of each counter, and since when. */
   readonly #used = new Map<string, { readonly atMs: number; readonly calls: number }[]>()
   readonly nonces = new Map<string, number>()
   readonly receipts = new Map<string, UsageReceipt>()
@@ -45,7 +45,7 @@ export class FakeUsageChain {
     this.#clock = options.clock
   }
 
-  /** The window's counter now, or as it was. */
+  /** The window's counter now, or at `atMs`. */
   usedOf(window: Window, atMs = Number.POSITIVE_INFINITY): number {
     const values = this.#used.get(usageWindowKey(window)) ?? []
     return values.findLast((value) => value.atMs <= atMs)?.calls ?? 0
@@ -105,7 +105,7 @@ export type SendFault =
   /** The ledger never looked at it, and says so. */
   | 'not-taken'
 
-/** The slowest that Hedera's relay submits what it was sent. */
+/** The longest that Hedera's relay takes to submit what it was sent. */
 export const LATE_MS = 8_000
 
 /** One key's view of the chain. */
@@ -117,24 +117,24 @@ export class FakeUsageLedger implements UsageLedger {
   readonly sendFaults: (SendFault | null)[] = []
   /** Every raw transaction that reached `send`, in order. */
   readonly sent: string[] = []
-  /** Transactions that consensus was reached on although their nonce was not the next: Hedera charges for each. */
+  /** Transactions that reached consensus although their nonce was not the next: Hedera charges for each. */
   wrongNonces = 0
   sendMs = 0
   /** How long after its block a receipt shows. */
   receiptLagMs = 0
   gasPriceWeibar = 100n
-  /** What it quotes, where that is not what it asks. */
+  /** The gas price that it quotes, if not the one it demands. */
   quotedWeibar: bigint | null = null
   hasFunds = true
   isUnreachable = false
-  /** How far behind the nonce that it tells is. */
+  /** How far the nonce that it reports lags. */
   nonceLag = 0
   /** The process that used it was killed: no request leaves it any more. */
   isDead = false
   /** Time of its latest block; null is now. */
   blockSeconds: number | null = null
   receiptReads = 0
-  /** Receipts for which this is true do not show. */
+  /** Hides the receipts for which this is true. */
   hidesReceipt: (hash: string) => boolean = () => false
   readonly #receiptShowsAtMs = new Map<string, number>()
 

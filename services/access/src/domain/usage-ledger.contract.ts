@@ -1,4 +1,4 @@
-// What every UsageLedger must do, for the fake of the tests and for the real one alike.
+// What every UsageLedger must do, the tests' fake and the real one alike.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { SignedUsage, UsageEntry, UsageLedger } from './usage-ledger.ts'
 

@@ -11,7 +11,7 @@ export type WindowId = {
   readonly windowExpiresAtSeconds: number
 }
 
-/** Calls of one agent in one window, as one transaction counts them: an int32 but 0. A negative count gives calls back (A18). */
+/** One agent's calls in one window, as one transaction counts them: an int32, not 0. A negative count gives back (A18). */
 export type UsageEntry = WindowId & { readonly calls: number }
 
 /** A signed transaction. Its hash is final: the same bytes may be sent again, never signed again. */
@@ -35,7 +35,7 @@ export type UsageSendResult =
   | { readonly kind: 'gas-price-too-low' }
   /** The account cannot hold gas limit × offered price. */
   | { readonly kind: 'insufficient-funds' }
-  /** Not looked at: no connection came about, or there were too many requests. */
+  /** Not looked at: there was no connection, or there were too many requests. */
   | { readonly kind: 'not-taken' }
 
 /** What one transaction did for one agent and window. */
@@ -47,8 +47,8 @@ export type UsageCount = WindowId &
         readonly callsUsed: number
       }
     /**
-     * Not counted: `refused` are beyond the quota, or the window is not funded; the window of `late` ones closed over 60 s
-     * ago. Negative where calls were to be given back.
+     * Not counted: `refused` calls are beyond the quota, or their window is not funded; the window of `late` ones closed
+     * over 60 s ago. Negative if calls were to be given back.
      */
     | { readonly kind: 'refused' | 'late'; readonly calls: number }
   )
@@ -61,13 +61,13 @@ export type UsageReceipt =
       | { readonly kind: 'mined'; readonly counts: readonly UsageCount[] }
     ))
 
-/** One recorder key on one ledger. What asks the ledger rejects with the adapter's error when the ledger does not answer. */
+/** One recorder key on one ledger. A request rejects with the adapter's error if the ledger does not answer. */
 export type UsageLedger = {
-  /** The nonce that the ledger expects next of this key, without pending transactions. It may lag. */
+  /** The nonce that the ledger expects next from this key, without pending transactions. It may lag. */
   readNonce(): Promise<number>
   /** The gas price that the ledger quotes now, weibar. */
   quoteGasPriceWeibar(): Promise<bigint>
-  /** Signs one transaction that counts these entries, at once; none gives one that only consumes its nonce. Never sends. */
+  /** Signs one transaction that counts these entries, at once; without entries it only consumes its nonce. Never sends. */
   sign(usage: {
     readonly entries: readonly UsageEntry[]
     readonly nonce: number
@@ -78,6 +78,6 @@ export type UsageLedger = {
   readReceipt(hash: string): Promise<UsageReceipt>
   /** Time of the latest block, Unix seconds. It trails the clock, by 10 s at most on a public network. */
   readBlockSeconds(): Promise<number>
-  /** The counter of that window as a chain read shows it, or null where the ledger no longer shows that window. */
+  /** The counter of that window as a chain read shows it, or null if the ledger no longer shows that window. */
   readCallsUsed(window: WindowId): Promise<number | null>
 }

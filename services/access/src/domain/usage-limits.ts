@@ -12,10 +12,10 @@ export const SEAL_AT_AGENTS = 50
 /** A10: while the sender is behind, the open batch grows to this many agents and takes no further one. */
 export const OPEN_AGENTS_MAX = 500
 /** A10: this many sealed batches may wait for the sender; the open one stays open meanwhile. They are the window of nonces:
- * as many as a gap is filled by, and as may be sent without a receipt. */
+ * as many fill a gap at most, and as many may be sent without a receipt. */
 export const SEALED_WAITING_MAX = 64
-/** A10: this many calls may be answered with batches that are not sent: what a kill loses at most, at the seller's cost. At
- * the price of the testnet's offer they are 30 HBAR; the first minutes of 50 calls a second behind a slow relay take half of it. */
+/** A10: this many calls may be answered with unsent batches: a kill loses no more, at the seller's cost. At the testnet
+ * offer's price they are worth 30 HBAR; 50 calls a second behind a slow relay take half of it in the first minutes. */
 export const UNSENT_CALLS_MAX = 10_000
 /** A10: a call that is not sealed after this time is taken out and answered as unavailable. Milliseconds. */
 export const UNSEALED_MS_MAX = 10_000
@@ -27,33 +27,33 @@ export const UNSHOWN_CALLS_MAX = 50
 export const RECEIPT_WAIT_CALLS_PER_RECORDER = 100
 /** A11: the contract still counts calls of a window for this long after its end; then it is forgotten. Seconds. */
 export const FORGET_AFTER_SECONDS = accessWindowRules.lateUsageSeconds
-/** A9: calls out in a window that nothing shows as begun yet: what is lost if its renewal fails. */
+/** A9: calls accepted in a window that is not known to have begun: they are lost if its renewal fails. */
 export const UNBEGUN_CALLS_MAX = 3
-/** A18: calls that one entry counts, its lease included, at most. */
+/** A18: most calls that one entry counts, its lease included. */
 const LEASE_CALLS_MAX = 50
-/** A18: percent of the quota that it counts at most: what a killed process costs its agent. */
+/** A18: most that it counts, percent of the quota: what a killed process costs its agent. */
 const LEASE_QUOTA_PERCENT = 5
 /** A18: the longest lease of a quota, calls. */
 export const leaseCallsMax = (callsAllowed: number): number =>
   Math.max(1, Math.min(LEASE_CALLS_MAX, Math.floor((callsAllowed * LEASE_QUOTA_PERCENT) / 100)))
 /** A18: after this time without a call of the agent its unused calls go back, and leases start at 1. Milliseconds. */
 export const LEASE_IDLE_MS = 30_000
-/** A18: with less than this percent of the quota left, a process leaves it to the others that ask for it. */
+/** A18: with less than this percent of the quota left, a process leaves it to others that ask for it. */
 export const SCARCE_QUOTA_PERCENT = 10
 
-/** With k recorders a lease takes at most one of so many times k parts of what is left: the last calls reach everyone. */
+/** With k recorders a lease takes at most 1 / (k × this) of what is left, so that the last calls reach everyone. */
 export const LEASE_PARTS_PER_RECORDER = 2
-/** A18: while batches wait, a batch also carries the next calls of agents that called so lately. Milliseconds. */
+/** A18: while batches wait, a batch also carries the next calls of agents that called this recently. Milliseconds. */
 export const EXTEND_MS = 10_000
 /** Least time between two searches for idle leases, milliseconds: many then go back in one transaction. */
 export const LEASE_SWEEP_MS = 1_000
-/** A chain read later than this after a receipt knows of it: public mirrors lag up to 10 s. Milliseconds. */
+/** A chain read later than this after a receipt includes it: public mirrors lag up to 10 s. Milliseconds. */
 export const READ_LAG_MS = 15_000
-/** Calls in the open batch, bounds the memory of a stuck sender (about 10 MB of promises). */
+/** Calls in the open batch: bounds the memory of a stuck sender (about 10 MB of promises). */
 export const OPEN_CALLS_MAX = 20_000
-/** Calls that wait to be admitted, bounds the same for agents at the edge of their quota. */
+/** Calls that wait to be admitted: bounds the same for agents at the edge of their quota. */
 export const WAITING_CALLS_MAX = 2_000
-/** Batches sent whose receipt is missing: one a second over the slowest ledger's 10 s, several times over. */
+/** Batches sent without a receipt: one a second over the slowest ledger's 10 s, several times over. */
 export const SENT_BATCHES_MAX = 64
 /** A quoted gas price is used this long; the factor of two covers what it drifts meanwhile. Milliseconds. */
 export const GAS_QUOTE_MS = 30_000
@@ -74,7 +74,7 @@ export const RECEIPT_POLL_MS_MAX = 2_000
 export const RECEIPT_PATIENCE_MS = 15_000
 /** A transaction without a receipt whose nonce is consumed is given up after this time. Milliseconds. */
 export const RECEIPT_GIVE_UP_MS = 120_000
-/** A transaction sent as proof of a consumed nonce is followed by another one no sooner: two of them at most. */
+/** Least time between two transactions that are to prove a consumed nonce: at most two are sent. Milliseconds. */
 export const PROBE_AGAIN_MS = 60_000
 /** A call at the edge of its quota waits this long for receipts that its read seems to know. Milliseconds. */
 export const CATCH_UP_MS = 1_000
@@ -94,5 +94,5 @@ export const REVERT_PAUSE_MS = 30_000
 export const FORGET_SWEEP_MS = 30_000
 /** How long a shutdown waits for sends and receipts; the service has 10 s in all (S6). Milliseconds. */
 export const CLOSE_MS = 5_000
-/** Windows whose counter is read at once in such a round, so that a crowd does not exhaust a public rate limit. */
+/** Windows whose counter is read in one such round, so that a crowd does not exhaust a public rate limit. */
 export const SHOWN_READS_MAX = 16

@@ -41,7 +41,7 @@ export class UsageQueue {
     return there.toSorted((one, other) => one.nonce - other.nonce)
   }
 
-  /** It is to be sent, before those with later nonces. */
+  /** Queues it to be sent before those with later nonces. */
   add(batch: SealedBatch): void {
     this.#batches.add(batch)
   }
@@ -53,7 +53,7 @@ export class UsageQueue {
 }
 
 /**
- * Hands out nonces and signatures of one key: a nonce is used up with its signature, so that signing never leaves a gap. The
+ * Hands out nonces and signatures of one key: each signature uses up a nonce, so that signing never leaves a gap. The
  * nonce is read from the ledger once and counted here from then on.
  */
 export class UsageSigner {
@@ -73,7 +73,7 @@ export class UsageSigner {
     return this.#nextNonce !== null && this.#quotedWeibar !== null
   }
 
-  /** What a signature made now offers, weibar. */
+  /** Gas price that a signature offers now, weibar. */
   get offeredWeibar(): bigint {
     return (this.#quotedWeibar ?? 0n) * GAS_PRICE_FACTOR
   }
@@ -116,9 +116,9 @@ type RepairOptions = RecorderParts & {
 }
 
 /**
- * What the sender does when nonces or prices went wrong: signing anew for the only two reasons there are (A10),
- * putting lost batches back in order, and filling nonces that nobody holds. It is called by the sender's loop alone,
- * one thing at a time, and rejects when the ledger does not answer; every step may be repeated.
+ * What the sender does when nonces or prices go wrong: it signs again for the only two reasons there are (A10), puts
+ * lost batches back in order, and fills nonces that nobody holds. Only the sender's loop calls it, one thing at a time.
+ * It rejects when the ledger does not answer; every step may be repeated.
  */
 export class UsageRepair {
   readonly #options: RepairOptions
@@ -128,7 +128,7 @@ export class UsageRepair {
     this.#options = options
   }
 
-  /** Signs with a better price and the same nonce, so that one of the signatures can be mined at most. False when the
+  /** Signs with a better price and the same nonce, so that at most one of the signatures can be mined. False when the
    * ledger quotes no better price. */
   async reprice(batch: SealedBatch): Promise<boolean> {
     const { signer } = this.#options
@@ -139,7 +139,7 @@ export class UsageRepair {
     return true
   }
 
-  /** Signs with a fresh nonce; the old one is known to be consumed by something else. */
+  /** Signs with a fresh nonce; something else is known to have consumed the old one. */
   async resign(batch: SealedBatch): Promise<void> {
     const { ledger, signer } = this.#options
     const signed = signer.signNext(batch.entries, await ledger.readNonce())
@@ -147,7 +147,7 @@ export class UsageRepair {
     batch.place = 'waiting'
   }
 
-  /** Puts back, to be sent again unchanged, what by the ledger's nonce has not arrived. */
+  /** Queues what has not arrived, by the ledger's nonce, to be sent again unchanged. */
   async resync(): Promise<void> {
     const { ledger, queue } = this.#options
     const ledgerNonce = await ledger.readNonce()
@@ -164,7 +164,7 @@ export class UsageRepair {
     queue.add(new SealedBatch([], signer.signNext([])))
   }
 
-  /** Fills nonces that nothing of this process holds, once it is certain that the ledger does not merely lag. */
+  /** Fills nonces that no batch of this process holds, once the ledger certainly does not just lag. */
   #fillGap(ledgerNonce: number): void {
     const { clock, signer, queue, onEvent } = this.#options
     const [first] = queue.at('waiting')

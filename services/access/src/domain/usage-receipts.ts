@@ -1,7 +1,7 @@
 /**
  * Reads the receipts of what was sent, in order of nonces, in rounds that end at the first missing one. A receipt that
- * stays away is looked into: bytes that never arrived are sent again unchanged, bytes whose nonce something else
- * consumed are signed anew. That second step would count calls twice if it were wrong, so it needs proof: a later
+ * stays missing is looked into: bytes that never arrived are sent again unchanged, bytes whose nonce something else
+ * consumed are signed again. That second step would count calls twice if it were wrong, so it needs proof: a later
  * transaction of the same key has its receipt and this one, looked up once more after that, still has none.
  */
 import type { SealedBatch } from './usage-batch.ts'
@@ -22,7 +22,7 @@ type ReceiptOptions = RecorderParts & {
   readonly queue: UsageQueue
   readonly sender: UsageSender
   readonly onReceipt: (batch: SealedBatch, receipt: FinalReceipt) => void
-  /** A round is over: what its receipts changed may be acted on, in one go. */
+  /** A round is over: act once on all that its receipts changed. */
   readonly onRound: () => void
 }
 
@@ -39,7 +39,7 @@ export class UsageReceipts {
     this.#options = options
   }
 
-  /** Something was sent: reads at once, unless a round runs or is due that will come to it in its order. */
+  /** Something was sent: reads at once, unless a running or due round will reach it in its order. */
   wake(): void {
     if (this.#round !== null || this.#cancelPoll !== null) return
     this.#pollMs = RECEIPT_POLL_MS
@@ -106,7 +106,7 @@ export class UsageReceipts {
         }
       }
     } catch (error) {
-      // No proof can come while the ledger does not answer: that time counts towards giving up nothing.
+      // No proof can come while the ledger does not answer: that time does not count towards giving up.
       for (const batch of queue.sent)
         if (batch.consumedSinceMs !== null && batch.entries.length > 0)
           batch.consumedSinceMs = clock.unixMs()
@@ -144,14 +144,14 @@ export class UsageReceipts {
       return
     }
     this.#probe(batch, ledgerNonce)
-    // The proof is a later receipt, and nothing later can leave. What counts nothing needs none, and must not hold up what does.
+    // The proof is a later receipt, and nothing later can leave. An empty batch needs none and must not hold up others.
     if (sender.lacksFunds && batch.entries.length > 0) batch.consumedSinceMs = clock.unixMs()
     if (clock.unixMs() - batch.consumedSinceMs < RECEIPT_GIVE_UP_MS) return
     sender.finish(batch)
     onReceipt(batch, { kind: 'missing', hash: batch.current.hash })
   }
 
-  /** Sees to it that something follows whose receipt can be the proof; not for what counts nothing itself. */
+  /** Makes a transaction follow whose receipt can be the proof; not for a batch that counts nothing itself. */
   #probe(batch: SealedBatch, ledgerNonce: number): void {
     const nowMs = this.#options.clock.unixMs()
     if (batch.entries.length === 0 || nowMs - batch.probedAtMs < PROBE_AGAIN_MS) return
@@ -161,7 +161,7 @@ export class UsageReceipts {
 
   async #isProvedConsumed(batch: SealedBatch): Promise<boolean> {
     const later = this.#options.queue.sent.filter((each) => each.nonce > batch.nonce)
-    // The last one first: where several nonces were consumed, only what was sent after that has a receipt.
+    // The last one first: if several nonces were consumed, only what was sent after that has a receipt.
     for (const each of new Set([...later.slice(-1), ...later.slice(0, 1)])) {
       if ((await this.#find(each)) !== null) return (await this.#find(batch)) === null
     }

@@ -1,4 +1,4 @@
-// A recorder over the fake ledger, with time that a test moves: for the tests of its parts, which are seen through it.
+// A recorder over the fake ledger, with time that a test moves: the tests of its parts go through it.
 import { manualClock } from '@tallystick/service-kit'
 import type { UsageEvent } from './events.ts'
 import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.fixture.ts'
@@ -39,7 +39,7 @@ export function startRecorderBench(options: { quota?: number; recorderCount?: nu
     })
   const recorder = start(ledger)
   const settle = (): Promise<void> => clock.advanceMsSettled(0)
-  /** The outcome, without passing time for it. */
+  /** The outcome so far, without moving time. */
   const outcomeOf = async (promise: Promise<UsageOutcome>): Promise<UsageOutcome | 'open'> => {
     await settle()
     return Promise.race([promise, Promise.resolve('open' as const)])

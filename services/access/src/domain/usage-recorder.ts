@@ -3,7 +3,7 @@
  * against the quota and accepted in one tick, merged with others into the open batch, and answered with the hash of the
  * transaction that records it as soon as that is signed, before it is sent. The batch is sealed at once if the sender is
  * free, so that at low load each call is one transaction; under load calls gather for 40 ms or 50 agents, and while 64
- * sealed batches wait, until one has gone. A call that is not sealed within 10 s is taken out and unavailable.
+ * sealed batches wait, until one has gone. A call that is not sealed within 10 s is taken out and answered as unavailable.
  *
  * Parts: usage-admission (may this call?), usage-window (one counter), usage-lease (the next calls, in advance),
  * usage-batcher (when to seal), usage-queue (nonces, prices, repairs), usage-sender (order, resending, signing again),
@@ -13,7 +13,7 @@
  * What goes wrong, and what follows:
  * - ledger unreachable, no gas money: the same bytes are sent again, up to every 4 s; open calls run into their 10 s;
  * - a send without an answer: the same bytes are sent again after 20 s, if the ledger still shows their nonce unused;
- * - dropped transaction: after 15 s without a receipt the ledger's nonce shows it, and all from there are resent;
+ * - dropped transaction: after 15 s without a receipt the ledger's nonce shows it, and it and all later ones are resent;
  * - nonce consumed by something else (or a lagging read after a restart), gas price refused: signed again, counted,
  *   reported with both hashes. After a send that may have arrived this needs the proof of a later receipt;
  * - nonce gap: filled with transactions that count nothing once it has lasted 15 s;
@@ -81,7 +81,7 @@ class BatchingRecorder {
   readonly #leases: UsageLeases
   readonly #batcher: UsageBatcher
   readonly #admission: UsageAdmission
-  /** Windows that receipts of the round under way changed. */
+  /** Windows that receipts of the current round changed. */
   readonly #changedWindows = new Set<UsageWindow>()
   #revertsInARow = 0
   #pausedUntilMs = 0
@@ -153,15 +153,15 @@ class BatchingRecorder {
     return pending.outcome
   }
 
-  /** Calls of that window that may still be made as far as this process knows, 0 or more. Where a read may count calls
-   * whose receipts are still to come, the higher figure: 0 means that the quota is spent, and nothing leased is unused. */
+  /** Calls of that window that may still be made as far as this process knows, 0 or more. If a read may count calls whose
+   * receipts are still to come, the higher figure: 0 means that the quota is spent and no leased call is unused. */
   callsRemaining(call: UsageCall): number {
     const window = this.#windows.find(call)
     if (window === undefined) return Math.max(0, call.callsAllowed - call.callsUsedInRead)
     return Math.max(0, window.callsRemainingAtBest) + this.#leases.unusedOf(window)
   }
 
-  /** Calls of that window that are leased by this process and that nobody made yet. */
+  /** Calls of that window that this process leased and nobody has made yet. */
   leasedCalls(call: WindowId): number {
     const window = this.#windows.get(call)
     return window === undefined ? 0 : this.#leases.unusedOf(window)
@@ -179,7 +179,7 @@ class BatchingRecorder {
     return this.#closing
   }
 
-  /** A call was not sealed in time: it is taken out of wherever it waits. */
+  /** A call was not sealed in time: it is taken out where it waits. */
   readonly #expire = (pending: PendingCall): void => {
     const { totals, onEvent } = this.#parts
     const isOpen = this.#batcher.takeOut(pending)
@@ -240,8 +240,8 @@ class BatchingRecorder {
     this.#stop()
   }
 
-  /** Cancels every timer; what is unsealed is unavailable, what is signed and unreceipted is reported, and leased calls that
-   * may not have gone back as lost. */
+  /** Cancels every timer. Unsealed calls become unavailable; signed batches without a receipt are reported, and leased calls
+   * that may not have gone back are reported as lost. */
   #stop(): void {
     this.#batcher.stop()
     this.#sender.stop()

@@ -2,9 +2,9 @@
  * The one ordered sender of a recorder key (A10). Batches leave in order of their nonces, one request at a time, and
  * every change to that order is made by its single loop. Signed bytes are resent unchanged until a receipt settles
  * them; a new signature is made only where the nonce was consumed by something else or the gas price is refused.
- * Hedera charges for every transaction that reaches consensus with a nonce already used, so that bytes which may be under
- * way are not sent again before the ledger has shown for long enough that it does not have them.
- * Receipts are read elsewhere (usage-receipts.ts), which asks this loop for what must follow.
+ * Hedera charges for every transaction that reaches consensus with a nonce already used. So bytes that may be under way
+ * are sent again only once the ledger has shown for long enough that it does not have them.
+ * usage-receipts.ts reads the receipts and asks this loop for what must follow.
  */
 
 import { SealedBatch, type SealedEntry } from './usage-batch.ts'
@@ -36,7 +36,7 @@ export class UsageSender {
   #isRunning = false
   #isWoken = false
   #isStopped = false
-  /** The ledger refused the last send for want of money: nothing leaves until the recorder has some. */
+  /** The ledger refused the last send for lack of money: nothing leaves until the recorder has some. */
   lacksFunds = false
   #isResyncWanted = false
   #isFillerWanted = false
@@ -135,7 +135,7 @@ export class UsageSender {
     const [batch] = this.#queue.at('waiting')
     if (batch === undefined) return false
     batch.place = 'on-its-way'
-    // Its place in the queue is free from now on, not only when the ledger has answered.
+    // Its place in the queue is free now, before the ledger has answered.
     this.#options.onProgress()
     return this.#deliver(batch)
   }
@@ -182,7 +182,7 @@ export class UsageSender {
       case 'unreachable':
         break
     }
-    // The bytes may have arrived: they stay as they are, and the ledger tells whether they are sent again.
+    // The bytes may have arrived: they stay as they are, and the ledger's state decides whether they are sent again.
     batch.sentAtMs = result.leftAtMs
     batch.place = 'waiting'
     return this.#pause({ step: 'send', reason: result.kind, error: result.error })

@@ -1,5 +1,5 @@
 /**
- * What the end of a batch means for its calls: counted, refused, late, reverted, or never heard of. Answered calls that
+ * What the end of a batch means for its calls: counted, refused, late, reverted, or never found. Answered calls that
  * are not counted are in their agent's favour; each is in a total and an event.
  */
 import type { PendingCall } from './pending-call.ts'
@@ -9,7 +9,7 @@ import type { UsageCount, UsageReceipt } from './usage-ledger.ts'
 import type { RecorderParts } from './usage-recorder.ts'
 import { usageWindowKey } from './usage-window.ts'
 
-/** What settles a batch: a receipt, or that none will come and the batch was given up. */
+/** What settles a batch: a receipt, or giving up because none will come. */
 export type FinalReceipt = { readonly hash: string } & (
   | Exclude<UsageReceipt, { kind: 'pending' }>
   | { readonly kind: 'missing' }
@@ -21,7 +21,7 @@ type SettlementOptions = RecorderParts & {
   readonly readmit: (pending: PendingCall) => void
 }
 
-/** Applies it to the windows of its batch and answers the calls that waited for it. */
+/** Applies the receipt to its batch's windows and answers the calls that waited for it. */
 export function settleUsageBatch(
   batch: SealedBatch,
   receipt: FinalReceipt,
@@ -49,7 +49,7 @@ export function settleUsageBatch(
   }
 }
 
-/** Gives the calls of an entry that counted nothing back to its window; calls that wait become unavailable. */
+/** Gives back to its window the calls of an entry that counted nothing; calls that wait become unavailable. */
 function release(entry: SealedEntry, leases: UsageLeases): void {
   if (entry.calls < 0) leases.notReturned(entry)
   else leases.void(entry)

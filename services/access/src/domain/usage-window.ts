@@ -1,6 +1,6 @@
 /**
  * What this process knows about the counter of one agent's window: what reads and receipts showed, which calls it
- * accepted or leased that no receipt settles yet, and what of the quota follows. It decides nothing about batches or
+ * accepted or leased that no receipt settles yet, and the quota left. It decides nothing about batches or
  * transactions. A counter falls only where calls are given back (A18): by this process, which knows its own
  * transactions, or by another one, which only a later read shows.
  */
@@ -19,7 +19,7 @@ import {
   UNSHOWN_CALLS_MAX,
 } from './usage-limits.ts'
 
-/** What a receipt says of the calls of this process in one window. */
+/** What a receipt says about this process's calls in one window. */
 type CountedCalls = {
   readonly calls: number
   /** The window's counter after them. */
@@ -44,7 +44,7 @@ export class UsageWindow {
   #isRefused = false
   /** Another process counted in it after this one did. */
   #isContended = false
-  /** Used for certain, besides every unreceipted call: the last receipt, or a read while none was unreceipted. */
+  /** Certainly used, not counting unreceipted calls: from the last receipt, or a read while none was unreceipted. */
   #settledCalls = 0
   /** Counter that chain reads showed: the last read, or for a lone recorder the highest. */
   #readCalls = 0
@@ -118,7 +118,7 @@ export class UsageWindow {
     if (this.isShared && receipt.usedAfter > this.#readCalls) this.#unshown.push(receipt)
   }
 
-  /** Leased calls are on their way back; a negative count where they did not arrive. */
+  /** Leased calls are on their way back; a negative count if they did not arrive. */
   returning(calls: number): void {
     this.#returningCalls += calls
   }
@@ -209,7 +209,7 @@ export class UsageWindow {
     this.#settledCalls = receipt.usedAfter
   }
 
-  /** A read is so late that it counts all that receipts did: what it shows less, another process gave back. */
+  /** A read is late enough to count all that receipts did: if it shows less, another process gave calls back. */
   #knowsReceipts(callsUsed: number): void {
     this.#givenBackCalls = 0
     this.#unshown = []
@@ -237,7 +237,7 @@ export class UsageWindows {
     this.#recorderCount = options.recorderCount
   }
 
-  /** The window's state, made at first sight, with the call's read taken in. */
+  /** The window's state, made on first use, updated with the call's read. */
   open(call: UsageCall): UsageWindow {
     const key = usageWindowKey(call)
     let window = this.#windows.get(key)
@@ -249,7 +249,7 @@ export class UsageWindows {
     return this.#saw(window, call)
   }
 
-  /** The window's state, if this process has one, with the call's read taken in. */
+  /** The window's state, if this process has one, updated with the call's read. */
   find(call: UsageCall): UsageWindow | undefined {
     const window = this.get(call)
     return window === undefined ? undefined : this.#saw(window, call)

@@ -1,4 +1,4 @@
-/** Which proofs were used, in bounded memory that never forgets one in favour of its second use. */
+/** Which proofs were used, in bounded memory that never lets one be used twice. */
 
 /** Proofs remembered; about 150 bytes each. At a thousand sign-ins per second that is the last 50 s. */
 const USED_PROOFS_MAX = 50_000
@@ -6,15 +6,15 @@ const USED_PROOFS_MAX = 50_000
 type Proof = { readonly nonce: string; readonly issuedAtMs: number }
 
 /**
- * The proofs that this process has taken. When memory is full the one taken first is let go, and with it every proof whose
- * challenge was issued no later: those count as used, so that a flood costs a slow client a second signature and lets no
- * proof in twice. How old a proof may be at all is not judged here.
+ * The proofs that this process has taken. When memory is full, the oldest is dropped, and every proof whose challenge was
+ * issued no later counts as used from then on. So a flood costs a slow client a second signature and lets no proof in
+ * twice. How old a proof may be is judged elsewhere.
  */
 export function createUsedProofs(proofsMax = USED_PROOFS_MAX) {
   const issuedAtMsOf = new Map<string, number>()
   let letGoToMs = Number.NEGATIVE_INFINITY
   return {
-    /** Whether it is used for the first time; from now on it is not. */
+    /** Whether this is its first use; marks it as used. */
     take({ nonce, issuedAtMs }: Proof): boolean {
       if (issuedAtMs <= letGoToMs || issuedAtMsOf.has(nonce)) return false
       issuedAtMsOf.set(nonce, issuedAtMs)
@@ -25,7 +25,7 @@ export function createUsedProofs(proofsMax = USED_PROOFS_MAX) {
       }
       return true
     },
-    /** Makes one usable again that served nothing. */
+    /** Makes a proof that served nothing usable again. */
     giveBack({ nonce }: Pick<Proof, 'nonce'>): void {
       issuedAtMsOf.delete(nonce)
     },

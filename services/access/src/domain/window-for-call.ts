@@ -1,6 +1,6 @@
 /**
- * By which window a call of `/access` is judged: one that a lease of this process covers, or one that is read, together with
- * whatever the call will ask for next.
+ * Finds the window that judges a call of `/access`: one that a lease of this process covers, or one that is read, together
+ * with whatever the call needs next.
  */
 import { callIn } from './access-answers.ts'
 import { type Hex, ledgerSeconds, type Reaper, secondsPastSchedule } from './access-window.ts'
@@ -8,8 +8,8 @@ import type { AccessParts } from './ports.ts'
 import type { SalesStops } from './sales-stops.ts'
 import type { ReadWindow } from './subscriptions.ts'
 
-/** A read so old serves the calls of a lease, milliseconds: a guard is noticed so late at most, beside the lag of reads,
- * which is as long. */
+/** A read up to this old serves the calls of a lease, milliseconds: a guard is noticed at most this late, plus the lag of
+ * reads, which is as long. */
 const COVERED_READ_MS = 10_000
 
 export type WindowForCallDeps = AccessParts & {
@@ -29,18 +29,18 @@ export function createWindowForCall(deps: WindowForCallDeps) {
 
   return {
     /**
-     * The agent's open window where a lease of this process covers its next call (A18): such a call asks the ledger for
-     * nothing. A window that was open is open to its end; what an older read may not know is the guard.
+     * The agent's open window if a lease of this process covers its next call (A18): such a call asks the ledger for
+     * nothing. An open window stays open to its end; only the guard may be missing in an older read.
      */
     coveredWindow(agent: Hex): ReadWindow | undefined {
       const window = subscriptions.known(agent, COVERED_READ_MS)
       if (window?.isOpen !== true) return undefined
       return usage.leasedCalls(callIn(agent, window)) > 0 ? window : undefined
     },
-    /** The agent's window by a read. Throws ChainUnavailable or ContractAbsent. */
+    /** Reads the agent's window. Throws ChainUnavailable or ContractAbsent. */
     async readWindow(agent: Hex, payment: string | undefined): Promise<ReadWindow> {
       await contract.ensureDeployed()
-      // What follows the read is asked together with it.
+      // What the call needs next is asked together with the read.
       resource.warm?.()
       if (subscriptions.known(agent)?.isOpen !== true) warmSale(payment)
       const window = await subscriptions.readForCall(agent, payment !== undefined)
