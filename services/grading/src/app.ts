@@ -1,4 +1,4 @@
-/** The table of contents: what the service serves and what it is built from. Nothing here reads the environment or opens a store. */
+/** The table of contents: what the service serves, and from which parts. Nothing here reads the environment or opens a store. */
 import {
   createServiceApp,
   paidServiceCors,
@@ -80,7 +80,7 @@ type ReadinessDeps = {
 const ready: ReadinessFinding = { kind: 'ready' }
 const notReady = (reason: string): ReadinessFinding => ({ kind: 'not-ready', reason })
 
-/** What the service cannot grade or sell without, by name. */
+/** What the service needs to grade and sell, by name. */
 function gradingReadiness({
   facilitators,
   store,

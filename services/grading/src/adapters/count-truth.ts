@@ -1,4 +1,4 @@
-/** Recounts the truth table from the ledger's own entries: to verify it, and once after an upgrade that changed the rules. */
+/** Recounts the truth table from the ledger's entries: to verify it, and once after an upgrade changed the rules. */
 import { eventContribution } from '../domain/event-contribution.ts'
 import {
   emptyTruth,

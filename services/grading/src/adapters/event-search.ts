@@ -1,12 +1,12 @@
-/** Searches for events by words, days or teams: statements shared by both engines, and the few words in which they differ. */
+/** Searches events by words, days or teams: the statements that both engines share, and the parts where they differ. */
 import type { EventInfo } from '../domain/event-state.ts'
 import { PREFIX_LETTERS_MIN } from '../domain/find-events.ts'
 import type { EventSearch } from '../domain/grading-store.ts'
 
-/** Most events examined per search by words, newest record first: "united" alone is in tens of thousands. */
+/** Most events examined per search by words, newest record first: "united" alone matches tens of thousands. */
 const FOUND_EVENTS_MAX = 1_000
 
-/** A sport's name as one index word that no team has; sports that differ only in a dash share it. */
+/** A sport's name as one index word that no team uses; sports that differ only in a dash share it. */
 export const sportWord = (sport: string): string => `sport${sport.replace(/[_-]/g, '')}`
 
 /** Where the engines' SQL differs. */
@@ -20,7 +20,7 @@ export type SearchDialect = {
   readonly among: (column: string, value: string) => string
   /** Texts as a value. */
   readonly list: (texts: readonly string[]) => unknown
-  /** Selects those parts of $3 that the words of an event do not contain. */
+  /** Selects the parts of $3 that an event's words do not contain. */
   readonly lackedParts: string
 }
 
@@ -35,7 +35,7 @@ const byTeams = (sides: string): string => `SELECT path FROM events
   WHERE start_at >= $1 AND start_at < $2 AND sport = coalesce($3, sport) AND ${sides}
   ORDER BY start_at DESC, id DESC LIMIT $4`
 
-/** Newest first. Variants exist so that each has its index: finding a rare sport must not scan every event. */
+/** Newest first. Each variant has its own index: finding a rare sport must not scan every event. */
 export function searchStatements({ among, byWords, lackedParts }: SearchDialect) {
   const byStart = (condition: string): string => `SELECT path FROM events
     WHERE start_at >= $1 AND start_at < $2 ${condition} AND NOT EXISTS (${lackedParts})
@@ -57,7 +57,7 @@ export function openEventSearch(
   of: {
     /** The paths that a statement selects. */
     readonly paths: (text: string, values: readonly unknown[]) => Promise<readonly string[]>
-    /** Lets others run: looking up common words takes some milliseconds, and reading what they find some more. */
+    /** Lets others run: looking up common words takes milliseconds, and so does reading the events they find. */
     readonly pause?: () => Promise<void>
   },
 ) {
@@ -96,8 +96,8 @@ export function openEventSearch(
   }
 
   /**
-   * By whole words first, and by beginnings where those do not fill the answer: an index gathers all events of a beginning
-   * before it names the first, and a word such as `united` begins tens of thousands.
+   * Searches whole words first, then beginnings if the answer is not full: an index gathers all events of a beginning
+   * before it returns the first, and `united` begins words in tens of thousands of events.
    */
   return async (search: EventSearch): Promise<readonly string[]> => {
     const whole = isByWords(search) ? await find(search, () => false) : []
@@ -105,7 +105,7 @@ export function openEventSearch(
   }
 }
 
-/** Whether an event is found by the same words and day as before. */
+/** Whether the same words and day still find an event. */
 export const isFiledAlike = (one: EventInfo, other: EventInfo): boolean =>
   one.startAtSeconds === other.startAtSeconds &&
   one.home === other.home &&

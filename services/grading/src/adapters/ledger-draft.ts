@@ -1,4 +1,4 @@
-/** One attempt of a group of writes on the ledger: what they read, decide on, and come to. */
+/** One attempt at a group of ledger writes: what they read, what they decide, and the result. */
 import { type Awaitable, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
 import type { BoundedMap } from '@tallystick/service-kit'
 import type { CommittedPick } from '../domain/committed-pick.ts'
@@ -19,14 +19,14 @@ import {
   pickOf,
 } from './stored-rows.ts'
 
-/** What a group of writes is run with, on either engine. */
+/** What a group of writes needs, on either engine. */
 export type LedgerTransaction = {
   readonly journals: { readonly ledger: Appendable }
   readonly tuples: TupleQuery
   readonly send: Send
 }
 
-/** An event, the id that its entries are filed under, and the last entry folded into its state. */
+/** An event, the id under which its entries are filed, and the last entry folded into its state. */
 export type FiledEvent = {
   readonly id: number
   readonly state: EventState
@@ -36,7 +36,7 @@ export type FiledEvent = {
 type LedgerReading = Pick<LedgerSource, 'ask' | 'sql'>
 export type EntryOfPath = readonly [...EntryRow, path: string]
 
-/** Those events of these paths that exist, folded from their entries. */
+/** The existing events of these paths, folded from their entries. */
 export function readEvents(
   source: LedgerReading,
   paths: readonly string[],
@@ -56,18 +56,18 @@ export function readEvents(
   })
 }
 
-/** One attempt of a group: what its writes read and keep, and the rows that they come to. */
+/** One attempt at a group: what its writes read and keep, and the rows they produce. */
 export class LedgerDraft {
   readonly ledger: Appendable
-  /** The ledger's secret: payer tags and hidden prices are salted with it. */
+  /** The ledger's secret, which salts payer tags and hidden prices. */
   readonly secret: string
-  /** Keys of the truth table that it has changed. */
+  /** Keys of the truth table that this attempt changed. */
   readonly dirty = new Set<string>()
   readonly #truth: MutableTruth
   readonly states = new Map<string, FiledEvent>()
   /** Events that were looked up, whether they exist or not. */
   readonly #asked = new Set<string>()
-  /** Picks of the events whose result changes, or is changed by, what is written. */
+  /** Picks of the events that have a result before or after this write. */
   readonly #committed = new Map<string, readonly CommittedPick[]>()
   readonly #byPayment = new Map<string, StoredPick>()
   readonly #filed = new Map<number, EventInfo>()
@@ -98,7 +98,7 @@ export class LedgerDraft {
     this.#from = this.ledger.size
   }
 
-  /** Reads what writes about these events, and a payment's pick, need to know. */
+  /** Reads what writes about these events, and about a payment's pick, need to know. */
   prepare(paths: readonly string[], paymentId?: string): Awaitable<void> {
     const { ask, sql } = this.#source
     const asked = [...new Set(paths)].filter((path) => !this.#asked.has(path))
@@ -108,7 +108,7 @@ export class LedgerDraft {
       this.#asked.add(path)
     }
     const missing = asked.filter((path) => !this.states.has(path))
-    // What waits to be filed could be among them.
+    // An event that waits to be filed could be among them.
     if (sql.isEmbedded && missing.length > 0) this.#file()
     return whenAnswered(
       [
@@ -119,7 +119,7 @@ export class LedgerDraft {
       ([events, picks, [last]]) => {
         for (const [path, filed] of events) {
           this.states.set(path, filed)
-          // Under the lock nothing is newer: an attempt that is taken back has not folded it for nothing.
+          // Nothing is newer under the lock, so the fold stays useful even if this attempt is rolled back.
           if (filed.lastSeq < this.#from) this.#cache.set(path, filed)
         }
         for (const row of picks) this.#byPayment.set(row[1], pickOf(row))
@@ -140,7 +140,7 @@ export class LedgerDraft {
     })
   }
 
-  /** Finds the events without picks all at once, so that an embedded engine is not asked for each. */
+  /** Finds all events without picks in one query, so that an embedded engine is not asked about each. */
   prepareWithoutPicks(paths: readonly string[], withPicks: string): Awaitable<void> {
     const { ask, sql } = this.#source
     return whenAnswered([ask<readonly [string]>(withPicks, [sql.list(paths)])], ([found]) => {
@@ -163,7 +163,7 @@ export class LedgerDraft {
     return this.states.get(path)?.state
   }
 
-  /** The id under which entries about an event are filed; a new one for an event that is not there. */
+  /** The id under which an event's entries are filed; a new id for an unknown event. */
   idFor(path: string): number {
     const known = this.states.get(path)?.id
     if (known !== undefined) return known
@@ -181,7 +181,7 @@ export class LedgerDraft {
       this.#filed.set(id, state.info)
     this.states.set(path, { id, state, lastSeq })
     if (!this.#source.sql.isEmbedded) return
-    // Years of matches pass through in an import, few of them twice: one that does is read again.
+    // An import passes through years of matches and rarely meets one twice: such a match is read again.
     if (state.hadResult && !this.#cache.has(path)) {
       this.states.delete(path)
       this.#asked.delete(path)

@@ -1,8 +1,8 @@
 /**
- * What a process keeps in memory of the ledger: folded events and the truth table, as they are at one size of the ledger. No
- * fold is stored: a grade always comes from entries that a reader can check. A group of writes works on a draft within its
- * transaction; what it comes to is taken over once it is committed, and thrown away otherwise. What other processes wrote is
- * looked up by the ledger's growth. An embedded engine is answered at once, so that its writes never wait.
+ * What a process keeps in memory of the ledger: folded events and the truth table, both at one size of the ledger. No fold is
+ * stored: a grade always comes from entries that a reader can check. A group of writes works on a draft within its
+ * transaction; a commit adopts the draft, anything else discards it. When the ledger grows, memory reads what other processes
+ * wrote. An embedded engine answers at once, so its writes never wait.
  */
 import { type Awaitable, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
@@ -44,7 +44,7 @@ export class LedgerMemory {
   readonly #sql: LedgerSource['sql']
   /** What readers see. */
   readonly #truth = emptyTruth()
-  /** What the running group counts on; equal to what readers see but for the cells of the newest draft. */
+  /** What the running group counts on: what readers see, plus the cells of the newest draft. */
   readonly #working = emptyTruth()
   readonly #cache = new BoundedMap<string, FiledEvent>(CACHED_EVENTS_MAX)
   /** Counts changes, so that nothing read before a change is kept after it. */
@@ -61,7 +61,7 @@ export class LedgerMemory {
     return this.#truth
   }
 
-  /** The events of these paths, in order, those that are not kept read from `ask`. */
+  /** The events of these paths, in order; events that are not in memory are read through `ask`. */
   events(
     ask: TupleQuery,
     paths: readonly string[],
@@ -76,14 +76,14 @@ export class LedgerMemory {
     })
   }
 
-  /** Reads what was appended since; `ask` may be in one transaction, or each statement by itself. */
+  /** Reads what was appended since; `ask` may run in one transaction or send each statement by itself. */
   takeUp(ask: TupleQuery): Awaitable<void> {
     const from = this.#truth.asOfSeq
     return whenAnswered([ask<ChangedCell>(this.#sql.changedCells, [from])], ([cells]) => {
       const size = cells[0]?.[0] ?? from
       if (size <= from) return
       return whenAnswered([this.#newEntries(ask, from, size)], ([entries]) => {
-        // This process wrote meanwhile, or another look was quicker: look up the rest again.
+        // This process wrote meanwhile, or another read was quicker: read the rest again.
         if (this.#truth.asOfSeq !== from) return this.takeUp(ask)
         this.#changes += 1
         for (const [path, rows] of entries) {
@@ -142,7 +142,7 @@ export class LedgerMemory {
     this.#drafts.get(transaction)?.send()
   }
 
-  /** Takes over a committed draft, once. */
+  /** Adopts a committed draft, once. */
   take(draft: LedgerDraft): void {
     if (this.#newest !== draft) return
     this.#newest = undefined

@@ -1,4 +1,4 @@
-/** What a ledger is asked, in words that both engines take; a dialect has the words that differ. */
+/** The ledger's queries in SQL that both engines accept; a dialect has the parts that differ. */
 import type { CompactRange } from '@tallystick/hashchain'
 import type { Awaitable, SqlDialect, TupleQuery } from '@tallystick/journal-store'
 import type { EventInfo } from '../domain/event-state.ts'
@@ -8,24 +8,24 @@ import { PICK_COLUMNS } from './stored-rows.ts'
 /** Sends a statement in which `$1` stands for a value and tables have no schema. */
 export type Send = (text: string, values: readonly unknown[]) => unknown
 
-/** What the engines say differently of a ledger. */
+/** Where the engines' SQL for a ledger differs. */
 type LedgerDialect = SqlDialect &
   Pick<SearchDialect, 'among' | 'list'> & {
     /** The journal's columns, and its table of nodes. */
     readonly seq: string
     readonly hash: string
     readonly nodes: string
-    /** Whether it answers at once, and what it is sent is there at once. */
+    /** Whether it reads and writes synchronously. */
     readonly isEmbedded: boolean
-    /** Selects those paths of $1 that have committed picks, for an engine that is asked for the picks of each event by itself. */
+    /** Selects the paths of $1 that have committed picks, for an engine that is asked for each event's picks separately. */
     readonly withPicks?: string
-    /** Whether a cell that counts nothing any more is deleted. */
+    /** Whether a cell that no longer counts anything is deleted. */
     readonly deletesCells: boolean
-    /** Selects the ledger's size and, where that is above $1, cells that changed since, or all where some are deleted; else nulls. */
+    /** Selects the ledger's size and, if it is above $1, the cells changed since, or all cells if some are deleted; else nulls. */
     readonly changedCells: string
     /** Files new events, and those whose day or names changed. */
     readonly file: (send: Send, events: readonly (readonly [id: number, info: EventInfo])[]) => void
-    /** Writes a cell by its key, as of a size of the ledger; null for one that no longer counts anything. */
+    /** Writes a cell by its key, as of a size of the ledger; null for a cell that no longer counts anything. */
     readonly keepCells: (
       send: Send,
       cells: readonly (readonly [key: string, cell: string | null])[],
@@ -41,7 +41,7 @@ export function ledgerSql(dialect: LedgerDialect) {
     ...dialect,
     entry: `SELECT ${entry} FROM entries WHERE ${seq} = $1`,
     entries: `SELECT ${entry} FROM entries WHERE ${seq} >= $1 AND ${seq} < $2 ORDER BY ${seq}`,
-    /** CROSS JOIN keeps the tables in the order written; what is sorted by path first, the indexes have in order. */
+    /** CROSS JOIN keeps the tables in the order written; the indexes already have the rows in order once paths are sorted. */
     entriesOf: `SELECT ${entry}, path, id FROM events CROSS JOIN entries
       WHERE event = id AND ${among('path', '$1')} ORDER BY path, ${seq}`,
     changedEvents: `SELECT DISTINCT path FROM entries JOIN events ON id = event WHERE ${seq} >= $1 AND ${seq} < $2`,

@@ -1,7 +1,7 @@
 /**
- * The grading store over whatever engine keeps it, opened in sqlite-grading-store.ts and postgres-grading-store.ts. Whatever is
- * written is decided in a transaction in which nobody else appends, so that several processes may write. What happens to an
- * event is the domain's matter.
+ * The grading store over either engine, opened in sqlite-grading-store.ts and postgres-grading-store.ts. Every write is
+ * decided in a transaction in which nobody else appends, so several processes may write. The domain decides what happens
+ * to an event.
  */
 import { preimageHash } from '@tallystick/hashchain'
 import {
@@ -49,15 +49,15 @@ type LedgerEngine = {
   readonly observationsPerWrite: number
   /** Observations below which a call of `ingest` is small. */
   readonly observationsGathered?: number
-  /** Searches in one iteration of the event loop, if they hold it up. */
+  /** Searches in one iteration of the event loop, if they block it. */
   readonly searchesPerIteration?: number
-  /** Brings memory up to date where nobody tells of what others write. */
+  /** Brings memory up to date where nothing announces other processes' writes. */
   readonly freshen: () => void
 }
 
 type Parts = Pick<LedgerEngine, 'memory' | 'store'>
 
-/** Runs a write on a draft of the memory, which is taken over when the write is committed. */
+/** Runs a write on a draft of the memory, which adopts the draft when the write is committed. */
 async function writeOn<Result>(
   { memory, store }: Parts,
   run: (draft: LedgerDraft) => Awaitable<Result>,
@@ -91,7 +91,7 @@ async function ingest(engine: LedgerEngine, { observations, ...batch }: IngestBa
     )
     outcome = addIngested(outcome, added)
   }
-  // The next slice is read in an iteration of its own.
+  // The next slice is read in its own iteration.
   await source.pause()
   return outcome
 }
@@ -114,7 +114,7 @@ type Look = <Result>(run: () => Awaitable<Result>) => Promise<Result>
 const COUNTS = `SELECT (SELECT count(*) FROM events),
   (SELECT count(*) FROM picks WHERE event_path <> '${AUDIT_TEXT}')`
 
-/** The reads that ask the ledger's tables: entries and their proofs, picks, and counts. */
+/** The reads that query the ledger's tables: entries and their proofs, picks, and counts. */
 function readsOf({ memory, source, store }: LedgerEngine, look: Look) {
   const { ledger } = store.journals
   const { ask, sql } = source

@@ -1,4 +1,4 @@
-/** What an operator does to a ledger: back it up, move it, and sign one that was restored. */
+/** What an operator does to a ledger: back it up, move it, and sign a restored one. */
 import { existsSync } from 'node:fs'
 import {
   type AcceptedJournal,
@@ -74,7 +74,7 @@ function requireIntact(verdict: LedgerVerdict): void {
 
 /**
  * Signs a ledger as found, so that a restored backup opens again. It must pass every check of verification except the
- * checkpoint; whatever the last checkpoint counted beyond it is given up. Throws GradingStoreUnavailable.
+ * checkpoint; entries that only the last checkpoint counted are given up. Throws GradingStoreUnavailable.
  */
 export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<AcceptedJournal> {
   if (url !== undefined) return acceptDatabase(owner, url)

@@ -1,4 +1,4 @@
-/** What a write does to the ledger and to what is counted from it, the same on every engine. */
+/** What a write does to the ledger and to the counts made from it, the same on every engine. */
 import {
   addIngested,
   advanceEvent,
@@ -49,8 +49,8 @@ export function ingestSlice(
 }
 
 /**
- * The events of a slice whose picks must be recounted: those with a result and something new. An event with 30,000 picks
- * costs a round only what is new in it.
+ * The events of a slice whose picks must be recounted: those with a result and something new. An event may have 30,000
+ * picks; a round with nothing new does not recount them.
  */
 export function pathsWithPicks(
   draft: LedgerDraft,
@@ -62,7 +62,7 @@ export function pathsWithPicks(
     const { path } = observation.event
     const state = draft.event(path)
     if (observation.outcomes.length + (state?.outcomes.length ?? 0) === 0) return []
-    // The effect of the first of two observations of one match is not known yet.
+    // A match observed twice: the effect of the first observation is not known yet.
     const isSecond = seen.has(path)
     seen.add(path)
     return isSecond || isNews(state, observation, batch) ? [path] : []

@@ -1,5 +1,5 @@
 /**
- * What moves between engines besides entries: picks, payments, the secret behind payer tags, and what is counted from
+ * What moves between engines besides entries: picks, payments, the secret behind payer tags, and the counts made from
  * entries. Nothing is rehashed or recounted, so head, exports and truth table stay the same.
  */
 import type { StoreMove } from '@tallystick/journal-store/postgres'

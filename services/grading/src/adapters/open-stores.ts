@@ -1,4 +1,4 @@
-/** Which engine keeps the ledger and the reservations: PostgreSQL where a connection string names one, else SQLite's files. */
+/** Which engine keeps the ledger and the reservations: PostgreSQL if a connection string is given, else SQLite's files. */
 import { checkpointOrigin, loadCheckpointSeed, type StoreOwner } from '@tallystick/journal-store'
 import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
@@ -17,7 +17,7 @@ export type StoreConfig = {
   readonly BASE_URL: string
 }
 
-/** Whose checkpoints: a key is made beside the file if there is none. Throws GradingStoreUnavailable. */
+/** The key that signs checkpoints, made beside the file if there is none. Throws GradingStoreUnavailable. */
 export function ledgerOwner(config: StoreConfig): StoreOwner {
   const { BASE_URL, DATABASE_PATH: databasePath } = config
   return {

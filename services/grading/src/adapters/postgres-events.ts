@@ -1,11 +1,11 @@
-/** What is asked of a ledger's events in PostgreSQL's words: how they are filed, and found by words and teams. */
+/** A ledger's events in PostgreSQL's SQL: how they are filed, and found by words and teams. */
 import { POSTGRES_DIALECT } from '@tallystick/journal-store'
 import { eventWords } from '../domain/find-events.ts'
 import { teamKey } from '../domain/team-names.ts'
 import { type SearchDialect, sportWord } from './event-search.ts'
 import { ledgerSql } from './ledger-sql.ts'
 
-/** PostgreSQL takes words of at most 2,046 bytes; longer ones are filed and searched by their beginning. */
+/** PostgreSQL indexes words of at most 2,046 bytes; longer ones are filed and searched by their beginning. */
 const WORD_LETTERS_MAX = 500
 
 const filedWord = (word: string): string => word.slice(0, WORD_LETTERS_MAX)
@@ -18,7 +18,7 @@ export const FILE_EVENTS = `INSERT INTO grading.events (id, path, sport, start_a
   ON CONFLICT (id) DO UPDATE SET start_at = excluded.start_at, words = excluded.words, search = excluded.search,
     home = excluded.home, away = excluded.away`
 
-/** The words that an event is found by, as FILE_EVENTS takes them. */
+/** The words that find an event, as FILE_EVENTS takes them. */
 export const filedText = (sport: string, words: string): string =>
   [sportWord(sport), ...words.split(' ').map(filedWord)].join(' ')
 

@@ -1,6 +1,6 @@
 /**
- * The grading store on PostgreSQL: how it is opened, and where it is read. What other processes write is heard of within
- * milliseconds. The rest is ledger-store.ts.
+ * The grading store on PostgreSQL: how it is opened, and where it is read. It learns within milliseconds what other
+ * processes write. The rest is ledger-store.ts.
  */
 import { createCompactRange } from '@tallystick/hashchain'
 import {
@@ -49,7 +49,7 @@ async function openMemory(
   const memory = new LedgerMemory(POSTGRES_SQL, secret[0])
   await memory.takeUp(store.tuples)
   store.onGrown(() => {
-    // This process's own writes are taken over before the next iteration.
+    // Memory adopts this process's own writes before the next iteration.
     setImmediate(async () => {
       try {
         if (store.journals.ledger.size > memory.truth.asOfSeq) await memory.takeUp(store.tuples)
@@ -62,8 +62,8 @@ async function openMemory(
 }
 
 /**
- * Opens the store in a schema that is there. Rejects with GradingStoreUnavailable where no server takes writes, for a schema
- * of another version, and for a ledger that does not go on from the checkpoint that this process's place signed last.
+ * Opens the store in an existing schema. Rejects with GradingStoreUnavailable if no server takes writes, if the schema has
+ * another version, and if the ledger does not extend the last checkpoint signed here.
  */
 export async function openPostgresGradingStore(
   options: PostgresStoreOptions,

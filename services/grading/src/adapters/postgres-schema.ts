@@ -1,6 +1,6 @@
 /**
- * The ledger and the reservations on PostgreSQL: schema `grading`, and what the service's role may do in it. Entries and
- * picks are append-only, held by the server; what is counted from them (events, truth) may be counted anew.
+ * The ledger and the reservations on PostgreSQL: schema `grading`, and what the service's role may do in it. The server
+ * keeps entries and picks append-only; what is counted from them (events, truth) may be recounted.
  */
 import type { PostgresStoreKind } from '@tallystick/journal-store/postgres'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
@@ -82,7 +82,7 @@ CREATE INDEX reservations_by_key ON grading.reservations (payer, idempotency_key
 CREATE INDEX reservations_by_origin ON grading.reservations (answered_by) WHERE answered_by IS NOT NULL;
 GRANT INSERT, UPDATE, DELETE ON grading.reservations TO grading_app;`
 
-/** The store as PostgreSQL has it. */
+/** The store on PostgreSQL. */
 export const POSTGRES_LEDGER = {
   schema: 'grading',
   appRole: 'grading_app',
@@ -94,13 +94,13 @@ export const POSTGRES_LEDGER = {
       table: 'entries',
       columns: [
         { name: 'event', type: 'bigint', isNullable: true },
-        // RFC 8785 JSON in UTF-8: the bytes that are hashed.
+        // RFC 8785 JSON in UTF-8: the hashed bytes.
         { name: 'text', type: 'bytea' },
       ],
     },
   },
   migrations: [TABLES, RESERVATIONS],
-  // They hold the lock of the head, which a paid pick waits for.
+  // They hold the head's lock, and a paid pick waits for it.
   writesPerCommitMax: 256,
   Unavailable: GradingStoreUnavailable,
   acceptCommand: 'grading accept-backup',

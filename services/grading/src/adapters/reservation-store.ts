@@ -1,7 +1,7 @@
 /**
- * Reservations of payments (G4), on either engine: each step is a transaction of its own, on the disk before it is answered, so
- * that a payment settled by a process that died is found open by the next. It is apart from the ledger, so that an import never
- * holds up a payment. Two payments of one payer are weighed one after the other, in whichever process.
+ * Reservations of payments (G4), on either engine. Each step is its own transaction, on disk before it is answered: if a
+ * process dies after settling a payment, the next process finds that payment open. The store is apart from the ledger, so an
+ * import never delays a payment. Two payments of one payer are weighed one after the other, in whichever process.
  */
 import { randomUUID } from 'node:crypto'
 import { SqliteConnection, type SqlQuery } from '@tallystick/journal-store'
@@ -46,7 +46,7 @@ type Limits = { readonly openMax: number; readonly givenMax: number }
 const count = (where: string, max: number): string =>
   `SELECT count(*) AS n FROM (SELECT 1 FROM reservations WHERE ${where} LIMIT ${max}) AS found`
 
-/** Everything looked up while serving calls has an index. */
+/** Every look-up made while serving calls has an index. */
 export function reservationStatements(
   { serial, skipLocked }: Dialect,
   { givenMax, openMax }: Limits,
@@ -73,7 +73,7 @@ export function reservationStatements(
     attemptOf: "SELECT attempt FROM reservations WHERE payment_id = $1 AND state <> 'answered'",
     release:
       "DELETE FROM reservations WHERE payment_id = $1 AND state <> 'answered' AND attempt = $2",
-    // An old answer under the payment's own id, and some others.
+    // An old answer under this payment's id, and some others.
     forget: `DELETE FROM reservations WHERE ${isOver} AND (payment_id = $1 OR payment_id IN
       (SELECT payment_id FROM reservations WHERE ${isOver} LIMIT ${FORGOTTEN_PER_WRITE} ${skipLocked}))`,
   }
@@ -82,15 +82,15 @@ export function reservationStatements(
 /** The engine as the steps see it. */
 type Engine = {
   readonly dialect: Dialect
-  /** Runs statements about a payment in a transaction, behind those that were asked about it before. */
+  /** Runs statements about a payment in a transaction, after earlier steps of the same payment. */
   readonly step: <Result>(
     paymentId: string,
     run: (query: SqlQuery) => Promise<Result>,
     what?: 'reads',
   ) => Promise<Result>
-  /** Within a step: anyone else weighing the same payer, in any process, waits until it ends. */
+  /** Within a step: others that weigh the same payer, in any process, wait until the step ends. */
   holdPayer(query: SqlQuery, payer: string): Promise<unknown>
-  /** Rows as the steps leave them that run now. */
+  /** Rows as the running steps leave them. */
   readonly readSettled: SqlQuery
   close(): Promise<void>
 }
@@ -99,7 +99,7 @@ type Row = ReservationRow & { readonly attempt: string }
 
 type Asked = {
   readonly asked: Reservation
-  /** Names the call: a repeated step has the same one, and so finds its own row. */
+  /** Names the call: a repeated step has the same name, and so finds its own row. */
   readonly attempt: string
   readonly nowSeconds: number
 }
@@ -116,7 +116,7 @@ const counted = async (query: SqlQuery, text: string, values: readonly unknown[]
 function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, limits: Limits) {
   const say = reservationStatements(dialect, limits)
 
-  /** What the payer's latest payments mean for this one. */
+  /** What the payer's latest payments mean for this payment. */
   async function weigh(query: SqlQuery, asked: Reservation) {
     const { fingerprint, idempotencyKey, keepsAnswer } = asked
     if (keepsAnswer === undefined) return { kind: 'none' as const }
@@ -167,7 +167,7 @@ function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, 
     return { kind: 'reserved' }
   }
 
-  /** A repeated release must not remove what another process has reserved since. */
+  /** A repeated release must not remove what another process reserved since. */
   function release(paymentId: string) {
     let found: string | undefined
     return async (query: SqlQuery): Promise<void> => {
@@ -223,7 +223,7 @@ export function openSqliteReservationStore(
   const engine: Engine = {
     dialect: SQLITE_DIALECT,
     step: (_, run, what) => (what === 'reads' ? run(connection.read) : connection.transaction(run)),
-    // A transaction holds the whole file.
+    // A transaction locks the whole file.
     holdPayer: async () => undefined,
     readSettled: connection.read,
     close: () => connection.end(),
@@ -231,12 +231,12 @@ export function openSqliteReservationStore(
   return storeOf(engine, options)
 }
 
-/** Payments whose steps run at the same time on PostgreSQL; each waits for a commit, which the server shares among them. */
+/** Payments whose steps run at the same time on PostgreSQL; each waits for a commit, and the server groups commits. */
 const CONNECTIONS = 4
 
 /**
- * What was found may be another's commit that no standby has yet. A commit of one's own does not return before it has, and
- * with it everything before; this makes it one.
+ * A step may have read another's commit that no standby has yet. Our own commit returns only once a standby has it and
+ * everything before it; this makes the step such a commit.
  */
 const MAKE_OWN = "SELECT pg_logical_emit_message(true, 'grading', '')"
 
@@ -265,7 +265,7 @@ export async function openPostgresReservationStore(
     holdPayer: (query, payer) =>
       query('SELECT pg_advisory_xact_lock(hashtextextended($1, 402))', [payer]),
     readSettled: async (text) => {
-      // Behind what runs on each.
+      // After the step that runs on each.
       await Promise.all(connections.map((each) => each.transaction(async () => undefined)))
       return first.transaction((query) => query(text))
     },

@@ -61,7 +61,7 @@ CREATE TABLE meta (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT;`,
-    // Words of sport, league and teams by event: without it every look-up by name reads every event.
+    // Words of sport, league and teams by event: without this index every look-up by name reads every event.
     `
 CREATE VIRTUAL TABLE event_words USING fts5 (
   words, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
@@ -78,7 +78,7 @@ CREATE TABLE event_teams (
 ) STRICT;
 CREATE INDEX event_teams_by_home ON event_teams (home, away, start_at);
 CREATE INDEX event_teams_by_away ON event_teams (away, start_at);`,
-    // The keys beside the event, as on PostgreSQL: one row and its way through the tree less for every match of an import.
+    // The keys are in the event's row, as on PostgreSQL: every match of an import saves one row and one insertion into a tree.
     `
 ALTER TABLE events ADD COLUMN home TEXT; -- null where an earlier version filed no teams
 ALTER TABLE events ADD COLUMN away TEXT;
@@ -87,7 +87,7 @@ DROP TABLE event_teams;
 CREATE INDEX events_by_home ON events (home, away, start_at);
 CREATE INDEX events_by_away ON events (away, start_at);`,
   ],
-  // An entry has about a kilobyte: three of them leave a quarter of a page of 4 KiB empty, and an import moves four times as many pages.
+  // An entry has about a kilobyte: three leave a quarter of a 4 KiB page empty, and an import would move four times as many pages.
   pageBytes: 16_384,
   // An import commits several times a second.
   busyTimeoutMs: 5_000,
@@ -105,7 +105,7 @@ CREATE INDEX events_by_away ON events (away, start_at);`,
       head: 'stored',
     },
   },
-  // They hold up the event loop for some 100 ms at most.
+  // They block the event loop for some 100 ms at most.
   writesPerCommitMax: 256,
   acceptCommand: 'grading accept-backup',
 } as const satisfies SqliteStoreKind<'ledger'>
@@ -133,7 +133,7 @@ CREATE INDEX reservations_by_expiry ON reservations (expires_at) WHERE state = '
 CREATE INDEX reservations_by_fingerprint ON reservations (payer, fingerprint) WHERE keeps_answer = 1 AND answered_by IS NULL;
 CREATE INDEX reservations_by_key ON reservations (payer, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX reservations_by_origin ON reservations (answered_by) WHERE answered_by IS NOT NULL;`,
-    // As PostgreSQL has them: the call that stored a row, and an index that is found without comparing a flag.
+    // As on PostgreSQL: the call that stored a row, and an index that needs no flag compared.
     `
 ALTER TABLE reservations ADD COLUMN attempt TEXT NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000';
 DROP INDEX reservations_by_fingerprint;

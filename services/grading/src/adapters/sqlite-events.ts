@@ -1,4 +1,4 @@
-/** What is asked of a ledger's events in SQLite's words: how they are filed, and found by words and teams. */
+/** A ledger's events in SQLite's SQL: how they are filed, and found by words and teams. */
 import type { DatabaseSync } from 'node:sqlite'
 import { prepareQuery, SQLITE_DIALECT, sqliteAtOnce } from '@tallystick/journal-store'
 import type { EventInfo } from '../domain/event-state.ts'
@@ -26,14 +26,14 @@ export const SQLITE_SQL = ledgerSql({
   hash: 'hash',
   nodes: 'tree_nodes',
   isEmbedded: true,
-  // One place of the index for each: an event may have tens of thousands.
+  // Reads one place of the index per event: an event may have tens of thousands of picks.
   withPicks: `SELECT value FROM json_each($1)
     WHERE EXISTS (SELECT 1 FROM picks WHERE event_path = value AND seq IS NOT NULL)`,
   deletesCells: true,
   changedCells: `SELECT ${STORED_SIZE}, key, cell FROM meta LEFT JOIN truth ON ${STORED_SIZE} > $1
     WHERE name = 'tree'`,
   file: (send, events) => {
-    // Table by table: its pages and its statement are at hand then.
+    // Table by table, so that each table's pages and statement stay cached.
     for (const [id, info] of events) {
       const { away, home, path, sport, startAtSeconds } = info
       const teams = [teamKey(home), teamKey(away)]
@@ -65,7 +65,7 @@ export function fileTeams(database: DatabaseSync): void {
   })
 }
 
-/** Most words that a beginning is looked up as; one that begins more words, or none, is left to the index as a prefix. */
+/** Most words that replace a beginning in a search; a beginning of more words, or of none, is searched as a prefix. */
 const BEGINNING_WORDS_MAX = 200
 
 /** Finds the indexed words with a beginning, up to one more than the limit. */
@@ -96,7 +96,7 @@ export function sqliteSearch(database: DatabaseSync): SearchDialect {
     list: SQLITE_SQL.list,
     byWords: `SELECT id, path, sport, start_at FROM event_words CROSS JOIN events ON id = event_words.rowid
       WHERE event_words MATCH $1 ORDER BY event_words.rowid DESC`,
-    // A beginning is looked up as the words it begins: for words the index stops at the newest events, for a prefix it gathers all.
+    // A beginning is searched as the words it begins: for words the index stops at the newest events, a prefix gathers all.
     matched: (word, isBeginning) => {
       if (!isBeginning) return `"${word}"`
       const longer = reading(() => wordsOf(word))

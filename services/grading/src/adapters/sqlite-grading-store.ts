@@ -28,8 +28,8 @@ import { fileTeams, SQLITE_SQL, sqliteSearch } from './sqlite-events.ts'
 const OBSERVATIONS_PER_WRITE = 75
 /**
  * The same when nobody waits for this process: each commit rewrites the same index pages. A match costs an import 0.12 ms of
- * CPU in all, so that such a write ends within about a tenth of a second. Slices of a payload are put together to about as
- * many, two of a wide table.
+ * CPU in all, so such a write ends within about a tenth of a second. Slices of a payload are combined to about this many
+ * observations: two slices of a wide table.
  */
 const OBSERVATIONS_PER_IMPORT_WRITE = 1_000
 const OBSERVATIONS_GATHERED = 700
@@ -37,8 +37,8 @@ const OBSERVATIONS_GATHERED = 700
 /** Page cache: SQLite's default of 2 MB does not hold the indexes of a hundred thousand events. */
 const CACHE_KIB = 32_768
 /**
- * Bytes that are logged before they are moved into the file. Each commit of an import rewrites the same index pages; a
- * service's requests would wait for so many.
+ * Bytes logged before they move into the file. Each commit of an import rewrites the same index pages; a service's
+ * requests would wait while so many bytes move.
  */
 const LOG_BYTES = 4_194_304
 const IMPORT_LOG_BYTES = 33_554_432
@@ -51,7 +51,7 @@ export type LedgerOpening = {
   readonly checkpoint?: 'checked' | 'unchecked'
   /** Opened only to be filled: nobody waits for its answers. */
   readonly isImport?: boolean
-  /** Told of what goes wrong in the background. */
+  /** Receives errors from the background. */
   readonly onProblem?: (error: unknown) => void
 }
 
@@ -61,7 +61,7 @@ export type SqliteGradingStoreOptions = StoreOwner &
     readonly busyTimeoutMs?: number
   }
 
-/** The ledger's secret, made with the file: payer tags and hidden prices are salted with it. */
+/** The ledger's secret, made with the file: it salts payer tags and hidden prices. */
 function ledgerSecret(database: DatabaseSync): string {
   const find = database.prepare("SELECT value FROM meta WHERE name = 'payer_secret'")
   // Written once: a write at every start would wait for other writers.
@@ -130,7 +130,7 @@ export async function openSqliteLedger(options: SqliteGradingStoreOptions): Prom
 
 /**
  * Opens the store. Throws GradingStoreUnavailable for a file that cannot be opened or is another program's, and for a ledger
- * that does not go on from its last signed checkpoint.
+ * that does not extend its last signed checkpoint.
  */
 export const openSqliteGradingStore = (options: SqliteGradingStoreOptions): GradingStore =>
   portOf(openStore(options), options)

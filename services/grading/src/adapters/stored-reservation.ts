@@ -5,13 +5,13 @@ import { payerKeyOf, type Reservation } from '@tallystick/x402'
 export const OPEN_MAX = 20_000
 /** Old answers removed with each new one, so that no transaction grows long. */
 export const FORGOTTEN_PER_WRITE = 100
-/** Most payments that one answer is given to without charge, each a row under 1 kB; more are refused. */
+/** Most payments that may get one answer free, each a row under 1 kB; more are refused. */
 export const GIVEN_MAX = 1_000
 
 const COLUMNS =
   'payment_id, fingerprint, idempotency_key, keeps_answer, state, expires_at, body, request, answered_by, is_delivered, attempt'
 
-/** Selects a ReservationRow from `reservations AS one`; a shared answer is read from the row that first had it. */
+/** Selects a ReservationRow from `reservations AS one`; a shared answer comes from the row that first had it. */
 export const RESERVATION_COLUMNS = `${COLUMNS}, coalesce(answer, (SELECT answer FROM reservations AS origin WHERE origin.payment_id = one.answered_by)) AS answer`
 
 /** The same without its answer, which may be megabytes. */

@@ -11,10 +11,10 @@ import { eventPathOf } from '../domain/markets.ts'
 /** Entries read at once. */
 const ENTRIES_PER_READ = 1_000
 
-/** On PostgreSQL the text is bytes. */
+/** PostgreSQL returns the text as bytes. */
 export type EntryRow = readonly [seq: number, text: string | Buffer, hash: Uint8Array]
 
-/** A row that begins as these do. */
+/** A row that begins with these columns. */
 type Begun<Row extends readonly unknown[]> = readonly [...Row, ...more: unknown[]]
 
 const referenceOf = ([seq, , hash]: Begun<EntryRow>): RecordReference => ({
@@ -39,7 +39,7 @@ export async function* entriesBetween(
   }
 }
 
-/** Folds an event's entries onto what is known of it; undefined if there is nothing. */
+/** Folds an event's entries onto its known state; undefined if it has neither. */
 export function foldEvent(
   rows: readonly Begun<EntryRow>[],
   known?: EventState,

@@ -34,7 +34,7 @@ function checkFiled([, , text, path]: FiledRow): string | undefined {
   return belongs === path ? undefined : 'the index of events does not lead to it'
 }
 
-/** The first pass: entries in order, against leaves, nodes and signed checkpoint, each looked at by `checkFiled`. */
+/** The first pass: checks entries in order against leaves, nodes and signed checkpoint, and each with `checkFiled`. */
 function verifyEntries({ ask, pause, sql }: LedgerSource, checkpoint: CheckpointReading) {
   const { hash, nodes, seq } = sql
   const filed = `SELECT ${seq}, text, ${hash}, path FROM entries LEFT JOIN events ON id = event
@@ -85,8 +85,8 @@ async function checkTruth(source: LedgerSource): Promise<Broken | undefined> {
 }
 
 /**
- * Verifies everything, against a checkpoint that was read before the call, in slices between which others read and write; names
- * the first entry that does not hold, where one can be named. Rejects with GradingStoreUnavailable.
+ * Verifies everything against a checkpoint read before the call, in slices between which others read and write. Names the
+ * first broken entry, if one can be named. Rejects with GradingStoreUnavailable.
  */
 export async function verifyLedger(
   source: LedgerSource,

@@ -107,7 +107,7 @@ const sameOdds = (known: PriceRecord, { odds }: EntryPrices): boolean => {
   )
 }
 
-/** Whether an event's start changed; a day alone never changes a start known to the second. */
+/** Whether an event's start changed; a day alone never changes a start that is known to the second. */
 const isNewInfo = (known: EventInfo | undefined, info: EventInfo): boolean =>
   known !== undefined &&
   (info.startPrecision === 'second' || known.startPrecision === 'day') &&
@@ -145,7 +145,7 @@ function closeGroups(
   for (const prices of observation.closes) {
     const { book, isAlternative = false, market } = prices
     const { family } = readMarketPath(market)
-    // Few, so that comparing costs less than making their names.
+    // There are few: comparing them costs less than building their names.
     const found = groups.find(
       (one) => one.family === family && one.book === book && one.isAlternative === isAlternative,
     )
@@ -196,7 +196,7 @@ const sameOutcome = (known: OutcomeRecord | undefined, seen: ObservedOutcome): b
     known.status === seen.status &&
     known.score?.home === seen.score?.home &&
     known.score?.away === seen.score?.away
-  // Declared results of other markets stay beside these.
+  // Declared results of other markets stay.
   const others = seen.score === undefined && seen.status === 'final' ? known.results : undefined
   // Canonical: reordered members are not a correction.
   return (
@@ -207,7 +207,7 @@ const sameOutcome = (known: OutcomeRecord | undefined, seen: ObservedOutcome): b
 
 /**
  * Decides an observation's entries from what the ledger knows of its event. Pure. `unchanged` counts the parts that were
- * already known; `declined` are those that come too late or too early.
+ * already known; `declined` counts those that come too late or too early.
  */
 function decideEntries(
   state: EventState | undefined,
@@ -216,7 +216,7 @@ function decideEntries(
 ) {
   const { receivedAtSeconds, rawSha256 } = batch
   const { feed, isRedistributable, isSynthetic } = batch.feed
-  // Members are in the order of canonical JSON, which is written at once then.
+  // Members are in the order of canonical JSON, so it is written without sorting.
   const source = { event: observation.event, feed, isRedistributable, isSynthetic }
   const received = { rawSha256, receivedAtSeconds }
   const entries: EventLedgerEntry[] = []
@@ -249,7 +249,7 @@ function decideEntries(
     } satisfies CloseEntry)
   }
   let sameOutcomes = 0
-  // Whoever gives a match a new start and its result at once is judged by the later start.
+  // If one observation moves the start and gives a result, the later start decides.
   const { startAtSeconds } = latestInfo(state?.info, observation.event)
   const startsIn = Math.max(startAtSeconds, state?.info.startAtSeconds ?? 0) - receivedAtSeconds
   for (const outcome of observation.outcomes) {

@@ -41,7 +41,7 @@ function earlierStart(known: EarliestStart | undefined, entry: EventInfo): Earli
   return startAtSeconds < known.startAtSeconds ? start : known
 }
 
-/** What a feed knows an event by. */
+/** The id or path by which a feed knows an event. */
 export const ownName = ({ feedId, ownPath, path }: EventInfo): string => feedId ?? ownPath ?? path
 
 /** A feed's first name of an event stays. */
@@ -98,7 +98,7 @@ function priceRecords(
   })
 }
 
-/** What an entry replaces as a whole: one feed's prices of one market at one book, either the main lines or the further ones. */
+/** What an entry replaces as a whole: one feed's main lines of one market at one book, or its further lines. */
 export const closeGroup = (close: {
   readonly family: string
   readonly book: string
@@ -148,7 +148,7 @@ function applySnapshots(
   entry: SnapshotEntry,
   record: RecordReference,
 ): PriceLog {
-  // Whoever knows the result could choose the price.
+  // A sender who knows the result could choose the price.
   if (hadResult) return snapshots
   const added = priceRecords(entry, record)
   // Most prices have a time and replace nothing: a market polled for days has thousands.

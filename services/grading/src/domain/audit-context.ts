@@ -1,6 +1,6 @@
 /**
- * What the cards of an audit do not say by themselves: which picks repeat an earlier one, in whatever notation, by key or by
- * names, and what was asked for instead of the default reference, method and basis.
+ * What an audit's cards do not say: which picks repeat an earlier one, in any notation, by key or by names, and which
+ * choices replaced the default reference, method and basis.
  */
 import { formatMarketKey } from './markets.ts'
 import {
@@ -12,13 +12,13 @@ import {
 } from './pick-request.ts'
 
 export type AuditContext = {
-  /** What was asked for instead of the defaults, in words; undefined if nothing was. */
+  /** The choices that replaced the defaults, in words; undefined if none did. */
   readonly otherThanDefault: string | undefined
   /** Places of picks that repeat an earlier one. */
   readonly duplicates: readonly number[]
 }
 
-/** Prices of one bet differ by this in two notations: -110 is 10/11, 1.909 and 1.91. Odds to two decimals are equal. */
+/** Two notations of one price differ by up to this: -110 is 10/11, 1.909 and 1.91. Odds equal to two decimals are one price. */
 const priceText = (odds: number): string => odds.toFixed(2)
 
 const SECONDS_PER_MINUTE = 60
@@ -36,7 +36,7 @@ function betOf(pick: AskedPick, legs: readonly SinglePick[]): string | undefined
   return `${parts.toSorted().join(' + ')} ${priceText(pick.odds.decimal)}${terms}`
 }
 
-/** Places of the picks with the bet of an earlier one, unless both say when they were placed and it was not in one minute. */
+/** Places of picks that repeat an earlier bet, unless both say when they were placed, in different minutes. */
 function repeatedPicks(
   picks: readonly AskedPick[],
   singles: readonly SinglePick[],
@@ -62,7 +62,7 @@ function repeatedPicks(
   })
 }
 
-/** What differs from the default choices, in words; undefined if nothing does. */
+/** The choices that differ from the defaults, in words; undefined if none do. */
 function choiceWords(picks: readonly AskedPick[]): string | undefined {
   const pick = picks.find((one) => one.kind !== 'ambiguous')
   const { basis, method, reference } = pick?.options ?? DEFAULT_GRADE_OPTIONS

@@ -1,6 +1,6 @@
 /**
  * An audit: the sum of its cards. It uses only what the cards show, so anyone can recompute it from them. Cards on one event
- * depend on each other and count as one observation; of two alike the second counts nowhere.
+ * depend on each other and count as one observation; a duplicate counts nowhere.
  */
 import {
   clusterInterval,
@@ -132,7 +132,7 @@ function scoreOf(entries: readonly SlateCard<GradedCard>[]): AuditScore {
 }
 
 /**
- * The Sharp Score of fair values at the default reference (G16), and a second figure, which says what it is of: another
+ * The Sharp Score of fair values at the default reference (G16), and a second figure, which says what it covers: another
  * choice, or cards that have only a closing price.
  */
 function scoresOf(
@@ -154,7 +154,7 @@ function scoresOf(
   }
 }
 
-/** The rate of beating the close, its interval by the observations that the events are worth. */
+/** The rate of beating the close; its interval counts dependent cards as fewer observations. */
 function beatClose(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary']['beat_close'] {
   const count = graded.filter(({ card }) => card.clv.beat_close).length
   const of = graded.length
@@ -209,7 +209,7 @@ function coverageOf(
   }
 }
 
-/** Said before anything else if the ledger knows of under half of the prices that the score rests on. */
+/** Comes first if the ledger knows fewer than half of the prices behind the score. */
 function seenWords({ inputs: { n }, price_seen: seen }: NonNullable<AuditScore>): string {
   if (seen * 2 >= n) return ''
   return `The ledger has a record of only ${seen} of the ${n} prices taken: the rest is the tipster's word. `
@@ -230,14 +230,14 @@ function verdictOf({ second_score: second, sharp_score: first }: Scores, roi: Ra
 
 type Scores = Pick<AuditAnswer, 'sharp_score' | 'second_score'>
 
-/** How many picks like these would show the edge that is left after all doubt. */
+/** How many picks like these would show the edge that remains after all doubt. */
 function needsOf(score: AuditScore): AuditAnswer['needs'] {
   if (score === null || score.edge === 0) return { picks_for_95: null }
   const { edge, inputs } = score
   return { picks_for_95: picksNeeded({ edge, deviation: Math.sqrt(inputs.s2) }) }
 }
 
-/** Sums cards, of a thousand for some milliseconds; `breathe` lets other requests run between the sums. */
+/** Sums cards: a thousand take some milliseconds; `breathe` lets other requests run between the sums. */
 export async function auditCards(
   cards: readonly Card[],
   context: AuditedAs = {},

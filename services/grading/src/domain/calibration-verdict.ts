@@ -1,11 +1,11 @@
 /**
- * Whether the grades of a column of the truth table came true, and what its letters overstate. It is decided from exact
- * figures: what is published is rounded, errors upwards, and would hide small departures.
+ * Whether the grades in a column of the truth table came true, and what its letters overstate. Exact figures decide:
+ * published ones are rounded, errors upwards, and would hide small departures.
  */
 import { DEVIATIONS_95 } from '@tallystick/odds'
 import type { CalibrationColumn, CalibrationLine } from '../wire/calibration.ts'
 
-/** Below this many events intervals, gaps and lines are noise, and their sums of squares would reveal prices. */
+/** Below this many events, intervals, gaps and lines are noise, and their sums of squares would reveal prices. */
 export const EVENTS_MIN = 30
 
 /** A slope that could be anything from a half to one and a half says nothing about calibration. */
@@ -38,7 +38,7 @@ const REFUNDED_MIN = 0.01
 
 const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)} %`
 
-/** What the letters of a scope overstate: bets on whole and quarter lines stand with a part of their stake only. */
+/** What the letters of a scope overstate: bets on whole and quarter lines may risk only part of their stake. */
 export function refundStatement(refunded: number | null): string | null {
   if (refunded === null || refunded < REFUNDED_MIN) return null
   return `${percent(refunded)} of the stakes here came back, as whole and quarter lines refund them. Values count the part of a stake that stands, so the letters overstate gains and losses by that share on average: a value of 4 % is ${percent(0.04 * (1 - refunded))} of the whole stake.`

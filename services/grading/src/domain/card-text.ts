@@ -1,4 +1,4 @@
-/** Cards as JSON text. Most of a card's text is shared with other cards and written once; `JSON.stringify` says the same. */
+/** Cards as JSON text. Cards share most of their text, which is written once; `JSON.stringify` gives the same text. */
 import { getOrMake } from '@tallystick/service-kit'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card, GradedCard } from '../wire/cards.ts'

@@ -1,6 +1,6 @@
 /**
- * Bets made of several (G18): a parlay is the product of its legs, an each-way bet the mean of its half to win and its half
- * to be placed. Both are put together from the cards of their parts, so that every figure can be recomputed from them.
+ * Bets made of several (G18): a parlay is the product of its legs, an each-way bet the mean of its win half and its place
+ * half. Both are built from the cards of their parts, so every figure can be recomputed from those.
  */
 import { gradePrice } from '@tallystick/odds'
 import type {
@@ -18,7 +18,7 @@ import type { Parlay, PickRequest } from './pick-request.ts'
 import { fairOnCard } from './prepare-selection.ts'
 import { isWithinReach } from './recorded-prices.ts'
 
-/** What `market` says on a parlay's card: its legs have the keys. */
+/** The `market` of a parlay's card: its legs have the keys. */
 const PARLAY_MARKET = 'parlay'
 
 type Bet = {
@@ -99,7 +99,7 @@ function cardOf(
 const returnUnits = (scoreboard: Scoreboard): number =>
   scoreboard.status === 'pending' ? 0 : scoreboard.return_units
 
-/** A void or pushed leg leaves the others; a lost one ends it at once. What stays is what the legs' own prices pay. */
+/** A void or pushed leg leaves the others; a lost leg ends the parlay at once. The rest pays at the legs' own prices. */
 function parlayResult(parts: readonly GradedCard[], odds: number): Scoreboard {
   const boards = parts.map(({ scoreboard }) => scoreboard)
   if (boards.some(({ status }) => status === 'lost')) return { status: 'lost', return_units: -1 }
@@ -124,7 +124,7 @@ const ungradedLegs = (cards: readonly Card[]): readonly string[] =>
 
 /**
  * A parlay by the cards of its legs: their closing prices and fair probabilities multiplied. Legs on one event depend on each
- * other, so that no product is their price.
+ * other, so no product is their price.
  */
 export function gradeParlay(
   parlay: Parlay,
@@ -156,7 +156,7 @@ export function gradeParlay(
   return cardOf(parts, bet, calibration)
 }
 
-/** Half of the stake on each: one half is won where it was placed and did not win. */
+/** Half of the stake on each: if the selection placed but did not win, only the place half wins. */
 function eachWayResult(win: GradedCard, place: GradedCard): Scoreboard {
   const [one, other] = [win.scoreboard, place.scoreboard]
   if (one.status === 'pending' || other.status === 'pending') return { status: 'pending' }

@@ -1,4 +1,4 @@
-/** A pick received before its start: a salted commitment in the ledger until then, and the rules for whether it counts after (G6). */
+/** A pick received before its event starts: a salted commitment until then, and the rules for whether it counts afterwards (G6). */
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'
 import { type ParsedOdds, parseDecimalOdds, parseOdds } from '@tallystick/odds'
 import { BoundedMap } from '@tallystick/service-kit'
@@ -22,7 +22,7 @@ export type PickOpening = {
   readonly bestRecorded?: string
   /** Whether every source that had a price then may be shown. */
   readonly isBestOpen?: true
-  /** Otherwise 32 random bytes, hex: the opening says the hash of salt and best price instead of the price (G14). */
+  /** Otherwise 32 random bytes, hex: the opening gives the hash of salt and best price instead of the price (G14). */
   readonly bestSalt?: string
   /** One tag per payer and store: it counts repeats without naming the payer. */
   readonly payerTag: string
@@ -30,7 +30,7 @@ export type PickOpening = {
   readonly salt: string
 }
 
-/** The members of an opening that say the best recorded price; one that may not be shown gets a salt of its own. */
+/** The members of an opening that give the best recorded price; a price that may not be shown gets its own salt. */
 export function bestInOpening(
   best: { readonly odds: number; readonly isOpen: boolean } | undefined,
   newSalt: () => string,
@@ -45,7 +45,7 @@ type CommittedForm = Omit<PickOpening, 'bestSalt'> & {
   readonly bestCommitment?: string
 }
 
-/** What is committed to: a best price that may not be shown stands in it as a commitment of its own. */
+/** What the commitment covers: a best price that may not be shown appears as its own commitment. */
 function committedForm(opening: PickOpening): CommittedForm {
   const { bestRecorded, bestSalt, ...rest } = opening
   if (bestSalt === undefined) return opening
@@ -56,7 +56,7 @@ function committedForm(opening: PickOpening): CommittedForm {
 export const commitmentOf = (opening: PickOpening): string =>
   preimageHash(canonicalJson(committedForm(opening)))
 
-/** A pick as it is shown once its event has started. An opening of an earlier version does not say whose its best price was: it stays hidden. */
+/** A pick as shown once its event has started. An earlier version's opening does not name the source of its best price: it stays hidden. */
 export function openedPick(opening: PickOpening): CommittedForm {
   const { bestRecorded: _hidden, ...shown } = opening
   if (opening.bestSalt !== undefined || opening.isBestOpen === true) return committedForm(opening)
@@ -91,7 +91,7 @@ function repeatKey(opening: Pick<PickOpening, 'payerTag' | 'market' | 'selection
   return `${opening.payerTag} ${type}/${period}@${participant} ${opening.selection}`
 }
 
-/** Of each payer's selection, the place of the pick that counts: the first that no rule refuses. */
+/** For each payer's selection, the place of the pick that counts: the first that no rule refuses. */
 type Counted = Map<string, number>
 
 /** Takes the next pick in the order of the ledger; says whether it counts. */
@@ -122,9 +122,8 @@ type Looked = {
 }
 
 /**
- * Whether a committed pick counts, for a reader of its card. The rule looks at every earlier pick of the event; what was
- * looked at is kept, so that a read costs what is new on the event and not what was ever committed on it. Throws
- * GradingStoreUnavailable.
+ * Whether a committed pick counts, for a reader of its card. The rule examines every earlier pick of the event and remembers
+ * them, so a read examines only the event's new picks. Throws GradingStoreUnavailable.
  */
 export function createCountedPicks(store: Pick<GradingStore, 'picksOf'>) {
   const events = new BoundedMap<string, Looked>(EVENTS_MAX)
@@ -137,7 +136,7 @@ export function createCountedPicks(store: Pick<GradingStore, 'picksOf'>) {
     ): Promise<boolean> {
       const { startAtSeconds } = start
       let looked = events.get(path)
-      // An earlier start makes picks late that were not: all are looked at again.
+      // An earlier start can make a timely pick late: all are examined again.
       if (looked?.startAtSeconds !== startAtSeconds) {
         looked = { startAtSeconds, counted: new Map(), lastSeq: -1 }
         events.set(path, looked)

@@ -1,4 +1,4 @@
-/** What is recorded of a market or an event, never a price (G7). */
+/** What the ledger records about a market or an event, never a price (G7). */
 import type { CoverageAnswer, CoverageStatus, CoveredEvent } from '../wire/coverage.ts'
 import { isoText } from '../wire/times.ts'
 import type { EventState } from './event-state.ts'
@@ -45,7 +45,7 @@ function coveredEvent(state: EventState): CoveredEvent {
 const CANDIDATES_MAX = 20
 const SECONDS_PER_DAY = 86_400
 
-/** A key, or what a person knows of an event. */
+/** A key, or what a person knows about an event. */
 export type CoverageQuery =
   | { readonly kind: 'key'; readonly market: string }
   | {
@@ -56,7 +56,7 @@ export type CoverageQuery =
       readonly text: string
     }
 
-/** Whether a close is recorded, by key or by what a person knows. */
+/** Whether a close is recorded, by key or by such knowledge. */
 export async function coverageAnswer(
   store: GradingStore,
   query: CoverageQuery,

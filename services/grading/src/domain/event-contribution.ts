@@ -19,7 +19,7 @@ import {
 import { returnOf, settleSelection } from './settle-selection.ts'
 import { SCOPE_ALL, SCOPE_SYNTHETIC, type SettledRow, toMicro } from './truth-table.ts'
 
-/** An event whose rows are counted, with its closes without their margins: each is asked for once for every price. */
+/** An event whose rows are counted, with its fair closes: every price needs them. */
 type Counted = {
   readonly state: EventState
   /** By the close's place in the event. */
@@ -43,7 +43,7 @@ type PricedSelection = {
 /** The scopes of a pick. Made-up prices never mix with real ones: their rows have scopes of their own. */
 type Scopes = { readonly real: readonly string[]; readonly synthetic: readonly string[] }
 
-/** Lists of scopes that rows share: few sports, markets and books come again and again. */
+/** Lists of scopes that rows share: the same few sports, markets and books recur. */
 const SCOPES_MAX = 1_024
 const known = new BoundedMap<string, Scopes>(SCOPES_MAX)
 
@@ -75,7 +75,7 @@ function addRows(rows: SettledRow[], counted: Counted, pick: PricedSelection): v
     const { band, value } = bandPrice({ taken, close: closing, fairProbability })
     rows.push({ population, scopes, result, returnMicro, basis, band, clvMicro: toMicro(value) })
   }
-  // Every pick also gets a letter on price alone, so that this column is not a small sample of odd markets.
+  // Every pick also gets a letter on price alone; otherwise this column would be a small sample of odd markets.
   addRow('price', undefined)
   const fairProbability = fairProbabilityOf(fairOf(counted, close), selection)
   if (fairProbability !== undefined) addRow('fair', fairProbability)
@@ -84,7 +84,7 @@ function addRows(rows: SettledRow[], counted: Counted, pick: PricedSelection): v
 const isBeforeStart = (start: EarliestStart, atSeconds: number | undefined): boolean =>
   atSeconds === undefined || atSeconds < start.startAtSeconds
 
-/** The book under its name for our feeds; an upload's is another book, with its source in the name (G15). */
+/** Our feeds' book keeps its name; an upload's book has its source in the name (G15). */
 const bookScope = ({ book, feed }: PriceRecord): string =>
   isOwnFeed(feed) ? book : `${feed}:${book}`
 

@@ -21,7 +21,7 @@ export type EventInfo = {
   readonly startPrecision: 'second' | 'day'
   /** The feed's own id, if any: it survives a postponement. */
   readonly feedId?: string
-  /** In an entry of a feed that files the match elsewhere: the path it would have had, had another feed not been first. */
+  /** If another feed filed the match first: the path that this entry's feed would have used. */
   readonly ownPath?: string
 }
 
@@ -80,17 +80,17 @@ export type OutcomeRecord = {
   readonly record: RecordReference
 }
 
-/** Everything that counts of one event. */
+/** Everything about one event that counts. */
 export type EventState = {
   readonly info: EventInfo
   /** A later start never makes a late pick or price count. */
   readonly earliestStart: EarliestStart
-  /** Whether a final result was ever recorded: prices of before the close that come after it count nowhere. */
+  /** Whether a final result was ever recorded: earlier prices that arrive after it count nowhere. */
   readonly hadResult: boolean
-  /** By feed, what it knows the event by: its own id, or the path it would file it under. */
+  /** The event's name in each feed: the feed's own id, or the path under which it would file the event. */
   readonly feeds: Readonly<Record<string, string>>
   readonly closes: readonly CloseRecord[]
-  /** All pre-close prices that were recorded before a result, in ledger order. */
+  /** All pre-close prices recorded before a result, in ledger order. */
   readonly snapshots: PriceLog
   readonly outcomes: readonly OutcomeRecord[]
 }
