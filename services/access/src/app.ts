@@ -20,7 +20,7 @@ import {
   TOKEN_HEADER,
 } from './routes/access-routes.ts'
 
-/** A guarded agent in a browser sends proof or token, and reads the token that it is given (S9). */
+/** A guarded agent in a browser sends a proof or token, and reads the token that it gets (S9). */
 const accessCors: typeof paidServiceCors = {
   ...paidServiceCors,
   allowedHeaders: [...paidServiceCors.allowedHeaders, 'SIGN-IN-WITH-X', 'authorization'],
@@ -76,14 +76,14 @@ type ReadinessDeps = AccessPorts &
     readonly stops: SalesStops
   }
 
-/** The sweep reads every 10 s and the mirror lags by up to 10 s: three times that is a mirror node that stands still. */
+/** The sweep reads every 10 s and the mirror lags by up to 10 s: after three times that the mirror node has stopped. */
 const MIRROR_BEHIND_SECONDS = 60
 
 const ready: ReadinessFinding = { kind: 'ready' }
 const notReady = (reason: string, details?: Readonly<Record<string, unknown>>) =>
   ({ kind: 'not-ready', reason, details }) as const
 
-/** Names a ledger that is down, rather than the check that met it. */
+/** Names a ledger that is down, rather than the check that failed because of it. */
 const onLedger =
   (check: ReadinessCheck): ReadinessCheck =>
   async () => {

@@ -19,7 +19,7 @@ import { createSellerAlerts, readSellerFigures } from './domain/seller-alerts.ts
 import { createSubscriptions } from './domain/subscriptions.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** At the signal to stop, payments in flight get this long; then their requests are answered as pending. */
+/** At the signal to stop, payments in flight get this long, milliseconds; then their requests are answered as pending. */
 const STOP_SELLING_MS = 4_000
 
 type DomainParts = Omit<AccessParts, 'subscriptions'> &
@@ -59,7 +59,7 @@ export function composeDomain(
   const gate = createPaymentGate({
     schemes: [parts.scheme],
     facilitator: parts.facilitator,
-    // A challenge is asked for by anyone, so it has no offers: a signature for each would cost more than the rest of it.
+    // Anyone may ask for a challenge, so it carries no offers: signing each would cost more than the rest of it.
     receipts: { withReceipt: (...served) => receipts.withReceipt(...served) },
     reservations,
     clock,

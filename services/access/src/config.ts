@@ -14,7 +14,7 @@ import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
 import type { AlertLimits } from './domain/seller-alerts.ts'
 
-/** A text of that form, and what it is read as. */
+/** A text of that form, and how it is read. */
 const matching = <Value>(expected: string, form: RegExp, read: (text: string) => Value) =>
   withFieldMeta(z.string().regex(form, expected).transform(read), { expected })
 
@@ -31,14 +31,14 @@ const feePayers = () =>
 const addresses = () =>
   matching(
     'at most 20 EVM addresses, separated by commas',
-    // Each is asked once for each credit of payTo.
+    // Each is asked once for each credit to payTo.
     /^\s*0x[a-fA-F0-9]{40}\s*(,\s*0x[a-fA-F0-9]{40}\s*){0,19}$/,
     (text) => text.split(',').map((part) => part.trim().toLowerCase() as `0x${string}`),
   )
 
 /** What is expected of a key. */
 export const keyText = 'an ECDSA private key, 64 hex digits with or without 0x'
-/** Whether it is a key: libraries tell of digits that are none, zero or beyond the curve, with the key in the text. */
+/** Whether it is a key. For digits of zero or beyond the curve, libraries throw an error with the key in its text. */
 function isEcdsaKey(text: string): boolean {
   const digits = text.replace(/^0x/, '')
   if (!/^[a-fA-F0-9]{64}$/.test(digits)) return false
@@ -52,7 +52,7 @@ function isEcdsaKey(text: string): boolean {
 /** An ECDSA private key. */
 export const ecdsaKey = () => checkedSecretField(keyText, isEcdsaKey)
 
-/** A key as the ledger's libraries take it. */
+/** A key in the form that the ledger's libraries take. */
 export function keyHex(key: Secret): `0x${string}` {
   return `0x${key.reveal().replace(/^0x/, '')}`
 }
@@ -173,7 +173,7 @@ export const accessConfigSchema = z
       .prefault('24')
       .describe('How often a standing alert is told again.'),
   })
-  // A token of one process must open the others: with a secret each, calls that change process would sign in anew.
+  // All processes must accept one another's tokens: with a secret each, a call at another process would sign in again.
   .refine((config) => config.RECORDER_COUNT === 1 || config.SESSION_SECRET !== undefined, {
     path: ['SESSION_SECRET'],
     error: 'a secret of at least 32 bytes, the same in all RECORDER_COUNT processes',
@@ -181,7 +181,7 @@ export const accessConfigSchema = z
 
 export type AccessConfig = z.output<typeof accessConfigSchema>
 
-/** What Hedera's relay takes of one address: tier 1 of its docs/rate-limiting.md. */
+/** What Hedera's relay takes from one address: tier 1 of its docs/rate-limiting.md. */
 const FREE_RELAY_CALLS_PER_MINUTE = 100
 
 /** 0 is no limit. */
@@ -190,14 +190,14 @@ export function relayCallsPerMinute({
   LEDGER_RPC_URL: url,
 }: Pick<AccessConfig, 'RELAY_CALLS_PER_MINUTE' | 'LEDGER_RPC_URL'>): number {
   if (configured !== undefined) return configured
-  // Of this machine, or of a network of containers.
+  // On this machine, or in a network of containers.
   const isLocal = /^(127\.|\[::1\]|[^.]+$)/.test(new URL(url).hostname)
   return isLocal ? 0 : FREE_RELAY_CALLS_PER_MINUTE
 }
 
 const HOUR_MS = 3_600_000
 
-/** From which figures on the seller is alerted. */
+/** The figures at which the seller is alerted. */
 export const alertLimits = (
   config: Pick<
     AccessConfig,

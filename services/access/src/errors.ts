@@ -10,7 +10,7 @@ import { ChainUnavailable, ContractAbsent, ResourceUnavailable } from './domain/
 const USAGE_RETRY_SECONDS = 1
 /** The first sweeps of a process are a second apart. */
 const FIRST_SWEEP_RETRY_SECONDS = 2
-/** A dependency that stumbled is up again by then; one that is down is not asked too often. */
+/** A short failure is over by then; a dependency that is down is not asked too often. */
 const DEPENDENCY_RETRY_SECONDS = 5
 /** The facilitator is asked who pays fees every 30 s. */
 const FEE_PAYER_RETRY_SECONDS = 10

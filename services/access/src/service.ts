@@ -47,7 +47,7 @@ export { accessConfigSchema } from './config.ts'
 type AccessServiceOptions = {
   readonly config: AccessConfig
   readonly clock: Clock
-  /** Judges the validity of payments where that is not `clock`: on a local ledger that travels, wall time. */
+  /** Judges the validity of payments instead of `clock`: wall time, on a local ledger that travels in time. */
   readonly paymentClock?: Clock | undefined
   readonly logger?: FastifyBaseLogger | undefined
   /** Builds what is reached over a network; tests put fakes in its place. */
@@ -67,7 +67,7 @@ type ConnectOptions = {
 /** How often the facilitator is asked who pays fees, which is also how soon `/ready` says that it is down, milliseconds. */
 const FEE_PAYERS_MS = 30_000
 
-/** The facilitator, or two as one (X19): the mirror node confirms what the second says, which may be anyone's. */
+/** The facilitator, or two as one (X19). The second may be anyone's, so the mirror node confirms what it says. */
 function connectFacilitators(
   { FACILITATOR_URL, FEE_PAYERS, NETWORK: network, SECOND_FACILITATOR_URL: second }: AccessConfig,
   clock: Clock,
@@ -91,7 +91,7 @@ function receiptsOf(config: AccessConfig, clock: Clock) {
   })
 }
 
-/** What runs after the last request gets this long: both end inside the 10 s of S6, and the next process finds the rest. */
+/** Work after the last request gets this long: both end inside the 10 s of S6, and the next process finds the rest. */
 const CLOSE_MS = 5_400
 
 export async function createAccessService(options: AccessServiceOptions): Promise<AccessService> {
@@ -217,7 +217,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
         relay,
         facts,
         chainId,
-        // Without a contract no call gets as far as being recorded.
+        // Without a contract no call is ever recorded.
         contract: config.ACCESS_CONTRACT ?? ZERO_ADDRESS,
         privateKey: recorderKey,
       }),

@@ -1,6 +1,6 @@
 /**
- * What the operator sees of the service: metrics, and a log line for each event. Domain code reports events; here they are
- * counted and logged, and nothing is decided.
+ * What the operator sees of the service: metrics, and a log line for each event. Domain code reports events; this file
+ * counts and logs them, and decides nothing.
  */
 import { boundedLabel, Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
 import type { GateEvent } from '@tallystick/x402'
@@ -37,7 +37,7 @@ const COUNTERS = {
   access_rate_limited_total: ['Calls answered too_many_requests.', 'by'],
 } as const
 
-/** Registers a counter for each row, and returns what counts one. */
+/** Registers a counter for each row, and returns a function that counts one. */
 function createCounters(registry: Registry) {
   const registers = [registry]
   const counters = new Map(
@@ -78,8 +78,8 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
 }
 
 /**
- * Counts the domain's events and logs those that the line of a request does not say. The request's id has the name that it
- * has on every other line.
+ * Counts the domain's events and logs those that are not in the request's line. The request's id has the same name as on
+ * every other line.
  */
 function reportEvents(
   registry: Registry,

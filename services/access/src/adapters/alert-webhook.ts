@@ -1,12 +1,13 @@
-/** Sends the seller's alerts to a webhook, one after the other, without ever making anybody wait. */
+/** Sends the seller's alerts to a webhook, one after the other. No caller waits for it. */
 import { type Clock, createRetryingDelivery } from '@tallystick/service-kit'
 import { fetchJson } from '@tallystick/x402'
 import type { AlertNotice } from '../domain/seller-alerts.ts'
 
-/** A chat's or pager's endpoint answers within a second; this is one that hangs, milliseconds. */
+/** Limit for an endpoint that hangs, milliseconds: a chat or pager answers within a second. */
 const TIMEOUT_MS = 5_000
 
-/** Waits before the second and later tries, milliseconds: they outlast a restart and a short outage. After the last, the next notice or reminder tells. */
+/** Waits before the second and later tries, milliseconds: they outlast a restart and a short outage. After the last, only
+ * the next notice or reminder informs the seller. */
 const RETRY_MS = [1_000, 15_000, 60_000]
 
 /** Nobody uses an endpoint's answer; at most this much of it is read, bytes. */
@@ -21,7 +22,7 @@ type AlertWebhookOptions = {
     readonly contract: string | undefined
     readonly payTo: string
   }
-  /** A notice that no try delivered. The reason never has the URL, which may be a secret. */
+  /** A notice that no try delivered. The reason never contains the URL, which may be a secret. */
   readonly onLost: (notice: AlertNotice, reason: string) => void
 }
 
@@ -30,7 +31,7 @@ export function createAlertWebhook(options: AlertWebhookOptions) {
   const delivery = createRetryingDelivery<AlertNotice & { readonly at: string }>({
     clock,
     retryAfterMs: RETRY_MS,
-    // One of each alert, the newest.
+    // Only the newest of each alert waits.
     waitingMax: Number.POSITIVE_INFINITY,
     nameOf: ({ alert }) => alert,
     closeMs: 0,
@@ -50,10 +51,10 @@ export function createAlertWebhook(options: AlertWebhookOptions) {
     onLost,
   })
   return {
-    /** Queues a notice. A newer one of the same alert takes the place of one not delivered yet. */
+    /** Queues a notice. It replaces an undelivered one of the same alert. */
     send: (notice: AlertNotice) =>
       delivery.send({ ...notice, at: new Date(clock.unixMs()).toISOString() }),
-    /** Gives up what is not delivered. */
+    /** Gives up undelivered notices. */
     close: () => void delivery.close(),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * How the access contract is called: call data, results, events and errors. Each selector is hashed here once, since viem would
- * hash it, in JavaScript, on each call and for each log. The relay carries the calls.
+ * How the access contract is called: call data, results, events and errors. Each selector is hashed here once; viem would
+ * hash it, in JavaScript, for each call and each log. The relay carries the calls.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import {
@@ -72,7 +72,7 @@ type ViewName = ContractFunctionName<typeof abi, 'view' | 'pure'>
 /** The call data of a function. */
 export function encodeCall(functionName: string, args: readonly unknown[]): Hex {
   const { inputs, selector } = functionOf(functionName)
-  // viem checks the checksum of an address that is not in lower case.
+  // viem checks the checksum of an address unless it is in lower case.
   const lower = args.map((arg) => (typeof arg === 'string' ? arg.toLowerCase() : arg))
   return `${selector}${encodeAbiParameters(inputs, lower).slice(2)}`
 }
@@ -93,8 +93,8 @@ export async function readView<
 }
 
 /**
- * Gas limit of a transaction that may arm a renewal, as the contract reckons it from the dollar price of a `scheduleCall`
- * and the gas price that it saw last: an estimate is wrong for calls that schedule. Only what is used is charged.
+ * Gas limit of a transaction that may arm a renewal, as the contract computes it from the dollar price of a `scheduleCall`
+ * and the last gas price it saw: an estimate is wrong for calls that schedule. Only used gas is charged.
  */
 export async function readArmingGas(relay: Reader, contract: Hex): Promise<bigint> {
   const [transactionGas] = await readView(relay, { contract, functionName: 'armingGas' })
@@ -114,7 +114,7 @@ export function contractTransaction(to: Hex, { valueTinybar, gas, ...call }: Con
   return { to, data: encodeCall(call.functionName, call.args), valueTinybar, gas }
 }
 
-/** Tries the write without sending it: the name of the error it would revert with, if it would. Throws the relay's errors. */
+/** Tries the write without sending it; names the error it would revert with, if any. Throws the relay's errors. */
 export async function revertOf(
   relay: Reader,
   between: { readonly account: Hex; readonly address: Hex },
@@ -146,7 +146,7 @@ const errors = new Map<string, string>([
   }),
 ])
 
-/** The name of the contract's error that a refused call reverted with; undefined where it was refused for anything else. */
+/** The name of the contract's error that a refused call reverted with; undefined if it was refused for another reason. */
 function revertName(error: unknown): string | undefined {
   if (!(error instanceof RelayRefusal)) return undefined
   const { data, details } = error
@@ -155,14 +155,14 @@ function revertName(error: unknown): string | undefined {
   return errors.get(data.slice(0, 10).toLowerCase()) ?? 'reverted'
 }
 
-/** What is read of a log. */
+/** The parts of a log that are read. */
 export type LedgerLog = {
   readonly address: string
   readonly data: string
   readonly topics: readonly string[]
 }
 
-/** The contract's events by selector; what is indexed comes first, as it does in a log. */
+/** The contract's events by selector; indexed parameters come first, as in a log. */
 const events = new Map(
   (abi as Abi).flatMap((item) => {
     if (item.type !== 'event') return []

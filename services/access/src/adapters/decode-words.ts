@@ -1,16 +1,16 @@
 /**
- * Contract values of one word each, alone or in structs: all that the access contract returns. viem reads them four times
- * as slowly, and gives addresses a checksum in JavaScript: 3 % of a purchase's CPU. A test holds this against it.
+ * Contract values of one word each, alone or in structs: all that the access contract returns. viem takes four times as
+ * long and computes address checksums in JavaScript: 3 % of a purchase's CPU. A test compares the two.
  */
 import type { AbiParameter } from 'viem'
 import type { Hex } from '../domain/access-window.ts'
 
 const WORD_DIGITS = 64
 
-/** Integers of so many bits are numbers, larger ones bigints, as viem types them. */
+/** Integers of up to this many bits are numbers, larger ones bigints, as viem types them. */
 const NUMBER_BITS_MAX = 48
 
-/** The values that these words are; addresses in lower case. Throws TypeError for more or fewer, or a type that is no word. */
+/** Decodes the words; addresses in lower case. Throws TypeError for a wrong number of words or a type that is not a word. */
 export function decodeWords(parameters: readonly AbiParameter[], data: Hex): unknown[] {
   let at = 2
   const next = (): string => {

@@ -1,6 +1,6 @@
 /**
- * What several parts of the service ask the ledger: gas price, latest block, rate of HBAR, balances. All who ask within a
- * block or so share one read.
+ * Facts that several parts of the service need from the ledger: gas price, latest block, rate of HBAR, balances. Requests
+ * within about a block share one read.
  */
 import { BoundedMap, type Clock, getOrMake } from '@tallystick/service-kit'
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'

@@ -25,13 +25,13 @@ const toHex = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString('hex'
 
 const keccak = (bytes: Uint8Array): Buffer => hash('keccak-256', bytes, 'buffer')
 
-/** RLP has numbers without leading zeros; 0 has no bytes. */
+/** RLP encodes numbers without leading zeros; 0 has no bytes. */
 const quantity = (value: bigint): Hex => {
   const digits = value === 0n ? '' : value.toString(16)
   return digits.length % 2 === 0 ? `0x${digits}` : `0x0${digits}`
 }
 
-/** A signer for a private key: 32 bytes in hex with `0x`, a number of the curve. */
+/** A signer for a private key: 32 bytes in hex with `0x`, a valid scalar of the curve. */
 export function transactionSigner(privateKey: Hex) {
   const key = Buffer.from(privateKey.slice(2), 'hex')
   const point = secp256k1.publicKeyCreate(key, false)

@@ -48,7 +48,7 @@ export function createMirrorPaymentLog(options: {
   }
 }
 
-/** Fees go to accounts of the network and its nodes, which have the first thousand numbers. */
+/** Fees go to accounts of the network and its nodes, whose numbers are the first thousand. */
 function isNoSystemAccount(accountId: string): boolean {
   return Number(accountId.split('.').at(-1)) > 1_000
 }
@@ -69,8 +69,8 @@ function toCredit(transfer: LedgerTransfer): PayToCredit {
 }
 
 /**
- * A scheduled transfer, and a child, keep the start of what they came from, weeks ago: a credit is no older than a payment
- * lives (A4).
+ * A scheduled transfer and a child keep the start of their origin, which may be weeks ago. A credit's payment is no older
+ * than a payment's lifetime (A4).
  */
 function paidAtSeconds({ consensusSeconds, transactionId }: LedgerTransfer): number {
   const validStart = Number(parseTransactionId(transactionId)?.validStartSeconds ?? 0n)

@@ -43,7 +43,7 @@ export function createMirrorSellerHistory(options: {
   readonly mirror: MirrorNode
   readonly clock: Clock
   readonly contract: Hex
-  /** `0.0.x`; without it nothing is known of its gas. */
+  /** `0.0.x`; without it its gas is unknown. */
   readonly payTo: string | undefined
 }): SellerHistory {
   const { mirror, clock, contract, payTo } = options
@@ -51,7 +51,7 @@ export function createMirrorSellerHistory(options: {
     async createdAt() {
       const created = await mirror.contractCreated(contract)
       if (created === undefined) throw new LedgerUnavailable('the mirror node has no such contract')
-      // A nanosecond before, because its own events have the very time of its creation.
+      // A nanosecond before, because the first events have the timestamp of the creation.
       const [seconds = '', nanos = ''] = created.split('.')
       const before = String(BigInt(seconds + nanos.padEnd(9, '0')) - 1n)
       return `${before.slice(0, -9)}.${before.slice(-9)}`

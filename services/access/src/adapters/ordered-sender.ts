@@ -1,8 +1,8 @@
 /**
  * Legacy transactions from one key, signed and sent one after the other with a nonce counted here: a mirror-backed nonce
- * lags by seconds, and a gap is lost without a receipt. Another process may use the same key (A14): a nonce that it took
- * is asked for anew. Hedera charges for a used nonce, so that none is asked for while one of ours may still be under way.
- * What a transaction means is the caller's business.
+ * lags by seconds, and a transaction after a gap is lost without a receipt. Another process may use the same key (A14) and
+ * take a nonce; then it is read again. Hedera charges for a used nonce, so none is read while one of ours may still be
+ * under way. What a transaction means is the caller's business.
  */
 import { type Clock, pause } from '@tallystick/service-kit'
 import type { Hex } from '../domain/access-window.ts'
@@ -14,16 +14,16 @@ import { type TransactionSigner, transactionSigner } from './legacy-transaction.
 import { type Relay, RelayRefusal } from './relay.ts'
 import { expectedNonce, type SendRefusal, sendRefusal } from './send-refusal.ts'
 
-/** Tries for one transaction, each with a nonce read anew: two replicas that race collide a few times at most. */
+/** Tries for one transaction, each with a nonce read again: two replicas that race collide a few times at most. */
 const SEND_TRIES = 8
 
 /** Pause before the nonce is read again, milliseconds: a few blocks of a local ledger, a tenth of the mirror's lag. */
 const NONCE_PAUSE_MS = 500
 
-/** Pause if the ledger still shows a nonce as unused that it has just refused, milliseconds: its read lags by up to 10 s. */
+/** Pause if the ledger still shows a just refused nonce as unused, milliseconds: its read lags by up to 10 s. */
 const LAG_PAUSE_MS = 2_000
 
-/** How long a nonce that was read ahead may be used, milliseconds: a settlement's time. An older one is read again. */
+/** How long a nonce read in advance may be used, milliseconds: a settlement's time. An older one is read again. */
 const NONCE_MS = 10_000
 
 /** A receipt shows after 3–10 s; a transaction without one by then was lost to a nonce gap. */
@@ -33,7 +33,7 @@ const RECEIPT_LIMIT_MS = 25_000
 const RECEIPT_POLL_MS = 500
 const RECEIPT_POLL_MS_MAX = 2_000
 
-/** Refusals that come before the nonce counts: the next try has the same one. */
+/** Refusals that do not use up the nonce: the next try has the same one. */
 const NONCE_LEFT: ReadonlySet<SendRefusal> = new Set([
   'not-taken',
   'gas-price-too-low',
@@ -54,11 +54,11 @@ type OrderedSenderOptions = {
   readonly chainId: number
   readonly privateKey: Hex
   readonly clock: Clock
-  /** Whether a refusal in words that nobody knows ends the send; without it the bytes may have been taken. */
+  /** Whether a refusal in unknown words ends the send; without it the bytes may have been taken. */
   readonly takesRefusals?: boolean
 }
 
-/** What is read of a receipt. */
+/** The parts of a receipt that are read. */
 export type LedgerReceipt = {
   readonly transactionHash: Hex
   readonly status: 'success' | 'reverted'
@@ -92,17 +92,17 @@ export async function readReceipt(
   }
 }
 
-/** The nonce that the ledger expects next of an account, without pending transactions. Throws the relay's errors. */
+/** The nonce that the ledger expects next from an account, without pending transactions. Throws the relay's errors. */
 export async function readNonce(relay: Pick<Relay, 'read'>, account: Hex): Promise<number> {
   return Number(quantity(await relay.read('eth_getTransactionCount', [account, 'latest'])))
 }
 
-/** Price offered for a quoted one: a tenth more outlives a rising quote, and the network charges its own price anyway. */
+/** The price to offer for a quoted one: a tenth more covers a rising quote, and the network charges its own price anyway. */
 export function offeredGasPrice(quotedWeibar: bigint): bigint {
   return (quotedWeibar * 11n) / 10n
 }
 
-/** The receipt as soon as there is one; undefined, or the relay's last error, where there is none in time. */
+/** The receipt as soon as there is one; undefined, or the relay's last error, if there is none in time. */
 async function awaitReceipt(
   { clock, relay }: Pick<OrderedSenderOptions, 'clock' | 'relay'>,
   hash: Hex,
@@ -120,14 +120,14 @@ async function awaitReceipt(
   }
 }
 
-/** The nonces of one key: counted here after the first, and asked for anew where one was lost or taken by another process. */
+/** The nonces of one key: counted here after the first, and read again if one was lost or another process took it. */
 function createNonces(clock: Clock, readNow: () => Promise<number>) {
   let next: number | undefined
   const ledgers = keptRead({ clock, keptMs: NONCE_MS, read: readNow })
-  /** Transactions without a receipt: each may still use its nonce, which the ledger's own does not show yet. */
+  /** Transactions without a receipt: each may still use its nonce before the ledger's nonce shows it. */
   const underWay = new Set<Promise<unknown>>()
   return {
-    /** Reads ahead. Never rejects. */
+    /** Reads in advance. Never rejects. */
     async warm(): Promise<void> {
       if (next === undefined) await ledgers().catch(() => undefined)
     },
@@ -139,7 +139,7 @@ function createNonces(clock: Clock, readNow: () => Promise<number>) {
       }
       return await ledgers()
     },
-    /** The next one, where it is known. */
+    /** Sets the next one; undefined if it is unknown. */
     follow(nonce: number | undefined): void {
       next = nonce
       if (nonce === undefined) ledgers.forget()
@@ -191,7 +191,7 @@ function createSubmit(
         const refusal = sendRefusal(error)
         const next = NONCE_LEFT.has(refusal) ? nonce : expectedNonce(error)
         nonces.follow(next)
-        // Bytes that may have been taken are waited for like those that were.
+        // Bytes that may have been taken are awaited like those that were.
         const isRefused = options.takesRefusals === true && error instanceof RelayRefusal
         if (refusal === 'already-known' || (refusal === 'unclear' && !isRefused)) return hash
         const isFinal = refusal === 'unclear' || refusal === 'insufficient-funds'
@@ -213,9 +213,9 @@ export function createOrderedSender(options: OrderedSenderOptions) {
 
   return {
     address: signer.address,
-    /** Reads ahead what the next transaction needs. Never rejects. */
+    /** Reads in advance what the next transaction needs. Never rejects. */
     warm: () => nonces.warm(),
-    /** Sends and waits. `undefined`: no receipt in time, the caller looks what became of it. Throws ChainUnavailable. */
+    /** Sends and waits. `undefined`: no receipt in time; the caller finds out what happened. Throws ChainUnavailable. */
     async send(
       call: OutgoingCall,
       onSent?: (hash: Hex) => void,

@@ -7,7 +7,7 @@ import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 /** Conditions older than this are read again, milliseconds: a ledger's block takes about two seconds. */
 const KEPT_MS = 2_000
 
-/** Conditions up to this age are shown while a new read runs, milliseconds: a mirror node lags as much. They say their second. */
+/** Conditions this old are served during a new read, milliseconds: a mirror node lags as much. They carry their time. */
 const SHOWN_MS = 10_000
 
 /** The default resource (A13): the ledger's block with its time, gas price and HBAR rate. */
@@ -62,7 +62,7 @@ function usdText(tinycents: bigint): string {
   return `${eighths / 100_000_000n}.${String(eighths % 100_000_000n).padStart(8, '0')}`
 }
 
-/** Largest body that is taken from an upstream: it is held in memory while the call is metered. */
+/** Largest body accepted from an upstream, bytes: it is held in memory while the call is metered. */
 const BODY_BYTES_MAX = 1_048_576
 
 /** Reads the resource from an upstream that serves JSON (A13); redirects are not followed, since they could lead inwards. */

@@ -1,4 +1,4 @@
-// A recorder in a process of its own, for tests that kill it.
+// A recorder in its own process, for tests that kill it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -20,8 +20,8 @@ export type RecorderPlan = {
   readonly callers: number
 }
 
-/** Starts the process, which calls from `go` on; `onLine` hears each line at once, with how many came so far. It ends with
- * the test at the latest. */
+/** Starts the process, which calls from `go` on; `onLine` gets each line at once, with the number of lines so far. The
+ * process ends with the test at the latest. */
 export async function startRecorderChild(
   network: UsageDevnet,
   options: {

@@ -1,7 +1,7 @@
 /**
- * JSON-RPC to the ledger's relay, in one place: reads that come at one moment are one request, each on a connection that
- * is kept. A send gets a request of its own, goes out once, and may take as long as consensus; reads never wait for
- * it. What the calls mean is the other adapters' business.
+ * JSON-RPC to the ledger's relay, in one place: simultaneous reads are one request, each on a kept connection. A send has
+ * its own request, goes out once, and may take as long as consensus; reads never wait for it. What the calls mean is the
+ * other adapters' business.
  */
 import type { Clock } from '@tallystick/service-kit'
 import { callJsonRpcOnce, createJsonRpc, type JsonRpcOutcome } from '@tallystick/x402'
@@ -9,13 +9,13 @@ import { callJsonRpcOnce, createJsonRpc, type JsonRpcOutcome } from '@tallystick
 /** Reads take well under a second, 3 s on a busy relay; beyond this the ledger counts as unreachable. */
 const READ_LIMIT_MS = 5_000
 
-/** Hedera's relay answers a send only after consensus, 3–8 s; twice that is a dead endpoint. */
+/** Hedera's relay answers a send only after consensus, 3–8 s; at twice that the endpoint is dead. */
 const SEND_LIMIT_MS = 15_000
 
-/** Reads in one request: half of what Hedera's relay takes at most, so that an answer stays small. */
+/** Most reads in one request: half of what Hedera's relay takes, so that an answer stays small. */
 const BATCH_READS_MAX = 50
 
-/** While a request is under way others gather behind it for so long, milliseconds: then the relay is slow, not busy. */
+/** How long others gather behind a request under way, milliseconds: after that the relay is slow, not busy. */
 const GATHER_MS = 50
 
 /** Read requests under way at once; those that come meanwhile gather. */
@@ -29,7 +29,7 @@ export type Relay = ReturnType<typeof createRelay>
 /** The relay did not answer, or not in JSON-RPC. */
 export class RelayUnavailable extends Error {
   override readonly name = 'RelayUnavailable'
-  /** No connection was open, or the relay had too many requests: it has not looked at the call. */
+  /** There was no connection, or the relay had too many requests: it has not looked at the call. */
   readonly nothingSent: boolean
 
   constructor(message: string, options: { readonly cause?: unknown; nothingSent?: boolean } = {}) {
@@ -54,7 +54,7 @@ export class RelayRefusal extends Error {
 type RelayOptions = {
   readonly url: string
   readonly clock: Clock
-  /** Receives every call that leaves, so that a budget of the relay can be kept. */
+  /** Receives every call that is sent, to keep a budget of the relay. */
   readonly onCalls?: ((methods: readonly string[]) => void) | undefined
 }
 
@@ -77,7 +77,7 @@ export function createRelay(options: RelayOptions) {
     async send(rawTransaction: string): Promise<void> {
       const method = 'eth_sendRawTransaction'
       onCalls?.([method])
-      // Once: a second send of taken bytes reads like a lost nonce.
+      // Once: a second send of taken bytes looks like a lost nonce.
       const sending = { ...node, timeoutMs: SEND_LIMIT_MS }
       resultOf(await callJsonRpcOnce(sending, method, [rawTransaction]))
     },

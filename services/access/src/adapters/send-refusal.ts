@@ -4,7 +4,7 @@
  */
 import { RelayRefusal, RelayUnavailable } from './relay.ts'
 
-/** How a transaction was refused; `wrong-nonce` leaves open which way, `unclear` whether it was refused at all. */
+/** How a transaction was refused. `wrong-nonce` does not say which way, `unclear` not even whether it was refused. */
 export type SendRefusal =
   | 'already-known'
   | 'nonce-too-low'
@@ -12,7 +12,7 @@ export type SendRefusal =
   | 'wrong-nonce'
   | 'gas-price-too-low'
   | 'insufficient-funds'
-  /** Not looked at: no connection came about, or there were too many requests. */
+  /** Not looked at: there was no connection, or there were too many requests. */
   | 'not-taken'
   | 'unclear'
 
@@ -30,7 +30,7 @@ const REFUSALS: readonly (readonly [RegExp, SendRefusal])[] = [
   [/rate limit/i, 'not-taken'],
 ]
 
-/** Reads a failed send. Only what the ledger itself said counts, not what a client makes of it. */
+/** Reads a failed send. Only the ledger's own words count, not a client's reading of them. */
 export function sendRefusal(error: unknown): SendRefusal {
   if (error instanceof RelayUnavailable && error.nothingSent) return 'not-taken'
   const said = saidByLedger(error)
@@ -38,12 +38,12 @@ export function sendRefusal(error: unknown): SendRefusal {
   return 'unclear'
 }
 
-/** The nonce that the ledger says it wants, where it says one. */
+/** The nonce that the ledger says it wants, if it names one. */
 export function expectedNonce(error: unknown): number | undefined {
   const [, nonce] = /(?:current|expected) nonce:?\s*(\d+)/i.exec(saidByLedger(error)) ?? []
   return nonce === undefined ? undefined : Number(nonce)
 }
 
-/** A refusal has the ledger's own words, whether they came with HTTP 200 or with an error status. */
+/** The ledger's own words, whether they came with HTTP 200 or with an error status. */
 const saidByLedger = (error: unknown): string =>
   error instanceof RelayRefusal ? error.details : ''

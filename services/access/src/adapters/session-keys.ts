@@ -4,7 +4,7 @@ import type { SessionKeys } from '../domain/ports.ts'
 /** 128 bits, in hex: what EIP-4361 takes as a nonce. */
 const NONCE_CHARS = 32
 
-/** `v1.` the agent, the second at which it ends, and 43 characters of HMAC. */
+/** `v1.`, the agent, the second at which the token ends, and 43 characters of HMAC. */
 const TOKEN = /^v1\.0x[0-9a-f]{40}\.([1-9]\d{0,11})\.[\w-]{43}$/
 
 /** Whether a text from outside equals that ASCII text; takes the same time for every text of its length. */

@@ -27,12 +27,12 @@ const OWNER_GAS = 6_000_000n
 export type UsageDevnet = {
   readonly devnet: Devnet
   readonly contract: Hex
-  /** Keys of the recorders that the contract knows. */
+  /** Private keys of the contract's recorders. */
   readonly recorderKeys: readonly Hex[]
   ledgerOf(recorderAt?: number): UsageLedger
-  /** Opens a window of that many periods for a new agent and returns its address, lower case. */
+  /** Opens a window of that many periods for a new agent; returns the agent's address, lower case. */
   openWindow(periods?: number): Promise<string>
-  /** What a chain read says of the agent's window now, as a call that it admits. */
+  /** A call admitted by a chain read of the agent's window made now. */
   callOf(agent: string): Promise<UsageCall>
   /** The receipt, once there is one. */
   receiptOf(hash: string): Promise<TransactionReceipt>
@@ -153,7 +153,7 @@ function createOwner(devnet: Devnet, { privateKey }: DevnetAccount) {
   }
 }
 
-/** The relay in real time, and what is asked of it alike. */
+/** The relay in real time, and the facts read through it. */
 export function connectRelay(url: string) {
   const relay = createRelay({ url, clock: systemClock })
   return { relay, facts: createLedgerFacts({ relay, clock: systemClock }) }

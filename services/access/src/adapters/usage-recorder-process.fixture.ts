@@ -1,5 +1,5 @@
-// A process that calls as fast as it may, as the service does it: read, then record. It prints the hash of each call that it
-// would answer, and how any other ended, from SIGUSR2 until its callers find the quota spent; SIGTERM closes it.
+// A process that calls as fast as it can, the way the service does: read, then record. It prints the hash of each call that
+// it would answer, and how any other ended, from SIGUSR2 until its callers find the quota spent; SIGTERM closes it.
 import { systemClock } from '@tallystick/service-kit'
 import { createUsageRecorder } from '../domain/usage-recorder.ts'
 import type { RecorderPlan } from './recorder-child.fixture.ts'

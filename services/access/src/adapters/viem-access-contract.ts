@@ -22,10 +22,10 @@ type ViemAccessContractOptions = {
 /** Challenges of one second share a read of the offers; the price before a change is taken for ten minutes (A3). */
 const OFFERS_MS = 1_000
 
-/** A pause acts at once; those who ask at one moment share a read, milliseconds. */
+/** A pause acts at once; simultaneous requests share a read, milliseconds. */
 const PAUSED_MS = 100
 
-/** Purchases and renewals change what the reserve can arm, by one at a time; this process's own purchases ask anew. */
+/** Purchases and renewals change what the reserve can arm, by one at a time; this process's own purchases read it again. */
 const RESERVE_MS = 10_000
 
 const lower = (address: Hex): Hex => address.toLowerCase() as Hex
@@ -34,7 +34,7 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
   const { clock, relay } = options
   const ensureDeployed = deploymentVerifier(options)
 
-  /** Runs a read; a failure is named, and makes the next call look at chain and code again. */
+  /** Runs a read. A failure becomes a named error, and the next call checks chain and code again. */
   const read = async <Result>(run: (address: Hex) => Promise<Result>): Promise<Result> => {
     const { address } = options
     if (address === undefined) throw new ContractAbsent('no contract address is configured')
@@ -85,7 +85,7 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
 
 type Read = <Result>(run: (address: Hex) => Promise<Result>) => Promise<Result>
 
-/** Offers never change once set: only those not seen yet are read. A lagging read never shortens the list. */
+/** Offers never change once set: only new ones are read. A lagging read never shortens the list. */
 function offerHistory(relay: Pick<Relay, 'read'>, read: Read): () => Promise<readonly Offer[]> {
   const known: Offer[] = []
   return () =>
@@ -108,7 +108,7 @@ function offerHistory(relay: Pick<Relay, 'read'>, read: Read): () => Promise<rea
     })
 }
 
-/** Looks once whether the chain is the configured one and has code at the address; again after anything failed. */
+/** Checks once that the chain is the configured one and has code at the address, and again after a failure. */
 function deploymentVerifier(options: ViemAccessContractOptions) {
   const { clock, relay, address, chainId } = options
   const verify = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Writes to the access contract from payTo's key: forwarded purchases, and renewals armed anew. */
+/** Writes to the access contract from payTo's key: forwarded purchases, and re-armed renewals. */
 import type { Clock } from '@tallystick/service-kit'
 import { type AccessWindow, type Hex, ledgerSeconds } from '../domain/access-window.ts'
 import { keptRead } from '../domain/kept-read.ts'
@@ -21,7 +21,7 @@ import type { Relay } from './relay.ts'
 /** Sends of one order: the second follows a lost nonce, the third a race with another replica. */
 const OPEN_TRIES = 3
 
-/** The contract reckons its gas from a price that it sees at each transaction; the margin is in it already. */
+/** The contract computes its gas from a price that it sees at each transaction; that includes a margin. */
 const ARMING_GAS_MS = 10_000
 
 type ViemContractSenderOptions = {
@@ -40,7 +40,7 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
   const balance = facts.balanceTinybar(sender.address)
   const rehearsals = createRehearsals(options, sender.address)
 
-  /** What this process has sent changes what is kept. */
+  /** A send of this process makes kept reads stale. */
   const send: typeof sender.send = async (call) => {
     try {
       return await sender.send(call)
@@ -50,7 +50,7 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
     }
   }
 
-  /** Undefined where it was sent and its fate is not known, or where it lost a race: the next rehearsal tells. */
+  /** Undefined if it was sent and its fate is unknown, or if it lost a race: the next rehearsal finds out. */
   const attemptOpen = async (order: PurchaseOrder): Promise<OpenOutcome | undefined> => {
     const [rehearsal, offers] = await Promise.all([rehearsals.rehearse(order), contract.offers()])
     switch (rehearsal.kind) {
@@ -99,12 +99,12 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
   }
 }
 
-/** A rehearsal, with the gas limit that it was made with. */
+/** A rehearsal and its gas limit. */
 type GasRehearsal =
   | Exclude<Rehearsal, { readonly kind: 'ready' }>
   | { readonly kind: 'ready'; readonly gas: bigint }
 
-/** What a forward takes and whether the contract takes it, before it is sent. Throws the relay's errors. */
+/** Finds out before a forward is sent what it costs and whether the contract accepts it. Throws the relay's errors. */
 function createRehearsals(
   { clock, contract, facts, relay }: ViemContractSenderOptions,
   account: Hex,
@@ -116,7 +116,7 @@ function createRehearsals(
     read: async () => readArmingGas(relay, addressOf(contract)),
   })
 
-  /** What one forward may use of gas now, and what payTo must hold for it. */
+  /** The gas that one forward may use now, and what payTo must hold for it. */
   const forwardGasNow = async (): Promise<{ readonly gas: bigint; readonly tinybar: bigint }> => {
     const [gas, gasPrice] = await Promise.all([armingGas(), facts.gasPriceWeibar()])
     return { gas, tinybar: forwardGas(gas, offeredGasPrice(gasPrice)) }
@@ -132,7 +132,7 @@ function createRehearsals(
         (failure: unknown) => ({ failure }),
       ),
     ])
-    // First: a node that checks the balance refuses the call itself, in words of its own.
+    // First: a node that checks the balance would refuse the call itself, in its own words.
     if (held < order.valueTinybar + tinybar) return { kind: 'float-low' }
     if ('failure' in trial) throw trial.failure
     const { reason } = trial
@@ -148,14 +148,14 @@ function createRehearsals(
     async rehearse(order: PurchaseOrder): Promise<GasRehearsal> {
       const rehearsal = await rehearseOnce(order)
       if (rehearsal.kind !== 'float-low') return rehearsal
-      // By a balance that may be two seconds old.
+      // The balance may have been two seconds old.
       balance.forget()
       return rehearseOnce(order)
     },
   }
 }
 
-/** Repeats what lost a race or a nonce; a reference that was consumed by then ends it. */
+/** Repeats an attempt that lost a race or a nonce, until the reference is consumed. */
 async function untilDefinite<Outcome>(
   attempt: () => Promise<Outcome | undefined>,
 ): Promise<Outcome> {
@@ -171,7 +171,7 @@ function addressOf(contract: AccessContract): Hex {
   return contract.address
 }
 
-/** Gives every failure of the ledger its one name. */
+/** Turns every failure of the ledger into one named error. */
 async function named<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()
@@ -181,7 +181,7 @@ async function named<Result>(run: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** What a `reap` or `poke` came to; without an event of its own, a renewal was pending already. */
+/** The outcome of a `reap` or `poke`; if it left no event, a renewal was already pending. */
 function rearmingOf(receipt: LedgerReceipt, address: Hex): RearmOutcome {
   const { transactionHash } = receipt
   for (const log of contractEvents(receipt.logs, address)) {
@@ -192,8 +192,8 @@ function rearmingOf(receipt: LedgerReceipt, address: Hex): RearmOutcome {
 }
 
 /**
- * The window that a successful `openPaid` left behind, from its receipt's events, since reads lag behind receipts. A
- * top-up leaves the window as it was, though cancelled no more, so that there a read supplies what the event does not say.
+ * The window after a successful `openPaid`, from its receipt's events, since reads lag behind receipts. A top-up only
+ * undoes a cancellation and adds balance, so a read supplies what its event does not say.
  */
 async function openingOf(
   receipt: LedgerReceipt,
@@ -212,7 +212,7 @@ async function openingOf(
         exists: true,
         isOpen: true,
         isCancelled: false,
-        // Only a read knows; what is held takes it from there.
+        // Only a read knows it; subscriptions.ts takes it from there.
         isGuarded: false,
         expiresAtSeconds: Number(log.args.expiresAt),
         periodSeconds: offer.periodSeconds,

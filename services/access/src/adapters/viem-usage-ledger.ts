@@ -26,7 +26,7 @@ const BASE_GAS = 45_000n
 /** Gas of one entry at its most expensive, the first of its window (10,900), with its call data and a margin. */
 const ENTRY_GAS = 16_000n
 
-/** The ledger did not answer, or answered nothing that says what became of the request. */
+/** The ledger did not answer, or its answer does not say what happened to the request. */
 export class UsageLedgerUnavailable extends Error {
   override name = 'UsageLedgerUnavailable'
 }
@@ -41,12 +41,12 @@ type ViemUsageLedgerOptions = {
   readonly privateKey: Hex
 }
 
-/** Gas limit of a transaction with so many entries: what it needs at most, since the account must hold all of it. */
+/** Gas limit of a transaction with that many entries: no more than it may need, since the account must hold all of it. */
 export function usageGasLimit(entryCount: number): bigint {
   return BASE_GAS + ENTRY_GAS * BigInt(entryCount)
 }
 
-/** What a full batch may have to hold at a quoted gas price, tinybar. */
+/** What the recorder must hold for a full batch at a quoted gas price, tinybar. */
 export const fullBatchTinybar = (quotedWeibar: bigint): bigint =>
   (usageGasLimit(SEAL_AT_AGENTS) * GAS_PRICE_FACTOR * quotedWeibar) / WEIBAR_PER_TINYBAR
 
@@ -59,7 +59,7 @@ export async function readRecorderGas(facts: LedgerFacts, recorder: Hex) {
   return { held, needed: fullBatchTinybar(gasPrice) }
 }
 
-/** Returns the ledger of that key. It connects to nothing yet. What asks the relay rejects with UsageLedgerUnavailable. */
+/** Returns the ledger of that key. It connects to nothing yet. Requests to the relay reject with UsageLedgerUnavailable. */
 export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLedger {
   const { contract, facts, relay } = options
   const signer = transactionSigner(options.privateKey)
@@ -78,7 +78,7 @@ export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLed
       const refusal = await sendUsage(relay, rawTransaction)
       if (refusal !== 'wrong-nonce') return { kind: refusal }
       const ledgerNonce = await readOwnNonce()
-      // The read lags: these very bytes may have used it, sent by the relay twice.
+      // The read lags: these same bytes may have used it, if the relay sent them twice.
       if (ledgerNonce === nonce) throw new UsageLedgerUnavailable('the next nonce was refused')
       return { kind: ledgerNonce > nonce ? 'nonce-too-low' : 'nonce-too-high' }
     },
@@ -143,7 +143,7 @@ function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): Hex {
   return `0x${agent.slice(2)}${packedCalls}${windowExpiresAtSeconds.toString(16).padStart(16, '0')}`
 }
 
-/** How the bytes were taken or refused; throws where nothing says so. */
+/** Sends the bytes and says how they were taken or refused; throws if that is unknown. */
 async function sendUsage(
   relay: Relay,
   rawTransaction: string,
@@ -159,7 +159,7 @@ async function sendUsage(
   }
 }
 
-/** What a receipt's logs say was counted by `contract`, in their order; other contracts and other events are passed over. */
+/** What `contract` counted, from a receipt's logs in their order; skips other contracts and other events. */
 export function decodeUsageCounts(logs: readonly LedgerLog[], contract: Hex): UsageCount[] {
   return contractEvents(logs, contract).flatMap(({ args, eventName }): UsageCount[] => {
     if (eventName === 'UsageRecorded')

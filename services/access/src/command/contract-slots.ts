@@ -6,16 +6,16 @@ import type { ContractView } from './operator-contract.ts'
 
 /** Slots read at most, in three requests of the relay: a day in slots of a quarter of an hour, and several offers of four. */
 const SLOTS_MAX = 128
-/** The contract keeps a slot's period above so many bits. */
+/** The contract packs a slot's period above this many bits. */
 const PERIOD_BITS = 40n
 
-/** A slot that somebody is in; times are Unix seconds. */
+/** A slot that has agents; times are Unix seconds. */
 type ContractSlot = {
   readonly periodSeconds: number
-  /** First end of windows that is not booked. */
+  /** The first end of windows that is not booked yet. */
   readonly nextSecond: number
   readonly agents: number
-  /** Its entity number, 0 where no call is pending. */
+  /** The pending call's entity number, 0 if there is none. */
   readonly schedule: bigint
   readonly scheduledAtSeconds: number
 }
@@ -23,7 +23,7 @@ type ContractSlot = {
 /** `undefined`: more slots are possible than are read one by one. */
 type ContractSlots = readonly ContractSlot[] | undefined
 
-/** Slots in which windows of the offers end, each once; the contract's address spreads them as the contract does it. */
+/** Slots in which windows of the offers end, each once; spread by the contract's address, as in the contract. */
 function slotIdsOf(
   address: bigint,
   offers: readonly { readonly periodSeconds: number; readonly slotSeconds: number }[],
@@ -40,7 +40,7 @@ function slotIdsOf(
   return ids
 }
 
-/** Every slot of the contract that somebody is in. Throws the relay's errors. */
+/** Every slot of the contract that has agents. Throws the relay's errors. */
 export async function readSlots({ relay, contract }: ContractView): Promise<ContractSlots> {
   const count = await readView(relay, { contract, functionName: 'offerCount' })
   const offers = await Promise.all(

@@ -53,7 +53,7 @@ function ownerVerb(
   }
 }
 
-/** Those who bought keep the terms that they bought at. */
+/** Existing subscribers keep their terms. */
 export const setOfferVerb = ownerVerb(
   {
     name: 'set-offer',
@@ -99,7 +99,7 @@ const SET_ARMING_GAS = 100_000n
 /** Hundredths of a US cent, as the contract keeps the price of a scheduled call: two decimals of a cent. */
 const CENTS = /^(\d{1,3})(?:\.(\d{1,2}))?$/
 
-/** What a scheduled call is expected to cost, and from which revenue on the contract arms one (A19, A20). */
+/** Sets the expected cost of a scheduled call, and the revenue from which the contract arms one (A19, A20). */
 export const setArmingVerb = ownerVerb(
   {
     name: 'set-arming',
@@ -194,7 +194,7 @@ export const withdrawVerb = ownerVerb(
   },
 )
 
-/** A verb that arms the renewal of an agent's slot; anybody may, and the owner pays the gas. */
+/** A verb that arms the renewal of an agent's slot. Anybody may; here the owner pays the gas. */
 function armingVerb(functionName: 'reap' | 'poke', summary: string, said: string): OperatorVerb {
   return ownerVerb({ name: functionName, usage: '0x<agent>', summary, wordsMax: 1 }, (call) => {
     const agent = addressFrom(call.words[0], 'The agent')

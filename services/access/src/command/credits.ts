@@ -1,4 +1,4 @@
-// What the `payments` verbs work with: payTo's credits, what became of each, and how to find one again. The adapters are the
+// What the `payments` verbs work with: payTo's credits, what became of each, and how to find one. The adapters are the
 // service's own, so that the command sees what the service sees.
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '@tallystick/service-kit'
@@ -25,7 +25,7 @@ import { needed, type OperatorCall, type OperatorConfig, OperatorRefusal } from 
 /** What became of a credit to payTo (A15). */
 export type CreditOutcome =
   | Exclude<CreditJudgement, { readonly kind: 'opened' }>
-  /** The contract knows it. `isRefundedToo`: payTo paid it back as well, which this command never does. */
+  /** The contract knows it. `isRefundedToo`: payTo also paid it back, which this command never does. */
   | { readonly kind: 'opened'; readonly agent: Hex; readonly isRefundedToo: boolean }
   /** payTo paid it back: it is never opened, and never paid back again. */
   | { readonly kind: 'refunded' }
@@ -81,13 +81,13 @@ export function openPayments(config: OperatorConfig, clock: Clock) {
   }
 }
 
-/** What became of a credit, by a new read. */
+/** Reads again what became of a credit. */
 export async function judge(view: PaymentsView, credit: PayToCredit): Promise<CreditOutcome> {
   const refunded = await refundedSince(view.log, credit.consensusTimestamp)
   return creditOutcome({ ...view, refunded, offers: await view.contract.offers() }, credit)
 }
 
-/** The credit that the verb names, in either spelling. Throws BadUsage for no id, OperatorRefusal where payTo has none. */
+/** The credit that the verb names, in either spelling. Throws BadUsage without an id, OperatorRefusal if there is none. */
 export async function findCredit(view: PaymentsView, call: OperatorCall): Promise<PayToCredit> {
   const [, text] = call.words
   const id = text === undefined ? undefined : parseTransactionId(text)

@@ -24,7 +24,7 @@ import {
   type OperatorVerb,
 } from './operator-verb.ts'
 
-/** Defaults (A1). A local period is short, so that a person sees it renew. */
+/** Defaults (A1). A local period is short enough to watch it renew. */
 export const LOCAL_OFFER: OfferTerms = {
   priceTinybar: 3n * TINYBAR_PER_HBAR,
   periodSeconds: 20,
@@ -44,12 +44,12 @@ function isLocal(rpcUrl: string): boolean {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(rpcUrl).hostname)
 }
 
-/** Slots of a quarter of the period: of those, agents share renewals, and nobody's first window is much longer (A19). */
+/** Slots per period: few enough that agents share renewals, and enough that no first window is much longer (A19). */
 const SLOTS_OF_A_PERIOD = 4
 
 /**
- * Seconds between the ends of windows: as the caller says, else 1 on a ledger on this machine, where a person expects a
- * window to be as long as its period, and elsewhere a quarter of the period, or the longest part below that divides it.
+ * Seconds between the ends of windows, unless the caller gives them: 1 on a ledger on this machine, where a person expects
+ * a window to be as long as its period; elsewhere a quarter of the period, or the longest part below that divides it.
  */
 export function slotSecondsFrom(call: OperatorCall, periodSeconds: number): number {
   const given = countOption(call, 'slot-seconds')
@@ -100,7 +100,7 @@ async function forwarderOf(call: OperatorCall): Promise<Address> {
   return account.evmAddress
 }
 
-/** What the service needs as this command has it. */
+/** Variables of the service that have the same values as for this command. */
 const SAME_VARIABLES = [
   'NETWORK',
   'LEDGER_RPC_URL',
@@ -188,7 +188,7 @@ type DeployOptions = {
   readonly chainId: number
   /** Times retries; the machine's unless stated. */
   readonly clock?: Clock
-  /** ECDSA key in hex of who owns the contract and pays for all of this. */
+  /** ECDSA key in hex of the owner, who also pays for the deployment. */
   readonly ownerKey: Hex
   /** Account that forwards payments: the EVM address of payTo. */
   readonly forwarder: Address

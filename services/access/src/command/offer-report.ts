@@ -1,4 +1,4 @@
-// What `deploy` and `set-offer` say of an offer before it is made: its table, its break-even, and the refusal of a loss.
+// What `deploy` and `set-offer` say about an offer before they make it: its table, its break-even, and a loss's refusal.
 import { accessWindowRules } from '@tallystick/contracts'
 import { formatHbar } from '@tallystick/x402/hedera'
 import { readView } from '../adapters/contract-calls.ts'
@@ -12,16 +12,16 @@ import {
 import type { ContractView } from './operator-contract.ts'
 import { type OperatorCall, OperatorRefusal } from './operator-verb.ts'
 
-/** What a scheduled call is reckoned at, and what it has to earn (A19, A20). */
+/** The expected cost of a scheduled call, and what it has to earn (A19, A20). */
 type Arming = Pick<Market, 'scheduleCost' | 'armingFloorPercent'>
 
-/** What a contract is made with. */
+/** A new contract's values. */
 export const NEW_ARMING: Arming = {
   scheduleCost: accessWindowRules.defaultScheduleCost,
   armingFloorPercent: accessWindowRules.defaultArmingFloor,
 }
 
-/** What the owner of a contract has set. Throws the relay's errors. */
+/** The values that a contract's owner has set. Throws the relay's errors. */
 export async function readArming({ relay, contract }: ContractView): Promise<Arming> {
   const asked = { contract, functionName: 'arming' } as const
   const [scheduleCost, armingFloorPercent] = await readView(relay, asked)

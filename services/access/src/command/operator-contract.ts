@@ -17,13 +17,13 @@ import { keyHex } from '../config.ts'
 import type { Hex } from '../domain/access-window.ts'
 import { needed, type OperatorCall, OperatorRefusal } from './operator-verb.ts'
 
-/** What a failure of the ledger comes down to: the ledger's own words, or why there are none. */
+/** The cause of a ledger failure: the ledger's own words, or why there are none. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message || error.name
 }
 
-/** Names what failed where the ledger does. */
+/** Adds to the ledger's failure what was being done. */
 async function answered<Result>(failure: string, ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask()
@@ -33,7 +33,7 @@ async function answered<Result>(failure: string, ask: () => Promise<Result>): Pr
   }
 }
 
-/** Asks the ledger for something. Throws OperatorRefusal where it does not answer. */
+/** Asks the ledger. Throws OperatorRefusal if it does not answer. */
 export const askLedger = <Result>(ask: () => Promise<Result>): Promise<Result> =>
   answered('The ledger does not answer', ask)
 
@@ -90,7 +90,7 @@ async function ensureContract({ relay, contract }: ContractView): Promise<void> 
   if (code === '0x') throw new OperatorRefusal(`There is no contract at ${contract}.`)
 }
 
-/** What a look at the contract finds. Throws OperatorRefusal where there is none, or where a read fails. */
+/** Reads from the contract. Throws OperatorRefusal if there is none, or if a read fails. */
 export async function lookAtContract<Result>(
   { clock, config }: OperatorCall,
   look: (view: ContractView) => Promise<Result>,

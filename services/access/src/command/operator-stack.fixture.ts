@@ -10,7 +10,7 @@ import { deployAccessWindow, LOCAL_OFFER } from './deploy.ts'
 import { REFUND_SLOT_SECONDS } from './refund.ts'
 import { runOperator } from './run-operator.ts'
 
-/** Accounts of the tests' own, so that nothing depends on what the ledger's roles are called. */
+/** The tests' own accounts, so that nothing depends on the names of the ledger's roles. */
 const ROLES = ['owner', 'pay-to', 'recorder', 'fee-payer'] as const
 /** 10,000 HBAR. */
 const ROLE_BALANCE_TINYBAR = 1_000_000_000_000n
@@ -37,7 +37,7 @@ type OperatorStack = {
   /** Moves ledger, facilitator and command into the next slot of refunds. */
   nextSlot(): void
   account(name: string): DevnetAccount
-  /** Runs `access-operator` with the stack's environment; `extra` adds to or, with '', takes from it. */
+  /** Runs `access-operator` with the stack's environment; `extra` adds variables or, with '', removes them. */
   run(line: readonly string[], extra?: Readonly<Record<string, string>>): Promise<OperatorResult>
   /** A native transfer to payTo through the facilitator, as a client would pay. Returns its transaction id. */
   pay(payment: TestPayment): Promise<string>
@@ -158,7 +158,7 @@ async function startOperatorStack(): Promise<OperatorStack> {
 /** A stack with a contract on it, of 20 s periods and a reserve of 50 HBAR. */
 export type DeployedStack = OperatorStack & {
   readonly contract: Address
-  /** The environment that `deploy` told to set. */
+  /** The variables that `deploy` said to set. */
   readonly deployed: { readonly ACCESS_CONTRACT: Address }
   readonly reader: PublicClient
 }

@@ -26,11 +26,11 @@ export type OperatorVerb = Omit<CommandVerb, 'run'> & {
   readonly needs:
     | readonly NeededVariable[]
     | ((words: readonly string[]) => readonly NeededVariable[])
-  /** Does it. Throws BadUsage before anything is tried, OperatorRefusal where a person has to act first. */
+  /** Does it. Throws BadUsage before anything is tried, OperatorRefusal if a person has to act first. */
   run(call: OperatorCall): Promise<void>
 }
 
-/** The verb as the runner of commands takes it: it reads what the verb needs of the environment first. */
+/** The verb for the command runner: first reads what the verb needs from the environment. */
 export function operatorVerb(verb: OperatorVerb): CommandVerb {
   return {
     ...verb,
@@ -43,7 +43,7 @@ export function operatorVerb(verb: OperatorVerb): CommandVerb {
   }
 }
 
-/** Why a verb was not done, in words for the operator, who has to act first: a refusal, or a ledger that does not answer. */
+/** Why a verb was not done, in words for the operator, who has to act: a refusal, or a ledger that does not answer. */
 export class OperatorRefusal extends Error {
   override readonly name = 'OperatorRefusal'
 }

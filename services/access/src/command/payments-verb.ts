@@ -40,7 +40,7 @@ export const paymentsVerb: OperatorVerb = {
   },
 }
 
-/** How far back the list goes unless `--days` says otherwise; as far as the service itself looks. */
+/** How far back the list goes unless `--days` says otherwise; as far as the service looks back itself. */
 const DAYS = 30
 const DAY_SECONDS = 86_400
 

@@ -1,4 +1,4 @@
-// Who may count calls. The contract answers for one address at a time; the mirror node knows whom it was ever told of.
+// Who may count calls. The contract answers for one address at a time; the mirror node knows all that were ever set.
 import { BadUsage } from '@tallystick/service-kit/command'
 import { createMirrorNode } from '@tallystick/x402/hedera'
 import { type Address, getAddress } from 'viem'

@@ -1,9 +1,9 @@
 // `payments refund ID`: pays a credit back with a native transfer whose memo names it (A15).
 //
-// The service must not depend on the ledger's SDK, and an EVM transfer carries no memo. So the refund is what an x402
-// payment is: a native transfer, written and signed with packages/x402 by payTo's key, and submitted by the facilitator,
-// which pays the fee. No further dependency, and the same way on every network. The slots below are why it is
-// never paid twice.
+// The service must not depend on the ledger's SDK, and an EVM transfer carries no memo. So the refund is like an x402
+// payment: a native transfer, written and signed with packages/x402 by payTo's key, and submitted by the facilitator,
+// which pays the fee. That needs no further dependency and is the same on every network. The slots below keep it from
+// being paid twice.
 import { type Clock, pause } from '@tallystick/service-kit'
 import { createHttpFacilitator, type Facilitator, FacilitatorUnavailable } from '@tallystick/x402'
 import {
@@ -23,11 +23,11 @@ import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
 import { type CreditOutcome, findCredit, judge, openPayments } from './credits.ts'
 import { needed, type OperatorCall, OperatorRefusal } from './operator-verb.ts'
 
-/** A mirror node shows a transaction within 10 s; this is a slow one. */
+/** A mirror node shows a transaction within 10 s, a slow one within this time. */
 const MIRROR_MS_MAX = 20_000
 const MIRROR_POLL_MS = 500
 
-/** Polls until `isThere` or the limit; returns whether it came. */
+/** Polls until `isThere` or the limit; returns whether it is there. */
 async function waitFor(clock: Clock, isThere: () => Promise<boolean>): Promise<boolean> {
   const endsAtMs = clock.unixMs() + MIRROR_MS_MAX
   for (;;) {
@@ -37,7 +37,7 @@ async function waitFor(clock: Clock, isThere: () => Promise<boolean>): Promise<b
   }
 }
 
-/** Who is paid, if the credit may be paid back. Throws OperatorRefusal. */
+/** Who gets the refund. Throws OperatorRefusal if the credit may not be paid back. */
 function refundee(call: OperatorCall, credit: PayToCredit, outcome: CreditOutcome): string {
   if (outcome.kind === 'opened')
     throw new OperatorRefusal(`It was opened for ${outcome.agent}, who can cancel for a refund.`)
@@ -78,7 +78,7 @@ const signedTransfer = ({ credit, payer, signer, transactionId }: Refund): Promi
     memo: refundMemo(credit.transactionId),
   })
 
-/** Submits; a facilitator that does not answer, or says no, is only believed once the ledger was looked at. */
+/** Submits. If the facilitator does not answer, or refuses, the ledger decides. */
 async function submit(
   call: OperatorCall,
   facilitator: Facilitator,
@@ -132,7 +132,7 @@ export async function refundPayment(call: OperatorCall): Promise<void> {
   refundee(call, credit, await judge(view, credit))
   const feePayer = await feePayerOf(call, facilitator)
   const slot = await takeSlot(call, view.log)
-  const payer = refundee(call, credit, await judge(view, credit)) // anew, now that every earlier attempt shows
+  const payer = refundee(call, credit, await judge(view, credit)) // again, now that every earlier attempt shows
   const reference = credit.paymentReference
   const transactionId = refundTransactionId({ feePayer, slot, reference })
   const refusal = await submit(call, facilitator, { signer, payer, credit, transactionId })
@@ -154,8 +154,8 @@ export async function refundPayment(call: OperatorCall): Promise<void> {
 
 // Time is cut into slots of 180 s. In one slot a credit has exactly one possible refund transaction: its id is made from
 // the credit's reference and the slot's start, so that the network itself refuses a second one as a duplicate. A
-// transaction of an earlier slot is dead before the next slot begins; and a refund is only submitted once the mirror
-// node has shown the ledger past that death and no refund was on it. The id names the fee payer: operators who refund the
+// transaction of an earlier slot expires before the next slot begins, and a refund is submitted only once the mirror
+// node has shown the ledger past that time and no refund was on it. The id names the fee payer: operators who refund the
 // same credit in the same slot must use one facilitator.
 
 /** Length of a slot, seconds. */

@@ -25,7 +25,7 @@ import { paymentsVerb } from './payments-verb.ts'
 import { recordersVerb } from './recorders-verb.ts'
 import { statusVerb } from './status-verb.ts'
 
-/** Every verb of `access-operator`, in the order in which a seller meets them. */
+/** Every verb of `access-operator`, in the order in which a seller needs them. */
 export const verbs: readonly CommandVerb[] = [
   deployVerb,
   statusVerb,
@@ -48,10 +48,10 @@ const NOTES = [
   'Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable.',
 ]
 
-/** Failures of the service's adapters, which leave the reason to their cause. */
+/** Failures of the service's adapters, whose reason is in their cause. */
 const UNAVAILABLE = [FacilitatorUnavailable, LedgerUnavailable, ChainUnavailable, ContractAbsent]
 
-/** What a person can do something about; undefined for a bug. */
+/** The text of a failure that a person can fix; undefined for a bug. */
 function refusalOf(error: unknown): string | undefined {
   if (error instanceof OperatorRefusal) return error.message
   if (!(error instanceof Error) || !UNAVAILABLE.some((kind) => error instanceof kind))

@@ -1,4 +1,4 @@
-// `status`: the offer, the books, the slots, earnings against costs so far, and what is running out. It needs nobody's key.
+// `status`: the offer, the books, the slots, earnings against costs so far, and what is running out. It needs no key.
 import { LedgerUnavailable } from '@tallystick/x402'
 import { createMirrorNode, formatHbar, type MirrorNode } from '@tallystick/x402/hedera'
 import { readArmingGas, readView } from '../adapters/contract-calls.ts'
@@ -65,7 +65,7 @@ const accountRows = (account: SellerAccount): readonly Row[] => [
   ['Profit', formatHbar(account.profitTinybar)],
 ]
 
-/** The accounts that may count calls now, of those that ever might, and what each holds. */
+/** The accounts that may count calls now, of all that ever could, and what each holds. */
 async function readRecorders(
   { relay, contract }: ContractView,
   mirror: MirrorNode,

@@ -7,7 +7,7 @@ import type { AccessParts, Offer } from './ports.ts'
 
 export type SalesTerms = ReturnType<typeof createSalesTerms>
 
-/** What a challenge tells an agent about the call: one query parameter, and the answer in short. `/openapi.json` has it all. */
+/** What a challenge says about the call: its query parameter and, in short, its answer. `/openapi.json` has it all. */
 export const accessDiscovery = describeCall({
   input: {
     method: 'GET',

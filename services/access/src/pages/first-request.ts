@@ -1,6 +1,6 @@
 /**
- * An agent's first request, whole: the official client with our Hedera scheme. Its `setSpendControls` line is needed,
- * since without it official clients refuse HBAR (X13). `url` has no query; `amount`, in base units, is what the client may spend.
+ * An agent's complete first request: the official client with our Hedera scheme. Without its `setSpendControls` line
+ * official clients refuse HBAR (X13). `url` has no query; `amount`, in base units, is what the client may spend.
  */
 export function firstRequestCode(
   offer: Readonly<Record<'url' | 'network' | 'amount', string>>,

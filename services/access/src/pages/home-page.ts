@@ -8,7 +8,7 @@ import { firstRequestCode } from './first-request.ts'
 type HomePageDeps = Pick<AccessParts, 'contract' | 'network' | 'payTo' | 'periodsPerPurchase'> & {
   readonly accessUrl: string
   readonly statusUrl: string
-  /** Earnings against costs, as far as they were read; it never waits for the ledger. */
+  /** Earnings and costs as far as they were read; never waits for the ledger. */
   readonly sellerAccount: () => SellerAccount | undefined
   readonly counts: () => { readonly windowsOpened: number; readonly callsGranted: number }
 }
@@ -34,7 +34,7 @@ function accountFigures(account: SellerAccount | undefined) {
 /** The page at `/`: what this is, live figures, an agent's first request to copy (S4). */
 export async function homePage(deps: HomePageDeps): Promise<Page> {
   const { contract, counts, periodsPerPurchase } = deps
-  // A ledger that is down costs the page some figures, nothing else.
+  // If the ledger is down, the page only lacks some figures.
   const [offers, renewals] = await Promise.all([
     contract.offers().catch(() => []),
     contract.renewalsReserveCanArm().catch(() => undefined),

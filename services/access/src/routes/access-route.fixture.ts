@@ -9,7 +9,7 @@ import {
   startFakeService,
 } from '../testing/fake-service.ts'
 
-/** A payment as a test makes it; another has other `nanos`. */
+/** A test's payment; a different payment has different `nanos`. */
 export const payment = { nanos: 1, validFromSeconds: START_SECONDS }
 
 export const accessUrl = (agent: string = AGENT): string => `/api/svc/access?agent=${agent}`
@@ -29,12 +29,12 @@ export type AccessRoute = {
   readonly fakes: Fakes
   inject(request: InjectOptions | string): Promise<LightMyRequestResponse>
   call(headers?: Readonly<Record<string, string>>, agent?: string): Promise<LightMyRequestResponse>
-  /** The body that a call without payment is answered. */
+  /** The answer's body for a call without payment. */
   challenge(agent?: string): Promise<ChallengeBody>
   close(): Promise<void>
 }
 
-/** Starts a process that has read the payments of earlier ones, and so sells. */
+/** Starts a process that has read earlier processes' payments, and so sells. */
 export async function startAccessRoute(environment: Environment = {}): Promise<AccessRoute> {
   const fakes = createFakes()
   const service = await startFakeService(fakes, { environment })

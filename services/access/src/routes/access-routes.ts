@@ -39,7 +39,7 @@ const described = (description: string) => accessErrorSchema.describe(descriptio
 
 const badAgent = described('`agent` missing or malformed; the chain was not read.')
 
-/** Answers of the paid route and of polls are true for a moment only: nothing keeps them (X5). */
+/** Answers of the paid route and of polls are true only for a moment, so nothing may cache them (X5). */
 async function neverStored(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
   void reply.header('cache-control', 'no-store')
 }
@@ -88,7 +88,7 @@ function sendOutcome({ gate }: AccessRouteDeps, reply: FastifyReply, outcome: Ac
   switch (outcome.kind) {
     case 'granted':
       if (outcome.token !== undefined) void reply.header(TOKEN_HEADER, outcome.token)
-      // Built from typed parts: the schema, which takes longer than the text, would find nothing.
+      // Built from typed parts: checking the schema would find nothing, and takes longer than the text.
       return withSettlement(reply, outcome.settlement)
         .type('application/json; charset=utf-8')
         .serializer(JSON.stringify)
@@ -135,7 +135,7 @@ export function addStatusRoute(app: ServiceApp, path: string, deps: AccessRouteD
   )
 }
 
-/** Serves the key that signs receipts, as `did:web` has it. */
+/** Serves the key that signs receipts, in the form of `did:web`. */
 export function addDidRoute(
   app: ServiceApp,
   { didDocument }: Pick<AccessRouteDeps, 'didDocument'>,

@@ -1,4 +1,4 @@
-// An agent with an open window that only it can use, for the tests of how it proves itself.
+// An agent with an open window that only it can use, for tests of its proofs.
 import { answerSignIn } from '@tallystick/x402'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, expect } from 'vitest'
@@ -36,7 +36,7 @@ export async function proofFor(
   return { 'sign-in-with-x': proof }
 }
 
-/** A process of its own for each test of the file, in which the agent has such a window. */
+/** A new process for each test of the file, in which the agent has such a window. */
 export function guardedWindow() {
   let route: AccessRoute
   beforeEach(async () => {

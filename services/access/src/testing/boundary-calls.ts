@@ -1,6 +1,6 @@
 /**
- * Calls around the moment at which windows close, spread over the replicas, and what the ledger says of them afterwards.
- * `problemsOf` is the model: who was let in, who was asked to pay, and what was counted, all judged by the contract alone.
+ * Calls around the moment at which windows close, spread over the replicas, and what the ledger says about them later.
+ * `problemsOf` is the model: it judges by the contract alone who was let in, who was asked to pay, and what was counted.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http } from 'viem'
@@ -14,14 +14,14 @@ export type BoundaryCall = {
   readonly replica: number
   readonly status: number
   readonly error: string
-  /** End of the window that served it, Unix seconds; undefined where none did. */
+  /** End of the window that served it, Unix seconds; undefined if none did. */
   readonly windowExpiresAt: number | undefined
   /** Ledger seconds before and after. */
   readonly fromSeconds: number
   readonly untilSeconds: number
 }
 
-/** On a busy machine ledger time runs ahead of a settlement, and its first answer is that it is pending. */
+/** On a busy machine ledger time runs ahead of a settlement, whose first answer is then that it is pending. */
 const SENDS_MAX = 5
 
 /** One call, noted with the ledger's time before and after it. */
@@ -68,7 +68,7 @@ export async function crossBoundary(
   return calls
 }
 
-/** Pays for a new window at that replica, sending its payment until it is taken. */
+/** Pays for a new window at that replica, and sends the payment until it is accepted. */
 export async function buyWindow(
   stack: ReplicaStack,
   agent: PayingAgent,
@@ -136,7 +136,7 @@ export type BoundaryRecord = {
   readonly fromBlock: bigint
 }
 
-/** What the ledger says against these calls, if anything. To be asked when everything has been recorded. */
+/** What is wrong with these calls by the ledger, if anything. Call it when everything has been recorded. */
 export async function problemsOf(record: BoundaryRecord): Promise<readonly string[]> {
   const { stack, calls } = record
   const problems: string[] = []
@@ -152,7 +152,7 @@ export async function problemsOf(record: BoundaryRecord): Promise<readonly strin
   return problems
 }
 
-/** No window has more calls counted, or answered, than its quota; and whatever was answered is counted. */
+/** No window has more calls counted, or answered, than its quota; every answered call is counted. */
 async function countingProblems(
   { stack, calls, purchases, callsAllowed, fromBlock }: BoundaryRecord,
   agent: PayingAgent,
@@ -168,7 +168,7 @@ async function countingProblems(
     if (buyer === agent && answer.body.metering !== undefined)
       add(answer.body.subscription.expiresAt)
   const failed = calls.filter((call) => call.agent === agent && call.status === 502).length
-  // A18: what each process has counted in advance and not given back yet.
+  // A18: calls that each process has counted in advance and not given back yet.
   const unusedMax = stack.replicas.length * (leaseCallsMax(callsAllowed) - 1)
   const problems: string[] = []
   for (const [window, times] of served) {

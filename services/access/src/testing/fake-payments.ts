@@ -15,7 +15,7 @@ export const PAY_TO_ADDRESS: Hex = '0x0000000000000000000000000000000000007001'
 export const PAYER_ADDRESS: Hex = '0x00000000000000000000000000000000000000aa'
 
 export type FakePayment = {
-  /** Nanoseconds of the transaction id: what tells payments apart. */
+  /** Nanoseconds of the transaction id, which distinguish payments. */
   readonly nanos: number
   readonly validFromSeconds: number
   readonly memo?: string
@@ -62,7 +62,7 @@ export function createFakeScheme(): PaymentScheme & { landed: Set<string>; isDow
 
 export type FakeFacilitator = Facilitator & {
   readonly settled: string[]
-  /** What the next settlements do. */
+  /** How the next settlements end. */
   mode: 'settle' | 'refuse' | 'unreachable' | 'silent'
   /** Runs before a settlement is answered. */
   beforeAnswer: () => Promise<void>
@@ -97,7 +97,7 @@ export type FakePaymentLog = PaymentLog & {
   /** Contracts by account. */
   readonly contracts: Map<string, Hex>
   reachedSeconds: number
-  /** By the mirror node's own clock; it says nothing unless set. */
+  /** The mirror node's own time; it reports none unless set. */
   nodeSeconds: number | undefined
   isDown: boolean
 }

@@ -17,7 +17,7 @@ export type FakeSender = ContractSender & {
   rearming: RearmOutcome
   isDown: boolean
   isFloatLow: boolean
-  /** Whether what is opened shows in reads; a lagging ledger does not show it yet. */
+  /** Whether reads show what is opened; those of a lagging ledger do not yet. */
   isVisible: boolean
   refusal: string | undefined
 }

@@ -33,7 +33,7 @@ export const USAGE_HASH = `0x${'ab'.repeat(32)}`
 
 export type LogLine = Readonly<Record<string, unknown>>
 
-/** Everything outside the process, as fakes that tests set: for what a real ledger does rarely. */
+/** Everything outside the process, as fakes that tests set, for what a real ledger rarely does. */
 export type Fakes = {
   readonly clock: ManualClock
   readonly contract: FakeContract
@@ -45,7 +45,7 @@ export type Fakes = {
   /** What its processes logged. */
   readonly lines: LogLine[]
   feePayers: readonly string[]
-  /** Accounts at the mirror node by EVM address; none is known that is not here, and a read throws for `down`. */
+  /** Accounts at the mirror node by EVM address; any other is unknown, and a read throws for `down`. */
   readonly accounts: Map<Hex, Awaited<ReturnType<AgentAccounts['refresh']>> | 'down'>
   usage: UsageOutcome | undefined
   figures: UsageFigures

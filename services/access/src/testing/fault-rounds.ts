@@ -3,7 +3,7 @@ import type { PurchaseFault } from './purchase-fault.ts'
 import { playRound, ways } from './purchase-round.ts'
 import { type ReplicaStack, startReplicaStack } from './replica-stack.ts'
 
-/** Rounds on a stack of the test file's own, which starts and ends with the file. */
+/** Rounds on the test file's own stack, which starts and ends with the file. */
 export function faultRounds() {
   let stack: ReplicaStack
   let roundsPlayed = 0
@@ -14,7 +14,7 @@ export function faultRounds() {
   beforeAll(start)
   afterAll(() => stack.stop())
 
-  /** What the ledger says against a round of this fault; the agent goes on in the way of that number. */
+  /** Plays a round of this fault, in which the agent goes on in the way of that number; returns its problems. */
   const play = (fault: PurchaseFault, wayNumber: number): Promise<readonly string[]> => {
     const number = roundsPlayed
     roundsPlayed += 1
@@ -24,7 +24,7 @@ export function faultRounds() {
   return {
     play,
     stack: () => stack,
-    /** A fresh ledger: what hundreds of rounds leave behind makes one slow. */
+    /** Starts a fresh ledger: hundreds of rounds make one slow. */
     async renew(): Promise<void> {
       await stack.stop()
       await start()

@@ -1,7 +1,7 @@
 /**
- * An HTTP server in front of another one, on which a test decides for each request what becomes of it: passed on, lost
- * before or after it arrived, held back, or answered with anything at all. A process that reaches its dependencies through such
- * edges alone can be made to die at any request: for the others it falls silent there.
+ * An HTTP server in front of another one, on which a test decides what happens to each request: passed on, lost before or
+ * after it arrived, held back, or answered with anything. A process that reaches its dependencies only through such edges
+ * can be made to die at any request: from then on the others hear nothing from it.
  */
 import { once } from 'node:events'
 import {
@@ -33,11 +33,11 @@ export type Intercept = (
 
 export type FaultyEdge = {
   readonly url: string
-  /** Takes over every request that comes from now on; without an argument they are passed on again. */
+  /** Takes over every later request; without an argument they are passed on again. */
   intercept(how?: Intercept): void
-  /** What decides about requests at present. */
+  /** What currently decides about requests. */
   current(): Intercept
-  /** Cuts every connection, and whatever comes later, for good: the process behind this edge is dead. */
+  /** Cuts every connection, present and future: the process behind this edge is dead. */
   kill(): void
   stop(): Promise<void>
 }
@@ -95,7 +95,7 @@ async function textOf(message: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Without a pool of connections: what one request meets never depends on another. */
+/** Without a pool of connections, so that requests do not affect each other. */
 function forwardTo(targetUrl: string, request: EdgeRequest): Promise<EdgeAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = sendRequest(

@@ -7,7 +7,7 @@ import {
   where,
 } from './purchase-fault.ts'
 
-/** The process dies; `arrives` says whether the request at which it does reached the other side. */
+/** The process dies at a request; `arrives` says whether that request reaches the other side. */
 const killedAt = (
   name: string,
   at: {

@@ -31,7 +31,7 @@ export type LocalStack = {
   readonly recorder: DevnetAccount
   readonly facilitator: Awaited<ReturnType<typeof startFacilitator>>
   agent(name: string): Promise<DevnetAccount>
-  /** Starts a process of the service, by other clocks where they are given; it ends with the stack at the latest. */
+  /** Starts a process of the service, with other clocks if given; it ends with the stack at the latest. */
   startService(change?: Environment, clocks?: Partial<ServiceClocks>): Promise<RunningService>
   stop(): Promise<void>
 }
@@ -41,7 +41,7 @@ export type RunningService = AccessService & {
   readonly stop: () => Promise<void>
 }
 
-/** What `/access` answers, whichever answer it is. */
+/** Any answer of `/access`. */
 export type AnswerBody = AccessGranted & {
   readonly error?: string
   readonly accepts?: readonly { readonly amount: string; readonly payTo: string }[]
@@ -55,7 +55,8 @@ export type RealOffer = {
 }
 
 type LocalStackSettings = {
-  /** Payments are stamped and judged by ledger time, so that they travel as well; wall time otherwise, as official clients stamp them. */
+  /** Payments are stamped and judged by ledger time, so that they travel in time too; otherwise by wall time, as official
+   * clients stamp them. */
   readonly isPaymentTimeTheLedgers?: boolean
   /** First gas reserve of the contract, HBAR. */
   readonly reserveHbar?: bigint
@@ -211,7 +212,7 @@ export type OwnerCall = {
   readonly args: readonly unknown[]
 }
 
-/** Makes a call of the contract's owner and returns once it has its receipt. Throws where it was reverted. */
+/** Makes a call as the contract's owner and returns once it has its receipt. Throws if it was reverted. */
 export async function asOwner(
   { devnet, owner, contract }: Pick<LocalStack, 'devnet' | 'owner' | 'contract'>,
   { functionName, args }: OwnerCall,
@@ -233,7 +234,7 @@ export async function asOwner(
   if (receipt.status !== 'success') throw new Error(`${functionName} reverted`)
 }
 
-/** What a call was answered. */
+/** The answer to a call. */
 type Answer = { readonly status: number; readonly body: AnswerBody }
 
 type ReadyCheck = {
@@ -255,7 +256,7 @@ export function callsOf({ baseUrl }: Pick<RunningService, 'baseUrl'>) {
     /** With a payment that was signed before. */
     send: async (agent: string, header: string): Promise<Answer> =>
       readAnswer(await fetch(accessUrl(agent), { headers: { 'payment-signature': header } })),
-    /** As the official client calls, which pays at the first 402. */
+    /** Calls with the official client, which pays at the first 402. */
     pay: async (agent: DevnetAccount): Promise<Answer> =>
       readAnswer(await payingFetch(agent)(accessUrl(agent.evmAddress))),
     /** Signs a payment for a challenge and returns its header without sending it. */

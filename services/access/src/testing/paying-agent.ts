@@ -1,6 +1,6 @@
 /**
- * An agent of a test and what the ledger itself knows of it: which of its payments landed, what it spent, what the
- * contract took for it. Nothing here asks the service, so that the service can be judged by it.
+ * A test's agent and what the ledger itself knows about it: which of its payments landed, what it spent, what the contract
+ * took for it. Nothing here asks the service, so that the service can be judged by it.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import type { DevnetAccount } from '@tallystick/devnet'
@@ -19,7 +19,7 @@ import { createPublicClient, http, type PublicClient } from 'viem'
 import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import type { LocalStack } from './local-stack.ts'
 
-/** What every agent begins with: four purchases at the default price. */
+/** Every agent's first balance: four purchases at the default price. */
 const FUNDS_TINYBAR = 5_000_000_000n
 
 export type SignedPayment = {
@@ -43,9 +43,9 @@ export type PayingAgent = {
   readonly address: `0x${string}`
   /** Payments signed so far, oldest first. */
   readonly signed: readonly SignedPayment[]
-  /** Signs what a 402's body asks for, by ledger time. */
+  /** Signs the payment that a 402's body asks for, by ledger time. */
   sign(challenge: unknown): Promise<SignedPayment>
-  /** The ledger as it is, whatever reads are made to show at present. */
+  /** The real ledger, whatever a fault makes reads show. */
   ledger(): Promise<LedgerView>
 }
 
@@ -103,7 +103,7 @@ function transactionIdOf(base64: string): string {
 type Place = {
   readonly account: DevnetAccount
   readonly client: PublicClient
-  /** Block before which the agent did nothing. */
+  /** The agent did nothing before this block. */
   readonly fromBlock: bigint
 }
 

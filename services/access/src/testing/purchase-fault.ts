@@ -1,6 +1,6 @@
 /**
- * What a fault of these tests is, and how one is made. A fault is armed after the agent has signed and before its payment
- * is sent; whoever runs it heals the stack afterwards.
+ * What a fault of these tests is, and how to make one. A fault is armed after the agent has signed and before its payment
+ * is sent; the caller heals the stack afterwards.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import { toFunctionSelector } from 'viem'
@@ -18,8 +18,8 @@ export type PurchaseFault = {
   readonly name: string
   readonly arm: (scene: FaultScene) => void | Promise<void>
   /**
-   * Whether an agent that forgets its payment may be charged for another although the first one landed: where the ledger
-   * itself does not show it to anybody who is left, as the service's README says. Both then count.
+   * Whether an agent that forgets its payment may be charged for another although the first one landed: the ledger does not
+   * show that one to any process left, as the service's README says. Both then count.
    */
   readonly isHidden?: true
 }
@@ -55,7 +55,7 @@ export const later = (stack: ReplicaStack, ms: number): Promise<void> =>
     stack.devnet.clock.after(ms, resolve)
   })
 
-/** What the ledger's JSON-RPC does from the moment when the money has moved. */
+/** What the ledger's JSON-RPC does once the money has moved. */
 export const afterSettlement = (
   name: string,
   strike: (scene: FaultScene) => void | Promise<void>,
@@ -65,7 +65,7 @@ export const afterSettlement = (
     const { facilitator } = scene.replica.edges
     const settleAndStrike = where(isSettle, async (_request, forward) => {
       const answer = await forward()
-      // Nobody would mend what a settlement broke that ends after the stack was healed.
+      // A settlement that ends after the stack was healed must break nothing: nobody would mend it.
       if (facilitator.current() === settleAndStrike) await strike(scene)
       return answer
     })

@@ -242,5 +242,5 @@ const sellerFaults: readonly PurchaseFault[] = [
 export const paymentFaults = [...facilitatorFaults, ...networkFaults]
 export const forwardFaults = [...ledgerFaults, ...sellerFaults, ...kills]
 
-/** What can go wrong while an agent pays, each by its name. */
+/** What can go wrong while an agent pays, each with its name. */
 export const purchaseFaults = [...paymentFaults, ...forwardFaults]

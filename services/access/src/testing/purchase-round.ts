@@ -1,6 +1,6 @@
 /**
- * One round: an agent pays while one thing is broken, goes on in its way, the stack is mended, and then the ledger alone is
- * asked whether the money was kept safe. `problemsOf` is the model that the service is checked against.
+ * One round: an agent pays while one thing is broken and goes on in its way; the stack is mended; then the ledger alone
+ * says whether the money was kept safe. `problemsOf` is the model that the service is checked against.
  */
 
 import type { AnswerBody } from './local-stack.ts'
@@ -8,7 +8,7 @@ import { createPayingAgent, type PayingAgent, type SignedPayment } from './payin
 import type { PurchaseFault } from './purchase-fault.ts'
 import type { Replica, ReplicaStack } from './replica-stack.ts'
 
-/** How an agent goes on whose payment was not answered with 200. */
+/** How an agent goes on when its payment was not answered with 200. */
 export const ways = [
   { name: 'sends its header again', keepsHeader: true, isElsewhere: false },
   { name: 'sends its header to another replica', keepsHeader: true, isElsewhere: true },
@@ -21,11 +21,11 @@ type Way = (typeof ways)[number]
 /** Calls before anything is mended. */
 const CALLS_UNMENDED = 2
 
-/** Calls 2 s apart once it is; then 30 s apart, to far beyond the 210 s after which a payment in doubt is given up. */
+/** Calls 2 s apart after that; then 30 s apart, far past the 210 s after which a payment in doubt is given up. */
 const CALLS_CLOSE = 3
 const CALLS_MAX = 40
 
-/** Sweeps until everything that landed must be on the contract's books: one without a memo waits 200 s. */
+/** Sweeps until everything that landed must be on the contract's books: a payment without a memo waits 200 s. */
 const SWEEPS_MAX = 30
 
 /** Steps of 30 s in which a payment's validity ends: until then somebody may still submit it. */
@@ -46,7 +46,7 @@ type Round = {
 
 export type Answer = { readonly status: number; readonly body: AnswerBody }
 
-/** One call of `/access`; status 0 where the connection was cut. */
+/** One call of `/access`; status 0 if the connection was cut. */
 export async function callAccess(
   replica: Replica,
   address: string,
@@ -61,7 +61,7 @@ export async function callAccess(
   }
 }
 
-/** Plays a round, numbered so that each has its own agent and its own replica; what the ledger says against it, if anything. */
+/** Plays a round; its number selects its agent and its replica. Returns the problems that the ledger shows. */
 export async function playRound(
   stack: ReplicaStack,
   number: number,
@@ -114,7 +114,7 @@ async function goOn(round: Round, callsMax: number): Promise<boolean> {
     const answer = await tell(round, 'goes on', callAccess(place, agent.address, payment))
     if (answer.status === 200) return true
     if (answer.status === 402) {
-      // With a payment on the ledger it is asked to pay twice.
+      // It has a payment on the ledger, so it is asked to pay twice.
       if ((await agent.ledger()).landed.length > 0) round.story.wasAskedAgain = true
       const next = await agent.sign(answer.body)
       const paid = await tell(round, 'pays anew', callAccess(place, agent.address, next))
@@ -122,7 +122,7 @@ async function goOn(round: Round, callsMax: number): Promise<boolean> {
     }
     const isClose = calls < CALLS_CLOSE
     await stack.devnet.controls.advanceSeconds(isClose ? 2 : 30)
-    // Another leap would end the requests of a sweep, whose limits are of the same clock.
+    // Another leap would end the requests of a sweep, whose limits are on the same clock.
     if (!isClose) await stack.drive(sweepAll(stack))
   }
   return false
@@ -134,8 +134,8 @@ async function sweepAll({ replicas }: ReplicaStack): Promise<void> {
 
 /**
  * The model of the ledger: every payment that landed is on the contract's books once, in full, under its own reference
- * and for its agent; nothing else is; and no agent was charged for a second one. One that starts again at another replica
- * may be asked for one before that replica has read of the first; it is then left unsettled.
+ * and for its agent; nothing else is; and no agent was charged for a second one. An agent that starts again at another
+ * replica may be asked for one before that replica has read the first; that one is not settled.
  */
 async function problemsOf(round: Round): Promise<readonly string[]> {
   const { agent, fault, story, way, stack } = round

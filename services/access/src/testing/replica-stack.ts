@@ -15,23 +15,23 @@ import {
 
 export type ReplicaStack = LocalStack & {
   readonly replicas: readonly [Replica, Replica, Replica]
-  /** Waits for `work`, letting ledger time pass a second at a time when it is not done at once. */
+  /** Waits for `work`; unless it is done at once, ledger time passes a second at a time. */
   drive<Result>(work: Promise<Result>): Promise<Result>
-  /** Makes network, accounts and edges as they were, starts dead replicas again, and waits until all of them sell. */
+  /** Restores network, accounts and edges, restarts dead replicas, and waits until all of them sell. */
   heal(): Promise<void>
   asOwner(call: OwnerCall): Promise<void>
 }
 
-/** Opens each replica's tokens at the others. */
+/** Makes each replica's tokens valid at the others. */
 const SESSION_SECRET = 'what the replicas of this test share'
 
-/** Real time that a request in good health takes on a busy machine, milliseconds: after it ledger time is moved on. */
+/** Real time that a healthy request takes on a busy machine, milliseconds: after it ledger time is moved on. */
 const PATIENCE_MS = 150
 
-/** Real time for each further second, milliseconds: what waits by then waits for ledger time. */
+/** Real time for each further second, milliseconds: work that still waits then waits for ledger time. */
 const WAITING_MS = 10
 
-/** Requests made between two seconds: ten seconds, the shortest of the services' limits, are then forty of them. */
+/** Requests made between two seconds: forty in ten seconds, the shortest of the services' limits. */
 const ROUND_TRIPS = 4
 
 /** Price of one period in every real stack. */
@@ -92,7 +92,7 @@ export async function startReplicaStack(offer: RealOffer): Promise<ReplicaStack>
     replicas,
     drive,
     async heal() {
-      // The edges first: what they still break after the network is mended would stay broken.
+      // The edges first: what they break after the network is mended would stay broken.
       for (const replica of replicas) replica.heal()
       await healNetwork()
       await healTerms(stack, offer)
@@ -112,7 +112,7 @@ const realMs = (ms: number): Promise<void> =>
     setTimeout(resolve, ms)
   })
 
-/** Takes as long as requests take on this machine at present, so that ledger time never outruns the services' own. */
+/** Takes as long as requests now take on this machine, so that ledger time never outruns the services. */
 async function roundTrips({ devnet }: LocalStack): Promise<void> {
   for (let trips = 0; trips < ROUND_TRIPS; trips += 1) {
     const answer = await fetch(`${devnet.mirrorUrl}/api/v1/blocks?limit=1&order=desc`)
@@ -166,15 +166,15 @@ export type Replica = {
   readonly baseUrl: string
   readonly service: RunningService
   isAlive(): boolean
-  /** The process dies: nothing that it does after this reaches anything or anybody. */
+  /** The process dies: nothing that it does after this has any effect. */
   kill(): void
-  /** Starts the next process in its place, where the last one was killed. */
+  /** Starts the next process in its place, if the last one was killed. */
   restart(): Promise<void>
   /** Lets every request through again. */
   heal(): void
 }
 
-/** Starts a replica in `stack`; `environment` is what is its own, e.g. its recorder's key. */
+/** Starts a replica in `stack`; `environment` is its own part, e.g. its recorder's key. */
 async function startReplica(stack: LocalStack, environment: Environment): Promise<Replica> {
   let current = await startProcess(stack, environment)
   return {
