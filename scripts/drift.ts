@@ -7,7 +7,7 @@ import { generatedFiles } from './drift/generated-files.ts'
 
 const isWriting = process.argv.includes('--write')
 
-/** The contracts' artifacts come from the Solidity compiler and have a script of their own. */
+/** The contracts' artifacts come from the Solidity compiler and have their own script. */
 async function areArtifactsCurrent(): Promise<boolean> {
   const script = spawn(
     process.execPath,
@@ -19,7 +19,7 @@ async function areArtifactsCurrent(): Promise<boolean> {
 }
 
 const artifacts = areArtifactsCurrent()
-// The services import the artifacts: they are written before the services are asked.
+// The services import the artifacts, so the artifacts are written before the services run.
 if (isWriting) await artifacts
 const stale = (await generatedFiles()).filter((file) => !isCurrent(file))
 for (const file of stale) {

@@ -1,7 +1,7 @@
 /**
- * Runs oxlint, leaving out the workspaces that passed as they are now: with the same files, of their own and of the
- * workspaces that they declare. No rule sees further (e2e/src/import-rules.test.ts). e2e, bench and scripts import from
- * anywhere and are never left out. Part of `npm run check`.
+ * Runs oxlint, except on workspaces that have passed with the same files, their own and those of the workspaces that they
+ * declare. No rule sees further (e2e/src/import-rules.test.ts). e2e, bench and scripts import from anywhere and are never
+ * left out. Part of `npm run check`.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,7 +14,7 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
 const PASSED_FILE = 'node_modules/.cache/lint.json'
 const WORKSPACE = /^(?:contracts|(?:packages|services)\/[^/]+)(?=\/)/
-/** The root's files but prose: settings and versions. */
+/** The root's files except prose: settings and versions. */
 const SETTINGS = /^[^/]+(?<!\.md)$/
 
 const Versions = z.record(z.string(), z.string()).default({})
@@ -23,7 +23,7 @@ const Manifest = z.object({ name: z.string(), dependencies: Versions, devDepende
 type Workspace = {
   readonly folder: string
   readonly name: string
-  /** Names of packages, others than ours among them. */
+  /** Names of packages, not only ours. */
   readonly declares: readonly string[]
   /** Of its own files. */
   readonly hash: string
@@ -51,7 +51,7 @@ function withDeclared(start: Workspace, workspaces: readonly Workspace[]): reado
   return [...found]
 }
 
-/** By folder, a hash of all that lint can see from there. */
+/** A hash by folder of all files that lint can see from there. */
 function visibleHashes(): Readonly<Record<string, string>> {
   const listed = execFileSync('git', ['ls-files', '-coz', '--exclude-standard'], {
     encoding: 'utf8',

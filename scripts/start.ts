@@ -1,8 +1,8 @@
 // `npm start`: the local ledger, the facilitator and every service, with what a person needs to try them. Ctrl-C stops
 // everything. `--watch` restarts a service when its source changes; `--free-ports` takes free ports instead of the
 // documented ones; `--stack-file FILE`, `--log-folder FOLDER` and `--data-folder FOLDER` put the description, the logs
-// and the databases elsewhere. `--postgres URL` has care and grading on PostgreSQL, in a database that is made there and goes
-// with the stack (the role of URL may make databases and roles); `--postgres local` starts Debian's server for that.
+// and the databases elsewhere. `--postgres URL` runs care and grading on PostgreSQL, in a database that is made there and
+// goes with the stack (URL's role may make databases and roles); `--postgres local` starts Debian's server for that.
 // `--sign-in` starts an authorization server beside care, so that hosts log in by discovery.
 import { rmSync } from 'node:fs'
 import { relative } from 'node:path'

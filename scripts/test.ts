@@ -31,7 +31,7 @@ const Report = z.object({
     )
     .default([]),
 })
-/** Of a failed test's messages: enough for an assertion with its place, not for a page of HTML. */
+/** Most of a failed test's messages that is shown: an assertion with its place fits, a page of HTML does not. */
 const MAX_REASON_CHARACTERS = 2_000
 type Totals = { passed: number; failed: number; skipped: number }
 
@@ -67,8 +67,8 @@ function reasonIn(messages: readonly string[]): string {
 }
 
 /**
- * Each failed test of a folder with its reason, and each file that did not load: the suites' outputs mix, and whoever reads
- * only the end of a run's output needs these.
+ * Each failed test of a folder with its reason, and each file that did not load. The suites' outputs mix, so the end of a
+ * run's output repeats these.
  */
 function failuresOf(folder: string): readonly string[] {
   if (!existsSync(reportOf(folder))) return []
@@ -84,7 +84,7 @@ function failuresOf(folder: string): readonly string[] {
 
 const passedOn = process.argv.slice(2)
 const isLong = passedOn.includes('--long')
-/** Of the workspaces that were not asked for there is no report, and none is missed. */
+/** With a filter, the other workspaces need no report. */
 const isFiltered = passedOn.some((argument) => argument.startsWith('--filter'))
 const folders = testedFolders()
 for (const folder of folders) rmSync(reportOf(folder), { force: true })
@@ -117,9 +117,9 @@ function runSuites(filters: readonly string[], concurrency: number): Promise<num
   return new Promise((done) => child.once('exit', (code) => done(code ?? 1)))
 }
 
-// What is longest and mostly waits, for processes, windows and browsers, starts at once. Beside it the packages' suites run one
-// at a time: two would only slow down the longest, care's, after which nothing is left to run. Solidity's tests wait for
-// nothing: they take what the others leave (see their script).
+// The longest suites, which mostly wait for processes, windows and browsers, start at once. Beside them the packages' suites
+// run one at a time: two would only slow down the longest, care's, which ends last. Solidity's tests never wait: they take
+// the time that the others leave (see their script).
 const WAITING = ['@tallystick/e2e', '@tallystick/agent']
 const COMPUTING = ['@tallystick/contracts']
 const only = (names: readonly string[]) => names.map((name) => `--filter=${name}`)

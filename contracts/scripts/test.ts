@@ -87,8 +87,8 @@ function runCheck(name: string, commandLine: readonly string[]): Outcome {
 }
 
 /**
- * The linter takes the build as it is, and else would compile as well, without code: a later build would take that as up to
- * date and forget the tests. So it follows a build, and runs only if that has passed.
+ * The linter uses an existing build. Without one it would compile by itself, without code; a later build would take that
+ * as up to date and forget the tests. So it runs only after a build that passed.
  */
 function runBuildAndLint(): readonly Outcome[] {
   const name = 'the linter has no objection'

@@ -115,7 +115,7 @@ export function foldableFiles(files: readonly SourceFile[], entries: Entries): r
   const importers = new Map<string, Set<string>>()
   for (const file of production) {
     for (const { target, isPassedOn } of importsOf(file, entries)) {
-      // An index only re-exports; nothing folds into it.
+      // An index only re-exports, so nothing folds into it.
       const names = isPassedOn ? [file.path, 'index'] : [file.path]
       importers.set(target, new Set([...(importers.get(target) ?? []), ...names]))
     }

@@ -8,7 +8,7 @@ const ContractResult = z.object({ timestamp: z.string().regex(/^\d+\.\d{9}$/) })
 /** JSON-RPC counts in weibar, the contract in tinybar. */
 const WEIBAR_PER_TINYBAR = 10_000_000_000n
 
-/** A renewal as the ledger recorded it: of every window whose slot it is. */
+/** A renewal of all of a slot's windows, as the ledger recorded it. */
 type Renewal = {
   readonly transactionHash: Hash
   /** Sender of the transaction: the contract itself if the network made the call. */
@@ -26,7 +26,7 @@ type RenewalSearch = {
   readonly rpcUrl: string
   readonly mirrorUrl: string
   readonly contract: Address
-  /** Whose windows are renewed, as the contract's `windowOf` names it. */
+  /** The slot that is renewed, as in the contract's `windowOf`. */
   readonly slotId: bigint
   /** End of the window due for renewal, Unix seconds. */
   readonly closedAtSeconds: number

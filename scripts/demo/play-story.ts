@@ -17,7 +17,7 @@ import type { StackDescription } from '../stack/stack-file.ts'
 import { findRenewal } from './find-renewal.ts'
 import { openSharedSlot, SHARING_AGENTS } from './shared-slot.ts'
 
-/** Covers any offer on the local ledger, but no more than a person would let an agent pay unasked. */
+/** Covers any offer on the local ledger, and is no more than a person would let an agent pay unasked. */
 const PAYMENT_TINYBAR_MAX = 100_00000000n
 const POLL_MS = 200
 /** A renewal is due within a second; a busy machine gets more. */
@@ -98,7 +98,7 @@ type Closing = {
   readonly fromBlock: bigint
 }
 
-/** Waits for the network's call and says what it was; returns what it cost and moved. Throws where it never comes. */
+/** Waits for the network's call and describes it; returns what it cost and moved. Throws if it never comes. */
 async function awaitRenewal({ stack, say }: Story, closing: Closing) {
   const { rpcUrl, mirrorUrl } = stack.ledger
   const contract = address(stack.access.contract)
@@ -121,7 +121,7 @@ async function awaitRenewal({ stack, say }: Story, closing: Closing) {
   }
 }
 
-/** Which slot renews the agent's window, and from which block on to look for the call. */
+/** The slot that renews the agent's window, and the block from which to look for the call. */
 async function closingOf({ stack, agent }: Story): Promise<Closing> {
   const client = createPublicClient({ transport: http(stack.ledger.rpcUrl) })
   const [fromBlock, { slotId, expiresAt }] = await Promise.all([

@@ -16,13 +16,13 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { StackDescription } from '../stack/stack-file.ts'
 
 export const SHARING_AGENTS = 5
-/** The one that is open, and two renewals: the call for the first arms the second, as in the middle of a long life. */
+/** The open one and two renewals: the call for the first arms the second, as in the middle of a long subscription. */
 const PERIODS = 3n
-/** A machine that is busy with other things needs more than one second for five transactions now and then. */
+/** A busy machine sometimes needs more than one second for five transactions. */
 const TRIES_MAX = 8
 const ADDRESS_BYTES = 20
 const WEIBAR_PER_TINYBAR = 10_000_000_000n
-/** Into a second, so that the whole of it lies ahead. */
+/** How far into a second to start, milliseconds, so that nearly all of it lies ahead. */
 const INTO_SECOND_MS = 20
 const RECEIPT_POLL_MS = 20
 
@@ -36,7 +36,7 @@ type SharedSlot = {
   readonly fromBlock: bigint
 }
 
-/** Opens the windows, as gifts of `payerKey` to addresses that nobody had before. Throws where no slot ever holds all. */
+/** Opens the windows, as gifts of `payerKey` to new addresses. Throws if no try gets all of them into one slot. */
 export async function openSharedSlot(
   { access, ledger }: StackDescription,
   payerKey: string,
@@ -78,7 +78,7 @@ export async function openSharedSlot(
     const agents = Array.from({ length: SHARING_AGENTS }, () => toHex(randomBytes(ADDRESS_BYTES)))
     const signed = await Promise.all(agents.map((agent, at) => signOpening(agent, nonce + at)))
     await pause(1_000 - (Date.now() % 1_000) + INTO_SECOND_MS)
-    // One message, whose sends reach consensus in their order: a busy machine has no time in that second for more.
+    // One message, whose sends reach consensus in order: a busy machine has no time for more in that second.
     const hashes = await Promise.all(
       signed.map((serializedTransaction) => client.sendRawTransaction({ serializedTransaction })),
     )

@@ -104,7 +104,7 @@ const { callsTinybar, costTinybar } = windowCost(HOUR, MARKET, {
   calls: HOUR.callsAllowed,
 })
 
-/** The dearest use of a lone agent, and single calls that pauses keep apart. */
+/** The dearest use of a lone agent, and single calls with pauses between them. */
 function dearestTable(): string {
   const pauses = HOUR.periodSeconds / (LEASE_IDLE_MS / 1000)
   const single = windowCost(HOUR, MARKET, { agents: 1, calls: pauses })
@@ -139,14 +139,14 @@ function dearestTable(): string {
   )
 }
 
-/** What the page reckons with. */
+/** The figures that the page assumes. */
 const premises = (): string =>
   [
     `At ${MARKET.gasPriceTinybar} tinybar a gas, ${(Number(MARKET.tinycentsPerHbar) / 1e8).toFixed(2)} US cents an HBAR and ${MARKET.scheduleCost / 100} US cents a scheduled call.`,
     `The default offer is ${hbar(HOUR.priceTinybar)} HBAR for ${HOUR.periodSeconds} s and ${HOUR.callsAllowed} calls, ${MARKET.periodsPerPurchase} periods at a time, in slots of ${HOUR.slotSeconds} s:`,
   ].join(' ')
 
-/** All of them, each under its sentence. */
+/** All tables, each under its sentence. */
 export function sellerTables(): string {
   return [
     premises(),

@@ -22,7 +22,7 @@ function describeAccess(stack: StackDescription, stackFile: string): string {
 /** A working day: long enough to try things, short enough to be worthless tomorrow. */
 const TOKEN_LIFETIME_SECONDS = 43_200
 
-/** A token for a host that speaks with the person at home. */
+/** A token for a host that talks to the person at home. */
 function readerToken(care: StackDescription['care']): string {
   return mintToken({
     sub: 'local-host',

@@ -44,7 +44,7 @@ type LocalStackOptions = {
   /** Folder of the services' databases, recreated at each start. */
   readonly dataFolder: string
   readonly isWatching: boolean
-  /** Where care and grading keep what must last: a connection string, or `local`; in files if undefined. */
+  /** Where care and grading keep their data: a connection string or `local`; in files if undefined. */
   readonly postgres?: string | undefined
   /** Whether the sign-in runs beside care, and care trusts it. */
   readonly hasSignIn?: boolean | undefined

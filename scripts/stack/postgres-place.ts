@@ -1,5 +1,5 @@
-// A database of PostgreSQL for one run of the local stack: made on the server of a connection string, or on one of Debian's
-// programs that runs as long as the stack; brought up to date with the services' own commands, and gone with the stack.
+// A PostgreSQL database for one run of the local stack, on the server of a connection string, or on one that is started
+// from Debian's programs for as long as the stack runs. The services' own commands migrate it; it goes with the stack.
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '@tallystick/service-kit'
 import type { CommandTerminal } from '@tallystick/service-kit/command'
@@ -11,7 +11,7 @@ import {
 import { runCare } from '../../services/care/src/command/run-care.ts'
 import { runGrading } from '../../services/grading/src/command/run-grading.ts'
 
-/** What `--postgres` says for a server that is started beside the stack. */
+/** The value of `--postgres` for a server that is started beside the stack. */
 const LOCAL_POSTGRES = 'local'
 
 export type PostgresPlace = {
@@ -55,7 +55,7 @@ async function migrate(run: Run, environment: PostgresPlace['environment']): Pro
 }
 
 /**
- * Makes the database, on the server of a connection string whose role may make databases and roles. Throws where it cannot.
+ * Makes the database, on the server of a connection string whose role may make databases and roles. Throws if it cannot.
  * Both services use that role here; docs/how-to/postgres.md gives each its own.
  */
 export async function openPostgresPlace(postgres: string): Promise<PostgresPlace> {

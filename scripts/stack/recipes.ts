@@ -146,7 +146,7 @@ export function careRecipe(
 /** Where people sign in for care, and the one who may. */
 export type SignInPlace = NonNullable<StackDescription['signIn']>
 
-/** A clinician with a password of this stack's own. */
+/** A clinician with a new password for each stack. */
 export const signInPlace = (port: number): SignInPlace => ({
   url: `http://127.0.0.1:${port}`,
   name: 'ada',

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 /** Ends a hang: the first start compiles, and a busy machine takes many times as long as a quiet one. */
 const START_MS_MAX = 180_000
 const POLL_MS = 50
-/** One answer's share of that: a process that has just begun to listen still has much to do. */
+/** The limit of one answer within that: a process that has just begun to listen is still busy. */
 const ANSWER_MS_MAX = 20_000
 /** Services promise to end within 10 s of SIGTERM (S6). */
 const STOP_MS_MAX = 11_000
