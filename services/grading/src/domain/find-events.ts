@@ -15,18 +15,18 @@ import { teamKeys, withoutAccents } from './team-names.ts'
 /** Most candidates named when names fit several events. */
 const CANDIDATES_MAX = 10
 
-/** How far a start may be from the pick's time, or from noon of its day, seconds. */
+/** How far a start may be from the pick's time, or from noon of its day; seconds. */
 const MATCH_SECONDS_MAX = 36 * 3_600
 const NOON_SECONDS = 12 * 3_600
 
-/** Words of a name without a `v` that are tried as two teams. */
+/** Words tried as two teams in a name without a `v`. */
 const SPLIT_WORDS_MAX = 10
 
 type Store = Pick<GradingStore, 'searchEvents'>
 type Pair = { readonly home: string; readonly away: string }
 type Window = Pick<EventSearch, 'from' | 'to'>
 
-/** Team names contain spaces. Ids, which nearly all picks use, do not, and are never guessed at. */
+/** Team names contain spaces. Ids, which nearly all picks use, do not, and are never guessed. */
 const needsLookup = (pick: SinglePick): pick is PickRequest =>
   pick.kind === 'pick' && pick.key.event.includes(' ')
 
@@ -75,14 +75,14 @@ async function eventsOf(
 type Found = {
   /** Events of both teams in the recorded order at the time: one is the match. */
   readonly matches: readonly EventInfo[]
-  /** Otherwise, what may have been meant: the fixture reversed, at another time, or against another team. */
+  /** Otherwise the likely matches: the fixture reversed, at another time, or against another team. */
   readonly candidates: readonly EventInfo[]
 }
 
 /** Names that one request has looked up. */
 export type FoundNames = Map<string, Found>
 
-/** The best guesses at names that fit no event, none of which is ever graded. */
+/** The best guesses at names that fit no event; none is ever graded. */
 async function candidatesOf(
   store: Store,
   sport: string,
@@ -110,7 +110,7 @@ async function findEvents(store: Store, pick: PickRequest): Promise<Found> {
   return { matches, candidates: await candidatesOf(store, sport, { pairs, window }) }
 }
 
-/** Teams that meet on consecutive days: the match of the very day, if it is one. */
+/** Teams that meet on consecutive days: the matches of exactly that day, if any. */
 function ofTheDay(matches: readonly EventInfo[], { daySeconds }: PickRequest) {
   if (daySeconds === undefined || matches.length === 1) return matches
   const day = isoDay(daySeconds)
@@ -137,8 +137,8 @@ function resolved(pick: PickRequest, { matches, candidates }: Found): SinglePick
 }
 
 /**
- * Turns team names into events. If several fit, or only a reversed or another fixture does, the pick is ambiguous, with
- * those as candidates; if none fits, the key stays as written, and the ledger does not know it.
+ * Turns team names into events. If several fit, or only a reversed or another fixture, the pick is ambiguous and they are
+ * its candidates. If none fits, the key stays as written, and the ledger does not know it.
  */
 export async function resolveEvents(
   store: Store,
@@ -161,14 +161,14 @@ export async function resolveEvents(
   return answers
 }
 
-/** A name's words in plain lower case, without the `v`, `vs` or `at` between teams. Stored indexes are made of them. */
+/** A name's words in plain lower case, without the `v`, `vs` or `at` between teams. Stored indexes hold these words. */
 export function searchWords(text: string): readonly string[] {
   return withoutAccents(text)
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '' && !['v', 'vs', 'at', 'fc', 'the'].includes(word))
 }
 
-/** Words of names met last, below 300 bytes each: a file names each team some twenty times. */
+/** Words of recent names, below 300 bytes each: a file names each team some twenty times. */
 const KNOWN_MAX = 8_192
 const known = new BoundedMap<string, string>(KNOWN_MAX)
 
@@ -180,7 +180,7 @@ const spacedWords = (name: string): string =>
       .join(''),
   )
 
-/** The text an event is searched by: teams and league, a space before each word. */
+/** An event's searchable text: teams and league, a space before each word. */
 export const eventWords = ({ away, home, league }: Pick<EventInfo, 'league' | 'home' | 'away'>) =>
   spacedWords(home) + spacedWords(away) + spacedWords(league) || ' '
 

@@ -60,7 +60,7 @@ const takenOf = ({ key, odds: { decimal, text } }: PickRequest, pays?: number): 
 /** The lowest price of an exchange: no reduction goes below it. */
 const PRICE_MIN = 1.01
 
-/** The price as it pays after the deductions for withdrawn runners: what is graded and settled (G18). */
+/** The price after the deductions for withdrawn runners: the one graded and settled (G18). */
 function payingOdds({ deductions, odds: { decimal } }: PickRequest): number {
   if (deductions === undefined) return decimal
   const { ofPrice, ofProfit } = deductions
@@ -106,7 +106,7 @@ export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
   })
 }
 
-/** The price's flags on top of the close's; usually there are none, and no list is made. */
+/** The price's flags on top of the close's; usually there are none, so no list is made. */
 function flagsOf(
   prepared: GradableSelection,
   grade: PriceGrade,
@@ -127,7 +127,7 @@ function clvOf(grade: PriceGrade): GradedCard['clv'] {
 export function gradedCard(
   parts: Pick<GradedCard, 'pick' | 'taken' | 'price_seen' | 'close' | 'scoreboard' | 'flags'> & {
     readonly grade: PriceGrade
-    /** Of the fair value over the methods; undefined where there is none. */
+    /** Of the fair value over the methods; undefined if there is none. */
     readonly spread: number | undefined
   },
   calibration: GradeContext['calibration'],
@@ -197,7 +197,7 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
   const prepared = prepareSelection(state, pick)
   const { placedAtSeconds: placed, fieldSize } = pick
   const isPlacedLate = placed !== undefined && hasStarted(state.info, placed)
-  // A stated deduction is what the change of the field cost.
+  // A stated deduction already accounts for the change of the field.
   const isFieldChanged =
     prepared.kind === 'gradable' &&
     fieldSize !== undefined &&

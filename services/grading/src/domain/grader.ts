@@ -43,7 +43,7 @@ type Dependencies = {
   readonly store: GradingStore
   /** Unix seconds. */
   readonly nowSeconds: () => number
-  /** That many random bytes in hex, for receipts and salts. */
+  /** Random bytes in hex, as many as asked for, for receipts and salts. */
   readonly random: (bytes: number) => string
   /** Lets other requests run. */
   readonly breathe?: () => Promise<void>
@@ -58,7 +58,7 @@ type Parts = Dependencies & {
 type Request = {
   readonly names: FoundNames
   readonly figures: ReturnType<ReturnType<typeof createCardFigures>>
-  /** When it came, Unix seconds; absent where a card does not depend on it. */
+  /** When the request came, Unix seconds; absent if the cards do not depend on it. */
   readonly nowSeconds: number | undefined
 }
 
@@ -114,7 +114,7 @@ async function cardOfOne(parts: Parts, pick: AskedPick, nowSeconds?: number): Pr
   return card
 }
 
-/** Picks graded between two other requests: a few milliseconds, also where every event is read from the file. */
+/** Picks graded between two other requests: a few milliseconds, even if every event is read from the file. */
 const PICKS_PER_SLICE = 10
 
 /** Picks in slices of so many legs; a parlay has up to twenty. */
@@ -215,7 +215,7 @@ async function release(parts: Parts, paid: GradeRelease): Promise<Card> {
 async function cardOf(parts: Parts, receipt: string): Promise<Card | undefined> {
   const stored = await parts.store.pickByReceipt(receipt)
   if (stored === undefined || stored.options[AUDIT_TEXT] !== undefined) return undefined
-  // What counts nowhere has no entry that says when it came.
+  // A pick that counts nowhere has no entry that says when it came.
   const at = isCombined(stored.options) ? stored.opening.receivedAtSeconds : undefined
   return finished(parts, await cardOfOne(parts, pickOfStored(stored), at), stored)
 }
@@ -246,13 +246,13 @@ export function createGrader(dependencies: Dependencies) {
     release: (paid: GradeRelease): Promise<Card> => release(parts, paid),
     /** Grades up to 1,000 picks. Changes nothing: audits never commit. */
     audit: (request: AuditRequest): Promise<AuditAnswer> => auditOf(parts, request),
-    /** The cards that an audit of a few picks would have: for saying what becomes of each pick, never for its grade. */
+    /** The cards that an audit of a few picks would have: they say what would become of each pick, never its grade. */
     preview: async (picks: readonly AskedPick[]): Promise<readonly Card[]> =>
       cardsOf(parts, picks, await openRequest(parts)),
     cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),
     /** A ledger entry with its inclusion proof; prices only of redistributable sources. */
     publicEntry: (seq: number): Promise<PublicEntry | undefined> => publicEntry(parts, seq),
-    /** Entries before one, or the newest, newest first, without their proofs. */
+    /** Entries before a given one, or the newest; newest first, without proofs. */
     publicEntries: (before: number | undefined): Promise<LedgerPage> =>
       publicEntries(parts, before),
     /** Keeps a paid audit's request, once per payment; gives the receipt that reads it again. */

@@ -28,7 +28,7 @@ export type IngestOutcome = {
   readonly superseded: number
   /** Observations that said nothing new. */
   readonly unchanged: number
-  /** Prices that came after the result, and results that came before the start: nothing of them was written. */
+  /** Prices that came after the result, and results that came before the start: none were written. */
   readonly declined: readonly Refusal[]
 }
 
@@ -65,7 +65,7 @@ export type EventSearch = {
   /** Start on this day, UTC: from (inclusive) to (exclusive), Unix seconds. */
   readonly from?: number | undefined
   readonly to?: number | undefined
-  /** One of three letters or more may match a beginning, where whole words alone, without a day, find fewer than `limit`. */
+  /** A word of three letters or more may match a beginning if whole words alone, without a day, find fewer than `limit`. */
   readonly words: readonly string[]
   /** Keys of teams (team-names.ts), in the recorded order: an event fits if each named side is among them. Words are ignored. */
   readonly teams?: {
@@ -88,20 +88,20 @@ export type GradingStore = {
   searchEvents(search: EventSearch): Promise<readonly EventState[]>
   /** Writes what is new, each group in one commit and one fsync; resolves when it is durable. Unchanged content adds no entry. */
   ingest(batch: IngestBatch): Promise<IngestOutcome>
-  /** Observations below which a call is small: a payload’s slices are put together first. */
+  /** Observations below which a call is small: callers combine a payload’s slices first. */
   readonly ingestedAtOnce?: number
   /** Whether a payload with this hash was ingested completely. */
   hasPayload(rawSha256: string): Promise<boolean>
   markPayload(
     payload: Pick<IngestBatch, 'rawSha256' | 'receivedAtSeconds'> & { readonly feed: string },
   ): Promise<void>
-  /** Keeps a pick, durable, or gives the one that its payment has; with `commit` its commitment is appended to the ledger. */
+  /** Keeps a pick, durable, or returns the one its payment already has; with `commit` the ledger gets its commitment. */
   keepPick(pick: Omit<StoredPick, 'seq'>, commit: boolean): Promise<StoredPick>
   /** The tag that stands for a payer in openings: stable within this store, meaningless outside. */
   payerTag(payer: string): Promise<string>
   pickByReceipt(receipt: string): Promise<StoredPick | undefined>
   pickBySeq(seq: number): Promise<StoredPick | undefined>
-  /** Picks committed on an event, in ledger order; only those after an entry, where one is named. */
+  /** Picks committed on an event, in ledger order; if an entry is named, only those after it. */
   picksOf(eventPath: string, afterSeq?: number): Promise<readonly CommittedPick[]>
   entry(seq: number): Promise<StoredEntry | undefined>
   /** Entries from (inclusive) to (exclusive), in order. */

@@ -1,6 +1,6 @@
 /**
- * A paid pick as it is kept, and read again: what its opening does not have is text by name, so that a store needs no column
- * for a new kind of bet.
+ * A paid pick as it is kept and read again. What its opening lacks is kept as text by name, so a store needs no column for a
+ * new kind of bet.
  */
 import { takenOdds } from './committed-pick.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
@@ -17,27 +17,27 @@ type Texts = StoredPick['options']
 /** The option that holds the text of a kept audit's request. */
 export const AUDIT_TEXT = 'audit'
 
-/** Of what is kept: who paid for it, and when. */
+/** Who paid for a kept pick or audit, and when. */
 export type Paid = {
   readonly payer: string
   /** Unique per payment; repeating it keeps nothing new. */
   readonly paymentId: string
   /**
-   * When the request came, or its payment if that was held back; Unix seconds. It decides whether a pick was before the
-   * start.
+   * When the request came, or its payment if that was held back; Unix seconds. It decides whether a pick came before
+   * the start.
    */
   readonly receivedAtSeconds: number
 }
 
 export type PaidAudit = Paid & {
-  /** The canonical text of the request, which says all of its picks. */
+  /** The request's canonical text, with all of its picks. */
   readonly text: string
   readonly picks: number
 }
 
 /**
- * Keeps what an audit was asked about, so that its receipt audits it again with what the ledger knows by then. It is on no
- * event and commits nothing.
+ * Keeps an audit's request, so that its receipt repeats the audit with what the ledger knows by then. It belongs to no event
+ * and commits nothing.
  */
 export async function keepAudit(
   { store, random }: { readonly store: GradingStore; readonly random: (bytes: number) => string },
@@ -63,7 +63,7 @@ export async function keepAudit(
   return receipt
 }
 
-/** Everything of a pick, or of a parlay filed under its first leg, that its opening does not have. */
+/** What the opening of a pick, or of a parlay filed under its first leg, does not have. */
 export function textsOfPick(pick: PickRequest, legs?: readonly PickRequest[]): Texts {
   const { deductions, eachWay, fieldSize, options, ref } = pick
   const kept = legs?.map(({ key, odds, selection }) => [formatMarketKey(key), selection, odds.text])

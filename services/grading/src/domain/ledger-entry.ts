@@ -13,7 +13,7 @@ type EventEntry = FeedInfo & {
   readonly receivedAtSeconds: number
   /** SHA-256 of the raw bytes it was read from, hex; absent from results of a source that may not be shown. */
   readonly rawSha256?: string
-  /** Instead of it: SHA-256 of a secret salt, a space and the hash of the raw bytes (G14). */
+  /** Replaces that hash: SHA-256 of a secret salt, a space and the hash of the raw bytes (G14). */
   readonly rawCommitment?: string
   /** 32 secret bytes, hex, if the prices may not be shown (saltEntry). */
   readonly salt?: string
@@ -75,10 +75,10 @@ export type EventLedgerEntry = SnapshotEntry | CloseEntry | OutcomeEntry
 export type LedgerEntry = EventLedgerEntry | PickEntry
 
 /**
- * The entry as the ledger takes it. If its source's prices may not be shown, those of an entry get a salt: everything else
- * is public, including the hash, and a price has so few digits that hashing every likely one would reveal it. A result is
- * public whole, so the hash of its bytes is a salted commitment: an upload of a match has few prices beside the result. The
- * salt is a function of the ledger's secret and the entry's place, so no two entries share one.
+ * The entry as the ledger takes it. If its source's prices may not be shown, an entry with prices gets a salt: everything
+ * else is public, including the hash, and a price has so few digits that hashing every likely one would reveal it. A result
+ * is public whole, so the hash of its bytes becomes a salted commitment: an upload of a match has few prices beside the
+ * result. The salt is a function of the ledger's secret and the entry's place, so no two entries share one.
  */
 export function saltEntry(
   entry: LedgerEntry,

@@ -1,4 +1,4 @@
-/** An export of the ledger: writing it, and checking it with nothing else at hand. */
+/** An export of the ledger: writing it, and checking it by itself. */
 import {
   createCompactRange,
   leafHash,

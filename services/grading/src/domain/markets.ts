@@ -4,7 +4,7 @@
  * different sports stay ambiguous on purpose. parse-market.ts reads what people write.
  */
 
-/** What the bet is on: `ah` is an Asian handicap, `ml` a two-way winner, `cs` a correct score, `place` a finish among so many (its line). */
+/** What the bet is on: `ah` is an Asian handicap, `ml` a two-way winner, `cs` a correct score, `place` a finish in the first N (its line). */
 export type MarketType = (typeof MARKET_TYPES)[number] | `prop:${string}`
 
 /** One market, its parts in canonical form. */
@@ -61,7 +61,7 @@ export function marketPath(key: EventMarket): string {
 export const formatMarketKey = (key: MarketKey): string => `${eventPath(key)}/${marketPath(key)}`
 
 type MarketShape = {
-  /** Its selections in the close's order; undefined if every market has its own. */
+  /** Selections in the close's order; undefined if every market has its own. */
   readonly selections: readonly string[] | undefined
   readonly hasLine: 'always' | 'never' | 'maybe'
   readonly hasParticipant: boolean

@@ -1,5 +1,5 @@
 /**
- * Moments of some events on their way into the truth table: doubles while those are exact, whole numbers of any size beyond.
+ * Moments of some events before they join the truth table: doubles while those are exact, then whole numbers of any size.
  */
 import type { MomentSums } from './truth-table.ts'
 
@@ -7,13 +7,13 @@ import type { MomentSums } from './truth-table.ts'
 const DIGIT = 2 ** 22
 const DIGITS = BigInt(DIGIT)
 
-/** Whether a sum or a product of whole numbers, as a double, is the exact one. */
+/** Whether a double holds a sum or a product of whole numbers exactly. */
 export const isExact = (value: number): boolean =>
   value <= Number.MAX_SAFE_INTEGER && value >= -Number.MAX_SAFE_INTEGER
 
 /** The moments of some events: as MomentSums, in doubles while those are exact. */
 export class MomentTally {
-  /** Quantities of the event that is being counted: safe integers, 0 once it is closed. */
+  /** Quantities of the event being counted: safe integers, 0 once it is closed. */
   readonly event: Float64Array
   #clusters = 0
   /** The parts in 1 of the first moments, then of the second ones row by row. */
@@ -21,9 +21,9 @@ export class MomentTally {
   /** Where a quantity had two digits, the parts in DIGIT and in DIGIT². */
   #middle: Float64Array | undefined
   #high: Float64Array | undefined
-  /** No part of a sum is farther from 0. */
+  /** Bounds the distance of every part of a sum from 0. */
   #bound = 0
-  /** What no longer fits those, by place. */
+  /** Sums that no longer fit in doubles, by place. */
   readonly #large: bigint[] = []
 
   constructor(quantities: number) {
@@ -69,7 +69,7 @@ export class MomentTally {
     }
   }
 
-  /** As on paper: each factor has a high and a low digit. */
+  /** Multiplies as on paper: each factor has a high and a low digit. */
   #addDigits(sign: 1 | -1): void {
     const event = this.event
     const low = this.#low
@@ -94,7 +94,7 @@ export class MomentTally {
     }
   }
 
-  /** Adds or subtracts the event where its quantities are these, of any size. */
+  /** Adds or subtracts an event with these quantities, of any size. */
   closeLarge(values: readonly bigint[], sign: 1 | -1): void {
     this.#clusters += sign
     let place = values.length

@@ -43,7 +43,7 @@ const PERIOD_ALIASES: Readonly<Record<string, string>> = {
   first_half: 'h1',
   second_half: 'h2',
 }
-/** A line beyond is a typing error: no total of any sport comes near. */
+/** A larger line is a typing error: no sport's total comes near. */
 const LINE_MAX = 1_000
 
 const malformed = (path: string, expected: string): ParsedMarket => ({
@@ -60,7 +60,7 @@ type Parts = Readonly<Record<'sport' | 'event' | 'type' | 'period', string>> & {
   readonly participant: string | undefined
 }
 
-/** What a line looks like in a key: `Number` alone would read a blank as 0 and accept hexadecimal. */
+/** The form of a line in a key: `Number` alone would read a blank as 0 and accept hexadecimal. */
 const LINE_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/
 
 const lineIn = (text: string): number => (LINE_TEXT.test(text) ? Number(text) : Number.NaN)
@@ -79,7 +79,7 @@ const eventText = (text: string): string =>
   text
     .toLowerCase()
     .normalize('NFC')
-    // What is left of a Turkish İ.
+    // The remainder of a Turkish İ in lower case.
     .replaceAll('\u0307', '')
     .replace(/\s@\s/gu, ' at ')
     .replace(/[‘’`´]/gu, "'")
@@ -177,7 +177,7 @@ export function parseWholeMarket(market: string): ParsedMarket {
   return parseMarket({ market, selection: selections?.[0] ?? 'any' })
 }
 
-/** Market paths and what they say, below 300 bytes each: a feed writes the same few hundred again and again. */
+/** Parsed market paths, below 300 bytes each: a feed repeats the same few hundred. */
 const PATHS_MAX = 8_192
 type ReadMarket = EventMarket & { readonly family: string }
 const paths = new BoundedMap<string, ReadMarket>(PATHS_MAX)
@@ -201,7 +201,7 @@ const known = new BoundedMap<string, ParsedMarket>(KNOWN_MAX)
 
 /**
  * parseMarket, cached: reading a market costs a third of a grade. The same market always yields the same key object, so
- * that caches by key find it.
+ * caches by key find it.
  */
 export function knownMarket(pick: Parameters<typeof parseMarket>[0]): ParsedMarket {
   const { market, selection, line } = pick

@@ -20,9 +20,9 @@ export type PickRequest = {
   readonly placedAtSeconds?: number | undefined
   /** Midnight UTC of the event's day, Unix seconds; it narrows team names. */
   readonly daySeconds?: number | undefined
-  /** An each-way bet: half of the stake to win, half on one of so many places at this share of the odds. */
+  /** An each-way bet: half of the stake to win, half on a finish in these places at this share of the odds. */
   readonly eachWay?: { readonly places: number; readonly fraction: number } | undefined
-  /** Shares that a withdrawal takes: of the profit (Rule 4), or of the whole price (an exchange's win markets). */
+  /** Shares that withdrawals deduct: of the profit (Rule 4), or of the whole price (an exchange's win markets). */
   readonly deductions?: { readonly ofProfit: number; readonly ofPrice: number } | undefined
   /** Runners in the field when the bet was placed; if the close has another number, the pick is `field_changed`. */
   readonly fieldSize?: number | undefined
@@ -54,7 +54,7 @@ export type Parlay = {
   readonly options: GradeOptions
 }
 
-/** A pick that may be charged for: anything else wrong with it makes it UNGRADED. */
+/** A pick that may be charged for: any fault found later makes it UNGRADED. */
 export type AskedPick = SinglePick | Parlay
 
 /** The picks of single events that a pick is made of. */

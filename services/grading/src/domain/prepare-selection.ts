@@ -1,7 +1,7 @@
 /**
  * Everything about one selection of one event that does not depend on the price taken: which close counts, its fair
  * probability, the part of the card that shows it, its flags and its result. It is computed once per event state, because
- * many people grade the same selections; an event's state is replaced, never changed.
+ * many people grade the same selections. An event's state is replaced, never changed.
  */
 import type { MarginMethod } from '@tallystick/odds'
 import { BoundedMap, getOrMake } from '@tallystick/service-kit'
@@ -59,14 +59,14 @@ type UngradableSelection = Pick<GradableSelection, 'result' | 'event' | 'market'
 }
 
 type PreparedSelection = (GradableSelection | UngradableSelection) & {
-  /** Whether the ledger has a record of such a price standing at a time. */
+  /** Whether the ledger records such a price as standing at a time. */
   readonly isSeen: ReturnType<typeof priceSeenOf>
 }
 
 const kept = new WeakMap<EventState, BoundedMap<string, PreparedSelection>>()
 const events = new WeakMap<EventInfo, NonNullable<CardPick['event']>>()
 
-/** Nobody knows the time of an event that is filed by its day: then the day is all that is said. */
+/** An event filed by its day has no known time, so only the day is given. */
 const startText = ({ startAtSeconds, startPrecision }: EventInfo): string =>
   startPrecision === 'day' ? isoDay(startAtSeconds) : isoText(startAtSeconds)
 
@@ -168,7 +168,7 @@ const gradable = (
   lateFlags: [...own.flags, 'received_after_start' as const],
 })
 
-/** A quarter line by its two recorded halves. */
+/** A quarter line from its two recorded halves. */
 function prepareQuarter(state: EventState, pick: PickRequest) {
   const { key, selection, options } = pick
   const { basis, method, reference } = options

@@ -1,7 +1,6 @@
 /**
- * The prices of one event before its close, in ledger order. A market that is polled for weeks has tens of thousands: the
- * log of the next state shares those of the last, so that a round costs what is new in it, and what is asked of one source
- * is found without looking at the others.
+ * The prices of one event before its close, in ledger order. A market polled for weeks has tens of thousands. The next
+ * state's log shares the last one's prices, so a round costs only its new prices; a query about one source skips the others.
  */
 import { getOrMake } from '@tallystick/service-kit'
 import type { PriceRecord } from './event-state.ts'
@@ -18,7 +17,7 @@ const sourceName = ({ book, feed, market }: PriceSource): string => `${feed}|${b
 
 const minuteOf = (atSeconds: number): number => Math.floor(atSeconds / SECONDS_PER_MINUTE)
 
-/** When a price stood from; one without a time of its own, from when it was recorded. */
+/** When a price began to stand; a price without a time counts from when it was recorded. */
 const stoodFrom = ({ capturedAtSeconds, recordedAtSeconds }: PriceRecord): number =>
   capturedAtSeconds ?? recordedAtSeconds
 
@@ -26,7 +25,7 @@ type OfSource = {
   /** Places in the log, ascending. */
   readonly places: number[]
   readonly byMinute: Map<number, number[]>
-  /** Whether every price is recorded and seen no earlier than the one before it: then the last by a time is searched for. */
+  /** Whether no price was recorded or seen before its predecessor: then a binary search finds the last by a time. */
   isOrdered: boolean
 }
 
@@ -34,7 +33,7 @@ type Index = {
   readonly sources: Map<string, OfSource>
   /** Names of a market's sources. */
   readonly byMarket: Map<string, Set<string>>
-  /** The highest price of a selection of a market, of all and of those without a time. */
+  /** Each market selection's highest price, among all and among those without a time. */
   readonly highest: Map<string, Map<string, Highest>>
 }
 
@@ -46,7 +45,7 @@ const higher = ({ ever, timeless }: Highest, price: number, isTimed: boolean): H
   timeless: isTimed ? timeless : Math.max(timeless, price),
 })
 
-/** What several states share; it only grows. */
+/** Shared by several states; it only grows. */
 type Shared = { readonly records: PriceRecord[]; index: Index | undefined; hasSynthetic: boolean }
 
 function addToIndex(index: Index, records: readonly PriceRecord[], place: number): void {
@@ -77,7 +76,7 @@ function addToIndex(index: Index, records: readonly PriceRecord[], place: number
     highest.set(selection, higher(highest.get(selection) ?? NONE, odds[selection] ?? 0, isTimed))
 }
 
-/** The last of ascending places that a test holds for; it holds for the first ones and for none after. */
+/** The last of ascending places that passes a test; the first ones pass, and none after them. */
 function lastWhere(
   places: readonly number[],
   holds: (place: number) => boolean,
@@ -112,7 +111,7 @@ export class PriceLog implements Iterable<PriceRecord> {
     }
   }
 
-  /** This log and then these prices: O(new), unless another state went on from this one before. */
+  /** This log followed by these prices: O(new), unless another state already extended this one. */
   with(added: readonly PriceRecord[]): PriceLog {
     const shared = this.#shared
     const { index, records } = shared
@@ -125,13 +124,13 @@ export class PriceLog implements Iterable<PriceRecord> {
     return new PriceLog(shared, records.length)
   }
 
-  /** This log without the prices that a test holds for. */
+  /** This log without the prices that pass a test. */
   without(isGone: (record: PriceRecord) => boolean): PriceLog {
     const kept = [...this].filter((record) => !isGone(record))
     return kept.length === this.length ? this : PriceLog.of(kept)
   }
 
-  /** The index, where there are many prices and this is the newest state. */
+  /** The index, if there are many prices and this is the newest state. */
   get #index(): Index | undefined {
     const { records } = this.#shared
     if (this.length < INDEXED_FROM || records.length !== this.length) return undefined
@@ -158,7 +157,7 @@ export class PriceLog implements Iterable<PriceRecord> {
     return this.#at(index.sources.get(sourceName(source))?.places.at(-1))
   }
 
-  /** A source's prices of the minute that a moment is in. */
+  /** A source's prices in the minute of a moment. */
   ofMinute(source: PriceSource, atSeconds: number): readonly PriceRecord[] {
     const minute = minuteOf(atSeconds)
     const index = this.#index
@@ -181,7 +180,7 @@ export class PriceLog implements Iterable<PriceRecord> {
     return this.#shared.hasSynthetic
   }
 
-  /** The highest price of a selection that was ever recorded, and the highest without a time; 0 for none. */
+  /** The highest price ever recorded for a selection, and the highest without a time; 0 for none. */
   highest(market: string, selection: string): Highest {
     const index = this.#index
     if (index !== undefined) return index.highest.get(market)?.get(selection) ?? NONE
@@ -192,7 +191,7 @@ export class PriceLog implements Iterable<PriceRecord> {
     return most
   }
 
-  /** Of each source of a market, its last price that stood at a moment. */
+  /** For each source of a market, its last price that stood at a moment. */
   standing(market: string, at: StandingAt): readonly PriceRecord[] {
     const holds = stoodAt(at)
     const index = this.#index
@@ -215,7 +214,7 @@ export class PriceLog implements Iterable<PriceRecord> {
   }
 }
 
-/** A moment; whether only what was recorded by then counts, or whatever its source says that it stood then. */
+/** A moment; either only prices recorded by then count, or all that their source says stood then. */
 export type StandingAt = { readonly atSeconds: number; readonly by: 'record' | 'source' }
 
 export const stoodAt =
@@ -225,7 +224,7 @@ export const stoodAt =
       ? record.recordedAtSeconds <= atSeconds && stoodFrom(record) <= atSeconds
       : record.capturedAtSeconds !== undefined && record.capturedAtSeconds <= atSeconds
 
-/** Of each source, the last price that a test holds for, by the time that it stood from. */
+/** For each source, the last price that passes a test, by the time from which it stood. */
 export function lastOfEach(
   records: readonly PriceRecord[],
   { market, holds }: { readonly market: string; readonly holds: (record: PriceRecord) => boolean },

@@ -1,4 +1,4 @@
-/** What anyone may read of the ledger: single entries with their proofs, and pages of them. */
+/** What anyone may read of the ledger: single entries with proofs, and pages of entries. */
 import type { EntryView, LedgerPage, PublicEntry } from '../wire/ledger.ts'
 import { openedPick } from './committed-pick.ts'
 import { hasStarted } from './event-state.ts'
@@ -15,7 +15,7 @@ type Parts = {
 /** Entries on one page: a screen or two. */
 const LEDGER_PAGE_ENTRIES = 20
 
-/** What may be public of an entry; undefined if all of it may. */
+/** The public part of an entry; undefined if all of it is public. */
 function redacted(entry: LedgerEntry): EntryView['redacted'] {
   if (entry.type === 'pick' || entry.isRedistributable) return undefined
   if (entry.type === 'outcome') {

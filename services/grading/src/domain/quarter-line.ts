@@ -1,6 +1,6 @@
 /**
- * A quarter line from its two recorded halves (G13). Half a stake on -0.5 and half on -1 is a stake on -0.75: what one book
- * closed both halves at says exactly what the quarter was worth, without any model of scores.
+ * A quarter line from its two recorded halves (G13). Half a stake on -0.5 and half on -1 is a stake on -0.75: one book's
+ * closes of both halves say exactly what the quarter was worth, without any model of scores.
  */
 import type { MarginMethod } from '@tallystick/odds'
 import type { CloseRecord, EventState } from './event-state.ts'
@@ -13,18 +13,18 @@ type Half = { readonly close: CloseRecord; readonly odds: number; readonly proba
 type QuarterClose = {
   /** The half without a refund, and the one with. */
   readonly halves: readonly [half: Half, whole: Half]
-  /** Chance that a unit of the stake wins, of those that win or lose: what any two-way pair without its margin says. */
+  /** Chance that a unit of the stake wins, if it wins or loses: the fair probability of any two-way pair. */
   readonly probability: number
   /** The one price at which the stake would have the expected return of both halves at theirs. */
   readonly odds: number
 }
 
-/** Of a bet on the whole-number line: the chances that it wins and loses; the rest is refunded. */
+/** The chances that a bet on the whole-number line wins and loses; the rest is refunded. */
 type Outcome = { readonly won: number; readonly lost: number }
 
 /**
- * The whole-number line's chances. Its pair gives won / (won + lost); the half line beside it gives one of the two: where
- * the whole line is harder, a bet loses on both or on none, where it is easier it wins on both or on none.
+ * The whole-number line's chances. Its pair gives won / (won + lost); the half line beside it gives one of the two. If the
+ * whole line is harder, a bet loses on both or on neither; if it is easier, it wins on both or on neither.
  */
 function wholeOutcome(half: number, whole: number, isHarder: boolean): Outcome {
   return isHarder
@@ -32,7 +32,7 @@ function wholeOutcome(half: number, whole: number, isHarder: boolean): Outcome {
     : { won: half, lost: (half * (1 - whole)) / whole }
 }
 
-/** Refunds cannot be rarer than never; prices rounded to a cent may say so by this much. */
+/** The chance of a refund cannot be negative; prices rounded to a cent may put it this far below zero. */
 const ROUNDING = 1e-9
 
 /** A quarter from its halves' prices and probabilities; undefined if the two lines contradict each other. */
@@ -51,11 +51,11 @@ export function quarterOf(
 
 const LINED: ReadonlySet<string> = new Set(['ah', 'total', 'team_total'])
 
-/** Whether a higher line makes the bet easier: it is goals given to the home team, but goals that "over" needs. */
+/** Whether a higher line makes the bet easier: a handicap gives goals to the home team, but "over" needs the line's goals. */
 const isHigherEasier = (type: string, selection: string): boolean =>
   type === 'ah' ? selection === 'home' : selection === 'under'
 
-/** The close of a quarter line by its halves, both final at one book and feed; undefined if they are not both recorded. */
+/** The close of a quarter line from its halves, both final at one book and feed; undefined unless both are recorded. */
 export function quarterClose(
   state: EventState,
   pick: {

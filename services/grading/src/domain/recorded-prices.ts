@@ -1,17 +1,17 @@
 /**
- * Which prices of a selection the ledger has, and had: the best one standing at a moment, to judge whether a pick's price
+ * The prices of a selection that the ledger has and had: the best one standing at a moment, to judge whether a pick's price
  * was available. Each source's book counts with its last price by then, not with earlier ones.
  */
 import type { EventState, PriceRecord } from './event-state.ts'
 import { ownValue } from './markets.ts'
 import { lastOfEach, type StandingAt, stoodAt } from './price-log.ts'
 
-/** How far a price may exceed the best recorded one and still pass for available: books move between two records. */
+/** How far a price may exceed the best recorded one and still count as available: books move between two records. */
 const ABOVE_RECORDED_MAX = 0.01
 /** Allowance for rounding: 2.02 / 2 exceeds 1.01 in binary. */
 const ROUNDING = 1e-9
 
-/** Whether a price is at most so much above the best recorded one. */
+/** Whether a price is within that distance above the best recorded one. */
 export const isWithinReach = (taken: number, best: number): boolean =>
   taken / best <= 1 + ABOVE_RECORDED_MAX + ROUNDING
 
@@ -21,7 +21,7 @@ type Best = {
   readonly isOpen: boolean
 }
 
-/** Of each source's book, its last price of a market at a moment: of those before the close, and of the close. */
+/** Each source's book's last price of a market at a moment, before the close or at it. */
 function standing(
   state: Pick<EventState, 'closes' | 'snapshots'>,
   market: string,
@@ -55,8 +55,8 @@ export function bestRecorded(
 }
 
 /**
- * Says of a price and a time whether the ledger has a record of such a price standing then (G16); without a time, at any
- * time before the start. A price that its source calls early or closing without a time may have stood at any.
+ * Says whether the ledger records such a price as standing at a time (G16); without a time, at any time before the start. A
+ * price that its source calls early or closing without a time may have stood at any time.
  */
 export function priceSeenOf(
   state: Pick<EventState, 'closes' | 'snapshots'>,

@@ -1,6 +1,6 @@
 /**
- * Which recorded close a pick is graded against. It only chooses among recorded closes of exactly that line; nothing here
- * can make one up.
+ * The recorded close that a pick is graded against. This only chooses among recorded closes of exactly that line; nothing
+ * here can make one up.
  */
 import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick/odds'
 import { getOrMake } from '@tallystick/service-kit'
@@ -20,8 +20,8 @@ export const REFERENCE_ORDER: readonly string[] = [
 ]
 
 /**
- * Our own feeds, the better record first; any other source is an upload and comes after all of them. Under one book's name
- * each source has a book of its own, so that nobody outbids a feed by uploading prices under its book's name (G15).
+ * Our own feeds, the better record first; any other source is an upload and comes after all of them. Each source has its
+ * own book under a book's name, so nobody outbids a feed by uploading prices under that name (G15).
  */
 const SOURCE_ORDER: readonly string[] = [
   'betfair-bsp',
@@ -39,7 +39,7 @@ const placeIn = (order: readonly string[], name: string): number => {
   return place === -1 ? order.length : place
 }
 
-/** Whether a source is one of our feeds; what is not is an upload. */
+/** Whether a source is one of our feeds; any other is an upload. */
 export const isOwnFeed = (feed: string): boolean => SOURCE_ORDER.includes(feed)
 
 /** A close to grade against, or why there is none. */
@@ -58,8 +58,8 @@ const none = (code: UngradedCode, nearest?: readonly string[]): ChosenClose => (
 })
 
 /**
- * Our feeds before uploads, whole books before single prices, the books in their order, then the feeds in theirs, then the
- * names, so that the choice is always the same. Only within one source's book does the later record win.
+ * Our feeds before uploads, whole books before single prices, then books in their order, feeds in theirs, and names, so that
+ * the choice is always the same. The later record wins only within one source's book.
  */
 function isBefore(one: CloseRecord, other: CloseRecord): boolean {
   if (isOwnFeed(one.feed) !== isOwnFeed(other.feed)) return isOwnFeed(one.feed)
@@ -131,14 +131,14 @@ const fairCloses = new WeakMap<CloseRecord, Map<MarginMethod, FairClose | 'none'
 const selectionsOf = (close: CloseRecord): readonly string[] =>
   marketShape(readMarketPath(close.market).type).selections ?? Object.keys(close.odds)
 
-/** Removes a close's margin, once per close and method; undefined if a price is missing or the prices are not a book. */
+/** Removes a close's margin, once per close and method; undefined if a price is missing or the prices do not form a book. */
 export function fairClose(close: CloseRecord, method: MarginMethod): FairClose | undefined {
   const byMethod = getOrMake(fairCloses, close, () => new Map())
   const fair = getOrMake(byMethod, method, () => withoutMargin(close, method) ?? 'none')
   return fair === 'none' ? undefined : fair
 }
 
-/** As fairClose, calculated anew, for a caller that asks once. */
+/** As fairClose without its cache, for a caller that asks once. */
 export function withoutMargin(close: CloseRecord, method: MarginMethod): FairClose | undefined {
   if (!close.isComplete) return undefined
   const selections = selectionsOf(close)
@@ -155,7 +155,7 @@ export function withoutMargin(close: CloseRecord, method: MarginMethod): FairClo
 const PLACE_STEPS = 60
 
 /**
- * A place market pays so many runners, and its probabilities sum to their number: the power method with that sum. The other
+ * A place market pays several runners, and its probabilities sum to their number: the power method with that sum. The other
  * methods are defined for one winner.
  */
 function placeClose(
@@ -169,7 +169,7 @@ function placeClose(
   if (method !== 'power' || !isRead || places < 1 || places >= prices.length) return undefined
   const sumAt = (exponent: number): number =>
     prices.reduce((sum, price) => sum + price ** -exponent, 0)
-  // At 0 every runner is certain, far up none is.
+  // At 0 every runner is certain; at a high exponent none is.
   let [low, high] = [0, 64]
   for (let step = 0; step < PLACE_STEPS; step += 1) {
     const middle = (low + high) / 2

@@ -1,7 +1,7 @@
 /**
  * The reference study: what early and closing prices of real files returned, by this service's own ledger. Its figures are
- * a block of their own, never rows of the live table. They are computed from a ledger by `studyOf`, kept as
- * reference-study.json, and written by `studyLines` as the document has them.
+ * a separate block, never rows of the live table. `studyOf` computes them from a ledger, reference-study.json keeps them,
+ * and `studyLines` writes them as in the document.
  */
 import { clusterInterval, clusterTotals } from '@tallystick/odds'
 import { getOrMake } from '@tallystick/service-kit'
@@ -39,7 +39,7 @@ const CLOSING_SCOPES = [
 
 const CLOSING_SPORTS: ReadonlySet<string> = new Set(['baseball', 'american_football'])
 
-/** Figures are kept as the document shows them: percentages to a hundredth, slopes to a thousandth. */
+/** Figures have the document's precision: percentages to a hundredth, slopes to a thousandth. */
 const rounded = (value: number | null | undefined, digits: number): number =>
   Number((value ?? Number.NaN).toFixed(digits))
 const SLOPE_DIGITS = 3
@@ -91,7 +91,7 @@ function lineOf(truth: TruthTable, scope: string): ReferenceStudy['lines'][numbe
 /** What closing prices promised and returned on one event. */
 type EventSums = { count: number; promised: number; returned: number }
 
-/** What the whole closes of an event promised and returned, by market, to whoever took every selection. */
+/** What an event's whole closes promised and returned, by market, to a bettor who took every selection. */
 function closingOfEvent(state: EventState) {
   const byScope = new Map<string, EventSums>()
   for (const close of state.closes) {
@@ -111,7 +111,7 @@ function closingOfEvent(state: EventState) {
   return byScope
 }
 
-/** Closing prices of the sports that have few early ones, by market: each event's. */
+/** Each event's closing prices, by market, in the sports that have few early ones. */
 async function closingSums(
   store: Pick<GradingStore, 'entries' | 'head'>,
 ): Promise<ReadonlyMap<string, readonly EventSums[]>> {
@@ -145,7 +145,7 @@ function closingOf(scope: string, events: readonly EventSums[]): ReferenceStudy[
   return { scope, events: events.length, ...figures }
 }
 
-/** The study of a ledger; what it has no pick of is left out. */
+/** The study of a ledger; parts without a pick are left out. */
 export async function studyOf(
   store: Pick<GradingStore, 'entries' | 'head' | 'truth'>,
 ): Promise<Omit<ReferenceStudy, 'label' | 'files' | 'document'>> {
@@ -161,7 +161,7 @@ export async function studyOf(
   }
 }
 
-/** The study as it was computed once from the files that it names. */
+/** The study, computed once from the files that it names. */
 export const REFERENCE_STUDY: ReferenceStudy = {
   label:
     'Reference study: computed once from real files that may not be redistributed. Nothing of it is counted in the columns.',

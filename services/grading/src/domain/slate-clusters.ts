@@ -1,6 +1,6 @@
 /**
- * Which cards of an audit depend on each other, from what the cards say: those on one event settle together, and of one
- * market's selections at most one wins.
+ * Which cards of an audit depend on each other, from the cards alone: those on one event settle together, and at most one of
+ * a market's selections wins.
  */
 import type { UncertainBet } from '@tallystick/odds'
 import type { Card, TakenPrice } from '../wire/cards.ts'
@@ -42,7 +42,7 @@ function createForest() {
   }
 }
 
-/** Selections exclude each other where their prices are one book; two double chances overlap, and so do two places. */
+/** Selections exclude each other if their prices form one book; two double chances overlap, and so do two places. */
 function bookOf(card: Card): string | undefined {
   const { market } = card.pick
   const path = market.slice(eventPathOf(market).length + 1)
@@ -51,7 +51,7 @@ function bookOf(card: Card): string | undefined {
   return marketShape(type).isOneBook && type !== 'place' ? market : undefined
 }
 
-/** The cards with their events; bets that join events make one of them. */
+/** The cards with their events; a bet across several events merges them into one. */
 export function clustered<Some extends Card>(cards: readonly Some[]): readonly SlateCard<Some>[] {
   const forest = createForest()
   for (const card of cards) {
@@ -65,7 +65,7 @@ export function clustered<Some extends Card>(cards: readonly Some[]): readonly S
   })
 }
 
-/** The share of a settled card's stake that was not refunded; bets of several parts stand whole. */
+/** The share of a settled card's stake that was not refunded; a bet of several parts counts whole. */
 export function stoodOf(card: Card): number {
   const status = card.scoreboard?.status
   if (status === 'push' || status === 'void') return 0

@@ -1,6 +1,6 @@
 /**
  * Teams by every name that people use for them, and leagues by the names that feeds use. A name's key ignores case, accents,
- * punctuation and club forms (FC, AC); team-aliases.json lists other names: short ones, other languages' spellings, US
+ * punctuation and club forms (FC, AC). team-aliases.json lists other names: short ones, other languages' spellings, US
  * cities, nicknames and abbreviations. Nothing here is fuzzy: two names are one team only if the table says so.
  */
 import { BoundedMap, getOrMake } from '@tallystick/service-kit'
@@ -30,24 +30,24 @@ export const withoutAccents = (text: string): string =>
 export const plainText = (text: string): string =>
   withoutAccents(text).replace(/[ßæœøłđðþı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
 
-/** Words that only say that a name is a club's; kept where nothing else is left. */
+/** Words that only mark a name as a club's; kept if nothing else is left. */
 const CLUB_FORMS: ReadonlySet<string> = new Set(
   'fc afc cf sc ac as ss ssc us fk sk bk if ff cd ud sd rcd vfl vfb tsg sv fsv bsc'.split(' '),
 )
 
 /**
- * What a team is filed under: `1. FC Köln` and `Köln` are `koln`, `Nott'm Forest` is `nottm forest`. Stores keep keys, so
- * a change here needs a migration.
+ * The key that files a team: `1. FC Köln` and `Köln` are `koln`, `Nott'm Forest` is `nottm forest`. Stores keep keys, so a
+ * change here needs a migration.
  */
 export const teamKey = (name: string): string => getOrMake(known, name, () => makeKey(name))
 
-/** Keys of names met last, below 200 bytes each: a file names each team some twenty times. */
+/** Keys of recent names, below 200 bytes each: a file names each team some twenty times. */
 const KNOWN_MAX = 8_192
 const known = new BoundedMap<string, string>(KNOWN_MAX)
 
 function makeKey(name: string): string {
   const words = plainText(name)
-    // U+0092 is what is left of an apostrophe of Windows in a Latin-1 file.
+    // A Windows apostrophe in a Latin-1 file reads as U+0092.
     .replace(/['’`´.\u0092]/g, '')
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
@@ -56,7 +56,7 @@ function makeKey(name: string): string {
   return (kept.length === 0 ? words : kept).join(' ')
 }
 
-/** Of each sport's groups of names, every key, with the keys of all that go by it. */
+/** For each sport, every key of a name with the keys of all teams that share the name. */
 const indexesOf = (
   sports: Readonly<Record<string, readonly (readonly string[])[]>>,
   keyOf: (name: string) => string,
@@ -86,7 +86,7 @@ export function teamKeys(sport: string, name: string): readonly string[] {
 export const isKnownTeam = (sport: string, name: string): boolean =>
   TEAMS.get(sport)?.has(teamKey(name)) === true
 
-/** The full name of the team that a sport's table has under exactly this one. */
+/** The full name of the team that a sport's table lists under exactly this name. */
 export const fullTeamName = (sport: keyof typeof aliases.teams, name: string): string | undefined =>
   aliases.teams[sport].find((names) => names.includes(name))?.[0]
 
@@ -119,7 +119,7 @@ const plainLeague = (name: string): string =>
 
 const LEAGUES = indexesOf(aliases.leagues, plainLeague)
 
-/** Whether two feeds' names are of one league: the table says so, or they are alike. */
+/** Whether two feeds' names mean one league: the table says so, or they are alike. */
 export function isSameLeague(sport: string, one: string, other: string): boolean {
   const [left, right] = [plainLeague(one), plainLeague(other)]
   return left === right || LEAGUES.get(sport)?.get(left)?.includes(right) === true

@@ -26,7 +26,7 @@ import {
 
 /** A 95 % interval that reaches further than this to either side is a low sample: neighbouring bands are 4 points apart. */
 export const LOW_SAMPLE_WIDTH = 0.02
-/** About as many settled picks bring it there. */
+/** About as many settled picks as an interval that narrow needs. */
 export const LOW_SAMPLE_BELOW = 17_000
 
 /** Totals of returns (1) or values (2) over events, in the units of the picks. */
@@ -81,7 +81,7 @@ export function calibrationRow(band: GradeBand, sums: Cell = noBand()): Calibrat
   }
 }
 
-/** Scales the moments of (1, x, y, x², xy) to fractions: place k carries this power of a millionth. */
+/** Scales the moments of (1, x, y, x², xy) to fractions: place k has this power of a millionth. */
 const POWERS = [0, 1, 1, 2, 2]
 const power = (place: number): number => MICRO ** (POWERS[place] ?? 0)
 
@@ -162,7 +162,7 @@ const lineTest = ({ covariance, line }: FittedLine): CalibrationTest | null =>
     }),
   )
 
-/** The share of all stakes that came back: whole in a push, half in a half result. */
+/** The share of all stakes refunded: whole in a push, half in a half result. */
 function refundedShare(bands: readonly CalibrationRow[]): number | null {
   let [n, refunded] = [0, 0]
   for (const row of bands) {
@@ -248,7 +248,7 @@ export function publishedRow(row: CalibrationRow): CalibrationRow {
   }
 }
 
-/** The power of ten at or below a standard error, but never finer than one unit over all picks, however well they fit a line. */
+/** The power of ten at or below a standard error, but never finer than one unit over all picks, even for a perfect fit. */
 const stepOf = (standardError: number, n: number): number =>
   Math.max(10 ** Math.floor(Math.log10(standardError)), RETURN_UNITS / n)
 
@@ -273,7 +273,7 @@ const publishedTest = ({
   p: inSteps(p, CHANCE_STEP),
 })
 
-/** A column's figures as published. Its verdict is of the figures before they were rounded. */
+/** A column's figures as published. Its verdict comes from the figures before rounding. */
 export function publishedColumn(column: CalibrationColumn): CalibrationColumn {
   const { bands, joint, line, refunded, total } = column
   const isFew = total.events < EVENTS_MIN

@@ -25,7 +25,7 @@ export type SettledRow = {
   readonly clvMicro: number
 }
 
-/** What a band, or a scope with all its bands together, adds up to. */
+/** The sums of a band, or of a scope with all its bands. */
 export type Cell = {
   /** Of a band, sums over its picks; of a scope none. */
   readonly results: ResultCounts
@@ -35,7 +35,7 @@ export type Cell = {
   readonly gaps: MomentSums
 }
 
-/** How the table is counted; a ledger counted by other rules is counted again when it is opened. */
+/** The table's counting rules; a ledger counted by other rules is recounted when it is opened. */
 export const TRUTH_RULES = '3'
 /** The key under which a store keeps the rules that its table was counted by. */
 export const TRUTH_RULES_KEY = 'rules'
@@ -102,7 +102,7 @@ const copyOfMoments = ({ clusters, first, second }: MomentSums): MomentSums => (
   second: [...second],
 })
 
-/** A cell to add to: a table's own never changes, so that another table may share it. */
+/** A cell to add to: a table's own cells never change, so another table may share them. */
 export const copyOfCell = ({ gaps, moments, results }: Cell): Cell => ({
   results: { ...results },
   moments: copyOfMoments(moments),
@@ -142,7 +142,7 @@ type CellText = MomentsText & {
   readonly gaps?: MomentsText
 }
 
-/** Puts a cell that `writeCell` wrote back into a table; what stands under TRUTH_RULES_KEY is none. */
+/** Puts a cell that `writeCell` wrote back into a table; the value under TRUTH_RULES_KEY is not a cell. */
 export function readCell(truth: MutableTruth, key: string, text: string): void {
   if (key === TRUTH_RULES_KEY) return
   const { gaps, results, ...moments } = JSON.parse(text) as CellText
@@ -191,7 +191,7 @@ export function secondMoment(
   return Number(sums.second[low * quantities - (low * (low - 1)) / 2 + (high - low)] ?? 0n)
 }
 
-/** Sums of returns and values are whole millionths, so that subtracting one restores exactly the sum before it. */
+/** Sums of returns and values are whole millionths, so subtracting a term restores the earlier sum exactly. */
 export const MICRO = 1_000_000
 
 /** A fraction in whole millionths, halves away from zero, never -0. */

@@ -1,5 +1,5 @@
 /**
- * Counts events on their way into the truth table. An import settles some sixty rows an event in some fifty cells of the
+ * Counts events before they join the truth table. An import settles some sixty rows an event in some fifty cells of the
  * table; adding each to sums of any size costs more than everything else about the event. A tally adds doubles while they
  * are exact, and is merged into the table once for many events.
  */
@@ -69,19 +69,19 @@ class ColumnTally {
   readonly #moments = new MomentTally(LINE_QUANTITIES)
   /** The same of each band's gap. */
   readonly #gaps = new MomentTally(GRADE_BANDS.length)
-  /** What of the event's value² and value × return did not fit. */
+  /** The parts of the event's value² and value × return that did not fit. */
   #large: [squares: bigint, products: bigint] | undefined
 
   constructor(column: Column) {
     this.#column = column
   }
 
-  /** Whether the event that is being counted has a row here. */
+  /** Whether the event being counted has a row here. */
   get isOpen(): boolean {
     return this.#moments.event[0] !== 0
   }
 
-  /** Takes a row of the event that is being counted. */
+  /** Takes a row of the event being counted. */
   take(row: SettledRow, taking: Taking): void {
     const { clvMicro, returnMicro } = row
     const { event } = this.#moments
@@ -91,7 +91,7 @@ class ColumnTally {
     const product = clvMicro * returnMicro
     const squares = (event[3] as number) + clvMicro * clvMicro
     const products = (event[4] as number) + product
-    // A square only adds; a product of the other sign may be beyond what their sum comes back to.
+    // A square only adds, but an inexact product of the other sign may leave a sum that looks exact.
     if (isExact(squares) && isExact(product) && isExact(products)) {
       event[3] = squares
       event[4] = products
@@ -136,14 +136,14 @@ class ColumnTally {
   }
 }
 
-/** Lists of scopes that are known again; at the limit all are looked up anew. */
+/** Remembered lists of scopes; at the limit all are forgotten. */
 const LISTS_MAX = 4_096
 
-/** What some events add to a truth table, and take from it. */
+/** What some events add to a truth table and subtract from it. */
 export class TruthTally {
-  /** By the names of population and basis and the scope; each made when the first pick is in it. */
+  /** By population, basis and scope; each is made with its first pick. */
   readonly #columns = new Map<string, ColumnTally>()
-  /** The columns of the rows that share a list of scopes. */
+  /** The columns of rows that share a list of scopes. */
   readonly #byScopes = new Map<
     readonly string[],
     Record<Population, Partial<Record<GradeBasis, readonly ColumnTally[]>>>

@@ -1,6 +1,6 @@
 /**
- * Checks an audit by what it shows: its figures by adding its cards up again, and each card's closing price by the ledger's
- * entry that it names. The page of an audit runs this module in the reader's browser.
+ * Checks an audit from what it shows: its figures by adding up its cards, and each card's closing price by the ledger entry
+ * that the card names. An audit's page runs this module in the reader's browser.
  */
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card, GradedCard } from '../wire/cards.ts'
@@ -8,7 +8,7 @@ import type { PublicEntry } from '../wire/ledger.ts'
 import type { EntryPrices } from './ledger-entry.ts'
 import type { EntryCheck } from './verify-entry.ts'
 
-/** A price on a card, and the entry that it was read from. */
+/** A price on a card, and the entry it came from. */
 type ShownClose = {
   readonly market: string
   readonly selection: string
@@ -22,7 +22,7 @@ const isGraded = (card: Card): card is GradedCard => card.outcome === 'GRADED'
 /** A market within its event. */
 const pathOf = (market: string): string => market.split('/').slice(2).join('/')
 
-/** The same market at another line, the last part of its key but for whose it is. */
+/** The same market at another line: the last part of its key, before any participant. */
 const atLine = (market: string, line: number): string =>
   market.replace(/\/[^/@]+(?=@|$)/, `/${line}`)
 
@@ -43,14 +43,14 @@ function shownCloses({ close, pick }: GradedCard): readonly ShownClose[] {
   return [{ market: pick.market, selection, book, odds: close.odds, record }]
 }
 
-/** Every entry that an audit's cards name, once each, with what they say of it. */
+/** Every entry that an audit's cards name, once each, with what the cards say about it. */
 export function closesOf({ picks }: Pick<AuditAnswer, 'picks'>) {
   const closes = picks.filter(isGraded).flatMap(shownCloses)
   const bySeq = Map.groupBy(closes, ({ record }) => record.seq)
   return [...bySeq].map(([seq, cards]) => ({ seq, cards }))
 }
 
-/** Whether a card has the price that its entry records; `hidden` where that may not be public. */
+/** Whether a card has the price that its entry records; `hidden` if that price may not be public. */
 export function checkClose(close: ShownClose, { entry, hash }: PublicEntry): EntryCheck['outcome'] {
   if (hash !== close.record.hash) return 'fails'
   if (entry === undefined) return 'hidden'
@@ -64,7 +64,7 @@ export function checkClose(close: ShownClose, { entry, hash }: PublicEntry): Ent
   return isRecorded ? 'holds' : 'fails'
 }
 
-/** Figures are sums of doubles: their order may move the last digits. */
+/** Figures are sums of doubles: another order may change the last digits. */
 const NEAR = 1e-9
 
 const isNear = (one: number | null, other: number | null): boolean =>
@@ -76,7 +76,7 @@ const sum = (values: readonly number[]): number => values.reduce((all, one) => a
 const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : sum(values) / values.length
 
-/** The figures that the cards add up to, each with whether the audit says the same. */
+/** The figures that the cards add up to, and whether the audit gives the same. */
 export function sumsOf(
   audit: AuditAnswer,
 ): readonly { readonly name: string; readonly holds: boolean }[] {

@@ -1,14 +1,14 @@
 /**
- * Checks an entry of the ledger with nothing else at hand: its text hashes to its leaf, the proof leads from there to the
- * root, and the checkpoint signs that root. The pages run this very module in the reader's browser and show its text; it
- * shares no code with the ledger that it checks.
+ * Checks a ledger entry by itself: its text hashes to its leaf, the proof leads from there to the root, and the checkpoint
+ * signs that root. The pages run this very module in the reader's browser and show its text; it shares no code with the
+ * ledger that it checks.
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { PublicEntry } from '../wire/ledger.ts'
 
-/** What was checked, and how it came out; `hidden` where the text is not public. */
+/** What was checked, and the outcome; `hidden` if the text is not public. */
 export type EntryCheck = {
   readonly name: 'text' | 'opening' | 'proof' | 'root' | 'signature'
   readonly outcome: 'holds' | 'fails' | 'hidden'
@@ -32,7 +32,7 @@ export function canonicalText(value: unknown): string {
 const hashOf = (prefix: number, ...parts: readonly Uint8Array[]): Uint8Array =>
   sha256(concatBytes(Uint8Array.of(prefix), ...parts))
 
-/** RFC 9162 §2.1.1: a leaf is hashed behind a zero byte, a node behind a one. */
+/** RFC 9162 §2.1.1: a leaf's hashed bytes begin with a zero, a node's with a one. */
 const leafOf = (text: string): string => bytesToHex(hashOf(0, utf8ToBytes(text)))
 
 /** The root that a proof leads to (RFC 9162 §2.1.3.2); undefined if it does not fit the tree. */
