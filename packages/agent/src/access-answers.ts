@@ -82,7 +82,7 @@ const WIRE_NAMES: Readonly<Record<string, string>> = {
   isActive: 'active',
 }
 
-/** An outcome as JSON shows it: the service's names where it has them, amounts as decimal strings. */
+/** An outcome as JSON: the service's names if it has them, amounts as decimal strings. */
 export function toWire(value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()
   if (typeof value !== 'object' || value === null) return value

@@ -84,7 +84,7 @@ const TRANSACTIONS = {
   cancel: { gas: 400_000n, eventName: 'SubscriptionCancelled', amount: 'refundTinybar' },
   /** Sends the claimable refund. May create an account that the network has not seen yet (0.8 M gas). */
   claimRefund: { gas: 1_000_000n, eventName: 'RefundClaimed', amount: 'amountTinybar' },
-  /** Adds to a window. May arm a missing renewal, whose current gas the contract states. */
+  /** Adds to a window. May arm a missing renewal; the contract states the gas for that. */
   topUp: { gas: 'arming', eventName: 'SubscriptionToppedUp', amount: 'balanceTinybar' },
   /** Sets whether calls must prove the agent's key. */
   setGuard: { gas: 150_000n, eventName: 'GuardSet', amount: undefined },
@@ -156,7 +156,7 @@ export async function readIsGuarded(at: {
   })
 }
 
-/** Gives a failure of the ledger its one name. */
+/** Turns every failure of the ledger into LedgerUnavailable. */
 async function named<Result>(failure: string, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()

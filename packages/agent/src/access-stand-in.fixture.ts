@@ -1,5 +1,5 @@
 // A stand-in for the access service: it speaks access.md over real HTTP and answers what a test tells it to, one answer
-// per request to `/access`. It keeps what it was sent.
+// per request to `/access`. It records what it was sent.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Clock, signInChallenge } from '@tallystick/x402'
@@ -33,7 +33,7 @@ export type StandIn = {
   readonly urls: readonly string[]
   /** What `/.well-known/did.json` answers. */
   didDocument: unknown
-  /** The next answers of `/access`, or what makes them; the last one stays. */
+  /** The next answers of `/access`, or functions that make them; the last one repeats. */
   script(...answers: readonly (Answer | (() => Answer))[]): void
   stop(): Promise<void>
 }
@@ -118,7 +118,7 @@ export function granted(isPaid: boolean): Answer {
   }
 }
 
-/** An error answer, with `Retry-After` where seconds are given. */
+/** An error answer, with `Retry-After` if seconds are given. */
 export function failed(status: number, error: string, retryAfter?: number): Answer {
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
   return { status, body: { error }, headers }
@@ -146,7 +146,7 @@ export function statusBody(change: Readonly<Record<string, unknown>> = {}) {
   }
 }
 
-/** A settlement of the payment that was sent, where the test names no other. */
+/** A settlement of the payment that was sent, unless the test names another. */
 function settledHere(header: string, payment: string | undefined): string {
   const text = Buffer.from(header, 'base64').toString()
   if (payment === undefined || !text.includes(PAID_HERE)) return header
@@ -218,7 +218,7 @@ export async function startStandIn(): Promise<StandIn> {
   return standIn
 }
 
-/** What a payment header signs. Throws for one that is no transfer. */
+/** What a payment header signs. Throws if that is not a transfer. */
 export function signedTransfer(header: string | undefined) {
   if (header === undefined) throw new Error('there is no payment header')
   const { payload } = decodePaymentSignatureHeader(header)
@@ -232,7 +232,7 @@ export function transactionOf(header: string | undefined): string {
   return canonicalTransactionId(signedTransfer(header).transactionId)
 }
 
-/** A clock in which every wait is over at once; `waitsMs` keeps what was asked for. */
+/** A clock in which every wait is over at once; `waitsMs` records the waits. */
 export function hurriedClock(): Clock & { readonly waitsMs: number[] } {
   let nowMs = Date.now()
   const waitsMs: number[] = []

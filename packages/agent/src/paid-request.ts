@@ -37,7 +37,7 @@ export type SignedPayment = {
   readonly payer: string
   /** Until when anyone who holds it can submit it, Unix seconds. */
   readonly validUntilSeconds: number
-  /** What was accepted of the challenge. */
+  /** The challenge's offer that was accepted. */
   readonly accepted: PaymentRequirements
   /** The name of the request, if the seller takes names (X17). */
   readonly identifier: string | undefined
@@ -178,7 +178,7 @@ function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient
   })
 }
 
-/** The service asks for a new payment while it may still submit the earlier one: it could take both for one thing. */
+/** The service asks for a new payment while it may still submit the earlier one: it could collect both for one thing. */
 export class EarlierPaymentValid extends Error {
   override readonly name = 'EarlierPaymentValid'
   readonly payment: SignedPayment

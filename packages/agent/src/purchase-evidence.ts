@@ -1,5 +1,5 @@
-// What a seller signed about a purchase (X18): its offer and its receipt, checked against the host called and handed to
-// whoever keeps them. A purchase is valid without them: they are evidence for a dispute, not a condition.
+// What a seller signed about a purchase (X18): its offer and its receipt, checked against the host called and passed on to
+// be kept. A purchase is valid without them: they are evidence for a dispute, not a condition.
 import {
   type Clock,
   createReceiptVerifier,

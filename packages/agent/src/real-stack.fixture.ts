@@ -1,5 +1,5 @@
 // The real thing for the command's tests: a local ledger and a facilitator in this process, the contract deployed by the
-// seller's command, and the access service as a process of its own.
+// seller's command, and the access service in its own process.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -35,7 +35,7 @@ export type RealStack = {
     line: readonly string[],
     change?: Readonly<Record<string, string>>,
   ): Promise<CommandResult>
-  /** The same as a process of its own, which takes a second to start. */
+  /** The same in its own process, which takes a second to start. */
   agentProcess(key: string, line: readonly string[]): Promise<CommandResult>
   stop(): Promise<void>
 }

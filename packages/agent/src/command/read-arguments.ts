@@ -6,7 +6,7 @@ import { z } from 'zod'
 /** The verbs of the command. */
 const AGENT_VERBS = ['pay', 'status', 'watch', 'cancel', 'topup', 'guard'] as const
 
-/** What nobody can do for another agent. */
+/** Verbs that work only for the signer's own window. */
 const OWN_VERBS: ReadonlySet<string> = new Set(['cancel', 'guard'])
 
 const hbar = z

@@ -98,7 +98,7 @@ function guardLines(guard: GuardOutcome | GuardFailed): readonly string[] {
   return [`The contract refuses: ${guard.errorName}.`]
 }
 
-/** A verb's outcome, for a person. `agent` is whose window it is about. */
+/** A verb's outcome, for a person. `agent` is the window's agent. */
 export function outcomeLines(outcome: Outcome, agent: string): readonly string[] {
   switch (outcome.kind) {
     case 'granted':

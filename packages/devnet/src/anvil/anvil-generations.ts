@@ -7,7 +7,7 @@ import { gunzip, gzip } from 'node:zlib'
 import { z } from 'zod'
 import { type AnvilAddress, type AnvilCall, createAnvilClient } from './anvil-client.ts'
 
-/** An anvil of its own; the caller stops it. */
+/** A new anvil; the caller stops it. */
 type AnvilProcess = AnvilAddress & { stop(): Promise<void> }
 
 /**

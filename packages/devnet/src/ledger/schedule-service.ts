@@ -125,7 +125,7 @@ export type ScheduleLife = {
 export function createScheduleLives() {
   const lives = new Map<Address, ScheduleLife>()
   return {
-    /** Takes in a transaction; true if it created or deleted a schedule. */
+    /** Reads a transaction; true if it created or deleted a schedule. */
     read(transaction: EvmTransaction): boolean {
       const own = transaction.receipt.logs.filter(
         ({ address }) => address.toLowerCase() === SCHEDULE_SERVICE_ADDRESS,

@@ -28,7 +28,7 @@ export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
   app.get<MirrorRequest>('/api/v1/contracts/:id', async ({ params }) => {
     const entity = await findEntity(ledger, params.id)
     const runtime = await ledger.anvil.call('eth_getCode', [entity.address, 'latest'])
-    // An address that was paid before its code is seen was taken for an account.
+    // An address that was paid before its code was seen is registered as an account.
     if (runtime !== '0x') entity.kind = 'contract'
     if (entity.kind !== 'contract') throw notFound()
     const created = ledger.records

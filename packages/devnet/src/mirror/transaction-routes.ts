@@ -70,7 +70,7 @@ async function select(ledger: Ledger, filter: Filter, range: Range): Promise<Tra
     .filter((record) => name === undefined || record.name === name)
     .filter((one) => result === undefined || (result === 'success') === (one.result === 'SUCCESS'))
   if (account === undefined) return candidates
-  // Whom a contract paid is known only once its trace is read, so an account's list may have to read them all.
+  // Only a trace shows whom a contract paid, so an account's list may have to read all traces.
   await completeTransfers(ledger, candidates)
   return candidates.filter(({ transfers = [] }) =>
     transfers.some(

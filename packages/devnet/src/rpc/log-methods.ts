@@ -140,7 +140,7 @@ async function readLogs(ledger: Ledger, criteria: Criteria): Promise<JsonObject[
   return logsBetween(ledger, { criteria, from, to })
 }
 
-/** The logs of visible transactions, in order. A block that is forgotten has none. */
+/** The logs of visible transactions, in order. A forgotten block has none. */
 function logsBetween(
   ledger: Ledger,
   range: { criteria: Criteria; from: number; to: number },

@@ -54,8 +54,8 @@ export function createRpcServer(ledger: Ledger, controls: RpcMethods): FastifyIn
     rewriteUrl: withoutCaller,
   })
   app.addHook('onRequest', async (request, reply) => {
-    // Anything that may carry a control stays open: a message is read first, and a browser announces its own with
-    // OPTIONS.
+    // Anything that may carry a control stays open: a message must be read first, and a browser sends OPTIONS before its
+    // own.
     const mayCarryControl =
       request.method === 'OPTIONS' || (request.method === 'POST' && !request.is404)
     if (ledger.faults.unavailable.rpc && !mayCarryControl) {
