@@ -109,7 +109,7 @@ type Opened = {
   readonly isGuarded: () => Promise<boolean>
 }
 
-/** The agent of one service. Its methods throw AccessServiceUnavailable, and LedgerUnavailable where they sign. */
+/** The agent of one service. Its methods throw AccessServiceUnavailable, and LedgerUnavailable if they sign. */
 export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   const { baseUrl, clock, ledger, serviceName, signer } = options
   const { fetch = globalThis.fetch, requestMs = REQUEST_MS_MAX, resendMs = RESEND_MS } = options

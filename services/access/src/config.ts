@@ -38,7 +38,7 @@ const addresses = () =>
 
 /** What is expected of a key. */
 export const keyText = 'an ECDSA private key, 64 hex digits with or without 0x'
-/** Whether it is a key. For digits of zero or beyond the curve, libraries throw an error with the key in its text. */
+/** Whether it is a key. Libraries reject zero and numbers beyond the curve with an error that repeats the key. */
 function isEcdsaKey(text: string): boolean {
   const digits = text.replace(/^0x/, '')
   if (!/^[a-fA-F0-9]{64}$/.test(digits)) return false

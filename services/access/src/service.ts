@@ -50,7 +50,7 @@ type AccessServiceOptions = {
   /** Judges the validity of payments instead of `clock`: wall time, on a local ledger that travels in time. */
   readonly paymentClock?: Clock | undefined
   readonly logger?: FastifyBaseLogger | undefined
-  /** Builds what is reached over a network; tests put fakes in its place. */
+  /** Builds the adapters that reach the network; tests replace them with fakes. */
   readonly connect?: ((options: ConnectOptions) => AccessPorts) | undefined
 }
 

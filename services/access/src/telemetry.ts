@@ -72,7 +72,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
     },
     /** How long verifying one payment took. */
     verified: (seconds: number) => verification.observe(seconds),
-    /** Registers what is read when metrics are scraped. */
+    /** Registers figures that are read when metrics are scraped. */
     measure: (measured: Measured) => registerFigures(registry, measured),
   }
 }

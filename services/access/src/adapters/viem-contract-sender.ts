@@ -155,7 +155,7 @@ function createRehearsals(
   }
 }
 
-/** Repeats an attempt that lost a race or a nonce, until the reference is consumed. */
+/** Tries again after a lost race or nonce; a reference that was consumed meanwhile ends it. */
 async function untilDefinite<Outcome>(
   attempt: () => Promise<Outcome | undefined>,
 ): Promise<Outcome> {

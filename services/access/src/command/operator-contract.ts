@@ -23,7 +23,7 @@ export function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message || error.name
 }
 
-/** Adds to the ledger's failure what was being done. */
+/** Turns a failure into an OperatorRefusal that begins with `failure`. */
 async function answered<Result>(failure: string, ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask()

@@ -107,7 +107,7 @@ export function needed<Name extends keyof OperatorConfig>(
   return value
 }
 
-/** An amount in HBAR as tinybar, or `undefined` where the option is left out. Throws BadUsage. */
+/** An amount in HBAR as tinybar, or `undefined` if the option is left out. Throws BadUsage. */
 export function hbarOption(call: OperatorCall, name: string): bigint | undefined {
   const text = call.text(name)
   if (text === undefined) return undefined
@@ -128,7 +128,7 @@ export function neededHbarOption(call: OperatorCall, name: string): bigint {
 /** The contract keeps seconds and calls in 32 bits. */
 const COUNT_MAX = 2 ** 32 - 1
 
-/** A whole number from 1 to 2^32 − 1, or `undefined` where the option is left out. Throws BadUsage. */
+/** A whole number from 1 to 2^32 − 1, or `undefined` if the option is left out. Throws BadUsage. */
 export function countOption(call: OperatorCall, name: string): number | undefined {
   const text = call.text(name)
   if (text === undefined) return undefined

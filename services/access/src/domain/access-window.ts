@@ -33,9 +33,9 @@ export type AccessWindow = {
   /** Calls counted in this window. */
   readonly callsUsed: number
   readonly callsAllowed: number
-  /** Zero where no renewal is armed. */
+  /** Zero if no renewal is armed. */
   readonly schedule: Hex
-  /** Unix seconds; 0 where no renewal is armed. */
+  /** Unix seconds; 0 if no renewal is armed. */
   readonly scheduledAtSeconds: number
   /** One call renews all windows of a slot: period and second modulo the period, as the contract packs them. */
   readonly slotId: bigint
@@ -137,7 +137,7 @@ export function createReaper({ contract, sender, subscriptions, clock, report }:
   const attempt = async (agent: Hex, slotId: bigint, how: Rearming): Promise<void> => {
     const slot = { agent, slotId: slotId.toString() }
     try {
-      // A reaped schedule gives its lock back; a poke finds only what is free.
+      // A reap frees the old schedule's lock; a poke has only the free reserve.
       if (how === 'poke' && (await contract.renewalsReserveCanArm()) === 0) return
       const outcome = await sender.rearm(agent, how)
       subscriptions.forget(agent)

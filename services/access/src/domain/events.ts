@@ -35,7 +35,7 @@ export type AccessEvent =
   | { readonly kind: 'payment'; readonly outcome: PaymentOutcome<unknown, unknown>['kind'] }
   /** A payment that was not taken, before settlement or by the facilitator; `reason` is the 402's `error`. */
   | { readonly kind: 'payment-refused'; readonly reason: ChallengeError }
-  /** A read found an armed renewal overdue by so many seconds. */
+  /** A read found an armed renewal overdue by `lateSeconds`. */
   | { readonly kind: 'renewal-late'; readonly lateSeconds: number }
   /** What became of a guarded agent's call without a valid token: `proved`, or the `error` of the 402. */
   | { readonly kind: 'sign-in'; readonly outcome: string }

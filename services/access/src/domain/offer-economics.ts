@@ -117,8 +117,8 @@ type SlotCost = { readonly purchases: bigint; readonly renewals: bigint }
 /**
  * A lone agent buys again once its last window has closed: its purchase arms, and its last renewal arms nothing. Two or
  * more keep a slot armed for one another: at most one call arms in each period, and each second is a calendar word at most
- * once. A purchase, which costs a little more, arms at most once in `periods - 1` periods, or in every period if one
- * agent's revenue does not arm. That bounds every order of purchases.
+ * once. A purchase that arms costs a little more than a renewal that does. There is at most one in `periods - 1` periods,
+ * or in each period if one agent's revenue does not arm. That bounds every order of purchases.
  */
 function slotCost(terms: OfferTerms, market: Market, agents: number): SlotCost {
   const periods = BigInt(market.periodsPerPurchase)

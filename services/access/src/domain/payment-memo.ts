@@ -4,7 +4,7 @@ import type { Hex } from './access-window.ts'
 type PaymentMemo =
   /** Nothing for us: no memo, or free text. */
   | { readonly kind: 'none' }
-  /** The payer signed the agent that the payment buys for. */
+  /** The payer signed which agent the payment buys for. */
   | { readonly kind: 'agent'; readonly agent: Hex }
   /** Begins like one of ours but names nobody: it buys for no one. */
   | { readonly kind: 'reserved' }

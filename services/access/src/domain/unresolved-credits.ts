@@ -13,7 +13,7 @@ export type CreditJudge = CreditFacts & { readonly offers: readonly Offer[] }
 export type CreditPurchase = {
   readonly transactionId: string
   readonly order: PurchaseOrder
-  /** Whether the payer signed an agent in the memo; otherwise it buys for the payer's own address. */
+  /** Whether the signed memo names an agent; otherwise it buys for the payer's own address. */
   readonly isNamed: boolean
   readonly consensusSeconds: number
 }
@@ -24,7 +24,7 @@ const BUYS_NOTHING = {
   /** It begins like one of ours. */
   reservedMemo: 'its memo names no agent',
   noWholePurchase: 'it is no whole purchase at a price of that time',
-  /** Earnings, reserve or a refund: nobody signed an agent to buy for. */
+  /** Earnings, reserve or a refund: nobody signed which agent it would buy for. */
   paidByContract: 'the contract paid it out, so that it is yours',
 } as const
 

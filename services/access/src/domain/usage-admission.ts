@@ -73,7 +73,7 @@ export class UsageAdmission {
     this.#cancelShownPoll = null
   }
 
-  /** Accepts or answers the call; false where it must wait. */
+  /** Accepts or answers the call; false if it must wait. */
   #decide(pending: PendingCall): boolean {
     const { window } = pending
     if (pending.isSettled || this.#options.leases.cover(pending)) return true

@@ -130,7 +130,7 @@ export class UsageBatcher {
     return queue.waitingCount >= SEALED_WAITING_MAX || queue.unsentCalls >= UNSENT_CALLS_MAX
   }
 
-  /** Cancels the timers and answers what is open as unavailable. */
+  /** Cancels the timers and answers the open calls as unavailable. */
   stop(): void {
     this.#stopped.abort()
     for (const [window, calls] of this.#close().calls) {

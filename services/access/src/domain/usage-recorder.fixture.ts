@@ -90,7 +90,7 @@ export function startRecorderBench(options: { quota?: number; recorderCount?: nu
       ledger.sent.map((raw) =>
         JSON.parse(raw).entries.map(({ calls }: { calls: number }) => calls),
       ),
-    /** Another process, with a key of its own. */
+    /** Another process, with its own key. */
     another(): { recorder: UsageRecorder; ledger: FakeUsageLedger } {
       const own = new FakeUsageLedger({ chain, clock, key: 'another' })
       return { recorder: start(own), ledger: own }

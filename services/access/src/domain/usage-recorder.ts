@@ -140,7 +140,7 @@ class BatchingRecorder {
   })
 
   /** Accepts one call in the same tick as its check and resolves with the hash of the transaction that records it,
-   * known when it is signed, or at once where a lease covers the call. Never rejects. */
+   * known when it is signed, or at once if a lease covers the call. Never rejects. */
   record(call: UsageCall): Promise<UsageOutcome> {
     const { clock } = this.#parts
     const nowMs = clock.unixMs()

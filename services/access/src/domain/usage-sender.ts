@@ -1,7 +1,7 @@
 /**
  * The one ordered sender of a recorder key (A10). Batches leave in order of their nonces, one request at a time, and
  * every change to that order is made by its single loop. Signed bytes are resent unchanged until a receipt settles
- * them; a new signature is made only where the nonce was consumed by something else or the gas price is refused.
+ * them; a new signature is made only if something else consumed the nonce or the gas price is refused.
  * Hedera charges for every transaction that reaches consensus with a nonce already used. So bytes that may be under way
  * are sent again only once the ledger has shown for long enough that it does not have them.
  * usage-receipts.ts reads the receipts and asks this loop for what must follow.
