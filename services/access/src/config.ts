@@ -36,7 +36,6 @@ const addresses = () =>
     (text) => text.split(',').map((part) => part.trim().toLowerCase() as `0x${string}`),
   )
 
-/** What is expected of a key. */
 export const keyText = 'an ECDSA private key, 64 hex digits with or without 0x'
 /** Whether it is a key. Libraries reject zero and numbers beyond the curve with an error that repeats the key. */
 function isEcdsaKey(text: string): boolean {
@@ -49,7 +48,6 @@ function isEcdsaKey(text: string): boolean {
   }
 }
 
-/** An ECDSA private key. */
 export const ecdsaKey = () => checkedSecretField(keyText, isEcdsaKey)
 
 /** A key in the form that the ledger's libraries take. */

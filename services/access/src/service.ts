@@ -177,7 +177,6 @@ function connectRelay({ config, clock }: ConnectOptions) {
   return { budget, relay, facts: createLedgerFacts({ relay, clock }) }
 }
 
-/** Every adapter of the service. */
 function connectPorts(options: ConnectOptions): AccessPorts {
   const { config, clock, onUsageEvent: onEvent } = options
   const { NETWORK: network, LEDGER_CHAIN_ID: chainId } = config

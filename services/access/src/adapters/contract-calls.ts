@@ -37,7 +37,6 @@ async function ethCall(relay: Reader, call: object): Promise<Hex> {
 export const toCount = (value: bigint): number =>
   value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value)
 
-/** The contract's functions by name. */
 const functions = new Map(
   (abi as Abi).flatMap((item) =>
     item.type === 'function' ? [[item.name, { ...item, selector: toFunctionSelector(item) }]] : [],
@@ -69,7 +68,6 @@ export async function readWindow(
 
 type ViewName = ContractFunctionName<typeof abi, 'view' | 'pure'>
 
-/** The call data of a function. */
 export function encodeCall(functionName: string, args: readonly unknown[]): Hex {
   const { inputs, selector } = functionOf(functionName)
   // viem checks the checksum of an address unless it is in lower case.
@@ -101,7 +99,6 @@ export async function readArmingGas(relay: Reader, contract: Hex): Promise<bigin
   return transactionGas
 }
 
-/** One write to the access contract. */
 type ContractWrite = {
   readonly functionName: string
   readonly args: readonly unknown[]

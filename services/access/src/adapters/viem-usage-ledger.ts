@@ -35,7 +35,6 @@ type ViemUsageLedgerOptions = {
   readonly relay: Relay
   readonly facts: Pick<LedgerFacts, 'gasPriceWeibar' | 'latestBlock'>
   readonly chainId: number
-  /** The access contract. */
   readonly contract: Hex
   /** The recorder's key, which the contract must know as a recorder. */
   readonly privateKey: Hex

@@ -79,7 +79,6 @@ const NEEDED = {
 
 export type OperatorConfig = z.output<typeof OperatorEnvironment>
 
-/** Variables that a verb may ask for. */
 type NeededVariable = keyof typeof NEEDED
 
 /** Reads the environment for one verb. Throws BadUsage, naming every bad or missing variable, never a value (S3). */

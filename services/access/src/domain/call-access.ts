@@ -130,7 +130,7 @@ function tooMany(
   return { kind: 'refused', error: 'too_many_requests', retryAfterSeconds }
 }
 
-/** A call in an open window. A guarded agent needs a proof, any other is held to its rate; then comes the quota. */
+/** A call in an open window: a guarded agent's needs a proof, any other's must keep to the rate; then the quota decides. */
 async function serveFromWindow(
   deps: CallAccessDeps,
   call: AccessCall,

@@ -94,8 +94,8 @@ export function createCreditSweep(deps: CreditSweepDeps) {
     /** One sweep: reads on, then opens what is due. Failures are reported and retried at the next. */
     sweep: sweepOnce,
     /**
-     * Reads the log once more before a payment is settled, to learn at once of one that another replica has settled. If
-     * the mirror node does not answer, the next sweep catches up.
+     * Reads the log once more before a payment is settled: another replica may have settled one for the agent. If the
+     * mirror node does not answer, the next sweep catches up.
      */
     async lookAgain(): Promise<void> {
       await credits.readOn().catch((error: unknown) => report({ kind: 'sweep-failed', error }))

@@ -7,7 +7,6 @@ import { accessWindowRules } from '@tallystick/contracts'
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import { LEASE_IDLE_MS, leaseCallsMax } from './usage-limits.ts'
 
-/** Terms whose economics are asked for. */
 export type OfferTerms = {
   /** Price of one period, tinybar. */
   readonly priceTinybar: bigint
@@ -82,7 +81,7 @@ type Demand = {
   readonly calls: number
   /** Agents that share a recording transaction, 1 to 50. */
   readonly batchedAgents?: number
-  /** Records that count the calls, where these come at another pace. */
+  /** Records that count the calls, if these come at another pace. */
   readonly records?: number
 }
 
@@ -100,7 +99,7 @@ function scheduleTinybar(market: Market): bigint {
   return atLeast(tinycents * TINYBAR_PER_HBAR, market.tinycentsPerHbar)
 }
 
-/** Gas limit of a scheduled call, as the contract's `armingGas()` has it. */
+/** Gas limit of a scheduled call, as in the contract's `armingGas()`. */
 function scheduledGas(market: Market): bigint {
   const wanted = (scheduleTinybar(market) * 11n) / 10n / market.gasPriceTinybar
   const gas = wanted > SCHEDULE_GAS_MIN ? wanted : SCHEDULE_GAS_MIN
@@ -111,7 +110,7 @@ function scheduledGas(market: Market): bigint {
 export const renewalTinybar = (market: Market): bigint =>
   transactionTinybar(market, GAS.renewalArming, true)
 
-/** Gas of a window of each of a slot's agents over one purchase's length, tinybar. */
+/** What a slot's agents cost in gas over one purchase's length, tinybar. */
 type SlotCost = { readonly purchases: bigint; readonly renewals: bigint }
 
 /**

@@ -69,7 +69,6 @@ export function createRelayBudget(options: {
   }
 }
 
-/** Counts over the last minute. */
 function recentCounter(clock: Clock) {
   const atMs: number[] = []
   return {

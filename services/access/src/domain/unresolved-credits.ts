@@ -3,7 +3,6 @@ import { readPaymentMemo } from './payment-memo.ts'
 import type { AccessParts, Offer, PayToCredit, PurchaseOrder } from './ports.ts'
 import { offerOfPayment, offersOfTime } from './sales-terms.ts'
 
-/** What a credit is judged by. */
 type CreditFacts = Pick<AccessParts, 'contract' | 'log' | 'periodsPerPurchase'>
 
 /** The same, with every offer so far, read once for all credits of one read. */
@@ -155,7 +154,6 @@ export function createUnresolvedCredits(facts: CreditFacts, fromSeconds: number)
     },
     /** Oldest first; those that could not be opened come last. */
     list: (): readonly CreditPurchase[] => [...unresolved.values()],
-    /** Moves one to the end. */
     postpone(purchase: CreditPurchase): void {
       unresolved.delete(purchase.transactionId)
       unresolved.set(purchase.transactionId, purchase)

@@ -1,7 +1,7 @@
 /**
  * The open batch and the moment of its sealing (A10): at once when the sender is free, at 50 agents, after 40 ms, but not
- * while the queue of sealed ones is full. It answers the calls of a batch when that is signed, and takes out those that are
- * not sealed within 10 s. While batches wait, one also carries the next calls of agents that need some soon (A18).
+ * while the queue of sealed ones is full. It answers a batch's calls once it is signed, and takes out calls that are not
+ * sealed within 10 s. While batches wait, a batch also carries the next calls of agents that need some soon (A18).
  */
 import { getOrMake, pause } from '@tallystick/service-kit'
 import type { PendingCall } from './pending-call.ts'

@@ -118,7 +118,7 @@ export class UsageLeases {
     entry.unusedCalls = 0
   }
 
-  /** It is not known that the calls which an entry was to give back arrived. */
+  /** Calls that an entry was to give back may not have arrived. */
   notReturned(entry: SealedEntry): void {
     entry.window.returning(entry.calls)
     this.#lost(entry, -entry.calls)

@@ -64,7 +64,7 @@ export const RETRY_MS_MAX = 4_000
 /** A10: bytes that the ledger may have are sent again this long after they left, at the earliest: the slowest relay takes
  * 8 s for a send, and the nonce that shows it is read from a mirror that lags up to 10 s. Milliseconds. */
 export const RESEND_AFTER_MS = 20_000
-/** Receipts that are read at once when the first of them is there: those of one answer to a batch of reads. */
+/** Receipts that are read in one batch once the first of them has come. */
 export const RECEIPTS_AT_ONCE = 16
 /** First pause between two rounds of receipts, doubled up to the next constant while none comes. Milliseconds. */
 export const RECEIPT_POLL_MS = 250

@@ -48,7 +48,6 @@ export async function boundaryCall(
 export const VOLLEYS = [-3, -1, 0, 1, 3]
 export const CALLS_EACH = 2
 
-/** Fires volleys around the second at which the agents' windows close. */
 export async function crossBoundary(
   stack: ReplicaStack,
   agents: readonly PayingAgent[],
