@@ -10,7 +10,7 @@ const TIMEOUT_MS = 5_000
  * the next notice or reminder informs the seller. */
 const RETRY_MS = [1_000, 15_000, 60_000]
 
-/** Nobody uses an endpoint's answer; at most this much of it is read, bytes. */
+/** Most of an endpoint's answer that is read, bytes. Nobody uses it. */
 const ANSWER_BYTES_MAX = 65_536
 
 type AlertWebhookOptions = {

@@ -69,8 +69,8 @@ function toCredit(transfer: LedgerTransfer): PayToCredit {
 }
 
 /**
- * A scheduled transfer and a child keep the start of their origin, which may be weeks ago. A credit's payment is no older
- * than a payment's lifetime (A4).
+ * A scheduled transfer and a child keep the valid start of their origin, which may be weeks ago. So a credit counts as no
+ * older than a payment's lifetime (A4).
  */
 function paidAtSeconds({ consensusSeconds, transactionId }: LedgerTransfer): number {
   const validStart = Number(parseTransactionId(transactionId)?.validStartSeconds ?? 0n)

@@ -26,7 +26,7 @@ const LAG_PAUSE_MS = 2_000
 /** How long a nonce read in advance may be used, milliseconds: a settlement's time. An older one is read again. */
 const NONCE_MS = 10_000
 
-/** A receipt shows after 3–10 s; a transaction without one by then was lost to a nonce gap. */
+/** A receipt shows after 3–10 s; a transaction without one in this time was lost to a nonce gap. Milliseconds. */
 const RECEIPT_LIMIT_MS = 25_000
 
 /** First pause between two looks at a receipt, doubled up to the next constant: the relay answers a send once it has it. */
@@ -97,7 +97,7 @@ export async function readNonce(relay: Pick<Relay, 'read'>, account: Hex): Promi
   return Number(quantity(await relay.read('eth_getTransactionCount', [account, 'latest'])))
 }
 
-/** The price to offer for a quoted one: a tenth more covers a rising quote, and the network charges its own price anyway. */
+/** The price to offer: a tenth above the quote covers a rise, and the network charges its own price anyway. */
 export function offeredGasPrice(quotedWeibar: bigint): bigint {
   return (quotedWeibar * 11n) / 10n
 }

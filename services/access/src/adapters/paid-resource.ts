@@ -7,7 +7,7 @@ import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 /** Conditions older than this are read again, milliseconds: a ledger's block takes about two seconds. */
 const KEPT_MS = 2_000
 
-/** Conditions this old are served during a new read, milliseconds: a mirror node lags as much. They carry their time. */
+/** Conditions up to this age are served during a new read, milliseconds: a mirror node lags as much. They name their second. */
 const SHOWN_MS = 10_000
 
 /** The default resource (A13): the ledger's block with its time, gas price and HBAR rate. */

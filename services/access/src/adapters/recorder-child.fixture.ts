@@ -7,7 +7,7 @@ import type { Hex } from 'viem'
 import { onTestFinished } from 'vitest'
 import type { UsageDevnet } from './usage-devnet.fixture.ts'
 
-/** What the process is told. */
+/** What the process is to do. */
 export type RecorderPlan = {
   readonly rpcUrl: string
   readonly contract: Hex

@@ -41,7 +41,7 @@ export const LEASE_IDLE_MS = 30_000
 /** A18: with less than this percent of the quota left, a process leaves it to others that ask for it. */
 export const SCARCE_QUOTA_PERCENT = 10
 
-/** With k recorders a lease takes at most 1 / (k × this) of what is left, so that the last calls reach everyone. */
+/** With k recorders a lease takes at most 1/(k × this) of the calls left, so that every recorder gets some of the last. */
 export const LEASE_PARTS_PER_RECORDER = 2
 /** A18: while batches wait, a batch also carries the next calls of agents that called this recently. Milliseconds. */
 export const EXTEND_MS = 10_000
