@@ -42,7 +42,7 @@ function firstFacilitator(config: GradingConfig, clock: Clock): Facilitator {
 /** How often facilitators are asked whether they answer, for `/ready`, milliseconds: OKX limits requests per key. */
 const FACILITATOR_UP_MS = 30_000
 
-/** The facilitator, or the two as one (X19): the chain confirms what the second says, which may be anyone's. */
+/** The facilitator, or two as one (X19): anyone may run the second, so the chain confirms its answers. */
 function connectFacilitators(config: GradingConfig, clock: Clock) {
   const { SECOND_FACILITATOR_URL: url } = config
   const first = { facilitator: firstFacilitator(config, clock), isTrusted: true }
@@ -89,7 +89,7 @@ export function connectPayments(options: {
   }
 }
 
-/** The node's address for pages; undefined where a path, a query or credentials may hold a key. */
+/** The node's address for pages; undefined if a path, a query or credentials may hold a key. */
 export function publicNode({ LEDGER_RPC_URL }: GradingConfig): string | undefined {
   const { pathname, search, username, password } = new URL(LEDGER_RPC_URL)
   const isPublic = pathname === '/' && search === '' && username === '' && password === ''

@@ -78,7 +78,7 @@ export async function createGradingService(
   const telemetry = createTelemetry(registry, logger)
   const onProblem = (error: unknown): void =>
     logger?.error({ err: error }, 'the ledger has trouble')
-  // What was opened is closed again, the last first: at the service's end, or here if something cannot be opened.
+  // Whatever was opened is closed, last first: when the service ends, or here if something cannot be opened.
   await using opened = new AsyncDisposableStack()
   const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
     opened.adopt(part, () => part.close())

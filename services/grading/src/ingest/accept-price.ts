@@ -34,7 +34,7 @@ export function readPrice(value: string | number | undefined | null): string | u
   return read.kind === 'odds' && read.decimal <= PRICE_MAX ? read.text : undefined
 }
 
-/** What has been read of a payload so far. */
+/** What was read from a payload so far. */
 export type Reading = {
   readonly observations: Observation[]
   readonly refusals: Refusal[]
@@ -58,8 +58,8 @@ export function readOdds(
 }
 
 /**
- * The prices, unless they cannot be one market at one time: a whole book whose inverse prices sum to more than 1.5 or less
- * than 0.5 is refused. A book that lacks a price is not judged.
+ * The prices, unless they cannot belong to one market at one time: a whole book whose inverse prices sum to more than 1.5
+ * or less than 0.5 is refused. A book that lacks a price is not judged.
  */
 export function acceptBook(
   { refusals }: Pick<Reading, 'refusals'>,

@@ -1,7 +1,7 @@
 /**
- * Betfair's files of starting prices (BSP) into observations: the close of every runner to win and to be placed, and who
- * did. Pure. BSP is the price at which the exchange matched all bets at the off, so it is a close by itself; a runner that was
- * withdrawn has none, and is not in the field.
+ * Betfair's files of starting prices (BSP) into observations: every runner's close to win and to place, and the results.
+ * Pure. BSP is the price at which the exchange matched all bets at the off, so it is a close by itself. A withdrawn runner
+ * has none, and is not in the field.
  */
 import type { EventInfo } from '../domain/event-state.ts'
 import type { Normalised, Refusal } from '../domain/observation.ts'
@@ -13,7 +13,7 @@ import { londonSeconds } from './london-time.ts'
 
 const BSP_FEED = privateFeed('betfair-bsp')
 
-/** Columns by which such a file is known; both cases circulate. */
+/** Columns that identify such a file; both cases circulate. */
 const MARKS = [
   'event_id',
   'menu_hint',
@@ -32,7 +32,7 @@ const MOMENT = /^(\d{2})-(\d{2})-(\d{4}) (\d{2}:\d{2})$/
 /** A place market pays several runners: each-way bets are graded against it. */
 const PLACE_MARKET = /to be placed|\btbp\b|place market|top \d finish/i
 
-/** How far the starting prices of a place market may sum from a whole number of places. */
+/** How far the sum of a place market's starting prices may be from a whole number of places. */
 const PLACES_OFF_MAX = 0.25
 
 type Runner = { readonly name: string; readonly bsp: string; readonly hasWon: boolean | undefined }
@@ -64,7 +64,7 @@ function eventOf({ course, moment }: Race): EventInfo | undefined {
     path: `horse_racing/${place}.${year}${month}${date}.${time.replace(':', '')}`,
     sport: 'horse_racing',
     league: course,
-    // A race has no two sides: its course and its time tell it, alike in the files of winners and of places.
+    // A race has no two sides: its course and time identify it, alike in the files of winners and of places.
     home: course,
     away: time,
     startAtSeconds,
@@ -73,8 +73,8 @@ function eventOf({ course, moment }: Race): EventInfo | undefined {
 }
 
 /**
- * Results of the field: the winners of its places, or of a dead heat for the one; none before the file knows them, nor where
- * several tied for the last place, since it does not say who.
+ * Results of the field: the winners of its places, or of a dead heat for the only one. None before the file knows them, and
+ * none if several tied for the last place, since the file does not say who.
  */
 function resultsOf(
   runners: readonly Runner[],
@@ -96,7 +96,7 @@ function resultsOf(
   )
 }
 
-/** The places that a market pays: what its starting prices, which have hardly a margin, sum to; 0 if they do not say. */
+/** The places that a market pays: the sum of its starting prices, which have almost no margin; 0 if that is unclear. */
 function placesOf(prices: readonly string[]): number {
   const sum = prices.reduce((all, price) => all + 1 / Number(price), 0)
   const places = Math.round(sum)
@@ -139,7 +139,7 @@ function readRace(reading: Reading, race: Race): void {
 
 const HAS_WON: Readonly<Record<string, boolean>> = { '1': true, '0': false }
 
-/** Reads a file; the rows of a race may stand anywhere in it. */
+/** Reads a file; a race's rows may be anywhere in it. */
 export function* readBetfairBsp(raw: Uint8Array): Generator<Normalised> {
   const races = new Map<string, Race>()
   for (const { header, rows } of csvTable(raw)) {

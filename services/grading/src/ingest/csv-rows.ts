@@ -21,7 +21,7 @@ function fileBytes(raw: Uint8Array): Buffer {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 }
 
-/** The cells of a file's first line, by which its table is known. */
+/** The cells of a file's first line, which identify its table. */
 export function headerOf(raw: Uint8Array): readonly string[] {
   const start = fileBytes(raw).subarray(0, HEADER_BYTES_MAX).toString('latin1')
   return (start.split(/\r?\n/, 1)[0] ?? '').trim().split(',')

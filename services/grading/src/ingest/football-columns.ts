@@ -52,7 +52,7 @@ const firstOf = (one: number, other: number): number => (one === -1 ? other : on
 /** Column numbers from 0; -1 if the file has no such column. */
 export type FootballColumns = NonNullable<ReturnType<typeof findColumns>>
 
-/** Reads a header, undefined if it is none of the site's; `bookNames` renames books. */
+/** Reads a header; undefined if it is not one of the site's. `bookNames` renames books. */
 export function findColumns(
   header: readonly string[],
   bookNames: Readonly<Record<string, string>> = {},

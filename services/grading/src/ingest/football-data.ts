@@ -172,7 +172,7 @@ function footballEvent(row: readonly string[], columns: FootballColumns): EventI
     .filter((part) => part !== '')
     .join(' ')
   const id = eventSlug({ league, daySeconds: day, home, away })
-  // Here, as in prices, members are in the order of canonical JSON, which is written at once then.
+  // Here, as in prices, members are in the order of canonical JSON, so it is written without sorting.
   return {
     away,
     home,

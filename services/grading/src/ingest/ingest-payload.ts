@@ -1,4 +1,4 @@
-/** Ingests a payload into the ledger: once per content, slice by slice, with a running account. */
+/** Ingests a payload into the ledger once per content, slice by slice, with a running account. */
 import { hash } from 'node:crypto'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import type { GradingStore, IngestOutcome } from '../domain/grading-store.ts'
@@ -25,11 +25,11 @@ export type PayloadAccount = IngestOutcome & {
   readonly missingPrices: number
   readonly refused: number
   readonly refusals: readonly Refusal[]
-  /** Events that may be one match with another feed's, and were not joined with it. */
+  /** Events that may be the same match as another feed's, but were not joined with it. */
   readonly alike: readonly AlikeEvents[]
 }
 
-/** Slices put together to so many observations. */
+/** Combines slices until they hold this many observations. */
 function* gathered(slices: Iterable<Normalised>, atOnce: number): Generator<Normalised> {
   let all: Normalised | undefined
   for (const slice of slices) {
@@ -54,7 +54,7 @@ export async function ingestPayload(options: {
   readonly store: GradingStore
   readonly raw: Uint8Array
   readonly receivedAtSeconds: number
-  /** What decides how the bytes are read besides the bytes, such as `final`: another reading is another payload. */
+  /** What else decides how the bytes are read, such as `final`: another reading is another payload. */
   readonly reading?: string
   readonly read: () => Iterable<Normalised>
   readonly onSlice?: (account: PayloadAccount) => void

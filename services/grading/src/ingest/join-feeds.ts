@@ -1,7 +1,7 @@
 /**
- * One match, two feeds: an observation of a match that another feed has filed goes there (G15), so that nobody gets a second
- * event for it with a close of their own choosing. Day, both names and the league must agree; what agrees only in part is
- * reported to the operator and filed by itself. A feed's own matches are never joined with each other.
+ * One match, two feeds: an observation of a match that another feed filed joins that event (G15), so nobody gets a second
+ * event for it with a close of their own choosing. Day, both names and the league must agree; a partial match is reported to
+ * the operator and filed by itself. A feed's own matches are never joined with each other.
  */
 import { ownName } from '../domain/apply-entry.ts'
 import type { EventInfo, EventState } from '../domain/event-state.ts'
@@ -14,19 +14,19 @@ import { isoDay } from '../wire/times.ts'
 export type AlikeEvents = {
   /** Where the observation was filed. */
   readonly event: string
-  /** What it may be as well. */
+  /** The event that it may also be. */
   readonly like: readonly string[]
 }
 
 const SECONDS_PER_HOUR = 3_600
-/** How far apart two feeds' starts of one match may be, seconds: a day's name reaches further than a clock. */
+/** How far apart two feeds' starts of one match may be, seconds: a day is less exact than a time. */
 const WINDOW_SECONDS = 60 * SECONDS_PER_HOUR
-/** Two times of one match differ by less than the time between two matches on one day, seconds. */
+/** Two times of one match differ by less than this, the time between two matches on one day; seconds. */
 const SAME_MATCH_SECONDS_MAX = 4 * SECONDS_PER_HOUR
 /** Matches of a pair within the window: a series of a week. */
 const NEAR_MAX = 20
 
-/** Sports of America, whose tables name a match's day there: its evenings are the next day in UTC. */
+/** American sports, whose tables give the local day: an evening there is the next day in UTC. */
 const AMERICAN: ReadonlySet<string> = new Set([
   'american_football',
   'baseball',
@@ -34,10 +34,10 @@ const AMERICAN: ReadonlySet<string> = new Set([
   'ice_hockey',
 ])
 const AMERICAN_DAY_SECONDS = -7 * SECONDS_PER_HOUR
-/** British tables name the day there: an hour ahead in summer. */
+/** British tables give the local day: an hour ahead of UTC in summer. */
 const BRITISH_DAY_SECONDS = SECONDS_PER_HOUR
 
-/** Sports in which a pair meets on days in a row: another day is another match. */
+/** Sports in which a pair meets on consecutive days: another day is another match. */
 const IN_SERIES: ReadonlySet<string> = new Set(['baseball', 'basketball', 'ice_hockey'])
 
 type Store = Pick<GradingStore, 'events' | 'searchEvents'>
@@ -58,7 +58,7 @@ function isSameTime(one: EventInfo, other: EventInfo): boolean {
 
 const isMadeUp = (path: string): boolean => path.includes('/synthetic')
 
-/** Events of the pair near the time, whoever filed them; of a feed with ids also those that were moved far away. */
+/** The pair's events near the time, whoever filed them; for a feed with ids also events moved far away. */
 async function eventsNear(store: Store, event: EventInfo): Promise<readonly EventState[]> {
   const { away, home, sport, startAtSeconds } = event
   const teams = { home: teamKeys(sport, home), away: teamKeys(sport, away) }
@@ -79,7 +79,7 @@ async function joinOf(store: Store, feed: string, event: EventInfo): Promise<Joi
   const name = ownName(event)
   const known = near.find(({ feeds }) => feeds[feed] === name)
   if (known !== undefined) return { path: known.info.path, like: [] }
-  // The feed knows the others as other matches.
+  // For this feed, the others are different matches.
   const free = near.filter(({ feeds }) => feeds[feed] === undefined).map(({ info }) => info)
   const then = free.filter((info) => isSameTime(info, event))
   const same = then.filter(({ league, sport }) => isSameLeague(sport, league, event.league))
@@ -93,7 +93,7 @@ async function joinOf(store: Store, feed: string, event: EventInfo): Promise<Joi
   return { ...alone, like: soon.map(({ path }) => path) }
 }
 
-/** The observations under the paths of the matches that other feeds have filed, and what looks alike but was not joined. */
+/** The observations under the paths that other feeds filed, and similar events that were not joined. */
 export async function joinFeeds(options: {
   readonly store: Store
   readonly feed: string

@@ -10,7 +10,7 @@ function lastSunday(year: number, month: typeof MARCH | typeof OCTOBER): number 
   return last.setUTCDate(31 - last.getUTCDay()) / 1_000
 }
 
-/** By London's clock: forward at one in March, back at two in October, so the hour before two comes twice. */
+/** London's clock goes forward at one in March and back at two in October, so the hour before two occurs twice. */
 const FORWARD_AT_SECONDS = 3_600
 const BACK_AT_SECONDS = 7_200
 

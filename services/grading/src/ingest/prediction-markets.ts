@@ -1,7 +1,7 @@
 /**
  * Price histories of Kalshi and Polymarket into observations: the last price before an event's start is its close. The
- * histories do not say what their tokens are on, so the file that an operator imports names the event and the selection
- * of each; the histories stand in it as the APIs answer them. Pure.
+ * histories do not say what their tokens stand for, so the file that an operator imports names each one's event and
+ * selection; it holds the histories as the APIs return them. Pure.
  */
 import { z } from 'zod'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
@@ -33,7 +33,7 @@ const fileSchema = z.object({
       z.object({
         ...namedEvent,
         market: z.string().max(200),
-        /** By selection; of a market of two, one history may do for both. */
+        /** By selection; in a market of two, one history may serve both. */
         histories: z.record(z.string().max(80), z.union([polymarketHistory, kalshiCandles])),
       }),
     )
@@ -100,7 +100,7 @@ function closeOf(
   if (parsed.kind !== 'market') return refused('unknown_market', event.market)
   const startAtSeconds = isoSeconds(event.starts_at) ?? 0
   const named = Object.entries(event.histories)
-  // "Not home" of a match that can be drawn is no price of away.
+  // If a match can be drawn, "not home" does not price away.
   const hasTwoSides = (marketShape(parsed.key.type).selections?.length ?? 2) === 2
   const odds: Record<string, string> = {}
   let captured = Number.POSITIVE_INFINITY

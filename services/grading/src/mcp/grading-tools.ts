@@ -26,17 +26,17 @@ export type GradingToolDeps = SaleDoorDeps & {
   readonly grader: Grader
   readonly store: GradingStore
   readonly coverage: CoverageLook
-  /** Address of the endpoint: what a payment for a call is tied to. */
+  /** Address of the endpoint; a payment for a call is tied to it. */
   readonly endpoint: string
 }
 
-/** Its members are as they came, before any default. */
+/** Members as received, before any default. */
 type ToolCall = z.output<typeof toolCallSchema>
 
 /** Who calls: for limits and for the log. */
 type ToolCaller = Asker & { readonly requestId: string }
 
-/** A result, and what to call once it has left. */
+/** A result, and a function to call once it is sent. */
 type CalledTool = {
   readonly result: ToolResult
   readonly delivered?: () => Promise<void>
@@ -90,7 +90,7 @@ export const GRADING_TOOLS = [
   ),
 ]
 
-/** A result that says an answer twice, as text and as the value of that text. */
+/** A result that holds an answer twice: as text and as the value of that text. */
 const saidAs = (text: string): ToolResult => ({
   content: [{ type: 'text', text }],
   structuredContent: new JsonText(text),
@@ -98,14 +98,14 @@ const saidAs = (text: string): ToolResult => ({
 
 const saidIn = (said: object): ToolResult => saidAs(JSON.stringify(said))
 
-/** A failed call, by what the route would answer. It never looks like a challenge. */
+/** A failed call, with the route's answer. It never looks like a challenge. */
 function failure({ details, error, headers }: ErrorAnswer): ToolResult {
   const retryAfter = headers?.['retry-after']
   const wait = retryAfter === undefined ? {} : { retryAfterSeconds: Number(retryAfter) }
   return { ...saidIn({ error, ...details, ...wait }), isError: true }
 }
 
-/** Faults of arguments are found where a route finds those of its body. */
+/** Faults in arguments are found where a route finds faults in its body. */
 function malformed(issues: readonly RequestIssue[]): ToolResult {
   const ofArguments = issues.map(({ expected, field }) => ({
     field: field.replace(/^body/, 'arguments'),
@@ -149,7 +149,7 @@ const FREE: Readonly<Record<string, FreeTool>> = {
 
 const PAID = new Map(SALE_KINDS.map((kind) => [TOOL_NAMES[kind] as string, kind]))
 
-/** What a call is known by; undefined for arguments that canonical JSON cannot hold. */
+/** A call's fingerprint; undefined for arguments that canonical JSON cannot hold. */
 function hashOf(call: Parameters<typeof toolCallHash>[0]): string | undefined {
   try {
     return toolCallHash(call)

@@ -38,7 +38,7 @@ const LIST_KEPT_MS = 300_000
 const INSTRUCTIONS =
   'Grades bets against the recorded closing line instead of the score. Ask coverage first, which is free: a bet without a recorded close is UNGRADED, and paid for. grade_pick and audit_picks cost money, paid by x402: call them, pay what the result asks for, and repeat the call unchanged with the payment in _meta["x402/payment"]. On payment_pending repeat it with the same payment; never sign another one.'
 
-/** The one older revision that is answered; others are older still. */
+/** The only older revision that is answered. */
 const LEGACY = LEGACY_REVISIONS.at(-1)
 
 type Answered =
@@ -57,7 +57,7 @@ const CROWDED = rpcRefusal(400, RPC_CODES.invalidRequest, {
 })
 const FAILED = rpcRefusal(200, RPC_CODES.internalError, { message: 'Internal error' })
 
-/** What browsers on other sites may not call, by DNS rebinding or not: an origin is this host or this machine. */
+/** Browsers on other sites may not call, not even by DNS rebinding: an origin must be this host or this machine. */
 function isOwnOrigin(origin: string | undefined, baseUrl: string): boolean {
   if (origin === undefined) return true
   const hostname = URL.parse(origin)?.hostname
@@ -75,7 +75,7 @@ function createMethods(deps: McpRouteDeps) {
   async function callTool(request: RpcRequest, from: FastifyRequest): Promise<Answered> {
     const parsed = toolCallSchema.safeParse(request.params)
     if (!parsed.success) return invalidParams('params: a tool’s name, and an object of arguments')
-    // The members as they came, since what they are is hashed.
+    // The members as received, because they are hashed.
     const call = request.params as z.output<typeof toolCallSchema>
     const bytes = Number(from.headers['content-length'] ?? MCP_BODY_BYTES_MAX)
     const caller = { address: from.ip, bytes, requestId: from.id }
@@ -85,7 +85,7 @@ function createMethods(deps: McpRouteDeps) {
   }
 
   return {
-    /** The result in the form of its revision. */
+    /** The result in its revision's form. */
     dressed: (result: object, isOfModern: boolean): object =>
       isOfModern ? completeResult(result, serverInfo) : result,
     async answer(

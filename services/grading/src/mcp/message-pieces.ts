@@ -1,6 +1,6 @@
 /**
- * A message with a result, in pieces: that of an audit says its megabytes twice, as text and as a value, and is not written in
- * one go.
+ * A message with a result, in pieces: an audit's result holds its megabytes twice, as text and as a value, and is not
+ * written in one go.
  */
 import type { ToolResult } from '@tallystick/x402/mcp'
 import { WRITTEN_PER_STEP } from '../tracker/steps.ts'
@@ -13,7 +13,7 @@ export class JsonText {
   }
 }
 
-/** The text of an answer to a request; `result` is that of a tool or of another method. */
+/** The text of an answer to a request; `result` comes from a tool or another method. */
 export function* messagePieces(id: string | number | null, result: object): Generator<string> {
   yield `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
   let before = '{'

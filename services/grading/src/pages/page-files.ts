@@ -23,7 +23,7 @@ export type PagesOptions = {
   readonly baseUrl: string
   /** The payment token. */
   readonly asset: EvmAsset
-  /** A JSON-RPC address to offer a wallet that does not know the network; absent, nothing is offered. */
+  /** A JSON-RPC address for a wallet that does not know the network; if absent, none is offered. */
   readonly rpcUrl?: string | undefined
 }
 

@@ -63,7 +63,7 @@ export type Site = {
   visitWithKey(name: string, options?: BrowserContextOptions): Promise<Page>
   /** An account's token balance, base units. */
   balanceOf(account: XLayerAccount): Promise<bigint>
-  /** Forgets the faults so far: what a test provoked is not the page's fault. */
+  /** Forgets the faults so far: the test provoked them, not the page. */
   forgive(): void
 }
 

@@ -1,6 +1,6 @@
 /**
- * A paid audit by its receipt: audited again with what the ledger knows now, free. It is as much work as the paid one, so it
- * is limited by address, and done once for each state of the ledger.
+ * A paid audit by its receipt: repeated free with what the ledger knows now. It is as much work as the paid one, so it is
+ * limited by address and done once for each state of the ledger.
  */
 import { BoundedMap, type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
@@ -21,7 +21,7 @@ type AuditRouteDeps = {
   readonly clock: Clock
 }
 
-/** Reads of audits that one address has in a minute: people open a few links. */
+/** Audit reads per address and minute: people open a few links. */
 const READS_PER_MINUTE = 30
 /** Audits kept as text, up to a megabyte each. */
 const KEPT_MAX = 16

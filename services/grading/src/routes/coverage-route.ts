@@ -40,7 +40,7 @@ export type CoverageDeps = {
   readonly grader: Pick<Grader, 'preview'>
   readonly store: GradingStore
   readonly clock: Clock
-  /** CPU time that this thread has used so far, ms. Waiting for a database uses none. */
+  /** CPU time used by this thread so far, ms. Waiting for a database uses none. */
   readonly cpuMs: () => number
 }
 
@@ -50,15 +50,15 @@ const COVERAGE_BODY_BYTES_MAX = 500_000
 /** CPU time that one request may take, ms: some hundreds of picks. */
 const PREVIEW_CPU_MS_MAX = 50
 
-/** Looks at picks, and look-ups of one market, that one address has in a minute: a reader types, looks and corrects. */
+/** Looks at picks, and market look-ups, per address and minute: a reader types, looks and corrects. */
 const PREVIEWS_PER_MINUTE = 60
 const LOOKUPS_PER_MINUTE = 1_200
-/** What a look at picks counts as, in look-ups. */
+/** The cost of a look at picks, in look-ups. */
 const PREVIEW_COST = LOOKUPS_PER_MINUTE / PREVIEWS_PER_MINUTE
-/** No look-up of one market has a larger body; half a megabyte made to be slow takes 45 ms of CPU to find malformed. */
+/** No market look-up has a larger body; half a megabyte crafted to be slow takes 45 ms of CPU before it is found malformed. */
 const LOOKUP_BYTES_MAX = 4_096
 
-/** What reading a body of so many bytes counts as, whatever it turns out to be. */
+/** The cost of reading a body of this size, whatever it turns out to be. */
 const costOf = (bytes: number): number => (bytes > LOOKUP_BYTES_MAX ? PREVIEW_COST : 1)
 
 /** A look-up by its canonical key, or what is wrong with the key. */
@@ -106,7 +106,7 @@ const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): num
 /** Rows read and graded between two other requests. */
 const ROWS_PER_SLICE = 25
 
-/** Counts the CPU time that a request has used, ms, from a moment on, without what others use in its pauses. */
+/** Counts the CPU time of a request from a moment on, ms, without what others use in its pauses. */
 function createMeter(cpuMs: CoverageDeps['cpuMs'], fromMs: number) {
   let ofOthersMs = fromMs
   return {
@@ -161,17 +161,17 @@ export type Asker = {
   readonly address: string
   /** Of the body. */
   readonly bytes: number
-  /** CPU time that this thread had used when it began to read the body; what reading took is on the meter. */
+  /** This thread's CPU time when it began to read the body, so that the meter includes the reading. */
   readonly readFromMs?: number | undefined
 }
 
 export type CoverageLook = ReturnType<typeof createCoverageLook>
 
-/** The look behind both doors, the route and the tool of MCP: what an address has asked at one counts at the other. */
+/** The look behind both doors, the route and the MCP tool: an address's requests at one count at the other. */
 export function createCoverageLook({ clock, cpuMs, grader, store }: CoverageDeps) {
   const refusalOf = createAddressLimit(clock, LOOKUPS_PER_MINUTE)
   return {
-    /** Counts a request before its body is read; gives its refusal if this address has asked too often. */
+    /** Counts a request before its body is read; returns the refusal if this address asked too often. */
     refusalOf: ({ address, bytes }: Asker): ErrorAnswer | undefined =>
       refusalOf(address, costOf(bytes)),
     async look(body: CoverageRequest, { address, bytes, readFromMs }: Asker): Promise<Look> {

@@ -47,7 +47,7 @@ export function isCrowded(body: Uint8Array): boolean {
   return marks > MARKS_MAX
 }
 
-/** Leaves a scope's bodies, which are JSON, as the bytes that came. */
+/** Leaves a scope's JSON bodies as the bytes received. */
 export function takeBytes(scope: ServiceApp): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
@@ -75,7 +75,7 @@ const unknownIn = (branch: readonly z.core.$ZodIssue[]): number =>
     0,
   )
 
-/** Of the union branches that its faults are inside of, the one that knows most of the members: it was meant. */
+/** The union branch that the sender meant: among those with faults inside, the one that knows the most members. */
 function closestBranch(branches: readonly (readonly z.core.$ZodIssue[])[]) {
   return branches
     .filter((branch) =>
@@ -103,7 +103,7 @@ export function requestIssuesOf(
 /** Members of one pick, or of all else in a body: a parlay of 20 legs with every member has 226. */
 const MEMBERS_MAX = 256
 
-/** What is left of a number of members behind those of a value and of all in it but its picks; below 0 where it has more. */
+/** How many of the allowed members remain after a value's own and nested ones, except its picks; below 0 if it has more. */
 function membersLeft(value: unknown, max: number): number {
   if (typeof value !== 'object' || value === null) return max
   if (Array.isArray(value) && value.length > max) return -1

@@ -145,7 +145,7 @@ export type ReadRow = Place &
     | { readonly kind: 'faulty'; readonly issues: readonly RequestIssue[] }
   )
 
-/** Where the rows stand; each is read when it is asked for, since a free look stops when its time is spent. */
+/** The rows and their places; each is read on demand, since a free look stops when its time is spent. */
 export type Rows = { readonly places: readonly Place[]; readonly rows: Generator<ReadRow> }
 
 type ReadPicks =

@@ -1,6 +1,6 @@
 /**
- * The work behind both doors, the routes and the tools of MCP: the grade or audit is computed before money moves, and kept
- * and released after (G4). The same job serves a request and, at the next start, one that an earlier process left.
+ * The work behind both doors, the routes and the MCP tools: the grade or audit is computed before money moves, then kept and
+ * released afterwards (G4). The same job serves a request and, at the next start, one that an earlier process left.
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '@tallystick/service-kit'
@@ -42,7 +42,7 @@ export type SaleDoorDeps = SaleDeps & {
 /** A request as sold. */
 type AskedSale = {
   readonly request: SaleRequest
-  /** What the payment buys, where that is more than this body at its route: one call of a tool. */
+  /** What the payment buys, if not just this body at its route: one call of a tool. */
   readonly fingerprint?: string | undefined
   /** The client's address. */
   readonly sender?: string | undefined

@@ -21,7 +21,7 @@ export const GRADING_TOKEN_TYPE = 'grading+jwt'
 /** The scope that an upload requires (G8). */
 export const GRADING_WRITE_SCOPE = 'grading.write'
 
-/** The header's `typ` of a token whose signature is valid, so that its header is known to be a JSON object. */
+/** The header's `typ` of a token with a valid signature, so the header is known to be a JSON object. */
 function typeOf(token: string): unknown {
   const text = Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8')
   return (JSON.parse(text) as { readonly typ?: unknown }).typ
@@ -42,7 +42,7 @@ export type UploadRouteDeps = {
   readonly reportUpload: (outcome: 'taken' | 'repeated' | 'refused') => void
 }
 
-/** The account in the words of the wire; its schema leaves out the rest. */
+/** The account in the wire's words; its schema drops the rest. */
 const accountOf = (account: PayloadAccount): UploadAnswer => ({
   ...account,
   repeated: account.isRepeated,

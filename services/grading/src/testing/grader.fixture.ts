@@ -18,8 +18,8 @@ const inMemory = (checkpointSeed: Uint8Array): GradingStore =>
   })
 
 /**
- * An empty ledger in memory, or where DATABASE_URL is set in a database there; its checkpoints are signed by the given Ed25519
- * seed of 32 bytes. A property opens one for each of its cases: those beyond LEDGERS are in memory on either.
+ * An empty ledger in memory, or in a database if DATABASE_URL is set; the given Ed25519 seed of 32 bytes signs its
+ * checkpoints. A property opens one for each of its cases: those beyond LEDGERS are always in memory.
  */
 export function openMemoryStore(seed = new Uint8Array(32).fill(7)): GradingStore {
   if (process.env['DATABASE_URL'] === undefined) return inMemory(seed)
@@ -29,7 +29,7 @@ export function openMemoryStore(seed = new Uint8Array(32).fill(7)): GradingStore
   return opened > LEDGERS ? inMemory(seed) : openedLater(openOnServer(seed))
 }
 
-/** Making a database takes longer than most tests: so many serve all of a process, each emptied for whoever is next. */
+/** Making a database takes longer than most tests: this many serve a whole process, each emptied for the next test. */
 const LEDGERS = 6
 
 const ledgers: Promise<PostgresLedger>[] = []

@@ -41,7 +41,7 @@ export type HttpFixture = GraderFixture & {
   isTokenWrong: boolean
   /** What the service reads as its thread's CPU time. */
   cpuMs: () => number
-  /** A payment of a price in cents, as a header; the same number is the same payment. */
+  /** A payment of a price in cents, as a header; equal numbers are the same payment. */
   payment(cents: 1 | 20, number: number, payer?: string): Record<string, string>
   token(over?: {
     readonly scope?: string

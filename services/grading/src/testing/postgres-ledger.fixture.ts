@@ -26,7 +26,7 @@ async function makePostgresLedger(server: PostgresServer) {
   const database = await server.database()
   const folder = mkdtempSync(join(tmpdir(), 'grading-postgres-'))
   const url = database.as('grading_app')
-  /** Also what is still being opened: its reads would wait for the one that empties the ledger, and that for them. */
+  /** Includes stores still being opened: their reads and the emptying of the ledger would wait for each other. */
   const opened: Promise<{ close(): Promise<void> }>[] = []
   const identity = {
     url,
@@ -60,7 +60,7 @@ async function makePostgresLedger(server: PostgresServer) {
       opened.push(opening)
       return opening
     },
-    /** Does what no role of the service could: triggers are off. */
+    /** Does what no role of the service can: triggers are off. */
     tamper: (sql: string) =>
       runSql(database.owner, `SET session_replication_role = replica; ${sql}`),
     close,
@@ -72,7 +72,7 @@ async function makePostgresLedger(server: PostgresServer) {
     },
     async end(): Promise<void> {
       await close()
-      // A server of one's own goes with its databases.
+      // A server of the test's own ends with its databases.
       const known = process.env['DATABASE_URL']
       if (known !== undefined) await runSql(known, `DROP DATABASE ${database.name} WITH (FORCE)`)
       rmSync(folder, { recursive: true, force: true })

@@ -2,7 +2,7 @@
 // one where databases may be made. Without either it does nothing: services keep their ledgers on SQLite.
 import { startPostgres } from '@tallystick/journal-store/postgres-server'
 
-/** Starts the server; ends it behind the run. */
+/** Starts the server; ends it after the run. */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env['TEST_ENGINE'] !== 'postgres' || process.env['DATABASE_URL'] !== undefined)
     return undefined

@@ -1,6 +1,6 @@
 import type { Normalised } from '../domain/observation.ts'
 
-/** What all slices of a file say, as one. */
+/** All slices of a file as one reading. */
 export function wholeReading(slices: Iterable<Normalised>): Normalised {
   const all = [...slices]
   const [first] = all

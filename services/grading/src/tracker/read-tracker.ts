@@ -39,7 +39,7 @@ type ReadTracker =
 
 /** What the reader was asked about. */
 export type TrackerChoices = {
-  /** What a bare `110` in the column of odds is. */
+  /** What a bare `110` in the odds column means. */
   readonly notation?: 'american' | 'decimal' | undefined
   readonly order?: DayOrder | undefined
 }
@@ -64,7 +64,7 @@ const unreadable = (why: string): ReadTracker => ({ kind: 'unreadable', problem:
 function oddsText(text: string, { notation, separator }: Sheet): string {
   if (/^\d{3,}$/.test(text) && notation !== undefined)
     return notation === 'american' ? `+${text}` : `${text}.0`
-  // Where commas do not separate cells, a comma in a price is a decimal one.
+  // If commas do not separate cells, a comma in a price is a decimal comma.
   return separator !== ',' && /^\d+,\d+$/.test(text) ? text.replace(',', '.') : text
 }
 
@@ -112,7 +112,7 @@ const LAY = /^(?:lay|y|yes|true)$/i
 const MULTIPLE =
   /parlay|multi|acca|accumulator|combo|combin|double|treble|teaser|system|sgp|same game/i
 
-/** Members that say more of a pick, and never spoil it. */
+/** Members that say more about a pick, and never spoil it. */
 function extrasOf(cell: Cells): Pick<WireSingle, 'stake' | 'book' | 'ref'> {
   const stake = Number(
     cell('stake')

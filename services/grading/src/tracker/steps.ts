@@ -1,6 +1,6 @@
 /**
- * Work in steps: what reads a request yields whenever it has worked for some milliseconds, and whoever drives it decides
- * what happens in between. A route lets other requests run, a command goes on at once.
+ * Work in steps: the reader of a request yields after some milliseconds of work, and its driver decides what happens in
+ * between. A route lets other requests run; a command continues at once.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises'
 

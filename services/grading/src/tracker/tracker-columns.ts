@@ -1,6 +1,6 @@
 /**
- * Which column of a tracker's file is what, found by its header. The spellings are those of the common exports; where each
- * was seen stands in docs/how-to/audit-a-tracker-file.md.
+ * Finds each field's column in a tracker's file by its header. The spellings are those of the common exports;
+ * docs/how-to/audit-a-tracker-file.md says where each was seen.
  */
 import { withoutAccents } from '../domain/team-names.ts'
 
@@ -44,7 +44,7 @@ const spelling = (header: string): string =>
     .replace(/\((?:gbp|eur|usd|aud|units?)\)/g, '')
     .replace(/[^\p{L}\p{N}]/gu, '')
 
-/** What a file must say of each bet, in one column or another. */
+/** What a file must say about each bet, in one column or another. */
 function isTracker(of: ReadonlyMap<TrackerField, number>): boolean {
   const isNamed = of.has('event') || (of.has('home') && of.has('away')) || of.has('selection')
   return of.has('odds') && isNamed
@@ -56,7 +56,7 @@ function notationOf(header: string): TrackerColumns['notation'] {
   return /decimal|\beu\b/.test(text.replaceAll('_', ' ')) ? 'decimal' : undefined
 }
 
-/** Reads a header; undefined if it is none of a tracker's. */
+/** Reads a header; undefined if it is not a tracker's. */
 export function findTrackerColumns(header: readonly string[]): TrackerColumns | undefined {
   const spellings = header.map(spelling)
   const of = new Map<TrackerField, number>()

@@ -76,7 +76,7 @@ export function readDate(text: string, order: DayOrder | undefined): ReadDate {
   const numbers = NUMBERS.exec(trimmed)
   if (numbers === null) return UNREADABLE
   const [, first = '', separator, second = '', year = '', rest] = numbers
-  // Points are written where the day comes first.
+  // Dates with points put the day first.
   const known = separator === '.' ? 'day_first' : (orderOf([trimmed]) ?? order)
   if (known === undefined)
     return Number(first) === Number(second)

@@ -118,7 +118,7 @@ function sideOf(text: string, { sport, teams }: Pick<Bet, 'sport' | 'teams'>): S
 const typeNamed = (text: string): string | undefined =>
   TYPES.find(([pattern]) => pattern.test(text))?.[1]
 
-/** Words that say how, not whom: `Arsenal to win`, `Arsenal ML`. */
+/** Words that say how a side is backed, not which: `Arsenal to win`, `Arsenal ML`. */
 const MANNER =
   /\b(?:to win|money ?line|ml|win|ah|asian handicap|handicap|spread|run line|puck line|dnb|draw no bet|goals?|points?|pts|runs|total|hcp)\b/g
 
@@ -176,7 +176,7 @@ function readYesNo(text: string, market: string): Market | TrackerProblem {
   return selection === undefined ? problem('selection', 'yes or no') : on('btts', selection)
 }
 
-/** A side of the match, by the type that the market or its line makes it. */
+/** A side of the match, in the type that the market or its line implies. */
 function readSide(bet: Bet, text: string, given: string | undefined): Market | TrackerProblem {
   const bare = withoutManner(text)
   // A team's name may end in a number: the whole name first.
@@ -233,7 +233,7 @@ export function readBet(written: Bet): (Market & { readonly period: string }) | 
   return 'expected' in read ? read : { ...read, period }
 }
 
-/** A selection of the market that `named` is the type of, or that it names by itself. */
+/** A selection of a market of the type `named`, or of the market that the selection itself names. */
 function readSelection(bet: Bet, text: string, named: string | undefined): Market | TrackerProblem {
   const inText = typeNamed(text)
   const type = named ?? (inText === 'btts' || inText === 'dnb' ? inText : undefined)

@@ -1,4 +1,4 @@
-/** The records of a tracker's file, whatever separates their cells: slice by slice, since a whole file holds others up. */
+/** The records of a tracker's file, whatever separates their cells: slice by slice, since a whole file would delay others. */
 import { CsvError, parse } from 'csv-parse/sync'
 import { csvSlices } from '../ingest/csv-rows.ts'
 import type { Steps } from './steps.ts'
@@ -34,7 +34,7 @@ const CSV = {
 const linesIn = (slice: Buffer): number =>
   slice.reduce((sum, byte) => sum + (byte === 0x0a ? 1 : 0), 0)
 
-/** The file's records, slice by slice; what is wrong with its quotes otherwise. */
+/** The file's records, slice by slice, or what is wrong with its quotes. */
 export function* recordsOf(
   text: string,
   separator: string,

@@ -66,7 +66,7 @@ export const auditAnswerSchema = z
       // Mean price value less mean fair value.
       vig_paid: z.number().nullable(),
       grade_counts: z.record(bandSchema, z.int()),
-      // Over settled graded picks: what their prices were worth, and the rest of the profit.
+      // Over settled graded picks: the worth of their prices, and the rest of the profit.
       edge_and_luck: z
         .object({ profit: z.number(), edge: z.number(), luck: z.number(), luck_z: z.number() })
         .nullable(),

@@ -63,7 +63,7 @@ const cardPickSchema = z.object({
 })
 export type CardPick = z.output<typeof cardPickSchema>
 
-/** `not_kept`: only looked at, by an audit or by a grade that is not paid for yet. */
+/** `not_kept`: only looked at, by an audit or by a grade not yet paid for. */
 const notCounted = z.enum([
   'not_kept',
   'received_after_start',
@@ -117,7 +117,7 @@ const calibrationSchema = z.object({
   low_sample: z.boolean(),
   as_of_seq: z.int(),
 })
-/** A band's record so far, by the entries below `as_of_seq`. */
+/** A band's record so far, from the entries below `as_of_seq`. */
 export type CardCalibration = z.output<typeof calibrationSchema>
 
 /** An entry of the ledger, by its number and its leaf's hash. */

@@ -16,7 +16,7 @@ const TEXT_CHARACTERS_MAX = 120
 
 const bodyText = 'an object with market, or with sport, date and text, or with picks or csv'
 
-/** A request, but for what is in its picks. */
+/** A request, except the contents of its picks. */
 export const coverageFrameSchema = z
   .strictObject(
     {

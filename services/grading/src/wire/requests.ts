@@ -11,7 +11,7 @@ const REF_CHARACTERS_MAX = 80
 /** Longer than `1.0000000000000001` and any other price with spaces around it; parseOdds reads no more. */
 const ODDS_CHARACTERS_MAX = 40
 const FIELD_SIZE_MAX = 1_000
-/** A winner keeps at least a twentieth of its profit under every table of deductions. */
+/** A winner keeps at least a twentieth of its profit under every deduction table. */
 const FRACTION_MAX = 0.95
 /** Big handicaps pay six places, promotions up to ten. */
 const PLACES_MAX = 10
@@ -201,7 +201,7 @@ const optionsSchema = z
 /** 1,000 bets of 400 characters: twice a long row. */
 const CSV_CHARACTERS_MAX = 400_000
 
-/** Most picks in one audit, where each leg of a parlay is one (G5). */
+/** Most picks in one audit; each leg of a parlay counts as one (G5). */
 export const AUDIT_PICKS_MAX = 1_000
 
 export const gradeSchema = z
@@ -236,7 +236,7 @@ const picksText = `a list of 1 to ${AUDIT_PICKS_MAX} picks`
 export const picksOf = <Pick extends z.ZodType>(pick: Pick) =>
   z.array(pick, picksText).min(1, picksText).max(AUDIT_PICKS_MAX, picksText).optional()
 
-/** An audit's request, but for what is in its picks. */
+/** An audit's request, except the contents of its picks. */
 export const auditFrameSchema = z
   .strictObject(
     {

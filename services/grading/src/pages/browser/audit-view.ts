@@ -136,7 +136,7 @@ function auditFacts({ coverage, record, summary, needs }: AuditAnswer): HTMLElem
   ])
 }
 
-/** What a row says of a card's grade: its letter, its value and its prices. */
+/** A card's grade in a row: its letter, its value and its prices. */
 function gradeCells(card: Card): readonly [grade: HTMLElement, value: string, prices: string] {
   if (card.outcome === 'UNGRADED')
     return [element('span', { class: 'hint' }, 'UNGRADED'), UNGRADED_WORDS[card.reason.code], '–']

@@ -32,7 +32,7 @@ export function bandRow(row: BandFigures): HTMLElement {
   )
 }
 
-/** A table that is scrolled by itself where it does not fit. */
+/** A table that scrolls by itself if it does not fit. */
 export function figureTable(
   { label, kind = '' }: { readonly label: string; readonly kind?: string },
   columns: readonly (readonly [name: string, kind: string])[],

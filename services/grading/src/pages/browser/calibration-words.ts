@@ -42,13 +42,13 @@ export const VERDICT_TONES: Readonly<Record<Column['verdict'], 'good' | 'warn' |
   uneven: 'warn',
 }
 
-/** The chance of a test; a tiny one is not shown as none. */
+/** A test's chance; a tiny one is not shown as zero. */
 export const chanceWords = (chance: number): string =>
   chance < 0.0005 ? 'under 0.1\u00a0%' : percent(chance)
 
 export const lineVerdict = ({ verdict }: Pick<Column, 'verdict'>): string => VERDICTS[verdict]
 
-/** One of the two tests: its chance, what it is of, and whether it counts against the grades. */
+/** One of the two tests: its chance, what it tests, and whether it counts against the grades. */
 export function testWords(test: CalibrationTest, chanceMin: number) {
   const { chi_square: chiSquare, degrees, p } = test
   return {

@@ -51,6 +51,6 @@ export const mono = (text: string): HTMLElement => element('span', { class: 'mon
 export const syntheticNote = (words: string): HTMLElement =>
   note('warn', element('strong', {}, 'Synthetic data.'), ` ${words}`)
 
-/** A row of a table: what it is of, with its cells on either side. */
+/** A row of a table: its subject, with cells on either side. */
 export const tableRow = (head: Child, ...cells: readonly Child[]): HTMLElement =>
   element('tr', {}, element('th', { scope: 'row' }, head), ...cells)

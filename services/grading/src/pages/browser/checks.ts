@@ -5,7 +5,7 @@ import type { PublicEntry } from '../../wire/ledger.ts'
 import { badge } from './card-parts.ts'
 import { answerOf } from './page-api.ts'
 
-/** Where this page's modules are served from, of the code that checks. */
+/** Where the checking code's modules are served. */
 const CODE = '/pages/@tallystick/grading/src/domain/'
 /** The ledger may grow between the two reads; then both are repeated, at most this many times. */
 const TRIES_MAX = 5

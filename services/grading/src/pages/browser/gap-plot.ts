@@ -1,4 +1,4 @@
-/** Each grade's gap between return and promise in standard errors, one line a grade, beside what chance allows one by itself. */
+/** Each grade's gap between return and promise in standard errors, one line per grade, beside the range that chance allows. */
 import { svgElement } from '@tallystick/service-kit/browser'
 import type { CalibrationRow } from '../../wire/calibration.ts'
 import { signed } from '../figures.ts'
@@ -6,7 +6,7 @@ import { plotLabel, plotLine, plotOf, straightScale } from './plot-scale.ts'
 
 type GapRow = Pick<CalibrationRow, 'band' | 'gap_z'>
 
-/** Where 95 % of one true promise's gaps lie, standard errors. */
+/** If a promise is true, 95 % of its gaps are within this many standard errors. */
 const USUAL = 1.96
 /** The axis reaches this far at least. */
 const REACH_MIN = 3

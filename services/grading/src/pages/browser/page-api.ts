@@ -17,7 +17,7 @@ export function post(
   })
 }
 
-/** Without the members that nobody filled in. */
+/** Drops the members that nobody filled in. */
 export const filled = (members: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''))
 

@@ -1,4 +1,4 @@
-/** What plots are drawn with: round ticks, a linear scale, lines and labels. */
+/** The parts of plots: round ticks, a linear scale, lines and labels. */
 
 import { svgElement } from '@tallystick/service-kit/browser'
 

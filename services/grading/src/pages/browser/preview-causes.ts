@@ -17,7 +17,7 @@ function expectedWords({ field, expected }: Issue): string {
   return `${member === '' ? 'Expected' : `${member}: expected`} ${expected.replace(ROWS, rowWords)}.`
 }
 
-/** A service issue in the reader's terms: by the row's line or number, if it is of a row. */
+/** A service issue in the reader's terms: with the row's line or number, if it concerns a row. */
 export function issueWords({ field, expected }: Issue): string {
   const [row, line, pick] = ROW.exec(field) ?? []
   if (row === undefined) return expectedWords({ field: field.replace(/^body\.?/, ''), expected })
@@ -32,13 +32,13 @@ export function whyWords({ issues = [], reason, status }: Omit<PreviewRow, 'line
   return nearest.length === 0 ? message : `${message} The ledger has: ${nearest.join(', ')}.`
 }
 
-/** What rows have in common that were not read, or would be UNGRADED. */
+/** The common cause of rows that were not read or would be UNGRADED. */
 function causeOf({ issues = [], reason, status }: PreviewRow): string {
   if (reason !== undefined) return `UNGRADED: ${reason.message}`
   const [issue] = issues
   if (issue === undefined) return whyWords({ status })
   const member = issue.field.replace(ROW, '')
-  // Which other row a repeated bet repeats differs from row to row.
+  // Each repeated bet names another row.
   return `${member === '' ? 'The row' : member}: expected ${issue.expected.replace(ROWS, 'another row')}.`
 }
 

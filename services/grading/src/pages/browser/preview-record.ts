@@ -1,4 +1,4 @@
-/** The free look at a record before its audit: what became of each bet, what is left out and why. */
+/** The free look at a record before its audit: what became of each bet, which are left out, and why. */
 import { element, pageElement } from '@tallystick/service-kit/browser'
 import type { PreviewAnswer, PreviewRow } from '../../wire/coverage.ts'
 import { counted, grouped } from '../figures.ts'
@@ -80,7 +80,7 @@ function rowList(rows: readonly PreviewRow[]): HTMLElement {
   return element('ul', { class: 'found whole' }, ...items)
 }
 
-/** A cause with its rows, which are open where there is little to read. */
+/** A cause with its rows, shown at once if there are few. */
 function causeItem([cause, rows]: ReturnType<typeof byCause>[number]): HTMLElement {
   const [tone] = TONES[rows[0]?.status ?? 'unreadable']
   return element(

@@ -31,7 +31,7 @@ export function showProblem(field: string, problem: string): void {
   pageElement(`${field}-problem`).textContent = problem
 }
 
-/** Says beside an input why what it asked for was not found; nothing for what was seen. */
+/** Says beside an input why its value was not found; says nothing for a value that was seen. */
 export function showMiss(field: string, look: Look<unknown>): void {
   if (look.kind === 'invalid') showProblem(field, expectedWords(look.issues[0]?.expected ?? ''))
   if (look.kind === 'failed') showProblem(field, 'The service is not answering right now.')

@@ -22,7 +22,7 @@ const bandsOf = ({ bands }: ReferenceStudy, basis: 'fair' | 'price'): readonly B
     .filter((row) => row.basis === basis)
     .map(({ promised, ...row }) => ({ ...row, expected_roi: promised, low_sample: false }))
 
-/** What its plot draws. */
+/** The plot's data. */
 export const studyPlotted = (study: ReferenceStudy) => ({
   bands: bandsOf(study, 'fair'),
   line: study.lines.find(({ scope }) => scope === 'all') ?? null,

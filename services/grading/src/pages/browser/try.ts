@@ -106,7 +106,7 @@ function showPickProblems(problems: readonly string[]): void {
 
 type Preview = Look<PreviewAnswer>
 
-/** The last look, and the text that it is at: whoever asks about that text again, shares it. */
+/** The last look and its text: another request about the same text shares it. */
 let last: { readonly text: string; readonly look: Promise<Preview | undefined> } | undefined
 
 const choicesText = (): string => `${valueOf('notation')} ${valueOf('order')}`
@@ -119,7 +119,7 @@ function showLook(found: Preview): void {
   if (found.kind === 'invalid') showPickProblems(found.issues.map(issueWords))
 }
 
-/** Asks and shows what would become of each; undefined if the reader has gone on typing. */
+/** Asks what would become of each bet and shows it; undefined if the reader kept typing. */
 async function askAndShow(text: string, record: ReadRecord & { kind: 'record' }) {
   put('picks-count', 'Looking at each bet, free…')
   const answer = await previewRecord(record.body)
@@ -129,7 +129,7 @@ async function askAndShow(text: string, record: ReadRecord & { kind: 'record' })
   return answer
 }
 
-/** Looks at the record, free; undefined if it cannot be sent, or if the reader has gone on typing. */
+/** Looks at the record, free; undefined if it cannot be sent, or if the reader kept typing. */
 async function look() {
   const record = readRecord(picks.value)
   showPickProblems(record.kind === 'problem' ? [record.problem] : [])
