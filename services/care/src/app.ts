@@ -47,7 +47,7 @@ type CareAppDeps = {
   readonly verifier: ChainVerifier
   readonly mcp: McpEndpoint
   readonly witnesses: WitnessPush
-  /** Told of each export: it holds records. */
+  /** Called for each export: it holds records. */
   readonly noteRead: (row: ReadRow) => void
 }
 
@@ -124,7 +124,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   return app
 }
 
-/** Where hosts are sent to sign in: without a list of its own, to the issuers that are trusted. */
+/** Where hosts are sent to sign in; without a configured list, to the trusted issuers. */
 const authorizationServersOf = (config: CareConfig): readonly string[] =>
   config.AUTHORIZATION_SERVERS.length > 0
     ? config.AUTHORIZATION_SERVERS

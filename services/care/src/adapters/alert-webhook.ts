@@ -12,9 +12,9 @@ import {
 
 /** Only the status of an answer matters; a webhook that takes longer counts as unavailable. */
 const TIMEOUT_MS = 5_000
-/** Between attempts: over five minutes in all, as long as a restart of what stands behind a webhook may take. */
+/** Between attempts: over five minutes in all, enough for the system behind a webhook to restart. */
 const RETRY_AFTER_MS = [1_000, 5_000, 30_000, 300_000] as const
-/** Alerts that wait while the webhook does not answer; a clinic has fewer corrections in a day. */
+/** Alerts that may wait while the webhook does not answer; a clinic has fewer corrections in a day. */
 const WAITING_MAX = 1_000
 /** How long shutdown waits; a correction still unheard is an alert again at the next start. */
 const CLOSE_MS = 5_000
@@ -26,7 +26,7 @@ export class AlertWebhookUnavailable extends Error {
 
 type WebhookOptions = {
   readonly url: string
-  /** Signs the body as a write is signed. */
+  /** Signs the body like a write. */
   readonly secret?: Secret | undefined
   readonly serviceName: string
   /** Whether private addresses are allowed. */
@@ -45,7 +45,7 @@ const SAID: Readonly<Record<Extract<PostAnswer, { kind: 'failed' }>['reason'], s
   aborted: 'the service ended',
 }
 
-/** Delivers alerts in the background, in order. Closing takes nothing more: what waits has one more attempt. */
+/** Delivers alerts in the background, in order. Once closing, it accepts none, and tries each waiting alert once more. */
 export function createAlertWebhook(options: WebhookOptions) {
   const { clock, isPrivate, onProblem, resolve, secret, serviceName } = options
   const url = new URL(options.url)
@@ -69,7 +69,7 @@ export function createAlertWebhook(options: WebhookOptions) {
   })
 }
 
-/** The headers that sign a body as a write is signed. */
+/** The headers that sign a body like a write. */
 export function signedHeaders(
   secret: BinaryLike,
   of: { readonly serviceName: string; readonly body: string; readonly unixMs: number },

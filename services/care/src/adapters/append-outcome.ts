@@ -16,17 +16,17 @@ import { slotTextOf, type Tail } from './stored-record.ts'
 export type AskedWrite = {
   readonly record: NewRecord
   readonly request: RequestKey | undefined
-  /** The version that the writer has seen, 0 for none. */
+  /** The version that the writer saw, 0 for none. */
   readonly expectedVersion: number | undefined
 }
 
-/** What one write comes to inside its transaction. */
+/** The outcome of one write inside its transaction. */
 export type WriteResult =
   | AppendOutcome
-  /** The request is known, but the version that it made does not hold any more. */
+  /** The request is known, but the version that it made no longer holds. */
   | { readonly kind: 'known-broken' }
 
-/** The MAC itself is not kept: whoever reads the disk could send the write again. */
+/** The MAC itself is not kept: a reader of the disk could send the write again. */
 export const macHashOf = (request: RequestKey): string => hash('sha256', request.mac)
 
 export type AppendOptions = {

@@ -1,6 +1,6 @@
-// The audit trail, on either engine. A row of an accepted write is durable before it is acknowledged. Refusals, which anyone can
-// cause, are written in groups that wait for no disk, and only so many are kept: a flood of refused requests costs the disk
-// neither time nor space. On PostgreSQL the service's role adds rows, and takes out rows of refused writes alone.
+// The audit trail, on either engine. An accepted write's row is durable before the write is acknowledged. Anyone can cause
+// refusals, so they are written in groups that wait for no disk, and their number is bounded: a flood of refused requests costs
+// the disk neither time nor space. On PostgreSQL the service's role may add rows, but delete only rows of refused writes.
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '@tallystick/service-kit'
 import type { AuditTrail } from '../domain/publish-record.ts'
@@ -9,13 +9,13 @@ import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
 import { sharedRuns } from './shared-runs.ts'
 import type { SideRows } from './side-rows.ts'
 
-/** Rows of refused writes that are kept, the newest; some 15 MB. */
+/** How many rows of refused writes are kept, the newest; some 15 MB. */
 const REFUSALS_KEPT_MAX = 100_000
-/** How many above that may gather before the oldest are taken out, so that not every commit pays for it. */
+/** How many more may gather before the oldest are deleted, so that not every commit pays for it. */
 const REFUSALS_SLACK = 1_000
-/** Rows that wait in memory before they are written at once. */
+/** Rows that may wait in memory; at this many they are written at once. */
 const ROWS_WAITING_MAX = 256
-/** Longest that a refusal waits, milliseconds: what a power loss or a kill may take. */
+/** Longest that a refusal waits, milliseconds: a power loss or a kill may lose this much. */
 export const REFUSAL_FLUSH_MS = 1_000
 
 const cellsOf = ({ at, outcome, reason, via, actor, uri }: AuditRow, { textCell }: SideRows) =>
@@ -35,12 +35,12 @@ function statementsOf(added: readonly AuditRow[], rows: SideRows): readonly Stat
       'INSERT INTO audit_rows (at, outcome, reason, via, actor, uri) VALUES ($1, $2, $3, $4, $5, $6)',
       values,
     ])
-  // One statement for all rows. After a lost answer it may run again, and adds none twice.
+  // One statement for all rows. After a lost answer it may run again, but adds no row twice.
   const named = cells.map((row) => [randomUUID(), ...row])
   return [[ADD_ON_POSTGRES, [0, 1, 2, 3, 4, 5, 6].map((at) => named.map((row) => row[at]))]]
 }
 
-/** Takes out the oldest refusals above a bound. */
+/** Deletes the oldest refusals above a bound. */
 const ROTATE = `DELETE FROM audit_rows WHERE outcome = 'rejected' AND sequence <=
   (SELECT sequence FROM audit_rows WHERE outcome = 'rejected' ORDER BY sequence DESC LIMIT 1 OFFSET $1)`
 
@@ -67,7 +67,7 @@ export async function readAuditRows(
 
 export type AuditTrailOptions = {
   readonly clock: Clock
-  /** Told when refusals could not be written; they are dropped. */
+  /** Called when refusals could not be written; they are dropped. */
   readonly onProblem?: ((error: unknown) => void) | undefined
   readonly onRow?: ((row: AuditRow) => void) | undefined
   /** Bound on kept refusals; `REFUSALS_KEPT_MAX` unless a test says otherwise. */
@@ -79,7 +79,7 @@ export function openAuditTrail(rows: SideRows, options: AuditTrailOptions): Audi
   let waiting: AuditRow[] = []
   let cancelTimer: (() => void) | undefined
   let isClosed = false
-  /** Refusals that this process has added since it last took the oldest out. */
+  /** Refusals that this process added since it last deleted the oldest. */
   let sinceRotation = REFUSALS_SLACK
 
   const write = async (added: readonly AuditRow[]): Promise<void> => {

@@ -1,4 +1,4 @@
-// The rules that an audit trail keeps on every engine. A suite is handed a place where trails are opened again and again.
+// The rules that an audit trail keeps on every engine. A suite gets a place where it can reopen trails.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AuditTrail } from '../domain/publish-record.ts'

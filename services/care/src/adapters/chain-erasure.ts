@@ -1,6 +1,6 @@
-// Erasing a chain (C31), on either engine: its entries all come under its own key, the records note that it is erased, and then
-// its key is destroyed. What is left of a version is its place and its leaf, which thirty-two random bytes keep from being
-// guessed; the chain's head hash, which a short sentence could be guessed from, goes too.
+// Erasing a chain (C31), on either engine: all its entries are sealed under its own key, the records note the erasure, and then
+// the key is destroyed. A version leaves its place and its leaf, which cannot be guessed because of 32 random bytes. The
+// chain's head hash is removed too: it would let someone guess a short sentence.
 import { GENESIS_PREV_HASH, rootOf } from '@tallystick/hashchain'
 import { type Awaitable, whenAnswered } from '@tallystick/journal-store'
 import type { KeptErasure } from '../domain/record-store.ts'
@@ -20,11 +20,11 @@ export type ErasedChain =
 /** The head hash of a chain whose key was destroyed. */
 const ERASED_HEAD = GENESIS_PREV_HASH
 
-/** What a chain's leaves come to, lower-case hex. */
+/** The root of a chain's leaves, lower-case hex. */
 const leavesRoot = (leaves: readonly (readonly [string])[]): string =>
   Buffer.from(rootOf(leaves.map(([leaf]) => Buffer.from(leaf, 'hex')))).toString('hex')
 
-/** The records that are to forget a chain. */
+/** The records that must forget a chain. */
 type MarkedStore = {
   readonly source: RecordSource
   /** Runs statements in one transaction, while nothing is appended. */
@@ -45,7 +45,7 @@ export async function eraseChainOf(
   return { kind: 'erased', versions: chain[4] }
 }
 
-/** Within a transaction: notes that a chain is erased; one that is not there cannot come back either. */
+/** Within a transaction: notes that a chain is erased; even one that does not exist cannot come back. */
 function markErased(source: RecordSource, erasure: KeptErasure): Awaitable<unknown> {
   const { patient, domain, at, actor, reason } = erasure
   const { ask, sql } = source
@@ -72,8 +72,8 @@ function clearChain({ ask, sql }: RecordSource, [id, , , audience]: ChainRow): A
 }
 
 /**
- * Brings records and keys together before a service uses them: what was erased stays so, whichever of the two was put back
- * from a copy.
+ * Reconciles records and keys before a service uses them: erased chains stay erased, whichever of the two was restored from
+ * a copy.
  */
 export function reconcileErasures(
   keys: ChainKeys,

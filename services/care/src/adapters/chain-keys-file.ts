@@ -6,7 +6,7 @@ import {
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
 
-/** The key that belongs to the file itself: the records name it, so that another or an empty file is noticed. */
+/** The file's own key: the records name it, so another or an empty file is noticed. */
 export const FILE_KEY_CHAIN = ''
 
 /** What the file is. */
@@ -32,7 +32,7 @@ CREATE TABLE erasures (
   Unavailable: RecordStoreUnavailable,
 } as const satisfies SqliteFileKind
 
-/** What a chain is called in this file and in erasures: its names hold no `|`. */
+/** A chain's name in this file and in erasures: patient and domain hold no `|`. */
 export const chainName = ({ patient, domain }: { patient: string; domain: string }): string =>
   `${patient}|${domain}`
 

@@ -1,6 +1,6 @@
-// The keys of chains (C31): each chain's entries are sealed under a key of its own, which is kept wrapped under a key of the
-// ring, in a file that no backup of the records copies. Destroying a chain's key makes its entries unreadable for good, here
-// and in every copy. The file also keeps what was erased, so that records that were put back from a backup stay erased.
+// The keys of chains (C31): each chain's entries are sealed under the chain's own key. A key of the ring wraps that key, in a
+// file that no backup of the records copies. Destroying a chain's key makes its entries unreadable for good, here and in every
+// copy. The file also lists erasures, so that erased records stay erased after a restore.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { type KeyRing, openValue, sealedKeyId, sealValue } from '@tallystick/hashchain'
@@ -27,12 +27,12 @@ const CHAIN_KEY_BYTES = 32
 /** The chain in a slot's text, `patient|domain|version|audience`. */
 const chainOfSlot = (slot: string): string => slot.split('|', 2).join('|')
 
-/** Under what a chain's key is wrapped: bound to the chain and to its id. */
+/** The additional data of a wrapped key: it binds the key to the chain and to the key's id. */
 const wrapSlot = (chain: string, keyId: string): string => `chain-key|${keyId}|${chain}`
 
 type KeyRow = readonly [chain: string, keyId: string, wrapped: Uint8Array]
 
-/** Opens the file of chain keys, making it where there is none. Throws RecordStoreUnavailable. */
+/** Opens or creates the file of chain keys. Throws RecordStoreUnavailable. */
 export function openChainKeys(path: string, ring: KeyRing): ChainKeys {
   const database = openSqliteFile(path, CHAIN_KEYS)
   try {
@@ -43,7 +43,7 @@ export function openChainKeys(path: string, ring: KeyRing): ChainKeys {
   }
 }
 
-/** The seal of a store whose chains have keys of their own. */
+/** The seal of a store whose chains have their own keys. */
 export class ChainKeys {
   readonly #database: DatabaseSync
   readonly #ring: KeyRing
@@ -91,7 +91,7 @@ export class ChainKeys {
     if (this.#database.isTransaction) this.#database.exec('COMMIT')
   }
 
-  /** Whether stored bytes are sealed, and under which of the configured keys in the end. */
+  /** Whether stored bytes are sealed, and under which configured key ultimately. */
   receipt(body: unknown): ReturnType<typeof sealReceipt> {
     const { keyId, ...receipt } = sealReceipt(body)
     if (keyId === undefined || this.#ring.key(keyId) !== undefined || !CHAIN_KEY_ID.test(keyId))
@@ -135,7 +135,7 @@ export class ChainKeys {
     )
   }
 
-  /** Destroys a chain's key for good and keeps who did so, when and why. Doing it again changes nothing. */
+  /** Destroys a chain's key for good and records who did so, when and why. Repeating it changes nothing. */
   destroy({ patient, domain, at, actor, reason }: KeptErasure): void {
     const chain = chainName({ patient, domain })
     guardedNow(() => {
@@ -149,7 +149,7 @@ export class ChainKeys {
         ])
         void ask('DELETE FROM chain_keys WHERE chain = $1', [chain])
       })
-      // Nor may it stay readable in the write-ahead log.
+      // It must not stay readable in the write-ahead log either.
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     })
     this.#forget()
@@ -164,7 +164,7 @@ export class ChainKeys {
     this.close()
   }
 
-  /** The id of a chain's key, which is made where there is none. Throws RecordStoreUnavailable for an erased chain. */
+  /** The id of a chain's key, made if there is none. Throws RecordStoreUnavailable for an erased chain. */
   #idOf(chain: string): string {
     this.#refresh()
     const held = this.#idByChain.get(chain)

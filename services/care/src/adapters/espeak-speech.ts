@@ -1,6 +1,6 @@
 /**
- * Speech by the system's `espeak-ng` (C13): a program of its own, since its licence is not ours; the sentence on stdin, since
- * arguments are visible to other users; one at a time, with a time limit.
+ * Speech by the system's `espeak-ng` (C13): a separate program, since its licence is not ours; the sentence on stdin, since
+ * other users can see arguments; one at a time, with a time limit.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -10,9 +10,9 @@ import { promisify } from 'node:util'
 import { type Clock, systemClock } from '@tallystick/service-kit'
 import { type Speech, SpeechUnavailable } from '../domain/staleness.ts'
 
-/** A sentence takes 20 ms; what takes this long hangs. */
+/** A sentence takes 20 ms; a run this long hangs. */
 export const SPEECH_LIMIT_MS = 2_000
-/** Sentences that wait for the one that is being spoken; a flood of them is refused rather than queued for minutes. */
+/** Sentences that may wait for the running one; a flood is refused rather than queued for minutes. */
 export const SPEECH_WAITING_MAX = 32
 /** The longest text that is spoken, characters: about five minutes of sound, 13 MB. */
 export const SPEECH_CHARS_MAX = 4_000
@@ -50,7 +50,7 @@ export function createEspeakSpeech(options: EspeakOptions): Speech {
 }
 
 async function speakOne(options: EspeakOptions, text: string): Promise<Uint8Array> {
-  // A folder of its own, which only this user may enter: the sound of a private record lies in it for a moment.
+  // A separate folder that only this user may enter: it briefly holds the sound of a private record.
   const folder = await mkdtemp(join(tmpdir(), 'care-speech-'))
   try {
     const file = join(folder, 'speech.wav')

@@ -1,5 +1,5 @@
-// Subscriptions to events as rows beside the records (C22), and which process delivers. URL and secrets are sealed under the ring:
-// both let their holder speak for somebody. A row whose key is gone counts as none: its host refreshes it.
+// Subscriptions to events as rows beside the records (C22), and the process that delivers. URL and secrets are sealed under the
+// ring: both let their holder speak for somebody. A row whose key is gone does not count: its host will refresh it.
 import { hash } from 'node:crypto'
 import { type KeyRing, openValue, sealValue } from '@tallystick/hashchain'
 import { z } from 'zod'
@@ -74,13 +74,13 @@ export async function listEventSubscriptions(side: Pick<SideRows, 'read'>) {
     }))
 }
 
-/** Cursors as texts: sealed for their principal, since their numbers would count everybody's writes. */
+/** Cursors as texts, sealed for their principal: plain numbers would reveal how much everybody writes. */
 export const eventCursors = (ring: KeyRing) => ({
   write: (sub: string, sequence: number): string =>
     Buffer.from(sealValue({ ring, value: `${sequence}`, slot: cursorSlot(sub) })).toString(
       'base64url',
     ),
-  /** Undefined where it is none of that principal's. */
+  /** Undefined unless it is that principal's. */
   read: (sub: string, text: string): number | undefined => {
     const sealed = Buffer.from(text, 'base64url')
     const opened = openValue({ ring, sealed, slot: cursorSlot(sub) })
@@ -132,7 +132,7 @@ const verifiedReceivers = (
 
 export function openEventSubscriptions(side: SideRows, ring: KeyRing): EventSubscriptions {
   const rows = sealedRows(ring)
-  /** A delivery that is noted again after a loss of power is one that is sent again. */
+  /** If a loss of power loses this note, the event is delivered again. */
   const change = <Row extends Readonly<Record<string, unknown>>>(
     sql: string,
     values: readonly unknown[],

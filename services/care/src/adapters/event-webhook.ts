@@ -1,6 +1,6 @@
-// Sends events and challenges to receivers, signed as Standard Webhooks have it: HMAC-SHA256 over id, timestamp and the very bytes
-// of the body. Connections go only to addresses that were checked, redirects are not followed, and nothing that an endpoint
-// answers goes into an error (C22).
+// Sends events and challenges to receivers, signed by Standard Webhooks: HMAC-SHA256 over id, timestamp and the exact bytes of
+// the body. Connections go only to checked addresses, redirects are not followed, and no answer of an endpoint enters an
+// error (C22).
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Clock, type PostAnswer, postChecked, type ResolveName } from '@tallystick/service-kit'
 import type {
@@ -37,7 +37,7 @@ function failureOf(answer: PostAnswer): EventFailure {
   if (answer.kind === 'answered')
     return answer.status < 400 ? 'http_3xx' : answer.status < 500 ? 'http_4xx' : 'http_5xx'
   const { reason } = answer
-  // Does not tell whether a name leads into a private network.
+  // Does not reveal whether a name resolves into a private network.
   return reason === 'timeout' || reason === 'tls_error' ? reason : 'connection_refused'
 }
 
@@ -95,7 +95,7 @@ export function createEventWebhook(of: {
         return { kind: 'refused' }
       return { kind: 'failed', reason: failureOf(answer) }
     },
-    /** Asks a receiver whether it wants what it will get. Never rejects. */
+    /** Asks a receiver whether it wants events. Never rejects. */
     challenge: async (to: Addressed): Promise<ChallengeOutcome> => {
       const challenge = random('')
       const body = JSON.stringify({ type: 'verification', challenge })

@@ -4,11 +4,11 @@ import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { z } from 'zod'
 import { isKeyAddress, isLoopback } from '../domain/trusted-issuer.ts'
 
-/** Keys are fetched again after this, so a withdrawn key is accepted no longer than that. */
+/** Keys are fetched again after this, so a withdrawn key is accepted no longer. */
 const FRESH_MS = 600_000
 /** How long keys are used while the issuer does not answer: longer than a restart, shorter than a working day. */
 const STALE_MS = 3_600_000
-/** Between two fetches for key ids that nobody knows: strangers choose those. */
+/** Between two fetches for unknown key ids: strangers choose those. */
 const REFETCH_MS = 30_000
 /** After a failure; doubled up to the maximum. */
 const BACK_OFF_MS = 1_000
@@ -18,7 +18,7 @@ const TIMEOUT_MS = 5_000
 /** A hundred RSA keys with their certificates. */
 const BODY_BYTES_MAX = 524_288
 
-/** The keys of an issuer cannot be fetched, and there are none to fall back on. */
+/** An issuer's keys cannot be fetched, and there are none to fall back on. */
 export class IssuerUnavailable extends Error {
   override readonly name = 'IssuerUnavailable'
 }
@@ -35,7 +35,7 @@ type IssuerKeysOptions = {
   /** Absent, the issuer's discovery document says it. */
   readonly jwksUri?: string | undefined
   readonly clock: Clock
-  /** Told of each fetch that failed. */
+  /** Called for each failed fetch. */
   readonly onProblem: (error: IssuerUnavailable) => void
 }
 
@@ -55,7 +55,7 @@ export class IssuerKeys {
     return this.#ageMs() < FRESH_MS ? this.#kept : undefined
   }
 
-  /** The keys as they are now. Rejects with `IssuerUnavailable`. */
+  /** The current keys. Rejects with `IssuerUnavailable`. */
   async current(): Promise<KeptKeys> {
     if (this.fresh === undefined) await this.#fetch()
     if (this.#kept === undefined || this.#ageMs() >= STALE_MS)
@@ -63,11 +63,11 @@ export class IssuerKeys {
     return this.#kept
   }
 
-  /** Other keys than these, after they lacked one; undefined if there are none. Rejects with `IssuerUnavailable`. */
+  /** Newer keys, if the given ones lack a key; undefined if there are none. Rejects with `IssuerUnavailable`. */
   async newerThan(keys: KeptKeys): Promise<KeptKeys | undefined> {
     const hasJustAsked = this.#failures === 0 && this.#ageMs() < REFETCH_MS
     if (!hasJustAsked) await this.#fetch()
-    // The key may well exist: that cannot be said while the issuer is away.
+    // The key may exist: nobody can tell while the issuer is away.
     if (this.#failures > 0) throw new IssuerUnavailable(`no newer keys of ${this.#options.issuer}`)
     return this.#kept?.mark === keys.mark ? undefined : this.#kept
   }
@@ -108,7 +108,7 @@ const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() })
 async function keyAddressOf({ issuer, jwksUri }: IssuerKeysOptions): Promise<string> {
   if (jwksUri !== undefined) return jwksUri
   const { origin, pathname } = new URL(issuer)
-  // Where an issuer publishes what it is: OpenID's place, then that of RFC 8414.
+  // Where an issuer publishes its metadata: OpenID's place, then RFC 8414's.
   const first = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const second = `${origin}/.well-known/oauth-authorization-server${pathname.replace(/\/$/, '')}`
   const found = discovery.parse(await fetchJson(first).catch(() => fetchJson(second)))

@@ -1,4 +1,4 @@
-// How replays and exports go through a journal: in slices, between which other work runs.
+// Replays and exports read a journal in slices, between which other work runs.
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { askEach } from '@tallystick/journal-store'
 import type { Audience } from '../wire/records.ts'
@@ -15,7 +15,7 @@ type JournalPart = {
   readonly audience: Audience
   readonly from: number
   readonly to: number
-  /** Only the leaves of that chain. */
+  /** Only this chain's leaves. */
   readonly chain?: number | undefined
 }
 
@@ -51,14 +51,14 @@ export async function chainsById(
   return new Map(found.map((chain) => [chain[0], chain]))
 }
 
-/** A replay rests this many times as long as its slice took: writes keep nine tenths of the time. */
+/** How many times its slice's duration a replay rests: writes keep nine tenths of the time. */
 const REST_FACTOR = 9
-/** Rests while something was written in as long a time; several slices may pass before a write comes through. */
+/** Rests if something was written within this time; several slices may pass before a write gets through. */
 const WRITES_RECENT_MS = 500
 
 /**
- * What a replay awaits between two slices: one turn of the event loop, or, while its journal is written to, a rest. It looks
- * at no other journal, so that time tells nothing of internal writes (C30); the time is the machine's.
+ * What a replay awaits between two slices: one turn of the event loop, or a rest while its journal is being written. It looks
+ * at no other journal, so timing reveals nothing about internal writes (C30). The time is the machine's.
  */
 export function createRests(
   journalSize: () => number,

@@ -1,4 +1,4 @@
-// Which engine keeps records, sessions and audit rows: PostgreSQL where a connection string names one, else SQLite's files. Also
+// Which engine keeps records, sessions and audit rows: PostgreSQL if a connection string is given, else SQLite's files. Also
 // what an operator does to a store, on either.
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -48,14 +48,14 @@ export type StoreConfig = {
 
 type Place = Pick<StoreConfig, 'DATABASE_PATH' | 'DATABASE_URL' | 'CHAIN_KEYS_PATH'>
 
-/** What opening a store takes of the configuration. */
+/** The configuration that opening a store needs. */
 const recordsOf = (config: StoreConfig) => ({
   ...ownerOf(config),
   keyRing: config.SEAL_KEYS,
   chainKeysPath: config.CHAIN_KEYS_PATH,
 })
 
-/** Whose checkpoints: a key is made beside the file if there is none. Throws RecordStoreUnavailable. */
+/** The key that signs checkpoints, made beside the file if there is none. Throws RecordStoreUnavailable. */
 const ownerOf = (config: StoreConfig): StoreOwner => ({
   databasePath: config.DATABASE_PATH,
   checkpointSeed:
@@ -75,7 +75,7 @@ const loadPostgres = async () => {
 
 type Opening = {
   readonly clock: Clock
-  /** Told of what goes wrong in the background. */
+  /** Receives errors from the background. */
   readonly onProblem: (error: unknown) => void
   readonly onRow?: (row: AuditRow) => void
 }
@@ -89,8 +89,8 @@ export type Stores = {
 }
 
 /**
- * Makes the folder of the default place, for its owner alone. Throws RecordStoreUnavailable where records of an earlier release
- * lie where its default was: an empty store beside them would look like lost records.
+ * Makes the default folder, for its owner alone. Throws RecordStoreUnavailable if an earlier release's default place holds
+ * records: an empty store beside them would look like lost records.
  */
 function prepareDefaultPlace({ DATABASE_PATH, DATABASE_URL }: StoreConfig): void {
   if (DATABASE_PATH !== DEFAULT_DATABASE_PATH) return
@@ -139,7 +139,7 @@ async function openEngine(
   }
 }
 
-/** Opens the records to read, also beside a running service. Rejects with RecordStoreUnavailable. */
+/** Opens the records to read, even beside a running service. Rejects with RecordStoreUnavailable. */
 export async function openRecordReader(
   config: StoreConfig,
 ): Promise<Pick<RecordStore, 'verify' | 'exportLines' | 'close'>> {
@@ -151,7 +151,7 @@ export async function openRecordReader(
 }
 
 /**
- * Opens the rows beside the records, also beside a running service; to `read` only in a file that is there. Rejects with
+ * Opens the rows beside the records, even beside a running service; for `read`, only in an existing file. Rejects with
  * RecordStoreUnavailable.
  */
 export async function withSideRows<Result>(
@@ -204,7 +204,7 @@ export async function migrateRecords(ownerUrl: Secret): Promise<void> {
   await migratePostgresStore(POSTGRES_RECORDS, serverOf(ownerUrl))
 }
 
-/** Signs the journals as they are found, so that a restored backup opens again. Rejects with RecordStoreUnavailable. */
+/** Signs the journals as found, so that a restored backup opens again. Rejects with RecordStoreUnavailable. */
 export async function acceptStore(config: StoreConfig) {
   const { DATABASE_URL } = config
   const owner = ownerOf(config)
@@ -252,7 +252,7 @@ export async function eraseChain(
   upkeep: Upkeep,
 ): Promise<ErasedChain> {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
-  // All its entries come under its own key. Also refuses where a running service does not have the keys.
+  // Seals all its entries under its own key. Also refuses if a running service lacks the keys.
   await resealStore(place, upkeep)
   using keys = keysOf(place, upkeep.keyRing)
   if (DATABASE_URL === undefined) return await eraseSqliteChain(slot, by, { databasePath, keys })

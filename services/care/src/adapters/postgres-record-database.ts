@@ -98,7 +98,7 @@ GRANT INSERT, UPDATE (latest_version, head_hash) ON care.chains TO care_app;
 GRANT INSERT, UPDATE (subscribers), DELETE ON care.requests TO care_app;
 GRANT INSERT, DELETE ON care.audit_rows TO care_app;
 GRANT INSERT, UPDATE, DELETE ON care.mcp_sessions, care.mcp_subscriptions, care.mcp_frames, care.mcp_published TO care_app;`,
-  // What a person waits for goes by an index, and never past chains of the other audience.
+  // A read that a person waits for uses an index, and never passes chains of the other audience.
   `
 CREATE INDEX chains_by_slot ON care.chains (audience, patient, domain);
 CREATE INDEX chains_by_patient ON care.chains (audience, patient, id);
@@ -146,7 +146,7 @@ CREATE TABLE care.mcp_unheard (
   since_ms bigint NOT NULL
 );
 GRANT INSERT, UPDATE, DELETE ON care.mcp_unheard TO care_app;`,
-  // A row for each version, made with it, in the order of commits; and who is told of them by webhook (C22).
+  // One row per version, made with it, in the order of commits; and the webhook subscriptions to them (C22).
   `
 CREATE TABLE care.writes (
   sequence bigint PRIMARY KEY,

@@ -43,10 +43,10 @@ const underHeads =
   }
 
 /**
- * Opens the store, whose schema `care migrate` has made. Rejects with RecordStoreUnavailable where no server takes writes, the
- * schema is another version, a key is missing, or a journal falls short of the checkpoint that this replica signed last. A
- * version that was altered does not keep it from opening: it is reported as BROKEN. Also returns the journal store, for rows
- * that stand beside the records.
+ * Opens the store in the schema that `care migrate` made. Rejects with RecordStoreUnavailable if no server takes writes, the
+ * schema has another version, a key is missing, or a journal falls short of the checkpoint that this replica signed last. An
+ * altered version does not keep the store from opening: it is reported as BROKEN. Also returns the journal store, for the
+ * rows beside the records.
  */
 export const openPostgresRecordStore = (
   options: PostgresStoreOptions & KeptKeys & Omit<AppendOptions, 'seal'>,
@@ -82,7 +82,7 @@ export const openPostgresRecordStore = (
     return { records: createRecordStore(engine, keys), store }
   })
 
-/** Opens a store to read, also beside running services. Rejects with RecordStoreUnavailable as opening to write does. */
+/** Opens a store to read, even beside running services. Rejects with RecordStoreUnavailable as opening to write does. */
 export const openPostgresRecordReader = (
   options: PostgresStoreOptions & KeptKeys,
 ): Promise<RecordReader> =>
@@ -93,8 +93,8 @@ export const openPostgresRecordReader = (
   })
 
 /**
- * Erases a chain, whose entries are all under its own key, as the role that reseals. Dead rows and older backups hold sealed
- * entries, whose key is gone everywhere. Rejects with RecordStoreUnavailable.
+ * Erases a chain, whose entries are all under its own key, as the resealing role. Dead rows and older backups hold only
+ * sealed entries, whose key is gone everywhere. Rejects with RecordStoreUnavailable.
  */
 export async function erasePostgresChain(
   slot: ChainSlot,

@@ -1,22 +1,22 @@
-// Who read which record: rows that are written in groups, wait for no disk, and are kept for a number of days. A row never holds
+// Who read which record: rows written in groups, without waiting for the disk, and kept for some days. A row never holds
 // a value.
 import type { Clock } from '@tallystick/service-kit'
 import type { ReadRow } from '../domain/care-record.ts'
 import { sharedRuns } from './shared-runs.ts'
 import type { SideRows } from './side-rows.ts'
 
-/** Rows that wait in memory before they are written at once. */
+/** Rows that may wait in memory; at this many they are written at once. */
 const ROWS_WAITING_MAX = 512
 /** Beyond this many, while the disk does not take them, the newest are dropped and reported. */
 const ROWS_HELD_MAX = 20_000
-/** Longest that a row waits, milliseconds: what a kill may take. */
+/** Longest that a row waits, milliseconds: a kill may lose this much. */
 const FLUSH_MS = 1_000
 const MS_PER_DAY = 86_400_000
 
-/** Characters of a name or URI that are kept: those of records are shorter, and anybody may ask for anything. */
+/** Characters kept of a name or URI: those of records are shorter, but anybody may ask for anything. */
 const TEXT_CHARS_MAX = 2_048
 
-/** A text that every engine takes: no half character, no U+0000. */
+/** A text that every engine accepts: no lone surrogate, no U+0000. */
 const storable = (text: string): string =>
   text.slice(0, TEXT_CHARS_MAX).toWellFormed().replaceAll('\u0000', '\ufffd')
 
@@ -94,7 +94,7 @@ export function openReadTrail(
     if (noted.length > 0) await write(noted)
   })
   return {
-    /** Rows are written in groups: a kill may take those of the last second. */
+    /** Rows are written in groups: a kill may lose those of the last second. */
     noteRead: ({ actor, outcome, uri, way }: ReadRow): void => {
       if (waiting.length >= ROWS_HELD_MAX) return
       const at = new Date(clock.unixMs()).toISOString()

@@ -1,6 +1,6 @@
-// The writing half of the store, on either engine. The first write of a group reads what all of them need, under the lock of the
-// journals. Each is then decided in memory, and their changes are sent after the last one. The journal store groups writes into
-// commits and answers each when it is on the disk (C14).
+// The writing half of the store, on either engine. The first write of a group reads what the whole group needs, under the lock
+// of the journals. Each write is decided in memory; after the last one their changes are sent. The journal store groups writes
+// into commits and answers each when it is on the disk (C14).
 import { type Awaitable, askEach, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
 import type { CareRecord } from '../domain/care-record.ts'
 import { requireStorable } from '../domain/journal-entry.ts'
@@ -25,7 +25,7 @@ const REQUEST_KEPT_MS = 3_600_000
 /** Remembered requests that one transaction deletes, so that none gets long. */
 const FORGOTTEN_PER_COMMIT = 1_000
 
-/** What the writes of one group are run with, under the lock of the journals. */
+/** What the writes of one group need, under the lock of the journals. */
 type RecordTransaction = {
   readonly journals: Readonly<
     Record<Audience, { append(leafHash: Uint8Array, cells: readonly WrittenCell[]): number }>
@@ -41,7 +41,7 @@ type WrittenCell = number | string | Uint8Array
 /** Where writes go. */
 export type WrittenStore = {
   write<Result>(run: (transaction: RecordTransaction) => Awaitable<Result>): Promise<Result>
-  /** Runs a statement by itself. It outlives the process at once, and power loss with the next write. */
+  /** Runs a statement by itself. Its effect survives the process at once, and a power loss after the next write. */
   note(text: string, values: readonly unknown[]): Promise<unknown>
 }
 
@@ -52,7 +52,7 @@ type HeldChain = ChainSlot & {
   tail: Tail
 }
 
-/** A write that waits, with what its request is known by. */
+/** A waiting write, with its request's digest. */
 type HeldWrite = AskedWrite & { readonly macHash: string | undefined }
 
 type RequestRow = readonly [macHash: string, audience: Audience, leaf: number, subscribers: number]
@@ -60,15 +60,15 @@ type RequestRow = readonly [macHash: string, audience: Audience, leaf: number, s
 /** What a request made, if that version still holds, and how many sessions heard of it. */
 type KnownRequest = { readonly record: CareRecord | undefined; readonly subscribers: number }
 
-/** What a group has read, and what it changes. */
+/** What a group read, and what it changes. */
 const newGroup = (transaction: RecordTransaction, source: RecordSource) => ({
   transaction,
   source,
   read: new Set<HeldWrite>(),
-  /** By name and the audience that was asked for: a chain of the other one is there too, without its tail. */
+  /** By name and requested audience: a chain of the other audience is here too, without its tail. */
   chains: new Map<string, HeldChain>(),
   requests: new Map<string, KnownRequest>(),
-  /** Names of chains that were erased, and are not there. */
+  /** Names of erased chains that do not exist. */
   erased: new Set<string>(),
   changed: new Set<HeldChain>(),
   newRequests: [] as (readonly unknown[])[],
@@ -116,7 +116,7 @@ export class RecordAppender {
     }
   }
 
-  /** Ends a group: sends what its writes changed, each table's rows together, and deletes what is too old. */
+  /** Ends a group: sends its changes, each table's rows together, and deletes rows that are too old. */
   finish(transaction: RecordTransaction): void {
     const group = this.#group
     if (group?.transaction !== transaction) return

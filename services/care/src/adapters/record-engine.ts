@@ -1,5 +1,5 @@
-// The record store over whatever engine keeps it: this file joins its halves, record-append.ts and record-reads.ts, with what
-// verifies, proves and exports. The engines open theirs in sqlite-record-store.ts and postgres-record-store.ts.
+// The record store over either engine: this file joins its halves, record-append.ts and record-reads.ts, with verification,
+// proofs and exports. The engines open their stores in sqlite-record-store.ts and postgres-record-store.ts.
 import type { KeyRing } from '@tallystick/hashchain'
 import { createBodySeal, type Journal, sealReceipt } from '@tallystick/journal-store'
 import type { RecordJournal, RecordStore } from '../domain/record-store.ts'
@@ -37,7 +37,7 @@ type RecordEngine = ReadEngine &
 export type KeptKeys = {
   readonly keyRing?: KeyRing | undefined
   readonly databasePath: string
-  /** Where the keys of chains are; beside the database unless it says otherwise. */
+  /** Where the keys of chains are; by default beside the database. */
   readonly chainKeysPath?: string | undefined
 }
 

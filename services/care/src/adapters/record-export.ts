@@ -1,4 +1,4 @@
-// What an auditor gets: a journal's leaf hashes and entries up to one moment, and the checkpoint of that moment.
+// An auditor's export: a journal's leaf hashes and entries up to one moment, and the checkpoint of that moment.
 
 import { versionPreimage } from '@tallystick/hashchain'
 import type { BodySeal } from '@tallystick/journal-store'
@@ -23,7 +23,7 @@ const LEAVES_PER_LINE = 1_024
 
 /** Where an export reads. */
 type ExportSource = VerifySource & {
-  /** The signed note over a journal as committed. */
+  /** The signed note over a committed journal. */
   readonly checkpoint: (audience: Audience) => string
   readonly verifierKey: (audience: Audience) => string
 }
@@ -44,7 +44,7 @@ export async function* exportRecordLines(
   const part = isPartOf ? [...within] : undefined
   yield lineOf({ kind: 'export', format: EXPORT_FORMAT, audiences, uri, within: part })
   for (const journal of audiences) {
-    // Size and note are of one moment; what is appended later is behind it.
+    // Size and note belong to one moment; later appends come after it.
     const size = of.journals[journal].size
     const note = of.checkpoint(journal)
     const { leafHashes } = source.sql.of[journal]

@@ -1,5 +1,5 @@
-// The reading half of the store: single versions, and lists. Each of a single chain is one statement, and so of one moment. What
-// rows are to the domain, stored-record.ts says.
+// The reading half of the store: single versions, and lists. A read of a single chain is one statement, so it shows one moment.
+// stored-record.ts turns rows into domain values.
 import type { BodySeal } from '@tallystick/journal-store'
 import type { Reach } from '../domain/care-record.ts'
 import type {
@@ -61,7 +61,7 @@ export function createRecordReads(source: RecordSource, seal: BodySeal) {
       versionOf(await findWithBefore(source, slot, number), number, { slot, seal }),
     leaf: async (slot, version) => {
       const found = await findChain(source, slot)
-      // To readers an erased chain is not there.
+      // For readers an erased chain does not exist.
       if (found === undefined || isErased(found.chain)) return undefined
       const row = await findVersion(source, slot, version ?? found.chain[4])
       return row && { index: row[0], hash: row[4] }
@@ -97,8 +97,8 @@ export function createRecordReads(source: RecordSource, seal: BodySeal) {
 }
 
 /**
- * Chains in order of creation: each part of a reach gives its first ones, and the first of those are taken. One that was made
- * after the first part was asked is left out, since another before it may be missing then.
+ * Chains in order of creation: each part of a reach gives its first ones, and the first of those are taken. A chain made after
+ * the first part was read is left out, since an earlier one may be missing.
  */
 async function withinReach<Row extends readonly [number, ...unknown[]]>(
   { ask, sql }: RecordSource,

@@ -1,5 +1,5 @@
-// The SQL of the records, in words that both engines take; a dialect has the words that differ. Tables have no schema, `$1` stands
-// for a value, and rows come as arrays: whoever asks a statement gives the type of its rows.
+// The SQL of the records that both engines accept; a dialect has the parts that differ. Tables have no schema, `$1` stands for
+// a value, and rows come as arrays: the caller of a statement gives the type of its rows.
 import {
   bodyOfBytes,
   POSTGRES_DIALECT,
@@ -11,13 +11,13 @@ import type { Audience } from '../wire/records.ts'
 import { VERSION_TABLES } from './sqlite-record-database.ts'
 import type { ChainRow, FoundChain, VersionRow } from './stored-record.ts'
 
-/** What the engines say differently of records. */
+/** Where the engines' SQL for records differs. */
 type Dialect = SqlDialect & {
   /** The column of a version's place in its journal. */
   readonly leaf: 'leaf_index' | 'at'
   /** Leaf hashes in lower-case hex. */
   readonly leafHash: string
-  /** Finds no trace of a chain of the other audience, and takes no longer over it than over none (C30). */
+  /** Finds no trace of a chain of the other audience, in the same time as for no chain (C30). */
   readonly bySlot: string
   /** All versions of each chain `c`, never past those of others. */
   readonly ofEach: (table: string) => string
@@ -123,7 +123,7 @@ function versionSql({ bySlot, isOneOf, leaf, leafHash, ofEach }: Dialect, audien
   }
 }
 
-/** The least name from a text on, then the least after each: as many steps in an index as there are names to give. */
+/** The least name from a text on, then the least after each: one index step per returned name. */
 function namesSql(name: 'patient' | 'domain', where: string): string {
   const least = `SELECT min(${name}) FROM chains WHERE erased_leaves IS NULL AND audience = $1${where} AND ${name}`
   const begins = 'substr(name, 1, length($2)) = $2'
@@ -143,7 +143,7 @@ function recordSql(dialect: Dialect) {
   return {
     of: { user: versionSql(dialect, 'user'), assistant: versionSql(dialect, 'assistant') },
     names: { patient: namesOf('patient'), domain: namesOf('domain') },
-    /** Requests that are known, which leaves they made, and how many sessions heard of those. */
+    /** Known requests, the leaves they made, and how many sessions heard of each. */
     requests: `SELECT mac_hash, audience, leaf_index, subscribers FROM requests WHERE ${isOneOf({ mac_hash: 'text' })}`,
     erased: `SELECT chain FROM erasures WHERE ${isOneOf({ chain: 'text' })}`,
     /** Chains that are new, or have new versions. */
@@ -159,7 +159,7 @@ function recordSql(dialect: Dialect) {
   }
 }
 
-/** Where records are read: statements, and what asks them. */
+/** Where records are read: statements, and the function that runs them. */
 export type RecordSource = {
   readonly ask: TupleQuery
   readonly sql: ReturnType<typeof recordSql>

@@ -1,6 +1,6 @@
-// The replay of chains from stored bytes. Without a chain to look at, a journal is read once from its first leaf to its
-// last, which is how the bytes lie on the disk, and every chain is replayed along the way. Work is cut into slices, and the
-// event loop belongs to others between them; appends that come meanwhile are taken in when their chain is judged.
+// The replay of chains from stored bytes. To replay all chains, a journal is read once from its first leaf to its last, the order
+// of the bytes on disk, and every chain is replayed along the way. Work is cut into slices, and other work runs between them.
+// Versions appended meanwhile are included when their chain is judged.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { BodySeal, Journal, sealReceipt } from '@tallystick/journal-store'
@@ -52,7 +52,7 @@ type ChainState = {
   lastVersion: number
 }
 
-/** The replay of a chain from what is known of it on; of an erased chain only the leaves are replayed. */
+/** The replay of a chain after its known part; for an erased chain only the leaves are replayed. */
 function stateOf(chain: ChainRow, known?: KnownPart): ChainState {
   const slot = slotOfChain(chain)
   const erasedLeaves = chain[6]
@@ -123,7 +123,7 @@ async function* verifyJournal(
   yield* strays.map((row) => judgeStray(of, row, audience))
 }
 
-/** Verdicts on the chains that gained versions with some leaves, replayed from what is known of them on. */
+/** Verdicts on the chains that gained versions with some leaves, replayed after their known parts. */
 export async function* verifyAdded(
   of: VerifySource,
   { known, ...leaves }: Parameters<RecordStore['verifyAdded']>[0],
@@ -137,7 +137,7 @@ export async function* verifyAdded(
   }
 }
 
-/** What is known of a chain, if the last version of it still holds by itself. */
+/** The known part of a chain, if its last version still holds by itself. */
 async function knownPart(
   { seal, source }: VerifySource,
   slot: ChainSlot,
@@ -186,7 +186,7 @@ const versionsAfter = (
 const sizeOf = (body: unknown): number =>
   typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : 0
 
-/** Ends a chain's replay by what its row says now, after the versions up to there that were appended meanwhile. */
+/** Ends a chain's replay by its current row, after replaying the versions appended up to it meanwhile. */
 async function judge(
   of: VerifySource,
   found: { readonly chain: ChainRow; readonly state: ChainState; readonly body: unknown },
@@ -215,7 +215,7 @@ const storedAs = ({ receipt }: VerifySource, slot: ChainSlot, body: unknown) => 
   receipt: { uri: chainUri(slot), ...receipt(body), storedBytes: sizeOf(body) },
 })
 
-/** A version that belongs to no chain of its audience: its chain's row was taken away or turned into another's. */
+/** A version that belongs to no chain of its audience: its chain's row was removed or now names another chain. */
 function judgeStray(
   of: VerifySource,
   [, chain, version, , , body]: VersionRow,

@@ -1,4 +1,4 @@
-// Single tokens that were revoked by their `jti`: kept for good.
+// Single tokens revoked by their `jti`, kept for good.
 import type { SideRows } from './side-rows.ts'
 
 type Revocation = {

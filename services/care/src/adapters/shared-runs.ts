@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /**
- * Work that is done again and again, one run after the other. A run begins at the end of the event loop's iteration at the
- * earliest, and whoever asks before it begins shares it: what came meanwhile is written together.
+ * Repeated work, one run after the other. A run begins no earlier than the end of the event loop's iteration. All who ask
+ * before it begins share it, so their changes are written together.
  */
 export function sharedRuns(run: () => Promise<void>): () => Promise<void> {
   let last: Promise<unknown> = Promise.resolve()

@@ -1,5 +1,5 @@
-// Rows that stand beside the records: sessions, audit rows, tokens that were revoked, who read what, and who is told
-// by webhook. On SQLite they are in a second file, on PostgreSQL in the schema of the records.
+// Rows beside the records: sessions, audit rows, revoked tokens, who read what, and webhook subscriptions. On SQLite they
+// are in a second file, on PostgreSQL in the schema of the records.
 import { DatabaseSync } from 'node:sqlite'
 import {
   makePrivateFile,
@@ -9,7 +9,7 @@ import {
 } from '@tallystick/journal-store'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 
-/** How long a statement waits for a command's, which takes some milliseconds; the service stands still meanwhile. */
+/** How long a statement waits for a command's, which takes some milliseconds; the service is blocked meanwhile. */
 const BUSY_TIMEOUT_MS = 500
 
 const TABLES = `
@@ -108,12 +108,12 @@ export const SESSION_TABLES = [
   'mcp_unheard',
 ] as const
 
-/** Rows on either engine; whatever fails is RecordStoreUnavailable. */
+/** Rows on either engine; every failure is RecordStoreUnavailable. */
 export type SideRows = SqlConnection & {
   readonly engine: 'sqlite' | 'postgres'
   /** Text that others send, as a cell: bytes on PostgreSQL, since it may hold a NUL. */
   readonly textCell: (text: string) => string | Uint8Array
-  /** What was overwritten does not stay readable in the file. PostgreSQL has dead rows until they are vacuumed. */
+  /** Overwritten bytes do not stay readable in the file. PostgreSQL keeps dead rows until they are vacuumed. */
   purge(): Promise<void>
 }
 
@@ -139,7 +139,7 @@ function prepareTables(database: DatabaseSync): void {
     database.exec(`DELETE FROM mcp_schema; INSERT INTO mcp_schema VALUES (${SESSION_SCHEMA})`)
 }
 
-/** Opens rows in a file, making it where there is none, unless it is only to be read. Throws RecordStoreUnavailable. */
+/** Opens rows in a file, and creates it unless it is only read. Throws RecordStoreUnavailable. */
 export function openSqliteSideRows(path: string, to: 'read' | 'write' = 'write'): SideRows {
   let database: DatabaseSync | undefined
   try {
@@ -162,7 +162,7 @@ async function orUnavailable<Result>(asked: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The same in the schema of the records; whoever connected to it ends that. */
+/** The same in the schema of the records; the caller ends the connection. */
 export const postgresSideRows = (store: {
   readonly read: SqlConnection['read']
   readonly writeRows: SqlConnection['transaction']

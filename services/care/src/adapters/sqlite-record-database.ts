@@ -1,6 +1,6 @@
 // The file that holds the records: its schema, its journals, and what its failures become. A version is one row of its
-// audience's table, and that table in order of `leaf_index` is the journal: the partition between audiences reaches down to
-// the pages. A row's body is the journal entry; nothing else says what the record is.
+// audience's table, and that table in order of `leaf_index` is the journal: audiences are separate down to the pages. A
+// row's body is the journal entry; nothing else stores the record's content.
 import {
   besideDatabase,
   guardsOf,
@@ -11,7 +11,7 @@ import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { slotTextOfCells } from './stored-record.ts'
 
-/** The id of a chain's key: random, it stands in every body that the key seals. */
+/** The random id of a chain's key; every body that the key seals contains it. */
 export const CHAIN_KEY_ID = /^c\.[0-9a-f]{32}$/
 
 /** Where the keys of chains are, unless CHAIN_KEYS_PATH says otherwise; in memory too. */
@@ -68,7 +68,7 @@ CREATE TABLE seal_keys (
   key_id TEXT PRIMARY KEY, -- every key that some body may be sealed under
   proof BLOB NOT NULL -- a known text sealed under it: tells a wrong key at once
 ) STRICT;`,
-  // What a person waits for goes by an index, and never past chains of the other audience.
+  // A read that a person waits for uses an index, and never passes chains of the other audience.
   `
 CREATE INDEX chains_by_slot ON chains (audience, patient, domain);
 CREATE INDEX chains_by_patient ON chains (audience, patient, id);
@@ -84,7 +84,7 @@ CREATE TABLE erasures (
   actor TEXT NOT NULL,
   reason TEXT NOT NULL
 ) STRICT;`,
-  // A row for each version, made with it, in the order of commits; write-outbox.ts takes old ones out.
+  // One row per version, made with it, in the order of commits; write-outbox.ts deletes old ones.
   `
 CREATE TABLE writes (
   sequence INTEGER PRIMARY KEY,
@@ -99,7 +99,7 @@ CREATE INDEX writes_whole ON writes (patient, sequence, domain, audience, versio
 CREATE INDEX writes_by_time ON writes (at_ms);`,
 ]
 
-/** What binds a sealed body to its place. */
+/** The columns that bind a sealed body to its place. */
 export const SEALED_BODY = {
   body: 'body',
   join: 'LEFT JOIN chains ON chains.id = chain',
@@ -129,7 +129,7 @@ export const RECORDS = {
   isCheckedAtOpening: true,
   Unavailable: RecordStoreUnavailable,
   journals: { user: journalOf('user'), assistant: journalOf('assistant') },
-  // More would hold up the event loop for more than some 20 ms.
+  // More would block the event loop for over 20 ms.
   writesPerCommitMax: 512,
   seal: {
     proofText: 'tallystick care seal key',

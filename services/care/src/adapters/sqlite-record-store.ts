@@ -50,9 +50,9 @@ const atOnce = <Result>(database: DatabaseSync, run: (source: RecordSource) => R
   sqliteAtOnce(database, (ask) => run(sqliteSource(ask)))
 
 /**
- * Opens the store, making it where there is none. Throws RecordStoreUnavailable where another process has it, the file is
- * damaged, a key is missing, or a journal falls short of its last signed checkpoint. A version that was altered does not
- * keep it from opening: it is reported as BROKEN.
+ * Opens or creates the store. Throws RecordStoreUnavailable if another process has it, the file is damaged, a key is missing,
+ * or a journal falls short of its last signed checkpoint. An altered version does not keep the store from opening: it is
+ * reported as BROKEN.
  */
 export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): RecordStore =>
   openWithKeys(options, (keys) => {
@@ -99,7 +99,7 @@ export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): Record
   })
 
 /**
- * Opens a store to read, without its lock, as it is at this moment: what the service appends meanwhile is not seen.
+ * Opens a store to read, without its lock, as it is at this moment: it does not show what the service appends meanwhile.
  * Throws RecordStoreUnavailable as opening to write does.
  */
 export const openSqliteRecordReader = (
@@ -111,7 +111,7 @@ export const openSqliteRecordReader = (
   })
 
 /**
- * Erases a chain, whose entries are all under its own key, from a store on SQLite, also of a running service. Rejects with
+ * Erases a chain, whose entries are all under its own key, from a store on SQLite, even of a running service. Rejects with
  * RecordStoreUnavailable.
  */
 export const eraseSqliteChain = guarded(

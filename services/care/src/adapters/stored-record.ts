@@ -1,5 +1,5 @@
-// What stored rows are to the domain, whichever engine keeps them. Every version is checked against its slot, its leaf and its
-// hash before its text leaves here, straight from the stored bytes: there is no cache that could hide an alteration.
+// Turns stored rows of either engine into domain values. Every version is checked against its slot, its leaf and its hash
+// before its text leaves here, straight from the stored bytes: no cache can hide an alteration.
 import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { BodySeal } from '@tallystick/journal-store'
 import type { CareRecord } from '../domain/care-record.ts'
@@ -23,7 +23,7 @@ type OpenedVersion =
   | { readonly kind: 'holds'; readonly entry: string; readonly record: CareRecord }
   | { readonly kind: 'broken'; readonly fault: VersionFault }
 
-/** Where a row was found, and what opens it. */
+/** Where a row was found, and the key that opens it. */
 type InSlot = { readonly slot: ChainSlot; readonly seal: BodySeal }
 
 /** The additional authenticated data of a version, `patient|domain|version|audience`, for each version of a chain. */
@@ -31,7 +31,7 @@ export function slotTextOf({ patient, domain, audience }: ChainSlot): (version: 
   return (version) => `${patient}|${domain}|${version}|${audience}`
 }
 
-/** The same of a row `version, patient, domain, audience`; undefined where the version's chain is gone. */
+/** The same for a row `version, patient, domain, audience`; undefined if the version's chain is gone. */
 export function slotTextOfCells(cells: readonly unknown[]): string | undefined {
   const [version, patient, domain, audience] = cells as readonly [
     number,
@@ -49,7 +49,7 @@ function checkRow(row: VersionRow, { slot, seal }: InSlot) {
   return { entry, lone: createVersionCheck(slot)({ version, entry, leafHash, writtenAt }) }
 }
 
-/** The whole record of a row, where it holds. */
+/** The whole record of a row, if it holds. */
 export function openVersion(row: VersionRow, at: InSlot): OpenedVersion {
   const { entry, lone } = checkRow(row, at)
   if (lone.kind === 'broken') return lone
@@ -71,10 +71,10 @@ export const slotOfChain = ([, patient, domain, audience]: ChainRow): ChainSlot 
   audience,
 })
 
-/** Whether a chain's key was destroyed: to readers it is not there. */
+/** Whether a chain's key was destroyed: for readers the chain does not exist. */
 export const isErased = (chain: ChainRow): boolean => chain[6] !== null
 
-/** The newest version of a chain; its newest rows are those that are stored, whatever the chain's row says. */
+/** The newest version of a chain, by its stored rows, whatever the chain's row says. */
 export function latestOf(found: FoundChain | undefined, at: InSlot): ReadOutcome {
   if (found === undefined || isErased(found.chain)) return { kind: 'absent' }
   const [, , , , latestVersion, headHash] = found.chain
@@ -99,7 +99,7 @@ export function versionOf(found: FoundChain | undefined, number: number, at: InS
 const isLinked = (of: CareRecord, to: CareRecord | undefined): boolean =>
   to === undefined || to.versionHash === of.prevHash
 
-/** A version that names another hash than the version before it, where that one holds, is broken too. */
+/** A version is also broken if the version before it holds and has another hash than it names. */
 function linked({ chain, versions }: FoundChain, record: CareRecord, at: InSlot): ReadOutcome {
   const before = (of: CareRecord | undefined): CareRecord | undefined =>
     recordOfRow(
@@ -114,7 +114,7 @@ function linked({ chain, versions }: FoundChain, record: CareRecord, at: InSlot)
 
 const VERSION_HASH = /^[0-9a-f]{64}$/
 
-/** What a new version follows: a whole record, where that holds. */
+/** What a new version follows: a whole record, if it holds. */
 export type Tail = Pick<CareRecord, 'version' | 'versionHash'> & {
   readonly record?: CareRecord | undefined
 }
@@ -123,8 +123,8 @@ export type Tail = Pick<CareRecord, 'version' | 'versionHash'> & {
 export const NO_TAIL: Tail = { version: 0, versionHash: GENESIS_PREV_HASH }
 
 /**
- * The newest version that is stored, or, where that does not hold, what the chain's row says of it. A chain that was
- * tampered with still takes new versions, behind everything that is there.
+ * The newest stored version, or, if that is broken, what the chain's row says about it. A chain that was tampered with still
+ * takes new versions, after all existing ones.
  */
 export function tailOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal): Tail {
   const [, , , , latestVersion, headHash] = chain
@@ -136,7 +136,7 @@ export function tailOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal
   return { version, versionHash: VERSION_HASH.test(headHash) ? headHash : GENESIS_PREV_HASH }
 }
 
-/** A chain as shown in lists, with its newest stored row: what a list shows of that is cut out of it, not read as a whole. */
+/** A chain as shown in lists, with its newest stored row: a list cuts its fields out of the row without parsing all of it. */
 export function headOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal): ChainHead {
   const [id, , , , latestVersion] = chain
   const slot = slotOfChain(chain)
@@ -144,20 +144,20 @@ export function headOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal
   return {
     ...slot,
     latestVersion,
-    // It is the entry's own; a broken version shows only the time that is kept beside it.
+    // It is the entry's own; a broken version shows only the time stored beside it.
     writtenAt: newest?.[3] ?? '',
     priority: lone?.kind === 'holds' ? lone.priority : undefined,
     sequence: id,
   }
 }
 
-/** Hexadecimal digits of a leaf's hash that tell one version from another in its place. */
+/** Hexadecimal digits of a leaf's hash that distinguish versions in one place. */
 const MARK_DIGITS = 16
 
-/** What a row of a version is known by in the order of writing. */
+/** How a version's row is identified in the order of writing. */
 export const markOf = (leafHash: string): string => leafHash.slice(0, MARK_DIGITS)
 
-/** Names, each once, in the order of their UTF-8 bytes: that of both engines' indexes. */
+/** Names, each once, in the order of their UTF-8 bytes, as in both engines' indexes. */
 export const inByteOrder = (names: readonly string[]): readonly string[] =>
   [...new Set(names)]
     .map((name) => Buffer.from(name))

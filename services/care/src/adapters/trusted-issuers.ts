@@ -15,10 +15,10 @@ import { ownClaims, type TrustedIssuer } from '../domain/trusted-issuer.ts'
 import type { TokenCheck } from '../routes/bearer.ts'
 import { IssuerKeys, type IssuerUnavailable, type KeptKeys } from './issuer-keys.ts'
 
-/** Verified tokens that are remembered; an entry is a digest and its claims. */
+/** How many verified tokens are remembered; an entry is a digest and its claims. */
 const VERIFIED_MAX = 4_096
 
-/** Every `alg` that can be trusted, and what configuration calls it (RFC 9864 names Ed25519 anew). */
+/** Every `alg` that can be trusted, and its name in configuration (RFC 9864 renames Ed25519). */
 const ALGORITHMS: ReadonlyMap<unknown, TrustedIssuer['algorithms'][number]> = new Map([
   ['RS256', 'RS256'],
   ['ES256', 'ES256'],
@@ -39,13 +39,13 @@ type TrustedIssuersOptions = {
   readonly issuers: readonly TrustedIssuer[]
   readonly clock: Clock
   readonly isRevoked?: ((jti: string) => boolean) | undefined
-  /** Told of each fetch of keys that failed. */
+  /** Called for each failed fetch of keys. */
   readonly onProblem: (error: IssuerUnavailable) => void
 }
 
 /**
- * Returns what adds the issuers' tokens to a verifier of the ring's, for its audience. Keys and verified signatures are shared
- * by all audiences. Without an issuer it returns the verifier itself.
+ * Returns a function that adds the issuers' tokens to a verifier of the ring's, for its audience. All audiences share keys and
+ * verified signatures. Without an issuer that function returns the verifier itself.
  */
 export function createTrustedIssuers(options: TrustedIssuersOptions) {
   const { clock, isRevoked, onProblem } = options
@@ -96,7 +96,7 @@ type ReadToken = {
   readonly algorithm: string
 }
 
-/** Which issuer a token says it is from, before any key is looked at. */
+/** The issuer that a token names, before any key is used. */
 function readToken(
   token: string,
   issuers: ReadonlyMap<unknown, Issuer>,
@@ -107,7 +107,7 @@ function readToken(
   const iss = issuerOf(token)
   if (iss === undefined) return { failure: 'malformed' }
   const issuer = issuers.get(iss)
-  // By none of the keys that are trusted.
+  // Signed by none of the trusted keys.
   if (issuer === undefined) return { failure: 'bad_signature' }
   if (!issuer.trust.algorithms.includes(algorithm)) return { failure: 'bad_alg' }
   return isType(typ, issuer.trust.typ) ? { issuer, algorithm: alg } : { failure: 'malformed' }
@@ -129,7 +129,7 @@ function issuerOf(token: string): string | undefined {
   }
 }
 
-/** A token whose signature is one of its issuer's, or why it is not. Rejects with `IssuerUnavailable`. */
+/** A token that its issuer signed, or why it is not one. Rejects with `IssuerUnavailable`. */
 async function checkSignature(
   token: string,
   { issuer, algorithm }: ReadToken,

@@ -1,13 +1,13 @@
-// Whether anything but this process has changed a database (C32): another connection's commit, which SQLite counts, or another
-// program's bytes, which show in the files' sizes and times. This process's own commits are told apart by looking right before
-// and right after each. What changes the files between a commit and that look is taken for the commit's.
+// Whether anything but this process changed a database (C32): another connection's commit, which SQLite counts, or another
+// program's bytes, which show in the files' sizes and times. A look right before and right after each of this process's commits
+// sets those apart. A change between a commit and the look after it counts as the commit's.
 import { type BigIntStats, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { prepareQuery } from '@tallystick/journal-store'
 
 const IN_MEMORY = ':memory:'
 
-/** What a file looks like from outside; times of change cannot be set back as those of writing can. */
+/** A file's size and times; times of change cannot be set back, times of writing can. */
 function outlineOf(path: string): string {
   const found: BigIntStats | undefined = statSync(path, { bigint: true, throwIfNoEntry: false })
   if (found === undefined) return '-'
@@ -30,12 +30,12 @@ export function watchSqliteFile(database: DatabaseSync, path: string) {
     changes += 1
   }
   return {
-    /** Another text once anything else has changed the database. */
+    /** A different text once anything else changed the database. */
     mark: (): string => {
       look()
       return String(changes)
     },
-    /** What others changed before a commit of this process is not to be taken for its own. */
+    /** Call before a commit, so that others' earlier changes do not count as this process's. */
     beforeOwnCommit: (): void => {
       look()
       isCommitting = true

@@ -1,5 +1,5 @@
-// The witnesses of the journal of speakable records (C34): who they are, how they are asked, and where what they cosigned is
-// kept. The journal of internal records is shown to none: its size tells when something was written that nobody may know of.
+// The witnesses of the journal of speakable records (C34): who they are, how they are asked, and where their cosignatures are
+// kept. No witness sees the journal of internal records: its size would reveal when something secret was written.
 import { readFileSync } from 'node:fs'
 import {
   besideDatabase,
@@ -25,7 +25,7 @@ type WitnessesOptions = {
   readonly onError: (error: unknown) => void
 }
 
-/** What was kept; nothing where it cannot be read: the witnesses have it too. */
+/** The kept cosignatures; none if they cannot be read: the witnesses have them too. */
 function readKept(path: string | undefined): string | undefined {
   try {
     return path === undefined ? undefined : readFileSync(path, 'utf8')
@@ -34,7 +34,7 @@ function readKept(path: string | undefined): string | undefined {
   }
 }
 
-/** Begins to show the journal's checkpoints. Closing breaks off what is on its way. */
+/** Begins to show the journal's checkpoints. Closing aborts requests under way. */
 export function openWitnesses(options: WitnessesOptions) {
   const { config, journal, clock } = options
   const path = besideDatabase(config.DATABASE_PATH, '.user-cosigned')
@@ -51,7 +51,7 @@ export function openWitnesses(options: WitnessesOptions) {
         clock,
         timeoutMs: TIMEOUT_MS,
         answerBytesMax: ANSWER_BYTES_MAX,
-        // The operator has chosen it; his own may stand beside the service.
+        // The operator chose it; it may run beside the service.
         mayBePrivate: true,
         signal: ending.signal,
       })

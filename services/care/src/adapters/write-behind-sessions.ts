@@ -1,7 +1,7 @@
 // When sessions are written, on either engine. Changes are gathered and committed together, at the end of the event loop's
 // iteration. A commit survives the end of the process without waiting for the disk; after a loss of power some sessions may be
-// behind or gone, and their clients open new ones. Where they cannot be kept whole, none are: no restart takes up sessions with
-// a gap.
+// outdated or gone, and their clients open new ones. If they cannot be kept whole, none are kept: no restart resumes sessions
+// with a gap.
 import type { SessionChange, SessionStore } from '../domain/session-store.ts'
 import { applyChanges, restoredFrom } from './session-rows.ts'
 import { sharedRuns } from './shared-runs.ts'

@@ -1,5 +1,5 @@
 // The outbox of writes: one row for each version, made in the transaction that makes the version, numbered in the order of
-// commits, and kept for some days. A row names a version and says nothing of it.
+// commits, and kept for some days. A row only names a version.
 import type { CareRecord } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
@@ -7,7 +7,7 @@ import type { RecordSource } from './record-sql.ts'
 
 /** Longer than any subscription lives without a refresh, so that none ever misses a row. */
 const WRITES_KEPT_MS = 7 * 86_400_000
-/** Rows that one transaction takes out, so that none gets long. */
+/** Rows that one transaction deletes, so that none gets long. */
 const FORGOTTEN_PER_COMMIT = 1_000
 
 /** The newest row always stays: the next one's number follows it. */
@@ -22,7 +22,7 @@ const writesSql = (where: string): string =>
   `SELECT sequence, audience, patient, domain, version FROM writes
    WHERE sequence > $1 AND audience IN ($2, $3) ${where} ORDER BY sequence LIMIT $4`
 
-/** By how much is asked for. */
+/** Indexed by the number of names given: none, a patient, or a patient and a domain. */
 const AFTER = [
   writesSql(''),
   writesSql('AND patient = $5'),
@@ -42,7 +42,7 @@ export const outboxRows = (
     nowMs,
   ])
 
-/** Within a transaction: takes out what is too old. */
+/** Within a transaction: deletes rows that are too old. */
 export const forgetWrites = (
   send: (text: string, values: readonly unknown[]) => void,
   nowMs: number,
