@@ -7,7 +7,7 @@ import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
 import { CARE_SCOPES } from './domain/care-record.ts'
 import { RecordStoreUnavailable } from './domain/record-store.ts'
 
-/** Seconds after which to retry a request that met a failing store or a full queue. */
+/** Seconds to wait before retrying after a failing store or a full queue. */
 const RETRY_SECONDS = 5
 
 export const careErrors = {
@@ -71,7 +71,7 @@ export function invalidToken(failure: TokenFailure | undefined, place: Protected
   })
 }
 
-/** A 403 that names the scope which would do, so that a host can ask its user for that one and no other (C21). */
+/** A 403 that names the sufficient scope, so that a host asks its user for that one only (C21). */
 export function insufficientScope(scope: string, place: Protected): ErrorAnswer {
   const asked = `error="insufficient_scope", scope="${scope}"`
   return errorAnswer('insufficient_scope', {
@@ -79,7 +79,7 @@ export function insufficientScope(scope: string, place: Protected): ErrorAnswer 
   })
 }
 
-/** Where a token is asked for. */
+/** Where a token is required. */
 export type Protected = {
   readonly serviceName: string
   readonly metadataUrl: string

@@ -65,7 +65,7 @@ export type CareService = Required<Omit<Service, 'start'>> & {
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** Tells the operator's webhook, where there is one, of corrections that nobody has heard. */
+/** Reports corrections that nobody has heard to the operator's webhook, if there is one. */
 function openWebhook(
   { config, clock }: CareServiceOptions,
   onProblem: (error: Error) => void,
@@ -112,7 +112,7 @@ function openMcp(
   })
 }
 
-/** MCP Events by webhook, where they are configured (C22). */
+/** MCP Events by webhook, if configured (C22). */
 function openEvents(
   { config, clock }: CareServiceOptions,
   of: {
@@ -150,7 +150,7 @@ function openEvents(
     draw: randomUUID,
   })
   const extensions = { methods, capabilities: EVENT_CAPABILITIES }
-  /** Receivers are told first: their way is longer. */
+  /** Receivers are told first: their path is longer. */
   const before = (hub: SessionHub): Pick<SessionHub, 'publish'> => ({
     publish: (record, previous) => {
       deliverer.wake(record.patient)
@@ -160,7 +160,7 @@ function openEvents(
   return { deliverer, extensions, before }
 }
 
-/** Keeps who read what, where that is configured. */
+/** Keeps who read what, if configured. */
 function openReads(
   { config, clock }: CareServiceOptions,
   of: { readonly sides: SideRows; readonly onProblem: (error: unknown) => void },
@@ -170,7 +170,7 @@ function openReads(
   return openReadTrail(of.sides, { clock, keptDays, onProblem: of.onProblem })
 }
 
-/** What judges tokens for a path: the ring of secrets, and the trusted issuers beside it. */
+/** Judges tokens for a path: the ring of secrets, and the trusted issuers beside it. */
 function tokenChecks(
   { config, clock }: CareServiceOptions,
   on: Pick<Parameters<typeof createTrustedIssuers>[0], 'isRevoked' | 'onProblem'>,
@@ -193,7 +193,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   const onProblem = (error: unknown): void => logger?.error({ err: error }, 'store problem')
-  // What was opened is closed again, the last first: at the service's end, or here if something cannot be opened.
+  // Whatever was opened is closed, last first: when the service ends, or here if something cannot be opened.
   await using opened = new AsyncDisposableStack()
   const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
     opened.adopt(part, () => part.close())
@@ -238,7 +238,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
     try {
       return await publisher(write)
     } finally {
-      // A write that failed may be durable all the same.
+      // A failed write may be durable nevertheless.
       if (write.record.audience === 'user') witnesses.push.grown()
     }
   }

@@ -58,7 +58,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
     },
     /** An alert could not be delivered. */
     onWebhookProblem: (err: Error): void => trouble('webhook-failed', 'error', { err }),
-    /** A witness did not cosign. What it refuses as forked or rolled back means that records were put back or altered. */
+    /** A witness did not cosign. A refusal as forked or rolled back means that records were restored or altered. */
     onWitnessProblem: (witness: string, problem: WitnessProblem): void => {
       const isGrave = problem === 'forked' || problem === 'rolled_back'
       trouble(`witness-${problem}`, isGrave ? 'error' : 'warn', { witness, problem })

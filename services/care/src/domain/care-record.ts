@@ -9,7 +9,7 @@ export type CareRecord = ChainSlot & {
   readonly authorLabel: string
   /** ISO 8601, by the server's clock. */
   readonly writtenAt: string
-  /** ISO 8601; the record is stale after it. */
+  /** ISO 8601; after this the record is stale. */
   readonly staleAfter?: string | undefined
   readonly priority?: number | undefined
   /** From 1, without gaps. */
@@ -38,7 +38,7 @@ export const scopeOf = (audience: Audience): string => SCOPE_BY_AUDIENCE[audienc
 /** Those of them that read. */
 export const READ_SCOPES = AUDIENCES.map(scopeOf)
 
-/** Who asks, by a verified token. */
+/** The caller, by a verified token. */
 export type Principal = {
   readonly sub: string
   readonly scopes: readonly string[]
@@ -64,8 +64,8 @@ export const isCareScope = (text: string): boolean =>
   CARE_SCOPES.some((scope) => text === scope || patientOf(text, scope) !== undefined)
 
 /**
- * Whether these scopes may read the chains of a slot; neither audience's scope includes the other's. It is decided from the
- * names alone: whoever asks it before a look-up takes the same time over what is hidden and what is not there (C30).
+ * Whether these scopes may read the chains of a slot; neither audience's scope includes the other's. The names alone decide:
+ * a check before the look-up takes the same time for hidden and for absent chains (C30).
  */
 export function mayRead(
   scopes: readonly string[],
@@ -112,7 +112,7 @@ export function isWithin(
   return reach.some((one) => one.audience === audience && (one.patient ?? patient) === patient)
 }
 
-/** What of a reach is one patient's; all of it without one. */
+/** The part of a reach that is one patient's; all of it without a patient. */
 export function reachWithin(
   reach: readonly Reach[],
   patient: string | undefined,
@@ -128,13 +128,13 @@ export function isCardUri(uri: string): boolean {
   return uri.startsWith('ui://') && uri.length > 'ui://'.length
 }
 
-/** One record in one answer: who was given it, or asked for it in vain. It never holds a value. */
+/** One record in one answer: who received it, or asked for it in vain. It never holds a value. */
 export type ReadRow = {
   /** The token's `sub`. */
   readonly actor: string
-  /** The method, tool or route by which it was asked for: `resources/read`, `verify/export`. */
+  /** The method, tool or route of the request: `resources/read`, `verify/export`. */
   readonly way: string
-  /** `not_found` is also what the caller may not see: the trail tells as little as the answer. */
+  /** `not_found` also covers what the caller may not see: the trail reveals as little as the answer. */
   readonly outcome: 'served' | 'not_found' | 'broken'
   readonly uri: string
 }

@@ -1,8 +1,8 @@
 /**
- * When events are delivered, and in which order (C22). Each subscription goes through the outbox on its own, one write after the
- * other: the next is sent once the one before was taken or refused. Progress is stored after each, so that a kill repeats at
- * most one delivery. One process delivers, the one that began last; its number guards everything that it stores, so that a
- * process believed dead cannot move a subscription.
+ * When events are delivered, and in which order (C22). Each subscription works through the outbox on its own, one write after
+ * the other: the next is sent once the previous was taken or refused. Progress is stored after each, so a kill repeats at most
+ * one delivery. Only the process that began last delivers; its number guards everything it stores, so a process believed dead
+ * cannot move a subscription.
  */
 import { type CareRecord, mayRead } from './care-record.ts'
 import {
@@ -20,18 +20,18 @@ import type { KeptWrite, RecordStore } from './record-store.ts'
 
 /** Deliveries under way at once: sockets, and what they hold in memory. */
 const RUNNING_MAX = 64
-/** Of one principal, so that receivers that hang do not hold up those of others. */
+/** Of one principal, so that its hanging receivers do not delay those of others. */
 const RUNNING_PER_SUB_MAX = 4
-/** Rows of the outbox that are read in one go. */
+/** Rows of the outbox read in one go. */
 const ROWS_READ = 32
 const RETRY_FIRST_MS = 1_000
 const RETRY_FACTOR = 4
 const RETRY_MAX_MS = 600_000
 /** After this long without a delivery taken, the subscription is suspended; refreshing it resumes where it stopped. */
 const SUSPENDED_AFTER_MS = 3_600_000
-/** How often it looks for what ran out, and for what it was not told of. */
+/** How often it looks for expired subscriptions, and for changes it did not hear about. */
 const LOOK_MS = 60_000
-/** How soon after a look that failed: nothing is delivered before the first one succeeds. */
+/** How soon it looks again after a failure: nothing is delivered before the first look succeeds. */
 const LOOK_AGAIN_MS = 1_000
 const ROWS_LOOKED_MAX = 500
 
@@ -44,7 +44,7 @@ type DelivererDeps = {
     event: RevisionEvent,
     signal: AbortSignal,
   ) => Promise<DeliveryOutcome>
-  /** A cursor's text, which tells its reader nothing. */
+  /** A cursor's text, which reveals nothing to its reader. */
   readonly cursorText: (sub: string, sequence: number) => string
   readonly clock: { unixMs(): number; after(ms: number, run: () => void): () => void }
   /** From 0 to 1. */
@@ -59,7 +59,7 @@ type DelivererDeps = {
 type Held = {
   subscription: EventSubscription
   failures: number
-  /** Set while it waits to try again. */
+  /** Set while it waits for a retry. */
   cancelWait?: (() => void) | undefined
 }
 
@@ -83,7 +83,7 @@ export class EventDeliverer {
     this.#deps = deps
   }
 
-  /** Takes over what an earlier process left. */
+  /** Takes over an earlier process's subscriptions. */
   async start(): Promise<void> {
     this.#lastWrite = (await this.#deps.store.writeBounds(0)).last
     await this.look()
@@ -94,7 +94,7 @@ export class EventDeliverer {
     for (const held of this.#byPatient.get(patient) ?? []) this.#poke(held)
   }
 
-  /** A subscription was saved or removed: from now on it is as it is kept. */
+  /** A subscription was saved or removed: from now on its stored state applies. */
   async changed(id: string): Promise<void> {
     if (this.#fence !== undefined) await this.#reload(id)
   }
@@ -104,7 +104,7 @@ export class EventDeliverer {
     return this.#held.size
   }
 
-  /** Looks for what there is to do, and again after a while. */
+  /** Looks for work, now and again after a while. */
   look(): Promise<void> {
     this.#cancelLook?.()
     this.#looking = this.#looking
@@ -198,7 +198,7 @@ export class EventDeliverer {
       const query = { after: cursor, limit: ROWS_READ, patient, domain, audiences }
       const rows = await this.#deps.store.writesAfter(query)
       for (const row of rows) {
-        // A refresh has said where it continues.
+        // A refresh set where it continues.
         if (held.subscription.refresh !== subscription.refresh) return
         if (!(await this.#deliver(held, row))) return
       }

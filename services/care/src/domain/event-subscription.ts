@@ -1,7 +1,7 @@
 /**
- * MCP Events (C22): what a subscription is, which writes it is about, and what one delivery says. Whoever subscribed is judged
- * by the grant that was recorded then, at every delivery. Storing is adapters/event-subscriptions.ts, sending
- * adapters/event-webhook.ts, when and in which order event-deliverer.ts.
+ * MCP Events (C22): what a subscription is, which writes it covers, and what one delivery says. Every delivery is judged by the
+ * grant recorded at subscription. adapters/event-subscriptions.ts stores, adapters/event-webhook.ts sends, and
+ * event-deliverer.ts decides when and in which order.
  */
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'
 import { z } from 'zod'
@@ -16,10 +16,10 @@ const ID_HEX = 32
 
 type EventArguments = { readonly patient: string; readonly domain?: string | undefined }
 
-/** A principal, and the URL that it has named. */
+/** A principal, and the URL that it named. */
 export type Destination = Pick<Principal, 'sub'> & { readonly url: string }
 
-/** Where deliveries go, and what signs them: the newest secret first, and the one before for a while. */
+/** Where deliveries go, and the secrets that sign them: the newest first, and for a while the previous one. */
 export const eventReceiver = z.object({
   url: z.string(),
   secrets: z.array(z.object({ secret: z.string(), untilMs: z.number().optional() })),
@@ -40,12 +40,12 @@ export const eventFailure = z.enum([
 
 export type EventFailure = z.infer<typeof eventFailure>
 
-/** What a receiver did with an event. One that it refused it must not get again. */
+/** What a receiver did with an event. It must not get a refused event again. */
 export type DeliveryOutcome =
   | { readonly kind: 'taken' | 'refused' }
   | { readonly kind: 'failed'; readonly reason: EventFailure }
 
-/** What a receiver did that was asked whether it wants events. */
+/** A receiver's response to the question whether it wants events. */
 export type ChallengeOutcome =
   | { readonly kind: 'answered' }
   | { readonly kind: 'failed'; readonly reason: EventFailure | 'challenge_failed' }
@@ -55,10 +55,10 @@ export type EventSubscription = Principal &
   EventArguments & {
     /** For routing, not a credential. */
     readonly id: string
-    /** Another one with each subscribing and refreshing. */
+    /** Changes with each subscription and refresh. */
     readonly refresh: string
     readonly receiver: EventReceiver
-    /** Sequence of the last write that it is done with. */
+    /** Sequence of the last write that it has handled. */
     readonly cursor: number
     readonly expiresAtMs: number
     /** False: it is suspended until its subscriber refreshes it. */
@@ -68,7 +68,7 @@ export type EventSubscription = Principal &
     readonly failedSinceMs?: number | undefined
   }
 
-/** The id of a principal's subscription to a URL with these arguments: the same again for a refresh. */
+/** The id of a principal's subscription to a URL with these arguments; a refresh has the same id. */
 export function subscriptionId(of: EventArguments & Destination) {
   const { domain, patient, sub, url } = of
   const args = domain === undefined ? { patient } : { patient, domain }
@@ -76,19 +76,18 @@ export function subscriptionId(of: EventArguments & Destination) {
   return `sub_${preimageHash(key).slice(0, ID_HEX)}`
 }
 
-/** The audiences whose records a grant reads, of one patient. */
+/** The audiences whose records of one patient a grant reads. */
 export const audiencesOf = (
   { scopes }: Pick<Principal, 'scopes'>,
   { patient }: EventArguments,
 ): readonly Audience[] => reachWithin(reachOf(scopes), patient).map(({ audience }) => audience)
 
-/** What every delivery of a version is known by. It says nothing that the delivery does not say: writes cannot be counted by it. */
+/** The id of every delivery of a version. It reveals nothing beyond the delivery: nobody can count writes by it. */
 const eventIdOf = (uri: string, versionHash: string): string =>
   `evt_${preimageHash(`${uri}|${versionHash}`).slice(0, ID_HEX)}`
 
 /**
- * The event of a write as it is delivered, never with a value, as far as its version can be given out: undefined where it is
- * erased, or broken.
+ * The event of a write as delivered, never with a value; undefined if its version is erased or broken.
  */
 export async function readEvent(
   store: Pick<RecordStore, 'version'>,
@@ -118,12 +117,12 @@ export type EventReport =
   | { readonly kind: 'ended'; readonly reason: 'suspended' | 'revoked' | 'expired' }
   | { readonly kind: 'problem'; readonly error: unknown }
 
-/** The port behind which subscriptions are kept. Methods reject with RecordStoreUnavailable, as those of the rows beside them. */
+/** The port behind which subscriptions are kept. Methods reject with RecordStoreUnavailable, like those of the rows beside them. */
 export type EventSubscriptions = {
-  /** Adds one, or puts it in the place of the one with its id. */
+  /** Adds one, or replaces the one with its id. */
   save(subscription: EventSubscription): Promise<void>
   find(id: string): Promise<EventSubscription | undefined>
-  /** With a `refresh` only as it was then. */
+  /** With a `refresh`, only if it still has that one. */
   remove(
     of: Pick<EventSubscription, 'id'> & Partial<Pick<EventSubscription, 'refresh'>>,
   ): Promise<void>
@@ -132,13 +131,12 @@ export type EventSubscriptions = {
   countOf(sub: string): Promise<{ readonly own: number; readonly all: number }>
   removeExpired(nowMs: number): Promise<void>
   /**
-   * Notes how far a delivery came, where the subscription is still what it was and no other process has begun; false
-   * otherwise.
+   * Notes how far a delivery came, if the subscription is unchanged and no other process has begun; otherwise false.
    */
   note(subscription: EventSubscription, fence: number): Promise<boolean>
-  /** Whether a receiver has recently answered a challenge of that principal. */
+  /** Whether a receiver recently answered a challenge of that principal. */
   isVerified(of: Destination & { readonly nowMs: number }): Promise<boolean>
   keepVerified(of: Destination & { readonly untilMs: number }): Promise<void>
-  /** Begins to deliver; returns the number of the process that does, higher than every one before. */
+  /** Begins to deliver; returns this process's number, higher than every earlier one. */
   begin(): Promise<number | undefined>
 }

@@ -1,4 +1,4 @@
-/** Limits of what runs at once. */
+/** Limits on concurrent jobs. */
 type FairRunsOptions = {
   readonly runningMax: number
   /** Per owner, so that one owner's hanging jobs do not hold up others. */
@@ -24,7 +24,7 @@ export class FairRuns {
     this.#fill()
   }
 
-  /** Begins nothing more, and resolves when nothing runs. */
+  /** Starts no more jobs, and resolves when none runs. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await Promise.all(Array.from(this.#running.values(), ({ ended }) => ended))

@@ -36,8 +36,8 @@ const systemsOf = (baseUrl: string) => ({
 type Systems = ReturnType<typeof systemsOf>
 
 /**
- * The lines of a Bundle, from those of an export. Memory holds the newest version of each chain. Versions that do not hold are left out, as
- * they are in every answer: `care verify` on an export names them.
+ * The lines of a Bundle, from those of an export. Memory holds the newest version of each chain. Broken versions are left out,
+ * as in every answer: `care verify` on an export names them.
  */
 export async function* fhirBundle(
   lines: AsyncIterable<string>,
@@ -94,7 +94,7 @@ function entriesOf(
   return entries.map((entry, at) => ({ ...entry, request: requests[at] }))
 }
 
-/** Members that are undefined are not written. */
+/** Undefined members are not written. */
 function documentOf(
   record: CareRecord,
   { status, systems }: { readonly status: Status; readonly systems: Systems },

@@ -1,8 +1,8 @@
 /**
  * The verdict on every chain of an audience, kept and brought up to date (C32). It rests on one replay of all stored bytes,
- * and on a replay of each version that this process has added since. Once anything else has changed the store, everything is
- * replayed again. The bytes of its report are kept in blocks, so that a report costs what has changed and what its sending
- * costs, however many chains there are.
+ * and on a replay of each version that this process added since. Once anything else changes the store, everything is replayed
+ * again. The bytes of its report are kept in blocks, so a report costs only what changed plus its sending, however many chains
+ * there are.
  */
 import { chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
@@ -12,10 +12,10 @@ import type { ChainVerification, RecordStore } from './record-store.ts'
 
 /** Chains in a block: half a millisecond to write, some 30 KB to send at once. */
 const BLOCK_CHAINS = 512
-/** How long a verdict is kept where the store cannot say whether others have changed it. */
+/** How long a verdict is kept if the store cannot say whether others changed it. */
 export const REPLAY_INTERVAL_MS = 60_000
 
-/** Some chains as they stand in a report: items of JSON, each behind a comma, lines of text, and what they count. */
+/** Some chains as in a report: JSON items, each after a comma, lines of text, and their counts. */
 type ReportBlock = {
   readonly chains: Uint8Array
   readonly receipts: Uint8Array
@@ -35,7 +35,7 @@ type ReportCounts = {
   readonly erased: number
 }
 
-/** What a report says; it does not change any more. */
+/** The content of a report; it never changes. */
 export type VerifyReport = {
   /** ISO 8601 time of the oldest replay that it rests on. */
   readonly checkedAt: string
@@ -144,7 +144,7 @@ export class KeptVerdict {
     for (const block of this.#changed) this.#write(block)
   }
 
-  /** As it was brought up to date last, or what of it is within a reach. */
+  /** The verdict as last brought up to date, or its part within a reach. */
   report(reach?: readonly Reach[]): VerifyReport {
     const checkedAt = this.#basis?.checkedAt ?? ''
     if (reach === undefined) return { checkedAt, blocks: [...this.#blocks] }
@@ -177,7 +177,7 @@ export class KeptVerdict {
     this.#chains[place] = chain
     const block = Math.floor(place / BLOCK_CHAINS)
     this.#changed.add(block)
-    // Written as they fill, between the slices of a replay and not all at its end.
+    // Blocks are written as they fill, between the slices of a replay, not all at its end.
     if (isNew && (place + 1) % BLOCK_CHAINS === 0) this.#write(block)
   }
 

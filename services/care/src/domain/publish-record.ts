@@ -32,7 +32,7 @@ export type VerifiedWrite = {
   readonly actor: string
   /** For a signed write. */
   readonly request?: RequestKey | undefined
-  /** The version that the writer has seen, 0 for none; absent, any. */
+  /** The version that the writer saw, 0 for none; if absent, any. */
   readonly expectedVersion?: number | undefined
 }
 
@@ -40,7 +40,7 @@ export type WriteConflict = Exclude<AppendOutcome, { kind: 'appended' } | { kind
 
 type PublishOutcome =
   | { readonly kind: 'published'; readonly answer: WriteAnswer }
-  /** The store refuses: the chain is the other audience's, is erased, or is at another version than was expected. */
+  /** The store refuses: the chain is the other audience's, is erased, or is not at the expected version. */
   | { readonly kind: 'conflict'; readonly conflict: WriteConflict }
 
 /** Rejects with `RecordStoreUnavailable`, or with what the hub or the audit trail throw; the record may be durable by then. */

@@ -11,14 +11,14 @@ export type AppendOutcome =
   | {
       readonly kind: 'appended'
       readonly record: CareRecord
-      /** The version before it, where there is one that holds. */
+      /** The version before it, if there is one and it holds. */
       readonly previous: CareRecord | undefined
     }
   /** The same signed request was received before, inside its window: this is the first answer, no new version. */
   | { readonly kind: 'repeated'; readonly record: CareRecord; readonly subscribers: number }
   /** The chain of that patient and domain belongs to the other audience. */
   | { readonly kind: 'audience-conflict' }
-  /** Somebody was faster: the chain is not at the version that the writer expects. */
+  /** Somebody was faster: the chain is not at the version that the writer expected. */
   | { readonly kind: 'version-conflict'; readonly latestVersion: number }
   /** The chain was erased, and takes nothing more (C31). */
   | { readonly kind: 'erased' }
@@ -31,7 +31,7 @@ export type ReadOutcome =
       readonly kind: 'found'
       readonly record: CareRecord
       readonly latestVersion: number
-      /** The version before it, where there is one that holds: what it corrects. */
+      /** The version that it corrects, if there is one and it holds. */
       readonly previous: CareRecord | undefined
     }
   | { readonly kind: 'absent' }
@@ -58,14 +58,14 @@ export type ChainHead = ChainSlot & {
 }
 
 export type ChangedChain = Omit<ChainHead, 'writtenAt' | 'priority'> & {
-  /** The lowest version that was written since, whatever times those after it have: a clock may be set back. */
+  /** The lowest version written since, whatever the times of later ones: a clock may be set back. */
   readonly firstSince: number
 }
 
-/** One version in the order of writing: a place from which to go on. */
+/** One version in the order of writing: a place to continue from. */
 export type WrittenVersion = ChainSlot & {
   readonly version: number
-  /** Begins the hash of its leaf: tells it from another version in its place, in a store that was put back. */
+  /** Begins its leaf's hash: distinguishes it from another version in its place, in a restored store. */
   readonly mark: string
 }
 
@@ -80,7 +80,7 @@ export type NamesQuery = {
 /** A version's place in its journal, from 0, and its leaf's hash, lower-case hex. */
 export type JournalLeaf = { readonly index: number; readonly hash: string }
 
-/** A version that was written, by its place in the order of all commits. It says nothing of it but its name. */
+/** A written version, by its place in the order of all commits. It gives only the version's name. */
 export type KeptWrite = ChainSlot & { readonly sequence: number; readonly version: number }
 
 export type WritesQuery = {
@@ -99,7 +99,7 @@ type AtRestReceipt = ReturnType<typeof sealReceipt> & {
   readonly storedBytes: number
 }
 
-/** The verdict on a chain; of erased versions the leaves hold, and the values cannot be replayed any more (C31). */
+/** The verdict on a chain; erased versions still have their leaves, but their values cannot be replayed (C31). */
 export type ChainVerification = Omit<ChainVerdict, 'uri'> & {
   readonly slot: ChainSlot
   readonly receipt: AtRestReceipt
@@ -112,7 +112,7 @@ export type ChainsQuery = {
   readonly limit: number
 }
 
-/** An audience's journal as it is committed. What is asked beyond it rejects with a RangeError. */
+/** An audience's committed journal. A request beyond it rejects with a RangeError. */
 export type RecordJournal = Pick<
   Journal,
   'size' | 'rootAt' | 'inclusionProof' | 'consistencyProof'
@@ -136,12 +136,12 @@ export type RecordStore = {
   version(slot: ChainSlot, version: number): Promise<ReadOutcome>
   /** The chain of that patient and domain in that audience, undefined if there is none. */
   head(slot: ChainSlot): Promise<ChainHead | undefined>
-  /** Chains within a reach in order of creation, after a sequence number. The time that it takes does not grow with the store. */
+  /** Chains within a reach in order of creation, after a sequence number. The time does not grow with the store. */
   heads(query: ChainsQuery): Promise<readonly ChainHead[]>
   erased(): Promise<readonly ErasedName[]>
   /**
-   * Names of patients or domains that chains within a reach have and that start with a text, each once, in the order of
-   * their UTF-8 bytes. The time that it takes does not grow with the store.
+   * Names of patients or domains, from chains within a reach, that start with a text; each once, in the order of their UTF-8
+   * bytes. The time does not grow with the store.
    */
   names(query: NamesQuery): Promise<readonly string[]>
   /** Chains within a reach that have a version written at or after a time, in order of creation, after a sequence number. */
@@ -167,7 +167,7 @@ export type RecordStore = {
     readonly after: number
     readonly limit: number
   }): Promise<readonly CareRecord[]>
-  /** Writes of the last days in the order of their commits, after a sequence number: none ever appears behind one that was read. */
+  /** Recent days' writes in commit order, after a sequence number: no write ever appears before one already read. */
   writesAfter(query: WritesQuery): Promise<readonly KeptWrite[]>
   /** The oldest of them, the newest, and the newest before a time; 0 for none. */
   writeBounds(beforeMs: number): Promise<{
@@ -182,7 +182,7 @@ export type RecordStore = {
   }): AsyncIterable<ChainVerification>
   /**
    * Verdicts on the chains that gained versions with the leaves from `from` to `to`, by the stored bytes of those versions.
-   * What holds of a chain before them is told by `known`; of one that it does not know, every version is replayed.
+   * `known` says what holds of a chain before them; if it does not know a chain, every version is replayed.
    */
   verifyAdded(query: {
     readonly audience: Audience
@@ -191,8 +191,8 @@ export type RecordStore = {
     readonly known: (slot: ChainSlot) => ChainVerification | undefined
   }): AsyncIterable<ChainVerification>
   /**
-   * Another text once anything but this process has changed the stored bytes, as far as file and database tell; undefined
-   * where the engine cannot tell.
+   * A different text once anything but this process changed the stored bytes, as far as file and database show; undefined if
+   * the engine cannot tell.
    */
   outsideMark(): string | undefined
   readonly journals: Readonly<Record<Audience, RecordJournal>>

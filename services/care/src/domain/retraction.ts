@@ -2,7 +2,7 @@
 type Correction = {
   /** The value that the listener holds. */
   readonly previousValue: string
-  /** Other values that may have been heard since and do not hold any more either. */
+  /** Other values that may have been heard since and no longer hold either. */
   readonly withdrawn?: readonly string[]
   /** How often the value changed meanwhile. */
   readonly corrections?: number
@@ -17,8 +17,8 @@ const quotedAtEnd = (value: string): string => {
 }
 
 /**
- * The sentences that take back every value that no longer holds, and say what holds now; undefined if nothing was said that
- * is not so (C10, C29).
+ * The sentences that take back every value that no longer holds, and say what holds now; undefined if everything said still
+ * holds (C10, C29).
  */
 export function retractionSentence(correction: Correction): string | undefined {
   const { previousValue, withdrawn = [], corrections = 1, value, authorLabel } = correction

@@ -53,8 +53,8 @@ export type SessionChange =
   | { readonly kind: 'unheard'; readonly unheard: StoredUnheard }
   | { readonly kind: 'heard'; readonly uri: string }
   /**
-   * The chains of these URIs were erased (C31): their frames lose what they say and whom they name, and keep their places;
-   * what was published of them is forgotten.
+   * The chains of these URIs were erased (C31): their frames lose content and names but keep their places, and their published
+   * versions are forgotten.
    */
   | { readonly kind: 'erased'; readonly uris: readonly string[] }
 
@@ -66,7 +66,7 @@ export type StoredUnheard = {
   readonly sinceMs: number
 }
 
-/** What is left of a frame about an erased chain: it names nothing that anybody may have. */
+/** The rest of a frame about an erased chain: it names nothing that anybody may receive. */
 export const ERASED_FRAME = { text: '{}', about: '' } as const
 
 /** The stored state, as a process finds it at start. */

@@ -2,7 +2,7 @@
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import type { CareRecord } from './care-record.ts'
 
-/** What an age is told from. */
+/** What an age is computed from. */
 type Aged = Pick<CareRecord, 'authorLabel' | 'writtenAt' | 'staleAfter'>
 
 const DAY_MS = 86_400_000
@@ -31,7 +31,7 @@ export const daysAgo = (days: number): string => {
   return days === 1 ? 'one day ago' : `${days} days ago`
 }
 
-/** What is said aloud for a record: its value and, past its review date, a sentence about its age. */
+/** The spoken text of a record: its value and, past its review date, a sentence about its age. */
 export function spokenText(record: Aged & Pick<CareRecord, 'value'>, nowMs: number): string {
   const { authorLabel, value } = record
   if (!isStale(record, nowMs)) return value

@@ -1,6 +1,6 @@
 /**
- * Issuers besides this service's own secrets (C23): what an operator says of one, and what its claims are worth here. Keys
- * and signatures are the adapter's.
+ * Issuers besides this service's own secrets (C23): what an operator configures for one, and what its claims are worth here.
+ * The adapter handles keys and signatures.
  */
 import { grantedScopes, narrowScopes } from '@tallystick/jwt-lite'
 import { z } from 'zod'
@@ -29,17 +29,17 @@ const keyAddress = z.string().refine(isKeyAddress)
 const trustedIssuer = z.strictObject({
   /** Its `iss`, to the letter. A `|` would let it name principals of another issuer. */
   issuer: keyAddress.refine((text) => !text.includes('|')),
-  /** Where its keys are; absent, its discovery document says so. */
+  /** Where its keys are; if absent, its discovery document says so. */
   jwks_uri: keyAddress.optional(),
   algorithms: z
     .array(z.enum(['RS256', 'ES256', 'EdDSA']))
     .min(1)
     .default(['RS256', 'ES256', 'EdDSA']),
-  /** Its access tokens' `typ`; absent, `JWT`, `at+jwt` and none will do. */
+  /** Its access tokens' `typ`; if absent, `JWT`, `at+jwt` or none is accepted. */
   typ: z.string().min(1).optional(),
   /** The claim that lists scopes: a text with spaces, or an array. */
   scope_claim: z.string().min(1).default('scope'),
-  /** Who may what. With grants, scopes that are listed in the token only narrow; without, they are the rights. */
+  /** Who has which rights. With grants, the token's scopes only narrow them; without, the scopes are the rights. */
   grants: z
     .array(
       z.strictObject({

@@ -65,14 +65,14 @@ export function createUnheardCorrections(deps: {
     },
     /** Somebody has heard that a record changed, or read its newest version. */
     heard: forget,
-    /** Takes over what an earlier process left; what is overdue is an alert again. */
+    /** Takes over an earlier process's corrections; overdue ones raise an alert again. */
     restore(left: readonly StoredUnheard[]): void {
       if (waitMs === 0) return
       const inOrder = left.toSorted((first, second) => first.sinceMs - second.sinceMs)
       for (const one of inOrder) waiting.set(one.uri, one)
       arm()
     },
-    /** Those that are an alert, the oldest first. */
+    /** Those that raised an alert, the oldest first. */
     alerted: (): readonly StoredUnheard[] =>
       [...waiting.values()].filter(({ uri }) => alerts.has(uri)),
     stop,

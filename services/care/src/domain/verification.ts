@@ -1,7 +1,7 @@
 /**
  * Replays of chains on request (C18, C32), and the two forms of their answer. One replay runs at a time; requests that wait for
- * the same share it. A report is never older than the last write that this process accepted before the request. What visitors
- * without a token ask for takes a bounded share of the time, so that none of them holds up a write.
+ * the same replay share it. A report is never older than the last write that this process accepted before the request. Visitors
+ * without a token get a bounded share of the time, so that none of them delays a write.
  */
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
 import type { Clock } from '@tallystick/service-kit'
@@ -26,18 +26,18 @@ type VerifierDeps = Omit<KeptVerdictDeps, 'onReplay'> & { readonly clock: Clock 
 
 /** A run takes microseconds to seconds; queueing more than this only makes others wait. */
 const WAITING_RUNS_MAX = 64
-/** The least that a report to a visitor costs others, milliseconds; making and sending one takes a tenth of that. */
+/** The minimum charge for a visitor's report, milliseconds; making and sending one takes a tenth of that. */
 const REPORT_MS = 1
 /** What sending a megabyte of it costs them: half of it here, half in the receiver if it is on the same machine. */
 const SEND_MS_PER_MEGABYTE = 1
-/** The making of a report counts at most this much: a replay beside writes rests for most of its time. */
+/** Most that making a report counts, milliseconds: a replay beside writes rests for most of its time. */
 const MAKE_MS_MAX = 3_000
 /** Pause before the next report, as a multiple of what the last one cost: visitors get a tenth of the time. */
 const PAUSE_FACTOR = 9
 /** Reports that visitors may have at once before they are paced, in milliseconds. */
 const BURST_MS = 320
 
-/** Spreads what visitors ask for over time. */
+/** Spreads visitors' reports over time. */
 function createPace(clock: Clock) {
   let [freeAtMs, lastPauseMs] = [0, 0]
   return {
@@ -75,12 +75,12 @@ function reportCostMs({ blocks }: VerifyReport, tookMs: number): number {
 
 /** Runs work one after the other. */
 function createRunQueue() {
-  /** What has not begun, so that others may still join it. */
+  /** Work not yet begun, so that others may still join it. */
   const waiting = new Map<string, Promise<VerifyRun>>()
   let last: Promise<unknown> = Promise.resolve()
   return {
     waiting: () => waiting.size,
-    /** Runs work once everything before it has ended, or joins the same work where that waits. */
+    /** Runs work once everything before it has ended, or joins the same work if that is still waiting. */
     share: (key: string, work: () => Promise<VerifyRun>): Promise<VerifyRun> => {
       const known = waiting.get(key)
       if (known !== undefined) return known
@@ -172,7 +172,7 @@ type ReportPlace = {
   /** The MCP endpoint's URL. */
   readonly resource: string
   readonly atRest: string
-  /** How old what it rests on may be, where the store cannot say whether others have changed it. */
+  /** How old its replay may be if the store cannot say whether others changed it. */
   readonly replayIntervalSeconds?: number | undefined
 }
 
@@ -192,7 +192,7 @@ function atRestLine(sealKeyId: string | undefined): string {
     : `sealed at rest with ${SEAL_ALGORITHM} under key ${sealKeyId}, each value bound to patient|domain|version|audience`
 }
 
-/** The items of a list in JSON, of which the first has no comma before it. */
+/** The items of a JSON list; the first has no comma before it. */
 const listed = (blocks: readonly Uint8Array[]): readonly Uint8Array[] =>
   blocks.map((block, at) => (at === 0 ? block.subarray(1) : block))
 

@@ -29,7 +29,7 @@ export type StoredChainReplay = {
   readonly versions: number
 }
 
-/** The checks that need no other version, and what they leave to compare with the previous one. */
+/** The checks that need no other version, and what remains to compare with the previous one. */
 type LoneVersion =
   | {
       readonly kind: 'holds'
@@ -56,8 +56,8 @@ export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => 
 }
 
 /**
- * The replay of an erased chain (C31): nothing opens any more, so its versions are there without a gap, and their leaves
- * are the ones whose root was kept when the key was destroyed.
+ * The replay of an erased chain (C31): nothing opens any more, so it checks that versions have no gap, and that their leaves
+ * have the root kept when the key was destroyed.
  */
 export function createErasedChainReplay(erasedLeaves: string): StoredChainReplay {
   const leaves = createCompactRange()
@@ -87,7 +87,7 @@ export type KnownPart = { readonly versions: number; readonly headHash: string }
 
 const NOTHING_KNOWN: KnownPart = { versions: 0, headHash: GENESIS_PREV_HASH }
 
-/** Starts the replay of the chain in `slot`, behind what is known of it. After a break, further versions are only counted. */
+/** Starts the replay of the chain in `slot` after its known part. After a break, further versions are only counted. */
 export function createStoredChainReplay(slot: ChainSlot, known = NOTHING_KNOWN): StoredChainReplay {
   const check = createVersionCheck(slot)
   let { headHash, versions } = known

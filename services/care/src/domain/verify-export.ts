@@ -18,7 +18,7 @@ type Line<Kind extends ExportLine['kind']> = Extract<ExportLine, { kind: Kind }>
 export type ExportedChain = {
   readonly uri: string
   readonly versions: number
-  /** All of them, where the chain was erased: their leaves are there, their values are not. */
+  /** All of them, if the chain was erased: their leaves remain, their values do not. */
   readonly erased?: number
 } & Partial<Break>
 
@@ -39,7 +39,7 @@ export type ExportReport = {
   readonly journals: readonly ExportedJournal[]
   /** Versions replayed. */
   readonly versions: number
-  /** Everything else that does not hold, in sentences. */
+  /** All other faults, in sentences. */
   readonly problems: readonly string[]
   readonly isIntact: boolean
 }
@@ -193,7 +193,7 @@ class ExportCheck {
     return { slot: named.slot, uri, leafHash: state.chunk[line.leafIndex - state.chunkFrom] ?? '' }
   }
 
-  /** Its value is gone; that its leaf is in its place is what can still be said. */
+  /** Its value is gone; only its leaf's place can still be checked. */
   #takeErased(line: Line<'erased'>): void {
     const found = this.#place(line)
     if (found === undefined) return

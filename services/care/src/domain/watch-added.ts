@@ -1,15 +1,15 @@
-/** How long what a command adds takes to be in force in a running service, milliseconds, at most. */
+/** Longest until a command's addition takes effect in a running service, milliseconds. */
 const LOOK_MS = 1_000
 
 /**
- * Watches a list to which a command adds for good while the service runs: looks now, and then repeatedly until it is closed.
- * Rejects if the first look does; afterwards it goes on with what it knows.
+ * Watches a list that commands extend for good while the service runs: looks now, then repeatedly until closed. Rejects if the
+ * first look does; after a later failure it continues with what it knows.
  */
 export async function watchAdded<Item>(of: {
   readonly clock: { after(ms: number, run: () => void): () => void }
   readonly read: () => Promise<readonly Item[]>
   readonly nameOf: (item: Item) => string
-  /** Told of each item once. */
+  /** Called once for each item. */
   readonly onAdded?: (items: readonly Item[]) => Promise<void>
   /** A later look failed; it is tried again. */
   readonly onProblem: (error: unknown) => void

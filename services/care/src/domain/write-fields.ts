@@ -11,7 +11,7 @@ type WriteFields =
   | {
       readonly kind: 'valid'
       readonly record: NewRecord
-      /** The version that the writer has seen. */
+      /** The version that the writer saw. */
       readonly expectedVersion: number | undefined
     }
   /** `authorId` if the body has one that could stand in a record. */

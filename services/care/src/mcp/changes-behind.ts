@@ -1,7 +1,7 @@
 /**
  * What was written after a cursor, for hosts that receive no notifications (C26). A cursor is a place in the order of
  * writing, not a time, so nothing is skipped whatever clocks do. An incomplete answer says so, and its cursor continues where
- * it ends. The cursor names the last versions that its reader was told of, not their numbers, which would reveal how much is
+ * it ends. The cursor names the last versions reported to its reader, not their numbers, which would reveal how much is
  * written that the reader may not see.
  */
 import { z } from 'zod'
@@ -17,11 +17,11 @@ type Place = { readonly [Name in Audience]?: WrittenVersion | undefined }
 
 type ChangesBehind = ToldChanges & {
   readonly cursor: string
-  /** Whether there is more behind `cursor`. */
+  /** Whether there is more after `cursor`. */
   readonly truncated: boolean
 }
 
-/** What was written behind a cursor, or ever, as far as the caller may see. */
+/** What was written after a cursor, or ever, as far as the caller may see. */
 export async function changesBehind(
   context: CallContext,
   cursor: string | undefined,

@@ -1,7 +1,7 @@
 /**
  * What changed in a patient's records since a time, for the prompt and the tool of that name: for each record the value that
- * held then, every value that was withdrawn since, and the one that holds now. An answer that does not hold everything names
- * the cursor behind which the next goes on; whatever page it is, the newest value is what holds.
+ * held then, every value withdrawn since, and the one that holds now. An incomplete answer names the cursor after which the
+ * next one continues; on every page, the newest value is the one that holds.
  */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { type CareRecord, reachOf, reachWithin } from '../domain/care-record.ts'
@@ -39,7 +39,7 @@ export type PatientChanges = ToldChanges & {
   readonly nextCursor: string | undefined
 }
 
-/** A page's chains in order of creation, and the version of each up to which pages before have told. */
+/** A page's chains in order of creation, each with the last version that earlier pages reported. */
 async function chainsOfPage(context: CallContext, { patient, since, cursor }: ChangesQuery) {
   const sinceMs = since === undefined ? undefined : parseIsoTime(since)
   const sinceIso = sinceMs === undefined ? BEGINNING : new Date(sinceMs).toISOString()
@@ -56,8 +56,8 @@ async function chainsOfPage(context: CallContext, { patient, since, cursor }: Ch
 }
 
 /**
- * What changed in a chain with the versions from `firstSince`, of which pages before have told up to `after`: `limit` versions
- * at most. Undefined if its newest version does not hold.
+ * What changed in a chain from the version `firstSince`; earlier pages reported up to `after`. At most `limit` versions.
+ * Undefined if its newest version does not hold.
  */
 export async function changeOfChain(
   context: CallContext,
@@ -127,7 +127,7 @@ export function changedRecord(of: {
 }): ChangedRecord {
   const { held, newest, since, told } = of
   const values = [...(told === undefined ? [] : [told]), ...since].map(({ value }) => value)
-  // Of a record that is newer than that time, the listener holds what came before the newest, if anything.
+  // If a record is newer than that time, the listener holds the value before the newest, if any.
   const previousValue = held === undefined ? values.at(-2) : held.value
   const past = held === undefined ? values : [held.value, ...values]
   const withdrawn = [...new Set(past)].filter((value) => value !== newest.value)

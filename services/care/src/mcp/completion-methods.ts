@@ -25,7 +25,7 @@ export async function complete(context: CallContext, raw: unknown): Promise<Resu
     if (prompt?.arguments.some(({ name }) => name === argument.name) !== true)
       throw unknown('ref: unknown prompt or argument')
     if (argument.name !== 'patient') return { completion: NOTHING }
-    // A brief is only of what may be spoken.
+    // A brief holds only what may be spoken.
     const reach = reachOf(context.principal.scopes).filter(
       ({ audience }) => ref.name !== 'brief_carer' || audience === 'user',
     )
@@ -60,8 +60,8 @@ async function completeTemplate(
 }
 
 /**
- * Names of chains that start with the typed text. How many there are in all is told only where they all fit: counting the
- * rest would take longer the more the store holds.
+ * Names of chains that start with the typed text. The total is given only if all of them fit: counting the rest would take
+ * longer the more the store holds.
  */
 async function completeName(
   context: CallContext,

@@ -18,7 +18,7 @@ import type { CallContext, McpServices, SessionContext } from './visible-records
 /** A function that serves a method, of either revision. */
 export type McpMethod = (context: CallContext, params: unknown) => Promise<Result>
 
-/** What both revisions serve alike: they ask for records, and need no session. */
+/** Methods that both revisions share: they ask for records, and need no session. */
 export const RECORD_METHODS: Readonly<Record<string, McpMethod>> = {
   'resources/list': listResources,
   'resources/templates/list': listResourceTemplates,

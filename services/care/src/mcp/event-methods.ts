@@ -1,7 +1,7 @@
 /**
  * `events/list`, `events/subscribe` and `events/unsubscribe` (C22). What a principal may subscribe to is decided from names
- * alone, before any look-up, so that it learns nothing about what exists. A receiver that has not recently confirmed that it
- * wants events is challenged first.
+ * alone, before any look-up, so it learns nothing about what exists. A receiver is challenged first unless it recently
+ * confirmed that it wants events.
  */
 import { BoundedMap } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
@@ -30,14 +30,14 @@ import { unknownCursor } from './visible-records.ts'
 const MINUTE_MS = 60_000
 const TTL_DEFAULT_MS = 60 * MINUTE_MS
 const TTL_MIN_MS = MINUTE_MS
-/** Also if no end is asked for: a grant that nobody renews is honoured no longer than this. */
+/** Applies even if the request names no end: a grant that nobody renews is honoured no longer than this. */
 const TTL_MAX_MS = 24 * 60 * MINUTE_MS
-/** How long a receiver that answered a challenge is not asked again. */
+/** How long a receiver's answer to a challenge counts. */
 const VERIFIED_MS = 24 * 60 * MINUTE_MS
 /** How long the previous secret keeps signing too. */
 const ROTATION_MS = 5 * MINUTE_MS
 const SUBSCRIPTIONS_PER_SUB_MAX = 100
-/** In all: about 10 MB while they are delivered. */
+/** Subscriptions in total: about 10 MB while they are delivered. */
 const SUBSCRIPTIONS_MAX = 10_000
 /** Challenges per principal and minute, so that nobody can use this service to flood others. */
 const CHALLENGES_MAX = 10
@@ -51,9 +51,9 @@ type EventMethodDeps = {
     readonly id: string
     readonly receiver: EventReceiver
   }) => Promise<ChallengeOutcome>
-  /** Told once a subscription is saved or removed. */
+  /** Called once a subscription is saved or removed. */
   readonly onChanged: (id: string) => Promise<void>
-  /** A cursor's text, and what it says; undefined where it is not that principal's. */
+  /** A cursor's text, and its value; undefined if it is not that principal's. */
   readonly cursorText: (sub: string, sequence: number) => string
   readonly readCursor: (sub: string, text: string) => number | undefined
   readonly profile: EventProfile
@@ -82,7 +82,7 @@ export const EVENT_CAPABILITIES = {
   extensions: { 'io.modelcontextprotocol/events': { listChanged: false } },
 }
 
-/** What a request to subscribe must pass; refusals use the profile's codes. */
+/** Checks of a request to subscribe; refusals use the profile's codes. */
 function createChecks(deps: EventMethodDeps) {
   const { clock, profile, subscriptions } = deps
   const isWithinLimit = createMinuteLimit(clock, CHALLENGES_MAX)
@@ -198,7 +198,7 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
   }
 }
 
-/** A refresh never skips what is not delivered yet, whatever cursor its host holds. */
+/** A refresh never skips undelivered events, whatever cursor its host holds. */
 const earlier = (left: number | undefined, right: number | undefined): number | undefined =>
   left === undefined || right === undefined ? (left ?? right) : Math.min(left, right)
 
@@ -231,8 +231,8 @@ function statusOf(of: EventSubscription): object {
 }
 
 /**
- * Where a subscription begins: behind its cursor, or now; later where the outbox does not go back so far, or its host does not
- * want what is so old. One that waits for nothing is taken to now, so that the outbox never forgets what it needs.
+ * Where a subscription begins: after its cursor, or now; later if the outbox does not go back that far, or its host does not
+ * want such old events. A subscription that waits for nothing moves to now, so the outbox never forgets what it needs.
  */
 async function startOf(
   { clock, store }: Pick<EventMethodDeps, 'clock' | 'store'>,
@@ -246,7 +246,7 @@ async function startOf(
   const { args, cursor, maxAgeMs, principal } = asked
   const beforeMs = maxAgeMs === undefined ? 0 : clock.unixMs() - maxAgeMs
   const { before, first, last } = await store.writeBounds(beforeMs)
-  // Of another store, that was moved or put back.
+  // The cursor is from another store, or from before this one was moved or restored.
   if (cursor === undefined || cursor > last)
     return { cursor: last, isTruncated: cursor !== undefined }
   const from = Math.max(cursor, first - 1, before)

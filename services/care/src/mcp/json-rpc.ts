@@ -1,6 +1,6 @@
 /**
- * JSON-RPC over HTTP, past Fastify: reads the bytes of a POST, and sends answers and the transport's refusals. What the bytes
- * say, @tallystick/service-kit/mcp reads; mcp-route.ts and modern-route.ts have the order of the checks.
+ * JSON-RPC over HTTP, past Fastify: reads the bytes of a POST, and sends answers and the transport's refusals.
+ * @tallystick/service-kit/mcp parses the bytes; mcp-route.ts and modern-route.ts have the order of the checks.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { RPC_CODES, type RpcId, type RpcRefusal } from '@tallystick/service-kit/mcp'
@@ -105,7 +105,7 @@ function writeAnswer(
   response.end(body)
 }
 
-/** Answers what has no answer: a notification, a response, a cancelled request. */
+/** Answers a message that gets no result: a notification, a response, a cancelled request. */
 export function sendAccepted(answered: Answered): void {
   writeAnswer(answered, { status: 202, text: '' })
 }

@@ -22,7 +22,7 @@ export const DEFAULT_MCP_LIMITS = {
   stallMs: 60_000,
   /** At most this long between two signs of life on a stream; the rule says 15 s (C3), clients give up at 300 s. */
   keepAliveMs: 10_000,
-  /** Open listens of MCP 2026-07-28 in total; each is a connection, and every write looks at all that asked for lists. */
+  /** Open listens of MCP 2026-07-28 in total; each is a connection, and every write checks all that follow lists. */
   listensMax: 1_024,
   /** Open listens per `sub`: a host opens one or a few per conversation. */
   listensPerSubMax: 64,
@@ -34,7 +34,7 @@ export const DEFAULT_MCP_LIMITS = {
   searchChainsMax: 2_000,
   /** Silence after which a correction that nobody has heard is an alert; 0 for none. */
   unheardMs: 3_600_000,
-  /** How long after a correction a read says it as a text of its own. */
+  /** How long after a correction a read says it as a separate text. */
   retractionMs: 7 * 86_400_000,
 }
 

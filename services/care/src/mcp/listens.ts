@@ -1,7 +1,7 @@
 /**
  * `subscriptions/listen` (MCP 2026-07-28): one open answer per listen, which names the listen in every frame. A listen holds
- * nothing but what it was granted; there is no replay, so a client that was cut off reads again. What the principal may
- * not read was never granted, and everything is checked again before it is sent (C21).
+ * only its grant; there is no replay, so a client that was cut off reads again. A grant never covers what the principal may
+ * not read, and everything is checked again before it is sent (C21).
  */
 import type { Clock } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure, type RpcId } from '@tallystick/service-kit/mcp'
@@ -19,7 +19,7 @@ import type { CallContext } from './visible-records.ts'
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
 
-/** What a listen was granted of what it asked for. */
+/** The granted part of a listen's request. */
 type GrantedListen = {
   readonly wantsList: boolean
   /** URIs as the client spelled them, by the canonical one. */
@@ -27,8 +27,8 @@ type GrantedListen = {
 }
 
 /**
- * Grants of a listen what its principal may read. The rest is left out without a word: what is hidden looks like what is not
- * there. Refuses with -32602 what asks for too much at once.
+ * Grants a listen what its principal may read and silently drops the rest: hidden records look like absent ones. Refuses with
+ * -32602 a listen that asks for too much at once.
  */
 export async function grantListen(context: CallContext, params: unknown): Promise<GrantedListen> {
   const { resourcesListChanged = false, resourceSubscriptions = [] } = parseParams(
@@ -71,16 +71,16 @@ type ListenParts = OpenStreamOptions &
   }
 
 class Listen extends OpenStream<ListenParts> {
-  /** What was written to a reader that accepts nothing. */
+  /** The backlog of a reader that accepts nothing. */
   #waiting = { frames: 0, bytes: 0 }
-  /** Updates that a stalled reader has not been given yet. */
+  /** Updates not yet sent to a stalled reader. */
   #unsaid: string[] = []
 
   protected get keepAliveText(): string {
     return ': keepalive\n\n'
   }
 
-  /** The first frame. A listen that was granted nothing ends with it. */
+  /** The first frame. A listen without any grant ends with it. */
   open(): void {
     const { granted } = this.options
     this.#notify('notifications/subscriptions/acknowledged', acknowledged(granted))
@@ -88,8 +88,8 @@ class Listen extends OpenStream<ListenParts> {
   }
 
   /**
-   * Tells of an accepted write what was granted, if the token is still good and may read the record. Returns whether it
-   * listens to that record.
+   * Announces the granted part of an accepted write, if the token is still good and may read the record. Returns whether the
+   * listen follows that record.
    */
   tell(record: CareRecord): boolean {
     const { claims, granted } = this.options
@@ -172,7 +172,7 @@ export function createListens(
         byUri.set(uri, (byUri.get(uri) ?? new Set()).add(listen))
       listen.open()
     },
-    /** Tells of an accepted write; returns how many that listen to its record were told. */
+    /** Announces an accepted write; returns how many listens to its record heard of it. */
     publish(record: CareRecord): number {
       const concerned = record.version === 1 ? listens.all() : (byUri.get(chainUri(record)) ?? [])
       let told = 0

@@ -58,7 +58,7 @@ export type McpEndpointDeps = Pick<McpServices, 'store' | 'clock' | 'serviceName
     readonly tokens: TokenCheck
     /** For audience `BASE_URL` + `/mcp/2026-07-28`. */
     readonly modernTokens: TokenCheck
-    /** What the revision without sessions serves besides records. */
+    /** Services of the revision without sessions, besides records. */
     readonly extensions?: ModernExtensions | undefined
     /** Cryptographically strong bytes, for session ids. */
     readonly random: (size: number) => Uint8Array
@@ -75,8 +75,8 @@ export type McpEndpointDeps = Pick<McpServices, 'store' | 'clock' | 'serviceName
 export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
 
 /**
- * Takes over the sessions that an earlier process left, and tells their subscribers what that process could not. Rejects
- * with `RecordStoreUnavailable`.
+ * Takes over an earlier process's sessions, and tells their subscribers what that process could not. Rejects with
+ * `RecordStoreUnavailable`.
  */
 export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const { store, clock, serviceName, version, sessions: kept, speech, noteRead, verifyUrl } = deps
@@ -157,7 +157,7 @@ type McpParts = {
   readonly flush: () => Promise<void>
 }
 
-/** What the service does with the endpoint while it runs, and at its end. */
+/** The endpoint's controls, while the service runs and when it ends. */
 function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
   const { registry, replay, unheard, streams, listens, flush } = parts
   const endStreams = (): void => {
@@ -196,7 +196,7 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
   }
 }
 
-/** Sessions whose frames are looked through before other work runs. */
+/** Sessions whose frames are checked before other work runs. */
 const ERASING_SLICE = 100
 
 async function forgetErased(chains: readonly ErasedName[], of: McpParts): Promise<void> {
@@ -235,8 +235,8 @@ const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection =
 })
 
 /**
- * A process may be killed after a version is durable but before its frames are. So whatever the subscribed chains gained
- * since their last frames is announced at start.
+ * A kill may come after a version is durable but before its frames are. So the start announces the versions that subscribed
+ * chains gained since their last frames.
  */
 async function tellWhatWasMissed(deps: {
   readonly store: RecordStore

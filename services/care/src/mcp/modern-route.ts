@@ -1,7 +1,7 @@
 /**
- * `POST /mcp/2026-07-28`, that revision (C21): one message a request, no session, nothing to resume. The checks come in the
- * order host, origin, token, method, type, size, JSON, envelope and headers, scope; then the method. Records are served by
- * the same functions as in a session (dispatch.ts); here stand what only this revision has, and the form of its results.
+ * `POST /mcp/2026-07-28`, that revision (C21): one message a request, no session, nothing to resume. The order of checks is
+ * host, origin, token, method, type, size, JSON, envelope and headers, scope; then the method. The same functions serve records
+ * as in a session (dispatch.ts); this file has what only this revision has, and the form of its results.
  */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
@@ -51,19 +51,19 @@ import type { McpServices } from './visible-records.ts'
  * name are added here. Envelope, headers and token are checked, and the token reads something, before any of them runs.
  */
 export type ModernExtensions = {
-  /** By name, such as `events/list`; a name that is served already may not be taken. */
+  /** By name, such as `events/list`; a name already served is not allowed. */
   readonly methods: Readonly<Record<string, McpMethod>>
   /** Declared by `server/discover` beside those of records. */
   readonly capabilities: Readonly<Record<string, unknown>>
 }
 
-/** What changes only with a new version of the service, and is the same for everyone. */
+/** Results that change only with a new version of the service, and are the same for everyone. */
 const KEPT_MS = 300_000
 const SAME_FOR_ALL = { ttlMs: KEPT_MS, cacheScope: 'public' } as const
-/** What must be asked again each time: ages grow with the clock, and a retraction must not hide behind a copy (C21). */
+/** Results that must not be cached: ages grow with the clock, and a cached copy must not hide a retraction (C21). */
 const NEVER_KEPT = { ttlMs: 0, cacheScope: 'private' } as const
 
-/** How long a result may be kept, and by whom, where this revision asks for it. */
+/** How long a result may be kept, and by whom, for methods where this revision requires it. */
 const CACHING: Readonly<Record<string, typeof SAME_FOR_ALL | typeof NEVER_KEPT>> = {
   'server/discover': SAME_FOR_ALL,
   'resources/templates/list': SAME_FOR_ALL,
@@ -73,11 +73,11 @@ const CACHING: Readonly<Record<string, typeof SAME_FOR_ALL | typeof NEVER_KEPT>>
   'resources/read': NEVER_KEPT,
 }
 
-/** Log notices have no place in this revision, and subscriptions one of their own: `subscriptions/listen`. */
+/** This revision has no log notices, and its own method for subscriptions: `subscriptions/listen`. */
 const { logging: _logging, ...RECORD_CAPABILITIES } = CAPABILITIES
 
 type ModernParts = AdmissionDeps & {
-  /** What is served of records; tests put a suite's own things in their place. */
+  /** The services of records; tests replace them with a suite's own. */
   readonly records?: Readonly<Record<string, McpMethod>>
   readonly extensions?: ModernExtensions | undefined
   readonly isRevoked: (jti: string) => boolean
@@ -87,7 +87,7 @@ type ModernParts = AdmissionDeps & {
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i
 
-/** What serves this revision: its listens, and the route to them and to its methods. */
+/** The parts that serve this revision: its listens, and the route to them and to its methods. */
 export function openModern(services: McpServices, parts: ModernParts) {
   const { limits, serviceName, version } = services
   const { extensions, records = RECORD_METHODS } = parts
@@ -163,8 +163,8 @@ async function serve(deps: ModernRouteDeps, admitted: Admitted, body: Uint8Array
 }
 
 /**
- * The scope that a token lacks which reads nothing at all (C21). One that reads something is never told what else there is:
- * to it, what it may not read is not there.
+ * The missing scope of a token that reads nothing at all (C21). A token that reads something never learns what else exists:
+ * for it, unreadable records do not exist.
  */
 function scopeNeeded(
   scopes: readonly string[],
@@ -187,7 +187,7 @@ async function answer(
   return completeResult({ ...CACHING[method], ...result }, serverInfo)
 }
 
-/** Opens a listen. What is wrong with one is said as JSON, before any stream. */
+/** Opens a listen. Faults are answered as JSON, before any stream. */
 async function listen(
   { listens, services }: ModernRouteDeps,
   { claims, reply }: Admitted,
@@ -205,7 +205,7 @@ const STATUS_OF: Readonly<Record<number, number>> = {
   [RPC_CODES.missingCapability]: 400,
 }
 
-/** A refusal as this revision has it: what is not there is a wrong parameter. */
+/** A refusal in this revision's form: an absent record is a wrong parameter. */
 function modernRefusal({ code, data, message }: RpcFailure): RpcRefusal {
   const status = STATUS_OF[code] ?? 200
   const own = code === RPC_CODES.resourceNotFound ? RPC_CODES.invalidParams : code

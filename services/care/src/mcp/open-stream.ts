@@ -1,6 +1,6 @@
 /**
- * A stream of events that stays open, in a session or of a listen: it is kept alive, ends with the token that opened it, and is
- * cut when its reader lags too far behind (C3, C21). What it says is decided in event-streams.ts and listens.ts.
+ * An event stream that stays open, for a session or a listen: it is kept alive, ends with the token that opened it, and is cut
+ * when its reader lags too far behind (C3, C21). event-streams.ts and listens.ts decide what it says.
  */
 import type { ServerResponse } from 'node:http'
 import type { TokenClaims } from '@tallystick/jwt-lite'
@@ -17,7 +17,7 @@ export type StreamEnd =
   | 'slow'
   | 'session-ended'
   | 'shutdown'
-  /** A listen for nothing that its principal may read. */
+  /** A listen to nothing that its principal may read. */
   | 'nothing-granted'
 
 export type OpenStreamOptions = {
@@ -27,18 +27,18 @@ export type OpenStreamOptions = {
   readonly isRevoked: (jti: string) => boolean
   readonly limits: McpLimits
   readonly clock: Pick<Clock, 'unixMs'>
-  /** The reader was told that a record changed which it follows. */
+  /** The reader was told that a record it follows has changed. */
   readonly onUpdate: (uri: string) => void
   /** Called once. Each kind is given its own streams. */
   onEnd(stream: OpenStream, reason: StreamEnd): void
 }
 
-/** Ten thousand are open at once: what is the same for all of a kind is no field. */
+/** Ten thousand are open at once: values that all of a kind share are not fields. */
 export abstract class OpenStream<Options extends OpenStreamOptions = OpenStreamOptions> {
   /** Frames about speakable records written so far. */
   framesSent = 0
   readonly options: Options
-  /** Since when the reader accepts nothing. */
+  /** When the reader stopped accepting data. */
   #stalledSinceMs: number | undefined
   #hasEnded = false
 
@@ -64,7 +64,7 @@ export abstract class OpenStream<Options extends OpenStreamOptions = OpenStreamO
   protected abstract onStall(): void
   /** It accepts data again. */
   protected abstract onDrain(): void
-  /** What has come for a stalled reader since. */
+  /** What has arrived for a stalled reader. */
   protected abstract backlog(): { readonly frames: number; readonly bytes: number }
   protected abstract lastWords(reason: StreamEnd): string
 

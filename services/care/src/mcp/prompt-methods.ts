@@ -79,7 +79,7 @@ async function briefText(
   ].join('\n\n')
 }
 
-/** How to get the next page, for whom the prompt is read to. */
+/** How to get the next page, for the prompt's reader. */
 const more = (nextCursor: string | undefined): readonly string[] =>
   nextCursor === undefined
     ? []

@@ -1,4 +1,4 @@
-/** Finding records by words, for the tool `search` (C26): among what the caller may read, and nothing else. */
+/** Finding records by words, for the tool `search` (C26), only among those that the caller may read. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Reach, reachOf, reachWithin } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
@@ -11,9 +11,9 @@ const RESULTS_MAX = 20
 const WORDS_MAX = 16
 /** Patients whose name a word may begin. */
 const PATIENTS_MAX = 10
-/** From this length on, words that begin alike are alike: medication, medications. */
+/** From this length on, words that begin alike match: medication, medications. */
 const STEM_CHARS = 4
-/** A word in the name of a record says more than one in its text. */
+/** A word in a record's name counts more than one in its text. */
 const NAME_WEIGHT = 3
 
 const wordsOf = (text: string): readonly string[] =>
@@ -99,7 +99,7 @@ export async function searchRecords(
   return { found, truncated: looked >= searchChainsMax }
 }
 
-/** Of the newest version; one that does not hold is not found by its text, which is given to nobody. */
+/** Scores the newest version; a broken one is not found by its text, which nobody receives. */
 async function scoreOfChain(
   { store }: CallContext,
   head: ChainHead,

@@ -13,7 +13,7 @@ import {
 import { type ChainSlot, parseRecordUri } from '../wire/record-uri.ts'
 import type { McpSession } from './session-registry.ts'
 
-/** Whose chain a frame names. */
+/** Audience and patient of a chain that a frame names. */
 type NamedChain = Pick<ChainSlot, 'audience' | 'patient'>
 
 export type Frame = {
@@ -26,7 +26,7 @@ export type Frame = {
   about: string
   /** What a reader's scopes must cover; undefined means that nobody may have it. */
   names: readonly NamedChain[] | undefined
-  /** Whether it says that a record changed to somebody who has subscribed to it. */
+  /** Whether it tells a subscriber that a record changed. */
   readonly isUpdate: boolean
   /** Rings that hold it; at 0 it is forgotten. */
   holders: number
@@ -128,8 +128,8 @@ export function frameUris(frame: unknown): readonly (string | undefined)[] {
 }
 
 /**
- * What a frame names, and a reader's scopes must cover; undefined if a URI in it cannot be parsed, in which case nobody may
- * receive it. `about` is the URI of a frame whose message names none (`list_changed`).
+ * The chains that a frame names, which a reader's scopes must cover; undefined if a URI in it cannot be parsed, in which case
+ * nobody may receive it. `about` is the URI of a frame whose message names none (`list_changed`).
  */
 export function frameNames({
   message,
@@ -159,7 +159,7 @@ export function mayReceive(
   return names?.every((named) => mayRead(scopes, named)) ?? false
 }
 
-/** Whether a frame is about a chain that everyone may know of: figures that everyone may read count no other (C30). */
+/** Whether a frame is about a chain that everyone may know of: public figures count no other (C30). */
 export const isPublic = ({ names }: Pick<Frame, 'names'>): boolean =>
   names?.every(({ audience }) => audience === 'user') ?? false
 
@@ -172,7 +172,7 @@ const newFrame = (frame: Pick<Frame, 'number' | 'text' | 'about'>, message: unkn
   holders: 0,
 })
 
-/** Takes everything out of a frame; returns by how much the count of public ones falls. */
+/** Empties a frame; returns by how much the count of public frames falls. */
 function wiped(frame: Frame): number {
   const fallen = Number(isPublic(frame))
   Object.assign(frame, ERASED_FRAME, { bytes: ERASED_FRAME.text.length, names: undefined })
@@ -249,7 +249,7 @@ export function createReplayBuffer(store: SessionStore, framesMax: number) {
         store.save(changes)
       }
     },
-    /** Takes everything out of a session's frames about these chains, which were erased; the frames keep their places. */
+    /** Empties a session's frames about these erased chains; the frames keep their places. */
     erase(session: McpSession, uris: ReadonlySet<string>): void {
       for (const frame of session.ring.held()) if (uris.has(frame.about)) held -= wiped(frame)
     },

@@ -38,7 +38,7 @@ export function cardBinding(serviceName: string): Record<string, unknown> {
   return { 'openai/outputTemplate': skybridge?.uri, ui: { resourceUri: app?.uri } }
 }
 
-/** The one answer for what does not exist and for what the caller may not see (care.md, Errors). */
+/** The one answer for absent resources and for those that the caller may not see (care.md, Errors). */
 export function resourceNotFound(uri: string): RpcFailure {
   return new RpcFailure(RPC_CODES.resourceNotFound, 'Resource not found', { uri })
 }
@@ -143,8 +143,7 @@ export async function readResource(context: CallContext, params: unknown): Promi
 }
 
 /**
- * The retraction again, as a text of its own, for hosts that drop `_meta`; while a listener may still hold the old value
- * (C29).
+ * The retraction again, as a separate text, for hosts that drop `_meta`, while a listener may still hold the old value (C29).
  */
 function spokenRetraction(
   { clock, limits, serviceName }: CallContext,

@@ -1,4 +1,4 @@
-/** What each tool does (C12, C26): a read of records as its schema has it. tool-methods.ts lists and calls them. */
+/** What each tool does (C12, C26): a read of records in its schema's form. tool-methods.ts lists and calls them. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { reachOf, reachWithin } from '../domain/care-record.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
@@ -44,7 +44,7 @@ async function readSpeakable(context: CallContext, uri: string): Promise<Visible
   return readNamed(context, uri)
 }
 
-/** What is said of a record: first what it takes back, then what holds, and its age. */
+/** The text about a record: first what it takes back, then what holds, and its age. */
 function spokenText(context: CallContext, { record, retraction }: VisibleRecord): string {
   const said = recordText(context, record)
   return retraction === undefined ? said : `${retraction}\n${said}`
@@ -80,7 +80,7 @@ export async function readRecord(
   }
 }
 
-/** Exactly the object, and once more as the one text: what hosts with `search` and `fetch` read. */
+/** Exactly the object, and again as the only text: hosts with `search` and `fetch` read that. */
 const onlyObject = (structuredContent: Record<string, unknown>): Result => ({
   content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
   structuredContent,
@@ -88,7 +88,7 @@ const onlyObject = (structuredContent: Record<string, unknown>): Result => ({
 
 const titleOf = ({ domain, patient }: ChainSlot): string => `${domain} of ${patient}`
 
-/** Where a person may look a record up; nowhere for an internal one, which is nobody's to open. */
+/** Where a person may look up a record; empty for an internal one, which no person may open. */
 const urlOf = ({ verifyUrl }: CallContext, slot: ChainSlot): string =>
   verifyUrl === undefined || slot.audience !== 'user'
     ? ''

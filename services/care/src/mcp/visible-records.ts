@@ -91,7 +91,7 @@ export async function readVisible(context: CallContext, uri: RecordUri) {
 async function readAllowed(context: CallContext, uri: RecordUri) {
   const { principal, store } = context
   const { slot, version } = uri
-  // What it refuses never reaches the store: no time tells whether it is there (C30).
+  // A refused read never reaches the store: timing cannot reveal whether the record exists (C30).
   if (!mayRead(principal.scopes, slot)) return { kind: 'absent' as const }
   const outcome = await (version === undefined ? store.latest(slot) : store.version(slot, version))
   if (outcome.kind !== 'found') return { kind: outcome.kind }

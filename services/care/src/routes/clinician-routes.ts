@@ -1,4 +1,4 @@
-/** What the clinician's page asks with its token: who that makes its holder (C23), and what nobody has heard (C29). */
+/** What the clinician's page asks with its token: who its holder is (C23), and which corrections nobody has heard (C29). */
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { mayRead, mayWrite } from '../domain/care-record.ts'
 import { principalAnswer } from '../wire/principal.ts'

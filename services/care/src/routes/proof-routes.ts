@@ -1,7 +1,7 @@
 /**
- * `GET /verify/proof` and `/verify/witnesses` (C34): that a journal only grew, that an entry is in it, and who else has seen
- * that. The journal of speakable records is public, as its checkpoints are; where a record stands in it is for those who may
- * read the record, since beside dated checkpoints its place tells when it was written (C9).
+ * `GET /verify/proof` and `/verify/witnesses` (C34): proofs that a journal only grew and that an entry is in it, and who else
+ * confirmed it. The journal of speakable records is public, like its checkpoints. Only those who may read a record learn its
+ * place: with dated checkpoints, the place reveals when it was written (C9).
  */
 import type { WitnessPush } from '@tallystick/journal-store'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
@@ -33,7 +33,7 @@ type Asked = {
   readonly leaf?: Partial<JournalLeaf> & Pick<JournalLeaf, 'index'>
 }
 
-/** The proof of what is asked; the caller has held the sizes against the journal. */
+/** The requested proof; the caller has checked the sizes against the journal. */
 async function prove(
   { journals }: Pick<RecordStore, 'journals'>,
   { journal: audience, size, oldSize, leaf }: Asked,

@@ -34,7 +34,7 @@ export function addMetadataRoutes(
   const places = {
     [ROOT_METADATA_PATH]: sessions,
     [METADATA_PATH]: sessions,
-    // Nothing there writes, so no host needs to ask for that.
+    // Nothing there writes, so no host needs to ask for the write scope.
     [MODERN_METADATA_PATH]: metadataOf(MODERN_MCP_PATH, READ_SCOPES),
   }
   const schema = {

@@ -26,14 +26,14 @@ export function isJsonAccepted(accept: string | undefined): boolean {
   return types.trim() === '' || types.includes('application/json') || types.includes('*/*')
 }
 
-/** Bytes of a report that are sent in one go; a longer one goes out in pieces, and the event loop is others' between them. */
+/** Bytes of a report sent in one go; a longer one goes out in pieces, and other work runs between them. */
 const SENT_AT_ONCE_BYTES = 1_000_000
 
-/** Sends bytes that are kept as they go out: a schema would walk every chain of a large answer again. */
+/** Sends prepared bytes unchanged: a schema would walk every chain of a large answer again. */
 function sendPieces(reply: FastifyReply, pieces: readonly Uint8Array[]): FastifyReply {
   const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
   if (bytes <= SENT_AT_ONCE_BYTES) return reply.send(Buffer.concat(pieces))
-  // With its length, it is not cut into chunks again.
+  // A known length avoids chunked encoding.
   return reply.header('content-length', bytes).send(Readable.from(pieces))
 }
 
@@ -53,7 +53,7 @@ type VerifyDeps = BearerCheckDeps & {
   readonly witnesses: Pick<WitnessPush, 'cosigned'>
   /** Whether names are shown to tokens alone (C33). */
   readonly isPrivate: boolean
-  /** Told of each export: it holds records. */
+  /** Called for each export: it holds records. */
   readonly noteRead: (row: ReadRow) => void
 }
 
@@ -163,7 +163,7 @@ function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
     const { cosigned, journal } = request.query
     if (!audiencesOf(reader.visible).includes(journal))
       return sendError(reply, refusedTo(reader, deps))
-    // No witness is shown the journal of internal records.
+    // No witness sees the journal of internal records.
     const isKept = cosigned === 'yes' && journal === 'user'
     const note = isKept
       ? deps.witnesses.cosigned()

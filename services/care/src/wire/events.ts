@@ -1,4 +1,4 @@
-/** MCP Events as the methods take and tell them: schemas, the one type of event, and what profiles differ in (C22). */
+/** MCP Events on the wire: schemas, the one type of event, and the differences between profiles (C22). */
 import { z } from 'zod'
 import { isRecordName, TEXT_BYTES_MAX } from './record-uri.ts'
 
@@ -7,7 +7,7 @@ const URL_CHARS_MAX = 2_048
 const SECRET_BYTES_MIN = 24
 const SECRET_BYTES_MAX = 64
 
-/** What the texts of MCP Events differ in. */
+/** Where the texts of MCP Events differ. */
 export const EVENT_PROFILES = {
   /** ChatGPT's, as its documentation and the design sketch have it. */
   chatgpt: {
@@ -48,7 +48,7 @@ const recordName = z
   .string()
   .refine((name) => isRecordName(name) && Buffer.byteLength(name) <= TEXT_BYTES_MAX, 'a name')
 
-/** Which of the things that have a name is asked for: judged before the rest is read. */
+/** The name of the requested thing, judged before the rest is read. */
 export const eventName = z.object({ name: z.string() })
 
 const eventArguments = z.strictObject({ patient: recordName, domain: recordName.optional() })

@@ -1,4 +1,4 @@
-/** What MCP's methods take and the tools answer. Refusals name the path of what does not fit, never the value. */
+/** What MCP's methods take and the tools answer. Refusals name the path of a wrong value, never the value. */
 import { LoggingLevelSchema } from '@modelcontextprotocol/sdk/types.js'
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { z } from 'zod'
@@ -51,7 +51,7 @@ export const cursorParams = z.object({ cursor: z.string().optional() })
 /** Reads and subscriptions name a resource. */
 export const uriParams = z.object({ uri: z.string() })
 
-/** What a listen of 2026-07-28 asks for; kinds that this server never sends are not honoured, and need no check. */
+/** A listen's request in 2026-07-28; kinds that this server never sends are not honoured, and need no check. */
 export const listenParams = z.object({
   notifications: z.object({
     resourcesListChanged: z.boolean().optional(),
@@ -136,7 +136,7 @@ const changedRecord = z.object({
   retraction,
 })
 
-/** What both tools about changes answer. */
+/** The answer of both tools about changes. */
 const changes = {
   asOf: z.string(),
   revisions: z.int(),

@@ -1,6 +1,6 @@
 /**
- * `GET /principal`: whose a token is, and what it may do. A page asks it: a token of another issuer does not say that itself
- * (C23).
+ * `GET /principal`: the holder of a token, and its rights. Pages ask for them because another issuer's token does not state
+ * them (C23).
  */
 import { z } from 'zod'
 

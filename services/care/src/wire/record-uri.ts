@@ -32,7 +32,7 @@ export const WRITE_BODY_BYTES_MAX = 262_144
 /** How far a signed write's timestamp may be from the service's clock, in seconds either way. */
 export const WRITE_SKEW_SECONDS_MAX = 300
 
-/** The name that a percent-encoded text spells; undefined if it can be none. */
+/** The name that a percent-encoded text spells; undefined if it spells none. */
 export function decodeName(text: string): string | undefined {
   try {
     const name = decodeURIComponent(text)

@@ -90,7 +90,7 @@ export const proofAnswer = z.discriminatedUnion('kind', [
 
 export type ProofAnswer = z.infer<typeof proofAnswer>
 
-/** Who has cosigned the journal of speakable records. */
+/** Who cosigned the journal of speakable records. */
 export const witnessesAnswer = z.object({
   origin: z.string(),
   verifierKey: z.string().describe('Checks the journal’s own signature.'),
@@ -181,7 +181,7 @@ export const exportLine = z.discriminatedUnion('kind', [
     audiences: z.array(audience),
     /** The one chain that the versions belong to; absent if all chains are included. */
     uri: z.string().optional(),
-    /** What the versions are within, where their reader may see only some patients' chains. */
+    /** The reach of the versions, if their reader may see only some patients' chains. */
     within: z.array(z.object({ audience, patient: z.string().optional() })).optional(),
   }),
   /** Leaf hashes of a journal from index `from`. */

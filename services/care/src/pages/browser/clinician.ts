@@ -1,6 +1,6 @@
 /**
- * The clinician's page: checks the form, sends it in the name of a token or signed with the write secret, and shows who heard
- * it. Token and secret stay in their fields.
+ * The clinician's page: checks the form, sends it under a token or signed with the write secret, and shows who heard it. Token
+ * and secret stay in their fields.
  */
 import { element, onFragment, pageElement, put } from '@tallystick/service-kit/browser'
 import { mayRead } from '../../domain/care-record.ts'
@@ -55,7 +55,7 @@ function typedFields(): WriteFields {
 
 const fieldOf = (name: string): HTMLElement | null => form.querySelector(`[name="${name}"]`)
 
-/** A field loses its red as soon as it is mended, not at the next attempt. */
+/** A field loses its red mark as soon as it is corrected, not at the next attempt. */
 function clearMended(name: string | null): void {
   const shown = SHOWN_NAMES.find((one) => one === name)
   if (shown === undefined || !fieldOf(shown)?.hasAttribute('aria-invalid')) return

@@ -1,4 +1,4 @@
-/** Who is signed in: the service alone knows what a token is worth, also one whose rights its issuer's claims grant (C23). */
+/** Who is signed in: only the service knows what a token is worth, even if its issuer's claims grant the rights (C23). */
 import { isWriter } from '../../domain/care-record.ts'
 import type { PrincipalAnswer } from '../../wire/principal.ts'
 
