@@ -117,7 +117,7 @@ export type EventReport =
   | { readonly kind: 'ended'; readonly reason: 'suspended' | 'revoked' | 'expired' }
   | { readonly kind: 'problem'; readonly error: unknown }
 
-/** The port behind which subscriptions are kept. Methods reject with RecordStoreUnavailable, like those of the rows beside them. */
+/** The port behind which subscriptions are kept. Methods reject with RecordStoreUnavailable. */
 export type EventSubscriptions = {
   /** Adds one, or replaces the one with its id. */
   save(subscription: EventSubscription): Promise<void>

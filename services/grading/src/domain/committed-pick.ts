@@ -1,4 +1,4 @@
-/** A pick received before its event starts: a salted commitment until then, and the rules for whether it counts afterwards (G6). */
+/** A pick received before its event starts: a salted commitment until then, and the rules for whether it counts (G6). */
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'
 import { type ParsedOdds, parseDecimalOdds, parseOdds } from '@tallystick/odds'
 import { BoundedMap } from '@tallystick/service-kit'
@@ -56,7 +56,7 @@ function committedForm(opening: PickOpening): CommittedForm {
 export const commitmentOf = (opening: PickOpening): string =>
   preimageHash(canonicalJson(committedForm(opening)))
 
-/** A pick as shown once its event has started. An earlier version's opening does not name the source of its best price: it stays hidden. */
+/** A pick as shown once its event has started. Earlier versions' openings do not name their best price's source: it stays hidden. */
 export function openedPick(opening: PickOpening): CommittedForm {
   const { bestRecorded: _hidden, ...shown } = opening
   if (opening.bestSalt !== undefined || opening.isBestOpen === true) return committedForm(opening)

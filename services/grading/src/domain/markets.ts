@@ -4,7 +4,7 @@
  * different sports stay ambiguous on purpose. parse-market.ts reads what people write.
  */
 
-/** What the bet is on: `ah` is an Asian handicap, `ml` a two-way winner, `cs` a correct score, `place` a finish in the first N (its line). */
+/** What the bet is on: `ah` Asian handicap, `ml` two-way winner, `cs` correct score, `place` a finish in the first N (its line). */
 export type MarketType = (typeof MARKET_TYPES)[number] | `prop:${string}`
 
 /** One market, its parts in canonical form. */

@@ -82,7 +82,7 @@ const TABLES: readonly UsTable[] = [
           market: at('spread', runLine(cell)),
           odds: { home: cell('home_run_line_odds'), away: cell('away_run_line_odds') },
         },
-        // The table has one price per total and does not say whose. Its results show that it is under's (reference-study.test.ts).
+        // The table has one price per total and does not say whose: its results show under's (reference-study.test.ts).
         {
           market: at('total', lineOf(cell('close_ou_line'))),
           odds: { under: cell('close_ou_odds') },
