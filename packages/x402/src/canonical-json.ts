@@ -1,7 +1,7 @@
 /**
  * The one JSON text of a value (RFC 8785), for what is signed or hashed: members sorted by UTF-16 code units, numbers and
- * strings as ECMAScript writes them, no white space. @tallystick/hashchain has one of its own: this package imports none of
- * the workspace, so that a seller installs it alone.
+ * strings as ECMAScript writes them, no white space. @tallystick/hashchain has its own: this package imports no
+ * workspace package, so that a seller installs it alone.
  */
 
 /** Deeper values are refused: a caller's arguments must not exhaust the stack. */

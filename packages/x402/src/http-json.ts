@@ -135,7 +135,7 @@ function onceOpen(socket: Socket, run: () => void): void {
   else run()
 }
 
-/** Reads an undocumented field of Node: should it go, a connection counts as open and its payment is looked up. */
+/** Reads an undocumented field of Node: without it, a connection counts as open and its payment is looked up. */
 function isShakingHands(socket: TLSSocket & { readonly secureConnecting?: boolean }): boolean {
   return socket.secureConnecting === true
 }

@@ -34,7 +34,7 @@ type JsonRpcOptions = Node & {
   readonly callsMax: number
   /** Longest wait behind a request that is under way, milliseconds. */
   readonly gatherMs: number
-  /** Requests under way at once; calls that come meanwhile gather. */
+  /** Requests under way at once; further calls gather. */
   readonly requestsMax: number
   /** Receives the methods of every request that leaves. */
   readonly onCalls?: ((methods: readonly string[]) => void) | undefined

@@ -18,7 +18,7 @@ type PoolMember = {
   readonly feePayers?: ReadonlyMap<string, readonly string[]> | undefined
 }
 
-/** How long a facilitator that failed is asked last; otherwise the next payment would wait for it in vain. */
+/** How long a failed facilitator is asked last; otherwise the next payment would wait for it in vain. */
 const UNWELL_MS = 30_000
 
 /**

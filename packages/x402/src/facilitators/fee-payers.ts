@@ -7,7 +7,7 @@ export type FeePayerDirectory = ReturnType<typeof createFeePayerDirectory>
 /** Fee payers change only when a facilitator is redeployed. */
 const REFRESH_MS = 300_000
 
-/** Pause after a failure, so that a facilitator that comes up is soon noticed. */
+/** Pause after a failure, so that a recovered facilitator is soon noticed. */
 const RETRY_MS = 5_000
 
 /**

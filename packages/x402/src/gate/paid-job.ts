@@ -22,7 +22,7 @@ export type PaidJob<Prepared, Answer, Declined> = {
    */
   readonly keepsAnswer?: true | undefined
   /**
-   * Answers are JSON text: strings, kept as the value that they say and sent as they are. A gate that signs receipts also
+   * Answers are JSON text: strings, kept as the JSON value that they hold and sent unchanged. A gate that signs receipts also
    * signs the SHA-256 of that text for the payer, beside the receipt (X18).
    */
   readonly answersJson?: true | undefined
@@ -44,8 +44,8 @@ export type PaidJob<Prepared, Answer, Declined> = {
   /** Whether to honour, for this request, a payment found on the ledger that this process did not settle. */
   mayHonour(payment: VerifiedPayment): Promise<boolean>
   /**
-   * Asked before a payment whose submission may have failed is submitted again (X9): once false, it never
-   * is; after a throw it is asked again. An agent that started again may have bought at another process meanwhile.
+   * Asked before a payment whose submission may have failed is resubmitted (X9): once false, it never is;
+   * after a throw it is asked again. A restarted agent may have bought at another process meanwhile.
    */
   isStillWanted?(): Promise<boolean>
   /** Runs once after settlement; if it throws, it is retried in the background until it succeeds. */

@@ -1,6 +1,6 @@
 /**
  * One line per payer (X16): how many of its payments are prepared at once, and how much of its balance earlier ones may
- * still take. Without it, one cent would get any amount of work prepared that it cannot pay for.
+ * still take. Without it, one cent could have any amount of unpaid work prepared.
  */
 import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
@@ -58,7 +58,7 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
         aheadAmount: () => amountAhead(line, entry),
         /** Resolves when the line has moved; false if that takes too long. */
         moved,
-        /** Its work is prepared, so the payer's next heavy work may be. */
+        /** Its work is prepared; the payer's next heavy work may start. */
         prepared(): void {
           if (!entry.isHeavy) return
           entry.isHeavy = false

@@ -51,7 +51,7 @@ type PaymentGateOptions = {
   readonly facilitator: Facilitator | FacilitatorRoutes
   readonly reservations: ReservationStore
   readonly clock: Clock
-  /** Signs receipts into paid answers and, where it has `offersFor`, offers into challenges (X18). */
+  /** Signs receipts into paid answers and, if it has `offersFor`, offers into challenges (X18). */
   readonly receipts?: GateReceipts | undefined
   /** Called for everything the gate does, for logs and metrics. */
   readonly observe?: ((event: GateEvent) => void) | undefined
@@ -96,7 +96,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
     >
     if (outcome.kind !== 'paid') return outcome
     const { answer } = outcome
-    // It has just been written to the store, and is hashed and sent next: an answer of megabytes in two iterations.
+    // A heavy job's answer was just stored, and is hashed and sent next: this splits the work over two iterations.
     if (job.isHeavy) await nextIteration()
     const answerText = job.answersJson && typeof answer === 'string' ? answer : undefined
     const served = { payer: payment.payer, resourceUrl: terms.resource.url, answerText }

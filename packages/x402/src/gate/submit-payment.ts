@@ -168,7 +168,7 @@ type Landed = Extract<LedgerFinding, { kind: 'landed' }>
 
 /**
  * Resubmits a payment in doubt under its own id, one submission at a time, where its scheme says that this is harmless and its
- * job that it is wanted still (X9). Only a success counts: after any other answer, an earlier submission may still have landed.
+ * job that it is still wanted (X9). Only a success counts: after any other answer, an earlier submission may still have landed.
  */
 export function createResubmission(gate: GateParts, paid: PaymentInFlight) {
   const { job, order, payment, progress, scheme } = paid

@@ -22,16 +22,16 @@ const PAYMENT_ERROR = 'x402/error'
 
 type Meta = Readonly<Record<string, unknown>>
 
-/** A tool's result as MCP has it. */
+/** A tool's result, as in MCP. */
 export type ToolResult = {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[]
-  /** An object, or what the caller's writer makes one of. */
+  /** An object, or what the caller's writer turns into one. */
   readonly structuredContent?: object
   readonly isError?: boolean
   readonly _meta?: Meta
 }
 
-/** One call of a tool, as it arrived: `arguments` before any default, whose schema has accepted them. */
+/** One call of a tool, as it arrived: `arguments` without defaults, accepted by their schema. */
 type ToolCall = {
   /** Address of the MCP endpoint, made from the public base URL. */
   readonly server: string
@@ -40,7 +40,7 @@ type ToolCall = {
   readonly _meta?: Meta | undefined
 }
 
-/** Our profile's name in the hash of a call, so that no other profile's hash can stand for it. */
+/** Our profile's name in the hash of a call, so that no other profile's hash can pass for it. */
 const DOMAIN = 'tallystick:x402:mcp:1'
 
 /**
@@ -60,7 +60,7 @@ type PaidToolOptions<Prepared, Answer, Declined> = {
   /** What is on sale; undefined while that is unknown (X11). */
   readonly terms: PaymentTerms | undefined
   readonly call: ToolCall
-  /** Its `toolCallHash`, where the caller has it already. */
+  /** Its `toolCallHash`, if the caller already has it. */
   readonly callHash?: string | undefined
   /** The work of this call. Use `fingerprint` as the job's, so that a payment buys this tool with these arguments. */
   readonly job: (fingerprint: string) => PaidJob<Prepared, Answer, Declined>

@@ -29,7 +29,7 @@ export const offerSchema = z.object({
   validUntil: z.number().optional(),
 })
 
-/** That a payer was served at `issuedAt`, Unix seconds. It says nothing about the amount or the answer. */
+/** A payer was served at `issuedAt`, Unix seconds. It says nothing about the amount or the answer. */
 export const receiptSchema = z.object({
   ...common,
   payer: z.string(),

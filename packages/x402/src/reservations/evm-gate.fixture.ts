@@ -22,7 +22,7 @@ export const terms: PaymentTerms = {
   resource: { url: 'https://grading.example/api/grade', description: 'x', mimeType: 'text/plain' },
 }
 
-/** A gate on a stand-in of an EVM chain, with a facilitator that fails as it is told. */
+/** A gate on a stand-in of an EVM chain, with a facilitator that fails as told. */
 export function evmGateFixture(options: {
   readonly settle: 'front_run' | 'lost' | 'never_asked' | 'no_hash'
 }) {

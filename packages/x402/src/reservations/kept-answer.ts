@@ -1,6 +1,6 @@
 /**
- * How a paid answer is kept: as JSON, beside the settlement that paid for it. An answer that is JSON text already stands in
- * it unchanged, and is cut out of it again: a text of megabytes is neither parsed nor written a second time.
+ * How a paid answer is kept: as JSON, beside the settlement that paid for it. An answer that is already JSON text
+ * goes in unchanged and is cut out again: a text of megabytes is neither parsed nor serialised a second time.
  */
 import type { PaymentForJob } from '../gate/paid-job.ts'
 import type { Settlement } from '../payment.ts'
@@ -17,7 +17,7 @@ export type AnswerForm = Pick<PaymentForJob['job'], 'answersJson'>
 const ANSWER = '{"answer":'
 const SETTLEMENT = ',"settlement":'
 
-/** What a store keeps: the same text for an answer as for its JSON. */
+/** The text that a store keeps: the same for an answer and its JSON. */
 export function keptAnswer(
   { answer, settlement }: PaidAnswer,
   { answersJson }: AnswerForm,
@@ -30,7 +30,7 @@ export function keptAnswer(
 /** Reads what `keptAnswer` wrote. */
 export function readKeptAnswer(kept: string, { answersJson }: AnswerForm): PaidAnswer {
   if (!answersJson) return JSON.parse(kept) as PaidAnswer
-  // A string of JSON holds no bare quotes, so this finds members. Behind one that lies deeper, more than one brace is left.
+  // A JSON string holds no bare quotes, so this finds only members. After a nested one, more than one brace is left.
   for (let at = kept.lastIndexOf(SETTLEMENT); at > 0; at = kept.lastIndexOf(SETTLEMENT, at - 1)) {
     const settlement = settlementIn(kept.slice(at + SETTLEMENT.length, -1))
     if (settlement !== undefined) return { answer: kept.slice(ANSWER.length, at), settlement }

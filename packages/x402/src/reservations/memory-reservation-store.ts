@@ -37,7 +37,7 @@ export function createMemoryReservationStore(options: Options): ReservationStore
       const { fingerprint, idempotencyKey: key } = asked
       const verdict = weighSiblings(asked, {
         sameKey: latest(asked, (one) => key !== undefined && one.idempotencyKey === key),
-        // One that was given another's answer was never settled for it.
+        // A payment given another's answer was never settled for it.
         sameFingerprint: latest(
           asked,
           (one) => one.answeredBy === undefined && one.fingerprint === fingerprint,
@@ -103,7 +103,7 @@ function createHeldReservations({ answeredMax = ANSWERED_MAX, clock }: Options) 
     return held
   }
 
-  /** Also forgets expired answers, from the one used longest ago on, and that one while there are too many. */
+  /** Also forgets answers, least recently used first, while that one is expired or there are too many. */
   function putAnswered(reservation: Reservation): void {
     const { request: _, ...kept } = reservation
     reservations.set(kept.paymentId, kept)

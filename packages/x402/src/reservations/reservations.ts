@@ -48,7 +48,7 @@ export function createReservations(options: {
   readonly clock: Clock
   readonly observe: (event: GateEvent) => void
   readonly guesses: GuessLimit
-  /** When a payment comes back while its sibling is unresolved. */
+  /** When to retry a payment whose sibling is unresolved. */
   readonly limits: Pick<GateLimits, 'retryAfterSeconds'>
 }) {
   const { clock, guesses, observe, store } = options

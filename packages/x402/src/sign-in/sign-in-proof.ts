@@ -59,7 +59,7 @@ export type SignInWanted = {
 }
 
 type SignInVerdict =
-  /** The same header proves the same thing until 300 s after `issuedAtMs`: a caller that serves on it must remember its nonce. */
+  /** The same header proves the same thing until 300 s after `issuedAtMs`: a caller that acts on it must remember its nonce. */
   | { readonly kind: 'proved'; readonly nonce: string; readonly issuedAtMs: number }
   | { readonly kind: 'refused'; readonly error: SignInRefusal }
 

@@ -118,7 +118,7 @@ export class EvmStandIn {
     return transaction
   }
 
-  /** Submits a payment as the token lets it: a nonce is good once. Undefined if it reverts. */
+  /** Submits a payment as the token does: a nonce works once. Undefined if it reverts. */
   submit(payment: VerifiedPayment): Hex | undefined {
     if (this.used.has(usedKey(payment))) return undefined
     return this.mine(settlementEvents(payment))

@@ -28,7 +28,7 @@ export const refusal = async (
   return verification.kind === 'refused' ? verification.reason : verification.kind
 }
 
-/** A payload with changed fields, signed for what it then says. */
+/** A payload with changed fields, signed after the change. */
 export async function payWith(changes: Record<string, string>): Promise<EvmPayloadJson> {
   const honest = await payCent()
   const { from, nonce, to, validAfter, validBefore, value } = {

@@ -1,4 +1,4 @@
-// An EVM network with an honest facilitator and one that fails in the middle of a settlement, each in its named way.
+// An EVM network with an honest facilitator and one with a named fault in the middle of a settlement.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { type Facilitator, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
 import type { PaymentPayload, PaymentRequirement, Settlement } from '../payment.ts'
@@ -25,7 +25,7 @@ export type FacilitatorFault = (typeof FACILITATOR_FAULTS)[number]
 
 /** A made-up transaction hash. */
 const NO_TRANSACTION = `0x${'ee'.repeat(32)}`
-/** After so long a transaction that is mined later is. */
+/** How long a late transaction waits to be mined. */
 export const LATER_MS = 4_000
 
 /** A chain, its clock, and facilitators over it. */

@@ -50,7 +50,7 @@ const FEE_TINYBAR = 84_000n
 /** Eight US cents for one HBAR. */
 const TINYBAR_PER_CENT = 12_500_000n
 
-/** A transaction that is none of these tests' payments. */
+/** A transaction of no payment in these tests. */
 const ANOTHER = '0.0.1@1.000000001'
 
 /** What the ledger keeps about a payment; a test may put one there itself. */

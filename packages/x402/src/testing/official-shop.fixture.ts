@@ -33,7 +33,7 @@ const post = (body: unknown) => ({
   body: JSON.stringify(body),
 })
 
-/** Sells cards at `/api/grade` and `/api/audit`; its key stands in its did:web document. */
+/** Sells cards at `/api/grade` and `/api/audit`; its did:web document holds its key. */
 export async function officialShop(changes: Partial<PaymentTerms> = {}) {
   const ledger = new HederaStandIn()
   const opened = Promise.withResolvers<ReturnType<typeof openShop>>()
@@ -63,10 +63,10 @@ export async function officialShop(changes: Partial<PaymentTerms> = {}) {
     url,
     close,
     exchanges,
-    /** The official client buys. */
+    /** Buys with a client. */
     buy: (client: x402Client, body: unknown = { pick: 1 }, path = '/api/grade') =>
       wrapFetchWithPayment(watched, client)(`${url}${path}`, post(body)),
-    /** A header that was captured, sent again. */
+    /** Sends a captured header again. */
     resend: (header: string, body: unknown = { pick: 1 }) => {
       const { headers, ...rest } = post(body)
       return fetch(`${url}/api/grade`, {

@@ -32,7 +32,7 @@ export const movement = (account: string, amount: number): object => ({
   is_approval: false,
 })
 
-/** A credit of 3 HBAR to 0.0.7001 whose fee of 0.001 HBAR 0.0.5001 paid, as a mirror node reports it. */
+/** A credit of 3 HBAR to 0.0.7001; 0.0.5001 paid its fee of 0.001 HBAR, as a mirror node reports it. */
 export const credit = {
   transaction_id: '0.0.5001-1795226009-183949169',
   consensus_timestamp: '1795226012.000000042',

@@ -21,7 +21,7 @@ type EvmPayment = {
   readonly signature: Hex
 }
 
-/** 32 random bytes in hex: no two transfers of a payer have the same. */
+/** 32 random bytes in hex: each of a payer's transfers needs its own. */
 function newNonce(): Hex {
   const bytes = crypto.getRandomValues(new Uint8Array(32))
   return `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`

@@ -32,7 +32,7 @@ export const TRANSFER_TYPES = {
 
 type Fields = readonly { readonly name: string; readonly type: string }[]
 
-/** A type's text, whose hash begins what is hashed of its values. */
+/** A type's text; its hash precedes the values in what is hashed. */
 export const typeText = (type: string, fields: Fields): string =>
   `${type}(${fields.map((field) => `${field.type} ${field.name}`).join(',')})`
 

@@ -106,7 +106,7 @@ type WantedLogs = {
   readonly address: string
   /** Hashes of the events' signatures. */
   readonly topics: readonly string[]
-  /** `seconds.nanos`; that time is left out. */
+  /** `seconds.nanos`, exclusive. */
   readonly afterTimestamp: string
   /** Unix seconds. */
   readonly untilSeconds: number
@@ -167,7 +167,7 @@ export function createMirrorNode(options: MirrorReaderOptions) {
     gasPaid: (wanted: WantedGas): AsyncIterable<GasPaid> => readGasPaid(read, wanted),
     /** A contract's logs that have one of these first topics, oldest first. */
     logs: (wanted: WantedLogs): AsyncIterable<ContractLog> => readLogs(read, wanted),
-    /** When the contract at an address was made, `seconds.nanos`; undefined where there is none. */
+    /** When the contract at an address was created, `seconds.nanos`; undefined if there is none. */
     async contractCreated(address: string): Promise<string | undefined> {
       const found = await read(`/api/v1/contracts/${address}`, contractSchema)
       return found?.created_timestamp

@@ -111,11 +111,11 @@ const BODY_SHAPE = Object.fromEntries(
 /** Those of a transfer: 14 is the transfer itself. */
 const TRANSFER_FIELDS: ReadonlySet<number> = new Set([1, 2, 3, 4, 6, 14])
 
-/** Only transfers pass; the other 50 kinds of transaction are fields, and refused by name. */
+/** Only transfers pass. The other 50 kinds of transaction are known fields, refused by name. */
 function readBody(bodyBytes: Uint8Array): Body {
   const body = readMessage(bodyBytes, BODY_SHAPE)
   const others = body.fields().filter((field) => !TRANSFER_FIELDS.has(field))
-  // What is neither of a transfer nor an operation: whether to generate a record, and a batch's key.
+  // Fields 5 (generate a record) and 73 (a batch's key) are neither a transfer's nor an operation.
   if (others.some((field) => field !== 5 && field !== 73)) {
     throw new Refused('invalid_exact_hedera_payload_contains_non_transfer_ops')
   }
