@@ -109,7 +109,7 @@ function unavailable(error: unknown): ErrorAnswer | undefined {
     : { status: 503, error: code, headers: { 'retry-after': RETRY_AFTER_SECONDS } }
 }
 
-/** Gives the reason in the words of both answers, for clients that also look for one in a 400. */
+/** Names the reason as both answers do, for clients that also look for one in a 400. */
 const malformed = (issues: readonly RequestIssue[]): ErrorAnswer => ({
   status: 400,
   error: 'invalid_payload',

@@ -76,7 +76,7 @@ type Unrefused = Exclude<Verification, { kind: 'refused' }>
 
 /** One verified payment as its ledger handles it. */
 export type Order = {
-  /** What was signed, which tells different payments under the same id apart. */
+  /** What was signed: it distinguishes payments under the same id. */
   readonly terms: string | Uint8Array
   /** The outcome of a payment whose id another transaction used. */
   readonly duplicate: SettlementEnd

@@ -35,7 +35,7 @@ const client = z.strictObject({
   client_secret: z.string().min(32).optional(),
 })
 
-/** A program that is known beforehand. */
+/** A preconfigured program. */
 export type KnownClient = z.output<typeof client>
 
 const grants = z.array(

@@ -1,6 +1,6 @@
 /**
  * oidc-provider as this server runs it: code flow with PKCE S256 alone, one resource per access token (RFC 8707), ES256,
- * rotating refresh tokens, and no scope that its person does not have. Pages and sign-in are in routes/.
+ * rotating refresh tokens, and no scope that its person lacks. Pages and sign-in are in routes/.
  */
 import { narrowScopes } from '@tallystick/jwt-lite'
 import { html, pageFrame } from '@tallystick/service-kit/pages'
@@ -40,13 +40,13 @@ export function createProvider(parts: ProviderParts): Provider {
     clientDefaults: {
       id_token_signed_response_alg: 'ES256',
       grant_types: ['authorization_code', 'refresh_token'],
-      // A document says nothing of it where its program has no secret.
+      // Documents of programs without a secret omit it.
       token_endpoint_auth_method: 'none',
     },
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     responseTypes: ['code'],
-    // Programs name all that they know in their metadata.
+    // Programs list all scopes they know in their metadata.
     scopes: [...SIGN_IN_SCOPES, ...config.SCOPES],
     claims: { openid: ['sub', 'name', 'roles'] },
     conformIdTokenClaims: false,
@@ -57,7 +57,7 @@ export function createProvider(parts: ProviderParts): Provider {
       const account = await accounts.find(id)
       return account && { ...account, accountId: id, claims: async () => idClaims(account) }
     },
-    // Each sign-in asks, so that nothing is granted that its person did not see.
+    // Each sign-in asks, so that its person sees everything that is granted.
     loadExistingGrant: async ({ oidc }) => {
       const id = oidc.result?.consent?.grantId
       return id === undefined ? undefined : oidc.provider.Grant.find(id)
@@ -78,7 +78,7 @@ export function createProvider(parts: ProviderParts): Provider {
     renderError,
     fetch: parts.fetch ?? globalThis.fetch,
   })
-  // Addresses are those of BASE_URL: the route sets the headers that say so.
+  // Addresses come from BASE_URL, through headers that the route sets.
   provider.proxy = true
   provider.use(tellGrantedScope)
   return provider
@@ -86,7 +86,7 @@ export function createProvider(parts: ProviderParts): Provider {
 
 const idClaims = ({ id, label, roles }: Account) => ({ sub: id, name: label, roles: [...roles] })
 
-/** What is left of a token's scopes for its person, now. Throws `invalid_grant` if nothing is. */
+/** A token's scopes that its person still has. Throws `invalid_grant` if there are none. */
 function scopesFor(account: Account | undefined, granted: string | undefined): readonly string[] {
   const scopes = narrowScopes(account?.scopes ?? [], (granted ?? '').split(' '))
   if (scopes.length === 0) throw new errors.InvalidGrant('the account has none of these rights')
@@ -103,7 +103,7 @@ async function tellGrantedScope(context: KoaContextWithOIDC, next: () => Promise
   body.scope = JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')).scope
 }
 
-/** Whether a client's metadata document may be fetched: one of the list, or below one that ends in `/`. */
+/** Whether a client's metadata document may be fetched: it is listed, or below a listed one ending in `/`. */
 export const isListedDocument = (listed: readonly string[], id: string): boolean =>
   listed.some((one) => (one.endsWith('/') ? id.startsWith(one) && id !== one : id === one))
 
@@ -131,7 +131,7 @@ function featuresOf({ config }: ProviderParts): Configuration['features'] {
     },
     resourceIndicators: {
       enabled: true,
-      // Whoever only signs in gets no token for a resource.
+      // A mere sign-in gets no token for a resource.
       defaultResource: async ({ oidc }: KoaContextWithOIDC, _client: unknown, oneOf?: string[]) => {
         if (oneOf !== undefined) return oneOf
         const asked = oidc.requestParamScopes
@@ -177,13 +177,13 @@ function clientMetadata(client: KnownClient) {
   } as const
 }
 
-/** Refuses programs that register themselves, unless they are such as `REGISTRATION` allows. */
+/** Refuses programs that register themselves, unless `REGISTRATION` allows them. */
 function metadataGuard({ REGISTRATION: allowed }: IssuerConfig) {
   return (
     context: KoaContextWithOIDC | undefined,
     ...[, , metadata]: readonly [string, unknown, { redirect_uris?: unknown; scope?: unknown }]
   ): void => {
-    // Its person decides what a program may ask for, also later: a list of its own would bar it from asking for more.
+    // The person decides what a program gets; a list in its metadata would bar it from asking for more later.
     delete metadata.scope
     if (context?.oidc?.route !== 'registration' || allowed === 'any') return
     const uris = [metadata.redirect_uris].flat()

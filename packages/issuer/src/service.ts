@@ -1,4 +1,4 @@
-/** The one composition of the authorization server. */
+/** Composes the authorization server. */
 import {
   type Clock,
   Counter,
@@ -90,7 +90,7 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
 /** A listening server inside the caller's process, for tests and local stacks. */
 type RunningIssuer = { readonly url: string; stop(): Promise<void> }
 
-/** Starts a server from an environment. Rejects with what is wrong with it. */
+/** Starts a server from an environment. Rejects with its problems. */
 export async function startIssuer(
   environment: Environment,
   options: Pick<IssuerOptions, 'fetch'> = {},

@@ -23,8 +23,8 @@ type TokenRequest = {
 }
 
 /**
- * A compact HS256 token with the claims sub, scope, aud, iat, exp and jti. It mints what it is told, even tokens that no
- * service would accept. Throws a RangeError for a lifetime that is not whole seconds or a secret under 32 bytes.
+ * A compact HS256 token with the claims sub, scope, aud, iat, exp and jti. It mints even tokens that no service
+ * would accept. Throws a RangeError for a lifetime that is not whole seconds or a secret under 32 bytes.
  */
 export function mintToken(request: TokenRequest): string {
   const { sub, scope, audience, typ, jti, lifetimeSeconds = DEFAULT_LIFETIME_SECONDS } = request

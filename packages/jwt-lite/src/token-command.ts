@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { DEFAULT_LIFETIME_SECONDS, mintToken } from './mint-token.ts'
 import { type ParsedTokenKeys, parseTokenKeys } from './token-keys.ts'
 
-/** A year; longer-lived tokens are for a real issuer to make. */
+/** A year; longer-lived tokens need a real issuer. */
 const LIFETIME_SECONDS_MAX = 31_536_000
 
 const USAGE = `Usage: tallystick-token --sub NAME --scope "SCOPE SCOPE" --audience URL --typ TYPE [--lifetime-seconds N]
@@ -24,7 +24,7 @@ The secret comes from TOKEN_SECRET, or from the file that TOKEN_SECRET_FILE name
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the command prints: with 0 the token, with 1 that a secret is missing or unfit, with 2 that arguments are wrong. */
+/** What the command prints: the token (0), a missing or unfit secret (1), or wrong arguments (2). */
 type TokenCommandResult = {
   readonly exitCode: 0 | 1 | 2
   readonly stdout: string

@@ -18,17 +18,17 @@ export type EdgeAndLuck = {
   readonly luck: number
   /** Luck in standard deviations (profitVariance with p = (1 + clv) / odds); 0 if nothing was left to chance. */
   readonly luckDeviations: number
-  /** The profit in standard deviations, had every price been fair and without edge (p = 1 / odds). */
+  /** The profit in standard deviations, if every price were fair and without edge (p = 1 / odds). */
   readonly profitDeviations: number
   /** Probability of at least this profit under that assumption, by the normal distribution. */
   readonly profitPValue: number
 }
 
-/** A deviation in standard deviations; 0 if that is 0. */
+/** An amount in standard deviations; 0 without variance. */
 const inDeviations = (amount: number, variance: number): number =>
   variance > 0 ? amount / Math.sqrt(variance) : 0
 
-/** The chance of a pick to win by its closing-line value. */
+/** A pick's chance to win, by its closing-line value. */
 const chanceOf = ({ clv, odds }: SettledPick): number => Math.min(1, Math.max(0, (1 + clv) / odds))
 
 /**

@@ -1,6 +1,6 @@
 /**
  * How far the profit of flat stakes may stray from its expectation: exact for each bet, pushes and half results included,
- * and exact among selections of one market, of which one wins at most. How two markets of one event correlate is
+ * and among selections of one market, since at most one wins. How two markets of one event correlate is
  * unknown: they count as if they always won and lost together, which is an upper bound.
  */
 
@@ -20,7 +20,7 @@ export type UncertainBet = {
   readonly selection?: string | undefined
 }
 
-/** Sums over bets on one selection: what they pay, their means, and their standard deviations, which add up. */
+/** Sums over bets on one selection: the means of what they pay, and the standard deviations, which add up. */
 type SelectionSums = { mean: number; deviation: number }
 
 /** The variance of a market's bets: bets on one selection move together, two selections against each other. */
@@ -51,7 +51,7 @@ export function groupedBy<Item>(
 
 /**
  * The variance of the profit of one unit on each bet, given what was refunded: a bet that stands returns odds - 1 with its
- * probability and -1 otherwise; of a half result half the stake stood, of a push none. Different events are independent.
+ * probability and -1 otherwise; half the stake stands in a half result, none in a push. Different events are independent.
  */
 export function profitVariance(bets: readonly UncertainBet[]): number {
   let variance = 0

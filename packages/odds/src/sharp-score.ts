@@ -77,7 +77,7 @@ function meanOf(picks: readonly ValuedPick[], read: (entry: ValuedPick) => numbe
   return picks.length === 0 ? 0 : sum / picks.length
 }
 
-/** How much results count against values, and how much better than the values they were, over picks with a result. */
+/** How much results count against values, and by how much they beat them, over picks with a result. */
 function resultEvidence(picks: readonly ValuedPick[]) {
   const settled = picks.filter(({ pick }) => pick.returnUnits !== undefined)
   if (settled.length === 0) return { settled: 0, resultWeight: 0, residual: 0 }

@@ -29,8 +29,8 @@ const ofTwo = ([one, other]: readonly [number, number]): MethodResult => {
 }
 
 /**
- * Newton on g(z) = Σ √(z² + 4(1 - z) a) - 2 - (n - 2) z with a = r² / S. Every a is below 1, so g is convex. It is zero
- * at z = 1 and, falling at 0, at the wanted z below: Newton from 0 rises to that root or, at a booksum below 1, steps
+ * Newton on g(z) = Σ √(z² + 4(1 - z) a) - 2 - (n - 2) z with a = r² / S. Every a is below 1, so g is convex. It falls at
+ * 0 and is zero at 1 and at the wanted, smaller z: Newton from 0 rises to that root or, at a booksum below 1, steps
  * past it once and then rises.
  */
 const ofMany = (prices: readonly number[]): MethodResult => {

@@ -13,13 +13,13 @@ export type Lie =
   | 'refused, and submits later'
 
 export type ToChild = { readonly lie: Lie }
-/** `late` follows once what it submits later is through. */
+/** `late` follows once its late submission is through. */
 export type ToParent =
   | { readonly kind: 'listening'; readonly url: string }
   | { readonly kind: 'arrived' }
   | { readonly kind: 'late' }
 
-/** Long enough for the parent to have moved on. */
+/** Long enough for the parent to move on. */
 const LATE_MS = 400
 
 const tell = (message: ToParent): void => void process.send?.(message)

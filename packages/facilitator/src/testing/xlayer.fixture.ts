@@ -122,7 +122,7 @@ function officialClient(
 }
 
 function chainToolsOf(chain: XLayer, asset: EvmAsset) {
-  /** A viem client, as a stranger or, with a key, as somebody. */
+  /** A viem client: a stranger's, or the key's owner's. */
   const viem = (privateKey: `0x${string}` = STRANGER_KEY) =>
     createWalletClient({
       account: privateKeyToAccount(privateKey),

@@ -1,6 +1,6 @@
 /**
- * What oidc-provider must remember, in SQLite: sessions, codes, grants, refresh tokens, registered clients. The file is its
- * owner's alone; whoever reads it can be anybody until the tokens in it end, as with the keys beside it.
+ * What oidc-provider must remember, in SQLite: sessions, codes, grants, refresh tokens, registered clients. Only its owner
+ * may read the file, like the keys beside it: a reader can act as anybody until the tokens in it expire.
  */
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -10,7 +10,7 @@ import type { Adapter, AdapterPayload } from 'oidc-provider'
 
 /** Expired rows are deleted this often. */
 const SWEEP_MS = 3_600_000
-/** Programs that registered themselves; beyond that the oldest are forgotten and register again. */
+/** Programs that registered themselves; beyond this the oldest are forgotten and register again. */
 const CLIENTS_MAX = 1_000
 
 /** The file cannot be opened, read or written. */
@@ -41,7 +41,7 @@ function openDatabase(path: string): DatabaseSync {
   try {
     if (path !== ':memory:') {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      // SQLite's own files beside it take its mode.
+      // SQLite gives the files beside it its mode.
       closeSync(openSync(path, 'a', 0o600))
     }
     const database = new DatabaseSync(path)
@@ -62,7 +62,7 @@ function attempt<Value>(work: () => Value): Value {
 
 export type GrantStore = ReturnType<typeof openGrantStore>
 
-/** Throws `GrantStoreUnavailable`; so does all that it returns. */
+/** Throws `GrantStoreUnavailable`, as does all that it returns. */
 export function openGrantStore(path: string, clock: Clock) {
   const database = openDatabase(path)
   const run = (sql: string, ...values: (string | number | null)[]): number =>
@@ -96,7 +96,7 @@ export function openGrantStore(path: string, clock: Clock) {
     async consume(id) {
       const sql =
         'UPDATE kept SET consumed_at = ? WHERE model = ? AND id = ? AND consumed_at IS NULL'
-      // Two at once with one token: the second finds it used, although it read it unused.
+      // Two requests may read one token as unused: here the second finds it used.
       if (run(sql, Math.floor(nowSeconds()), model, id) === 0)
         throw new GrantStoreUnavailable('used twice at once')
     },

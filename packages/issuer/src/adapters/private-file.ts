@@ -23,7 +23,7 @@ export function readPrivateFile(path: string): string | undefined {
   }
 }
 
-/** Replaces it as a whole, mode 0600: whoever reads meanwhile sees the old text or the new one. */
+/** Replaces it as a whole, mode 0600: a concurrent reader sees the old text or the new one. */
 export function writePrivateFile(path: string, text: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { PrivateFileUnusable, readPrivateFile, writePrivateFile } from './private-file.ts'
 
-/** The key that signs, the one before it, whose tokens are still valid, and one more for a rotation in haste. */
+/** The signing key, the previous one, whose tokens are still valid, and one more for a hasty rotation. */
 const KEYS_KEPT = 3
 const COOKIE_KEY_BYTES = 32
 
@@ -48,13 +48,13 @@ const save = (path: string, keys: SigningKeys): SigningKeys => {
   return keys
 }
 
-/** The keys in the file, made if there is none. Throws `PrivateFileUnusable`. */
+/** The keys in the file, created if missing. Throws `PrivateFileUnusable`. */
 export function openSigningKeys(path: string): SigningKeys {
   const cookieKeys = [randomBytes(COOKIE_KEY_BYTES).toString('base64url')]
   return readKeys(path) ?? save(path, { keys: [newKey()], cookieKeys })
 }
 
-/** Adds a key that signs from the next start on; the one before stays published. Throws `PrivateFileUnusable`. */
+/** Adds a key that signs from the next start on; the previous one stays published. Throws `PrivateFileUnusable`. */
 export function rotateSigningKeys(path: string): void {
   const { keys, cookieKeys } = openSigningKeys(path)
   save(path, { keys: [newKey(), ...keys].slice(0, KEYS_KEPT), cookieKeys })

@@ -1,4 +1,4 @@
-/** Sign-in at an OpenID provider that the operator has: code flow with PKCE, state and nonce, by `openid-client`. */
+/** Sign-in at the operator's own OpenID provider: code flow with PKCE, state and nonce, by `openid-client`. */
 import { grantedScopes } from '@tallystick/jwt-lite'
 import * as openid from 'openid-client'
 import { type IssuerConfig, isLoopbackRedirect } from '../config.ts'
@@ -10,7 +10,7 @@ const PENDING_SECONDS = 600
 /** The provider answers within this, seconds. */
 const TIMEOUT_SECONDS = 5
 
-/** The provider cannot be reached, or what it says cannot be believed. */
+/** The provider cannot be reached, or its answer cannot be trusted. */
 export class UpstreamRefused extends Error {
   override readonly name = 'UpstreamRefused'
 }
@@ -53,7 +53,7 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
     async begin(uid: string): Promise<string> {
       const server = await provider()
       const verifier = openid.randomPKCECodeVerifier()
-      // Its first part leads back to the sign-in; the browser's cookie says whether it is that one.
+      // Its first part names the sign-in; the cookie shows whether this browser began it.
       const state = `${uid}.${openid.randomState()}`
       const nonce = openid.randomNonce()
       await pending.upsert(uid, { params: { verifier, state, nonce } }, PENDING_SECONDS)
@@ -66,9 +66,9 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
         nonce,
       }).href
     },
-    /** Which sign-in an answer of the provider belongs to. */
+    /** The sign-in that a provider's answer belongs to. */
     uidOf: (state: string | null): string | undefined => /^([\w-]{8,64})\./.exec(state ?? '')?.[1],
-    /** Who the provider says it is; its answer is used once. Rejects with `UpstreamRefused`. */
+    /** The person that an answer names; each works once. Rejects with `UpstreamRefused`. */
     async finish(uid: string, answer: URLSearchParams): Promise<Account> {
       const waiting = await pending.find(uid)
       await pending.destroy(uid)
@@ -95,7 +95,7 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
         scopes: grantedScopes(claims, config.UPSTREAM_GRANTS),
         roles: [],
       }
-      // Its rights are those of its last sign-in.
+      // Its rights come from its last sign-in.
       await people.upsert(account.id, { params: { account } }, config.REFRESH_DAYS * 86_400)
       return account
     },

@@ -13,7 +13,7 @@ const SALT_BYTES = 16
 const HASH_BYTES = 32
 /** Guesses at once: each takes 128 MiB. */
 const CHECKS_AT_ONCE = 2
-/** Who waits beyond that is told to come back. */
+/** Callers beyond this queue must come back. */
 const CHECKS_WAITING_MAX = 16
 
 const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt)
@@ -79,7 +79,7 @@ function readUsers(path: string): readonly User[] {
 
 export type UsersFile = ReturnType<typeof openUsersFile>
 
-/** Throws `PrivateFileUnusable` if the file is not to be used; a missing one has nobody. */
+/** Throws `PrivateFileUnusable` if the file cannot be used; a missing one lists nobody. */
 export function openUsersFile(path: string) {
   let read = { mark: '', users: readUsers(path) }
   const users = (): readonly User[] => {
@@ -102,7 +102,7 @@ export function openUsersFile(path: string) {
       const user = users().find((one) => one.name === id)
       return user && accountOf(user)
     },
-    /** Whose name and password these are; `busy` if too many are being checked. */
+    /** Who has this name and password; `busy` if too many are being checked. */
     async signIn(name: string, password: string): Promise<Account | 'busy' | undefined> {
       if (waiting.length >= CHECKS_WAITING_MAX) return 'busy'
       if (running >= CHECKS_AT_ONCE) await new Promise<void>((go) => waiting.push(go))
@@ -117,11 +117,11 @@ export function openUsersFile(path: string) {
   }
 }
 
-/** Adds a person, or replaces the one of that name. Throws `PrivateFileUnusable`, or a ZodError for a name that cannot be. */
+/** Adds a person, or replaces the one of that name. Throws `PrivateFileUnusable`, or a ZodError for an invalid name. */
 export async function addUser(
   path: string,
   user: User,
-  /** Binary logarithm of what a guess costs. */
+  /** Binary logarithm of a guess's cost. */
   costLog2 = COST_LOG2,
 ): Promise<void> {
   const password = await hashPassword(user.password, costLog2)

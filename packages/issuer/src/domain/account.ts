@@ -1,17 +1,17 @@
-/** Whoever may sign in, and where such people come from. */
+/** People who may sign in, and where they come from. */
 export type Account = {
   /** The `sub` of its tokens. */
   readonly id: string
   /** For the consent page. */
   readonly label: string
-  /** All that its tokens may ever hold. */
+  /** The most that its tokens may hold. */
   readonly scopes: readonly string[]
-  /** As the ID token tells them. */
+  /** As in the ID token. */
   readonly roles: readonly string[]
 }
 
-/** An upstream provider's people; no name in the users' file can begin so. */
+/** Begins upstream people's ids; no name in the users' file can begin so. */
 export const UPSTREAM_PREFIX = 'up:'
 
-/** The people of this server as they are now: rights are read at every token, so that taking one away holds from the next. */
+/** This server's people as they are now: each token reads the rights anew, so a removed right is gone from the next one. */
 export type Accounts = { find(id: string): Promise<Account | undefined> }

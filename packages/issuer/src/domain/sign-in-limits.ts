@@ -1,20 +1,20 @@
-/** How often strangers may try: passwords, by one address for one name, by one address, and for one name; registrations. */
+/** How often strangers may try: passwords per address and name, per address and per name; registrations. */
 import { BoundedMap } from '@tallystick/service-kit'
 
 /** Wrong passwords are forgotten after this. */
 const SIGN_IN_WINDOW_MS = 900_000
 /** A person mistypes, a program guesses. */
 const FAILURES_MAX = { pair: 5, address: 30, name: 100 } as const
-/** Names and addresses that are remembered; strangers choose them. */
+/** Names and addresses remembered; strangers choose them. */
 const REMEMBERED_MAX = 20_000
-/** A person tries a few programs in an hour; whoever registers more would push others out of the store. */
+/** A person tries a few programs in an hour; more would push other programs out of the store. */
 const REGISTRATIONS_MAX = 20
 const REGISTRATION_WINDOW_MS = 3_600_000
 
 type TimeSource = { unixMs(): number }
 type Counted = { readonly count: number; readonly untilMs: number }
 
-/** Counts by key, each forgotten a while after its first. */
+/** Counts by key; each ends a while after its first entry. */
 class Counts {
   readonly #clock: TimeSource
   readonly #windowMs: number
@@ -57,7 +57,6 @@ export class SignInLimits {
     this.#failures = new Counts(clock, SIGN_IN_WINDOW_MS)
   }
 
-  /** Whether this attempt may be made. */
   allows(attempt: Attempt): boolean {
     return keysOf(attempt).every(([key, max]) => this.#failures.of(key) < max)
   }
@@ -72,7 +71,7 @@ export class SignInLimits {
   }
 }
 
-/** Whether a program at an address may register; asking counts. */
+/** Whether a program at an address may register; calls count. */
 export function createRegistrationLimit(clock: TimeSource): (address: string) => boolean {
   const registrations = new Counts(clock, REGISTRATION_WINDOW_MS)
   return (address) => {

@@ -1,4 +1,4 @@
-/** `/interaction/…`: a person's way from the program that asks to its answer. The cookie of the browser ties each step to it. */
+/** `/interaction/…`: a sign-in, from a program's request to its answer. A cookie ties each step to the browser. */
 import { narrowScopes } from '@tallystick/jwt-lite'
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { PAGE_TYPES } from '@tallystick/service-kit/pages'
@@ -59,7 +59,7 @@ const sendPage = ({ reply, interaction }: Pick<Step, 'reply'> & Partial<Step>, p
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Which asked scopes its person gets, and which not. */
+/** The requested scopes that its person gets or lacks. */
 function shareOf(interaction: Interaction, held: readonly string[]) {
   const missing = (interaction.prompt.details['missingResourceScopes'] ?? {}) as Readonly<
     Record<string, readonly string[]>
@@ -90,7 +90,7 @@ class SignIns {
     this.#deps = deps
   }
 
-  /** The step of the browser's own sign-in; undefined if it has none, and the page that says so was sent. */
+  /** The step of the browser's own sign-in; undefined if it has none, after sending a page that says so. */
   async step(request: FastifyRequest, reply: FastifyReply): Promise<Step | undefined> {
     const { uid } = uidParams.parse(request.params)
     try {
@@ -103,10 +103,10 @@ class SignIns {
     return undefined
   }
 
-  /** The step that a form of this server's own pages asks for. */
+  /** The step that a form on this server's own pages submits. */
   async formStep(request: FastifyRequest, reply: FastifyReply): Promise<Step | undefined> {
     const { origin } = request.headers
-    // Browsers say where a form is from; a page without a referrer says null, and the cookie stays away from others' pages.
+    // Browsers name a form's origin, null on a page without a referrer. Forms on others' pages come without the cookie.
     if (origin === undefined || origin === this.#deps.baseUrl || origin === 'null')
       return this.step(request, reply)
     void sendError(reply, { status: 403, error: 'forbidden' })
@@ -177,7 +177,7 @@ function addLoginRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDeps)
       return signIns.showSignIn({ ...at, reply: reply.code(code) }, words)
     }
     if (!limits.allows(attempt)) return refuse('too-often', 429, TOO_OFTEN)
-    // Counted before it is checked: a hundred at once are a hundred.
+    // Counted before the check: a hundred at once are a hundred.
     limits.failed(attempt)
     const account = await users.signIn(name, password)
     if (account === 'busy') return refuse('too-often', 429, TOO_OFTEN)
@@ -249,7 +249,7 @@ function addUpstreamRoutes(
       return refuse(at, error)
     }
   })
-  // The provider knows one address; the cookie is sent to the sign-in's own.
+  // The provider returns here; the cookie goes to the sign-in's own address.
   const hidden = { schema: { hide: true }, config: { hasSecretPath: true } }
   app.get('/upstream/callback', hidden, async (request, reply) => {
     const answer = answerOf(request)

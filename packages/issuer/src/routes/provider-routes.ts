@@ -1,4 +1,4 @@
-/** The provider's own routes, handed over as they come, under the one address that this server has. */
+/** The provider's own routes, passed on unparsed, under this server's one address. */
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { pagePolicy } from '@tallystick/service-kit/pages'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -21,7 +21,7 @@ const TOO_MANY = {
   headers: { 'retry-after': '3600' },
 }
 
-/** Adds them. A request for no scope gets the configured one (`DEFAULT_SCOPE`): some hosts forget theirs when they reconnect. */
+/** A request without a scope gets the configured one (`DEFAULT_SCOPE`): some hosts forget theirs when they reconnect. */
 export function addProviderRoutes(
   app: ServiceApp,
   deps: {

@@ -22,10 +22,10 @@ const frame = (page: { readonly heading: string; readonly lead: string; readonly
 const list = (items: readonly string[]) =>
   html`<ul>${items.map((scope) => html`<li>${scopeWords(scope)}</li>`)}</ul>`
 
-/** The name and address of the program that asks; both are its own words, save the address. */
+/** The program that asks, named in its own words, and its address. */
 export type AskingProgram = {
   readonly name: string
-  /** Whose word the name is. */
+  /** Who gave the name. */
   readonly origin: string
   /** Where the browser goes afterwards. */
   readonly returnsTo: string
@@ -61,7 +61,7 @@ export function consentPage(of: {
   readonly label: string
   /** What it gets if the person allows it. */
   readonly scopes: readonly string[]
-  /** What it asked for and this person does not have. */
+  /** What it asked for and this person lacks. */
   readonly refused: readonly string[]
 }): string {
   const { uid, program, label, scopes, refused } = of

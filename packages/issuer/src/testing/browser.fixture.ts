@@ -47,7 +47,7 @@ export function openBrowser() {
     for (const header of answer.headers.getSetCookie()) cookies.keep(origin, header)
     return answer
   }
-  /** Goes there and on through redirects, until a page or an address under `until`. */
+  /** Follows redirects from there to a page or an address under `until`. */
   const go = async (
     url: string,
     options: { readonly form?: Readonly<Record<string, string>>; readonly until: string },
