@@ -1,5 +1,5 @@
-// Records on PostgreSQL for the tests: a database of its own for each store, copied from one whose schema is there. A file's
-// server is that of DATABASE_URL, or one of its own that ends with the file.
+// Records on PostgreSQL for the tests: each store has its own database, copied from a template with the schema. A file uses
+// the server of DATABASE_URL, or its own, which ends with the file.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ const pause = (ms: number): Promise<void> => pauseMs(ms, undefined, { ref: false
 let server: PostgresServer | undefined
 let template: Promise<string> | undefined
 
-/** The run's server, where it has one (postgres-template.setup.ts); else that of the running file. */
+/** The run's server, if it has one (postgres-template.setup.ts); otherwise the running file's. */
 export function testServer(): PostgresServer {
   if (process.env['DATABASE_URL'] !== undefined) server ??= startPostgres()
   if (server === undefined)
@@ -94,7 +94,7 @@ export async function makeRecordDatabase() {
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** Changes a stored entry behind the store's back; one that is sealed is sealed again, in its slot, under the ring's key. */
+/** Changes a stored entry behind the store's back; a sealed one is resealed, in its slot, under the ring's key. */
 export async function tamperPostgresEntry(
   owner: string,
   of: {
@@ -102,7 +102,7 @@ export async function tamperPostgresEntry(
     readonly version: number
     readonly change: (entry: string) => string
     readonly keyRing?: KeyRing | undefined
-    /** Where the keys of chains are, of a store that is sealed. */
+    /** Where a sealed store keeps its chain keys. */
     readonly chainKeysPath?: string
   },
 ): Promise<void> {
@@ -116,7 +116,7 @@ export async function tamperPostgresEntry(
   const { rows } = await runSql(owner, `SELECT body FROM ${table} WHERE ${where}`)
   const entry = seal.open(bodyOfBytes((rows[0] as { readonly body: Buffer }).body), slotText) ?? ''
   const body = Buffer.from(seal.close(change(entry), slotText)).toString('hex')
-  // The administrator switches triggers off, as no role of the service can.
+  // The administrator switches triggers off; no role of the service can.
   await runSql(
     owner,
     `SET session_replication_role = replica; UPDATE ${table} SET body = '\\x${body}' WHERE ${where}`,

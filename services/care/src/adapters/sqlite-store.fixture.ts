@@ -1,4 +1,4 @@
-// What the store's tests share: a store in a folder of its own that goes away with the test, and a hand on its stored rows.
+// What the store's tests share: a store in its own folder, removed with the test, and access to its stored rows.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,7 @@ export function testKeyRing(...ids: readonly [string, ...string[]]): KeyRing {
 export type StoreFolder = {
   readonly databasePath: string
   open(over?: Partial<SqliteRecordStoreOptions>): RecordStore
-  /** A connection of one's own to the records, to do what the store would not; closed after `use`. */
+  /** A separate connection to the records, to do what the store would not; closed after `use`. */
   tinker<Result>(use: (database: DatabaseSync) => Result): Result
   remove(): void
 }
@@ -60,7 +60,7 @@ export function makeStoreFolder(clock: Clock = manualClock(TEST_START_MS)): Stor
   }
 }
 
-/** A store of its own in memory. */
+/** A new store in memory. */
 export function openMemoryStore(clock: Clock = manualClock(TEST_START_MS)): RecordStore {
   return openSqliteRecordStore({
     databasePath: ':memory:',
@@ -70,7 +70,7 @@ export function openMemoryStore(clock: Clock = manualClock(TEST_START_MS)): Reco
   })
 }
 
-/** Changes a stored entry behind the store's back; one that is sealed is sealed again, in its slot, under the ring's key. */
+/** Changes a stored entry behind the store's back; a sealed one is resealed, in its slot, under the ring's key. */
 export function tamperEntry(options: {
   readonly folder: StoreFolder
   readonly slot: ChainSlot

@@ -1,5 +1,6 @@
-// A process that writes through the store until it is killed, or a number of versions one after the other, and prints each
-// acknowledged one as a line of JSON: on PostgreSQL where a URL is the last argument. Pipes are written synchronously, so that what was printed was acknowledged.
+// A process that writes through the store until it is killed or has written its number of versions, and prints each
+// acknowledged one as a line of JSON. It uses PostgreSQL if the last argument is a URL. Pipes are written synchronously, so
+// whatever was printed was acknowledged.
 import { setTimeout as pause } from 'node:timers/promises'
 import { openSqliteRecordStore } from './sqlite-record-store.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'

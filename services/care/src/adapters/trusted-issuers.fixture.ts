@@ -25,7 +25,7 @@ export const keyOf = (name: string): IssuerKey => {
   return key
 }
 
-/** Registers the hooks of a file: each test has a clock, issuers and revocations of its own. */
+/** Registers the hooks of a file: each test has its own clock, issuers and revocations. */
 export function useTrustedIssuers() {
   const opened: IssuerFixture[] = []
   const on = {

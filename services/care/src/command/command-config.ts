@@ -37,7 +37,7 @@ export function storeConfig(terminal: CommandTerminal): StoreConfig {
   return requireStoreConfig(config)
 }
 
-/** Where the store is, for what needs none of its keys. Throws BadUsage. */
+/** Where the store is, for verbs that need no keys. Throws BadUsage. */
 export const storePlace = ({ terminal }: CommandCall) =>
   commandConfig(terminal, ['DATABASE_PATH', 'DATABASE_URL'])
 
@@ -50,7 +50,7 @@ export function slotOption(call: CommandCall): ChainSlot | undefined {
   return slot
 }
 
-/** A verb that lists rows: each as a line, or as JSON with the flag; in words that there are none. */
+/** A verb that lists rows, each as a line or, with the flag, as JSON; without rows, it says so. */
 export function listVerb<Row extends object>({
   none,
   read,
@@ -73,10 +73,10 @@ export function listVerb<Row extends object>({
   }
 }
 
-/** Bytes of who does something and why: a line, not a document. */
+/** Longest name or reason, bytes: a line, not a document. */
 const LINE_BYTES_MAX = 1_024
 
-/** A line that an operator has to give. Throws BadUsage. */
+/** A line that an operator must give. Throws BadUsage. */
 export function lineOf(given: string | undefined, name: string): string {
   const text = given?.trim() ?? ''
   if (text === '' || Buffer.byteLength(text) > LINE_BYTES_MAX || /\p{Cc}/u.test(text))

@@ -34,7 +34,7 @@ export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   return all
 }
 
-/** How many versions a store has; fails where one does not hold. */
+/** How many versions a store has; fails if one does not hold. */
 export async function intactVersions(store: Pick<RecordStore, 'verify'>): Promise<number> {
   const verdicts = await collect(store.verify({ audiences: AUDIENCES }))
   expect(verdicts.filter(({ intact }) => !intact)).toEqual([])

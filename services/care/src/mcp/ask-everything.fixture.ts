@@ -1,11 +1,11 @@
-// Everything that a principal can ask, in a session or without one; for tests of what it finds no trace of.
+// Everything that a principal can ask, with or without a session; for tests of what must leave no trace.
 import type { ClientSession, McpFixture } from './mcp.fixture.ts'
 import { modernCalls } from './modern.fixture.ts'
 
 /** An internal record. */
 export const HIDDEN = 'care-internal://ann/plan'
 
-/** Whoever asks, in a session or without one. */
+/** The caller, with or without a session. */
 export type Asking = Pick<ClientSession, 'call'>
 export const ERAS = ['a session', '2026-07-28'] as const
 type Era = (typeof ERAS)[number]
@@ -17,7 +17,7 @@ export const asking = async (era: Era, fixture: McpFixture, scope: string): Prom
 }
 type Answer = Awaited<ReturnType<ClientSession['call']>>
 
-/** A cursor of changes_since names the leaf of a version, which no two stores have alike. */
+/** A cursor of changes_since names a version's leaf, which differs between stores. */
 const withoutMarks = (answer: object): object =>
   JSON.parse(
     JSON.stringify(answer).replace(/W1[\w-]{20,}/g, (cursor) =>
@@ -80,7 +80,7 @@ export async function askEverything(session: Asking): Promise<unknown[]> {
   return answers
 }
 
-/** Every request that names a record of a chain which the principal may not know of, whether it exists or not. */
+/** Every request that names a record of a chain that the principal may not know of, existing or not. */
 export function forbiddenTo(place: string, domain: string): readonly (readonly [string, object])[] {
   const [scheme, patient] = place.split('://')
   const at = (path: string) => ({ uri: `${place}/${path}` })

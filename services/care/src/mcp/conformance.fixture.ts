@@ -14,12 +14,12 @@ export type ConformanceRun = {
   readonly folder: string
   /** Runs the suite and returns its output and exit code. */
   run(...more: string[]): Promise<{ readonly text: string; readonly code: number | null }>
-  /** The checks of a scenario, as it was run last. */
+  /** The checks of a scenario's last run. */
   checksOf(scenario: string): readonly Check[]
   close(): void
 }
 
-/** All scenarios for servers that a suite of 2026 knows, with the revisions that each is of. */
+/** All server scenarios that a suite of 2026 knows, each with its revisions. */
 export async function scenariosOf(
   manifest: string,
 ): Promise<readonly { readonly name: string; readonly revisions: readonly string[] }[]> {
@@ -80,7 +80,7 @@ export async function openConformance(options: {
         child.on('close', (code) => resolve({ text, code }))
       }),
     checksOf(scenario) {
-      // The time of each run ends its name.
+      // Each run's name ends in its time.
       const runs = readdirSync(folder).filter((name) =>
         new RegExp(`^server-${scenario}-\\d{4}-`).test(name),
       )

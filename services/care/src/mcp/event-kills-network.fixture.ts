@@ -1,13 +1,13 @@
-// Loaded into a service before its own code (`node --import`): the names and the internet that it finds, on one machine. What the
-// service resolves, judges and connects to is its own code in its production configuration; this is the network beneath it.
+// Loaded into a service before its own code (`node --import`): look-ups of names and an internet, on one machine. The
+// service resolves, judges and connects by its own code in its production configuration; this is the network beneath it.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 
-/** What look-ups of a name say: the first of a connection, and any further one before it. */
+/** A name's addresses: at a connection's first look-up, and at any later one before it. */
 export type NameAnswers = { readonly first: readonly string[]; readonly after: readonly string[] }
 
-/** The one address of the internet: receivers stand at it. */
+/** The internet's one address: receivers are there. */
 export const PUBLIC_ADDRESS = '93.184.215.14'
 /** Where it really is, and where every other address leads. */
 const RECEIVER_HOST = '127.0.0.1'
@@ -23,13 +23,13 @@ type Lookup = (
 const placeOf = (address: string): string =>
   address === PUBLIC_ADDRESS ? RECEIVER_HOST : TRAP_HOST
 
-/** Installs it into this process; names are read anew at each look-up, and those that lead nowhere good are noted. */
+/** Installs it into this process. Each look-up reads the names anew and notes any with another address. */
 function installNetwork(of: {
   readonly port: number
   readonly namesPath: string
   readonly notesPath: string
 }): void {
-  /** Names that were looked up and not connected to yet. */
+  /** Names looked up but not yet connected to. */
   const lookedUp = new Set<string>()
   const addressesOf = (name: string): Found[] => {
     const names = JSON.parse(readFileSync(of.namesPath, 'utf8')) as Record<string, NameAnswers>
@@ -44,7 +44,7 @@ function installNetwork(of: {
   const promises = process.getBuiltinModule('node:dns/promises')
   Object.assign(promises, { lookup: async (name: string) => addressesOf(name) })
   syncBuiltinESMExports()
-  // A connection's own way, for one that is not told where to go.
+  // A connection's own way, unless it is given one.
   const own: Lookup = (name, _options, found) => found(null, addressesOf(name))
   const connect = Object.getOwnPropertyDescriptor(net.Socket.prototype, 'connect')?.value
   net.Socket.prototype.connect = function (...args: unknown[]) {

@@ -1,5 +1,5 @@
-// A service of its own process that is killed and started again, receivers by TLS under names that tests rebind, and a trap at
-// every address that is none of the internet's.
+// A service in its own process, which is killed and restarted; receivers over TLS, under names that tests rebind; and a trap
+// at every address outside the internet.
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ TAPf
 -----END CERTIFICATE-----`,
 }
 
-/** A receiver at the internet's address, and who came to any other one. */
+/** A receiver at the internet's address, and a trap at any other one. */
 export async function startNetwork() {
   const folder = mkdtempSync(join(tmpdir(), 'care-network-'))
   const [namesPath, notesPath, certPath] = ['names.json', 'notes', 'cert.pem'].map((name) =>
@@ -55,16 +55,16 @@ export async function startNetwork() {
   return {
     receiver,
     urlOf: (sub: string, path: string) => `https://${sub}.receiver.test:${port}/${sub}/${path}`,
-    /** From now on, what look-ups of a subscriber's name say; without addresses, the internet's again. */
+    /** Sets what look-ups of a subscriber's name answer; without addresses, the internet's. */
     bind: (sub: string, first: readonly string[] = [PUBLIC_ADDRESS], after = first): void => {
       names.set(`${sub}.receiver.test`, { first, after })
-      // At once: a service may be reading it.
+      // In one step: a service may be reading it.
       writeFileSync(`${namesPath}.new`, JSON.stringify(Object.fromEntries(names)))
       renameSync(`${namesPath}.new`, namesPath)
     },
-    /** Connections to what is none of the internet's addresses. */
+    /** Connections to addresses outside the internet. */
     trapped: (): number => trapped,
-    /** Look-ups that said such an address: `<name> <address>…` each. */
+    /** Look-ups that answered one: `<name> <address>…` each. */
     rebinds: (): readonly string[] => readFileSync(notesPath, 'utf8').trimEnd().split('\n'),
     environment: {
       NETWORK_NAMES: namesPath,

@@ -43,7 +43,7 @@ type Content = {
 export const contentsOf = async (by: ClientSession, uri: string): Promise<readonly Content[]> =>
   (await by.result('resources/read', { uri }))['contents'] as Content[]
 
-/** What a record's read says, the retraction as a text of its own, and the `_meta` of its result. */
+/** The content of a record's read, the retraction as a separate text, and the result's `_meta`. */
 export async function readRecord(by: ClientSession, uri: string) {
   const result = await by.result('resources/read', { uri })
   const [content, spoken, ...more] = result['contents'] as Content[]

@@ -2,7 +2,7 @@
 import { EventReader } from './event-reader.fixture.ts'
 import { type McpFixture, MODERN_AUDIENCE } from './mcp.fixture.ts'
 
-/** What a request says of itself. */
+/** What a request says about itself. */
 export const ENVELOPE = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},
@@ -48,7 +48,7 @@ const authorized = (token: string) => ({ authorization: `Bearer ${token}` })
 export function modernCalls(fixture: () => McpFixture) {
   const tokenOf = (scope: string, sub = 'host') =>
     fixture().token(scope, { sub, audience: MODERN_AUDIENCE })
-  /** Sends a body under a token as it is. */
+  /** Sends a body unchanged under a token. */
   const post = async (
     token: string | undefined,
     body: string,

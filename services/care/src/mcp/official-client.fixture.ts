@@ -1,5 +1,4 @@
-// What the tests of the official clients share: the record that they ask for, and what any of them finds respected, whatever
-// its revision.
+// Shared by the tests of the official clients: the record that they read, and checks that hold for every client and revision.
 import { expect } from 'vitest'
 import type { RunningCare } from '../testing/running-care.fixture.ts'
 
@@ -44,7 +43,7 @@ type OfficialClient = {
   }): Promise<{ readonly completion: { readonly values: readonly string[] } }>
 }
 
-/** Calls everything that needs no session; the client throws where an answer is not of its schema. */
+/** Calls everything that needs no session; the client throws if an answer breaks its schema. */
 export async function expectSchemasRespected(
   client: OfficialClient,
   of: { readonly value: string },

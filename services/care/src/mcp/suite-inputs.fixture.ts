@@ -1,11 +1,11 @@
-// What the conformance suite calls that needs something of its client first (SEP-2322): the answer names what is needed, and
-// the client asks again with it and with the state that it was given. For suite-server.fixture.ts.
+// The conformance suite's calls that first need something from the client (SEP-2322): the answer names what is needed, and the
+// client calls again with it and with the state that it got. For suite-server.fixture.ts.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
 
-/** What the suite says with each call that may be answered in rounds. */
+/** What the suite sends with each call that may take rounds. */
 export const suiteCall = z.looseObject({
   name: z.string(),
   arguments: z.record(z.string(), z.unknown()).optional(),
@@ -18,7 +18,7 @@ export type SuiteCall = z.infer<typeof suiteCall>
 type InputRequest = { readonly method: string; readonly params: object }
 type Inputs = Readonly<Record<string, InputRequest>>
 
-/** The capability that a client declares which answers a method. */
+/** The capability that a client needs to answer a method. */
 const NEEDED_FOR: Readonly<Record<string, string>> = {
   'elicitation/create': 'elicitation',
   'sampling/createMessage': 'sampling',
@@ -65,7 +65,7 @@ const key = randomBytes(32)
 const sign = (round: number): string =>
   `${round}.${createHmac('sha256', key).update(`${round}`).digest('base64url')}`
 
-/** The round that a state belongs to; refuses one that was not given out. */
+/** The round that a state belongs to; refuses one that was never issued. */
 function roundOf(state: string | undefined): number {
   if (state === undefined) return 0
   const round = Number.parseInt(state, 10)
@@ -74,7 +74,7 @@ function roundOf(state: string | undefined): number {
   throw new RpcFailure(RPC_CODES.invalidParams, 'params.requestState: unknown')
 }
 
-/** What must be asked of the client before a call can be answered; undefined once it has answered everything. */
+/** What the client must answer first; undefined once it has answered everything. */
 export function askedFirst(call: SuiteCall): Result | undefined {
   const rounds = Object.hasOwn(ROUNDS, call.name) ? ROUNDS[call.name] : undefined
   if (rounds === undefined) return undefined

@@ -1,4 +1,4 @@
-// A server of what the conformance suite of 2026-07-28 asks for by name, behind the edge and the route that serve records; for
+// Serves what the conformance suite of 2026-07-28 requests by name, behind the edge and the route that serve records; for
 // modern-conformance.test.ts.
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { createServiceApp, listeningUrl, manualClock } from '@tallystick/service-kit'
@@ -13,7 +13,7 @@ import { readSkillFile, SKILL_RESOURCES, SKILLS_EXTENSION } from './suite-skills
 import { beginTask, TASK_TOOL_NAMES, TASKS_EXTENSION } from './suite-tasks.fixture.ts'
 import type { McpServices } from './visible-records.ts'
 
-/** Not looked into by the suite. */
+/** The suite ignores its content. */
 const BYTES = Buffer.from('any').toString('base64')
 
 const text = (said: string) => ({ type: 'text', text: said })
@@ -34,14 +34,14 @@ const TOOLS: Readonly<Record<string, (call: SuiteCall) => Result>> = {
     content: [text('Multiple:'), image, resource('test://mixed-content-resource')],
   }),
   test_error_handling: () => ({ content: [text('An error, intentionally')], isError: true }),
-  // Nothing of it reaches a client: this revision of the service logs to nobody.
+  // No log reaches a client: the service sends none in this revision.
   test_logging_tool: () => ({ content: [text('Logged.')] }),
   test_tool_with_progress: () => ({ content: [text('Done at once.')] }),
   greet: ({ arguments: given }) => ({ content: [text(`Hello, ${String(given?.['name'])}!`)] }),
   json_schema_2020_12_tool: () => ({ content: [text('Valid.')] }),
 }
 
-/** What a tool takes, where the suite looks at it. */
+/** Input schemas that the suite checks. */
 const INPUT_SCHEMAS: Readonly<Record<string, object>> = {
   json_schema_2020_12_tool: {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -141,7 +141,7 @@ export type SuiteServer = { readonly url: string; close(): Promise<void> }
 /** Starts it on a free loopback port; any token will do. */
 export async function startSuiteServer(): Promise<SuiteServer> {
   const clock = manualClock(Date.UTC(2026, 10, 21, 12))
-  // The methods above ask nothing of the services of records.
+  // The methods above use none of the record services.
   const services = {
     clock,
     limits: DEFAULT_MCP_LIMITS,

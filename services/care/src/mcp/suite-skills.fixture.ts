@@ -25,7 +25,7 @@ const SKILL = {
 }
 const CACHED = { ttlMs: 0, cacheScope: 'private' }
 
-/** As `resources/list` and `resources/read` have them. */
+/** As in `resources/list` and `resources/read`. */
 export const SKILL_RESOURCES = [MANIFEST]
 export const readSkillFile = (uri: string): object | undefined =>
   Object.hasOwn(FILES, uri) ? { uri, mimeType: MARKDOWN, text: FILES[uri] } : undefined

@@ -1,5 +1,5 @@
-// The Tasks extension (SEP-2663) as the conformance suite calls it, brought into the edge as any extension is. Its tasks end by
-// being asked for, not by time. For suite-server.fixture.ts.
+// The Tasks extension (SEP-2663) as the conformance suite calls it, added to the edge like any extension. Its tasks end after
+// some questions, not after a time. For suite-server.fixture.ts.
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
@@ -11,12 +11,12 @@ const TASKS = 'io.modelcontextprotocol/tasks'
 
 type Task = {
   readonly taskId: string
-  /** What it still waits for, by the id of the input. */
+  /** What it still waits for, by the input's id. */
   readonly open: Map<string, object>
   /** Questions until it ends. */
   looksLeft: number
   isCancelled: boolean
-  /** With its status once it has ended. */
+  /** Its result, with its final status. */
   readonly end: { readonly status: 'completed' | 'failed' } & Readonly<Record<string, unknown>>
 }
 
@@ -76,10 +76,10 @@ const confirm = {
   },
 }
 
-/** Tools that end as tasks, and what a client gets of them that has no tasks. */
+/** Tools that end as tasks, and what a client without tasks gets. */
 const TASK_TOOLS: Readonly<Record<string, (call: SuiteCall) => Result>> = {
   slow_compute: ({ arguments: given }) =>
-    // None of the suite's tasks of a minute is to end by itself.
+    // The suite's one-minute tasks must not end by themselves.
     begin(done('computed'), { looksLeft: given?.['seconds'] === 60 ? Infinity : 1 }),
   failing_job: () =>
     begin({ status: 'completed', result: { ...content('failed'), isError: true } }),
@@ -96,7 +96,7 @@ const AT_ONCE: Readonly<Record<string, Result>> = { slow_compute: content('compu
 
 export const TASK_TOOL_NAMES = Object.keys(TASK_TOOLS)
 
-/** Begins the task of a tool; undefined if it is a tool without. */
+/** Begins a tool's task; undefined if the tool has none. */
 export function beginTask(call: SuiteCall): Result | undefined {
   const tool = Object.hasOwn(TASK_TOOLS, call.name) ? TASK_TOOLS[call.name] : undefined
   if (tool === undefined || hasTasks(call._meta)) return tool?.(call)

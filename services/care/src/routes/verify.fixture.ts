@@ -26,7 +26,7 @@ type VerifyFixture = {
   ) => { readonly authorization: string }
 }
 
-/** Registers the hooks of a file or group, whose tests have a service each, or one together if they only ask. */
+/** Registers the hooks of a file or group, whose tests each have a service, or share one if they only read. */
 export function useVerify({ isShared = false } = {}): VerifyFixture {
   let fixture: CareFixture
   const [before, after] = isShared ? [beforeAll, afterAll] : [beforeEach, afterEach]

@@ -1,5 +1,5 @@
-// Deliveries of events over a real store, with a clock that stands still and receivers that answer as each test wants. Kills are
-// simulated by leaving a deliverer as it is and opening another on what it left.
+// Deliveries of events over a real store, with a stopped clock and receivers that answer as each test wants. To simulate a
+// kill, a test abandons a deliverer and opens another on what it left.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach } from 'vitest'
 import { eventCursors, openEventSubscriptions } from '../adapters/event-subscriptions.ts'
@@ -39,7 +39,7 @@ type Under = {
   revoked: Set<string>
   /** What receivers answer. */
   answer: (said: string) => Outcome | Promise<Outcome>
-  /** Closed after the test; one that hangs is taken out. */
+  /** Closed after the test; a test removes one that hangs. */
   open: EventDeliverer[]
 }
 

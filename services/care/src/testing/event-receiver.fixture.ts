@@ -38,10 +38,10 @@ type Received = {
 
 export type EventReceiverFixture = {
   readonly url: string
-  /** Deliveries that came, challenges apart. */
+  /** Deliveries, without challenges. */
   readonly got: Received[]
   readonly challenges: Received[]
-  /** What it answers to a delivery; `hang` never. */
+  /** Its answer to a delivery; `hang` sends none. */
   answer: (received: Received) => number | 'hang'
   /** What it answers to a challenge. */
   challenge: (received: Received, response: ServerResponse) => void

@@ -28,9 +28,9 @@ export type IssuerFixture = Awaited<ReturnType<typeof startIssuer>>
 export async function startIssuer(keys: readonly IssuerKey[]) {
   const state = {
     keys,
-    /** Paths that were asked for. */
+    /** Requested paths. */
     asked: [] as string[],
-    /** What it answers instead of what is asked: a status, or a text with 200. */
+    /** What it answers instead: a status, or a text with 200. */
     fault: undefined as number | string | undefined,
     discovery: {} as Record<string, unknown>,
   }
@@ -39,7 +39,7 @@ export async function startIssuer(keys: readonly IssuerKey[]) {
     const path = asked.replace(/^\/moved/, '')
     state.asked.push(asked)
     const { fault } = state
-    // What has moved is found there by whoever follows.
+    // A client that follows finds the answer there.
     if (fault === 302 && path === asked)
       return response.writeHead(fault, { location: `/moved${path}` }).end()
     if (typeof fault === 'number' && fault !== 302) return response.writeHead(fault).end()

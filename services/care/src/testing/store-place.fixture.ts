@@ -1,5 +1,5 @@
-// Where a test's service keeps its records: on SQLite, or, in a run with DATABASE_URL, on PostgreSQL, in a database of its own
-// that is copied from the run's template (postgres-template.setup.ts).
+// Where a test's service keeps its records: on SQLite or, in a run with DATABASE_URL, in its own PostgreSQL database, copied
+// from the run's template (postgres-template.setup.ts).
 import { rmSync } from 'node:fs'
 import type { KeyRing } from '@tallystick/hashchain'
 import { type Clock, Secret } from '@tallystick/service-kit'
@@ -24,12 +24,12 @@ export type StorePlace = {
   readonly environment: { readonly DATABASE_PATH: string; readonly DATABASE_URL?: string }
   /** Changes a stored entry behind the store's back. */
   tamper(of: Tampering): Promise<void>
-  /** Takes out every session, of a service that is stopped. */
+  /** Removes every session of a stopped service. */
   forgetSessions(): Promise<void>
   remove(): Promise<void>
 }
 
-/** An empty place, on the run's engine or another. Without a disk, records on SQLite are in memory, where nobody can tamper with them. */
+/** An empty place, on the run's engine or another. Without a disk, SQLite records are in memory and cannot be tampered with. */
 export async function makeStorePlace(of: {
   readonly isOnDisk: boolean
   readonly engine?: 'sqlite' | 'postgres'
@@ -63,14 +63,14 @@ async function postgresPlace(): Promise<StorePlace> {
   }
 }
 
-/** A place as commands are told of it. */
+/** A place, as commands get it. */
 export const storeConfigOf = ({ environment }: StorePlace) => ({
   DATABASE_PATH: environment.DATABASE_PATH,
   DATABASE_URL:
     environment.DATABASE_URL === undefined ? undefined : new Secret(environment.DATABASE_URL),
 })
 
-/** Opens what a place holds, without the service around it. */
+/** Opens a place's stores, without the service. */
 export const openStoresAt = ({ environment }: StorePlace, clock: Clock): Promise<Stores> =>
   openStores(
     {

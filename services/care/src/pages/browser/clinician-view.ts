@@ -124,7 +124,7 @@ const notStored = (because: string, why: string, advice: string): Shown => ({
 type Sender = {
   /** With the write secret, not with a token. */
   readonly isSigned: boolean
-  /** How far this computer's clock is off, where that may have mattered. */
+  /** How far this computer's clock is off, if that may have mattered. */
   readonly aheadSeconds: number | undefined
 }
 

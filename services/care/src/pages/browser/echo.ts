@@ -46,7 +46,7 @@ const speaker = createSpeaker(pageElement('audio', HTMLAudioElement), (kind) => 
   again.classList.toggle('main', kind === 'blocked')
 })
 
-/** The version of each record that is to be said, since one may be superseded while its sound is on the way. */
+/** The version of each record to be said: it may be superseded while its sound is on the way. */
 const toSay = new Map<string, number>()
 
 async function speak(session: McpSession, { uri, version }: ShownRecord): Promise<void> {

@@ -63,7 +63,7 @@ export function followRecords(handlers: {
     if (previous === undefined) return { kind: hasReadAll ? 'new' : 'first', record }
     if (record.version <= previous.version) return { kind: 'refreshed', record }
     if (record.value === previous.value) return { kind: 'confirmed', record }
-    // What this page has shown is what is taken back, not what came in between (C29).
+    // This takes back what the page has shown, not what came in between (C29).
     const { authorLabel, value } = record
     const retraction = retractionSentence({ previousValue: previous.value, value, authorLabel })
     return { kind: 'correction', record: { ...record, retraction }, previous }
@@ -72,7 +72,7 @@ export function followRecords(handlers: {
     const outcome = await readRecord(session, uri)
     if (outcome.kind === 'found') {
       const { record } = outcome
-      // An answer that a newer one overtook says nothing new.
+      // An answer overtaken by a newer one says nothing new.
       if (record.version < (known.get(uri)?.version ?? 0)) return
       const change = judge(record)
       known.set(uri, record)

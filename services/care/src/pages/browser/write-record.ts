@@ -29,7 +29,7 @@ const refuse = (problems: Problems) => ({ kind: 'refused' as const, problems })
 /** A write that is ready to be sent. */
 export type ReadyWrite = {
   readonly body: string
-  /** By the signature of the write secret, or in the name of a token. */
+  /** Signed with the write secret, or sent under a token. */
   readonly by:
     | { readonly timestamp: string; readonly signature: string }
     | { readonly token: string }
