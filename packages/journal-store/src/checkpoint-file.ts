@@ -1,6 +1,6 @@
 /**
- * The last signed checkpoint of a journal, in a file beside the database: it tells a restored or shortened database from the
- * one that was written last. Also the key that signs it, and the name that it is signed under.
+ * The last signed checkpoint of a journal, in a file beside the database: it shows whether the database was restored or
+ * shortened since. Also the key that signs it, and the name that it is signed under.
  */
 import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -30,21 +30,21 @@ export type StoreOwner = {
   readonly origin: string
 }
 
-/** What a journal adds to its store's names; its own service's files and notes must be found again. */
+/** What a journal adds to its store's names. It must stay the same: the service finds its files and notes by it. */
 export type CheckpointNames = {
-  /** Stands behind the store's origin: `/user`, or nothing. */
+  /** Follows the store's origin: `/user`, or nothing. */
   readonly originEnding: string
-  /** Stands behind the database's path: `.user-checkpoint`. */
+  /** Follows the database's path: `.user-checkpoint`. */
   readonly fileEnding: string
 }
 
-/** What a checkpoint's file says: nothing where there is none, `refused` where it is not by the store's key. */
+/** What a checkpoint file says: `absent` without a file, `refused` if it is not by the store's key. */
 export type CheckpointReading =
   | { readonly kind: 'checkpoint'; readonly checkpoint: TreeHead }
   | { readonly kind: 'absent' }
   | { readonly kind: 'refused' }
 
-/** Whether a journal has all that a checkpoint signed, as it signed it. */
+/** Whether a journal still has everything that a checkpoint signed, unchanged. */
 export const isContinued = (
   journal: Pick<Journal, 'size' | 'rootAt'>,
   { rootHash, size }: TreeHead,
@@ -52,7 +52,7 @@ export const isContinued = (
   size <= journal.size &&
   whenAnswered([journal.rootAt(size)], ([root]) => Buffer.compare(root, rootHash) === 0)
 
-/** Refuses a journal that does not go on from its last checkpoint, with the service's error. */
+/** Refuses a journal that does not continue from its last checkpoint, with the service's error. */
 export function requireContinued(
   last: CheckpointReading,
   { journal, noun }: { readonly journal: Pick<Journal, 'size' | 'rootAt'>; readonly noun: string },
@@ -79,8 +79,8 @@ type Refusing = { readonly acceptCommand: string; readonly Unavailable: Unavaila
 type Head = Pick<CompactRange, 'size' | 'rootHash'>
 
 /**
- * Between two renewals of a file, milliseconds. Each makes a file and syncs twice; with every commit that was a fifth of a lone
- * write's CPU. A kill may leave the file behind the journal by what was committed meanwhile.
+ * Pause between two renewals of a file, milliseconds. A renewal makes a file and syncs twice; one per commit took a fifth of a
+ * lone write's CPU. After a kill the file may lack what was committed during the pause.
  */
 const REST_MS = 100
 
@@ -137,7 +137,7 @@ export function checkpointFile({
     verifierKey: signer.verifierKey,
     /** The note over a head of the journal. */
     sign,
-    /** What the file says now. Throws the service's error where it is there and cannot be read. */
+    /** What the file says now. Throws the service's error if it exists but cannot be read. */
     read(): CheckpointReading {
       try {
         return path === undefined
@@ -156,12 +156,12 @@ export function checkpointFile({
         throw unwritable(error)
       }
     },
-    /** Replaces the file in the background, at once unless it has just been. Calls that come meanwhile share the next writing. */
+    /** Replaces the file in the background, at once unless it was just replaced. Calls in the meantime share the next write. */
     renew(head: () => Head, onProblem: (error: unknown) => void): void {
       isDue = true
       running ??= run(head, onProblem)
     },
-    /** At the end: resolves when the newest head is in the file, or its writing has failed. */
+    /** At the end: resolves when the file holds the newest head, or could not be written. */
     flush: async (): Promise<void> => {
       isEnding = true
       endRest?.()
@@ -170,7 +170,7 @@ export function checkpointFile({
   }
 }
 
-/** Its name may be another one, with the same ending: a service's address can change. */
+/** The name may differ if its ending is the same: a service's address can change. */
 function openOwnNote(
   note: string,
   { seed, originEnding }: { readonly seed: Uint8Array; readonly originEnding: string },
@@ -188,7 +188,7 @@ function openOwnNote(
   return parsed.kind === 'checkpoint' ? parsed : { kind: 'refused' }
 }
 
-/** What checkpoints call a service's journals: its address without a scheme, as C2SP recommends, and its name. */
+/** The origin of a service's checkpoints: its address without a scheme, as C2SP recommends, and its name. */
 export function checkpointOrigin(baseUrl: string, name: string): string {
   const { host, pathname } = new URL(baseUrl)
   return `${host}${pathname.replace(/\/+$/, '')}/${name}`
@@ -198,9 +198,9 @@ export function checkpointOrigin(baseUrl: string, name: string): string {
 const SEED_BYTES = 32
 
 /**
- * The seed that signs a store's checkpoints, kept beside the database in `.checkpoint-key` (base64, mode 0600) and made at
- * the first start; of a store in memory a new one each time. Throws the service's error where that file cannot be read,
- * written or understood.
+ * The seed that signs a store's checkpoints, kept beside the database in `.checkpoint-key` (base64, mode 0600) and made at the
+ * first start. A store in memory gets a new one each time. Throws the service's error if the file cannot be read, written or
+ * understood.
  */
 export function loadCheckpointSeed(
   databasePath: string,
@@ -229,7 +229,7 @@ function readSeed(path: string): Uint8Array | undefined {
   return seed
 }
 
-/** Makes the file whole or not at all; where another process was first, its seed is the one. */
+/** Makes the file whole or not at all. If another process was first, its seed counts. */
 function makeSeed(path: string): Uint8Array {
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   const text = `${randomBytes(SEED_BYTES).toString('base64')}\n`

@@ -1,6 +1,6 @@
 /**
- * Which of several hosts takes writes. `pg` knows neither several hosts nor `target_session_attrs`, so each is asked in turn. A
- * server of an older timeline does not count: it was the primary before a standby was promoted.
+ * Finds the host that takes writes. `pg` supports neither several hosts nor `target_session_attrs`, so each is asked in turn.
+ * A server on an older timeline does not count: it was the primary before a standby was promoted.
  */
 import { Client, type ClientConfig, types } from 'pg'
 import { messageOf, type UnavailableError } from './journal-store.ts'
@@ -23,28 +23,28 @@ const ROUND_PAUSE_MS = 50
 export type PostgresOptions = {
   /** Several hosts are separated by commas. */
   readonly url: string
-  /** Where names of tables without one are looked up. */
+  /** The schema of table names that have none. */
   readonly schema?: string | undefined
   readonly Unavailable: UnavailableError
   /** Resolves after so many milliseconds. */
   readonly pause: (ms: number) => Promise<void>
-  /** Rounds over all hosts before a connection is given up. */
+  /** Rounds over all hosts before giving up. */
   readonly roundsMax?: number
-  /** The newest timeline that connections of one store have met; shared by all of them. */
+  /** The newest timeline that any connection of the store has seen; all of them share it. */
   readonly timeline?: { newest: number }
 }
 
-/** Some 5 seconds where hosts refuse at once. */
+/** About 5 seconds if hosts refuse at once. */
 const ROUNDS_MAX = 100
 
-/** How long a transaction that holds the head may be idle, milliseconds: a process that stalls must not hold up all others. */
+/** How long a transaction that holds the head may be idle, milliseconds: a stalled process must not hold up all others. */
 const IDLE_MS = 1_000
 /** A slow process is not a stalled one: after a transaction lost its connection, the next attempt gets this many times as long. */
 const IDLE_FACTOR = 4
 /** 16 seconds. */
 const IDLE_GROWTHS_MAX = 2
 
-/** Limits how long a transaction may be idle, from how often its connection was lost before. */
+/** Limits how long a transaction may be idle, by how often its connection was lost before. */
 export const limitIdle = (losses: number): string =>
   `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS * IDLE_FACTOR ** Math.min(losses, IDLE_GROWTHS_MAX)};`
 
@@ -76,7 +76,7 @@ async function tryAddress(
     },
     ...TIMEOUTS,
   })
-  // Without a listener a lost connection ends the process; queries of it reject by themselves.
+  // Without a listener a lost connection would end the process. Its queries reject by themselves.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -104,7 +104,7 @@ function refusalOf(
   return undefined
 }
 
-/** A connection to the host that takes writes. Rejects with the service's error when none does for so many rounds. */
+/** A connection to the host that takes writes. Rejects with the service's error if none does within that many rounds. */
 export async function connectPostgres(options: PostgresOptions): Promise<Client> {
   const { pause, roundsMax = ROUNDS_MAX, Unavailable, url } = options
   let last = new Error('no host is named')

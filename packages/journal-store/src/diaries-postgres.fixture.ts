@@ -1,4 +1,4 @@
-// A store of two sealed diaries on PostgreSQL, for the tests: what opens, writes and looks behind it.
+// A store of two sealed diaries on PostgreSQL, for the tests, with what opens it, writes to it and looks behind it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ function diary(name: string): PostgresJournalTable {
 
 export const hashOf = (text: string): Uint8Array => leafHash(Buffer.from(text))
 
-/** Counts a writer's entries: what it reads is under the lock, its row and its entry are of one transaction. */
+/** Counts a writer's entries. It reads under the lock, and its row and its entry share a transaction. */
 export const count =
   (name: string, journal: 'day' | 'night' = 'day') =>
   async ({ journals, query, send }: Running): Promise<number> => {
@@ -69,7 +69,7 @@ export const count =
     return entries
   }
 
-/** Registers the hooks of a file: a server of its own, and for each test a database on it with an open store. */
+/** Registers the hooks of a file: a server for the file, and for each test a database on it with an open store. */
 export function useDiaries() {
   let server: PostgresServer
   let database: Awaited<ReturnType<PostgresServer['database']>>
@@ -105,12 +105,12 @@ export function useDiaries() {
     /** The service's own store, open since the test began. */
     store: () => store,
     open,
-    /** What a store, reader or resealing of this database is opened with, as that role. */
+    /** Options to open a store, reader or resealing of this database as that role. */
     optionsAs: (role: string) => optionsOf(database.as(role)),
     /** Runs SQL as the database's owner, or as that role. */
     sql: async <Row>(text: string, role?: string): Promise<readonly Row[]> =>
       (await runSql(role === undefined ? database.owner : database.as(role), text)).rows,
-    /** Closes it with the others, after the test. */
+    /** Closes it after the test, with the others. */
     keep: <Store extends { close(): Promise<void> }>(one: Store): Store => {
       opened.push(one)
       return one

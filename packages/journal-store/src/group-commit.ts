@@ -1,8 +1,8 @@
 /**
- * Group commit: writes share a transaction and its fsync, and resolve when it is on the disk. A group gathers for as long as
- * each iteration of the event loop brings more of them, so that a lone write waits for nobody. A failing transaction leaves
- * nothing behind, in the store or in memory. The engine brings the transaction: `inOneTransaction` for one that answers at once,
- * a function of its own for one behind a connection.
+ * Group commit: writes share a transaction and its fsync, and resolve once it is on the disk. A group gathers while each
+ * iteration of the event loop adds writes to it, so a lone write does not wait. A failed transaction leaves nothing behind, in
+ * the store or in memory. The engine supplies the transaction: `inOneTransaction` if it answers at once, its own function if
+ * it is behind a connection.
  */
 import {
   type Awaitable,
@@ -11,13 +11,13 @@ import {
   type UnavailableError,
 } from './journal-store.ts'
 
-/** Writes that may wait; a request or a slice of an import holds each, so that this is far above what sockets allow. */
+/** Writes that may wait. A request or a slice of an import holds each of them, so this is far above what sockets allow. */
 const WAITING_WRITES_MAX = 20_000
 
-/** The most iterations that a group gathers for, some 10 ms at a request or two each: writers who never pause are answered too. */
+/** The most iterations that a group gathers for, some 10 ms at a request or two each; even endless writers get answers. */
 const GATHERING_ITERATIONS_MAX = 64
 
-/** A write that waits. It may be run again, where its transaction was taken back. */
+/** A waiting write. It may run again if its transaction was rolled back. */
 export type Write = {
   readonly durability: Durability
   readonly run: () => Awaitable<void>
@@ -32,21 +32,21 @@ export type GroupTransaction = {
   commit(durability: Durability): void
   /** Rolls back, and brings memory back to what is stored. */
   goBack(): void
-  /** Told when a group is durable, before its writers are. */
+  /** Called when a group is durable, before its writes resolve. */
   committed(): void
-  /** Whether an error is the engine's, which concerns the whole group, or a bug of the one write that threw it. */
+  /** Whether an error is the engine's, which affects the whole group, or a bug of the write that threw it. */
   isOfEngine(error: unknown): boolean
 }
 
 type GroupCommitOptions = {
-  /** Settles writes in one transaction; where one write alone failed, returns the others, which are still to be written. */
+  /** Settles writes in one transaction. If one write alone failed, returns the others, which still need writing. */
   readonly writeTogether: (writes: readonly Write[]) => Awaitable<readonly Write[]>
-  /** Writes in one transaction at most. */
+  /** Most writes in one transaction. */
   readonly writesMax: number
   readonly Unavailable: UnavailableError
 }
 
-/** Whether nothing in a group needs to be on the disk. */
+/** `relaxed` if no write of a group needs to be on the disk. */
 export const durabilityOf = (writes: readonly Write[]): Durability =>
   writes.every(({ durability }) => durability === 'relaxed') ? 'relaxed' : 'synced'
 
@@ -55,7 +55,7 @@ export function inOneTransaction(
   transaction: GroupTransaction,
   Unavailable: UnavailableError,
 ): (writes: readonly Write[]) => readonly Write[] {
-  /** Whether memory could not be brought back after a failure, because the store could not be read either. */
+  /** Whether memory is still ahead after a failure, because the store could not be read either. */
   let isAhead = false
 
   function goBack(): void {
@@ -106,7 +106,7 @@ export function inOneTransaction(
   }
 }
 
-/** Runs once an iteration of the event loop has brought no more of what waits, or enough has come. */
+/** Runs once an iteration of the event loop adds no more writes, or enough are waiting. */
 function whenGathered(waiting: readonly Write[], writesMax: number, run: () => void): void {
   let seen = waiting.length
   let iterationsLeft = GATHERING_ITERATIONS_MAX
@@ -126,10 +126,10 @@ export function openGroupCommit(options: GroupCommitOptions) {
   const { Unavailable, writesMax, writeTogether } = options
   const waiting: Write[] = []
   let [isDue, isClosed] = [false, false]
-  /** The group that an engine behind a connection is at work on. */
+  /** The group that an engine behind a connection is working on. */
   let running: Promise<void> | undefined
 
-  /** Settles a group; an engine that answers at once has done so when this returns. */
+  /** Settles a group. An engine that answers at once has done so when this returns. */
   function flush(): void {
     let writes: Awaitable<readonly Write[]> = waiting.splice(0, writesMax)
     while (Array.isArray(writes) && writes.length > 0) writes = writeTogether(writes)
@@ -162,7 +162,7 @@ export function openGroupCommit(options: GroupCommitOptions) {
   }
 
   return {
-    /** Runs a write within a transaction; resolves with its result when that is committed. */
+    /** Runs a write within a transaction; resolves with its result once that is committed. */
     write: <Result>(
       run: () => Awaitable<Result>,
       durability: Durability = 'synced',
@@ -191,7 +191,7 @@ export function openGroupCommit(options: GroupCommitOptions) {
         })
         flushSoon()
       }),
-    /** Commits what waits and takes nothing more; an engine that answers at once has done so when this returns. */
+    /** Commits waiting writes and takes no more. An engine that answers at once has done so when this returns. */
     close: (): Awaitable<void> => {
       isClosed = true
       while (waiting.length > 0 && running === undefined) flush()

@@ -1,5 +1,5 @@
-// The rules that every engine of a journal store keeps. A suite is handed a place where stores are opened again and again, and
-// a hand on what they have stored.
+// The rules that every engine of a journal store keeps. A suite gets a place where stores can be reopened, and access to what
+// they have stored.
 import { spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import {
@@ -21,19 +21,19 @@ type NoteStore = Pick<
   readonly journals: JournalStore<'notes', string>['journals']
 }
 
-/** Where stores of one engine lie. */
+/** Where one engine keeps its stores. */
 export type PlaceUnderTest = {
   readonly databasePath: string
   open(over?: { readonly checkpointSeed?: Uint8Array }): Promise<NoteStore>
   /** Stored texts, in order. */
   texts(): Promise<readonly string[]>
-  /** Takes an entry out. */
+  /** Removes an entry. */
   dropEntry(index: number): Promise<void>
-  /** Puts another entry's leaf in the place of one. */
+  /** Replaces an entry's leaf with another entry's. */
   alterLeaf(index: number): Promise<void>
-  /** A statement that the engine refuses, for a write. */
+  /** Makes a write run a statement that the engine refuses. */
   readonly fail: (transaction: WriteTransaction<'notes', string>) => void
-  /** Keeps what is stored now, to be put back later. */
+  /** Saves what is stored now, so that it can be restored later. */
   keep(): Promise<{ restore(): Promise<void> }>
   accept(): Promise<{ readonly size: number; readonly signedSize: number | undefined }>
   readonly Unavailable: new (message: string) => Error

@@ -1,18 +1,18 @@
 /**
- * The port of a journal store, which every engine gives: journals that only grow, writes in groups of one commit, and signed
- * checkpoints. The service brings its schema and its folds. journal-store.contract.ts is the suite that an engine passes.
+ * The port of a journal store, which every engine implements: append-only journals, writes in groups of one commit, and signed
+ * checkpoints. The service brings its schema and its folds. An engine must pass the suite in journal-store.contract.ts.
  */
 
 /** A value or its promise: an embedded engine answers at once, one behind a connection later. */
 export type Awaitable<Value> = Value | Promise<Value>
 
 /**
- * `synced` is on the disk when it resolves. `relaxed` outlives the process, and a loss of power with the next synced write:
- * for what may be lost, and must not cost an fsync.
+ * `synced` is on the disk when it resolves. `relaxed` survives the end of the process at once, and a loss of power once the
+ * next synced write is on the disk: for what may be lost, and must not cost an fsync.
  */
 export type Durability = 'synced' | 'relaxed'
 
-/** Entries in order, as the leaves of an RFC 9162 tree, as far as they are committed. */
+/** The committed entries, in order, as the leaves of an RFC 9162 tree. */
 export type Journal = {
   readonly size: number
   /** RFC 9162 root of them, 32 bytes. */
@@ -31,34 +31,34 @@ export type Journal = {
   consistencyProof(oldSize: number, size: number): Awaitable<readonly Uint8Array[]>
 }
 
-/** A journal inside a write: its size and root are with what the group has appended so far. */
+/** A journal inside a write. Its size and root include what the group has appended so far. */
 export type WrittenJournal<Cell> = Pick<Journal, 'size' | 'rootHash'> & {
   /** Appends an entry: its leaf hash (32 bytes) and the cells of its row. Returns its index, from 0. */
   append(leafHash: Uint8Array, cells: readonly Cell[]): number
 }
 
-/** What a write is run with; an engine may offer more. It ends with the write. */
+/** What a write runs with; an engine may offer more. It is valid only during the write. */
 export type WriteTransaction<Name extends string, Cell> = {
   readonly journals: Readonly<Record<Name, WrittenJournal<Cell>>>
 }
 
-/** Journals by name, and their heads, signed. */
+/** Journals by name, and their signed heads. */
 export type JournalReader<Name extends string> = {
   readonly journals: Readonly<Record<Name, Journal>>
-  /** A journal's head as it is now, as a signed C2SP checkpoint. */
+  /** A journal's current head, as a signed C2SP checkpoint. */
   checkpoint(name: Name): string
-  /** The key that checks a journal's checkpoints, `name+id+base64`; public. */
+  /** The public key that checks a journal's checkpoints, `name+id+base64`. */
   verifierKey(name: Name): string
-  /** Of a store, commits what waits, takes nothing more, and leaves the checkpoint files as new as the journals. */
+  /** Closes it. A store commits waiting writes first, and leaves the checkpoint files as new as the journals. */
   close(): Promise<void>
 }
 
-/** A store of journals. Failures of disk, lock or database are the service's own error, as its kind names it. */
+/** A store of journals. Failures of disk, lock or database are the service's own error, which its kind names. */
 export type JournalStore<Name extends string, Cell> = JournalReader<Name> & {
   /**
-   * Runs a write in one transaction with whatever comes in the same iteration of the event loop; resolves with its result when that is
-   * committed. A write that throws leaves nothing behind and rejects alone; the others of its group are run again without it,
-   * so that a run may happen more than once and changes nothing but the store.
+   * Runs a write in one transaction with all others of the same event-loop iteration; resolves with its result once committed.
+   * A write that throws leaves nothing behind and rejects alone. The others of its group run again without it: a run may
+   * happen more than once, and must change nothing but the store.
    */
   write<Result>(
     run: (transaction: WriteTransaction<Name, Cell>) => Result,
@@ -66,7 +66,7 @@ export type JournalStore<Name extends string, Cell> = JournalReader<Name> & {
   ): Promise<Result>
 }
 
-/** Makes a service's own error: what the world did to the store, for the operator. */
+/** Makes a service's own error, which tells the operator what happened to the store. */
 export type UnavailableError = new (message: string, options?: ErrorOptions) => Error
 
 /** The text of whatever was thrown. */

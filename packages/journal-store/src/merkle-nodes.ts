@@ -1,6 +1,6 @@
 /**
- * Short ways through a large tree: the roots of whole subtrees of 256 leaves are kept, so that a root or a proof over a million
- * entries reads some thousand hashes.
+ * Shortcuts through a large tree: the roots of whole subtrees of 256 leaves are kept, so that a root or a proof over a million
+ * entries reads only a few thousand hashes.
  */
 import {
   type CompactRange,
@@ -19,7 +19,7 @@ export const LEAVES_PER_NODE = 256
 /** Peaks of the 255 leaves before the one that completes a node. */
 const PEAKS_BEFORE_NODE = 8
 
-/** The node that the next leaf of a tree completes, undefined where it completes none. */
+/** The node that the next leaf of a tree completes; undefined if it completes none. */
 export function completedNode(range: CompactRange, leaf: Uint8Array): Uint8Array | undefined {
   if ((range.size + 1) % LEAVES_PER_NODE !== 0) return undefined
   const { peaks } = range.state()
@@ -28,19 +28,19 @@ export function completedNode(range: CompactRange, leaf: Uint8Array): Uint8Array
     .reduceRight((right, left) => nodeHash({ left, right }), leaf)
 }
 
-/** What a root over a range is made of: whole nodes by their places, and the leaves behind them. */
+/** What makes up the root of a range: whole nodes by their places, and the leaves after them. */
 function partsOf({ from, to }: LeafRange) {
   const whole = from + Math.floor((to - from) / LEAVES_PER_NODE) * LEAVES_PER_NODE
   return { nodes: [from / LEAVES_PER_NODE, whole / LEAVES_PER_NODE], leaves: [whole, to] } as const
 }
 
-/** The root over whole nodes and the leaves behind them, in order. */
+/** The root over whole nodes and the leaves after them, in order. */
 function rootOfParts(nodes: readonly Uint8Array[], leaves: readonly Uint8Array[]): Uint8Array {
   if (nodes.length === 0) return rootOf(leaves)
   const above = createCompactRange()
   for (const node of nodes) above.append(node)
   const { peaks, size } = above.state()
-  // A peak over n nodes is one over 256 n leaves.
+  // A peak over n nodes is a peak over 256 n leaves.
   const range = createCompactRange({ size: size * LEAVES_PER_NODE, peaks })
   for (const leaf of leaves) range.append(leaf)
   return range.rootHash()
@@ -49,7 +49,7 @@ function rootOfParts(nodes: readonly Uint8Array[], leaves: readonly Uint8Array[]
 /** Reads hashes from a place (inclusive) to another (exclusive), in order. */
 type HashesBetween = (from: number, to: number) => Awaitable<readonly Uint8Array[]>
 
-/** Roots and proofs of a journal, at once where its engine answers at once. */
+/** Roots and proofs of a journal, at once if its engine answers at once. */
 export function proofsOf(of: {
   /** Entries of the journal. */
   readonly size: () => number

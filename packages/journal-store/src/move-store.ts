@@ -1,7 +1,7 @@
 /**
- * Moving a store from one engine to the other, all of it or nothing: rows of the service's own are copied, and entries are
- * appended again in their order, with the leaf hashes that are stored. Both sides must come to the same heads. Into an empty
- * database, in one transaction; or into a new file, which has its name only when it is whole.
+ * Moves a store from one engine to the other, all of it or nothing. The service's own rows are copied; entries are appended
+ * again in order, with their stored leaf hashes. Both sides must arrive at the same heads. The target is an empty database,
+ * filled in one transaction, or a new file, which gets its name only when it is whole.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
@@ -29,7 +29,7 @@ import { eachJournalInTurn } from './store-kind.ts'
 import { takePlace } from './watch-postgres.ts'
 
 type MoveOptions = {
-  /** Whose checkpoints; the database's lie at its path. */
+  /** Whose checkpoints; those of the database are at its path. */
   readonly owner: StoreOwner
   readonly filePath: string
   readonly server: Omit<PostgresOptions, 'Unavailable'>
@@ -38,7 +38,7 @@ type MoveOptions = {
 
 type MovedHeads<Name extends string> = Readonly<Record<Name, TreeHead>>
 
-/** The files of a store on SQLite that is moved, and how to close them. */
+/** The files of the SQLite store in a move, and how to close them. */
 function openFiles<Name extends string>(
   move: StoreMove<Name>,
   { keyRing, owner }: Pick<MoveOptions, 'keyRing' | 'owner'>,
@@ -61,7 +61,7 @@ function openFiles<Name extends string>(
   }
 }
 
-/** Runs a move in a transaction, as the only process that serves the database. */
+/** Runs a move in a transaction, while no other process serves the database. */
 async function inMove<Name extends string, Result>(
   { postgres: { schema, Unavailable } }: StoreMove<Name>,
   { server }: MoveOptions,
@@ -76,7 +76,7 @@ async function inMove<Name extends string, Result>(
   try {
     return await connection.transaction(async (query) => {
       await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
-      // A file may take long.
+      // Reading or writing a file may take long.
       await query('SET LOCAL idle_in_transaction_session_timeout = 0')
       return await guardsOf(Unavailable).guarded(run)(query)
     })
@@ -148,8 +148,8 @@ function sameHead(
 }
 
 /**
- * Copies what a file holds into a migrated database that is empty, while no service runs. Rejects with the service's error,
- * having changed nothing.
+ * Copies a file's content into an empty, migrated database while no service runs. If it rejects, with the service's error,
+ * nothing has changed.
  */
 export async function moveToPostgres<Name extends string>(
   move: StoreMove<Name>,
@@ -157,7 +157,7 @@ export async function moveToPostgres<Name extends string>(
 ): Promise<MovedHeads<Name>> {
   const { filePath, keyRing, owner, server } = options
   const { Unavailable, schema } = move.postgres
-  // Its schema is this program's.
+  // Refuses a schema that is not this program's.
   const unchecked = { ...owner, ...server, keyRing, checkpoint: 'unchecked' } as const
   await (await openPostgresJournalReader(move.postgres, unchecked)).close()
   const files = openFiles(move, { keyRing, owner: { ...owner, databasePath: filePath } })
@@ -199,8 +199,8 @@ export async function moveToPostgres<Name extends string>(
 }
 
 /**
- * Copies what a database holds into a file that is not there yet, while no service runs. Rejects with the service's error; the
- * file is there only when it is whole.
+ * Copies a database's content into a new file while no service runs. Rejects with the service's error; the file exists only
+ * when it is whole.
  */
 export async function moveToSqlite<Name extends string>(
   move: StoreMove<Name>,
@@ -211,12 +211,12 @@ export async function moveToSqlite<Name extends string>(
   const { Unavailable } = move.postgres
   for (const path of [filePath, ...besides.map((ending) => filePath + ending)])
     if (existsSync(path)) throw new Unavailable(`${path} exists already`)
-  // Its schema is this program's, its keys are there, and it goes on from its last checkpoint.
+  // Refuses another schema, missing keys, and a store that does not continue from its last checkpoint.
   const reader = { ...owner, ...server, keyRing }
   await (await openPostgresJournalReader(move.postgres, reader)).close()
   const databasePath = `${filePath}.moving`
   const signed = Object.values<{ fileEnding: string }>(move.sqlite.journals)
-  // The file itself comes last: without it nothing is there.
+  // The database itself comes last: without it there is no store.
   const endings = [...signed.map(({ fileEnding }) => fileEnding), ...besides, '']
   const clear = (): void => {
     for (const ending of [...endings, '.lock'])

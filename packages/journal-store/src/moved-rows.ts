@@ -1,4 +1,4 @@
-/** What a move reads and writes: rows of a store's own tables, in pages, from one engine's statement into the other's. */
+/** What a move reads and writes: rows of a store's own tables, in pages, from one engine's statement to the other's. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { PostgresQuery } from './postgres-connection.ts'
 import { type PostgresCell, toBytes } from './postgres-group.ts'
@@ -6,24 +6,24 @@ import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import { prepareQuery, type SqliteFileKind } from './sqlite-database.ts'
 import type { SqliteStoreKind } from './sqlite-store-kind.ts'
 
-/** Entries or rows in one read and one write. */
+/** Entries or rows per read and per write. */
 const ROWS_PER_WRITE = 1_000
 
 /** A row. */
 export type Cells = readonly PostgresCell[]
 
-/** A file beside the store's, on SQLite alone. */
+/** A second file, beside the store's; only SQLite has it. */
 export type FileBeside = { readonly ending: string; readonly kind: SqliteFileKind }
 
-/** A table that PostgreSQL has with all columns of SQLite's. */
+/** A PostgreSQL table with all columns of the SQLite table. */
 type MovedTable = {
   readonly table: string
-  /** How PostgreSQL knows the order in which SQLite has its rows, where that matters. */
+  /** How PostgreSQL orders the rows as SQLite does, if the order matters. */
   readonly order?: string
   readonly beside?: FileBeside
 }
 
-/** Rows that are not the same on both engines. */
+/** Rows that differ between the engines. */
 type MovedRows = {
   readonly from: string
   /** Its values are the columns as arrays on PostgreSQL, the cells of one row on SQLite. */
@@ -32,14 +32,14 @@ type MovedRows = {
   readonly beside?: FileBeside
 }
 
-/** What there is to move; rows of the service's own come before the entries, in this order. */
+/** What a move covers. The service's own rows come before the entries, in this order. */
 export type StoreMove<Name extends string> = {
   readonly sqlite: SqliteStoreKind<Name>
   readonly postgres: PostgresStoreKind<Name>
   readonly tables: readonly MovedTable[]
   readonly toPostgres?: readonly MovedRows[]
   readonly toSqlite?: readonly MovedRows[]
-  /** What is counted from the moved rows, behind everything. */
+  /** Statements that derive counts from the moved rows; they run last. */
   readonly last?: { readonly postgres: string; readonly sqlite: string }
 }
 
@@ -69,7 +69,7 @@ export async function* fetched(
   query: PostgresQuery,
   sql: string,
 ): AsyncGenerator<readonly Cells[]> {
-  // A name of its own: the statement is prepared once, for the columns of one cursor.
+  // A new name for each cursor, since a prepared statement has the columns of one cursor.
   const cursor = `moved_${(cursors += 1)}`
   await query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`)
   for (;;) {
@@ -104,7 +104,7 @@ async function columnsOf(
   })
 }
 
-/** Its rows may be there already: who opens a store registers the active key. */
+/** Its rows may exist already: whoever opens a store registers the active key. */
 const KEYS = 'seal_keys'
 
 /** All rows of a store's own, in the direction of its move. */

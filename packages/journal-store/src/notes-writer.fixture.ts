@@ -1,5 +1,5 @@
-// A process that appends notes until it is killed, and prints each acknowledged one. Pipes are written synchronously, so that
-// what was printed was acknowledged.
+// A process that appends notes until it is killed, and prints each acknowledged one. It writes to pipes synchronously, so that
+// everything printed was acknowledged.
 import { leafHash } from '@tallystick/hashchain'
 import { COUNTED_NOTES, NOTES_ORIGIN, NOTES_SEED, SHARED_NOTES } from './notes-store.fixture.ts'
 import { openSqliteJournalStore } from './sqlite-journal-store.ts'

@@ -1,6 +1,6 @@
 /**
- * The appending half of the store on PostgreSQL: a group of writes in one transaction under the lock of the heads. A group
- * whose COMMIT was not answered is looked for by its name, never simply sent again.
+ * The appending half of the store on PostgreSQL: each group of writes is one transaction under the lock of the heads. A group
+ * whose COMMIT got no answer is looked up by its name, never simply sent again.
  */
 import { randomUUID } from 'node:crypto'
 import type { CompactRange } from '@tallystick/hashchain'
@@ -23,14 +23,14 @@ import {
 } from './postgres-group.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 
-/** A journal's head in this process, as it was last seen committed. */
+/** A journal's head as this process last saw it committed. */
 export type PostgresHead = {
   readonly name: string
   readonly table: PostgresJournalTable
   committed: CompactRange
 }
 
-/** Groups that lost a race or their connection are tried again so often; each connection is looked for during seconds. */
+/** How often a group is tried if it loses a race or its connection. Each reconnection may take seconds. */
 const TRIES_MAX = 20
 /** Serialization failure, deadlock, lock timeout. */
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01', '55P03'])
@@ -40,7 +40,7 @@ const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), pg_notify(
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
-/** A write of the service threw: a bug of its own, which concerns no other. */
+/** A write of the service threw: its own bug, which affects no other. */
 class WriteFailed extends Error {
   readonly write: Write
   constructor(write: Write, cause: unknown) {
@@ -53,13 +53,13 @@ type AppenderOptions = {
   readonly kind: PostgresStoreKind<string>
   readonly connection: PostgresConnection
   readonly heads: readonly PostgresHead[]
-  /** The service's last word in each transaction. */
+  /** Runs last in each transaction, for the service. */
   readonly beforeCommit?:
     | ((transaction: PostgresTransaction<string>, durability: Durability) => Awaitable<void>)
     | undefined
-  /** Told of a committed group before its writers are. */
+  /** Called for each committed group, before its writes resolve. */
   readonly onCommitted: (grown: readonly PostgresHead[]) => void
-  /** Told of what goes wrong in the background. */
+  /** Called for each failure in the background. */
   readonly onProblem: (error: unknown) => void
 }
 
@@ -67,13 +67,13 @@ type AppenderOptions = {
 export class PostgresAppender {
   readonly #options: AppenderOptions
   readonly #tables: ReadonlyMap<string, PostgresJournalTable>
-  /** Names this opening of the store to the others, and its groups to itself. */
+  /** Names this opening of the store to other processes, and its groups to itself. */
   readonly writer = randomUUID()
   #attempts = 0
   #group: PostgresGroup | undefined
-  /** The attempt whose COMMIT was sent and not answered. */
+  /** The attempt whose COMMIT was sent but not answered. */
   #doubt: GroupName | undefined
-  /** While the answer to a COMMIT is waited for, stored heads may be this process's own. */
+  /** While a COMMIT awaits its answer, the stored heads may be this process's own. */
   isCommitting = false
 
   constructor(options: AppenderOptions) {
@@ -81,7 +81,7 @@ export class PostgresAppender {
     this.#tables = new Map(options.heads.map(({ name, table }) => [name, table]))
   }
 
-  /** What the running group's writes are run with. */
+  /** What the writes of the running group run with. */
   transaction(): PostgresTransaction<string> {
     if (this.#group === undefined) throw new Error('no write is running')
     return this.#group.transaction
@@ -103,7 +103,7 @@ export class PostgresAppender {
           return writes.filter((write) => write !== error.write)
         }
         if (isLost) losses += 1
-        // What the server refused it has not committed.
+        // The server did not commit what it refused.
         if (!isLost) this.#doubt = undefined
         const isRefused = error instanceof this.#options.kind.Unavailable
         if (isLost || isRefused || !(await this.#isTakenBack()))
@@ -140,14 +140,14 @@ export class PostgresAppender {
     const { connection, kind, onCommitted } = this.#options
     const client = await connection.use()
     const durability = durabilityOf(writes)
-    // One round trip; everything that follows is under the lock of the heads.
+    // One round trip; everything after it is under the lock of the heads.
     const begun = (await client.query(
       `${beginPostgres(durability, losses)} SELECT name, size, peaks FROM ${kind.schema}.take_heads()`,
     )) as unknown as readonly QueryResult<HeadRow>[]
     const heads = begun.at(-1)?.rows ?? []
     this.#requireGrowth(heads)
     if (this.#doubt !== undefined && (await this.#isStored(client, this.#doubt))) {
-      // What is found may not have reached the standby; a commit of our own does not return before it has.
+      // The group found here may not have reached the standby. A commit of our own returns only once it has.
       await client.query(`SELECT pg_logical_emit_message(true, '${kind.schema}', '')`)
       await commitPostgres(client)
       this.#doubt = undefined
@@ -178,15 +178,15 @@ export class PostgresAppender {
   }
 
   /**
-   * Wakes other processes, in a transaction of its own, since a NOTIFY takes a lock of the whole server at its commit. That
-   * one waits for no disk and no standby: it says only who, and a lost one is made up for.
+   * Wakes other processes in a transaction of its own, since the commit of a NOTIFY takes a server-wide lock. It waits for no
+   * disk and no standby: it only says who wrote, and regular looks make up for a lost one.
    */
   #notify(client: Client): void {
     const { kind, onProblem } = this.#options
     askPostgres(client, NOTIFY, [kind.schema, this.writer]).catch(onProblem)
   }
 
-  /** What was seen committed stays: a server without it is not the one that acknowledged it. */
+  /** Committed entries stay: a server that lacks them is not the one that acknowledged them. */
   #requireGrowth(rows: readonly HeadRow[]): void {
     const { heads, kind } = this.#options
     for (const { committed, name, table } of heads) {
@@ -198,7 +198,7 @@ export class PostgresAppender {
     }
   }
 
-  /** Behind a group that was found another process may have appended, and been heard of. */
+  /** After a group that was looked up, another process may have appended, and this one may know it already. */
   #moveHeads(ranges: readonly (readonly [string, CompactRange])[]): readonly PostgresHead[] {
     const moved = new Map(ranges)
     return this.#options.heads.filter((head) => {
@@ -214,7 +214,7 @@ export class PostgresAppender {
       try {
         await write.run()
       } catch (error) {
-        // Refused by the engine: a write that only passes that on is not at fault.
+        // The engine refused first: a write that only passes that on is not at fault.
         const failure = this.#group?.failure
         throw failure === undefined ? new WriteFailed(write, error) : failure
       }
@@ -230,7 +230,7 @@ export class PostgresAppender {
     }
   }
 
-  /** Whether a group is committed; under the lock of the heads nobody is about to commit it any more. */
+  /** Whether a group is committed. Under the lock of the heads, nobody can still be committing it. */
   async #isStored(client: Client, { number, writer }: GroupName): Promise<boolean> {
     const { schema } = this.#options.kind
     const text = `SELECT FROM ${schema}.journal_writers WHERE writer = $1 AND last_group = $2`

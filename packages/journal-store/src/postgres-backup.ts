@@ -1,4 +1,4 @@
-/** Accepting a store on PostgreSQL as it was found. Its backups are the server's own. */
+/** Accepts a store on PostgreSQL as it is found. PostgreSQL has backups of its own. */
 import { isContinued } from './checkpoint-file.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { committedJournal, countLeaves, one, readHeads } from './postgres-heads.ts'
@@ -8,8 +8,8 @@ import type { AcceptedJournal } from './sqlite-backup.ts'
 import { checkpointFilesOf, eachJournalInTurn } from './store-kind.ts'
 
 /**
- * Signs the journals as they are found, so that a restored backup opens again on this replica. Entries must be there without gaps
- * and come to the stored head. Rejects with the service's error.
+ * Signs the journals as they are found, so that a restored backup opens again on this replica. The entries must have no gaps
+ * and match the stored head. Rejects with the service's error.
  */
 export async function acceptPostgresBackup<Name extends string>(
   kind: PostgresStoreKind<Name>,

@@ -1,6 +1,6 @@
 /**
- * Statements and transactions on a connection to PostgreSQL that is made when it is needed, and again after it was lost: one that
- * failed is never used again.
+ * Statements and transactions on a connection to PostgreSQL. It is made when it is needed, and again after a loss; a failed
+ * connection is never used again.
  */
 import { type Client, DatabaseError, type QueryResultRow } from 'pg'
 import { connectPostgres, limitIdle, type PostgresOptions } from './connect-postgres.ts'
@@ -8,12 +8,12 @@ import { type Durability, messageOf } from './journal-store.ts'
 import type { SqlConnection, SqlQuery } from './sql-connection.ts'
 
 /**
- * Whether an error of a statement ended its connection, rather than the statement. What the server did not say
- * concerns the connection.
+ * Whether a statement's error ended its connection, not only the statement. Any error that the server did not report is the
+ * connection's.
  */
 export function isLostConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true
-  // Of the connection; the server shuts down or comes up; a transaction was idle for too long.
+  // The connection failed; the server shuts down or starts up; a transaction was idle for too long.
   const { code = '' } = error
   return code.startsWith('08') || code.startsWith('57P') || code === '25P03'
 }
@@ -24,7 +24,7 @@ const valueOf = (value: unknown): unknown => {
   return value instanceof Uint8Array && !Buffer.isBuffer(value) ? Buffer.from(value) : value
 }
 
-/** Names of statements, so that a connection plans each once: their texts are few, and stand in code. */
+/** Names of statements, so that a connection plans each once: their texts are few, and all in code. */
 const names = new Map<string, string>()
 
 function statementOf(text: string, values: readonly unknown[]) {
@@ -33,7 +33,7 @@ function statementOf(text: string, values: readonly unknown[]) {
   return { name, text, values: values.map(valueOf) }
 }
 
-/** Asks on a connection, by a statement that is planned once. Several may be on their way at the same time. */
+/** Runs a statement that is planned once per connection. Several may be under way at the same time. */
 export async function askPostgres<Row extends QueryResultRow>(
   client: Client,
   text: string,
@@ -52,31 +52,31 @@ export async function askPostgresTuples<Row extends readonly unknown[]>(
   return (await client.query<unknown[]>(asked)).rows as unknown as readonly Row[]
 }
 
-/** How a transaction begins that lost its connection so often before. */
+/** How a transaction begins whose connection was lost this often before. */
 export const beginPostgres = (durability: Durability, losses: number): string =>
   `BEGIN ISOLATION LEVEL READ COMMITTED;${durability === 'relaxed' ? ' SET LOCAL synchronous_commit = off;' : ''}${losses > 0 ? limitIdle(losses) : ''}`
 
-/** Commits; rejects where that is not confirmed. */
+/** Commits; rejects if that is not confirmed. */
 export async function commitPostgres(client: Client): Promise<void> {
   let isWarned = false
-  // A COMMIT whose wait for the standby was cancelled is answered as done, with a warning.
+  // If a COMMIT's wait for the standby is cancelled, the server still reports success, with a warning.
   const warn = ({ severity }: { readonly severity: string | undefined }): void => {
     isWarned ||= severity === 'WARNING'
   }
   client.on('notice', warn)
   try {
     const { command } = await client.query('COMMIT')
-    // COMMIT of a failed transaction is no error: its answer says ROLLBACK.
+    // COMMIT of a failed transaction is no error: the server answers ROLLBACK.
     if (command !== 'COMMIT' || isWarned) throw new Error('the commit was not confirmed')
   } finally {
     client.off('notice', warn)
   }
 }
 
-/** Rows by a statement, within whatever the connection is in. */
+/** Rows of a statement, in whatever transaction the connection is in. */
 export type PostgresQuery = SqlQuery
 
-/** What the run of a transaction threw by itself. */
+/** What the run of a transaction threw itself. */
 class RunFailed extends Error {
   constructor(cause: unknown) {
     super('a run threw', { cause })
@@ -87,7 +87,7 @@ type ConnectionOptions = PostgresOptions & {
   readonly onConnected?: (client: Client) => Promise<void>
 }
 
-/** One connection that is made when it is first used, and made again after it was lost. */
+/** A connection that is made on first use, and again after a loss. */
 export class PostgresConnection implements SqlConnection {
   readonly #options: ConnectionOptions
   readonly #asked = new Set<Promise<unknown>>()
@@ -111,7 +111,7 @@ export class PostgresConnection implements SqlConnection {
     return held
   }
 
-  /** Ends the connection without waiting for what it is doing; another one that was made meanwhile stays. */
+  /** Ends the connection without waiting for its work. A connection made in the meantime stays. */
   async drop(lost?: Client): Promise<void> {
     const held = this.#client
     const made = await held?.catch(() => undefined)
@@ -120,7 +120,7 @@ export class PostgresConnection implements SqlConnection {
     made?.connection.stream.destroy()
   }
 
-  /** Asks, and once more on a new connection where one was lost: for what may be repeated. */
+  /** Asks, and asks once more on a new connection if one was lost: only for what may be repeated. */
   readonly read: PostgresQuery = <Row extends Readonly<Record<string, unknown>>>(
     text: string,
     values: readonly unknown[] = [],
@@ -133,9 +133,9 @@ export class PostgresConnection implements SqlConnection {
   ) => this.#tracked(this.#twice((held) => askPostgresTuples<Row>(held, text, values)))
 
   /**
-   * Runs statements in a transaction of their own, one transaction after the other; once more where the connection was lost,
-   * also when only the answer of its COMMIT was: for what may be repeated. What the run itself throws is passed on unchanged.
-   * Not beside `read` on one connection.
+   * Runs statements in a transaction of their own, one transaction after another. It runs once more if the connection was
+   * lost, even if only the answer of its COMMIT was: only for what may be repeated. What the run itself throws passes
+   * unchanged. Not to be mixed with `read` on one connection.
    */
   transaction<Result>(
     run: (query: PostgresQuery) => Promise<Result>,
@@ -148,7 +148,7 @@ export class PostgresConnection implements SqlConnection {
     return this.#tracked(running)
   }
 
-  /** Waits for what was asked, and takes nothing more. */
+  /** Waits for what was asked, and takes no more. */
   async end(): Promise<void> {
     await Promise.allSettled(this.#asked)
     this.#isEnded = true
@@ -162,7 +162,7 @@ export class PostgresConnection implements SqlConnection {
     return made
   }
 
-  /** Runs once more on a new connection where one was lost. */
+  /** Runs once more on a new connection if one was lost. */
   async #twice<Result>(run: (held: Client, isAgain: boolean) => Promise<Result>): Promise<Result> {
     const { Unavailable } = this.#options
     for (let tries = 0; ; tries += 1) {
@@ -202,14 +202,14 @@ export class PostgresConnection implements SqlConnection {
       try {
         return await of.run(query)
       } catch (error) {
-        // Where a statement was refused, a run that throws passes that on, in whatever words.
+        // After a refused statement, a run that throws only passes that on, in whatever words.
         throw refused === undefined ? new RunFailed(error) : refused.error
       }
     }
     try {
       await held.query(beginPostgres(of.durability, of.isAgain ? 1 : 0))
       const result = await ran()
-      // What was found done may not have reached the standby; a commit that writes does not return before it has.
+      // What the first attempt committed may not have reached the standby. A commit that writes returns only once it has.
       if (of.isAgain) await held.query("SELECT pg_logical_emit_message(true, 'tallystick', '')")
       await commitPostgres(held)
       return result

@@ -1,4 +1,4 @@
-/** What a group of writes is run with on PostgreSQL: journals that grow in memory, and statements under the lock of the heads. */
+/** What a group of writes runs with on PostgreSQL: journals that grow in memory, and statements under the lock of the heads. */
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
 import type { Client, QueryResultRow } from 'pg'
 import type { WriteTransaction, WrittenJournal } from './journal-store.ts'
@@ -21,7 +21,7 @@ export const toBytes = (cell: PostgresCell): PostgresCell =>
 
 export type HeadRow = { readonly name: string; readonly size: number; readonly peaks: Buffer }
 
-/** The head that a row of `journals` says. */
+/** The head in a row of `journals`. */
 export function rangeOfRow({ peaks, size }: Pick<HeadRow, 'size' | 'peaks'>): CompactRange {
   const hashes = Array.from({ length: peaks.length / 32 }, (_, at) =>
     Buffer.from(peaks.subarray(at * 32, at * 32 + 32)),
@@ -29,17 +29,17 @@ export function rangeOfRow({ peaks, size }: Pick<HeadRow, 'size' | 'peaks'>): Co
   return createCompactRange({ size, peaks: hashes })
 }
 
-/** What a write on PostgreSQL is run with: everything is under the lock of the heads, and commits with the group. */
+/** What a write runs with on PostgreSQL: all of it is under the lock of the heads, and commits with the group. */
 export type PostgresTransaction<Name extends string> = WriteTransaction<Name, PostgresCell> & {
-  /** Reads, with what earlier writes of the group have sent. */
+  /** Reads, including what earlier writes of the group have sent. */
   readonly query: PostgresQuery
   /** The same with rows as arrays. */
   readonly tuples: PostgresConnection['tuples']
-  /** Sends a statement without waiting; where it fails, the group does. Entries are sent behind all statements. */
+  /** Sends a statement without waiting; if it fails, the group fails. Entries are sent after all statements. */
   readonly send: (text: string, values: readonly unknown[]) => void
 }
 
-/** A journal with what the running group has appended. */
+/** A journal, including what the running group has appended. */
 type GroupJournal = WrittenJournal<PostgresCell> & {
   readonly table: PostgresJournalTable
   readonly range: CompactRange
@@ -48,7 +48,7 @@ type GroupJournal = WrittenJournal<PostgresCell> & {
   readonly rows: readonly (readonly PostgresCell[])[]
 }
 
-/** A journal that grows in memory from a head; `requireOpen` throws where it may not. */
+/** A journal that grows in memory from a head. `requireOpen` throws when it may not grow. */
 export function groupJournal(
   range: CompactRange,
   table: PostgresJournalTable,
@@ -80,11 +80,11 @@ export function groupJournal(
   }
 }
 
-/** One attempt of a group, as it is named in its writer's row once it is committed. */
+/** The name of one attempt of a group; the writer's row has it once the attempt is committed. */
 export type GroupName = {
-  /** Random, of one opening of the store. */
+  /** Random, one for each opening of the store. */
   readonly writer: string
-  /** Of the writer's attempts, each one's own. */
+  /** Unique among the writer's attempts. */
   readonly number: number
 }
 
@@ -96,7 +96,7 @@ export class PostgresGroup {
   readonly #sent: Promise<unknown>[] = []
   readonly #journals: Record<string, GroupJournal> = {}
   #isOpen = true
-  /** What the engine refused first: it concerns the whole group, whichever write asked. */
+  /** What the engine refused first. It affects the whole group, whichever write asked. */
   failure: unknown
 
   constructor(
@@ -135,7 +135,7 @@ export class PostgresGroup {
   readonly #ask = <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
     this.#asked(() => askPostgres<Row>(this.#client, text, values))
 
-  /** What writes are run with. */
+  /** What writes run with. */
   readonly transaction: PostgresTransaction<string> = {
     journals: this.#journals,
     query: this.#ask,
@@ -153,15 +153,15 @@ export class PostgresGroup {
   }
 
   /**
-   * Sends the entries, the group's name and COMMIT in one go; rejects with what was refused first. `behind` is sent with them,
-   * and is not waited for.
+   * Sends the entries, the group's name and COMMIT in one go. Rejects with the first refusal. `behind` runs in the same go,
+   * and nothing waits for it.
    */
   async commit(behind: () => void): Promise<void> {
     this.#isOpen = true
     const { stream } = this.#client.connection
     stream.cork()
     const ends = this.grown().map(([, journal]) => sendEntries(this.#ask, this.#schema, journal))
-    // Also where nothing was appended: a transaction that only reads does not wait for the standby.
+    // Sent even if nothing was appended: a transaction that only reads does not wait for the standby.
     ends.push(this.#keepName())
     ends.push(commitPostgres(this.#client))
     this.#isOpen = false
@@ -173,7 +173,7 @@ export class PostgresGroup {
     for (const end of settled) if (end.status === 'rejected') throw end.reason
   }
 
-  /** Takes nothing more. */
+  /** Takes no more. */
   end(): void {
     this.#isOpen = false
   }
@@ -184,7 +184,7 @@ export class PostgresGroup {
   }
 }
 
-/** Sends what a journal has gathered; the database refuses it unless its head is where the journal began. */
+/** Sends what a journal has gathered. The database refuses it unless its head is where the journal began. */
 export async function sendEntries(
   query: PostgresQuery,
   schema: string,

@@ -1,4 +1,4 @@
-/** Heads of journals on PostgreSQL: read at opening, held against the last signed checkpoints, and roots and proofs below them. */
+/** Heads of journals on PostgreSQL, compared at opening with the last signed checkpoints; roots and proofs below them. */
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
 import type { Journal } from './journal-store.ts'
 import { proofsOf } from './merkle-nodes.ts'
@@ -19,14 +19,14 @@ type PostgresSource = {
   readonly read: PostgresQuery
 }
 
-/** The value of a name; a bug where there is none. */
+/** The value of a name; throws if there is none, which is a bug. */
 export function one<Value>(all: ReadonlyMap<string, Value>, name: string): Value {
   const found = all.get(name)
   if (found === undefined) throw new Error(`there is no journal ${name}`)
   return found
 }
 
-/** The heads as they are committed, by name. */
+/** The committed heads, by name. */
 export async function readHeads({
   kind,
   read,
@@ -45,7 +45,7 @@ export async function requireSchema({ kind, read }: PostgresSource): Promise<voi
     throw new kind.Unavailable(`its schema is ${found}, that of this program ${known}: migrate it`)
 }
 
-/** A journal as its service sees it; `head` is as it was last seen committed. */
+/** A journal as its service sees it; `head` is the one last seen committed. */
 export function committedJournal(
   { kind, read }: PostgresSource,
   of: { readonly table: PostgresJournalTable; readonly head: () => CompactRange },
@@ -77,7 +77,7 @@ export function committedJournal(
   }
 }
 
-/** Counts all leaves of a journal; rejects with the service's error unless they are there without gaps. */
+/** Counts all leaves of a journal; rejects with the service's error if any are missing. */
 export async function countLeaves(
   { kind, read }: PostgresSource,
   { noun, table }: PostgresJournalTable,

@@ -1,6 +1,6 @@
 /**
- * The journal store on PostgreSQL, for several processes: one head row for each journal, locked by whoever appends; reads,
- * wake-ups and rows of the service's own on connections of their own. Its schema is made by migratePostgresStore, as the owner.
+ * The journal store on PostgreSQL, for several processes. Each journal has one head row, which an appender locks. Reads,
+ * wake-ups and the service's own rows have connections of their own. The owner makes the schema with migratePostgresStore.
  */
 import { type CheckpointFile, requireContinued } from './checkpoint-file.ts'
 import { type PostgresOptions } from './connect-postgres.ts'
@@ -26,33 +26,33 @@ import { watchPostgres } from './watch-postgres.ts'
 export type PostgresStoreOptions = Omit<PostgresOptions, 'Unavailable' | 'timeline'> & StoreOpening
 
 type PostgresWriterOptions<Name extends string> = PostgresStoreOptions & {
-  /** For a service of one process: another that opens the store so is refused while this one runs. */
+  /** For a service of one process: while it runs, another that opens the store this way is refused. */
   readonly isAlone?: boolean
-  /** The service's last word in each transaction: rows that it gathered are sent together. */
+  /** Runs last in each transaction, where the service sends all rows that it gathered. */
   readonly beforeCommit?: (
     transaction: PostgresTransaction<Name>,
     durability: Durability,
   ) => Awaitable<void>
 }
 
-/** What can be read of a store: journals as they are committed, and whatever the service's role may read. */
+/** What can be read of a store: committed journals, and whatever the service's role may read. */
 export type PostgresJournalReader<Name extends string> = JournalReader<Name> & {
   readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
-  /** Rows of a statement. Whatever a committed head counts is seen. */
+  /** Rows of a statement, with everything that a committed head counts. */
   readonly read: PostgresQuery
   /** The same with rows as arrays. */
   readonly tuples: PostgresConnection['tuples']
 }
 
 export type PostgresJournalStore<Name extends string> = PostgresJournalReader<Name> & {
-  /** As the port has it; a run may also wait for what it reads under the lock of the heads. */
+  /** As in the port; a run may also wait for what it reads under the lock of the heads. */
   write<Result>(
     run: (transaction: PostgresTransaction<Name>) => Awaitable<Result>,
     durability?: Durability,
   ): Promise<Result>
   /**
-   * Rows of the service's own, in a transaction without the heads, one after the other. It may happen twice, where only
-   * the answer of its COMMIT was lost.
+   * Writes the service's own rows in transactions without the heads, one after another. A run may happen twice if only the
+   * answer of its COMMIT was lost.
    */
   writeRows<Result>(
     run: (query: PostgresQuery) => Promise<Result>,
@@ -60,13 +60,13 @@ export type PostgresJournalStore<Name extends string> = PostgresJournalReader<Na
   ): Promise<Result>
   /** Brings the heads up to date with what others committed. */
   catchUp(): Promise<void>
-  /** Tells of journals that grew, whoever wrote; returns what stops it. */
+  /** Calls the listener when journals have grown, whoever wrote; returns what stops it. */
   onGrown(listener: () => void): () => void
 }
 
 type Opened<Name extends string> = Awaited<ReturnType<typeof openReader<Name>>>
 
-/** Reads the heads of a store and holds them against this replica's checkpoints. */
+/** Reads the heads of a store and compares them with this replica's checkpoints. */
 async function openReader<Name extends string>(
   kind: PostgresStoreKind<Name>,
   options: PostgresStoreOptions,
@@ -110,8 +110,8 @@ async function openReader<Name extends string>(
 }
 
 /**
- * Opens a store to read, also beside running services, as it is at this moment. Rejects with the service's error as opening
- * to write does.
+ * Opens a store to read as it is at this moment, even beside running services. Rejects with the service's error, as opening to
+ * write does.
  */
 export async function openPostgresJournalReader<Name extends string>(
   kind: PostgresStoreKind<Name>,
@@ -122,8 +122,8 @@ export async function openPostgresJournalReader<Name extends string>(
 }
 
 /**
- * Opens a store whose schema is there. Rejects with the service's error where no server takes writes, the schema is another
- * version, a seal key is missing, or a journal falls short of the checkpoint that this replica signed last.
+ * Opens a store whose schema exists. Rejects with the service's error if no server takes writes, the schema has another
+ * version, a seal key is missing, or a journal falls short of the last checkpoint that this replica signed.
  */
 export async function openPostgresJournalStore<Name extends string>(
   kind: PostgresStoreKind<Name>,
@@ -168,7 +168,7 @@ async function writerOf<Name extends string>(
   const rows = connect()
   const catchUp = async (read = source.read, isLook = false): Promise<void> => {
     const now = await readHeads({ kind, read })
-    // What is committed here is told of with its answer, and what others committed before it; a look comes again.
+    // The answer to our COMMIT will report our entries, and what others committed before them. The next look sees the rest.
     if (isLook && appender.isCommitting) return
     const grown = heads.filter(({ committed, name }) => one(now, name).size > committed.size)
     for (const head of grown) head.committed = one(now, head.name)

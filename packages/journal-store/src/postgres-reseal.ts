@@ -1,4 +1,4 @@
-/** Resealing on PostgreSQL, as a role that may put another body into a row, and nothing else. */
+/** Resealing on PostgreSQL, as a role that may replace the body of a row, and nothing else. */
 import { type PostgresOptions } from './connect-postgres.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
@@ -6,8 +6,9 @@ import { type ResealEngine, type ResealOptions, type ResealOutcome, reseal } fro
 import { bodyOfBytes } from './sealed-bodies.ts'
 
 /**
- * Reseals as the role of `kind.seal`. Rejects with the service's error, before anything is changed, where a key is missing or
- * running services do not know the active key yet. Dead rows and backups hold the old bodies until they are vacuumed and expire.
+ * Reseals as the role of `kind.seal`. Rejects with the service's error, before it changes anything, if a key is missing or
+ * running services do not know the active key yet. Dead rows and backups hold the old bodies until they are vacuumed or
+ * expire.
  */
 export async function resealPostgresStore<Name extends string>(
   kind: PostgresStoreKind<Name> & Required<Pick<PostgresStoreKind<Name>, 'seal'>>,

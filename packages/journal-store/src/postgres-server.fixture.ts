@@ -1,5 +1,5 @@
-// A PostgreSQL server for a test run: the one of DATABASE_URL, or one of its own from Debian's package, on a socket in a
-// temporary folder. PostgreSQL refuses to run as root; there it runs as another user.
+// A PostgreSQL server for a test run: the one of DATABASE_URL, or its own from Debian's package, on a socket in a temporary
+// folder. PostgreSQL refuses to run as root, so there it runs as another user.
 import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ function findPrograms(): string | undefined {
   return folders.find((folder) => folder !== '' && existsSync(join(folder, 'initdb')))
 }
 
-/** Why no server can be had; undefined where one can. */
+/** Why no server is available; undefined if one is. */
 export const postgresMissing: string | undefined =
   process.env['DATABASE_URL'] !== undefined || findPrograms() !== undefined
     ? undefined
@@ -30,21 +30,21 @@ type PostgresDatabase = {
   readonly name: string
   readonly owner: string
   as(role: string): string
-  /** Takes it away, whoever is connected to it. */
+  /** Drops it, whoever is connected to it. */
   drop(): Promise<void>
 }
 
 export type PostgresServer = {
-  /** A database for one test, empty or a copy of the one of that name. */
+  /** A database for one test: empty, or a copy of the named one. */
   database(template?: string): Promise<PostgresDatabase>
-  /** Folder of its socket; undefined for a server that was there already. */
+  /** Folder of its socket; undefined for a server that was already running. */
   readonly socketFolder: string | undefined
-  /** Ends it as a crash would, and starts it again. */
+  /** Ends it as a crash would, then starts it again. */
   crash(): void
   end(): void
 }
 
-/** `isDurable` waits for the disk, as a server does that keeps something. */
+/** With `isDurable` it waits for the disk, like a server with real data. */
 export function startPostgres({ isDurable = false } = {}): PostgresServer {
   const known = process.env['DATABASE_URL']
   if (known !== undefined)
@@ -73,7 +73,7 @@ export function startPostgres({ isDurable = false } = {}): PostgresServer {
   }
 }
 
-/** URL of the administrator, by the socket in a folder. */
+/** URL of the administrator, through the socket in a folder. */
 const socketUrl = (folder: string): string =>
   `postgres://postgres@${encodeURIComponent(folder)}/postgres`
 
@@ -83,7 +83,7 @@ function makeServerFolder(): string {
   return folder
 }
 
-/** Runs a program of the server, as another user where this one is root. */
+/** Runs one of the server's programs, as another user if this one is root. */
 function runProgram(folder: string, [program = '', ...words]: readonly string[]): void {
   const programs = findPrograms()
   if (programs === undefined) throw new Error(postgresMissing)
@@ -104,11 +104,11 @@ type Server = { readonly folder: string; readonly data: string }
 const startServer = ({ data, folder, settings }: Server & { readonly settings: string }): void =>
   runProgram(folder, ['pg_ctl', '-D', data, '-w', '-l', `${data}.log`, '-o', settings, 'start'])
 
-/** As a crash: nothing is said to anybody. */
+/** Like a crash: no client is told. */
 const stopServer = ({ data, folder }: Server): void =>
   runProgram(folder, ['pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop'])
 
-/** A primary and its synchronous standby, on sockets of their own; a URL of ours names both. */
+/** A primary and its synchronous standby, each on its own socket; our URL names both. */
 export async function startPostgresPair() {
   const folder = makeServerFolder()
   const serverIn = (name: string) => {
@@ -139,12 +139,12 @@ export async function startPostgresPair() {
       const [one, other] = [primary, standby].map(({ sockets }) => encodeURIComponent(sockets))
       return url.replace(one ?? '', `${one},${other}`)
     },
-    /** The primary dies, and the standby takes its place; it waits for no other. */
+    /** The primary dies, and the standby takes its place and waits for no other. */
     failOver: (): void => {
       stop(primary)
       runProgram(folder, ['pg_ctl', '-D', standby.data, '-w', 'promote'])
     },
-    /** The old primary comes back as one, and the new one dies: a mistake of the operator. */
+    /** The old primary returns as a primary, and the new one dies: an operator's mistake. */
     goBack: async (): Promise<void> => {
       startServer({ ...primary, settings: `${primary.settings} -c synchronous_standby_names=` })
       running.add(primary)
@@ -164,7 +164,7 @@ function databasesOf(url: string): Pick<PostgresServer, 'database'> {
   return {
     database: async (template) => {
       const name = `tallystick_${process.pid}_${(made += 1)}`
-      // Copied as files a database costs half of what it does through the write-ahead log.
+      // Copying a database's files costs half of what the write-ahead log does.
       const copied = `TEMPLATE ${template ?? 'template0'} STRATEGY FILE_COPY`
       await runSql(url, `CREATE DATABASE ${name} ${copied}`)
       const owner = url.replace(/\/[^/?]*(\?.*)?$/, `/${name}$1`)

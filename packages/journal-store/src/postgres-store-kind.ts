@@ -1,7 +1,8 @@
 /**
- * What one kind of store on PostgreSQL is, and its schema: numbered SQL under an advisory lock. Journals are append-only three
- * times: the service's role may run two functions and change no row; triggers stop the owner too; and the signed checkpoint
- * tells of whoever drops the triggers. Where bodies are sealed, one more role may put another body into a row, and nothing else.
+ * What one kind of store on PostgreSQL is, and its schema: numbered SQL under an advisory lock. Three things keep journals
+ * append-only: the service's role may run two functions and change no row; triggers stop the owner too; and the signed
+ * checkpoint exposes anyone who drops the triggers. If bodies are sealed, one more role may replace the body of a row, and
+ * nothing else.
  */
 import { connectPostgres, type PostgresOptions } from './connect-postgres.ts'
 import { messageOf } from './journal-store.ts'
@@ -22,11 +23,11 @@ export type PostgresStoreKind<Name extends string> = StoreKind<Name, PostgresJou
   /** Role of the service: it reads, and appends by function. */
   readonly appRole: string
   /**
-   * The service's own tables, behind the journals'. Each string takes the schema one version further, and grants the
-   * service's role what it may do with them beside reading.
+   * The service's own tables, after the journals'. Each string takes the schema one version further, and grants the service's
+   * role its rights besides reading.
    */
   readonly migrations: readonly string[]
-  /** Where bodies may be sealed: `seal_keys (key_id, proof)` is made too. */
+  /** Set if bodies may be sealed: `seal_keys (key_id, proof)` is made too. */
   readonly seal?: {
     /** Role that may put a body under another key. */
     readonly role: string
@@ -119,7 +120,7 @@ DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${role}') THEN CREATE ROLE ${role} LOGIN; END IF;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;`
 
-/** The last group of each writer. Rows of a day ago are of processes that ended, or have long found their group. */
+/** The last group of each writer. Rows older than a day belong to processes that ended, or found their group long ago. */
 const writersSql = (schema: string): string => `
 CREATE TABLE IF NOT EXISTS ${schema}.journal_writers ( -- who lost the answer of its COMMIT finds its group here, and no other's
   writer uuid PRIMARY KEY,
@@ -169,8 +170,8 @@ export const migrationsOf = <Name extends string>(
 ): readonly string[] => [foundation(kind), ...kind.migrations]
 
 /**
- * Brings a store's schema up to date, as its owner; several processes may do so at once. Rejects with the service's error, having
- * changed nothing, for a schema that is newer than this program.
+ * Brings a store's schema up to date, as its owner; several processes may do so at once. Rejects with the service's error,
+ * without changing anything, if the schema is newer than this program.
  */
 export async function migratePostgresStore<Name extends string>(
   kind: PostgresStoreKind<Name>,
@@ -191,7 +192,7 @@ export async function migratePostgresStore<Name extends string>(
     const [applied, known] = [Number(rows[0]?.value ?? 0), migrationsOf(kind)]
     if (applied > known.length) throw new Error(`its schema ${applied} is newer than this program`)
     for (const migration of known.slice(applied)) await client.query(migration)
-    // A role's rights are on what is there when they are given.
+    // A role's rights cover only what exists when they are granted.
     await client.query(rightsOf(kind))
     await client.query(
       `INSERT INTO ${schema}.meta VALUES ('schema_version', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,

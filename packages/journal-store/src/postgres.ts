@@ -1,5 +1,5 @@
 /**
- * The engine on PostgreSQL, apart from `index.ts`: a service on SQLite alone loads no `pg`.
+ * The engine on PostgreSQL, apart from `index.ts`, so that a service on SQLite alone loads no `pg`.
  *
  * @example
  * const store = await openPostgresJournalStore<'notes'>(NOTES, options)

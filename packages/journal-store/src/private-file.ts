@@ -12,13 +12,13 @@ import {
 import { open, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
-/** SQLite's path of a database that is in no file: such a store has no other files either. */
+/** SQLite's path of a database without a file: such a store has no other files either. */
 const IN_MEMORY = ':memory:'
 
-/** Its owner reads and writes, nobody else. */
+/** Only its owner reads and writes it. */
 export const PRIVATE_FILE_MODE = 0o600
 
-/** The path of a file beside a database, undefined where the database is in memory. */
+/** The path of a file beside a database; undefined if the database is in memory. */
 export const besideDatabase = (databasePath: string, ending: string): string | undefined =>
   databasePath === IN_MEMORY ? undefined : databasePath + ending
 
@@ -27,8 +27,8 @@ export const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined
 
 /**
- * Makes an empty file for its owner alone where there is none; SQLite's files beside it take its mode over. It does not
- * open an existing file: closing a second descriptor would end every lock that this process has on it (POSIX).
+ * Makes an empty file for its owner alone if there is none; SQLite's files beside it take on its mode. It does not open an
+ * existing file: closing a second descriptor would end every lock that this process has on it (POSIX).
  */
 export function makePrivateFile(path: string): void {
   if (path === IN_MEMORY || existsSync(path)) return
@@ -40,7 +40,7 @@ export function makePrivateFile(path: string): void {
   }
 }
 
-/** By process: two may replace one file at one moment. */
+/** By process: two may replace one file at the same time. */
 const draftOf = (path: string): string => `${path}.${process.pid}.next`
 const DRAFT_ENDING = /\.(\d+)\.next$/
 
@@ -53,7 +53,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Removes the drafts that killed processes left of the files beside a database. */
+/** Removes the drafts of files beside a database that killed processes left. */
 export function removeLeftDrafts(databasePath: string): void {
   if (databasePath === IN_MEMORY) return
   const [folder, start] = [dirname(databasePath), `${basename(databasePath)}.`]
@@ -63,7 +63,7 @@ export function removeLeftDrafts(databasePath: string): void {
       if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(folder, name), { force: true })
     }
   } catch {
-    // They are in nobody's way; a folder that takes no files is told of where one is written.
+    // Old drafts do no harm. If the folder takes no files, the next write reports it.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Moves stored bodies under the ring's active key, a few rows to a transaction, while services may be running. What is sealed is
- * the same text in the same slot, so that no hash changes. What the engines differ in is said by `ResealEngine`.
+ * Moves stored bodies under the ring's active key, a few rows per transaction, while services may be running. The same text is
+ * sealed in the same slot, so no hash changes. `ResealEngine` holds what differs between the engines.
  */
 import type { KeyRing } from '@tallystick/hashchain'
 import type { UnavailableError } from './journal-store.ts'
@@ -21,15 +21,15 @@ import type { SqliteJournalTable } from './sqlite-journal.ts'
 import { type SqliteStoreKind, takeStoreLock } from './sqlite-store-kind.ts'
 import type { JournalTable } from './store-kind.ts'
 
-/** Rows to a transaction: a write of the service waits for one of them, about a millisecond. */
+/** Rows per transaction: a write of the service waits for one of them, about a millisecond. */
 const ROWS_PER_COMMIT = 32
 
 export type ResealOutcome = {
   readonly activeKeyId: string
   readonly resealed: number
-  /** Bodies that do not open and were left as they are. */
+  /** Bodies that did not open and were left as they were. */
   readonly broken: number
-  /** Keys that nothing is sealed under any more: they can leave the ring. */
+  /** Keys that seal nothing any more: they can leave the ring. */
   readonly retired: readonly string[]
   /** Other keys that are still needed. */
   readonly needed: readonly string[]
@@ -49,19 +49,19 @@ type SealedTable = ResealedTable & { readonly sealed: SealedColumn }
 export type ResealEngine = {
   readonly connection: SqlConnection
   readonly tables: readonly ResealedTable[]
-  /** A stored body as rows of this engine hold it. */
+  /** A stored body in the form of this engine's rows. */
   readonly bodyOf: (stored: unknown) => unknown
   /** Selects, as `head`, the headers of a table's sealed bodies: one byte, the length of the key's id, and the id. */
   readonly heads: (table: SealedTable) => string
-  /** Whether a service runs, which could not read what is sealed under a key that it does not have. */
+  /** Whether a service runs; it could not read what is sealed under a key that it lacks. */
   readonly isServed: () => Promise<boolean>
-  /** Run first where keys are retired: nothing is sealed meanwhile. */
+  /** Runs first if keys are retired, so that nothing is sealed meanwhile. */
   readonly hold?: string
 }
 
 type SealedKind = { readonly seal: SealKind; readonly Unavailable: UnavailableError }
 
-/** Seals everything as the plan says, else under the ring's active key. */
+/** Seals everything by the plan, by default under the ring's active key. */
 export async function reseal(
   engine: ResealEngine,
   kind: SealedKind,
@@ -96,7 +96,7 @@ export async function reseal(
   return { activeKeyId: ring.activeId, ...counts, ...keys }
 }
 
-/** A service that runs must know the key; where none runs, the next one is asked for it at its start. */
+/** A running service must know the key. If none runs, the next one requires it at its start. */
 async function makeKnown(
   { connection: { read }, isServed }: ResealEngine,
   ring: KeyRing,
@@ -144,7 +144,7 @@ async function resealRows(
   return { resealed: sent.length, broken }
 }
 
-/** Takes keys off the list of needed ones that no stored body names, in one look at all of them. */
+/** Takes keys that no stored body names off the list of needed ones, in one look at all bodies. */
 async function retireKeys(
   query: SqlQuery,
   of: {
@@ -172,7 +172,7 @@ async function retireKeys(
   return { retired, needed: others.filter((keyId) => inUse.has(keyId)) }
 }
 
-/** The store's lock if no service has it: then a service cannot start in the middle of the work with another ring. */
+/** The store's lock if no service has it: then no service can start with another ring during the work. */
 function takeFreeLock<Name extends string>(
   kind: SqliteStoreKind<Name>,
   databasePath: string,
@@ -185,7 +185,7 @@ function takeFreeLock<Name extends string>(
 }
 
 /**
- * Reseals a store on SQLite. Rejects with the service's error, before anything is changed, where a key is missing or a running
+ * Reseals a store on SQLite. Rejects with the service's error, before it changes anything, if a key is missing or a running
  * service does not know the active key yet.
  */
 export async function resealSqliteStore<Name extends string>(
@@ -209,7 +209,7 @@ export async function resealSqliteStore<Name extends string>(
         isServed: async () => lock === undefined,
       }
       const outcome = await reseal(engine, kind, options)
-      // What was replaced must not stay readable in the write-ahead log.
+      // Replaced bodies must not stay readable in the write-ahead log.
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       return outcome
     } finally {

@@ -1,7 +1,6 @@
 /**
- * How an entry lies in its row: text in the clear, or sealed under the ring's active key and bound to its slot. Also the proofs
- * by which a store knows at its start that every key it needs is there and is the right one: table
- * `seal_keys (key_id, proof)`.
+ * How a row holds an entry: as clear text, or sealed under the ring's active key and bound to its slot. Also the proofs that
+ * show a store at its start that it has every key it needs, and the right ones: table `seal_keys (key_id, proof)`.
  */
 import {
   isSealed,
@@ -20,18 +19,18 @@ type StoredBody = string | Uint8Array
 /** Puts entries into rows and takes them out again. */
 export type BodySeal = {
   close(entry: string, slot: string): StoredBody
-  /** The entry's text, or undefined where sealed bytes do not open in that slot. */
+  /** The entry's text; undefined if sealed bytes do not open in that slot. */
   open(body: unknown, slot: string): string | undefined
 }
 
-/** What resealing brings bodies under, where that is not simply the ring's active key. */
+/** How resealing seals bodies, if not simply under the ring's active key. */
 export type SealPlan = {
   readonly seal: BodySeal
-  /** Whether a body under that key, undefined for one in the clear, may stay as it is in that slot. */
+  /** Whether a body under that key (undefined: in the clear) may stay as it is in that slot. */
   isCurrent(keyId: string | undefined, slot: string): boolean
-  /** Makes the keys durable that were made for bodies, which follow. */
+  /** Makes new keys durable before the bodies sealed under them are stored. */
   commit(): void
-  /** Called once every body is current: the keys that stay needed beside the active one, whatever bodies name. */
+  /** Called once every body is current. Returns the keys still needed besides the active one, whatever bodies name. */
   finish(): readonly string[]
 }
 
@@ -43,7 +42,7 @@ export const ringPlan = (ring: KeyRing): SealPlan => ({
   finish: () => [],
 })
 
-/** Seals under the ring's active key; without a ring entries stay in the clear. */
+/** Seals under the ring's active key; without a ring, entries stay in the clear. */
 export function createBodySeal(ring: KeyRing | undefined): BodySeal {
   return {
     close: (entry, slot) => (ring === undefined ? entry : sealValue({ ring, value: entry, slot })),
@@ -56,7 +55,7 @@ export function createBodySeal(ring: KeyRing | undefined): BodySeal {
   }
 }
 
-/** What a receipt says of stored bytes; the first 128 of them are enough. */
+/** What a receipt says about stored bytes; their first 128 are enough. */
 export function sealReceipt(body: unknown): {
   readonly encrypted: boolean
   readonly algorithm: string
@@ -71,20 +70,20 @@ export function sealReceipt(body: unknown): {
 /** The column of a journal whose bodies may be sealed, and what binds each to its place. */
 export type SealedColumn = {
   readonly body: string
-  /** The columns that make a slot's text, and the join that brings them. */
+  /** The columns of a slot's text, and the join that supplies them. */
   readonly slotColumns: string
   readonly join: string
-  /** The slot's text of those columns; undefined where the row belongs nowhere. */
+  /** The slot's text from those columns; undefined if the row belongs nowhere. */
   readonly slotText: (cells: readonly unknown[]) => string | undefined
 }
 
 /** How a kind of store is sealed. */
 export type SealKind = {
-  /** A known text that is sealed under each key: it tells a wrong key at once. */
+  /** A known text, sealed under each key, that exposes a wrong key at once. */
   readonly proofText: string
   /** What the operator calls the key ring, such as `SEAL_KEYS`. */
   readonly ringName: string
-  /** Keys that are themselves kept under the ring's: by their ids, and where the operator finds them. */
+  /** Keys that are themselves kept under the ring's: their ids, and where the operator finds them. */
   readonly kept?: { readonly ids: RegExp; readonly name: string }
 }
 
@@ -106,7 +105,7 @@ function checkSealKeys(
 ): void {
   const { kept, proofText, ringName } = seal
   const isKept = ({ key_id: keyId }: UsedKey): boolean => kept?.ids.test(keyId) === true
-  // Those under others' come last: a key that is missing is named by itself.
+  // Keys kept under others come last, so that a missing key is named itself.
   for (const one of used.toSorted((left, right) => Number(isKept(left)) - Number(isKept(right)))) {
     const { key_id: keyId, proof } = one
     if (ring?.key(keyId) === undefined)
@@ -145,7 +144,7 @@ export const keyRegistration = (ring: KeyRing, { proofText }: SealKind) =>
 export const bodyOfBytes = (bytes: Uint8Array): StoredBody =>
   isSealed(bytes) ? bytes : Buffer.from(bytes).toString('utf8')
 
-/** At least a nonce and a tag, so that the header reads as that of a sealed value. */
+/** At least a nonce and a tag, so that the header reads like that of a sealed value. */
 const PADDING_BYTES = 64
 
 /** The key id in a header whose nonce and text were left behind. */

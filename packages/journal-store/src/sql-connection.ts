@@ -1,12 +1,12 @@
 /**
- * Rows of a service's own, on either engine: a statement that SQLite and PostgreSQL both take is said once, and asked through
- * this port. SqliteConnection and PostgresConnection are its two halves.
+ * The service's own rows, on either engine: a statement that both SQLite and PostgreSQL take is written once, and runs through
+ * this port. SqliteConnection and PostgresConnection implement it.
  */
 import type { Awaitable, Durability } from './journal-store.ts'
 
 /**
- * Rows of a statement in which `$1` stands for a value and a table's name has no schema. What is sent before an answer is
- * waited for is run in its order. Flags come as 0 and 1 or as booleans, bytes as a Uint8Array.
+ * Rows of a statement in which `$1` stands for a value and a table's name has no schema. Statements sent without waiting for
+ * answers run in order. Flags come as 0 and 1 or as booleans, bytes as a Uint8Array.
  */
 export type SqlQuery = <Row extends Readonly<Record<string, unknown>>>(
   text: string,
@@ -14,8 +14,8 @@ export type SqlQuery = <Row extends Readonly<Record<string, unknown>>>(
 ) => Promise<readonly Row[]>
 
 /**
- * The same with rows as arrays, which both drivers build faster than objects, and without a wait where the engine is embedded: for
- * what is asked with each request. Columns have no names, and bytes are as the engine keeps them.
+ * The same with rows as arrays, which both drivers build faster than objects. An embedded engine answers at once: for what
+ * every request asks. Columns have no names, and bytes are as the engine keeps them.
  */
 export type TupleQuery = <Row extends readonly unknown[]>(
   text: string,
@@ -24,16 +24,16 @@ export type TupleQuery = <Row extends readonly unknown[]>(
 
 /** A connection to either engine. Failures of disk, lock or server are the service's own error; anything else stays as it is. */
 export type SqlConnection = {
-  /** Asks by itself; on PostgreSQL not beside `transaction`. */
+  /** Runs outside a transaction; on PostgreSQL never during `transaction`. */
   readonly read: SqlQuery
   /**
-   * Runs statements in a transaction of their own, one transaction after the other. Behind a server it may run twice, where only
-   * the answer of its COMMIT was lost: it changes nothing but the store.
+   * Runs statements in a transaction of their own, one transaction after another. Behind a server it may run twice if only the
+   * answer of its COMMIT was lost, so it must change nothing but the store.
    */
   transaction<Result>(
     run: (query: SqlQuery) => Promise<Result>,
     durability?: Durability,
   ): Promise<Result>
-  /** Waits for what was asked, and takes nothing more. */
+  /** Waits for what was asked, and takes no more. */
   end(): Promise<void>
 }

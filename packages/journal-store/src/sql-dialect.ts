@@ -1,4 +1,4 @@
-/** Statements over rows of values, which the engines say differently, and how their answers are gone on with. */
+/** Statements over rows of values, which the engines word differently, and how to continue with their answers. */
 import type { Awaitable } from './journal-store.ts'
 import type { TupleQuery } from './sql-connection.ts'
 

@@ -1,4 +1,4 @@
-/** Backups of a store on SQLite: the copy, also of a running one, and the signature under a copy that was put back. */
+/** Backups of a store on SQLite: the copy, even of a running store, and the signature under a restored copy. */
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import type { StoreOwner } from './checkpoint-file.ts'
@@ -20,8 +20,8 @@ const PAGES_PER_STEP = 2 ** 31 - 1
 type Copying = { readonly databasePath: string; readonly targetPath: string }
 
 /**
- * Copies a file, also of a running service, into a new one, has it checked for damage and by `check`, and returns what that
- * returns. Throws the kind's error and leaves no half a file; it overwrites nothing.
+ * Copies a file, even of a running service, into a new one. Checks the copy for damage and with `check`, and returns what
+ * `check` returns. Throws the kind's error and leaves no partial file; it overwrites nothing.
  */
 export async function backupSqliteFile<Checked>(
   { databasePath, targetPath }: Copying,
@@ -35,7 +35,7 @@ export async function backupSqliteFile<Checked>(
       await copyInto(targetPath, { source, Unavailable: kind.Unavailable })
       return checked(targetPath, { check, Unavailable: kind.Unavailable })
     } catch (error) {
-      // It would be in the way of the next one, and could be taken for a backup.
+      // It would block the next one, and could pass for a backup.
       for (const end of ['', '-journal']) rmSync(targetPath + end, { force: true })
       throw error
     }
@@ -84,7 +84,7 @@ function checked<Checked>(
 
 /**
  * Copies a store's journals, as backupSqliteFile does, and returns how many entries each has in the copy. Checkpoints and keys
- * are left out on purpose: they tell a restored copy from the newest state. A journal with a gap is no backup.
+ * are left out on purpose: they distinguish a restored copy from the newest state. A journal with a gap is no backup.
  */
 export const backupSqliteStore = <Name extends string>(
   kind: SqliteStoreKind<Name>,
@@ -104,14 +104,14 @@ export type AcceptedJournal = {
   readonly size: number
   /** Entries that the last checkpoint counted; undefined without one by the store's key. */
   readonly signedSize: number | undefined
-  /** Whether the journal has all that the last checkpoint signed, as it signed it. */
+  /** Whether the journal still has everything that the last checkpoint signed, unchanged. */
   readonly isContinued: boolean
 }
 
 /**
- * Signs the journals of a store as they are found, so that a restored backup opens again. Entries must be there without
- * gaps; what the last checkpoint counted beyond them is given up. Throws the service's error, and beside a running service of a
- * store with a lock.
+ * Signs the journals of a store as they are found, so that a restored backup opens again. The entries must have no gaps; any
+ * beyond them that the last checkpoint counted are given up. Throws the service's error, also while a service runs on a store
+ * with a lock.
  */
 export function acceptSqliteBackup<Name extends string>(
   kind: SqliteStoreKind<Name>,

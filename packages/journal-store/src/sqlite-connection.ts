@@ -1,6 +1,6 @@
 /**
- * SqlConnection on SQLite. Each statement is prepared once, and whatever is asked is done within the iteration of the event loop
- * in which it is asked: a run waits for nothing but its own statements.
+ * SqlConnection on SQLite. Each statement is prepared once, and done within the iteration of the event loop that asks for it:
+ * a run waits only for its own statements.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Awaitable, Durability, UnavailableError } from './journal-store.ts'
@@ -8,15 +8,15 @@ import type { SqlConnection, SqlQuery, TupleQuery } from './sql-connection.ts'
 import { guardsOf } from './sqlite-database.ts'
 
 /**
- * What this process asked last, of whichever file: one after the other. A transaction may be between two statements when another
- * is to begin; on a second connection to the same file, BEGIN would hold up the whole process until it gave up.
+ * What this process asked last, of any file: everything runs one after another. A transaction may be between two statements
+ * when another wants to begin; on a second connection to the same file, BEGIN would block the whole process until it gave up.
  */
 let last: Promise<unknown> = Promise.resolve()
 
-/** Statements by their texts, which are few and stand in code: each is prepared once. */
+/** Statements by their texts, which are few and all in code: each is prepared once. */
 function statementsOf(database: DatabaseSync, isTuples: boolean) {
   const statements = new Map<string, StatementSync>()
-  /** Rows of whatever shape: who asks says which. */
+  /** Rows of any shape: the caller says which. */
   return (text: string, values: readonly unknown[] = []): readonly never[] => {
     let statement = statements.get(text)
     if (statement === undefined) {
@@ -28,18 +28,16 @@ function statementsOf(database: DatabaseSync, isTuples: boolean) {
   }
 }
 
-/**
- * TupleQuery on SQLite, which answers at once: in the transaction that the connection is in, if any. Throws what SQLite does.
- */
+/** TupleQuery on SQLite, which answers at once, in the connection's transaction if there is one. Throws what SQLite throws. */
 export const sqliteTuples = (database: DatabaseSync): TupleQuery => statementsOf(database, true)
 
-/** The same with failures that are the service's error: for whatever is asked outside of a group of writes. */
+/** The same with failures as the service's error: for use outside a group of writes. */
 export function guardedTuples(tuples: TupleQuery, Unavailable: UnavailableError): TupleQuery {
   const { guardedNow } = guardsOf(Unavailable)
   return (text, values) => guardedNow(() => tuples(text, values))
 }
 
-/** Runs statements that are answered at once in one transaction. Throws what SQLite does. */
+/** Runs statements that answer at once in one transaction. Throws what SQLite throws. */
 export function sqliteAtOnce<Result>(
   database: DatabaseSync,
   run: (ask: TupleQuery) => Result,
@@ -60,7 +58,7 @@ export class SqliteConnection implements SqlConnection {
   readonly #ask: ReturnType<typeof statementsOf>
   #durability: Durability = 'synced'
 
-  /** Takes over a file that is open in WAL with synchronous FULL. */
+  /** Takes over an open file that is in WAL mode with synchronous FULL. */
   constructor(database: DatabaseSync, Unavailable: UnavailableError) {
     this.#database = database
     this.#ask = statementsOf(database, false)

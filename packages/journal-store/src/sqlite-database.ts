@@ -1,4 +1,4 @@
-/** Files of SQLite: how one is made, brought up to date, checked, locked and queried, and what its failures become. */
+/** SQLite files: how they are made, updated, checked, locked and queried, and what their failures become. */
 import { existsSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { messageOf, type UnavailableError } from './journal-store.ts'
@@ -25,7 +25,7 @@ type Migrated = Pick<SqliteFileKind, 'applicationId' | 'migrations'>
 const numberOf = (database: Connection, pragma: string): number =>
   Number(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0])
 
-/** How many migrations the file has. Throws where it is not of this kind, or newer than this program. */
+/** How many migrations the file has. Throws if it is of another kind, or newer than this program. */
 function appliedOf(database: Connection, { applicationId, migrations }: Migrated): number {
   const isEmpty = numberOf(database, 'schema_version') === 0
   if (!isEmpty && numberOf(database, 'application_id') !== applicationId)
@@ -37,15 +37,15 @@ function appliedOf(database: Connection, { applicationId, migrations }: Migrated
 }
 
 /**
- * Brings a file's schema up to date, making it in an empty file; several processes may do so at once. Throws where the file
- * is another program's or newer; the connection is to be closed then, which takes back what was begun.
+ * Brings a file's schema up to date, or makes it in an empty file; several processes may do so at once. Throws if the file is
+ * another program's or newer; closing the connection then rolls back what was begun.
  */
 export function applyMigrations(database: Connection, kind: Migrated): void {
   const { applicationId, migrations } = kind
   // The usual case takes no lock.
   if (appliedOf(database, kind) === migrations.length) return
   database.exec('BEGIN IMMEDIATE')
-  // Asked again: another process may have been first.
+  // Checked again: another process may have been first.
   for (const migration of migrations.slice(appliedOf(database, kind))) database.exec(migration)
   database.exec(`PRAGMA application_id = ${applicationId}`)
   database.exec(`PRAGMA user_version = ${migrations.length}`)
@@ -76,8 +76,8 @@ function isSchemaOf(database: DatabaseSync, migrations: readonly string[]): bool
 }
 
 /**
- * Opens a file to write, making it where there is none unless it must exist: WAL, and an fsync with each transaction. Throws
- * the kind's error for one that is damaged, altered, newer or another program's.
+ * Opens a file to write, and makes it if there is none unless it must exist: WAL, and an fsync with each transaction. Throws
+ * the kind's error if it is damaged, altered, newer or another program's.
  */
 export function openSqliteFile(path: string, kind: SqliteFileKind, must?: 'exist'): DatabaseSync {
   let database: DatabaseSync | undefined
@@ -102,12 +102,12 @@ export function openSqliteFile(path: string, kind: SqliteFileKind, must?: 'exist
 }
 
 function requireWhole(database: DatabaseSync, { migrations }: SqliteFileKind): void {
-  // A damaged header can make a file read-only; that must not wait for the first write.
+  // A damaged header can make a file read-only. That must show now, not at the first write.
   database.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${migrations.length}; ROLLBACK`)
   if (!isSchemaOf(database, migrations)) throw new Error('its schema was altered')
 }
 
-/** Opens a file to read, also beside a running service. Throws the kind's error. */
+/** Opens a file to read, even beside a running service. Throws the kind's error. */
 export function openSqliteReader(path: string, kind: SqliteFileKind): DatabaseSync {
   let database: DatabaseSync | undefined
   try {
@@ -130,8 +130,8 @@ export type SqliteLock = { release(): void }
 const SQLITE_BUSY = 5
 
 /**
- * Takes a lock file, or throws the service's error at once where another process holds it. An exclusive transaction on an
- * otherwise empty SQLite file is a lock of the operating system: it ends with its process, also by kill -9, and leaves the
+ * Takes a lock file, or throws the service's error at once if another process holds it. An exclusive transaction on an
+ * otherwise empty SQLite file is a lock of the operating system: it ends with its process, even after kill -9, and leaves the
  * store itself open to readers.
  */
 export function takeSqliteLock(
@@ -172,11 +172,11 @@ export function prepareQuery<Row>(database: DatabaseSync, sql: string): SqliteQu
   }
 }
 
-/** Whether SQLite threw it: the world failing, where anything else is a bug. */
+/** Whether SQLite threw it, because of the outside world; anything else is a bug. */
 export const isOfSqlite = (error: unknown): error is Error =>
   error instanceof Error && 'errcode' in error
 
-/** Runs steps on a database so that what SQLite throws becomes the service's own error; anything else stays as it is. */
+/** Runs steps on a database and turns what SQLite throws into the service's own error; anything else stays as it is. */
 export function guardsOf(Unavailable: UnavailableError) {
   const asUnavailable = (error: unknown): unknown =>
     isOfSqlite(error)
@@ -190,7 +190,7 @@ export function guardsOf(Unavailable: UnavailableError) {
         throw asUnavailable(error)
       }
     },
-    /** The same function, whose failures are the service's. */
+    /** The same function, with failures as the service's error. */
     guarded:
       <Values extends readonly unknown[], Result>(
         run: (...values: Values) => Result | Promise<Result>,

@@ -1,4 +1,4 @@
-/** Heads of journals at opening, held against the last signed checkpoints, and at closing. */
+/** Heads of journals at opening and closing, compared with the last signed checkpoints. */
 import type { DatabaseSync } from 'node:sqlite'
 import { type CheckpointFile, type CheckpointReading, isContinued } from './checkpoint-file.ts'
 import type { Journal } from './journal-store.ts'
@@ -37,7 +37,7 @@ export function openHeads<Name extends string>(
   })
 }
 
-/** Signs a journal's head. A checkpoint that the journal does not go on from stays: it is the proof of what was lost. */
+/** Signs a journal's head. A checkpoint that the journal does not continue from stays: it proves what was lost. */
 export function keepCheckpoint(
   file: CheckpointFile,
   journal: Pick<Journal, 'size' | 'rootAt' | 'rootHash'>,

@@ -1,8 +1,8 @@
 /**
  * The journal store on SQLite: WAL, synchronous FULL. This file opens and closes it and joins its parts. A kind whose heads
- * are `counted` belongs to one process, which holds a lock and keeps the checkpoint files as new as every commit. Where heads
- * are `stored`, several processes may write: each brings its memory up to date inside its transaction, and a checkpoint is
- * written at closing, only where the journal goes on from the one that is there.
+ * are `counted` belongs to one process, which holds a lock and keeps the checkpoint files as new as every commit. If heads are
+ * `stored`, several processes may write: each updates its memory inside its transaction, and writes a checkpoint at closing,
+ * only if the journal continues from the existing one.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import {
@@ -38,13 +38,13 @@ import {
 export type SqliteStoreOptions = StoreOpening
 
 type SqliteWriterOptions<Name extends string> = SqliteStoreOptions & {
-  /** The service's last word in each transaction: rows that it gathered are sent together. */
+  /** Runs last in each transaction, where the service sends all rows that it gathered. */
   readonly beforeCommit?: (transaction: SqliteTransaction<Name>, durability: Durability) => void
 }
 
-/** What a write on SQLite is run with: everything commits with the group. */
+/** What a write runs with on SQLite: all of it commits with the group. */
 type SqliteTransaction<Name extends string> = WriteTransaction<Name, SQLInputValue> & {
-  /** Reads, with what earlier writes of the group have changed. */
+  /** Reads, including what earlier writes of the group have changed. */
   readonly tuples: TupleQuery
   /** Runs a statement. */
   readonly send: (text: string, values: readonly unknown[]) => void
@@ -54,20 +54,20 @@ export type SqliteJournalStore<Name extends string> = JournalReader<Name> & {
   readonly database: DatabaseSync
   /** Rows of a statement. */
   readonly tuples: TupleQuery
-  /** As the port has it; a run is done when it returns. */
+  /** As in the port; a run is done when it returns. */
   write<Result>(
     run: (transaction: SqliteTransaction<Name>) => Awaitable<Result>,
     durability?: Durability,
   ): Promise<Result>
   readonly journals: Readonly<Record<Name, SqliteJournal>>
   readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
-  /** Brings memory up to date where another process has written; SQLite itself says whether one has. */
+  /** Brings memory up to date if another process has written; SQLite itself says whether one has. */
   catchUp(): void
 }
 
 /**
- * Opens a store, making it where there is none. Throws the service's error where another process has it, the file is damaged,
- * a key is missing, or a journal falls short of its last signed checkpoint.
+ * Opens a store, and makes it if there is none. Throws the service's error if another process has it, the file is damaged, a
+ * key is missing, or a journal falls short of its last signed checkpoint.
  */
 export function openSqliteJournalStore<Name extends string>(
   kind: SqliteStoreKind<Name>,
@@ -127,7 +127,7 @@ function openOn<Name extends string>(
   const { transaction, catchUp } = transactionOf(database, {
     journals: all,
     onProblem,
-    // Another one for each group, that may tell its own by it.
+    // A new object for each group, so that the service can tell groups apart by it.
     begun: () => (running = { ...running }),
     ending: (durability) => options.beforeCommit?.(running, durability),
   })
@@ -167,7 +167,7 @@ type OpenJournal = {
   readonly last: CheckpointReading
 }
 
-/** The transaction of a store's groups, and how memory keeps up with other processes' ones. */
+/** The transaction of a store's groups, and how memory keeps up with those of other processes. */
 function transactionOf(
   database: DatabaseSync,
   of: {
@@ -227,15 +227,15 @@ function transactionOf(
 }
 
 /**
- * Opens a store to read, without its lock, as it is at this moment: what a service appends meanwhile is not seen. Throws
- * the service's error as opening to write does.
+ * Opens a store to read, without its lock, as it is at this moment: later appends of a service are not seen. Throws the
+ * service's error, as opening to write does.
  */
 export function openSqliteJournalReader<Name extends string>(
   kind: SqliteStoreKind<Name>,
   { keyRing, ...owner }: StoreOwner & Pick<SqliteStoreOptions, 'keyRing'>,
 ) {
   const files = checkpointFilesOf(kind, owner)
-  // Before the snapshot, which then holds at least what they count.
+  // Read before the snapshot, which then holds at least what they count.
   const readings = eachJournal(kind, (_, name) => files[name].read())
   const database = openSqliteReader(owner.databasePath, kind)
   try {

@@ -1,7 +1,7 @@
 /**
  * A table of SQLite as a journal: its rows in order are the leaves. A store of one process counts its leaves at opening and
- * goes on in memory; where several processes write, the head is stored with every commit. So are the roots of whole subtrees
- * of 256 leaves, and a proof in a journal of a million entries reads some thousand hashes.
+ * continues in memory. If several processes write, every commit stores the head and the roots of whole subtrees of 256 leaves:
+ * a proof in a journal of a million entries then reads only a few thousand hashes.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type CompactRange, createCompactRange, type TreeHead } from '@tallystick/hashchain'
@@ -10,7 +10,7 @@ import { completedNode, LEAVES_PER_NODE, proofsOf } from './merkle-nodes.ts'
 import { prepareQuery } from './sqlite-database.ts'
 import type { JournalTable } from './store-kind.ts'
 
-/** Where a journal lies. */
+/** Where a journal is stored. */
 export type SqliteJournalTable = JournalTable & {
   /** Column of the index from 0, and primary key. */
   readonly index: string
@@ -43,7 +43,7 @@ function requireLeaf(cell: unknown): Uint8Array {
   return leaf
 }
 
-/** A hash to keep in memory: one fresh from hashing is a view of eight kilobytes, which it would hold. */
+/** A hash to keep in memory. A fresh one is a view of eight kilobytes, which it would keep alive. */
 const kept = (node: Uint8Array): Uint8Array => new Uint8Array(node)
 
 /** Stored leaf hashes in order; stops at the first that is missing or is no hash. */
@@ -65,10 +65,10 @@ function* leavesInOrder(database: DatabaseSync, of: SqliteJournalTable): Generat
   }
 }
 
-/** A journal's head, and the roots of 256 leaves below it that are kept in memory; of a stored head, none. */
+/** A journal's head, and the roots of 256 leaves below it that are kept in memory; none for a stored head. */
 export type JournalHead = { readonly range: CompactRange; readonly nodes: Uint8Array[] }
 
-/** What a journal's stored leaf hashes come to. */
+/** What a journal's stored leaf hashes add up to. */
 type JournalReading =
   | ({ readonly kind: 'read' } & JournalHead)
   | { readonly kind: 'refused'; readonly reason: string }
@@ -76,8 +76,8 @@ type JournalReading =
 const refuse = (reason: string): JournalReading => ({ kind: 'refused', reason })
 
 /**
- * Reads all leaves of a journal and holds them against its last signed checkpoint: undefined where there is none, and the
- * journal must be empty then; `unchecked` takes whatever is in order.
+ * Reads all leaves of a journal and compares them with its last signed checkpoint. Without one (undefined), the journal must
+ * be empty; `unchecked` takes whatever is in order.
  */
 export function readLeaves(
   database: DatabaseSync,
@@ -146,15 +146,15 @@ function prepareStoredHead(database: DatabaseSync) {
 export type SqliteJournal = Journal & WrittenJournal<SQLInputValue>
 type HeldJournal = SqliteJournal & {
   begin(): void
-  /** Stores the head, where it is stored. */
+  /** Stores the head, if the kind stores heads. */
   save(): void
   /** Whether it has grown since `begin`. */
   hasGrown(): boolean
-  /** Goes back to what is committed: after a rollback, or another process's write. */
+  /** Goes back to what is committed, after a rollback or another process's write. */
   reload(): void
 }
 
-/** Opens a journal on a connection, with the head that its leaves came to. */
+/** Opens a journal on a connection, with the head from its leaves. */
 export function openSqliteJournal(
   database: DatabaseSync,
   of: SqliteJournalTable,

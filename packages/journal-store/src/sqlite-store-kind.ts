@@ -11,7 +11,7 @@ export type SqliteStoreKind<Name extends string> = SqliteFileKind &
 const hasLock = <Name extends string>(kind: SqliteStoreKind<Name>): boolean =>
   Object.values<SqliteJournalTable>(kind.journals).some(({ head }) => head === 'counted')
 
-/** Takes the store's lock, where its kind has one; throws the service's error at once where another process holds it. */
+/** Takes the store's lock if its kind has one; throws the service's error at once if another process holds it. */
 export const takeStoreLock = <Name extends string>(
   kind: SqliteStoreKind<Name>,
   databasePath: string,

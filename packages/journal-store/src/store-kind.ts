@@ -1,4 +1,4 @@
-/** What both engines' kinds of stores have: journals by name, each with a file that its last checkpoint is kept in. */
+/** What kinds of stores have on both engines: journals by name, each with a file for its last checkpoint. */
 import type { CompactRange, KeyRing } from '@tallystick/hashchain'
 import {
   type CheckpointFile,
@@ -22,25 +22,25 @@ export type JournalTable = CheckpointNames & {
 /** What one service's store is, on either engine. */
 export type StoreKind<Name extends string, Table extends JournalTable> = {
   readonly journals: Readonly<Record<Name, Table>>
-  /** Writes in one transaction at most. */
+  /** Most writes in one transaction. */
   readonly writesPerCommitMax: number
   /** The service's own error. */
   readonly Unavailable: UnavailableError
   /** The command that signs a restored backup, such as `care accept-backup`. */
   readonly acceptCommand: string
-  /** Where bodies may be sealed. */
+  /** Set if bodies may be sealed. */
   readonly seal?: SealKind
 }
 
 /** How a store is opened, whichever engine keeps it. */
 export type StoreOpening = StoreOwner & {
-  /** Seals new bodies under its active key; absent, they are kept in the clear. */
+  /** Seals new bodies under its active key; without it they stay in the clear. */
   readonly keyRing?: KeyRing | undefined
   /** Keys of the ring that the store must find again, besides the active one. */
   readonly neededKeys?: readonly string[] | undefined
-  /** `unchecked` opens also what its last checkpoint refuses: for verifying it. Of one-process stores on SQLite, none. */
+  /** `unchecked` opens even what its last checkpoint refuses, to verify it. One-process stores on SQLite ignore it. */
   readonly checkpoint?: 'checked' | 'unchecked' | undefined
-  /** Told of what goes wrong in the background: a checkpoint file that cannot be written, heads that cannot be read. */
+  /** Called for failures in the background: a checkpoint file that cannot be written, heads that cannot be read. */
   readonly onProblem?: ((error: unknown) => void) | undefined
 }
 
@@ -89,7 +89,7 @@ export const signedJournals = <Name extends string, Journal extends Head>(
   verifierKey: (name: Name): string => files[name].verifierKey,
 })
 
-/** Notes the keys that values may from now on be sealed under, where a kind's bodies are. */
+/** Notes the keys that values may be sealed under from now on, if the kind seals bodies. */
 export function registerKeys(
   { seal }: { readonly seal?: SealKind },
   { keyRing, neededKeys = [] }: StoreOpening,

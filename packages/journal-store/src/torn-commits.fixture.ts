@@ -1,17 +1,17 @@
-// A way to a PostgreSQL server on which the answer of a COMMIT can be torn off, before the server hears it or behind, or be
+// A connection to a PostgreSQL server that can be cut at a COMMIT, before or after the server gets it, or whose answer can be
 // late.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 
 /**
- * Where a connection ends with its next COMMIT: the server has not heard of it, or nobody heard the answer. `late` ends
- * nothing: the answer comes with `reopen`.
+ * Where a connection ends at its next COMMIT: before the server gets it, or before the answer arrives. `late` ends nothing:
+ * the answer comes with `reopen`.
  */
 type Tear = 'before' | 'behind' | 'late'
 
 /**
- * Listens in a folder as the server of another folder would. `url` leads there; `tearNext` ends the connection of the next
+ * Listens in one folder in place of the server in another. `url` leads there; `tearNext` ends the connection of the next
  * COMMIT that passes.
  */
 export async function openTornCommits(of: {
@@ -66,7 +66,7 @@ export async function openTornCommits(of: {
       isClosed = false
       for (const socket of sockets) socket.resume()
     },
-    /** How many were torn. */
+    /** How many COMMITs were torn. */
     torn: (): number => torn,
     end: (): void => {
       for (const socket of sockets) socket.destroy()

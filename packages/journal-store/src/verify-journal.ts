@@ -1,4 +1,4 @@
-/** Verifying a journal from stored bytes: texts against leaves, leaves against nodes, and the whole against its checkpoint. */
+/** Verifies a journal from stored bytes: texts against leaves, leaves against nodes, and the whole against its checkpoint. */
 import { createCompactRange, leafHash, rootOf, type TreeHead } from '@tallystick/hashchain'
 import type { CheckpointReading } from './checkpoint-file.ts'
 import type { Awaitable } from './journal-store.ts'
@@ -38,7 +38,7 @@ function problemOf<Row extends EntryRow>(
   return problem === undefined ? undefined : { index, problem }
 }
 
-/** Holds each group of leaves against the root that is stored for it; returns what does not fit. */
+/** Compares each group of leaves with the root stored for it; returns what does not fit. */
 function openNodeCheck(
   node: VerifyOptions<never>['node'],
 ): (leaf: Uint8Array, size: number) => Awaitable<string | undefined> {

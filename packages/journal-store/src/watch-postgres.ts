@@ -1,31 +1,31 @@
 /**
- * Hearing of other processes' commits: a listener on a connection of its own, and a look now and then behind it. The same
- * connection keeps the place of a service that is one process.
+ * Notices other processes' commits: a listener on its own connection, and a regular look in case it missed one. The same
+ * connection holds the place of a single-process service.
  */
 import type { Client } from 'pg'
 import { type PostgresOptions } from './connect-postgres.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 
-/** A notification may be lost with its connection: one looks so often all the same, milliseconds. */
+/** A notification may be lost with its connection, so there is a look this often anyway, milliseconds. */
 const LOOK_MS = 250
 
 type WatchOptions = PostgresOptions & {
-  /** Notified by whoever commits; the notification says who, and nothing else. */
+  /** Notified by whoever commits; the notification says only who. */
   readonly channel: string
   /** Whose notifications need no look. */
   readonly ownName: string
-  /** Reads by the connection that listens: it has nothing else to do. */
+  /** Reads on the listening connection, which has nothing else to do. */
   readonly look: (read: PostgresQuery) => Promise<void>
   readonly onProblem: (error: unknown) => void
-  /** Whether another listener that is alone is refused. */
+  /** Whether to be the only listener of this kind: a second one is refused. */
   readonly isAlone?: boolean | undefined
 }
 
-/** How often the place of an only process is asked for, and the pause between, milliseconds: a killed one's is free soon. */
+/** How often to ask for the place of a single process, and the pause between, milliseconds: a killed one's is soon free. */
 const PLACE_TRIES_MAX = 20
 const PLACE_PAUSE_MS = 50
 
-/** Takes the place of an only process, for as long as the connection lives. Rejects with the service's error. */
+/** Takes the place of a single process for as long as the connection lives. Rejects with the service's error. */
 export async function takePlace(
   client: Client,
   of: Pick<WatchOptions, 'channel' | 'pause' | 'Unavailable'>,
@@ -45,12 +45,12 @@ export async function takePlace(
 }
 
 /**
- * Looks when woken, and every quarter of a second; `end` resolves when no look is under way any more. Rejects with the
- * service's error where another process is alone.
+ * Looks when woken, and every quarter of a second; `end` resolves once no look is under way. Rejects with the service's error
+ * if another process has the place.
  */
 export async function watchPostgres(of: WatchOptions): Promise<{ end(): Promise<void> }> {
   const ended = new AbortController()
-  // What is told while a look is under way may have come too late for it: it is kept, and looked at next.
+  // A notification during a look may be too late for it, so it is kept for the next one.
   let woken = Promise.withResolvers<void>()
   const listener = new PostgresConnection({
     ...of,
@@ -60,7 +60,7 @@ export async function watchPostgres(of: WatchOptions): Promise<{ end(): Promise<
         if (payload !== of.ownName) woken.resolve()
       })
       await client.query(`LISTEN ${of.channel}`)
-      // What was told while nobody listened is looked up.
+      // Looks for what was committed while nobody listened.
       woken.resolve()
     },
   })
@@ -70,7 +70,7 @@ export async function watchPostgres(of: WatchOptions): Promise<{ end(): Promise<
       if (ended.signal.aborted) return
       woken = Promise.withResolvers()
       try {
-        // Finds out a connection that is lost, too.
+        // This also finds a lost connection.
         await of.look(listener.read)
       } catch (error) {
         if (!ended.signal.aborted) of.onProblem(error)

@@ -1,7 +1,7 @@
 /**
  * Shows a journal's signed checkpoints to witnesses (https://c2sp.org/tlog-witness) and keeps what they cosign. Each gets the
- * newest one with a proof from the size that it has seen last; a witness that is away, or refuses, holds up no other, and is
- * asked again later. What a witness refuses as forked or rolled back is told, for somebody must look.
+ * newest one with a proof from the size that it last saw. A witness that is away or refuses delays no other, and is asked
+ * again later. A refusal as forked or rolled back is reported, since a person must look.
  */
 import {
   formatWitnessRequest,
@@ -11,27 +11,27 @@ import {
 } from '@tallystick/hashchain'
 import type { Awaitable } from './journal-store.ts'
 
-/** Writes that come within this are shown together, milliseconds. */
+/** Writes within this time are shown together, milliseconds. */
 const GATHER_MS = 1_000
-/** Of one attempt: the first request, and again from the size that a 409 names; more means that others show it too. */
+/** Requests per attempt: the first, and again from the size that a 409 names. More would mean that others show it too. */
 const REQUESTS_MAX = 3
-/** Before a witness that failed is asked again, milliseconds: doubled with each failure, up to the longest. */
+/** Wait before a failed witness is asked again, milliseconds: doubled with each failure, up to the longest. */
 const RETRY_FIRST_MS = 5_000
 const RETRY_LONGEST_MS = 600_000
-/** How far a retry is spread, so that services which lost one witness do not all come back at once. */
+/** Spread of retries, so that services which lost one witness do not all return at once. */
 const RETRY_SPREAD = 0.2
 
 export type Witness = {
   /** `add-checkpoint` is below it. */
   readonly url: string
-  /** `name+id+base64`, of a cosignature key. */
+  /** `name+id+base64` of a cosignature key. */
   readonly verifierKey: string
 }
 
 /**
- * Why a witness did not cosign. `unreachable`: no answer. `refused`: another status than the protocol's, or it does not know
- * the journal. `bad_answer`: what it answered is no cosignature by its key. `forked`: it has seen other entries. `rolled_back`:
- * it has seen more of them.
+ * Why a witness did not cosign. `unreachable`: no answer. `refused`: a status outside the protocol, or it does not know the
+ * journal. `bad_answer`: its answer is no cosignature by its key. `forked`: it has seen other entries. `rolled_back`: it has
+ * seen more of them.
  */
 export type WitnessProblem = 'unreachable' | 'refused' | 'bad_answer' | 'forked' | 'rolled_back'
 
@@ -52,12 +52,12 @@ type WitnessPushOptions = {
     readonly consistencyProof: (oldSize: number, size: number) => Awaitable<readonly Uint8Array[]>
     readonly verifierKey: string
   }
-  /** Sends a body; undefined where there is no answer. Never rejects. */
+  /** Sends a body; undefined if there is no answer. Never rejects. */
   readonly post: (
     url: string,
     body: string,
   ) => Promise<{ readonly status: number; readonly text: string } | undefined>
-  /** The last cosigned checkpoint, as it outlives the process. */
+  /** The last cosigned checkpoint that an earlier process kept. */
   readonly kept?: string | undefined
   readonly keep: (note: string) => Promise<void>
   readonly clock: { after(ms: number, run: () => void): () => void }
@@ -76,13 +76,13 @@ type Cosigned = {
 
 type Watched = Witness & {
   readonly name: string
-  /** The size that it has seen last, as far as is known. */
+  /** The size that it last saw, as far as is known. */
   seen: number
   /** What it cosigned last. */
   note?: string
   state: Omit<WitnessState, 'name'>
   failures: number
-  /** Set while it is not asked: ends that. */
+  /** Set while it is not asked; calling it ends the wait. */
   rest?: (() => void) | undefined
 }
 
@@ -97,7 +97,7 @@ function sizeOf(note: string): number | undefined {
 
 type Outcome =
   | { readonly kind: 'cosigned'; readonly lines: string; readonly atSeconds: number }
-  /** It has seen a newer checkpoint of the same journal, which another process showed. */
+  /** It has seen a newer checkpoint of this journal from another process. */
   | { readonly kind: 'overtaken' }
   | { readonly kind: 'failed'; readonly problem: WitnessProblem }
 
@@ -124,7 +124,7 @@ async function show(
     if (answer.status !== 409) return failed('refused')
     const seen = Number(SIZE_ANSWER.exec(answer.text)?.[1] ?? Number.NaN)
     if (!Number.isSafeInteger(seen)) return failed('bad_answer')
-    // The same size again: it has another root there.
+    // The same size again: the witness has another root there.
     if (seen === oldSize) return failed('forked')
     if (seen > size) return seen > journal.size() ? failed('rolled_back') : { kind: 'overtaken' }
     oldSize = seen
@@ -132,7 +132,7 @@ async function show(
   return { kind: 'overtaken' }
 }
 
-/** The kept checkpoint, as far as the journal's key and the witnesses' keys hold on it. */
+/** The kept checkpoint with the witnesses' lines that verify; undefined if it is not the journal's or none verify. */
 function takeKept(kept: string, of: readonly Watched[], ownKey: string): Cosigned | undefined {
   const size = sizeOf(kept)
   if (size === undefined || openNote({ note: kept, verifierKey: ownKey }).kind === 'refused')
@@ -154,7 +154,7 @@ function takeKept(kept: string, of: readonly Watched[], ownKey: string): Cosigne
 
 const noteOf = ({ lines, note }: Cosigned): string => note + [...lines.values()].join('')
 
-/** Shows the journal's checkpoints as it grows, the first at once. */
+/** Shows the journal's checkpoints as it grows, the first one at once. */
 export class WitnessPush {
   readonly #options: WitnessPushOptions
   readonly #watched: readonly Watched[]
@@ -197,7 +197,7 @@ export class WitnessPush {
     return this.#watched.map(({ name, state }) => ({ name, ...state }))
   }
 
-  /** Resolves when nothing is on its way any more. */
+  /** Resolves when nothing is under way any more. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#gathering?.()

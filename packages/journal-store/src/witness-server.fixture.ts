@@ -1,4 +1,4 @@
-// A witness on a port, written from the words of c2sp.org/tlog-witness, c2sp.org/signed-note and RFC 9162 alone: it shares no
+// A witness on a port, written only from the words of c2sp.org/tlog-witness, c2sp.org/signed-note and RFC 9162: it shares no
 // line with the code that it judges.
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -145,7 +145,7 @@ export async function startWitness(options: { readonly name: string; readonly lo
     /** Requests so far: method, path and the first line of the body. */
     asked,
     seen: () => judge.seen?.size,
-    /** Answers something else from now on; nothing: as the protocol has it. */
+    /** Answers something else from now on; without an argument, follows the protocol again. */
     answerInstead(answer: ((body: string) => Answer) | undefined): void {
       instead = answer
     },
