@@ -13,7 +13,7 @@ const NODE_PREFIX = 0x01
 /** Where a node's children are joined for hashing. Filled and read in one step, so one buffer serves all. */
 const nodeBytes = Buffer.alloc(1 + 2 * HASH_BYTES, NODE_PREFIX)
 
-/** Through text: asked for bytes, node:crypto allocates memory for each hash, which takes longer than hashing a short input. */
+/** Goes through text: for bytes, node:crypto allocates memory per hash, which takes longer than hashing a short input. */
 const sha256 = (bytes: Uint8Array | string): Uint8Array =>
   Buffer.from(hash('sha256', bytes, 'latin1'), 'latin1')
 

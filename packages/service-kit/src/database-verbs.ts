@@ -11,7 +11,7 @@ type Config = {
   readonly CHECKPOINT_KEY?: Secret | undefined
 }
 
-/** The config as read, for opening a service's store. Throws BadUsage if something is missing. */
+/** The config for opening a service's store. Throws BadUsage if something is missing. */
 export function requireStoreConfig<Read extends Config>(config: Read): Read {
   const fault = storeConfigFault(config)
   if (fault !== undefined) throw new BadUsage(`${fault.path[0]}: ${fault.message}.`)

@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto'
 import { createServer, type Server } from 'node:net'
 
 /**
- * Below the ports that a system hands out of its own accord (Linux from 32768, IANA from 49152): what is free here stays free
+ * Below the ports that systems hand out by themselves (Linux from 32768, IANA from 49152): a port that is free here stays free
  * until it is bound, however many other processes connect or listen meanwhile.
  */
 const FIRST_PORT = 20_000
-/** A process' own: more than it has servers at once. The first one is held as the sign that the block is taken. */
+/** The block of one process: more ports than it has servers at once. Holding the first one marks the block as taken. */
 const BLOCK_PORTS = 64
 const BLOCKS = 199
 

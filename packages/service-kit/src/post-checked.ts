@@ -92,7 +92,7 @@ async function postTo(address: LookupAddress, post: CheckedPost): Promise<PostAn
     headers: { ...headers, 'content-length': `${Buffer.byteLength(body)}` },
     lookup: atAddress,
     ...(signal === undefined ? {} : { signal }),
-    // A new connection: a kept one would go to wherever the name led before.
+    // A new connection: a kept one would go to where the name led before.
     agent: false,
   })
   request.on('response', answered.resolve)

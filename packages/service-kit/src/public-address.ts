@@ -1,5 +1,5 @@
-// Which addresses a stranger's URL may lead to. Refused is all in IANA's special-purpose registries for IPv4 and IPv6 as of
-// 2026, and all multicast and reserved addresses, even those that IANA calls reachable: no webhook is there.
+// Which addresses a stranger's URL may lead to. Everything in IANA's special-purpose registries for IPv4 and IPv6 as of 2026
+// is refused, and all multicast and reserved addresses, even those that IANA calls reachable: no webhook is there.
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 const refusedOf = (family: 'ipv4' | 'ipv6', networks: readonly string[]): BlockList => {
@@ -32,8 +32,8 @@ const REFUSED_V4 = refusedOf('ipv4', [
 ])
 
 /**
- * All that is not 2000::/3 (loopback, v4-mapped, NAT64 with 64:ff9b::/96 and 64:ff9b:1::/48, discard, SRv6, unique local,
- * link-local, multicast), and of that what is special.
+ * Everything outside 2000::/3 (loopback, v4-mapped, NAT64 with 64:ff9b::/96 and 64:ff9b:1::/48, discard, SRv6, unique local,
+ * link-local, multicast), and the special ranges inside it.
  */
 const REFUSED_V6 = refusedOf('ipv6', [
   '::/3',

@@ -55,7 +55,7 @@ export function createRetryingDelivery<Item>(options: RetryingDelivery<Item>) {
       waiting.set(key, item)
       running ??= run()
     },
-    /** Takes nothing more, and resolves when all is delivered or lost. */
+    /** Takes no more, and resolves when all is delivered or lost. */
     async close(): Promise<void> {
       closing.abort()
       if (closeMs === 0) closed.abort()

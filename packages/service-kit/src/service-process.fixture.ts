@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** What a process of Node's needs that is none of the service's configuration. */
+/** The variables that a Node process needs besides the service's configuration. */
 export const NODE_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: process.env['PATH'] ?? '',
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
@@ -24,7 +24,7 @@ type ServiceProcess = {
   readonly ended: Promise<Ended>
 }
 
-/** Starts Node with these words, a service's `main.ts` the last of them, and with that configuration and no other. */
+/** Starts Node with these arguments, the last of them a service's `main.ts`, and with that configuration only. */
 export function startServiceProcess(
   words: readonly string[],
   environment: Readonly<Record<string, string>>,

@@ -1,6 +1,7 @@
 // anvil never forgets: each new block's state copies the hash of every block and every slot ever written, so blocks take ever
-// more time and memory. So anvils succeed one another: after some blocks, the newest state moves into a fresh process without
-// history or empty slots. The previous one answers for its own blocks until the next succession; older ones are forgotten.
+// more time and memory. Therefore anvils succeed one another: after some blocks, the newest state moves into a fresh process
+// without history or empty slots. The previous one answers for its own blocks until the next succession; older ones are
+// forgotten.
 
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'

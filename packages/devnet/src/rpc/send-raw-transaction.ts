@@ -28,8 +28,8 @@ const TRANSACTION_BYTES_MAX = 133_120
 const CALL_DATA_BYTES_MAX = 131_072
 
 /**
- * The part of the shortest send that passes before consensus; the rest passes until the mirror node shows it. It is the same
- * for all, so that sends reach consensus in order of arrival: on the public network nonce gaps are very rare
+ * The part of the shortest send that passes before consensus; the rest passes before the mirror node shows it. It is the same
+ * for all sends, so that they reach consensus in order of arrival: on the public network nonce gaps are very rare
  * (hiero-json-rpc-relay, issue 5610).
  */
 const CONSENSUS_SHARE = 0.5

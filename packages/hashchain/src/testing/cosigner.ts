@@ -1,7 +1,7 @@
 import { ALGORITHM_COSIGNATURE, cosignedMessage, TIME_BYTES } from '../cosignature.ts'
 import { createNoteKey, type NoteKeyOptions } from '../signed-note.ts'
 
-/** The witness's side, by the signing code of notes: its key, and its line over a checkpoint's text at a Unix time. */
+/** The witness's side, with the code that signs notes: its key, and its line over a checkpoint's text at a Unix time. */
 export function createCosigner(options: NoteKeyOptions) {
   const { signatureLine, ...key } = createNoteKey({ ...options, algorithm: ALGORITHM_COSIGNATURE })
   return {
