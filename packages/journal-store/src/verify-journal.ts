@@ -9,7 +9,7 @@ type EntryRow = readonly [index: number, hash: Uint8Array, text: string, ...rest
 
 type JournalVerdict =
   | ({ readonly kind: 'intact' } & TreeHead)
-  /** `index` is the first entry that does not hold, where one can be named. */
+  /** `index` is the first entry that does not hold, if one can be named. */
   | { readonly kind: 'broken'; readonly index?: number; readonly problem: string }
 
 type VerifyOptions<Row> = {

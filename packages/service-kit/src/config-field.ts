@@ -192,7 +192,7 @@ export const databaseUrlField = () =>
 /** Where a service keeps lasting data, for its own `z.object`; `storeConfigFault` finds what is missing among these. */
 export function storeConfigFields(of: {
   readonly databasePath: string
-  /** What the file holds, and what lies beside it. */
+  /** What the file holds, and what is beside it. */
   readonly description: string
 }) {
   return {

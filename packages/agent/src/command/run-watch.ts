@@ -129,7 +129,7 @@ const BAR_CELLS_MAX = 20
 /** A shorter bar shows nothing. */
 const BAR_CELLS_MIN = 4
 
-/** Room for the cursor behind the line, since a line that wraps is not cleared. */
+/** Room for the cursor after the line, since a line that wraps is not cleared. */
 const COLUMNS_FOR_CURSOR = 1
 
 /**

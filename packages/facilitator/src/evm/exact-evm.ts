@@ -94,7 +94,7 @@ function orderOf(options: ExactEvmOptions, payment: VerifiedPayment, payload: un
       const { cause, hash } = await options.wallet.send({ ...call, gas: checked.gas })
       return { hash, transaction: hash, cause }
     },
-    // A second transaction costs gas, and reverts where the first arrived.
+    // A second transaction costs gas, and reverts if the first one arrived.
     isRepeatable: false,
     async conclude([hash]) {
       return await conclude(options, payment, hash as Hex)

@@ -22,7 +22,7 @@ const schema = z.object({
   get properties(): z.ZodOptional<z.ZodRecord<z.ZodString, typeof schema>> {
     return z.record(z.string(), schema).optional()
   },
-  /** `false` behind a tuple. */
+  /** `false` after a tuple's items. */
   get items(): z.ZodOptional<z.ZodUnion<readonly [z.ZodBoolean, typeof schema]>> {
     return z.union([z.boolean(), schema]).optional()
   },
