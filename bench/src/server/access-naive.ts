@@ -39,6 +39,20 @@ async function readWindow(agent: Hex) {
   return window
 }
 
+/** Runs what it is given one after another. */
+function createTurns() {
+  let last: Promise<unknown> = Promise.resolve()
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const done = last.then(work)
+    last = done.catch(() => undefined)
+    return done
+  }
+}
+
+const inTurn = createTurns()
+/** A relay refuses a nonce ahead of the next one, and two connections do not keep their order. */
+const sendInTurn = createTurns()
+
 async function record(agent: Hex, windowExpiresAt: bigint): Promise<Hex> {
   const nonce = nextNonce
   nextNonce += 1
@@ -55,17 +69,10 @@ async function record(agent: Hex, windowExpiresAt: bigint): Promise<Hex> {
       args: [agent, 1, windowExpiresAt],
     }),
   })
-  const hash = await client.sendRawTransaction({ serializedTransaction })
+  const hash = await sendInTurn(() => client.sendRawTransaction({ serializedTransaction }))
   const { status } = await client.waitForTransactionReceipt({ hash })
   if (status !== 'success') throw new Error(`${hash} reverted`)
   return hash
-}
-
-let last: Promise<unknown> = Promise.resolve()
-const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
-  const done = last.then(work)
-  last = done.catch(() => undefined)
-  return done
 }
 
 type Call = { Querystring: { agent: Hex } }
