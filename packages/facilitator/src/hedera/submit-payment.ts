@@ -68,9 +68,17 @@ async function submitBody(body: Body, to: Network): Promise<Submission | undefin
       return { hash, cause: error }
     }
     probe.proven(body.address)
-    const judged = judgePrecheck(status, error)
-    if (judged instanceof ConsensusUnavailable) throw judged
-    return judged
+    const judged = judgePrecheck(status)
+    switch (judged.kind) {
+      case 'busy':
+        return undefined
+      case 'duplicate':
+        return 'duplicate'
+      case 'ours':
+        throw new ConsensusUnavailable(judged.problem, { cause: error })
+      case 'refused':
+        return refused(judged.reason, status)
+    }
   }
   probe.proven(body.address)
   return { hash }
@@ -102,6 +110,15 @@ export async function submitPayment(transactionList: Uint8Array, to: Network): P
   throw new ConsensusUnavailable('consensus_unavailable')
 }
 
+/** What a consensus node's precheck code means for a payment whose payer signature is already verified. */
+type PrecheckMeaning =
+  /** This node did not take it; another may. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'duplicate' }
+  /** Not the payment's fault. */
+  | { readonly kind: 'ours'; readonly problem: ConsensusProblem }
+  | { readonly kind: 'refused'; readonly reason: string }
+
 /** Codes from a node that did not take the transaction and says nothing about it. */
 const BUSY_STATUSES: ReadonlySet<string> = new Set([
   'BUSY',
@@ -128,18 +145,12 @@ const REASONS: Readonly<Record<string, string>> = {
   INSUFFICIENT_ACCOUNT_BALANCE: 'insufficient_funds',
 }
 
-/**
- * What a node's precheck code means for a payment whose payer signature is already verified: undefined if another node may
- * take it, an error if that is not the payment's fault. A code without a name of its own becomes `preflight_failed`: the
- * node refused it, nothing moved.
- */
-export function judgePrecheck(
-  status: string,
-  cause: unknown,
-): Submission | ConsensusUnavailable | undefined {
-  if (BUSY_STATUSES.has(status)) return undefined
-  if (status === 'DUPLICATE_TRANSACTION') return 'duplicate'
+/** Maps a precheck code. A code without a name of its own becomes `preflight_failed`: the node refused it, nothing moved. */
+export function judgePrecheck(status: string): PrecheckMeaning {
+  if (BUSY_STATUSES.has(status)) return { kind: 'busy' }
+  if (status === 'DUPLICATE_TRANSACTION') return { kind: 'duplicate' }
   const problem = OURS[status]
-  if (problem !== undefined) return new ConsensusUnavailable(problem, { cause })
-  return refused(REASONS[status] ?? 'invalid_exact_hedera_payload_preflight_failed', status)
+  if (problem !== undefined) return { kind: 'ours', problem }
+  const reason = REASONS[status] ?? 'invalid_exact_hedera_payload_preflight_failed'
+  return { kind: 'refused', reason }
 }
