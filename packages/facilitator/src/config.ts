@@ -89,9 +89,10 @@ type Partly = Partial<z.output<typeof fields>>
 export const facilitatorConfig = fields.superRefine(
   ({ EVM_ASSETS, EVM_CHAIN_ID, EVM_KEY, EVM_RPC_URL }: Partly, context) => {
     if ((EVM_RPC_URL === undefined) !== (EVM_KEY === undefined)) {
-      const [missing, given] =
-        EVM_KEY === undefined ? ['EVM_KEY', 'EVM_RPC_URL'] : ['EVM_RPC_URL', 'EVM_KEY']
-      const message = `a value, as ${given} has one`
+      const [missing, message] =
+        EVM_KEY === undefined
+          ? ['EVM_KEY', `${evmKeyExpected}, since EVM_RPC_URL is set`]
+          : ['EVM_RPC_URL', 'an http or https URL, since EVM_KEY is set']
       context.addIssue({ code: 'custom', path: [missing], message })
     }
     if (EVM_RPC_URL === undefined || EVM_ASSETS === undefined) return

@@ -134,13 +134,13 @@ function faultsOf(config: Partial<z.output<typeof fields>>): readonly Fault[] {
       ? [fault('BASE_URL', 'an https origin without a path; http only on this machine')]
       : []),
     ...(config.USERS_PATH === undefined && upstream === undefined
-      ? [fault('USERS_PATH', 'a path, or UPSTREAM_ISSUER to be set, or nobody could sign in')]
+      ? [fault('USERS_PATH', 'a path, since without it and UPSTREAM_ISSUER nobody could sign in')]
       : []),
     ...(upstream !== undefined && !isProtected(upstream)
       ? [fault('UPSTREAM_ISSUER', 'an https URL; http only on this machine')]
       : []),
     ...(upstream !== undefined && config.UPSTREAM_CLIENT_ID === undefined
-      ? [fault('UPSTREAM_CLIENT_ID', 'this server’s name at UPSTREAM_ISSUER')]
+      ? [fault('UPSTREAM_CLIENT_ID', 'a text, since UPSTREAM_ISSUER is set')]
       : []),
   ]
 }

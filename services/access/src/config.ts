@@ -70,6 +70,8 @@ function isWebhookUrl(text: string): boolean {
 
 const networkText = 'hedera:testnet or hedera:mainnet'
 
+const SESSION_SECRET_BYTES_MIN = 32
+
 /** The whole environment of the service (S3). */
 export const accessConfigSchema = z
   .object({
@@ -128,7 +130,7 @@ export const accessConfigSchema = z
     RECORDER_COUNT: integerField({ min: 1, max: 100 })
       .prefault('1')
       .describe('How many processes record usage for this contract.'),
-    SESSION_SECRET: secretField({ minBytes: 32 })
+    SESSION_SECRET: secretField({ minBytes: SESSION_SECRET_BYTES_MIN })
       .optional()
       .describe(
         'Makes the tokens of guarded agents; the same in every process, and needed where RECORDER_COUNT is above 1. Without it a process makes its own at the start.',
@@ -174,7 +176,7 @@ export const accessConfigSchema = z
   // All processes must accept one another's tokens: with a secret each, a call at another process would sign in again.
   .refine((config) => config.RECORDER_COUNT === 1 || config.SESSION_SECRET !== undefined, {
     path: ['SESSION_SECRET'],
-    error: 'a secret of at least 32 bytes, the same in all RECORDER_COUNT processes',
+    error: `a secret of at least ${SESSION_SECRET_BYTES_MIN} bytes, since RECORDER_COUNT is above 1`,
   })
 
 export type AccessConfig = z.output<typeof accessConfigSchema>

@@ -51,6 +51,7 @@ const writeKeys = () =>
     },
   )
 
+const SEAL_KEYS_TEXT = 'id:base64 of 32 bytes, several separated by commas, the active one first'
 const sealKeys = () =>
   parsedField(
     (text): KeyRing | undefined => {
@@ -58,7 +59,7 @@ const sealKeys = () =>
       return parsed.kind === 'ring' ? parsed.ring : undefined
     },
     {
-      expected: 'id:base64 of 32 bytes, several separated by commas, the active one first',
+      expected: SEAL_KEYS_TEXT,
       isSecret: true,
     },
   )
@@ -223,7 +224,7 @@ export const careConfigSchema = fields.superRefine(
       context.addIssue({
         code: 'custom',
         path: ['SEAL_KEYS'],
-        message: 'keys that seal the secrets of EVENTS’ receivers',
+        message: `${SEAL_KEYS_TEXT}, since EVENTS is set`,
       })
   },
   // Runs even when there are other problems, so that one message names them all.
