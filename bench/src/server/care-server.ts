@@ -1,7 +1,7 @@
 // The care service as an operator runs it, in its own measured process. First argument: the records' file; second:
 // `clear`, `sealed`, or `events` for sealed with webhooks; third: milliseconds that each fsync takes longer, none by default.
-import { type CareConfig, careConfigSchema, createCareService } from '@tallystick/care'
-import { listeningUrl, readConfig, systemClock } from '@tallystick/service-kit'
+import { careConfigSchema, createCareService } from '@tallystick/care'
+import { requireConfig, startListening, systemClock } from '@tallystick/service-kit'
 import { answerProbe } from './answer-probe.ts'
 import {
   BENCH_BASE_URL,
@@ -14,29 +14,16 @@ import { slowDisk } from './slow-disk.ts'
 const [, , databasePath = '', storage, slowerMs] = process.argv
 if (slowerMs !== undefined) slowDisk(Number(slowerMs))
 
-function benchConfig(): CareConfig {
-  const reading = readConfig(careConfigSchema, {
-    BASE_URL: BENCH_BASE_URL,
-    WRITE_SECRET: BENCH_WRITE_SECRET,
-    TOKEN_SECRET: BENCH_TOKEN_SECRET,
-    CHECKPOINT_KEY: Buffer.alloc(32, 7).toString('base64'),
-    DATABASE_PATH: databasePath,
-    // One principal opens all sessions here.
-    SESSIONS_PER_SUB_MAX: '20000',
-    ...(storage === 'clear' ? {} : { SEAL_KEYS: BENCH_SEAL_KEYS }),
-    ...(storage === 'events' ? { EVENTS: 'chatgpt', EVENTS_PRIVATE: 'true' } : {}),
-  })
-  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
-  return reading.config
-}
-
-const service = await createCareService({ config: benchConfig(), clock: systemClock })
-await service.app.listen({ host: '127.0.0.1', port: 0 })
-answerProbe({
-  url: listeningUrl(service.app),
-  async stop() {
-    await service.stopping()
-    await service.app.close()
-    await service.close()
-  },
+const config = requireConfig(careConfigSchema, {
+  BASE_URL: BENCH_BASE_URL,
+  WRITE_SECRET: BENCH_WRITE_SECRET,
+  TOKEN_SECRET: BENCH_TOKEN_SECRET,
+  CHECKPOINT_KEY: Buffer.alloc(32, 7).toString('base64'),
+  DATABASE_PATH: databasePath,
+  // One principal opens all sessions here.
+  SESSIONS_PER_SUB_MAX: '20000',
+  ...(storage === 'clear' ? {} : { SEAL_KEYS: BENCH_SEAL_KEYS }),
+  ...(storage === 'events' ? { EVENTS: 'chatgpt', EVENTS_PRIVATE: 'true' } : {}),
 })
+const service = await createCareService({ config, clock: systemClock })
+answerProbe(await startListening(service))

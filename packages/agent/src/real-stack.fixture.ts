@@ -4,7 +4,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
-import { type RunningFacilitator, startFacilitator } from '@tallystick/facilitator'
+import { startFacilitator } from '@tallystick/facilitator'
 import { freePort } from '@tallystick/service-kit'
 import type { Address } from 'viem'
 import { runAgent } from './command/run-agent.ts'
@@ -142,7 +142,7 @@ export async function startRealStack(): Promise<RealStack> {
   const devnet = await startDevnet()
   const roles = await createRoles(devnet)
   const { address, nodeAccountId } = devnet.consensus
-  const facilitator: RunningFacilitator = await startFacilitator({
+  const facilitator = await startFacilitator({
     network: 'hedera:testnet',
     consensusNodes: [{ address, accountId: nodeAccountId }],
     mirrorUrl: devnet.mirrorUrl,

@@ -1,9 +1,11 @@
 import {
   Gauge,
+  type ListeningService,
   listeningUrl,
   Registry,
   type Service,
   type ServiceAppOptions,
+  startListening,
   systemClock,
 } from '@tallystick/service-kit'
 import type { Page } from '@tallystick/service-kit/pages'
@@ -92,27 +94,11 @@ async function homePage(
 export type StartOptions = Omit<FacilitatorOptions, 'clock'> &
   Partial<Pick<FacilitatorOptions, 'clock'>> & { readonly host?: string; readonly port?: number }
 
-/** A listening facilitator inside the caller's process. */
-export type RunningFacilitator = { readonly url: string; stop(): Promise<void> }
-
 /**
  * Starts a facilitator in this process, for tests, e2e and local stacks; it handles no signals. Rejects if the port is
  * taken or the key is unreadable.
  */
-export async function startFacilitator(options: StartOptions): Promise<RunningFacilitator> {
-  const { clock = systemClock, host = '127.0.0.1', port = 0 } = options
-  const service = await createFacilitator({ ...options, clock })
-  try {
-    await service.app.listen({ host, port })
-  } catch (error) {
-    await service.close()
-    throw error
-  }
-  return {
-    url: listeningUrl(service.app),
-    async stop() {
-      await service.app.close()
-      await service.close()
-    },
-  }
+export async function startFacilitator(options: StartOptions): Promise<ListeningService> {
+  const { clock = systemClock } = options
+  return startListening(await createFacilitator({ ...options, clock }), options)
 }

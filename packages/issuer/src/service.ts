@@ -4,10 +4,11 @@ import {
   Counter,
   createServiceApp,
   type Environment,
-  listeningUrl,
+  type ListeningService,
   Registry,
-  readConfig,
+  requireConfig,
   type Service,
+  startListening,
   systemClock,
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
@@ -87,24 +88,12 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
   return { app, registry, close: async () => store.close() }
 }
 
-/** A listening server inside the caller's process, for tests and local stacks. */
-type RunningIssuer = { readonly url: string; stop(): Promise<void> }
-
-/** Starts a server from an environment. Rejects with its problems. */
+/** Starts a server from an environment, for tests and local stacks. Rejects with its problems. */
 export async function startIssuer(
   environment: Environment,
   options: Pick<IssuerOptions, 'fetch'> = {},
-): Promise<RunningIssuer> {
-  const reading = readConfig(issuerConfigSchema, environment)
-  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
-  const { config } = reading
+): Promise<ListeningService> {
+  const config = requireConfig(issuerConfigSchema, environment)
   const service = await createIssuer({ config, clock: systemClock, ...options })
-  await service.app.listen({ host: config.HOST, port: config.PORT })
-  return {
-    url: listeningUrl(service.app),
-    async stop() {
-      await service.app.close()
-      await service.close()
-    },
-  }
+  return startListening(service, { host: config.HOST, port: config.PORT })
 }

@@ -12,6 +12,7 @@ import {
   environmentExample,
   environmentTable,
   readConfig,
+  requireConfig,
 } from './config.ts'
 import {
   choiceField,
@@ -40,11 +41,7 @@ const schema = z.object({
 })
 const good = { SIGNING_SECRET: '12345678', NAME: 'n' }
 
-const valid = (environment: Record<string, string>) => {
-  const reading = readConfig(schema, environment)
-  if (reading.kind === 'invalid') throw new Error(configMessage(reading.problems))
-  return reading.config
-}
+const valid = (environment: Record<string, string>) => requireConfig(schema, environment)
 const problems = (environment: Record<string, string>) => {
   const reading = readConfig(schema, environment)
   return reading.kind === 'invalid' ? reading.problems : []

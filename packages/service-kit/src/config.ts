@@ -87,6 +87,16 @@ export function configMessage(problems: readonly ConfigProblem[]): string {
   return ['The configuration is not usable:', ...lines].join('\n')
 }
 
+/** The configuration of a service inside the caller's process. Throws an error that names every bad variable. */
+export function requireConfig<Schema extends z.ZodObject>(
+  schema: Schema,
+  environment: Environment,
+): z.output<Schema> {
+  const reading = readConfig(schema, environment)
+  if (reading.kind === 'invalid') throw new Error(configMessage(reading.problems))
+  return reading.config
+}
+
 /** Reads the configuration. If it is bad, prints every bad variable at once to stderr and exits 1 (S3). */
 export function loadConfig<Schema extends z.ZodObject>(
   schema: Schema,

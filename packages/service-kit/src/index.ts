@@ -10,6 +10,7 @@ export {
   environmentTable,
   isVariableSet,
   readConfig,
+  requireConfig,
 } from './config.ts'
 export {
   checkedSecretField,
@@ -41,7 +42,13 @@ export { type ManualClock, manualClock } from './manual-clock.ts'
 export { type PostAnswer, postChecked, type ResolveName } from './post-checked.ts'
 export type { ReadinessCheck, ReadinessFinding } from './readiness.ts'
 export { createRetryingDelivery } from './retrying-delivery.ts'
-export { listeningUrl, runService, type Service } from './run-service.ts'
+export {
+  type ListeningService,
+  listeningUrl,
+  runService,
+  type Service,
+  startListening,
+} from './run-service.ts'
 export { Secret } from './secret.ts'
 export {
   createServiceApp,

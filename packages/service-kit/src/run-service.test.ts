@@ -5,7 +5,7 @@ import { Registry } from 'prom-client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
-import { stopOrderly } from './run-service.ts'
+import { type Service, startListening, stopOrderly } from './run-service.ts'
 import { createServiceApp } from './service-app.ts'
 
 const FIXTURE = new URL('./example-service.fixture.ts', import.meta.url).pathname
@@ -69,6 +69,44 @@ describe('S2: a port in use', () => {
     expect(await service.exit).toBe(1)
     expect(service.stderr).toContain(`Port ${port} is in use on 127.0.0.1.`)
     holder.close()
+  })
+})
+
+/** Writes down what it is told to do. */
+const serviceThatTells = async (told: string[]): Promise<Service> => ({
+  app: await createServiceApp({
+    name: 'tallystick-example',
+    version: '0.0.0',
+    description: 'An example.',
+    clock: manualClock(0),
+    cors: false,
+    routes: () => undefined,
+  }),
+  registry: new Registry(),
+  start: () => void told.push('start'),
+  stopping: () => void told.push('stopping'),
+  close: async () => void told.push('close'),
+})
+
+describe('a service inside the caller’s process', () => {
+  test('starts, listens on a free port, and stops once however often it is told', async () => {
+    const told: string[] = []
+    const { stop, url } = await startListening(await serviceThatTells(told))
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+    await Promise.all([stop(), stop()])
+    expect(told).toEqual(['start', 'stopping', 'close'])
+    await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
+  })
+
+  test('is closed when it cannot listen', async () => {
+    const told: string[] = []
+    const { stop, url } = await startListening(await serviceThatTells([]))
+    const port = Number(new URL(url).port)
+    await expect(startListening(await serviceThatTells(told), { port })).rejects.toThrow(
+      'EADDRINUSE',
+    )
+    expect(told).toEqual(['start', 'close'])
+    await stop()
   })
 })
 

@@ -62,8 +62,38 @@ export async function stopOrderly(
   await service.close()
 }
 
+/** A service that listens inside the caller's process. */
+export type ListeningService = {
+  /** Where it listens, without a trailing slash. */
+  readonly url: string
+  /** Stops it as a signal would (S6). Can be called again. */
+  readonly stop: () => Promise<void>
+}
+
+/** Starts a service's work and makes it listen, by default on a free loopback port. If it cannot, closes it and rejects. */
+export async function startListening(
+  service: Service,
+  { host = '127.0.0.1', port = 0 }: { readonly host?: string; readonly port?: number } = {},
+): Promise<ListeningService> {
+  service.start?.()
+  try {
+    await service.app.listen({ host, port })
+  } catch (error) {
+    await service.close()
+    throw error
+  }
+  let stopped: Promise<void> | undefined
+  return {
+    url: listeningUrl(service.app),
+    stop: () => {
+      stopped ??= stopOrderly(service, service.app.log)
+      return stopped
+    },
+  }
+}
+
 /** A signal ends the process with 0 within 10 s, an uncaught exception with 1; a second signal ends it immediately. */
-function exitOnSignals(service: Service, logger: FastifyBaseLogger): void {
+function exitOnSignals(stop: () => Promise<void>, logger: FastifyBaseLogger): void {
   let isStopping = false
   const end = (reason: string, code: number): void => {
     if (isStopping) process.exit(code === 0 ? 130 : code)
@@ -73,7 +103,7 @@ function exitOnSignals(service: Service, logger: FastifyBaseLogger): void {
       logger.error({ limitMs: EXIT_LIMIT_MS }, 'stopping took too long')
       process.exit(1)
     }, EXIT_LIMIT_MS).unref()
-    stopOrderly(service, logger).then(
+    stop().then(
       () => {
         logger.info({}, 'stopped')
         process.exit(code)
@@ -139,14 +169,14 @@ export async function runService<Schema extends z.ZodObject>(
       process.stderr.write(`${refusal}\n`)
       return process.exit(1)
     })
-  service.start?.()
-  try {
-    await service.app.listen({ host: config.HOST, port: config.PORT })
-  } catch (error) {
+  const { stop, url } = await startListening(service, {
+    host: config.HOST,
+    port: config.PORT,
+  }).catch((error: unknown) => {
     process.stderr.write(`${listenMessage(error, config)}\n`)
-    process.exit(1)
-  }
-  exitOnSignals(service, logger)
+    return process.exit(1)
+  })
+  exitOnSignals(stop, logger)
   collectDefaultMetrics({ register: service.registry })
-  logger.info({ url: listeningUrl(service.app) }, 'listening')
+  logger.info({ url }, 'listening')
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readConfig } from '@tallystick/service-kit'
+import { readConfig, requireConfig } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { accessConfigSchema } from './config.ts'
 
@@ -87,14 +87,10 @@ describe('S3: the environment', () => {
       const path = join(folder, 'key')
       writeFileSync(path, `${KEY}\n`)
       const { PAY_TO, RECORDER_KEY } = good
-      const reading = readConfig(accessConfigSchema, {
-        PAY_TO,
-        RECORDER_KEY,
-        PAY_TO_KEY_FILE: path,
-      })
-      if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
-      expect(reading.config.PAY_TO_KEY.reveal()).toBe(KEY)
-      expect(JSON.stringify(reading.config)).not.toContain('a1a1')
+      const environment = { PAY_TO, RECORDER_KEY, PAY_TO_KEY_FILE: path }
+      const config = requireConfig(accessConfigSchema, environment)
+      expect(config.PAY_TO_KEY.reveal()).toBe(KEY)
+      expect(JSON.stringify(config)).not.toContain('a1a1')
     } finally {
       rmSync(folder, { recursive: true })
     }

@@ -46,7 +46,7 @@ import { EVENT_PROFILES } from './wire/events.ts'
 import { chainUri } from './wire/record-uri.ts'
 import type { UnheardAlert } from './wire/unheard.ts'
 
-export { type CareConfig, careConfigSchema } from './config.ts'
+export { careConfigSchema } from './config.ts'
 
 type CareServiceOptions = {
   readonly config: CareConfig

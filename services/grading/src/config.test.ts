@@ -1,4 +1,9 @@
-import { checkpointSeedOf, type Environment, readConfig } from '@tallystick/service-kit'
+import {
+  checkpointSeedOf,
+  type Environment,
+  readConfig,
+  requireConfig,
+} from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { gradingConfigSchema, paymentAsset } from './config.ts'
 
@@ -15,9 +20,7 @@ function bad(environment: Environment): readonly string[] {
 
 describe('S2, S3, G9: defaults', () => {
   test('X Layer, USD₮0, port 3003, loopback', () => {
-    const reading = read({ FACILITATOR_URL })
-    if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
-    const { config } = reading
+    const config = requireConfig(gradingConfigSchema, { PAY_TO, FACILITATOR_URL })
     expect(config).toMatchObject({
       PORT: 3003,
       BASE_URL: 'http://localhost:3003',
@@ -75,11 +78,11 @@ test('on PostgreSQL the checkpoint key is required: no process may make one for 
     'DATABASE_URL',
     'CHECKPOINT_KEY',
   ])
-  const reading = read({ FACILITATOR_URL, DATABASE_URL, CHECKPOINT_KEY })
-  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
-  expect(reading.config.DATABASE_URL?.reveal()).toBe(DATABASE_URL)
-  expect(checkpointSeedOf(reading.config)).toEqual(Buffer.alloc(32, 65))
-  expect(JSON.stringify(reading.config)).not.toContain('hunter2')
+  const environment = { PAY_TO, FACILITATOR_URL, DATABASE_URL, CHECKPOINT_KEY }
+  const config = requireConfig(gradingConfigSchema, environment)
+  expect(config.DATABASE_URL?.reveal()).toBe(DATABASE_URL)
+  expect(checkpointSeedOf(config)).toEqual(Buffer.alloc(32, 65))
+  expect(JSON.stringify(config)).not.toContain('hunter2')
 })
 
 test('S3: every bad variable is named at once, never with a value', () => {

@@ -1,8 +1,8 @@
 // A local ledger and a facilitator for the tests of the operator's verbs, and a way to run one command line against them.
 import { Readable } from 'node:stream'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
-import { type RunningFacilitator, startFacilitator } from '@tallystick/facilitator'
-import type { Clock } from '@tallystick/service-kit'
+import { startFacilitator } from '@tallystick/facilitator'
+import type { Clock, ListeningService } from '@tallystick/service-kit'
 import { createHttpFacilitator } from '@tallystick/x402'
 import { ExactHederaClient, hederaRequirement, hederaSigner } from '@tallystick/x402/hedera'
 import { type Address, createPublicClient, http, type PublicClient } from 'viem'
@@ -61,7 +61,7 @@ function clockInsideSlot(): Clock & { moveMs(ms: number): void } {
 }
 
 type Payees = {
-  readonly facilitator: RunningFacilitator
+  readonly facilitator: ListeningService
   readonly clock: Clock
   readonly feePayer: DevnetAccount
   readonly payTo: DevnetAccount

@@ -3,7 +3,7 @@ import {
   type Environment,
   type ManualClock,
   manualClock,
-  readConfig,
+  requireConfig,
 } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { accessConfigSchema } from '../config.ts'
@@ -106,16 +106,15 @@ export async function startFakeService(
   fakes: Fakes,
   { environment = {} }: FakeServiceOptions = {},
 ): Promise<AccessService> {
-  const reading = readConfig(accessConfigSchema, {
+  const config = requireConfig(accessConfigSchema, {
     BASE_URL: 'https://access.example',
     PAY_TO,
     PAY_TO_KEY: '11'.repeat(32),
     RECORDER_KEY: '22'.repeat(32),
     ...environment,
   })
-  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
   const service = await createAccessService({
-    config: reading.config,
+    config,
     clock: fakes.clock,
     logger: createLogger({
       name: 'access',

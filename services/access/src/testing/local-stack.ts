@@ -9,8 +9,8 @@ import { parseConsensusNodes, startFacilitator } from '@tallystick/facilitator'
 import {
   type Clock,
   type Environment,
-  listeningUrl,
-  readConfig,
+  requireConfig,
+  startListening,
   systemClock,
 } from '@tallystick/service-kit'
 import { ExactHederaClient, hederaSigner, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
@@ -118,7 +118,7 @@ export async function startLocalStack(
     facilitator,
     agent: (name) => devnet.createAccount({ name, balanceTinybar: 1_000n * TINYBAR_PER_HBAR }),
     async startService(change = {}, clocks = {}) {
-      const service = await startListening(
+      const service = await startAccess(
         { clock: devnet.clock, paymentClock, ...clocks },
         { ...environment, ...change },
       )
@@ -135,31 +135,14 @@ export async function startLocalStack(
 
 type ServiceClocks = { readonly clock: Clock; readonly paymentClock: Clock }
 
-async function startListening(
+async function startAccess(
   clocks: ServiceClocks,
   environment: Environment,
 ): Promise<RunningService> {
-  const reading = readConfig(accessConfigSchema, environment)
-  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
-  const service = await createAccessService({
-    config: reading.config,
-    ...clocks,
-  })
-  service.start()
-  await service.app.listen({ host: '127.0.0.1', port: 0 })
-  let stopped: Promise<void> | undefined
-  const stop = async (): Promise<void> => {
-    await service.app.close()
-    await service.close()
-  }
-  return {
-    ...service,
-    baseUrl: listeningUrl(service.app),
-    stop: () => {
-      stopped ??= stop()
-      return stopped
-    },
-  }
+  const config = requireConfig(accessConfigSchema, environment)
+  const service = await createAccessService({ config, ...clocks })
+  const { url: baseUrl, stop } = await startListening(service)
+  return { ...service, baseUrl, stop }
 }
 
 /** The official client, which signs a payment at the first 402. */

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { mintToken } from '@tallystick/jwt-lite'
-import { type Clock, systemClock } from '@tallystick/service-kit'
+import { type ListeningService, startListening, systemClock } from '@tallystick/service-kit'
 import type { CareConfig } from '../config.ts'
 import { createCareService } from '../service.ts'
 import { RESOURCE, signatureOf, testConfig, WRITE_SECRET } from '../testing/care.fixture.ts'
@@ -32,36 +32,11 @@ export type PageService = {
   close(): Promise<void>
 }
 
-/** The running part: the service on a port. */
-type Served = { readonly port: number; stop(): Promise<void> }
-
 type PageServiceOptions = {
-  readonly clock: Clock
   /** False for a machine without a speech program. */
   readonly hasVoice: boolean
   /** Further variables of the service. */
   readonly environment?: Readonly<Record<string, string>>
-}
-
-async function serveOn(
-  port: number,
-  config: CareConfig,
-  options: PageServiceOptions,
-): Promise<Served> {
-  const service = await createCareService({
-    config,
-    clock: options.clock,
-    environment: options.hasVoice ? process.env : {},
-  })
-  await service.app.listen({ port, host: '127.0.0.1' })
-  return {
-    port: Number(new URL(service.app.listeningOrigin).port),
-    async stop() {
-      await service.stopping()
-      await service.app.close()
-      await service.close()
-    },
-  }
 }
 
 function tokenOf(
@@ -99,19 +74,20 @@ async function sendSigned(port: number, fields: object): Promise<WriteAnswer> {
 }
 
 /** Starts the service with empty stores. */
-export async function startPageService(
-  given: Omit<PageServiceOptions, 'clock'>,
-): Promise<PageService> {
+export async function startPageService(given: PageServiceOptions): Promise<PageService> {
   let aheadMs = 0
   const passTime = (ms: number): void => {
     aheadMs += ms
   }
   const clock = { ...systemClock, unixMs: () => systemClock.unixMs() + aheadMs }
-  const options = { ...given, clock }
   const place = await makeStorePlace({ isOnDisk: true })
-  const config = testConfig({ ...place.environment, ...options.environment })
-  let served = await serveOn(0, config, options)
-  const { port } = served
+  const config = testConfig({ ...place.environment, ...given.environment })
+  const serve = async (port: number): Promise<ListeningService> => {
+    const environment = given.hasVoice ? process.env : {}
+    return startListening(await createCareService({ config, clock, environment }), { port })
+  }
+  let served = await serve(0)
+  const port = Number(new URL(served.url).port)
   const network = await openCutProxy(port)
   return {
     url: `http://127.0.0.1:${network.port}`,
@@ -126,7 +102,7 @@ export async function startPageService(
       await served.stop()
       passTime(laterMs)
       if (!keepsSessions) await place.forgetSessions()
-      served = await serveOn(port, config, options)
+      served = await serve(port)
     },
     async close() {
       await network.close()

@@ -1,7 +1,12 @@
 // The complete service with in-memory stores and a hub that only remembers; for tests of the HTTP side.
 import { createHmac } from 'node:crypto'
 import { mintToken } from '@tallystick/jwt-lite'
-import { type ManualClock, manualClock, readConfig, type ServiceApp } from '@tallystick/service-kit'
+import {
+  type ManualClock,
+  manualClock,
+  requireConfig,
+  type ServiceApp,
+} from '@tallystick/service-kit'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { type CareConfig, careConfigSchema } from '../config.ts'
 import type { CareRecord } from '../domain/care-record.ts'
@@ -58,11 +63,8 @@ export type CareFixture = {
   close(): Promise<void>
 }
 
-export function testConfig(changes: Readonly<Record<string, string>> = {}): CareConfig {
-  const reading = readConfig(careConfigSchema, { ...testEnvironment, ...changes })
-  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
-  return reading.config
-}
+export const testConfig = (changes: Readonly<Record<string, string>> = {}): CareConfig =>
+  requireConfig(careConfigSchema, { ...testEnvironment, ...changes })
 
 /** Lower-case hex HMAC-SHA256 of `<timestamp>.<body>`. */
 export function signatureOf(signed: {

@@ -1,7 +1,7 @@
 // The complete service as it runs, on its own port and files, in this process; for tests that need a real socket, a real
 // disk or a real MCP session.
 import { mintToken } from '@tallystick/jwt-lite'
-import { listeningUrl, systemClock } from '@tallystick/service-kit'
+import { startListening, systemClock } from '@tallystick/service-kit'
 import { sendSignedWrite } from '../seed/seed-records.ts'
 import { type CareService, createCareService } from '../service.ts'
 import { RESOURCE, testConfig, WRITE_SECRET } from './care.fixture.ts'
@@ -34,16 +34,7 @@ export async function startRunningCare(options: RunningCareOptions = {}): Promis
   const place = options.place ?? (await makeStorePlace({ isOnDisk: true }))
   const config = testConfig({ ...options.environment, ...place.environment })
   const service = await createCareService({ config, clock: systemClock, environment: process.env })
-  await service.app.listen({ host: '127.0.0.1', port: 0 })
-  const url = listeningUrl(service.app)
-  let isStopped = false
-  const stop = async (): Promise<void> => {
-    if (isStopped) return
-    isStopped = true
-    await service.stopping()
-    await service.app.close()
-    await service.close()
-  }
+  const { url, stop } = await startListening(service)
   return {
     service,
     url,

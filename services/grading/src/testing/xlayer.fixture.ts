@@ -10,8 +10,8 @@ import { startFacilitator } from '@tallystick/facilitator'
 import {
   type Clock,
   type Environment,
-  listeningUrl,
-  readConfig,
+  requireConfig,
+  startListening,
   systemClock,
 } from '@tallystick/service-kit'
 import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
@@ -95,9 +95,12 @@ export async function startXLayerFixture(): Promise<XLayerFixture> {
     account,
     environment,
     async startService(name, change, clock = systemClock) {
-      const service = await startListening(environment(name, change), clock)
-      services.add(service)
-      return service
+      const config = requireConfig(gradingConfigSchema, environment(name, change))
+      const service = await createGradingService({ config, clock })
+      const { url: baseUrl, stop } = await startListening(service, { port: config.PORT })
+      const running = { ...service, baseUrl, stop }
+      services.add(running)
+      return running
     },
     async stop() {
       for (const service of services) await service.stop()
@@ -128,27 +131,6 @@ async function openDatabases() {
       return { DATABASE_URL: url, CHECKPOINT_KEY: Buffer.alloc(32, 3).toString('base64') }
     },
     end: () => ledgers.endLedgers(),
-  }
-}
-
-async function startListening(environment: Environment, clock: Clock): Promise<RunningService> {
-  const reading = readConfig(gradingConfigSchema, environment)
-  if (reading.kind === 'invalid') throw new Error(JSON.stringify(reading.problems))
-  const service = await createGradingService({ config: reading.config, clock })
-  service.start()
-  await service.app.listen({ host: '127.0.0.1', port: reading.config.PORT })
-  let stopped: Promise<void> | undefined
-  const stop = async (): Promise<void> => {
-    await service.app.close()
-    await service.close()
-  }
-  return {
-    ...service,
-    baseUrl: listeningUrl(service.app),
-    stop: () => {
-      stopped ??= stop()
-      return stopped
-    },
   }
 }
 
