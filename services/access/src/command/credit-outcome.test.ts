@@ -26,19 +26,19 @@ function newFacts() {
 
 describe('A15: what became of a credit', () => {
   test.each<[string, Partial<PayToCredit>]>([
-    ['several accounts paid it', { payer: undefined }],
-    ['its memo names no agent', { memo: 'x402:somebody' }],
-    ['it is no whole purchase at a price of that time', { amountTinybar: 1n }],
+    ['several-payers', { payer: undefined }],
+    ['reserved-memo', { memo: 'x402:somebody' }],
+    ['no-whole-purchase', { amountTinybar: 1n }],
   ])('refused: %s', async (reason, change) => {
     const outcome = await creditOutcome(newFacts(), { ...credit, ...change })
     expect(outcome).toEqual({ kind: 'refused', reason })
   })
 
-  test('refused: the contract paid it out, so that it is yours', async () => {
+  test('refused: the contract paid it out', async () => {
     const facts = newFacts()
     facts.log.evmAddressOf = async () => CONTRACT
-    const reason = 'the contract paid it out, so that it is yours'
-    expect(await creditOutcome(facts, credit)).toEqual({ kind: 'refused', reason })
+    const paidOut = { kind: 'refused', reason: 'paid-by-contract' }
+    expect(await creditOutcome(facts, credit)).toEqual(paidOut)
   })
 
   test('pending for its payer, then opened; with a refund both are told', async () => {

@@ -4,6 +4,7 @@ import { createLedgerFacts } from '../adapters/ledger-facts.ts'
 import { createRelay } from '../adapters/relay.ts'
 import { createViemContractSender } from '../adapters/viem-contract-sender.ts'
 import { keyHex } from '../config.ts'
+import type { CreditRefusal } from '../domain/unresolved-credits.ts'
 import {
   type CreditOutcome,
   creditOutcome,
@@ -44,11 +45,19 @@ export const paymentsVerb: OperatorVerb = {
 const DAYS = 30
 const DAY_SECONDS = 86_400
 
+/** Why a credit buys nothing, for the seller. */
+const REFUSALS: Readonly<Record<CreditRefusal, string>> = {
+  'several-payers': 'several accounts paid it',
+  'reserved-memo': 'its memo names no agent',
+  'no-whole-purchase': 'it is no whole purchase at a price of that time',
+  'paid-by-contract': 'the contract paid it out, so that it is yours',
+}
+
 function outcomeText(outcome: CreditOutcome): string {
   if (outcome.kind === 'opened')
     return `opened for ${outcome.agent}${outcome.isRefundedToo ? ' AND REFUNDED' : ''}`
   if (outcome.kind === 'pending') return `pending for ${outcome.purchase.order.agent}`
-  return outcome.kind === 'refunded' ? 'refunded' : `refused: ${outcome.reason}`
+  return outcome.kind === 'refunded' ? 'refunded' : `refused: ${REFUSALS[outcome.reason]}`
 }
 
 function timeText(consensusSeconds: number): string {
@@ -88,7 +97,9 @@ async function openPayment(call: OperatorCall): Promise<void> {
     throw new OperatorRefusal(`It was opened before, for ${outcome.agent}.`)
   if (outcome.kind === 'refunded') throw new OperatorRefusal('It was refunded and stays closed.')
   if (outcome.kind === 'refused')
-    throw new OperatorRefusal(`It cannot be opened: ${outcome.reason}. Refund it instead.`)
+    throw new OperatorRefusal(
+      `It cannot be opened: ${REFUSALS[outcome.reason]}. Refund it instead.`,
+    )
   const { clock } = call
   const relay = createRelay({ url: call.config.LEDGER_RPC_URL, clock })
   const sender = createViemContractSender({

@@ -51,7 +51,7 @@ describe('A23: payments that a previous contract took', () => {
     facts.log.evmAddressOf = async () => OLDER
     expect(await creditOutcome(facts, credit)).toEqual({
       kind: 'refused',
-      reason: 'the contract paid it out, so that it is yours',
+      reason: 'paid-by-contract',
     })
   })
 })

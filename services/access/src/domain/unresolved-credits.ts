@@ -17,15 +17,15 @@ export type CreditPurchase = {
   readonly consensusSeconds: number
 }
 
-/** Why a credit buys nothing, for the seller. */
-const BUYS_NOTHING = {
-  severalPayers: 'several accounts paid it',
-  /** It begins like one of ours. */
-  reservedMemo: 'its memo names no agent',
-  noWholePurchase: 'it is no whole purchase at a price of that time',
+/** Why a credit buys nothing. */
+export type CreditRefusal =
+  | 'several-payers'
+  /** Its memo begins like one of ours and names no agent. */
+  | 'reserved-memo'
+  /** Not at any price of that time. */
+  | 'no-whole-purchase'
   /** Earnings, reserve or a refund: nobody signed which agent it would buy for. */
-  paidByContract: 'the contract paid it out, so that it is yours',
-} as const
+  | 'paid-by-contract'
 
 export type CreditJudgement =
   /** A purchase that the service opens by itself, or `payments open`. */
@@ -33,13 +33,12 @@ export type CreditJudgement =
   /** The contract knows its reference. */
   | { readonly kind: 'opened'; readonly agent: Hex }
   /** It buys nothing and stays with payTo until it is refunded. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: CreditRefusal }
 
 const isNoWholePurchase = (judged: CreditJudgement): boolean =>
-  judged.kind === 'refused' && judged.reason === BUYS_NOTHING.noWholePurchase
+  judged.kind === 'refused' && judged.reason === 'no-whole-purchase'
 
-const refused = (why: keyof typeof BUYS_NOTHING) =>
-  ({ kind: 'refused', reason: BUYS_NOTHING[why] }) as const
+const refused = (reason: CreditRefusal): CreditJudgement => ({ kind: 'refused', reason })
 
 /**
  * What a credit pays for (A4). It is a purchase when one account paid a whole purchase at a price that the contract
@@ -53,20 +52,20 @@ export async function judgeCredit(
 ): Promise<CreditJudgement> {
   const { payer, amountTinybar, paidAtSeconds, paymentReference } = credit
   const memo = readPaymentMemo(credit.memo)
-  if (payer === undefined) return refused('severalPayers')
-  if (memo.kind === 'reserved') return refused('reservedMemo')
+  if (payer === undefined) return refused('several-payers')
+  if (memo.kind === 'reserved') return refused('reserved-memo')
   const offer = offerOfPayment({
     offers: offersOfTime(facts.offers, paidAtSeconds),
     amountTinybar,
     paidAtSeconds,
     periodsPerPurchase: facts.periodsPerPurchase,
   })
-  if (offer === undefined) return refused('noWholePurchase')
+  if (offer === undefined) return refused('no-whole-purchase')
   const consumed = await facts.contract.paymentOf(paymentReference)
   if (consumed.isUsed) return { kind: 'opened', agent: consumed.agent }
   const isNamed = memo.kind === 'agent'
   const agent = isNamed ? memo.agent : await facts.log.evmAddressOf(payer)
-  if (!isNamed && facts.contract.isOwn(agent)) return refused('paidByContract')
+  if (!isNamed && facts.contract.isOwn(agent)) return refused('paid-by-contract')
   const purchase: CreditPurchase = {
     transactionId: credit.transactionId,
     isNamed,
