@@ -5,17 +5,11 @@ import {
   runCommand,
 } from '@tallystick/service-kit/command'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
-import {
-  auditVerb,
-  eventsVerb,
-  readsVerb,
-  revocationsVerb,
-  revokeVerb,
-  tokenVerb,
-} from './access-verbs.ts'
+import { auditVerb, eventsVerb, readsVerb } from './audit-verbs.ts'
 import { backupKeysVerb, eraseVerb, erasuresVerb } from './erasure-verbs.ts'
 import { exportVerb, verifyVerb } from './export-verbs.ts'
 import { acceptBackupVerb, backupVerb, recordVerbs, resealVerb } from './store-verbs.ts'
+import { revocationsVerb, revokeVerb, tokenVerb } from './token-verbs.ts'
 
 /** Every verb of `care`, in the order of its help. */
 const verbs: readonly CommandVerb[] = [

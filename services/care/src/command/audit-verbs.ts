@@ -1,0 +1,73 @@
+import { BadUsage, type CommandCall } from '@tallystick/service-kit/command'
+import { readAuditRows } from '../adapters/audit-rows.ts'
+import { listEventSubscriptions } from '../adapters/event-subscriptions.ts'
+import { withSideRows } from '../adapters/open-stores.ts'
+import { readReadRows } from '../adapters/read-trail.ts'
+import { chainUri } from '../wire/record-uri.ts'
+import { listVerb, slotOption, storePlace } from './command-config.ts'
+
+const ROWS_DEFAULT = 50
+
+/** Which rows a verb lists. Throws BadUsage. */
+const pageOf = (call: CommandCall) => ({
+  limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
+  before: wholeNumber(call.text('before'), '--before'),
+})
+
+function wholeNumber(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new BadUsage(`${name} takes a whole number above 0.`)
+  return Number(text)
+}
+
+/** Actors are outside text: control characters must not reach a terminal. */
+const printable = (text: string): string => text.replace(/\p{Cc}/gu, '?')
+
+export const auditVerb = listVerb({
+  name: 'audit',
+  usage: '[--limit N] [--before SEQUENCE] [--json]',
+  summary: 'lists accepted and refused writes, newest first',
+  options: { limit: 'text', before: 'text', json: 'flag' },
+  none: 'There are no audit rows.',
+  read: async (call) => {
+    const page = pageOf(call)
+    return withSideRows(storePlace(call), (side) => readAuditRows(side, page), 'read')
+  },
+  line: ({ sequence, at, outcome, reason, via, actor, uri }) => {
+    const who = `${via}  ${printable(actor ?? '-')}`
+    return `${String(sequence).padStart(8)}  ${at}  ${outcome.padEnd(8)}  ${reason.padEnd(18)}  ${who}${uri === undefined ? '' : `  ${uri}`}`
+  },
+})
+
+export const readsVerb = listVerb({
+  name: 'reads',
+  usage: '[--uri URI] [--by SUB] [--limit N] [--before SEQUENCE] [--json]',
+  summary: 'lists who read which record, newest first; READ_AUDIT=all keeps that',
+  options: { uri: 'text', by: 'text', limit: 'text', before: 'text', json: 'flag' },
+  none: 'There are no rows of reads.',
+  read: async (call) => {
+    const slot = slotOption(call)
+    const chain = slot && chainUri(slot)
+    const query = { ...pageOf(call), chain, actor: call.text('by') }
+    return withSideRows(storePlace(call), (side) => readReadRows(side, query))
+  },
+  line: ({ sequence, at, actor, way, outcome, uri }) => {
+    const facts = `${at}  ${outcome.padEnd(9)}  ${way.padEnd(14)}  ${printable(actor)}`
+    return `${String(sequence).padStart(8)}  ${facts}  ${printable(uri)}`
+  },
+})
+
+export const eventsVerb = listVerb({
+  name: 'events',
+  usage: '[--json]',
+  summary: 'lists who is told of corrections by webhook, and what does not arrive',
+  options: { json: 'flag' },
+  none: 'Nobody is told of corrections by webhook.',
+  read: (call) => withSideRows(storePlace(call), listEventSubscriptions),
+  line: ({ domain, expiresAt, failedSince, id, isActive, lastError, patient, sub }) => {
+    const state = isActive ? (failedSince === undefined ? 'active' : 'failing') : 'suspended'
+    const trouble = failedSince === undefined ? '' : `  since ${failedSince}: ${lastError ?? ''}`
+    const about = `${printable(sub)}  ${printable(patient)}/${printable(domain ?? '*')}`
+    return `${state.padEnd(9)}  until ${expiresAt}  ${id}  ${about}${trouble}`
+  },
+})

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
+import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/service-kit/command'
+import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
+import { withSideRows } from '../adapters/open-stores.ts'
+import { addRevocation, readRevocations } from '../adapters/revoked-tokens.ts'
+import { CARE_SCOPES, isCareScope } from '../domain/care-record.ts'
+import { MODERN_MCP_PATH } from '../routes/service-routes.ts'
+import { commandConfig, lineOf, listVerb, storePlace } from './command-config.ts'
+
+/** `care revoke`: a single token is refused from now on, within a second. */
+export const revokeVerb: CommandVerb = {
+  name: 'revoke',
+  usage: 'JTI --by NAME --reason TEXT',
+  summary: 'refuses the one token with that jti for good, within a second',
+  options: { by: 'text', reason: 'text' },
+  wordsMax: 1,
+  run: async (call) => {
+    const { terminal } = call
+    const jti = lineOf(call.words[0], 'JTI')
+    const revocation = {
+      jti,
+      at: new Date(terminal.clock.unixMs()).toISOString(),
+      actor: lineOf(call.text('by'), '--by'),
+      reason: lineOf(call.text('reason'), '--reason'),
+    }
+    await withSideRows(storePlace(call), (rows) => addRevocation(rows, revocation))
+    terminal.print(`The token ${jti} is revoked; running services refuse it within a second.`)
+    return EXIT.done
+  },
+}
+
+export const revocationsVerb = listVerb({
+  name: 'revocations',
+  summary: 'lists the tokens that were revoked, by whom, when and why',
+  none: 'No token was revoked.',
+  read: (call) => withSideRows(storePlace(call), readRevocations),
+  line: ({ actor, at, jti, reason }) => `${at}  ${jti}  by ${actor}: ${reason}`,
+})
+
+/** `care token`: mints a development token (C20). */
+export const tokenVerb: CommandVerb = {
+  name: 'token',
+  usage: '--sub NAME [--scope "SCOPE …"] [--lifetime-seconds N] [--revision 2026-07-28]',
+  summary: 'mints a development token under TOKEN_SECRET; scopes default to care.read.user',
+  options: { sub: 'text', scope: 'text', 'lifetime-seconds': 'text', revision: 'text' },
+  run: async (call) => {
+    const config = commandConfig(call.terminal, ['TOKEN_SECRET', 'BASE_URL', 'SERVICE_NAME'])
+    const sub = call.text('sub')
+    if (sub === undefined || sub === '') throw new BadUsage('Say who the token is for: --sub NAME.')
+    const scope = call.text('scope') ?? 'care.read.user'
+    if (!scope.split(' ').every(isCareScope))
+      throw new BadUsage(
+        `--scope takes scopes separated by single spaces: ${CARE_SCOPES.join(', ')}, each for all patients or, with :<patient> behind it, for one.`,
+      )
+    const revision = call.text('revision')
+    if (revision !== undefined && revision !== MODERN_REVISION)
+      throw new BadUsage(`--revision takes ${MODERN_REVISION}, whose path has tokens of its own.`)
+    const path = revision === undefined ? '/mcp' : MODERN_MCP_PATH
+    const token = mintToken({
+      sub,
+      scope,
+      audience: `${config.BASE_URL}${path}`,
+      typ: `${config.SERVICE_NAME}+jwt`,
+      lifetimeSeconds: lifetimeOption(call, DEFAULT_LIFETIME_SECONDS),
+      key: config.TOKEN_SECRET,
+      nowSeconds: call.terminal.clock.unixMs() / 1_000,
+      jti: randomUUID(),
+    })
+    call.terminal.print(token)
+    return EXIT.done
+  },
+}
