@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { freePort } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
@@ -125,7 +126,9 @@ describe('tallystick-devnet', () => {
   })
 
   test.concurrent('--xlayer-port starts the second chain too, and both end together', async () => {
-    const { child, ended } = start([...FREE_PORTS, '--xlayer-port', '0'])
+    // Nobody else is given this port once it is free.
+    const port = String(await freePort())
+    const { child, ended } = start([...FREE_PORTS, '--xlayer-port', port])
     let output = ''
     await new Promise<void>((resolve) => {
       child.stdout?.on('data', (chunk: Buffer) => {

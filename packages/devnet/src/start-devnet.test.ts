@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { Client, credentials } from '@grpc/grpc-js'
+import { freePort } from '@tallystick/service-kit'
 import { createPublicClient, http } from 'viem'
 import { hederaTestnet } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -37,7 +38,12 @@ describe('startDevnet', () => {
   })
 
   test.each(['127.0.0.2', '::1'])('every edge listens on %s alone', async (host) => {
-    const own = await startDevnet({ host })
+    // Nobody else is given these ports of 127.0.0.1, where nothing may listen.
+    const own = await startDevnet({
+      host,
+      rpcPort: await freePort(),
+      consensusPort: await freePort(),
+    })
     const shown = host === '::1' ? '[::1]' : host
     try {
       expect(own.rpcUrl).toMatch(`http://${shown}:`)

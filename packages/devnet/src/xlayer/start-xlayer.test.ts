@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import { stablecoinAbi } from '@tallystick/contracts'
-import { manualClock } from '@tallystick/service-kit'
+import { freePort, manualClock } from '@tallystick/service-kit'
 import { type Address, createPublicClient, domainSeparator, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { xLayer } from 'viem/chains'
@@ -96,7 +96,8 @@ describe('controls', () => {
     ['127.0.0.2', 'http://127.0.0.2:'],
     ['::1', 'http://[::1]:'],
   ])('listens only on %s if told to', async (host, url) => {
-    const second = await startXLayer({ host })
+    // Nobody else is given this port of 127.0.0.1, where nothing may listen.
+    const second = await startXLayer({ host, port: await freePort() })
     try {
       expect(second.rpcUrl.startsWith(url)).toBe(true)
       const publicClient = createPublicClient({ chain: xLayer, transport: http(second.rpcUrl) })
@@ -120,7 +121,8 @@ describe('controls', () => {
   })
 
   test('stop leaves no process behind, and can be called again', async () => {
-    const second = await startXLayer()
+    // Nobody else is given this port once it is free.
+    const second = await startXLayer({ port: await freePort() })
     await second.stop()
     await second.stop()
     await expect(fetch(second.rpcUrl, { method: 'POST' })).rejects.toThrow('fetch failed')
