@@ -35,6 +35,8 @@ type PostgresDatabase = {
 }
 
 export type PostgresServer = {
+  /** As its owner, to a database that no test copies: PostgreSQL copies none that somebody else is connected to. */
+  readonly url: string
   /** A database for one test: empty, or a copy of the named one. */
   database(template?: string): Promise<PostgresDatabase>
   /** Folder of its socket; undefined for a server that was already running. */
@@ -49,6 +51,7 @@ export function startPostgres({ isDurable = false } = {}): PostgresServer {
   const known = process.env['DATABASE_URL']
   if (known !== undefined)
     return {
+      url: known,
       ...databasesOf(known),
       socketFolder: undefined,
       crash: () => undefined,
@@ -59,8 +62,10 @@ export function startPostgres({ isDurable = false } = {}): PostgresServer {
   initialise(folder, data)
   const settings = `-c listen_addresses='' -k ${folder} -c fsync=${isDurable ? 'on' : 'off'} -c shared_buffers=16MB`
   startServer({ folder, data, settings })
+  const url = socketUrl(folder)
   return {
-    ...databasesOf(socketUrl(folder)),
+    url,
+    ...databasesOf(url),
     socketFolder: folder,
     crash: () => {
       stopServer({ folder, data })

@@ -15,7 +15,7 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
     url: template.owner,
     pause: (ms) => pause(systemClock, ms),
   })
-  process.env['DATABASE_URL'] = template.owner
+  process.env['DATABASE_URL'] = server.url
   process.env['TEST_TEMPLATE'] = template.name
   return async () => {
     await template.drop()

@@ -3,14 +3,10 @@
 import { startPostgres } from '@tallystick/journal-store/postgres-server'
 
 /** Starts the server; ends it after the run. */
-export async function setup(): Promise<(() => Promise<void>) | undefined> {
+export function setup(): (() => void) | undefined {
   if (process.env['TEST_ENGINE'] !== 'postgres' || process.env['DATABASE_URL'] !== undefined)
     return undefined
   const server = startPostgres()
-  const database = await server.database()
-  process.env['DATABASE_URL'] = database.owner
-  return async () => {
-    await database.drop()
-    server.end()
-  }
+  process.env['DATABASE_URL'] = server.url
+  return () => server.end()
 }
