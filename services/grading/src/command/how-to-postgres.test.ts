@@ -28,7 +28,10 @@ const DEBIAN = '/usr/lib/postgresql'
 const OTHER_USER = 65_534
 
 const isRoot = process.getuid?.() === 0
-const folder = mkdtempSync(join(tmpdir(), 'how-to-postgres-'))
+const reason =
+  postgresMissing ?? (process.env['DATABASE_URL'] && 'DATABASE_URL is another’s server')
+/** A file whose every test is skipped runs no `afterAll`. */
+const folder = reason === undefined ? mkdtempSync(join(tmpdir(), 'how-to-postgres-')) : ''
 const serverFolder = join(folder, 'server')
 const place = (name: string): string => join(serverFolder, name)
 
@@ -136,9 +139,6 @@ afterAll(() => {
     })
   rmSync(folder, { recursive: true, force: true })
 })
-
-const reason =
-  postgresMissing ?? (process.env['DATABASE_URL'] && 'DATABASE_URL is another’s server')
 
 test.skipIf(reason !== undefined)(
   `every command of the how-to does what it says${reason === undefined ? '' : ` (skipped: ${reason})`}`,

@@ -24,7 +24,7 @@ export type PostgresLedger = Awaited<ReturnType<typeof makePostgresLedger>>
 /** An empty ledger, with a folder for what its processes sign; `end` closes what was opened of it. */
 async function makePostgresLedger(server: PostgresServer) {
   const database = await server.database()
-  const folder = mkdtempSync(join(tmpdir(), 'grading-postgres-'))
+  const folder = mkdtempSync(join(process.env['LEDGER_FOLDERS'] ?? tmpdir(), 'grading-postgres-'))
   const url = database.as('grading_app')
   /** Includes stores still being opened: their reads and the emptying of the ledger would wait for each other. */
   const opened: Promise<{ close(): Promise<void> }>[] = []
