@@ -4,8 +4,8 @@
  */
 import type { TokenFailure } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
-import { CARE_SCOPES } from './domain/care-record.ts'
 import { RecordStoreUnavailable } from './domain/record-store.ts'
+import { CARE_SCOPES } from './domain/scopes.ts'
 
 /** Seconds to wait before retrying after a failing store or a full queue. */
 const RETRY_SECONDS = 5

@@ -2,8 +2,8 @@
 
 import { versionPreimage } from '@tallystick/hashchain'
 import type { BodySeal } from '@tallystick/journal-store'
-import { isWithin, type Reach } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
+import { isWithin, type Reach } from '../domain/scopes.ts'
 import { chainUri, versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { EXPORT_FORMAT, type ExportLine } from '../wire/verify.ts'

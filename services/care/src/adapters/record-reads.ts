@@ -1,13 +1,13 @@
 // The reading half of the store: single versions, and lists. A read of a single chain is one statement, so it shows one moment.
 // stored-record.ts turns rows into domain values.
 import type { BodySeal } from '@tallystick/journal-store'
-import type { Reach } from '../domain/care-record.ts'
 import type {
   ChainsQuery,
   NamesQuery,
   RecordStore,
   WrittenVersion,
 } from '../domain/record-store.ts'
+import type { Reach } from '../domain/scopes.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import { namesOfChain } from './chain-keys-file.ts'
 import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'

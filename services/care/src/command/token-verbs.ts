@@ -4,7 +4,7 @@ import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/se
 import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import { withSideRows } from '../adapters/open-stores.ts'
 import { addRevocation, readRevocations } from '../adapters/revoked-tokens.ts'
-import { CARE_SCOPES, isCareScope } from '../domain/care-record.ts'
+import { CARE_SCOPES, isCareScope } from '../domain/scopes.ts'
 import { MODERN_MCP_PATH } from '../routes/service-routes.ts'
 import { commandConfig, lineOf, listVerb, storePlace } from './command-config.ts'
 

@@ -4,7 +4,7 @@
  * one delivery. Only the process that began last delivers; its number guards everything it stores, so a process believed dead
  * cannot move a subscription.
  */
-import { type CareRecord, mayRead } from './care-record.ts'
+import type { CareRecord } from './care-record.ts'
 import {
   audiencesOf,
   type DeliveryOutcome,
@@ -17,6 +17,7 @@ import {
 } from './event-subscription.ts'
 import { FairRuns } from './fair-runs.ts'
 import type { KeptWrite, RecordStore } from './record-store.ts'
+import { mayRead } from './scopes.ts'
 
 /** Deliveries under way at once: sockets, and what they hold in memory. */
 const RUNNING_MAX = 64
@@ -291,10 +292,9 @@ export class EventDeliverer {
     held.failures += 1
     held.cancelWait?.()
     // Half of it is random, so that receivers that failed together are not retried together.
-    const cancel = clock.after(ms * (0.5 + chance() / 2), () => {
+    held.cancelWait = clock.after(ms * (0.5 + chance() / 2), () => {
       held.cancelWait = undefined
       this.#poke(held)
     })
-    held.cancelWait = cancel
   }
 }

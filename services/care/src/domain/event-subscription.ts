@@ -8,8 +8,8 @@ import { z } from 'zod'
 import { RECORD_REVISED } from '../wire/events.ts'
 import { versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { type Principal, reachOf, reachWithin } from './care-record.ts'
 import type { KeptWrite, RecordStore } from './record-store.ts'
+import { type Principal, reachOf, reachWithin } from './scopes.ts'
 
 /** Hex digits of an id: 128 bits. */
 const ID_HEX = 32

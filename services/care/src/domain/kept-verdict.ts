@@ -7,8 +7,8 @@
 import { chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { ChainVerdict, PublicReceipt } from '../wire/verify.ts'
-import { isWithin, type Reach } from './care-record.ts'
 import type { ChainVerification, RecordStore } from './record-store.ts'
+import { isWithin, type Reach } from './scopes.ts'
 
 /** Chains in a block: half a millisecond to write, some 30 KB to send at once. */
 const BLOCK_CHAINS = 512

@@ -2,9 +2,9 @@
 // record-store.contract.ts.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Reach } from './care-record.ts'
 import type { RecordStoreFixture } from './record-store.fixture.ts'
 import type { WrittenVersion } from './record-store.ts'
+import type { Reach } from './scopes.ts'
 
 const EVERYONE: readonly Reach[] = [{ audience: 'user' }]
 

@@ -5,7 +5,8 @@ import type { Journal, sealReceipt } from '@tallystick/journal-store'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { ChainVerdict } from '../wire/verify.ts'
-import type { CareRecord, NewRecord, Reach } from './care-record.ts'
+import type { CareRecord, NewRecord } from './care-record.ts'
+import type { Reach } from './scopes.ts'
 
 export type AppendOutcome =
   | {

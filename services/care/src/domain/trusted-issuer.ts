@@ -4,7 +4,7 @@
  */
 import { grantedScopes, narrowScopes } from '@tallystick/jwt-lite'
 import { z } from 'zod'
-import { isCareScope } from './care-record.ts'
+import { isCareScope } from './scopes.ts'
 
 /** How far an issuer's clock may be ahead of this one. */
 const CLOCK_TOLERANCE_SECONDS = 5

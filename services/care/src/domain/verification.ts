@@ -8,7 +8,6 @@ import type { Clock } from '@tallystick/service-kit'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { ChainPayload } from '../wire/verify.ts'
-import type { Reach } from './care-record.ts'
 import {
   chainVerdict,
   countsOf,
@@ -21,6 +20,7 @@ import {
   type VerifyReport,
 } from './kept-verdict.ts'
 import type { ChainVerification, RecordStore } from './record-store.ts'
+import type { Reach } from './scopes.ts'
 
 type VerifierDeps = Omit<KeptVerdictDeps, 'onReplay'> & { readonly clock: Clock }
 

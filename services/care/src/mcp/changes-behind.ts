@@ -5,8 +5,8 @@
  * written that the reader may not see.
  */
 import { z } from 'zod'
-import { mayRead, reachOf } from '../domain/care-record.ts'
 import type { WrittenVersion } from '../domain/record-store.ts'
+import { mayRead, reachOf } from '../domain/scopes.ts'
 import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { type ChangedRecord, changeOfChain, type ToldChanges } from './changes-since.ts'

@@ -4,9 +4,10 @@
  * next one continues; on every page, the newest value is the one that holds.
  */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
-import { type CareRecord, reachOf, reachWithin } from '../domain/care-record.ts'
+import type { CareRecord } from '../domain/care-record.ts'
 import type { ChangedChain } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
+import { reachOf, reachWithin } from '../domain/scopes.ts'
 import type { ChangesQuery, ToolOutput } from '../wire/mcp.ts'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import {

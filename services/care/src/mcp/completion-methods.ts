@@ -1,8 +1,8 @@
 /** `completion/complete`: versions, domains and patients of records that the caller may see (C7). */
 import type { CompleteResult, Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import { mayRead, reachOf, reachWithin } from '../domain/care-record.ts'
 import type { NamesQuery } from '../domain/record-store.ts'
+import { mayRead, reachOf, reachWithin } from '../domain/scopes.ts'
 import { completeParams } from '../wire/mcp.ts'
 import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
 import { PROMPTS } from './prompt-methods.ts'

@@ -5,7 +5,6 @@
  */
 import { BoundedMap } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import type { Principal } from '../domain/care-record.ts'
 import {
   audiencesOf,
   type ChallengeOutcome,
@@ -15,6 +14,7 @@ import {
   subscriptionId,
 } from '../domain/event-subscription.ts'
 import type { RecordStore } from '../domain/record-store.ts'
+import type { Principal } from '../domain/scopes.ts'
 import {
   deliveryMode,
   type EventProfile,

@@ -1,15 +1,15 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { isCardUri } from '../domain/care-record.ts'
 import {
   CARE_SCOPES,
-  isCardUri,
   isOfHousehold,
   isWithin,
   isWriter,
   mayRead,
   mayWrite,
   reachOf,
-} from '../domain/care-record.ts'
+} from '../domain/scopes.ts'
 import { frameNames, frameUris, mayReceive } from './replay-buffer.ts'
 
 const USER = ['care.read.user']

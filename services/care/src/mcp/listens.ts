@@ -5,7 +5,8 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure, type RpcId } from '@tallystick/service-kit/mcp'
-import { type CareRecord, mayRead } from '../domain/care-record.ts'
+import type { CareRecord } from '../domain/care-record.ts'
+import { mayRead } from '../domain/scopes.ts'
 import { listenParams } from '../wire/mcp.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import {

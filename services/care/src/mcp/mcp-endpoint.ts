@@ -1,13 +1,13 @@
 /** The MCP side of the service, assembled: sessions, streams, methods and the route. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ServiceApp } from '@tallystick/service-kit'
-import { READ_SCOPES } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
 import {
   type ErasedName,
   type RecordStore,
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
+import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
 import { createUnheardCorrections, type UnheardCorrections } from '../domain/unheard-corrections.ts'

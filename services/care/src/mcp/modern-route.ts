@@ -18,7 +18,7 @@ import {
   type RpcRequest,
 } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
-import { reachOf, scopeOf } from '../domain/care-record.ts'
+import { reachOf, scopeOf } from '../domain/scopes.ts'
 import { insufficientScope } from '../errors.ts'
 import { MODERN_MCP_PATH } from '../routes/service-routes.ts'
 import { modernMcpMessage } from '../wire/mcp.ts'

@@ -1,7 +1,7 @@
 /** `prompts/list` and `prompts/get`: `brief_carer` and `whats_changed` (C12). */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import { reachOf, reachWithin } from '../domain/care-record.ts'
+import { reachOf, reachWithin } from '../domain/scopes.ts'
 import {
   briefCarerParams,
   type ChangesQuery,

@@ -1,7 +1,7 @@
 /** Finding records by words, for the tool `search` (C26), only among those that the caller may read. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Reach, reachOf, reachWithin } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
+import { type Reach, reachOf, reachWithin } from '../domain/scopes.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import { type CallContext, noteRead } from './visible-records.ts'
 

@@ -2,7 +2,8 @@
  * The frames that sessions may request again. Each is held once in memory, shared by the rings of all its recipients, and
  * stored by the session store. The URIs in a frame decide who may receive it (C6).
  */
-import { isCardUri, mayRead } from '../domain/care-record.ts'
+import { isCardUri } from '../domain/care-record.ts'
+import { mayRead } from '../domain/scopes.ts'
 import {
   ERASED_FRAME,
   type FrameRecipient,

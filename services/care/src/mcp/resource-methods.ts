@@ -1,8 +1,9 @@
 /** `resources/list`, `resources/templates/list`, `resources/read`, `resources/subscribe` and `resources/unsubscribe`. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import { type CareRecord, mayRead, reachOf } from '../domain/care-record.ts'
+import type { CareRecord } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
+import { mayRead, reachOf } from '../domain/scopes.ts'
 import { cursorParams, uriParams } from '../wire/mcp.ts'
 import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../wire/record-uri.ts'
 import type { RecordMeta } from '../wire/records.ts'

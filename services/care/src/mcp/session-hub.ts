@@ -1,8 +1,9 @@
 /** How an accepted write reaches sessions: a version's frames, who gets which, and how they reach the open streams. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '@tallystick/service-kit'
-import { type CareRecord, mayRead } from '../domain/care-record.ts'
+import type { CareRecord } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
+import { mayRead } from '../domain/scopes.ts'
 import type { SessionStore } from '../domain/session-store.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
 import { LOG_LEVELS, type LogLevel } from '../wire/mcp.ts'

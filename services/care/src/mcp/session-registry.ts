@@ -4,7 +4,7 @@
  */
 import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Clock } from '@tallystick/service-kit'
-import { mayRead, type Principal } from '../domain/care-record.ts'
+import { mayRead, type Principal } from '../domain/scopes.ts'
 import type {
   RestoredSessions,
   SessionChange,

@@ -1,6 +1,6 @@
 /** What each tool does (C12, C26): a read of records in its schema's form. tool-methods.ts lists and calls them. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
-import { reachOf, reachWithin } from '../domain/care-record.ts'
+import { reachOf, reachWithin } from '../domain/scopes.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
 import type { ToolInput, ToolOutput } from '../wire/mcp.ts'
 import { type ChainSlot, chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'

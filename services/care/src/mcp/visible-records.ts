@@ -5,16 +5,10 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import {
-  type CareRecord,
-  isWriter,
-  mayRead,
-  type Principal,
-  type Reach,
-  type ReadRow,
-} from '../domain/care-record.ts'
+import type { CareRecord, ReadRow } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'
+import { isWriter, mayRead, type Principal, type Reach } from '../domain/scopes.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
 import {

@@ -2,7 +2,7 @@
 import type { TokenClaims, TokenVerdict } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, presentedToken, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isOfHousehold, type Reach, reachOf } from '../domain/care-record.ts'
+import { isOfHousehold, type Reach, reachOf } from '../domain/scopes.ts'
 import { errorAnswer, invalidToken, type Protected } from '../errors.ts'
 
 /**

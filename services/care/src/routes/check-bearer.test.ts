@@ -2,7 +2,7 @@
 // around a header's value.
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CARE_SCOPES } from '../domain/care-record.ts'
+import { CARE_SCOPES } from '../domain/scopes.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 
 let care: RunningCare

@@ -1,6 +1,6 @@
 /** What the clinician's page asks with its token: who its holder is (C23), and which corrections nobody has heard (C29). */
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
-import { mayRead, mayWrite } from '../domain/care-record.ts'
+import { mayRead, mayWrite } from '../domain/scopes.ts'
 import { principalAnswer } from '../wire/principal.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import { type UnheardCorrection, unheardAnswer } from '../wire/unheard.ts'

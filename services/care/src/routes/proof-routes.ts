@@ -5,8 +5,8 @@
  */
 import type { WitnessPush } from '@tallystick/journal-store'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
-import { isWithin } from '../domain/care-record.ts'
 import type { JournalLeaf, RecordStore } from '../domain/record-store.ts'
+import { isWithin } from '../domain/scopes.ts'
 import { errorAnswer } from '../errors.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'

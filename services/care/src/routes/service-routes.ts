@@ -2,8 +2,8 @@
 import type { ServiceApp } from '@tallystick/service-kit'
 import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { CARE_SCOPES, READ_SCOPES } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
+import { CARE_SCOPES, READ_SCOPES } from '../domain/scopes.ts'
 import { healthAnswer, metadataAnswer } from '../wire/service.ts'
 
 /** Path of the metadata that a 401 names: RFC 9728 §3.1 puts the resource's path after the well-known one. */

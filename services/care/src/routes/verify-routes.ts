@@ -4,8 +4,9 @@ import type { WitnessPush } from '@tallystick/journal-store'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { isWithin, type Reach, type ReadRow } from '../domain/care-record.ts'
+import type { ReadRow } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
+import { isWithin, type Reach } from '../domain/scopes.ts'
 import {
   type ChainVerifier,
   chainPayload,

@@ -3,7 +3,7 @@
  * and secret stay in their fields.
  */
 import { element, onFragment, pageElement, put } from '@tallystick/service-kit/browser'
-import { mayRead } from '../../domain/care-record.ts'
+import { mayRead } from '../../domain/scopes.ts'
 import { showOutcome, showPreview } from './clinician-view.ts'
 import { type Before, createRecordReader, readPublicSlots } from './read-record.ts'
 import { mayPublish, readSignIn, type SignIn, signInWords } from './sign-in.ts'

@@ -1,5 +1,5 @@
 /** Who is signed in: only the service knows what a token is worth, even if its issuer's claims grant the rights (C23). */
-import { isWriter } from '../../domain/care-record.ts'
+import { isWriter } from '../../domain/scopes.ts'
 import type { PrincipalAnswer } from '../../wire/principal.ts'
 
 export type SignIn =
