@@ -50,7 +50,10 @@ await runService({
     return {
       app,
       registry,
-      start: () => logger.info({}, 'started'),
+      start: () => {
+        if (config.FAULT === 'bug-at-start') throw new TypeError('no such thing')
+        logger.info({}, 'started')
+      },
       stopping: () => logger.info({}, 'told to stop'),
       close: async () => logger.info({ secret: config.SIGNING_SECRET }, 'flushed'),
     }

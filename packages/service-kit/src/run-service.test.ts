@@ -145,8 +145,8 @@ describe('runService', () => {
     expect(service.stderr).toBe('It cannot start: the store is locked\n')
   })
 
-  test('throws a bug with its stack', async () => {
-    const service = start({ FAULT: 'bug' })
+  test.each(['bug', 'bug-at-start'])('throws a %s with its stack', async (fault) => {
+    const service = start({ FAULT: fault })
     expect(await service.exit).toBe(1)
     expect(service.stderr).toMatch(/TypeError: no such thing\n {4}at /)
   })

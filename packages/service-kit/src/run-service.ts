@@ -70,18 +70,14 @@ export type ListeningService = {
   readonly stop: () => Promise<void>
 }
 
-/** Starts a service's work and makes it listen, by default on a free loopback port. If it cannot, closes it and rejects. */
-export async function startListening(
+type ListenAddress = { readonly host?: string; readonly port?: number }
+
+/** Makes a service listen whose work has started. */
+async function listen(
   service: Service,
-  { host = '127.0.0.1', port = 0 }: { readonly host?: string; readonly port?: number } = {},
+  { host = '127.0.0.1', port = 0 }: ListenAddress,
 ): Promise<ListeningService> {
-  service.start?.()
-  try {
-    await service.app.listen({ host, port })
-  } catch (error) {
-    await service.close()
-    throw error
-  }
+  await service.app.listen({ host, port })
   let stopped: Promise<void> | undefined
   return {
     url: listeningUrl(service.app),
@@ -89,6 +85,20 @@ export async function startListening(
       stopped ??= stopOrderly(service, service.app.log)
       return stopped
     },
+  }
+}
+
+/** Starts a service's work and makes it listen, by default on a free loopback port. If it cannot, closes it and rejects. */
+export async function startListening(
+  service: Service,
+  address: ListenAddress = {},
+): Promise<ListeningService> {
+  service.start?.()
+  try {
+    return await listen(service, address)
+  } catch (error) {
+    await service.close()
+    throw error
   }
 }
 
@@ -169,10 +179,9 @@ export async function runService<Schema extends z.ZodObject>(
       process.stderr.write(`${refusal}\n`)
       return process.exit(1)
     })
-  const { stop, url } = await startListening(service, {
-    host: config.HOST,
-    port: config.PORT,
-  }).catch((error: unknown) => {
+  service.start?.()
+  const address = { host: config.HOST, port: config.PORT }
+  const { stop, url } = await listen(service, address).catch((error: unknown) => {
     process.stderr.write(`${listenMessage(error, config)}\n`)
     return process.exit(1)
   })

@@ -25,6 +25,7 @@ import {
   startXLayerFixture,
   type XLayerFixture,
 } from '../testing/xlayer.fixture.ts'
+import type { CalibrationAnswer } from '../wire/calibration.ts'
 
 /** Why the pages cannot be tested on this machine, in parentheses; undefined if they can. */
 export const cannotRunReason = chromiumMissing === undefined ? undefined : `(${chromiumMissing})`
@@ -58,6 +59,12 @@ const hostileEvent = sampleEvent({
 export type Site = {
   readonly service: () => RunningService
   readonly xlayer: () => XLayerFixture
+  /** What the service says of every recorded price by the fair close. */
+  calibration(): Promise<{
+    readonly column: CalibrationAnswer['columns'][number]
+    readonly ledger: CalibrationAnswer['ledger']
+    readonly study: CalibrationAnswer['reference_study']
+  }>
   visit(path: string, options?: BrowserContextOptions): Promise<Page>
   /** Opens the forms through a link that carries the key of a local chain's agent. */
   visitWithKey(name: string, options?: BrowserContextOptions): Promise<Page>
@@ -109,6 +116,17 @@ export function useSite(): Site {
   return {
     service: () => service,
     xlayer: () => xlayer,
+    async calibration() {
+      const answer = await fetch(`${service.baseUrl}/api/calibration`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ filters: { basis: 'fair', population: 'mechanical' } }),
+      })
+      const read = (await answer.json()) as CalibrationAnswer
+      const [column] = read.columns
+      if (column === undefined) throw new Error('calibration has no column')
+      return { column, ledger: read.ledger, study: read.reference_study }
+    },
     visit,
     async visitWithKey(name, options) {
       const page = await visit(`/try#key=${xlayer.account(name).privateKey}`, options)
