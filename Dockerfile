@@ -1,7 +1,8 @@
 # One service in one image:
 #   docker build --build-arg SERVICE=access --tag tallystick-access .
 # SERVICE is access, care or grading; issuer (care's sign-in), facilitator and devnet (the local ledgers) build the same way.
-ARG NODE_IMAGE=node:26-bookworm-slim
+# The Node of package.json, on Debian: npm's native packages need glibc.
+ARG NODE_IMAGE=node:26.12.1-trixie-slim
 
 FROM ${NODE_IMAGE} AS install
 ARG SERVICE

