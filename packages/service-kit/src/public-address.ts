@@ -1,5 +1,6 @@
 // Which addresses a stranger's URL may lead to. Everything in IANA's special-purpose registries for IPv4 and IPv6 as of 2026
-// is refused, and all multicast and reserved addresses, even those that IANA calls reachable: no webhook is there.
+// is refused, and all multicast and reserved addresses, even those that IANA calls reachable: no webhook is there. So are the
+// addresses that a cloud's own machines alone reach, though IANA calls them public.
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 const refusedOf = (family: 'ipv4' | 'ipv6', networks: readonly string[]): BlockList => {
@@ -17,6 +18,9 @@ const REFUSED_V4 = refusedOf('ipv4', [
   '100.64.0.0/10', // shared, behind a carrier's NAT
   '127.0.0.0/8', // loopback
   '169.254.0.0/16', // link-local: metadata services
+  '161.26.0.0/16', // IBM Cloud: services of its private network
+  '166.8.0.0/14', // IBM Cloud: the same
+  '168.63.129.16/32', // Azure: the host under a virtual machine
   '172.16.0.0/12', // private
   '192.0.0.0/24', // protocol assignments
   '192.0.2.0/24', // documentation
@@ -27,6 +31,8 @@ const REFUSED_V4 = refusedOf('ipv4', [
   '192.175.48.0/24', // AS112
   '198.18.0.0/15', // benchmarks
   '198.51.100.0/24', // documentation
+  '199.36.153.4/30', // Google Cloud: its interfaces, from within a private network
+  '199.36.153.8/30', // Google Cloud: the same
   '203.0.113.0/24', // documentation
   '224.0.0.0/3', // multicast, reserved, broadcast
 ])
@@ -42,6 +48,8 @@ const REFUSED_V6 = refusedOf('ipv6', [
   '2001::/23', // protocol assignments: Teredo, benchmarks, ORCHID, AMT, DRIP
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4: leads back to IPv4
+  '2600:2d00:2:1000::/64', // Google Cloud: its interfaces, from within a private network
+  '2600:2d00:2:2000::/64', // Google Cloud: the same
   '2620:4f:8000::/48', // AS112
   '3fff::/20', // documentation
 ])

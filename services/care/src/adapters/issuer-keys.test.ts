@@ -1,7 +1,7 @@
 // C23 over real keys and a real issuer on loopback: what happens when its keys change, and while it is away.
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { TokenCheck } from '../routes/bearer.ts'
-import type { IssuerFixture } from '../testing/issuer.fixture.ts'
+import type { IssuerFixture, IssuerKey } from '../testing/issuer.fixture.ts'
 import { keyOf, START_MS, useTrustedIssuers } from './trusted-issuers.fixture.ts'
 
 const MINUTE_MS = 60_000
@@ -18,6 +18,13 @@ type Changes = NonNullable<Parameters<IssuerFixture['token']>[1]>
 const token = (changes?: Changes): Promise<string> => issuer.token(on.clock.unixMs(), changes)
 const headed = async (header: Changes['header']) => check.verify(await token({ header }))
 const refused = (failure: string) => ({ kind: 'invalid', failure })
+const nameless = (name: string): IssuerKey => {
+  const { jwk, ...key } = keyOf(name)
+  const { kid: _, ...rest } = jwk
+  return { ...key, jwk: rest }
+}
+const signed = async (name: string) =>
+  check.verify(await token({ key: nameless(name), header: { kid: undefined } }))
 const kid = (name: string) => token({ key: keyOf(name) })
 
 describe('C23: keys change, and issuers go away', () => {
@@ -33,6 +40,28 @@ describe('C23: keys change, and issuers go away', () => {
       expect(await headed({ kid: `x${index}` })).toEqual(refused('bad_signature'))
     }
     expect(issuer.asked).toHaveLength(2 + 2 * 2)
+  })
+
+  describe('keys without a kid (A19)', () => {
+    it('one that was replaced is found by one fetch, and strangers cause no more than two a minute', async () => {
+      issuer.keys = [nameless('ES256')]
+      expect(await signed('ES256')).toMatchObject({ kind: 'valid' })
+      issuer.keys = [nameless('next')]
+      on.clock.advanceMs(30_000)
+      issuer.asked.length = 0
+      expect(await signed('next')).toMatchObject({ kind: 'valid' })
+      for (let second = 0; second < 60; second += 1) {
+        on.clock.advanceMs(1_000)
+        expect(await signed('ES256')).toEqual(refused('bad_signature'))
+      }
+      expect(issuer.asked).toHaveLength(2 + 2 * 2)
+    })
+
+    it('each of several is tried', async () => {
+      issuer.keys = [nameless('ES256'), nameless('next')]
+      expect(await signed('ES256')).toMatchObject({ kind: 'valid' })
+      expect(await signed('next')).toMatchObject({ kind: 'valid' })
+    })
   })
 
   it('a key that was withdrawn holds for ten minutes at most, also for tokens that were verified', async () => {

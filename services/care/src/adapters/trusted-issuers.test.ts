@@ -254,6 +254,22 @@ describe('attacks', () => {
     )
   })
 
+  it.each(['=', '==', ' ', '.'])(
+    'another spelling of a good token: %j after it (A21)',
+    async (end) => {
+      const text = await token()
+      expect(await check.verify(`${text}${end}`)).toMatchObject({ kind: 'invalid' })
+      expect(await check.verify(text)).toMatchObject({ kind: 'valid' })
+    },
+  )
+
+  it('another spelling of a good token: a bit that its signature does not use (A21)', async () => {
+    const text = await token()
+    const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const other = last[last.indexOf(text.at(-1) ?? '') + 1] ?? ''
+    expect(await check.verify(`${text.slice(0, -1)}${other}`)).toEqual(refused('bad_signature'))
+  })
+
   it('a signature that was kept for one audience is not for another', async () => {
     const withIssuers = createTrustedIssuers({
       issuers: trustedIssuers.parse([{ issuer: issuer.issuer }]),
