@@ -24,6 +24,7 @@ await runService({
     if (config.FAULT === 'refusal') throw new RangeError('the store is locked')
     if (config.FAULT === 'bug') throw new TypeError('no such thing')
     const registry = new Registry()
+    const lost = Promise.withResolvers<string>()
     const app = await createServiceApp({
       name: 'tallystick-example',
       version: '0.0.0',
@@ -41,6 +42,10 @@ await runService({
           logger.info({}, 'hang began')
           reply.hijack()
         })
+        scope.get('/lose', async () => {
+          lost.resolve('Another process has the place.')
+          return {}
+        })
         scope.get('/reject', async () => {
           void Promise.reject(new Error('nobody caught this'))
           return {}
@@ -50,6 +55,7 @@ await runService({
     return {
       app,
       registry,
+      lost: lost.promise,
       start: () => {
         if (config.FAULT === 'bug-at-start') throw new TypeError('no such thing')
         logger.info({}, 'started')

@@ -20,6 +20,8 @@ export type Service = {
   stopping?(): void | Promise<void>
   /** Ends background work and closes stores, after the application has closed. */
   close(): Promise<void>
+  /** Resolves with a sentence once the service lost what it must not go on without: the process says it, and ends with 1. */
+  readonly lost?: Promise<string> | undefined
 }
 
 /** How long open requests get before their connections are cut. */
@@ -102,8 +104,12 @@ export async function startListening(
   }
 }
 
-/** A signal ends the process with 0 within 10 s, an uncaught exception with 1; a second signal ends it immediately. */
-function exitOnSignals(stop: () => Promise<void>, logger: FastifyBaseLogger): void {
+/** A signal ends the process with 0 within 10 s, an uncaught exception or a loss with 1; a second signal ends it immediately. */
+function exitOnSignals(
+  stop: () => Promise<void>,
+  logger: FastifyBaseLogger,
+  lost: Service['lost'],
+): void {
   let isStopping = false
   const end = (reason: string, code: number): void => {
     if (isStopping) process.exit(code === 0 ? 130 : code)
@@ -134,6 +140,13 @@ function exitOnSignals(stop: () => Promise<void>, logger: FastifyBaseLogger): vo
     logger.fatal({ err: error }, 'unhandled rejection')
     end('unhandled rejection', 1)
   })
+  const endWhenLost = async (): Promise<void> => {
+    const sentence = await lost
+    if (sentence === undefined) return
+    process.stderr.write(`${sentence}\n`)
+    end(sentence, 1)
+  }
+  void endWhenLost()
 }
 
 /** The URL of a listening application; loopback if it listens on every interface. */
@@ -185,7 +198,7 @@ export async function runService<Schema extends z.ZodObject>(
     process.stderr.write(`${listenMessage(error, config)}\n`)
     return process.exit(1)
   })
-  exitOnSignals(stop, logger)
+  exitOnSignals(stop, logger, service.lost)
   collectDefaultMetrics({ register: service.registry })
   logger.info({ url }, 'listening')
 }

@@ -54,7 +54,7 @@ type AccessServiceOptions = {
   readonly connect?: ((options: ConnectOptions) => AccessPorts) | undefined
 }
 
-export type AccessService = Required<Service> & { readonly sweep: CreditSweep }
+export type AccessService = Required<Omit<Service, 'lost'>> & { readonly sweep: CreditSweep }
 
 type ConnectOptions = {
   readonly config: AccessConfig
