@@ -109,7 +109,7 @@ const sizes = ({ push }: Started) => push.states().map(({ cosigned }) => cosigne
 const isCosigned = (note: string | undefined, { verifierKey }: Witness): boolean =>
   openCosignature({ note: note ?? '', verifierKey }).kind === 'opened'
 
-test('C34: every witness cosigns each checkpoint that goes on from the last; the note opens under the journal’s key and each of theirs', async () => {
+test('C9: every witness cosigns each checkpoint that goes on from the last; the note opens under the journal’s key and each of theirs', async () => {
   const journal = journalOf('a', 'b', 'c')
   const witnesses = [await witnessOf('one.example'), await witnessOf('two.example')]
   const started = start(journal, witnesses)

@@ -178,7 +178,9 @@ const fields = z.object({
     .describe('Every MCP session ends after this, seconds.'),
   RETRACTION_DAYS: integerField({ min: 0, max: 365 })
     .prefault('7')
-    .describe('How long after a correction a read also says it as a text of its own, days.'),
+    .describe(
+      'How long after a correction the text of a read, by any method or tool, also says what it takes back, days.',
+    ),
   UNHEARD_MINUTES: integerField({ min: 0, max: 10_080 })
     .prefault('60')
     .describe(

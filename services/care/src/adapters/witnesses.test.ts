@@ -1,4 +1,4 @@
-// The whole service beside a witness on a port, which shares no code with it (C34).
+// The whole service beside a witness on a port, which shares no code with it (C9).
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -23,7 +23,7 @@ type Shown = {
   }[]
 }
 
-describe('C34: witnesses of the speakable journal', () => {
+describe('C9: witnesses of the speakable journal', () => {
   let witness: WitnessServer
   let care: RunningCare
   beforeEach(async () => {

@@ -1,4 +1,4 @@
-// The witnesses of the journal of speakable records (C34): who they are, how they are asked, and where their cosignatures are
+// The witnesses of the journal of speakable records (C9): who they are, how they are asked, and where their cosignatures are
 // kept. No witness sees the journal of internal records: its size would reveal when something secret was written.
 import { readFileSync } from 'node:fs'
 import {

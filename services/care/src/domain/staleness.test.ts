@@ -43,15 +43,17 @@ describe('staleness text shapes', () => {
 
 describe('C13: the text to be spoken', () => {
   it('is the value alone for a fresh record', () => {
-    expect(spokenText(record, NOW)).toBe('Take two tablets.')
+    expect(spokenText(record, { nowMs: NOW })).toBe('Take two tablets.')
   })
 
   it('is the value and, past staleAfter, its age', () => {
     const stale = { ...record, staleAfter: iso(NOW - 1) }
-    expect(spokenText(stale, NOW)).toBe(
+    expect(spokenText(stale, { nowMs: NOW })).toBe(
       'Take two tablets.\nPlease note: this was last changed 12 days ago, by Dr Osei.',
     )
-    expect(spokenText({ ...stale, writtenAt: iso(NOW - DAY_MS) }, NOW)).toContain('one day ago')
-    expect(spokenText({ ...stale, writtenAt: iso(NOW) }, NOW)).toContain('today')
+    expect(spokenText({ ...stale, writtenAt: iso(NOW - DAY_MS) }, { nowMs: NOW })).toContain(
+      'one day ago',
+    )
+    expect(spokenText({ ...stale, writtenAt: iso(NOW) }, { nowMs: NOW })).toContain('today')
   })
 })

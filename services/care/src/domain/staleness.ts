@@ -31,12 +31,23 @@ export const daysAgo = (days: number): string => {
   return days === 1 ? 'one day ago' : `${days} days ago`
 }
 
-/** The spoken text of a record: its value and, past its review date, a sentence about its age. */
-export function spokenText(record: Aged & Pick<CareRecord, 'value'>, nowMs: number): string {
-  const { authorLabel, value } = record
-  if (!isStale(record, nowMs)) return value
-  return `${value}\nPlease note: this was last changed ${daysAgo(ageDays(record, nowMs))}, by ${authorLabel}.`
-}
+/** The sentence about a record's age that is spoken past its review date; undefined before. */
+export const spokenAge = (record: Aged, nowMs: number): string | undefined =>
+  isStale(record, nowMs)
+    ? `Please note: this was last changed ${daysAgo(ageDays(record, nowMs))}, by ${record.authorLabel}.`
+    : undefined
+
+/**
+ * The spoken text of a version: of an older one first that it was replaced (C34); then its value and, past its review date, a
+ * sentence about its age.
+ */
+export const spokenText = (
+  record: Aged & Pick<CareRecord, 'value'>,
+  of: { readonly nowMs: number; readonly superseded?: string | undefined },
+): string =>
+  [of.superseded, record.value, spokenAge(record, of.nowMs)]
+    .filter((line) => line !== undefined)
+    .join('\n')
 
 /** The port that turns text into sound; adapters/espeak-speech.ts implements it. */
 export type Speech = {

@@ -1,5 +1,5 @@
-// The card that hosts show beside a tool's answer: the latest value and what it corrects. One self-contained page serves
-// both kinds of host: MCP Apps (SEP-1865) speak JSON-RPC over postMessage, while hosts of the older form set
+// The card that hosts show beside a tool's answer: what held when the tool answered, and what that corrects. A card stays in a
+// conversation, so it says its time and nothing of now, and before an answer it says nothing. One self-contained page serves both kinds of host: MCP Apps (SEP-1865) speak JSON-RPC over postMessage, while hosts of the older form set
 // window.openai. Record text reaches the page only as textContent, and its policy allows no requests.
 
 const STYLE = `
@@ -18,6 +18,7 @@ const SCRIPT = `
 'use strict'
 const list = document.getElementById('records')
 const empty = document.getElementById('empty')
+const asOf = document.getElementById('as-of')
 const line = (parent, className, text) => {
   if (!text) return
   const element = document.createElement('p')
@@ -32,11 +33,14 @@ const show = (output) => {
   for (const record of records) {
     const article = document.createElement('article')
     line(article, 'topic', record.domain)
+    line(article, 'correction', record.superseded)
     line(article, 'value', record.value)
     line(article, 'age', record.age)
     line(article, 'correction', record.retraction)
     list.append(article)
   }
+  if (output.asOf) asOf.textContent = 'As of ' + new Date(output.asOf).toLocaleString() + '.'
+  empty.textContent = 'Nothing has changed.'
   empty.hidden = records.length > 0
 }
 const host = window.parent
@@ -68,9 +72,10 @@ export const CARD_PAGE = `<!doctype html>
 </head>
 <body>
 <main>
-<h1>What holds now</h1>
+<h1>Care records</h1>
+<p id="as-of" class="age"></p>
 <div id="records" aria-live="polite"></div>
-<p id="empty">Nothing has changed.</p>
+<p id="empty">No answer has arrived yet.</p>
 </main>
 <script>${SCRIPT}</script>
 </body>

@@ -116,11 +116,29 @@ describe.skipIf(cannotRunReason !== undefined)(
       expect(await page.title()).toBe('Care record')
     })
 
-    it('on its own it says that nothing has changed, and axe finds nothing to object to', async () => {
+    it('C34: of an older version it says first that it was replaced and by what; C39: it says its time', async () => {
+      await begin()
+      await fixture.write({ domain: 'tea', value: BEFORE })
+      await fixture.write({ domain: 'tea', value: MARKUP })
+      const { text } = await readCard('ui://care/echo')
+      const read = { name: 'read_record', arguments: { uri: 'care://ann/tea/1' } }
+      const { structuredContent } = await session.result('tools/call', read)
+      await page.setContent(globalsHost(text, structuredContent))
+      const lines = await page.locator('article p').allTextContents()
+      expect(lines.slice(0, 3)).toEqual([
+        'tea',
+        `Version 1 was replaced by version 2. It is now “${MARKUP}” What follows no longer holds.`,
+        BEFORE,
+      ])
+      expect(await page.locator('#as-of').textContent()).toMatch(/^As of .*2026/)
+      expect(await page.locator('body').textContent()).not.toMatch(/holds now/)
+    })
+
+    it('C39: on its own it says that no answer has arrived, and axe finds nothing to object to', async () => {
       await begin()
       const { text } = await readCard('ui://care/echo')
       await page.setContent(text)
-      expect(await page.locator('#empty').isVisible()).toBe(true)
+      expect(await page.locator('#empty').textContent()).toBe('No answer has arrived yet.')
       // The test injects axe past the card's policy.
       expect(await axeFindings(page)).toEqual([])
     })

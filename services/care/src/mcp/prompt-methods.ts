@@ -92,7 +92,7 @@ async function briefLine(
   const uri = { slot: { ...slot, audience: 'user' as const }, isAudio: false }
   const outcome = await readVisible(context, uri)
   return outcome.kind === 'found'
-    ? `${slot.domain}: ${recordText(context, outcome.record)}`
+    ? `${slot.domain}: ${recordText(context, outcome)}`
     : `${slot.domain}: this record failed verification and is left out.`
 }
 

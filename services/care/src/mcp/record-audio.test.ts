@@ -22,11 +22,11 @@ afterAll(() => fixture.close())
 
 describe('C13: the audio blob', () => {
   it('care://<patient>/<domain>/<version>/audio is the text to be spoken as audio/wav', async () => {
-    const { content } = await readRecord(session, 'care://ann/tea/2/audio')
+    const { content } = await readRecord(session, 'care://ann/tea/3/audio')
     expect(content).toMatchObject({
-      uri: 'care://ann/tea/2/audio',
+      uri: 'care://ann/tea/3/audio',
       mimeType: 'audio/wav',
-      _meta: { version: 2 },
+      _meta: { version: 3 },
     })
     expect(Buffer.from(content.blob ?? '', 'base64').toString()).toBe('RIFF No sugar.')
   })

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { BoundedMap } from '@tallystick/service-kit'
-import type { CareRecord } from '../domain/care-record.ts'
 import { type Speech, SpeechUnavailable, spokenText } from '../domain/staleness.ts'
+import type { VisibleRecord } from './visible-records.ts'
 
 /** A sentence is 50 to 300 KB in base64, so this bounds memory to about 20 MB. */
 const CACHED_MAX = 64
@@ -22,8 +22,11 @@ export function createRecordAudio(deps: {
 
   return {
     /** Resolves to undefined if the sentence could not be spoken. */
-    async spoken(record: CareRecord, nowMs: number): Promise<string | undefined> {
-      const text = spokenText(record, nowMs)
+    async spoken(
+      { record, superseded }: VisibleRecord,
+      nowMs: number,
+    ): Promise<string | undefined> {
+      const text = spokenText(record, { nowMs, superseded })
       const key = `${record.versionHash}|${hash('sha256', text)}`
       const audio = byText.get(key) ?? speak(text)
       // Setting it again renews it.

@@ -138,7 +138,7 @@ describe('C10: reads', () => {
 
   it('C29: the retraction is a text of its own as well, for as long as the old value may be held', async () => {
     const { content, spoken, meta } = await readRecord(session, 'care://ann/tea/2')
-    expect(content.text).toMatch(/^No sugar\.\n/)
+    expect(content.text).toMatch(/^Version 2 was replaced by version 3\. .*\nNo sugar\.\n/)
     expect(spoken).toEqual({
       uri: content.uri,
       mimeType: 'text/plain',

@@ -1,7 +1,6 @@
 /** `resources/list`, `resources/templates/list`, `resources/read`, `resources/subscribe` and `resources/unsubscribe`. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import type { CareRecord } from '../domain/care-record.ts'
 import type { ChainHead } from '../domain/record-store.ts'
 import { mayRead, reachOf } from '../domain/scopes.ts'
 import { cursorParams, uriParams } from '../wire/mcp.ts'
@@ -16,6 +15,7 @@ import {
   recordAnnotations,
   recordMeta,
   recordText,
+  retractionToSay,
   type SessionContext,
   type VisibleRecord,
 } from './visible-records.ts'
@@ -135,10 +135,9 @@ export async function readResource(context: CallContext, params: unknown): Promi
   const card = cards(context.serviceName).find((one) => one.uri === uri)
   if (card !== undefined) return { contents: [{ uri, mimeType: card.mimeType, text: CARD_PAGE }] }
   const { parsed, ...visible } = await readNamed(context, uri)
-  const { record } = visible
   const _meta = recordMeta(context, visible)
-  if (parsed.isAudio) return audioResult(context, { parsed, record, uri, _meta })
-  const text = recordText(context, record)
+  if (parsed.isAudio) return audioResult(context, { parsed, visible, uri, _meta })
+  const text = recordText(context, visible)
   const spoken = { uri: canonicalUri(parsed), mimeType: TEXT, text, _meta }
   return { contents: [spoken, ...spokenRetraction(context, visible, spoken.uri)], _meta }
 }
@@ -147,28 +146,29 @@ export async function readResource(context: CallContext, params: unknown): Promi
  * The retraction again, as a separate text, for hosts that drop `_meta`, while a listener may still hold the old value (C29).
  */
 function spokenRetraction(
-  { clock, limits, serviceName }: CallContext,
-  { record, retraction }: VisibleRecord,
+  context: CallContext,
+  visible: VisibleRecord,
   uri: string,
 ): readonly object[] {
-  const ageMs = clock.unixMs() - Date.parse(record.writtenAt)
-  if (retraction === undefined || ageMs > limits.retractionMs) return []
-  const _meta = { [`${serviceName}/kind`]: 'retraction', version: record.version }
-  return [{ uri, mimeType: TEXT, text: retraction, _meta }]
+  const text = retractionToSay(context, visible)
+  if (text === undefined) return []
+  const { version } = visible.record
+  const _meta = { [`${context.serviceName}/kind`]: 'retraction', version }
+  return [{ uri, mimeType: TEXT, text, _meta }]
 }
 
 async function audioResult(
   context: CallContext,
   read: {
     readonly parsed: RecordUri
-    readonly record: CareRecord
+    readonly visible: VisibleRecord
     readonly uri: string
     readonly _meta: RecordMeta
   },
 ): Promise<Result> {
-  const { parsed, record, uri, _meta } = read
+  const { parsed, visible, uri, _meta } = read
   if (context.audio === undefined) throw resourceNotFound(uri)
-  const blob = await context.audio.spoken(record, context.clock.unixMs())
+  const blob = await context.audio.spoken(visible, context.clock.unixMs())
   if (blob === undefined)
     throw new RpcFailure(RPC_CODES.internalError, 'The record could not be spoken')
   return { contents: [{ uri: canonicalUri(parsed), mimeType: WAV, blob, _meta }], _meta }

@@ -81,18 +81,21 @@ describe('C26: search', () => {
 })
 
 describe('fetch', () => {
-  it('gives what a read says, the retraction first, and facts as texts', async () => {
+  it('gives what a read says, what to say before it, and facts as texts', async () => {
     const answer = await callTool('fetch', { id: 'care://ann/tea/2' })
     expect(answer.structuredContent).toEqual({
-      id: 'care://ann/tea/2',
+      id: 'care://ann/tea',
       title: 'tea of ann',
-      text: expect.stringMatching(/^Correction from Dr Amara.*One sugar.*\nNo sugar\.\n\[changed/),
+      text: expect.stringMatching(
+        /^Version 2 was replaced by version 3\..*\nNo sugar\.\n\[changed/,
+      ),
       url: 'http://care.test/verify?uri=care%3A%2F%2Fann%2Ftea',
       metadata: {
         patient: 'ann',
         domain: 'tea',
         audience: 'user',
         version: '2',
+        latestVersion: '3',
         authorLabel: 'Dr Amara',
         writtenAt: '2026-11-21T12:00:00.000Z',
         age: '[changed 0d ago by Dr Amara]',

@@ -57,10 +57,14 @@ describe('C12: tools', () => {
   })
 
   it('read_record reads, with the retraction first', async () => {
+    await fixture.write({ domain: 'walk', value: 'Walk.' })
+    await fixture.write({ domain: 'walk', value: 'Rest.' })
+    const corrected = await callTool('read_record', { uri: 'care://ann/walk' })
+    expect(corrected.content[0]?.text).toMatch(/^Correction from Dr Osei.*\nRest\.\n\[changed/)
     const answer = await callTool('read_record', { uri: 'care://ann/tea/2' })
-    expect(answer.content[0]?.text).toMatch(/^Correction from Dr Amara.*\nNo sugar\.\n\[changed/)
     expect(answer.structuredContent).toMatchObject({
-      uri: 'care://ann/tea/2',
+      superseded: 'Version 2 was replaced by version 3. It is now “No sugar.”',
+      uri: 'care://ann/tea',
       version: 2,
       latestVersion: 3,
       value: 'No sugar.',

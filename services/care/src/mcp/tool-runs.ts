@@ -3,7 +3,7 @@ import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { reachOf, reachWithin } from '../domain/scopes.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
 import type { ToolInput, ToolOutput } from '../wire/mcp.ts'
-import { type ChainSlot, chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
+import { type ChainSlot, chainUri, parseRecordUri } from '../wire/record-uri.ts'
 import { changesBehind } from './changes-behind.ts'
 import { changesSince, type ToldChanges } from './changes-since.ts'
 import { searchRecords } from './record-search.ts'
@@ -14,6 +14,7 @@ import {
   recordAnnotations,
   recordMeta,
   recordText,
+  retractionToSay,
   type VisibleRecord,
 } from './visible-records.ts'
 
@@ -44,10 +45,11 @@ async function readSpeakable(context: CallContext, uri: string): Promise<Visible
   return readNamed(context, uri)
 }
 
-/** The text about a record: first what it takes back, then what holds, and its age. */
-function spokenText(context: CallContext, { record, retraction }: VisibleRecord): string {
-  const said = recordText(context, record)
-  return retraction === undefined ? said : `${retraction}\n${said}`
+/** The text about a version: first what it takes back, then the text of a read, which names what holds if this one does not. */
+function spokenText(context: CallContext, visible: VisibleRecord): string {
+  const said = recordText(context, visible)
+  const first = visible.superseded === undefined ? retractionToSay(context, visible) : undefined
+  return first === undefined ? said : `${first}\n${said}`
 }
 
 export async function readRecord(
@@ -55,10 +57,11 @@ export async function readRecord(
   { uri }: ToolInput<'read_record'>,
 ): Promise<Result> {
   const visible = await readSpeakable(context, uri)
-  const { record, retraction, previousValue, latestVersion } = visible
+  const { record, superseded, previousValue, latestVersion } = visible
   const nowMs = context.clock.unixMs()
   const structuredContent: ToolOutput<'read_record'> = {
-    uri: versionUri(record, record.version),
+    superseded,
+    uri: chainUri(record),
     patient: record.patient,
     domain: record.domain,
     audience: record.audience,
@@ -70,7 +73,8 @@ export async function readRecord(
     stale: isStale(record, nowMs),
     authorLabel: record.authorLabel,
     writtenAt: record.writtenAt,
-    retraction,
+    asOf: new Date(nowMs).toISOString(),
+    retraction: retractionToSay(context, visible),
   }
   const text = spokenText(context, visible)
   return {
@@ -115,15 +119,16 @@ export async function fetchRecord(
   { id }: ToolInput<'fetch'>,
 ): Promise<Result> {
   const visible = await readSpeakable(context, id)
-  const { record } = visible
-  const { audience, authorLabel, domain, patient, version, writtenAt } = record
+  const { latestVersion, record } = visible
+  const { audience, authorLabel, domain, patient, writtenAt } = record
   const age = ageLine(record, context.clock.unixMs())
+  const versions = { version: String(record.version), latestVersion: String(latestVersion) }
   const structuredContent: ToolOutput<'fetch'> = {
-    id,
+    id: chainUri(record),
     title: titleOf(record),
     text: spokenText(context, visible),
     url: urlOf(context, record),
-    metadata: { patient, domain, audience, version: String(version), authorLabel, writtenAt, age },
+    metadata: { patient, domain, audience, ...versions, authorLabel, writtenAt, age },
   }
   return onlyObject(structuredContent)
 }

@@ -7,7 +7,7 @@ import type { Clock } from '@tallystick/service-kit'
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { CareRecord, ReadRow } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
-import { retractionSentence } from '../domain/retraction.ts'
+import { retractionSentence, supersededSentence } from '../domain/retraction.ts'
 import { isWriter, mayRead, type Principal, type Reach } from '../domain/scopes.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
@@ -67,8 +67,8 @@ export function noteRead(
 export type VisibleRecord = Extract<Awaited<ReturnType<typeof readVisible>>, { kind: 'found' }>
 
 /**
- * The outcome of a read as far as the caller may know it, with the sentence to say first if the value changed. `absent`
- * means missing or not for this caller.
+ * The outcome of a read as far as the caller may know it, with what to say first: of an older version that it was replaced, and
+ * of a value that changed what it takes back. `absent` means missing or not for this caller.
  */
 export async function readVisible(context: CallContext, uri: RecordUri) {
   const outcome = await readAllowed(context, uri)
@@ -89,12 +89,43 @@ async function readAllowed(context: CallContext, uri: RecordUri) {
   if (!mayRead(principal.scopes, slot)) return { kind: 'absent' as const }
   const outcome = await (version === undefined ? store.latest(slot) : store.version(slot, version))
   if (outcome.kind !== 'found') return { kind: outcome.kind }
-  const { record, latestVersion } = outcome
-  if (record.version === latestVersion) noteHeard(context, record)
-  const previousValue = outcome.previous?.value
-  const retraction =
-    previousValue === undefined ? undefined : retractionSentence({ ...record, previousValue })
-  return { kind: 'found' as const, record, latestVersion, previousValue, retraction }
+  const { record } = outcome
+  if (record.version === outcome.latestVersion) {
+    noteHeard(context, record)
+    return visibleVersion(context, outcome, { version: record.version, record })
+  }
+  const newest = await store.latest(slot)
+  // Erased since.
+  if (newest.kind === 'absent') return { kind: newest.kind }
+  return newest.kind === 'found'
+    ? visibleVersion(context, outcome, { version: newest.latestVersion, record: newest.record })
+    : visibleVersion(context, outcome, { version: newest.version, record: undefined })
+}
+
+/** A version as it is shown, beside the newest one, whose record is undefined if it does not hold. */
+function visibleVersion(
+  { clock }: CallContext,
+  { record, previous }: { readonly record: CareRecord; readonly previous: CareRecord | undefined },
+  newest: { readonly version: number; readonly record: CareRecord | undefined },
+) {
+  const previousValue = previous?.value
+  const hasChanged = previousValue !== undefined && previousValue !== record.value
+  const now = newest.record
+  return {
+    kind: 'found' as const,
+    record,
+    latestVersion: newest.version,
+    previousValue,
+    superseded:
+      record.version === newest.version
+        ? undefined
+        : supersededSentence(record, newest, clock.unixMs()),
+    // It takes back what this version did, and this version too if it no longer holds.
+    retraction:
+      hasChanged && now !== undefined
+        ? retractionSentence({ ...now, previousValue, withdrawn: [record.value] })
+        : undefined,
+  }
 }
 
 /** The newest version was served. A writer reads only to see what is stored, so that does not count as heard. */
@@ -102,9 +133,19 @@ export function noteHeard({ principal, unheard }: CallContext, slot: ChainSlot):
   if (!isWriter(principal.scopes)) unheard.heard(chainUri(slot))
 }
 
-/** The text of a read: value, newline, age line (C10). */
-export function recordText({ clock }: CallContext, record: CareRecord): string {
-  return `${record.value}\n${ageLine(record, clock.unixMs())}`
+/** The text of a read: value, newline, age line (C10); of an older version first that it was replaced (C34). */
+export function recordText({ clock }: CallContext, { record, superseded }: VisibleRecord): string {
+  const lines = [record.value, ageLine(record, clock.unixMs())]
+  return [...(superseded === undefined ? [] : [superseded]), ...lines].join('\n')
+}
+
+/** The retraction while a listener may still hold the old value: the texts of a read say it no longer than that (C29). */
+export function retractionToSay(
+  { clock, limits }: CallContext,
+  { record, retraction }: VisibleRecord,
+): string | undefined {
+  const ageMs = Math.max(0, clock.unixMs() - Date.parse(record.writtenAt))
+  return ageMs < limits.retractionMs ? retraction : undefined
 }
 
 /** MCP's annotations of a record (C11). Priority is clamped to MCP's 0–1; `_meta` has it as written. */
@@ -119,12 +160,12 @@ export function recordAnnotations(
   }
 }
 
-/** The `_meta` of a read (C10): every fact about the version, its raw value, and what it corrects. */
+/** The `_meta` of a read (C10): the record's URI and every fact about the version, its raw value, and what it corrects. */
 export function recordMeta(context: CallContext, visible: VisibleRecord): RecordMeta {
   const { record, latestVersion, retraction } = visible
   const { version, versionHash, prevHash, writtenAt, authorId, authorLabel, value } = record
   return {
-    uri: versionUri(record, version),
+    uri: chainUri(record),
     version,
     versionHash,
     prevHash,

@@ -1,4 +1,4 @@
-// Proofs over HTTP (C34): what anyone may check of the journals, and what only those who may read a record.
+// Proofs over HTTP (C9): what anyone may check of the journals, and what only those who may read a record.
 import {
   leafHash,
   parseCheckpoint,
@@ -44,7 +44,7 @@ function holds(proof: ProofAnswer, leaf = Buffer.alloc(0)): boolean {
   return verifyConsistency({ ...of, oldSize, oldRootHash: bytes(oldRootHash) })
 }
 
-describe('C34: proofs', () => {
+describe('C9: proofs', () => {
   test('anyone can prove that the speakable journal only grew, from a checkpoint that he kept to the newest', async () => {
     const kept = await headOf('user')
     for (const value of ['Three tablets.', 'Four tablets.'])

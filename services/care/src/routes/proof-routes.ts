@@ -1,5 +1,5 @@
 /**
- * `GET /verify/proof` and `/verify/witnesses` (C34): proofs that a journal only grew and that an entry is in it, and who else
+ * `GET /verify/proof` and `/verify/witnesses` (C9): proofs that a journal only grew and that an entry is in it, and who else
  * confirmed it. The journal of speakable records is public, like its checkpoints. Only those who may read a record learn its
  * place: with dated checkpoints, the place reveals when it was written (C9).
  */

@@ -160,7 +160,11 @@ export const TOOL_OUTPUTS = {
     nextCursor: z.string().optional(),
   }),
   read_record: z.object({
-    uri: z.string(),
+    superseded: z
+      .string()
+      .optional()
+      .describe('Say this first: this version was replaced, and what holds now'),
+    uri: z.string().describe('The record, in all its versions'),
     patient: z.string(),
     domain: z.string(),
     audience: spokenAudience,
@@ -172,6 +176,7 @@ export const TOOL_OUTPUTS = {
     stale: z.boolean(),
     authorLabel: z.string(),
     writtenAt: z.string(),
+    asOf: z.string(),
     retraction,
   }),
   whats_changed: z.object({

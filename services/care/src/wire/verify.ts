@@ -72,7 +72,7 @@ const ofJournal = {
   proof: z.array(z.string()).describe('In the order of RFC 9162, lower-case hex.'),
 }
 
-/** A proof of RFC 9162 (C34). */
+/** A proof of RFC 9162 (C9). */
 export const proofAnswer = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('consistency'),
