@@ -30,9 +30,9 @@ export type GroupTransaction = {
   begin(durability: Durability): void
   /** Stores what memory holds, and commits. */
   commit(durability: Durability): void
-  /** Rolls back, and brings memory back to what is stored. */
+  /** Brings memory back to what is committed, which reads nothing, then rolls back. */
   goBack(): void
-  /** Called when a group is durable, before its writes resolve. */
+  /** Called when a group is durable, before its writes resolve: memory follows, then others hear of it. */
   committed(): void
   /** Whether an error is the engine's, which affects the whole group, or a bug of the write that threw it. */
   isOfEngine(error: unknown): boolean
@@ -53,24 +53,20 @@ export const durabilityOf = (writes: readonly Write[]): Durability =>
 /** Settles writes in a transaction that answers at once. */
 export function inOneTransaction(
   transaction: GroupTransaction,
-  Unavailable: UnavailableError,
+  told: { readonly Unavailable: UnavailableError; readonly onProblem: (error: unknown) => void },
 ): (writes: readonly Write[]) => readonly Write[] {
-  /** Whether memory is still ahead after a failure, because the store could not be read either. */
-  let isAhead = false
-
   function goBack(): void {
-    isAhead = true
-    transaction.goBack()
-    isAhead = false
+    try {
+      transaction.goBack()
+    } catch (error) {
+      // Memory is back. The next group rolls back first.
+      told.onProblem(error)
+    }
   }
 
   function fail(writes: readonly Write[], cause: unknown): void {
-    const error = new Unavailable(`nothing was written: ${messageOf(cause)}`, { cause })
-    try {
-      goBack()
-    } catch {
-      // It fails for the same reason; the next write goes back first.
-    }
+    goBack()
+    const error = new told.Unavailable(`nothing was written: ${messageOf(cause)}`, { cause })
     for (const { reject } of writes) reject(error)
   }
 
@@ -78,7 +74,6 @@ export function inOneTransaction(
     const durability = durabilityOf(writes)
     let running: Write | undefined
     try {
-      if (isAhead) goBack()
       transaction.begin(durability)
       for (running of writes)
         if (running.run() instanceof Promise)
@@ -91,16 +86,15 @@ export function inOneTransaction(
         return []
       }
       running.reject(error)
-      const others = writes.filter((write) => write !== running)
-      try {
-        goBack()
-      } catch (trouble) {
-        fail(others, trouble)
-        return []
-      }
-      return others
+      goBack()
+      return writes.filter((write) => write !== running)
     }
-    transaction.committed()
+    try {
+      transaction.committed()
+    } catch (error) {
+      // A bug of whoever hears of it: the group is durable all the same (S12).
+      told.onProblem(error)
+    }
     for (const { resolve } of writes) resolve()
     return []
   }

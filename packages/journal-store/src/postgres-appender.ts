@@ -30,6 +30,9 @@ export type PostgresHead = {
   committed: CompactRange
 }
 
+/** Journals by name, as a COMMIT left them. */
+type Ranges = readonly (readonly [name: string, range: CompactRange])[]
+
 /** How often a group is tried if it loses a race or its connection. Each reconnection may take seconds. */
 const TRIES_MAX = 20
 /** Serialization failure, deadlock, lock timeout. */
@@ -57,7 +60,7 @@ type AppenderOptions = {
   readonly beforeCommit?:
     | ((transaction: PostgresTransaction<string>, durability: Durability) => Awaitable<void>)
     | undefined
-  /** Called for each committed group, before its writes resolve. */
+  /** Called for each committed group, before its writes resolve. Throws nothing. */
   readonly onCommitted: (grown: readonly PostgresHead[]) => void
   /** Called for each failure in the background. */
   readonly onProblem: (error: unknown) => void
@@ -91,10 +94,9 @@ export class PostgresAppender {
     this.#doubt = undefined
     let losses = 0
     for (let tries = 1; ; tries += 1) {
+      let committed: Ranges | undefined
       try {
-        await this.#attempt(writes, losses)
-        for (const { resolve } of writes) resolve()
-        return []
+        committed = await this.#attempt(writes, losses)
       } catch (error) {
         const isLost = isLostConnection(error)
         if (error instanceof WriteFailed) {
@@ -115,6 +117,11 @@ export class PostgresAppender {
         this.#group?.end()
         this.#group = undefined
       }
+      if (committed === undefined) continue
+      // Behind the COMMIT, nothing that throws makes the group run again (S12).
+      this.#options.onCommitted(this.#moveHeads(committed))
+      for (const { resolve } of writes) resolve()
+      return []
     }
   }
 
@@ -136,8 +143,9 @@ export class PostgresAppender {
     }
   }
 
-  async #attempt(writes: readonly Write[], losses: number): Promise<void> {
-    const { connection, kind, onCommitted } = this.#options
+  /** Resolves once the group is committed, with the heads that it found or made. */
+  async #attempt(writes: readonly Write[], losses: number): Promise<Ranges> {
+    const { connection, kind } = this.#options
     const client = await connection.use()
     const durability = durabilityOf(writes)
     // One round trip; everything after it is under the lock of the heads.
@@ -152,8 +160,7 @@ export class PostgresAppender {
       await commitPostgres(client)
       this.#doubt = undefined
       this.#notify(client)
-      onCommitted(this.#moveHeads(heads.map((row) => [row.name, rangeOfRow(row)])))
-      return
+      return heads.map((row) => [row.name, rangeOfRow(row)])
     }
     this.#doubt = undefined
     const name = { writer: this.writer, number: (this.#attempts += 1) }
@@ -174,7 +181,7 @@ export class PostgresAppender {
       this.isCommitting = false
     }
     this.#doubt = undefined
-    onCommitted(this.#moveHeads(grown.map(([journal, { range }]) => [journal, range])))
+    return grown.map(([journal, { range }]) => [journal, range])
   }
 
   /**
@@ -199,7 +206,7 @@ export class PostgresAppender {
   }
 
   /** After a group that was looked up, another process may have appended, and this one may know it already. */
-  #moveHeads(ranges: readonly (readonly [string, CompactRange])[]): readonly PostgresHead[] {
+  #moveHeads(ranges: Ranges): readonly PostgresHead[] {
     const moved = new Map(ranges)
     return this.#options.heads.filter((head) => {
       const range = moved.get(head.name)

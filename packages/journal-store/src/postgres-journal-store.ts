@@ -60,7 +60,7 @@ export type PostgresJournalStore<Name extends string> = PostgresJournalReader<Na
   ): Promise<Result>
   /** Brings the heads up to date with what others committed. */
   catchUp(): Promise<void>
-  /** Calls the listener when journals have grown, whoever wrote; returns what stops it. */
+  /** Calls the listener when journals have grown, whoever wrote; what it throws goes to `onProblem`. Returns what stops it. */
   onGrown(listener: () => void): () => void
 }
 
@@ -152,10 +152,19 @@ async function writerOf<Name extends string>(
   const { schema, Unavailable, writesPerCommitMax: writesMax } = kind
   const files: Readonly<Record<string, CheckpointFile>> = reader.checkpointFiles
   const listeners = new Set<() => void>()
+  /** What a listener throws is its own bug: the journals have grown all the same (S12). */
+  const tellGrown = (): void => {
+    for (const listener of listeners)
+      try {
+        listener()
+      } catch (error) {
+        onProblem(error)
+      }
+  }
   const onCommitted = (grown: readonly PostgresHead[]): void => {
     if (grown.length === 0) return
     for (const head of grown) files[head.name]?.renew(() => head.committed, onProblem)
-    for (const listener of listeners) listener()
+    tellGrown()
   }
   const appender = new PostgresAppender({
     kind,
@@ -172,7 +181,7 @@ async function writerOf<Name extends string>(
     if (isLook && appender.isCommitting) return
     const grown = heads.filter(({ committed, name }) => one(now, name).size > committed.size)
     for (const head of grown) head.committed = one(now, head.name)
-    if (grown.length > 0) for (const listener of listeners) listener()
+    if (grown.length > 0) tellGrown()
   }
   const ownName = appender.writer
   const watched = { ...options, channel: schema, ownName, timeline, Unavailable, onProblem }

@@ -100,6 +100,23 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(heard).toHaveLength(2)
     })
 
+    it('S12: a listener that throws behind a COMMIT makes no group run again; its error is told, and others hear', async () => {
+      const [bug, problems] = [new Error('a bug of the listener'), new Array<unknown>()]
+      const heard = await open({ onProblem: (error: unknown) => problems.push(error) })
+      let calls = 0
+      heard.onGrown(() => {
+        throw bug
+      })
+      heard.onGrown(() => (calls += 1))
+      expect(await heard.write(count('ann'))).toBe(1)
+      expect(await sql('SELECT entries FROM diaries.writers')).toEqual([{ entries: '1' }])
+      expect(heard.journals.day.size).toBe(1)
+      await store().write(count('ann'))
+      await heard.catchUp()
+      expect(heard.journals.day.size).toBe(2)
+      expect([problems, calls]).toEqual([[bug, bug], 2])
+    })
+
     it('outside its write a transaction takes nothing', async () => {
       let kept: Running | undefined
       await store().write((running) => {

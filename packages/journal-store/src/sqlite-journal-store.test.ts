@@ -182,6 +182,19 @@ describe.each([
     await store.close()
   })
 
+  it('S12: a group that cannot begin takes nothing from what earlier groups committed', async () => {
+    const store = openNotes({ ...kind, busyTimeoutMs: 1 })
+    await appendText(store, 'one')
+    const before = store.checkpoint('notes')
+    const other = new DatabaseSync(databasePath)
+    other.exec('BEGIN IMMEDIATE')
+    await expect(appendText(store, 'two')).rejects.toThrow(NotesUnavailable)
+    other.close()
+    expect(store.checkpoint('notes')).toBe(before)
+    expect(await appendText(store, 'two')).toBe(1)
+    await store.close()
+  })
+
   it('writers who never pause are answered too', async () => {
     const store = openNotes(kind)
     let answered = 0

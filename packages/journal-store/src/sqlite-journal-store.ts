@@ -131,7 +131,7 @@ function openOn<Name extends string>(
     begun: () => (running = { ...running }),
     ending: (durability) => options.beforeCommit?.(running, durability),
   })
-  const writeTogether = inOneTransaction(transaction, Unavailable)
+  const writeTogether = inOneTransaction(transaction, { Unavailable, onProblem })
   const queue = openGroupCommit({ writeTogether, writesMax: writesPerCommitMax, Unavailable })
   const close = async (): Promise<void> => {
     try {
@@ -182,15 +182,12 @@ function transactionOf(
   const version = prepareQuery<readonly [number]>(database, 'PRAGMA data_version')
   let seenVersion = version.get()?.[0]
   let isRelaxed = false
-  const reload = (): void => {
-    for (const { journal } of journals) journal.reload()
-  }
   const catchUp = (): void => {
     if (!isShared) return
     const current = version.get()?.[0]
     if (current === seenVersion) return
+    for (const { journal } of journals) journal.catchUp()
     seenVersion = current
-    reload()
   }
   /** In WAL the next full commit carries a relaxed one to the disk. */
   const relax = (isTo: boolean): void => {
@@ -198,28 +195,33 @@ function transactionOf(
     isRelaxed = isTo
   }
   const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
+  const rollBack = (): void => {
+    if (database.isTransaction) database.exec('ROLLBACK')
+  }
   const transaction: GroupTransaction = {
     begin: (durability) => {
+      rollBack()
       relax(durability === 'relaxed')
       begin.run()
       catchUp()
-      for (const { journal } of journals) journal.begin()
       begun()
     },
     commit: (durability) => {
       ending(durability)
       for (const { journal } of journals) if (journal.hasGrown()) journal.save()
       commit.run()
-      relax(false)
     },
     goBack: () => {
-      if (database.isTransaction) database.exec('ROLLBACK')
+      for (const { journal } of journals) journal.goBack()
+      rollBack()
       relax(false)
-      reload()
     },
     committed: () => {
-      for (const { file, journal, table } of journals)
-        if (table.head === 'counted' && journal.hasGrown()) file.renew(() => journal, onProblem)
+      const grown = journals.filter(({ journal }) => journal.hasGrown())
+      for (const { journal } of grown) journal.settle()
+      for (const { file, journal, table } of grown)
+        if (table.head === 'counted') file.renew(() => journal, onProblem)
+      relax(false)
     },
     isOfEngine: isOfSqlite,
   }

@@ -145,13 +145,16 @@ function prepareStoredHead(database: DatabaseSync) {
 /** A journal of one connection, and what the store does with it around a transaction. */
 export type SqliteJournal = Journal & WrittenJournal<SQLInputValue>
 type HeldJournal = SqliteJournal & {
-  begin(): void
   /** Stores the head, if the kind stores heads. */
   save(): void
-  /** Whether it has grown since `begin`. */
+  /** Whether it has grown since it was last settled. */
   hasGrown(): boolean
-  /** Goes back to what is committed, after a rollback or another process's write. */
-  reload(): void
+  /** What it holds is committed. */
+  settle(): void
+  /** Goes back to what is committed; reads nothing. */
+  goBack(): void
+  /** Takes up a stored head that another process has moved. */
+  catchUp(): void
 }
 
 /** Opens a journal on a connection, with the head from its leaves. */
@@ -197,14 +200,19 @@ export function openSqliteJournal(
       return at
     },
     ...proofs,
-    begin: () => {
-      committed = range.state()
-    },
     save: () => stored?.save(range),
     hasGrown: () => range.size > committed.size,
-    reload: () => {
-      range = stored === undefined ? createCompactRange(committed) : readStoredHead(database)
+    settle: () => {
+      committed = range.state()
+    },
+    goBack: () => {
+      range = createCompactRange(committed)
       held.length = Math.min(held.length, Math.floor(range.size / LEAVES_PER_NODE))
+    },
+    catchUp: () => {
+      if (stored === undefined) return
+      range = readStoredHead(database)
+      committed = range.state()
     },
   }
 }

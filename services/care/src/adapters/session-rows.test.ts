@@ -102,6 +102,24 @@ describe('sessions in SQLite', () => {
     await store.close()
   })
 
+  it('S12: kept ones that can neither be completed nor cleared are cleared as soon as the file takes it', async () => {
+    const store = openSessionStore(openSqliteSideRows(folder.path))
+    store.save([sessionChange(1)])
+    await store.flush()
+    const other = new DatabaseSync(folder.path)
+    other.exec('BEGIN IMMEDIATE')
+    store.save(Array.from({ length: 50_001 }, () => sessionChange(2)))
+    await expect(store.flush()).rejects.toThrow(RecordStoreUnavailable)
+    other.close()
+    store.save([sessionChange(3)])
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    // A kill closes nothing.
+    const again = openSessionStore(openSqliteSideRows(folder.path))
+    expect((await again.restore()).sessions).toEqual([])
+    await again.close()
+    await store.close()
+  })
+
   it('lives beside the audit rows in one file', async () => {
     const rows = openSqliteSideRows(folder.path)
     const audit = openAuditTrail(rows, { clock: manualClock(0) })

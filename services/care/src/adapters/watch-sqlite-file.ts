@@ -42,8 +42,13 @@ export function watchSqliteFile(database: DatabaseSync, path: string) {
     },
     /** Each writer of a group calls it; the first one's look is enough. */
     afterOwnCommit: (): void => {
-      if (isCommitting) own = outline()
+      if (!isCommitting) return
       isCommitting = false
+      try {
+        own = outline()
+      } catch {
+        // The write is durable and its answer waits for nothing (S12); the next look finds a change.
+      }
     },
   }
 }

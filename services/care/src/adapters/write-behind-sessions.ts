@@ -17,14 +17,20 @@ export function openSessionStore(
 ): SessionStore {
   let queue: SessionChange[] = []
   let isClosed = false
-  /** Changes were lost: nothing is kept any more. */
-  let isGivenUp = false
+  /** Changes were lost: nothing is kept any more, and what was kept goes with the next commit. */
+  let [isGivenUp, isCleared] = [false, false]
   const flush = sharedRuns(async () => {
-    if (queue.length === 0 && !isGivenUp) return
+    if (isGivenUp) {
+      queue = []
+      if (!isCleared) await applyChanges(rows, [], true)
+      isCleared = true
+      return
+    }
+    if (queue.length === 0) return
     const changes = queue
     queue = []
     try {
-      await applyChanges(rows, changes, isGivenUp)
+      await applyChanges(rows, changes, false)
     } catch (error) {
       queue = [...changes, ...queue]
       throw error
@@ -33,12 +39,9 @@ export function openSessionStore(
   return {
     flush,
     save(changes) {
-      if (isGivenUp || isClosed) return
-      queue.push(...changes)
-      if (queue.length > QUEUE_MAX) {
-        isGivenUp = true
-        queue = []
-      }
+      if (isCleared || isClosed) return
+      if (!isGivenUp) queue.push(...changes)
+      isGivenUp ||= queue.length > QUEUE_MAX
       flush().catch(onProblem)
     },
     async restore() {
