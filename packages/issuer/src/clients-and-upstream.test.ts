@@ -1,9 +1,11 @@
 // C27: programs that bring a metadata document, and people of an operator's own OpenID provider, which a second server plays.
+import { join } from 'node:path'
 import { decodeJwt } from 'jose'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isListedDocument } from './provider.ts'
 import { openBrowser } from './testing/browser.fixture.ts'
+import { runIssuerCommand } from './testing/command.fixture.ts'
 import {
   CALLBACK,
   type IssuerFixture,
@@ -197,6 +199,38 @@ describe('C27: sign-in at the operator’s own OpenID provider', () => {
     expect(wrong.status).toBe(502)
     // The forged answer used the one try up.
     expect((await browser.go(answer, { until: CALLBACK })).status).toBe(502)
+  })
+
+  it('C49: sign-out up:… ends a person’s sign-ins, fails for nobody, and lets the person come back', async () => {
+    const { url, redeem, config } = await request(DOCUMENT)
+    const { browser, answer } = await throughClinic(url)
+    const first = await redeem((await browser.allow(answer, who)).url)
+    const file = `--file ${join(issuer.folder, 'issuer.db')}`
+    expect((await runIssuerCommand(`sign-out up:ada ${file}`)).code).toBe(0)
+    const renewed = openid.refreshTokenGrant(config, first.refresh_token ?? '', {
+      resource: RESOURCE,
+    })
+    await expect(renewed).rejects.toMatchObject({ error: 'invalid_grant' })
+    expect((await runIssuerCommand(`sign-out up:ada ${file}`)).code).toBe(1)
+    const again = await request(DOCUMENT)
+    const back = await throughClinic(again.url)
+    const second = await again.redeem((await back.browser.allow(back.answer, who)).url)
+    expect(decodeJwt(second.access_token).sub).toBe('up:ada')
+  })
+
+  it('C49: “Not you?” goes past the provider’s own session, too', async () => {
+    const { url } = await request(DOCUMENT)
+    const { browser, answer } = await throughClinic(url)
+    const consent = await browser.go(answer, { until: CALLBACK })
+    const form = { choice: 'other' }
+    const page = await browser.go(`${consent.url}/consent`, { form, until: CALLBACK })
+    const there = await browser.go(`${page.url}/upstream/begin`, { until: CALLBACK })
+    expect(there.url).toContain(clinic.url)
+    expect(there.text).toContain('name="password"')
+    const back = `${issuer.url}/upstream/callback`
+    const second = { name: 'carer', password: PASSWORD, until: back }
+    const end = await browser.allow(there.url, second)
+    expect((await browser.go(end.url, { until: CALLBACK })).text).toContain('signed in as carer')
   })
 
   it('the provider is away: the page says so, and its own people still sign in', async () => {

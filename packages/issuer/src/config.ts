@@ -109,6 +109,11 @@ const fields = z.object({
   REFRESH_DAYS: integerField({ min: 1, max: 365 })
     .prefault('30')
     .describe('How long after a sign-in a host may renew its token, days.'),
+  SESSION_SECONDS: integerField({ min: 0, max: 7 * DAY_SECONDS })
+    .prefault('43200')
+    .describe(
+      'How long after a password a browser begins further sign-ins without one, seconds; 0 where people share devices.',
+    ),
   KEYS_PATH: textField('a path')
     .prefault('.local/issuer-keys.json')
     .describe('File of the signing keys, for its owner alone; made at the first start.'),

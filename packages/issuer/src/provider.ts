@@ -3,28 +3,37 @@
  * rotating refresh tokens, and no scope that its person lacks. Pages and sign-in are in routes/.
  */
 import { narrowScopes } from '@tallystick/jwt-lite'
+import type { Clock } from '@tallystick/service-kit'
 import { html, pageFrame } from '@tallystick/service-kit/pages'
-import { type Configuration, errors, type KoaContextWithOIDC, Provider } from 'oidc-provider'
+import {
+  type Configuration,
+  errors,
+  interactionPolicy,
+  type KoaContextWithOIDC,
+  Provider,
+} from 'oidc-provider'
 import type { GrantStore } from './adapters/grant-store.ts'
 import type { SigningKeys } from './adapters/signing-keys.ts'
 import { type IssuerConfig, isLoopbackRedirect, type KnownClient } from './config.ts'
-import type { Account, Accounts } from './domain/account.ts'
+import { type Account, type Accounts, type Begun, findBegunBy } from './domain/account.ts'
 
 const CODE_SECONDS = 60
 /** From the first page to the last: long enough to look up a password. */
 const INTERACTION_SECONDS = 1_800
-/** A browser that signed in needs no password again for a working day; consent is asked every time. */
-const SESSION_SECONDS = 43_200
 const DAY_SECONDS = 86_400
 
 /** Scopes of this server itself; all others are a resource's. */
 export const SIGN_IN_SCOPES: readonly string[] = ['openid', 'offline_access']
+
+/** Why the password is asked again. */
+export const SESSION_OVER = 'session_over'
 
 type ProviderParts = {
   readonly config: IssuerConfig
   readonly store: GrantStore
   readonly keys: SigningKeys
   readonly accounts: Accounts
+  readonly clock: Clock
   /** Fetches clients' documents; by default Node's own. */
   readonly fetch?: typeof globalThis.fetch | undefined
 }
@@ -53,9 +62,9 @@ export function createProvider(parts: ProviderParts): Provider {
     pkce: { required: () => true },
     features: featuresOf(parts),
     extraClientMetadata: { properties: ['registered_by'], validator: metadataGuard(config) },
-    findAccount: async (_context, id) => {
-      const account = await accounts.find(id)
-      return account && { ...account, accountId: id, claims: async () => idClaims(account) }
+    findAccount: async ({ oidc }, accountId, source: Begun | undefined = oidc.session) => {
+      const account = await findBegunBy(accounts, { accountId, acr: source?.acr })
+      return account && { ...account, accountId, claims: async () => idClaims(account) }
     },
     // Each sign-in asks, so that its person sees everything that is granted.
     loadExistingGrant: async ({ oidc }) => {
@@ -74,7 +83,7 @@ export function createProvider(parts: ProviderParts): Provider {
       },
     },
     ttl: lifetimes(config),
-    interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    interactions: { url: (_context, { uid }) => `/interaction/${uid}`, policy: promptsOf(parts) },
     renderError,
     fetch: parts.fetch ?? globalThis.fetch,
   })
@@ -82,6 +91,23 @@ export function createProvider(parts: ProviderParts): Provider {
   provider.proxy = true
   provider.use(tellGrantedScope)
   return provider
+}
+
+/** The password is asked again when a session is over, or when its person's credentials have ended. */
+function promptsOf({ config, clock }: ProviderParts): interactionPolicy.DefaultPolicy {
+  const policy = interactionPolicy.base()
+  const isOver = new interactionPolicy.Check(
+    SESSION_OVER,
+    'the person signs in again',
+    ({ oidc: { session, account, result } }) => {
+      if (session?.accountId === undefined) return false
+      const ageSeconds = clock.unixMs() / 1_000 - (session.loginTs ?? 0)
+      const isOld = ageSeconds >= config.SESSION_SECONDS && result?.login === undefined
+      return account === undefined || isOld
+    },
+  )
+  policy.get('login')?.checks.add(isOver)
+  return policy
 }
 
 const idClaims = ({ id, label, roles }: Account) => ({ sub: id, name: label, roles: [...roles] })
@@ -160,7 +186,8 @@ function lifetimes(config: IssuerConfig): Configuration['ttl'] {
     AuthorizationCode: CODE_SECONDS,
     IdToken: config.ACCESS_TOKEN_SECONDS,
     Interaction: INTERACTION_SECONDS,
-    Session: SESSION_SECONDS,
+    // The prompt below ends it; a sign-in that has begun is not cut short.
+    Session: Math.max(config.SESSION_SECONDS, INTERACTION_SECONDS),
     Grant: refreshSeconds,
     // Renewing does not prolong a sign-in.
     RefreshToken: ({ oidc }) => oidc.entities.RotatedRefreshToken?.remainingTTL ?? refreshSeconds,

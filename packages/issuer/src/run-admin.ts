@@ -1,15 +1,20 @@
 /** The verbs of `tallystick-issuer`: people and signing keys. Passwords come from standard input, never from an argument. */
+import { existsSync } from 'node:fs'
 import {
   BadUsage,
+  type CommandCall,
   type CommandTerminal,
   type CommandVerb,
   EXIT,
   type ExitCode,
   runCommand,
 } from '@tallystick/service-kit/command'
+import { GrantStoreUnavailable, openGrantStore } from './adapters/grant-store.ts'
 import { PrivateFileUnusable } from './adapters/private-file.ts'
-import { rotateSigningKeys } from './adapters/signing-keys.ts'
-import { addUser } from './adapters/users-file.ts'
+import { dropSigningKey, rotateSigningKeys } from './adapters/signing-keys.ts'
+import { signOutUpstream } from './adapters/upstream-sign-in.ts'
+import { addUser, changeUser } from './adapters/users-file.ts'
+import { UPSTREAM_PREFIX } from './domain/account.ts'
 
 /** NIST SP 800-63B: length is what counts. */
 const PASSWORD_CHARACTERS_MIN = 12
@@ -30,7 +35,8 @@ async function readPassword(stdin: AsyncIterable<Uint8Array>): Promise<string> {
 const addUserVerb: CommandVerb = {
   name: 'add-user',
   usage: '--file PATH --name NAME --scope SCOPE [--scope SCOPE] [--label LABEL] [--role ROLE]',
-  summary: 'adds a person or replaces one; the password comes from standard input',
+  summary:
+    'adds a person or replaces one, whose sign-ins end; the password comes from standard input',
   options: { file: 'text', name: 'text', scope: 'texts', label: 'text', role: 'texts' },
   run: async (call) => {
     const [path = '', name = ''] = [call.text('file'), call.text('name')]
@@ -44,6 +50,85 @@ const addUserVerb: CommandVerb = {
     const label = call.text('label')
     await addUser(path, { name, scopes, roles: [...call.texts('role')], label, password })
     call.terminal.print(`${name} may sign in.`)
+    return EXIT.done
+  },
+}
+
+/** The one word after a verb, and its file. Throws BadUsage. */
+function wordAndFile(call: CommandCall, word: string) {
+  const [name = ''] = call.words
+  const path = call.text('file') ?? ''
+  if (name === '' || path === '') throw new BadUsage(`${word} and --file are needed.`)
+  return { name, path }
+}
+
+const TOKENS_LIVE_ON =
+  'Access tokens that were issued end by themselves; `care revoke` refuses them at once.'
+
+/** Prints what happened, or that there is nobody of that name. */
+function endedFor(call: CommandCall, name: string, isKnown: boolean): ExitCode {
+  if (isKnown) call.terminal.print(`All sign-ins of ${name} have ended. ${TOKENS_LIVE_ON}`)
+  else call.terminal.printError(`The file knows nobody of the name ${name}.`)
+  return isKnown ? EXIT.done : EXIT.failed
+}
+
+const removeUserVerb: CommandVerb = {
+  name: 'remove-user',
+  usage: 'NAME --file PATH',
+  summary: 'removes a person, whose sign-ins end; a later one of that name inherits nothing',
+  options: { file: 'text' },
+  wordsMax: 1,
+  run: async (call) => {
+    const { name, path } = wordAndFile(call, 'NAME')
+    const isKnown = changeUser(path, name, () => undefined)
+    return endedFor(call, name, isKnown)
+  },
+}
+
+async function signOutOfStore(call: CommandCall, path: string, id: string): Promise<boolean> {
+  if (!existsSync(path)) return false
+  const store = openGrantStore(path, call.terminal.clock)
+  try {
+    return await signOutUpstream(store, id)
+  } finally {
+    store.close()
+  }
+}
+
+const signOutVerb: CommandVerb = {
+  name: 'sign-out',
+  usage: 'NAME --file PATH',
+  summary:
+    'ends all sessions and refresh tokens of a person; the file is USERS_PATH or, for `up:…`, DATABASE_PATH',
+  options: { file: 'text' },
+  wordsMax: 1,
+  run: async (call) => {
+    const { name, path } = wordAndFile(call, 'NAME')
+    const signedOutAt = new Date(call.terminal.clock.unixMs()).toISOString()
+    const isKnown = name.startsWith(UPSTREAM_PREFIX)
+      ? await signOutOfStore(call, path, name)
+      : changeUser(path, name, (user) => ({ ...user, signedOutAt }))
+    return endedFor(call, name, isKnown)
+  },
+}
+
+const dropKeyVerb: CommandVerb = {
+  name: 'drop-key',
+  usage: 'KID --file PATH',
+  summary:
+    'removes a signing key that others may know; its tokens are refused from the next start on',
+  options: { file: 'text' },
+  wordsMax: 1,
+  run: async (call) => {
+    const { name: kid, path } = wordAndFile(call, 'KID')
+    const outcome = dropSigningKey(path, kid)
+    if (outcome.kind === 'unknown') {
+      call.terminal.printError(`The file has no such key. Its keys: ${outcome.kids.join(', ')}`)
+      return EXIT.failed
+    }
+    call.terminal.print(
+      'Start the server again. Care refuses tokens of that key ten minutes later.',
+    )
     return EXIT.done
   },
 }
@@ -64,7 +149,7 @@ const rotateVerb: CommandVerb = {
 
 const NOTES = [
   'Without a verb it serves; its README lists the variables.',
-  'Exit codes: 0 done; 1 a file cannot be used; 2 bad argument or input.',
+  'Exit codes: 0 done; 1 a file cannot be used, or does not hold what was named; 2 bad argument or input.',
 ]
 
 /** Runs one command line and returns its exit code. Bugs throw. */
@@ -73,9 +158,12 @@ export async function runAdmin(terminal: CommandTerminal): Promise<ExitCode> {
     {
       name: 'tallystick-issuer',
       title: 'people and signing keys of the authorization server',
-      verbs: [addUserVerb, rotateVerb],
+      verbs: [addUserVerb, removeUserVerb, signOutVerb, rotateVerb, dropKeyVerb],
       notes: NOTES,
-      refusalOf: (error) => (error instanceof PrivateFileUnusable ? error.message : undefined),
+      refusalOf: (error) =>
+        error instanceof PrivateFileUnusable || error instanceof GrantStoreUnavailable
+          ? error.message
+          : undefined,
     },
     terminal,
   )

@@ -46,7 +46,7 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
   const accounts: Accounts = {
     find: async (id) => (id.startsWith(UPSTREAM_PREFIX) ? upstream?.find(id) : users?.find(id)),
   }
-  const provider = createProvider({ config, store, keys, accounts, fetch })
+  const provider = createProvider({ config, clock, store, keys, accounts, fetch })
   const note = (where: string) => (_context: unknown, error: Error) => {
     refusals.inc({ where })
     logger?.warn({ err: error }, `${where} refused`)

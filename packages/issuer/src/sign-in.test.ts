@@ -161,10 +161,10 @@ describe('refresh tokens', () => {
   it('a right that was taken away is gone from the next token, and with the last right the sign-in ends', async () => {
     await issuer.user('eve', ALL)
     const first = await tokensOf({ name: 'eve' })
-    await issuer.user('eve', ['care.read.user'])
+    issuer.setRights('eve', ['care.read.user'])
     const second = await refresh(first.refresh_token)
     expect(second.scope).toBe('care.read.user')
-    await issuer.user('eve', ['care.read.assistant'])
+    issuer.setRights('eve', ['care.read.assistant'])
     await expect(refresh(second.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
   })
 

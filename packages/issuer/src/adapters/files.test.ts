@@ -2,34 +2,17 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { manualClock, readConfig, systemClock } from '@tallystick/service-kit'
+import { manualClock, readConfig } from '@tallystick/service-kit'
 import { afterAll, describe, expect, it } from 'vitest'
 import { issuerConfigSchema } from '../config.ts'
 import { createRegistrationLimit, SignInLimits } from '../domain/sign-in-limits.ts'
-import { runAdmin } from '../run-admin.ts'
+import { runIssuerCommand as admin } from '../testing/command.fixture.ts'
 import { openGrantStore } from './grant-store.ts'
 import { openSigningKeys } from './signing-keys.ts'
 import { addUser, openUsersFile } from './users-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-issuer-files-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-
-async function admin(line: string, password = '') {
-  const printed: string[] = []
-  const print = (text: string): void => void printed.push(text)
-  async function* stdin() {
-    yield Buffer.from(password)
-  }
-  const code = await runAdmin({
-    arguments: line.split(' '),
-    environment: {},
-    clock: systemClock,
-    stdin: stdin(),
-    print,
-    printError: print,
-  })
-  return { code, text: printed.join('\n') }
-}
 
 describe('people in a file', () => {
   it('the command adds them, with a salted hash that costs half a second a guess, and replaces them', async () => {
@@ -66,6 +49,19 @@ describe('keys in a file', () => {
     expect(keys).toHaveLength(2)
     expect(keys[0]?.kid).not.toBe(first?.kid)
     expect(keys[1]).toEqual(first)
+  })
+
+  it('C49: a key that was stolen is dropped at once, also the one that signs; what matches nothing fails', async () => {
+    const file = join(folder, 'stolen.json')
+    const [stolen] = openSigningKeys(file).keys
+    await admin(`rotate-keys --file ${file}`)
+    expect((await admin(`drop-key ${stolen?.kid} --file ${file}`)).code).toBe(0)
+    const [left, ...rest] = openSigningKeys(file).keys
+    expect([left?.kid === stolen?.kid, rest]).toEqual([false, []])
+    const unknown = await admin(`drop-key ${stolen?.kid} --file ${file}`)
+    expect(unknown).toMatchObject({ code: 1, text: expect.stringContaining(left?.kid ?? '?') })
+    expect((await admin(`drop-key ${left?.kid} --file ${file}`)).code).toBe(0)
+    expect(openSigningKeys(file).keys.map(({ kid }) => kid)).not.toContain(left?.kid)
   })
 
   it('a file that others can read, or that holds something else, stops the start and shows nothing of itself', () => {

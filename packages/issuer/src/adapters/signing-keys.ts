@@ -54,6 +54,18 @@ export function openSigningKeys(path: string): SigningKeys {
   return readKeys(path) ?? save(path, { keys: [newKey()], cookieKeys })
 }
 
+/** Removes a key; if it signs, another one does from the next start on. Throws `PrivateFileUnusable`. */
+export function dropSigningKey(
+  path: string,
+  kid: string,
+): { readonly kind: 'dropped' } | { readonly kind: 'unknown'; readonly kids: readonly string[] } {
+  const { keys = [], cookieKeys = [] } = readKeys(path) ?? {}
+  const left = keys.filter((key) => key.kid !== kid)
+  if (left.length === keys.length) return { kind: 'unknown', kids: keys.map((key) => key.kid) }
+  save(path, { keys: left.length === 0 ? [newKey()] : left, cookieKeys })
+  return { kind: 'dropped' }
+}
+
 /** Adds a key that signs from the next start on; the previous one stays published. Throws `PrivateFileUnusable`. */
 export function rotateSigningKeys(path: string): void {
   const { keys, cookieKeys } = openSigningKeys(path)

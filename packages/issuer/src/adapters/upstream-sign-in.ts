@@ -1,5 +1,7 @@
 /** Sign-in at the operator's own OpenID provider: code flow with PKCE, state and nonce, by `openid-client`. */
+import { randomUUID } from 'node:crypto'
 import { grantedScopes } from '@tallystick/jwt-lite'
+import type { AdapterPayload } from 'oidc-provider'
 import * as openid from 'openid-client'
 import { type IssuerConfig, isLoopbackRedirect } from '../config.ts'
 import { type Account, UPSTREAM_PREFIX } from '../domain/account.ts'
@@ -49,8 +51,8 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
   return {
     /** What people know it by. */
     name: new URL(issuer).host,
-    /** Where to send the browser of a sign-in. Rejects with `UpstreamRefused`. */
-    async begin(uid: string): Promise<string> {
+    /** Where to send the browser of a sign-in, perhaps to say again who is there. Rejects with `UpstreamRefused`. */
+    async begin(uid: string, prompt: 'login' | undefined): Promise<string> {
       const server = await provider()
       const verifier = openid.randomPKCECodeVerifier()
       // Its first part names the sign-in; the cookie shows whether this browser began it.
@@ -64,6 +66,7 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
         code_challenge_method: 'S256',
         state,
         nonce,
+        ...(prompt === undefined ? {} : { prompt }),
       }).href
     },
     /** The sign-in that a provider's answer belongs to. */
@@ -89,8 +92,11 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
         .then((tokens) => tokens.claims())
         .catch(refuseAnswer)
       if (claims === undefined) throw new UpstreamRefused('the provider named nobody')
-      const account = {
-        id: `${UPSTREAM_PREFIX}${claims.sub}`,
+      const id = `${UPSTREAM_PREFIX}${claims.sub}`
+      const known = accountIn(await people.find(id))
+      const account: Account = {
+        id,
+        credentials: known?.credentials ?? randomUUID(),
         label: typeof claims['name'] === 'string' ? claims['name'] : claims.sub,
         scopes: grantedScopes(claims, config.UPSTREAM_GRANTS),
         roles: [],
@@ -100,8 +106,19 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
       return account
     },
     async find(id: string): Promise<Account | undefined> {
-      const kept = await people.find(id)
-      return kept?.params?.['account'] as Account | undefined
+      return accountIn(await people.find(id))
     },
   }
+}
+
+const accountIn = (kept: AdapterPayload | undefined | void): Account | undefined =>
+  kept?.params?.['account'] as Account | undefined
+
+/** Ends all that began with a person's sign-ins there. False if nobody of that id has signed in. */
+export async function signOutUpstream(store: GrantStore, id: string): Promise<boolean> {
+  const people = store.adapter('UpstreamAccount')
+  if ((await people.find(id)) === undefined) return false
+  // The next sign-in there makes other credentials.
+  await people.destroy(id)
+  return true
 }

@@ -1,5 +1,5 @@
 /** People in a file, with scrypt hashes of their passwords; read again whenever it changes. */
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { z } from 'zod'
@@ -26,6 +26,8 @@ const usersFile = z.object({
       scopes: z.array(z.string().min(1)),
       roles: z.array(z.string().min(1)).default([]),
       password: z.string(),
+      /** ISO 8601. */
+      signedOutAt: z.string().optional(),
     }),
   ),
 })
@@ -60,8 +62,17 @@ async function isPassword(password: string, stored: string): Promise<boolean> {
   return expected.length === found.length && timingSafeEqual(expected, found)
 }
 
-const accountOf = ({ name, label = name, scopes, roles }: User): Account => ({
+const accountOf = ({
+  name,
+  label = name,
+  scopes,
+  roles,
+  password,
+  signedOutAt,
+}: User): Account => ({
   id: name,
+  // The salt makes it another one even for the same password.
+  credentials: createHash('sha256').update(`${password} ${signedOutAt}`).digest('base64url'),
   label,
   scopes,
   roles,
@@ -117,6 +128,9 @@ export function openUsersFile(path: string) {
   }
 }
 
+const writeUsers = (path: string, users: readonly User[]): void =>
+  writePrivateFile(path, `${JSON.stringify(usersFile.parse({ users }), undefined, 2)}\n`)
+
 /** Adds a person, or replaces the one of that name. Throws `PrivateFileUnusable`, or a ZodError for an invalid name. */
 export async function addUser(
   path: string,
@@ -126,6 +140,20 @@ export async function addUser(
 ): Promise<void> {
   const password = await hashPassword(user.password, costLog2)
   const others = readUsers(path).filter(({ name }) => name !== user.name)
-  const users = usersFile.parse({ users: [...others, { ...user, password }] })
-  writePrivateFile(path, `${JSON.stringify(users, undefined, 2)}\n`)
+  writeUsers(path, [...others, { ...user, password }])
+}
+
+/** Replaces the person of that name, or removes it for undefined. False if there is none. Throws `PrivateFileUnusable`. */
+export function changeUser(
+  path: string,
+  name: string,
+  change: (user: User) => User | undefined,
+): boolean {
+  const users = readUsers(path)
+  if (!users.some((user) => user.name === name)) return false
+  writeUsers(
+    path,
+    users.flatMap((user) => (user.name === name ? (change(user) ?? []) : user)),
+  )
+  return true
 }

@@ -7,9 +7,9 @@ import type { Interaction, InteractionResults, Provider } from 'oidc-provider'
 import { z } from 'zod'
 import { UpstreamRefused, type UpstreamSignIn } from '../adapters/upstream-sign-in.ts'
 import type { UsersFile } from '../adapters/users-file.ts'
-import type { Accounts } from '../domain/account.ts'
+import { type Account, type Accounts, findBegunBy } from '../domain/account.ts'
 import type { SignInLimits } from '../domain/sign-in-limits.ts'
-import { SIGN_IN_SCOPES } from '../provider.ts'
+import { SESSION_OVER, SIGN_IN_SCOPES } from '../provider.ts'
 import {
   type AskingProgram,
   consentPage,
@@ -31,6 +31,9 @@ type InteractionDeps = {
   readonly observe: (outcome: SignInOutcome) => void
 }
 
+/** Why the password is asked: the person in front is another one. */
+const NOT_THIS_PERSON = 'not_this_person'
+
 const EXPIRED =
   'It took too long, or it began in another browser. Go back to the program that sent you here and start again.'
 const WRONG = 'Name or password is wrong.'
@@ -38,7 +41,7 @@ const TOO_OFTEN = 'There were too many attempts. Wait a quarter of an hour and t
 
 const uidParams = z.object({ uid: z.string().regex(/^[\w-]{8,64}$/) })
 const loginForm = z.object({ name: z.string().max(128), password: z.string().max(1_024) })
-const choiceForm = z.object({ choice: z.enum(['allow', 'deny']) })
+const choiceForm = z.object({ choice: z.enum(['allow', 'deny', 'other', 'sign-out']) })
 const SCHEMA = { schema: { hide: true, params: uidParams }, config: { hasSecretPath: true } }
 
 type Step = {
@@ -118,6 +121,31 @@ class SignIns {
     return reply.header('cache-control', 'no-store').redirect(to, 303)
   }
 
+  /** Signs a person in, in this browser. */
+  async finishLogin(at: Step, { id, credentials }: Account): Promise<FastifyReply> {
+    // The library would show a page of its own to a second person.
+    if (at.interaction.session?.accountId !== id) await this.endSession(at)
+    return this.finish(at, { login: { accountId: id, acr: credentials } })
+  }
+
+  /** Forgets who signed in in this browser; the step goes on without. */
+  async endSession({ interaction }: Step): Promise<void> {
+    const { uid } = interaction.session ?? {}
+    if (uid === undefined) return
+    const session = await this.#deps.provider.Session.findByUid(uid)
+    await session?.destroy()
+    delete interaction.session
+    await interaction.persist()
+  }
+
+  /** Asks who is there. */
+  async askAgain(at: Step): Promise<FastifyReply> {
+    const { interaction } = at
+    interaction.prompt = { name: 'login', reasons: [NOT_THIS_PERSON], details: {} }
+    await interaction.persist()
+    return at.reply.redirect(`/interaction/${interaction.uid}`, 303)
+  }
+
   async showSignIn(at: Step, problem?: string): Promise<FastifyReply> {
     const { users, upstream } = this.#deps
     const program = await this.programOf(at.interaction)
@@ -150,7 +178,7 @@ export function addInteractionRoutes(app: ServiceApp, deps: InteractionDeps): vo
     if (at === undefined) return reply
     const { interaction } = at
     if (interaction.prompt.name === 'login') return signIns.showSignIn(at)
-    const account = await accounts.find(interaction.session?.accountId ?? '')
+    const account = await findBegunBy(accounts, interaction.session ?? {})
     if (account === undefined) return signIns.finish(at, { error: 'access_denied' })
     const { scopes, refused } = shareOf(interaction, account.scopes)
     const program = await signIns.programOf(interaction)
@@ -184,7 +212,7 @@ function addLoginRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDeps)
     if (account === undefined) return refuse('wrong', 401, WRONG)
     limits.forgive(attempt)
     observe('signed-in')
-    return signIns.finish(at, { login: { accountId: account.id, amr: ['pwd'] } })
+    return signIns.finishLogin(at, account)
   })
 }
 
@@ -202,9 +230,12 @@ function addConsentRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDep
     if (at === undefined) return reply
     const { interaction } = at
     const form = choiceForm.safeParse(request.body)
-    const account = await accounts.find(interaction.session?.accountId ?? '')
+    const choice = form.data?.choice ?? 'deny'
+    if (choice === 'other' || choice === 'sign-out') await signIns.endSession(at)
+    if (choice === 'other') return signIns.askAgain(at)
+    const account = await findBegunBy(accounts, interaction.session ?? {})
     const isAsked = interaction.prompt.name === 'consent'
-    if (!form.success || form.data.choice === 'deny' || account === undefined || !isAsked)
+    if (choice !== 'allow' || account === undefined || !isAsked)
       return signIns.finish(at, denied('the person said no'))
     const { resources, scopes, refused } = shareOf(interaction, account.scopes)
     if (scopes.length === 0 && refused.length > 0)
@@ -223,6 +254,7 @@ function addConsentRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDep
   })
 }
 
+const AGAIN: ReadonlySet<string> = new Set([NOT_THIS_PERSON, SESSION_OVER])
 const AWAY = 'The other sign-in cannot be used at the moment. Try again.'
 
 const answerOf = ({ url }: FastifyRequest): URLSearchParams =>
@@ -244,7 +276,10 @@ function addUpstreamRoutes(
     const at = await signIns.step(request, reply)
     if (at === undefined) return reply
     try {
-      return reply.redirect(await upstream.begin(at.interaction.uid), 303)
+      const { uid, prompt } = at.interaction
+      // That provider, too, may know this browser as somebody else.
+      const isAgain = prompt.reasons.some((reason) => AGAIN.has(reason))
+      return reply.redirect(await upstream.begin(uid, isAgain ? 'login' : undefined), 303)
     } catch (error) {
       return refuse(at, error)
     }
@@ -264,7 +299,7 @@ function addUpstreamRoutes(
     try {
       const account = await upstream.finish(at.interaction.uid, answerOf(request))
       observe('signed-in')
-      return await signIns.finish(at, { login: { accountId: account.id } })
+      return await signIns.finishLogin(at, account)
     } catch (error) {
       return refuse(at, error)
     }

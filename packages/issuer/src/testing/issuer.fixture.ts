@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Environment, freePort } from '@tallystick/service-kit'
 import * as openid from 'openid-client'
-import { addUser } from '../adapters/users-file.ts'
+import { addUser, changeUser } from '../adapters/users-file.ts'
 import { startIssuer } from '../service.ts'
 import { openBrowser } from './browser.fixture.ts'
 
@@ -45,6 +45,9 @@ export async function openIssuer(
     url,
     folder,
     user,
+    /** As an operator edits the file: the credentials stay. */
+    setRights: (name: string, scopes: string[]) =>
+      changeUser(usersPath, name, (known) => ({ ...known, scopes })),
     async restart() {
       await running.stop()
       running = await startIssuer(settings, options)
@@ -74,11 +77,13 @@ type Asked = {
   readonly resource?: string
   readonly name?: string
   readonly choice?: string
+  /** By default a new one. */
+  readonly browser?: ReturnType<typeof openBrowser>
 }
 
-/** The whole flow from the authorization request to tokens. */
-export async function signIn(config: openid.Configuration, asked: Asked = {}) {
-  const { scope = 'care.read.user care.write', resource = RESOURCE, name = 'ada', choice } = asked
+/** An authorization request, and what redeems its answer. */
+export async function authorizationUrl(config: openid.Configuration, asked: Asked = {}) {
+  const { scope = 'care.read.user care.write', resource = RESOURCE } = asked
   const verifier = openid.randomPKCECodeVerifier()
   const state = openid.randomState()
   const url = openid.buildAuthorizationUrl(config, {
@@ -89,15 +94,22 @@ export async function signIn(config: openid.Configuration, asked: Asked = {}) {
     code_challenge_method: 'S256',
     ...(scope === '' ? {} : { scope }),
   })
+  const checks = { pkceCodeVerifier: verifier, expectedState: state }
+  const redeem = (answer: URL) =>
+    openid.authorizationCodeGrant(config, answer, checks, { resource })
+  return { url: url.href, redeem }
+}
+
+/** The whole flow from the authorization request to tokens. */
+export async function signIn(config: openid.Configuration, asked: Asked = {}) {
+  const { name = 'ada', choice, browser = openBrowser() } = asked
+  const { url, redeem } = await authorizationUrl(config, asked)
   const who = {
     name,
     password: PASSWORD,
     until: CALLBACK,
     ...(choice === undefined ? {} : { choice }),
   }
-  const end = await openBrowser().allow(url.href, who)
-  const answer = new URL(end.url)
-  const checks = { pkceCodeVerifier: verifier, expectedState: state }
-  const redeem = () => openid.authorizationCodeGrant(config, answer, checks, { resource })
-  return { answer, redeem }
+  const answer = new URL((await browser.allow(url, who)).url)
+  return { answer, redeem: () => redeem(answer) }
 }

@@ -42,7 +42,7 @@ describe('C23: keys change, and issuers go away', () => {
     expect(issuer.asked).toHaveLength(2 + 2 * 2)
   })
 
-  describe('keys without a kid (A19)', () => {
+  describe('keys without a kid (C23)', () => {
     it('one that was replaced is found by one fetch, and strangers cause no more than two a minute', async () => {
       issuer.keys = [nameless('ES256')]
       expect(await signed('ES256')).toMatchObject({ kind: 'valid' })

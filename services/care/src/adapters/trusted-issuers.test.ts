@@ -255,7 +255,7 @@ describe('attacks', () => {
   })
 
   it.each(['=', '==', ' ', '.'])(
-    'another spelling of a good token: %j after it (A21)',
+    'another spelling of a good token: %j after it (C23)',
     async (end) => {
       const text = await token()
       expect(await check.verify(`${text}${end}`)).toMatchObject({ kind: 'invalid' })
@@ -263,7 +263,7 @@ describe('attacks', () => {
     },
   )
 
-  it('another spelling of a good token: a bit that its signature does not use (A21)', async () => {
+  it('another spelling of a good token: a bit that its signature does not use (C23)', async () => {
     const text = await token()
     const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const other = last[last.indexOf(text.at(-1) ?? '') + 1] ?? ''
