@@ -95,8 +95,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         audit,
         isoNow,
       })
-      const { UNHEARD_MINUTES: minutes } = config
-      addClinicianRoutes(scope, { ...bearer, minutes, corrections: () => mcp.unheard() })
+      addClinicianRoutes(scope, { ...bearer, ...unheardParts(deps) })
       addProofRoutes(scope, { ...bearer, store, witnesses: deps.witnesses })
       addVerifyRoutes(scope, {
         ...bearer,
@@ -123,6 +122,14 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   )
   return app
 }
+
+/** What the clinician's page asks about hearing. */
+const unheardParts = ({ config, mcp }: Pick<CareAppDeps, 'config' | 'mcp'>) => ({
+  minutes: config.UNHEARD_MINUTES,
+  corrections: () => mcp.unheard(),
+  silentSeconds: config.SILENT_SECONDS,
+  silent: () => mcp.silent(),
+})
 
 /** Where hosts are sent to sign in; without a configured list, to the trusted issuers. */
 const authorizationServersOf = (config: CareConfig): readonly string[] =>

@@ -181,6 +181,11 @@ const fields = z.object({
     .describe(
       'How long after a correction the text of a read, by any method or tool, also says what it takes back, days.',
     ),
+  SILENT_SECONDS: integerField({ min: 1, max: SECONDS_PER_DAY })
+    .prefault('60')
+    .describe(
+      'A session that follows a record and has had no event stream for longer than this is silent, seconds.',
+    ),
   UNHEARD_MINUTES: integerField({ min: 0, max: 10_080 })
     .prefault('60')
     .describe(

@@ -94,6 +94,7 @@ function openMcp(
     ...parts,
     clock,
     random: randomBytes,
+    chance: Math.random,
     speech: program === undefined ? undefined : createEspeakSpeech({ program, clock }),
     baseUrl: config.BASE_URL,
     verifyUrl: config.VERIFY_NAMES === 'private' ? undefined : `${config.BASE_URL}/verify`,
@@ -107,6 +108,7 @@ function openMcp(
       sessionsMax: config.SESSIONS_MAX,
       sessionsPerSubMax: config.SESSIONS_PER_SUB_MAX,
       retractionMs: config.RETRACTION_DAYS * DAY_MS,
+      silentMs: config.SILENT_SECONDS * 1_000,
       unheardMs: config.UNHEARD_MINUTES * MINUTE_MS,
     },
   })
@@ -151,7 +153,8 @@ function openEvents(
   })
   const extensions = { methods, capabilities: EVENT_CAPABILITIES }
   /** Receivers are told first: their path is longer. */
-  const before = (hub: SessionHub): Pick<SessionHub, 'publish'> => ({
+  const before = (hub: SessionHub): Pick<SessionHub, 'publish' | 'silent'> => ({
+    silent: (uri) => hub.silent(uri),
     publish: (record, previous) => {
       deliverer.wake(record.patient)
       return hub.publish(record, previous)

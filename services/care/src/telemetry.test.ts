@@ -11,6 +11,7 @@ test('what only grows is a counter that starts at 0, and reading it changes noth
     framesHeld: 7,
     framesSent: 0,
     unheard: 1,
+    silent: 4,
   }
   registerFigures(registry, { mcp: () => figures, replays: () => 0, events: () => 0 })
   const lines = async () =>
@@ -29,6 +30,8 @@ test('what only grows is a counter that starts at 0, and reading it changes noth
     'care_frames_held 7',
     '# TYPE care_unheard_corrections gauge',
     'care_unheard_corrections 1',
+    '# TYPE care_silent_sessions gauge',
+    'care_silent_sessions 4',
     '# TYPE care_event_subscriptions gauge',
     'care_event_subscriptions 0',
     '# TYPE care_frames_sent_total counter',

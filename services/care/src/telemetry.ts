@@ -131,6 +131,8 @@ export function registerFigures(
   gauge('care_frames_held', held, () => mcp().framesHeld)
   const silent = 'Corrections that nobody has heard for longer than UNHEARD_MINUTES.'
   gauge('care_unheard_corrections', silent, () => mcp().unheard)
+  const noStream = 'Sessions that follow a record and have had no stream for over SILENT_SECONDS.'
+  gauge('care_silent_sessions', noStream, () => mcp().silent)
   gauge('care_event_subscriptions', 'Event subscriptions that this process delivers.', events)
   total(
     'care_frames_sent_total',

@@ -22,6 +22,8 @@ export type SessionHub = {
    * for a new chain, `list_changed` to everyone who may see it. Returns the number of subscribed sessions and listens.
    */
   publish(record: CareRecord, previous: CareRecord | undefined): Promise<number>
+  /** How many of the sessions subscribed to a URI have had no stream for too long to hear of it now (C36). */
+  silent(uri: string): number
   sessions(): number
 }
 
@@ -48,7 +50,7 @@ export type PublishRecord = (write: VerifiedWrite) => Promise<PublishOutcome>
 
 export function createPublisher(deps: {
   readonly store: Pick<RecordStore, 'append' | 'noteSubscribers'>
-  readonly hub: Pick<SessionHub, 'publish'>
+  readonly hub: Pick<SessionHub, 'publish' | 'silent'>
   readonly audit: Pick<AuditTrail, 'add'>
   readonly isoNow: () => string
   /** Called when a record goes to the store; the returned function is called once that has ended. */
@@ -105,11 +107,8 @@ export function createPublisher(deps: {
       await addRow(write, { outcome: 'accepted', reason: 'repeated', uri })
     const subscribers =
       outcome.kind === 'appended' ? await tellAndKeep(outcome, write) : outcome.subscribers
-    const notified = subscribers > 0
-    return {
-      kind: 'published',
-      answer: { uri, version, versionHash, writtenAt, subscribers, notified },
-    }
+    const heard = { subscribers, notified: subscribers > 0, silent: hub.silent(uri) }
+    return { kind: 'published', answer: { uri, version, versionHash, writtenAt, ...heard } }
   }
   // A request that is sent again meanwhile finds all of the first one's answer.
   return (write) =>

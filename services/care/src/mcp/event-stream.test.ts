@@ -3,6 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { BOTH, USER } from './mcp.fixture.ts'
 import { PLAN, TEA, useStreams } from './streams.fixture.ts'
 
+/** What `retry` says while a stream stands: 11 s, and half of the 2 s of jitter (mcp.fixture.ts). */
+const STANDING = 12_000
+
 const suite = useStreams()
 const { stream, tea, plan, sequences } = suite
 
@@ -10,7 +13,7 @@ describe('C3: the stream', () => {
   it('is primed with an event id at once', async () => {
     const reader = await stream()
     await expect.poll(() => sequences(reader)).toEqual([0])
-    expect(reader.retries).toEqual([500])
+    expect(reader.retries).toEqual([STANDING])
     expect(reader.headers['content-type']).toBe('text/event-stream')
   })
 
@@ -22,8 +25,8 @@ describe('C3: the stream', () => {
     await expect.poll(() => second.updated).toEqual([TEA])
     expect(first.updated).toEqual([])
     expect(suite.fixture.endpoint.figures().streams).toBe(1)
-    // Told to reconnect late, so that two clients do not keep replacing each other.
-    expect(first.retries).toEqual([500, 15_000])
+    // Soon, but two readers of one session must not keep replacing each other.
+    expect(first.retries).toEqual([STANDING, 3_000])
   })
 
   it('a GET without Last-Event-ID first gets the frames that no stream of the session has carried', async () => {
@@ -69,7 +72,7 @@ describe('C4', () => {
     await suite.fixture.clock.advanceMsSettled(2_000)
     await expect.poll(() => reader.hasEnded).toBe(true)
     expect(suite.fixture.endpoint.figures()).toMatchObject({ sessions: 1, streams: 0 })
-    expect(reader.retries).toEqual([500, 500])
+    expect(reader.retries).toEqual([STANDING, 500])
   })
 
   it('nothing is sent on a stream after its token expires, even before the clock’s next tick', async () => {
@@ -126,6 +129,18 @@ describe('when the application closes', () => {
     const reader = await stream()
     await suite.fixture.restart()
     await expect.poll(() => reader.hasEnded).toBe(true)
-    expect(reader.retries).toEqual([500, 500])
+    expect(reader.retries).toEqual([STANDING, STANDING])
+  })
+})
+
+describe('C36: two attempts of an official client', () => {
+  it.each([
+    [0, 11_000],
+    [0.999_999, 12_999],
+  ])('reach past 20 s of absence: with chance %d a standing stream says %d', async (chance, ms) => {
+    await suite.start({ chance: () => chance })
+    const reader = await stream()
+    await expect.poll(() => reader.retries).toEqual([ms])
+    expect(2 * ms).toBeGreaterThan(20_000)
   })
 })

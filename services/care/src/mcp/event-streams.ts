@@ -13,17 +13,34 @@ import {
 import { isPublic, mayReceive } from './replay-buffer.ts'
 import type { McpSession } from './session-registry.ts'
 
-/** How soon a client reconnects after a drop: immediate to people, without a storm. */
-const RETRY_MS = 500
-/** How soon a client reconnects after another took over its stream: late, so that two do not keep replacing each other. */
-const TAKEN_OVER_RETRY_MS = 15_000
+/**
+ * Official clients try twice after a break, each time after what `retry` said last: this long apart, both attempts reach past an
+ * outage of 20 s (C36).
+ */
+const STANDING_RETRY_MS = 11_000
+/** Added to it at random, so that the hosts of a service that restarts do not return at once. */
+const STANDING_JITTER_MS = 2_000
+/** Said before a close that the service survives: its client comes back at once. */
+const SURVIVED_RETRY_MS = 500
+/** The same after another stream took over, but two readers of one session must not replace each other all the time. */
+const TAKEN_OVER_RETRY_MS = 3_000
 /** One write: large enough to amortise its cost, small compared with a socket's buffer. */
 const WRITE_CHARS = 32_768
+
+/** After which ends the service still stands, and how soon a client may return then. */
+const SURVIVED_RETRIES_MS: { readonly [Reason in StreamEnd]?: number } = {
+  'token-expired': SURVIVED_RETRY_MS,
+  'token-revoked': SURVIVED_RETRY_MS,
+  slow: SURVIVED_RETRY_MS,
+  'taken-over': TAKEN_OVER_RETRY_MS,
+}
 
 type EventStreamOptions = OpenStreamOptions & {
   readonly session: McpSession
   /** The sequence after which the stream begins. */
   readonly cursor: number
+  /** From 0 to below 1. */
+  readonly chance: () => number
   onEnd(stream: EventStream, reason: StreamEnd): void
 }
 
@@ -32,6 +49,8 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   #cursor = this.options.cursor
   /** The newest of the session's frames when the reader stopped accepting data. */
   #stalledAt = 0
+  /** In force while the stream stands. */
+  readonly #retryMs = STANDING_RETRY_MS + Math.floor(this.options.chance() * STANDING_JITTER_MS)
 
   protected get keepAliveText(): string {
     return ': keep-alive\n\n'
@@ -39,7 +58,9 @@ export class EventStream extends OpenStream<EventStreamOptions> {
 
   /** The first bytes: where the stream begins, so that a client that receives nothing else can resume, and what it missed. */
   open(): void {
-    this.write(`retry: ${RETRY_MS}\nid: ${formatEventId(this.session, this.#cursor)}\ndata: \n\n`)
+    this.write(
+      `retry: ${this.#retryMs}\nid: ${formatEventId(this.session, this.#cursor)}\ndata: \n\n`,
+    )
     this.pump()
   }
 
@@ -59,7 +80,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   }
 
   protected lastWords(reason: StreamEnd): string {
-    return `retry: ${reason === 'taken-over' ? TAKEN_OVER_RETRY_MS : RETRY_MS}\n\n`
+    return `retry: ${SURVIVED_RETRIES_MS[reason] ?? this.#retryMs}\n\n`
   }
 
   protected onStall(): void {
@@ -123,6 +144,7 @@ export function createStreamKeeper(deps: {
   readonly onEnd: (session: McpSession, reason: StreamEnd) => void
   readonly isRevoked: (jti: string) => boolean
   readonly onUpdate: (uri: string) => void
+  readonly chance: () => number
 }) {
   const streams = createOpenStreams<EventStream>(deps)
   const onEnd = (ended: EventStream, reason: StreamEnd): void => {
@@ -135,7 +157,10 @@ export function createStreamKeeper(deps: {
     ...streams,
     /** Opens the session's stream and ends the one that was open: the newest wins (C3). */
     open(
-      options: Omit<EventStreamOptions, 'limits' | 'clock' | 'isRevoked' | 'onEnd' | 'onUpdate'>,
+      options: Omit<
+        EventStreamOptions,
+        'limits' | 'clock' | 'isRevoked' | 'onEnd' | 'onUpdate' | 'chance'
+      >,
     ): void {
       const { session } = options
       session.stream?.end('taken-over')

@@ -34,6 +34,8 @@ export const DEFAULT_MCP_LIMITS = {
   searchChainsMax: 2_000,
   /** Silence after which a correction that nobody has heard is an alert; 0 for none. */
   unheardMs: 3_600_000,
+  /** A session that follows a record and has had no stream for longer than this is silent (C36). */
+  silentMs: 60_000,
   /** How long after a correction a read says it as a separate text. */
   retractionMs: 7 * 86_400_000,
 }

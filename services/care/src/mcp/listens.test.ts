@@ -244,8 +244,9 @@ describe('a reader that accepts nothing', () => {
   const record = { patient: 'ann', domain: 'tea', audience: 'user', version: 2 } as CareRecord
   it('is cut at a bounded number of frames, and of bytes; nothing of it was heard', () => {
     for (const limits of [{ lagFramesMax: 3 }, { lagBytesMax: 400 }]) {
-      const { ends, heard, listens, response } = stalled(limits)
+      const { clock, ends, heard, listens, response } = stalled(limits)
       for (let count = 0; count < 4 && ends.length === 0; count += 1) listens.publish(record)
+      clock.advanceMs(5_000)
       expect([ends, heard, response.destroyed, listens.count()]).toEqual([['slow'], [], true, 0])
     }
   })
@@ -256,6 +257,7 @@ describe('a reader that accepts nothing', () => {
     expect(ends).toEqual([])
     clock.advanceMs(20_000)
     expect(ends).toEqual(['slow'])
+    clock.advanceMs(5_000)
     expect(clock.pendingCount()).toBe(0)
   })
 

@@ -62,6 +62,8 @@ export type McpEndpointDeps = Pick<McpServices, 'store' | 'clock' | 'serviceName
     readonly extensions?: ModernExtensions | undefined
     /** Cryptographically strong bytes, for session ids. */
     readonly random: (size: number) => Uint8Array
+    /** From 0 to below 1: spreads the return of clients. */
+    readonly chance: () => number
     /** Without it, audio is neither listed nor read. */
     readonly speech?: Speech | undefined
     /** Without a trailing slash. */
@@ -109,10 +111,10 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     clock,
     limits,
     isRevoked,
+    chance: deps.chance,
     onUpdate: unheard.heard,
     onEnd: (session, reason) => {
-      registry.touch(session)
-      registry.keep(session)
+      registry.fallSilent(session)
       observe({ kind: 'stream-ended', reason })
     },
   })
@@ -147,6 +149,13 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   return { hub, ...operating({ ...told, streams }, addRoutes) }
 }
 
+/** A silent session: whose it is, since when, and every URI that it follows. */
+export type SilentFollower = {
+  readonly sub: string
+  readonly sinceMs: number
+  readonly uris: readonly string[]
+}
+
 type McpParts = {
   readonly registry: SessionRegistry
   readonly replay: ReplayBuffer
@@ -177,9 +186,20 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
       framesHeld: replay.count(),
       framesSent: streams.framesSent() + listens.framesSent(),
       unheard: unheard.alerted().length,
+      silent: registry.silent().length,
     }),
     /** Corrections of speakable records that nobody has heard for too long, the oldest first. */
     unheard: () => unheard.alerted().map(shownUnheard),
+    /** Sessions that follow something and have had no stream for too long (C36), the longest silent first. */
+    silent: (): readonly SilentFollower[] =>
+      registry
+        .silent()
+        .map(({ silentSinceMs, sub, subscriptions }) => ({
+          sub,
+          sinceMs: silentSinceMs,
+          uris: [...(subscriptions ?? [])],
+        }))
+        .toSorted((first, second) => first.sinceMs - second.sinceMs),
     heard: unheard.heard,
     /** Chains were erased (C31): removes every mention of them from what is kept for sessions. */
     erased: (chains: readonly ErasedName[]): Promise<void> =>

@@ -150,6 +150,7 @@ class McpProcess {
       store,
       clock,
       random: (size) => randomBytes(size),
+      chance: () => 0.5,
       tokens: createTokenVerifier({ keys: KEYS, audience: `${BASE_URL}/mcp`, clock }),
       modernTokens: createTokenVerifier({ keys: KEYS, audience: MODERN_AUDIENCE, clock }),
       baseUrl: BASE_URL,

@@ -26,12 +26,15 @@ export type OpenStreamOptions = {
   readonly claims: TokenClaims
   readonly isRevoked: (jti: string) => boolean
   readonly limits: McpLimits
-  readonly clock: Pick<Clock, 'unixMs'>
+  readonly clock: Clock
   /** The reader was told that a record it follows has changed. */
   readonly onUpdate: (uri: string) => void
   /** Called once. Each kind is given its own streams. */
   onEnd(stream: OpenStream, reason: StreamEnd): void
 }
+
+/** How long a reader that lags has for the last words, behind what already waits in its socket's queue. */
+const LAST_WORDS_MS = 5_000
 
 /** Ten thousand are open at once: values that all of a kind share are not fields. */
 export abstract class OpenStream<Options extends OpenStreamOptions = OpenStreamOptions> {
@@ -85,10 +88,16 @@ export abstract class OpenStream<Options extends OpenStreamOptions = OpenStreamO
   end(reason: StreamEnd): void {
     if (this.#hasEnded) return
     this.#finish(reason)
-    const { response } = this.options
-    // A stream whose reader accepts nothing cannot end in order: the last words would wait behind the rest.
-    if (reason === 'slow' || this.isStalled) response.destroy()
-    else response.end(this.lastWords(reason))
+    const { clock, response } = this.options
+    const isLagging = reason === 'slow' || this.isStalled
+    if (isLagging && reason === 'shutdown') return void response.destroy()
+    response.end(this.lastWords(reason))
+    if (isLagging)
+      response.once(
+        'close',
+        clock.after(LAST_WORDS_MS, () => response.destroy()),
+      )
+    return undefined
   }
 
   /** What is written to a reader that accepts nothing waits in its socket's queue. */

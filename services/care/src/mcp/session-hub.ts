@@ -115,6 +115,7 @@ export function createSessionHub(deps: {
         .then(() => onFannedOut(record.audience, (clock.unixMs() - startedMs) / 1_000))
       return subscribed.length + listens.publish(record)
     },
+    silent: (uri) => registry.silent(uri).length,
     sessions: () => registry.count,
   }
 }

@@ -32,6 +32,8 @@ export class McpSession {
   /** Unset until the client sets it; until then everything is sent. */
   logLevel: LogLevel | undefined
   lastSeenMs: number
+  /** Since when it has had no stream; while it has one, of no meaning. */
+  silentSinceMs: number
   /** Sequence of the newest frame that any stream of the session has carried. */
   carriedSequence: number
   stream: EventStream | undefined
@@ -50,6 +52,7 @@ export class McpSession {
     this.scopes = stored.scopes
     this.logLevel = stored.logLevel
     this.lastSeenMs = lastSeenMs
+    this.silentSinceMs = lastSeenMs
     this.carriedSequence = stored.carriedSequence
     this.ring = new FrameRing(stored.lastSequence)
   }
@@ -193,9 +196,27 @@ export class SessionRegistry {
     this.keep(session)
   }
 
-  /** Records that a session is in use, or has just stopped holding a stream. */
+  /** Records that a session is in use. */
   touch(session: McpSession): void {
     session.lastSeenMs = this.#deps.clock.unixMs()
+  }
+
+  /** A session has just stopped holding a stream. */
+  fallSilent(session: McpSession): void {
+    this.touch(session)
+    session.silentSinceMs = session.lastSeenMs
+    this.keep(session)
+  }
+
+  /** Sessions that follow something, a URI or anything, and have had no stream for too long (C36). */
+  silent(uri?: string): readonly McpSession[] {
+    const { clock, limits } = this.#deps
+    const sinceMs = clock.unixMs() - limits.silentMs
+    const following = uri === undefined ? this.all() : this.subscriptions.of(uri)
+    return [...following].filter(
+      ({ silentSinceMs, stream, subscriptions }) =>
+        subscriptions !== undefined && stream === undefined && silentSinceMs < sinceMs,
+    )
   }
 
   /**

@@ -37,7 +37,7 @@ const openUnread = (): Socket => {
   return socket
 }
 
-/** A stream whose reader does not take even the first bytes, and the buffer that its frames come from. */
+/** A stream whose reader takes nothing until `take` is called, and the buffer that its frames come from. */
 const stalledStream = (lagBytesMax: number) => {
   const store = openSessionStore(openSqliteSideRows(':memory:'))
   const limits = { ...DEFAULT_MCP_LIMITS, lagBytesMax }
@@ -55,14 +55,21 @@ const stalledStream = (lagBytesMax: number) => {
     0,
   )
   const ends: StreamEnd[] = []
+  const taken: string[] = []
+  const taking: (() => void)[] = []
+  const response = new Writable({
+    highWaterMark: 1,
+    write: (chunk, _encoding, done) => {
+      taken.push(String(chunk))
+      taking.push(done)
+    },
+  })
   const opened = new EventStream({
     session,
-    response: new Writable({
-      highWaterMark: 1,
-      write: () => undefined,
-    }) as unknown as ServerResponse,
+    response: response as unknown as ServerResponse,
     claims: { sub: 'host', scopes: [USER], expiresAtSeconds: Number.POSITIVE_INFINITY },
     isRevoked: () => false,
+    chance: () => 0,
     cursor: 0,
     limits,
     clock: suite.fixture.clock,
@@ -74,7 +81,13 @@ const stalledStream = (lagBytesMax: number) => {
     replay.add({ message, about: TEA, recipients: [session] })
     opened.pump()
   }
-  return { add, ends }
+  const take = async (): Promise<void> => {
+    for (let done = taking.shift(); done !== undefined; done = taking.shift()) {
+      done()
+      await new Promise<void>((resolve) => void setImmediate(resolve))
+    }
+  }
+  return { add, ends, response, take, taken }
 }
 
 describe('C3: a slow reader', () => {
@@ -141,10 +154,21 @@ describe('C3: a slow reader', () => {
   ])('is cut at its limit in bytes, with characters %s', (_size, character) => {
     const message = { method: 'notifications/message', params: character.repeat(300) }
     const frameBytes = Buffer.byteLength(JSON.stringify(message))
-    const { add, ends } = stalledStream(3 * frameBytes)
+    const { add, ends, response } = stalledStream(3 * frameBytes)
     for (let count = 0; count < 3; count += 1) add(message)
     expect(ends).toEqual([])
     add(message)
     expect(ends).toEqual(['slow'])
+    suite.fixture.clock.advanceMs(5_000)
+    expect(response.destroyed).toBe(true)
+  })
+
+  it('C36: is told to come back at once, if it takes what waits within 5 s', async () => {
+    const { add, ends, response, take, taken } = stalledStream(1)
+    add({ method: 'notifications/message', params: 'x' })
+    expect(ends).toEqual(['slow'])
+    await take()
+    expect(taken.at(-1)).toBe('retry: 500\n\n')
+    await expect.poll(() => response.destroyed).toBe(true)
   })
 })

@@ -70,7 +70,7 @@ describePages((pages) => {
       expect(await text(echo, `${newest} .retraction`)).toContain('Dr Okafor')
       expect(await text(echo, '#arrival')).toMatch(/^Shown \d+ ms after it was written\.$/)
       expect(await text(clinician, '#outcome-title')).toBe('Version 2 is stored')
-      expect(await text(clinician, '#outcome')).toContain('One session heard of it.')
+      expect(await text(clinician, '#outcome')).toContain('One session follows it.')
       expect(await focusedId(clinician)).toBe('outcome-title')
     })
 

@@ -1,4 +1,4 @@
-// C29: what a clinician, and nobody else, sees of corrections that nobody has heard.
+// C29 and C36: what a clinician, and nobody else, sees of corrections that nobody has heard, and of who does not listen.
 import { createTokenKeys, createTokenVerifier, mintToken } from '@tallystick/jwt-lite'
 import { createServiceApp, manualClock, type ServiceApp } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -13,6 +13,21 @@ const corrections = ['heron', 'wren'].map((patient) => ({
   since: '2026-11-21T11:00:00.000Z',
 }))
 const [herons, wrens] = corrections
+const silent = [
+  {
+    sub: 'heron-tablet',
+    sinceMs: clock.unixMs() - 61_000,
+    uris: [
+      'care://heron/tea',
+      'care://heron/tea/1',
+      'care-internal://heron/plan',
+      'ui://care/echo',
+    ],
+  },
+]
+const silentWith = (...uris: readonly string[]) => [
+  { sub: 'heron-tablet', since: '2026-11-21T11:58:59.000Z', records: uris.length, uris },
+]
 
 let app: ServiceApp
 beforeAll(async () => {
@@ -30,6 +45,8 @@ beforeAll(async () => {
         serviceName: 'care',
         minutes: 60,
         corrections: () => corrections,
+        silentSeconds: 60,
+        silent: () => silent,
       })
     },
   })
@@ -52,9 +69,22 @@ describe('200', () => {
     ['openid', []],
   ])('C24: with %s, what it may read or write', async (scope, seen) => {
     const answer = await get(bearer(scope))
-    expect([answer.statusCode, answer.json()]).toEqual([200, { minutes: 60, corrections: seen }])
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      200,
+      { minutes: 60, corrections: seen, silentSeconds: 60 },
+    ])
     expect(answer.headers['cache-control']).toBe('no-store')
   })
+})
+
+test.each([
+  ['care.write', silentWith('care://heron/tea')],
+  ['care.write:heron', silentWith('care://heron/tea')],
+  ['care.write care.read.assistant', silentWith('care://heron/tea', 'care-internal://heron/plan')],
+  ['care.write:wren', []],
+  ['care.read.user care.read.assistant', []],
+])('C36: silent sessions are shown to who may write what they follow: %s', async (scope, seen) => {
+  expect((await get(bearer(scope))).json().silent).toEqual(seen)
 })
 
 describe('401', () => {

@@ -1,18 +1,46 @@
-/** What the clinician's page asks with its token: who its holder is (C23), and which corrections nobody has heard (C29). */
+/**
+ * What the clinician's page asks with its token: who its holder is (C23), which corrections nobody has heard (C29), and who
+ * follows records without listening (C36).
+ */
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { mayRead, mayWrite } from '../domain/scopes.ts'
+import type { SilentFollower } from '../mcp/mcp-endpoint.ts'
 import { principalAnswer } from '../wire/principal.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
-import { type UnheardCorrection, unheardAnswer } from '../wire/unheard.ts'
+import { type SilentSession, type UnheardCorrection, unheardAnswer } from '../wire/unheard.ts'
 import { type BearerCheckDeps, checkBearer } from './bearer.ts'
 
 const TAG = ['write']
+/** Silent sessions in one answer: more than a person looks into. */
+const SILENT_MAX = 100
+/** Records named of each. */
+const URIS_MAX = 20
+
+/** Who follows what tells where a person has assistants: it is for those who write that record. */
+function mayKnowFollowers(scopes: readonly string[], uri: string): boolean {
+  const parsed = parseRecordUri(uri)
+  if (parsed === undefined || parsed.version !== undefined) return false
+  const { slot } = parsed
+  return mayWrite(scopes, slot.patient) && (slot.audience === 'user' || mayRead(scopes, slot))
+}
+
+const silentFor = (scopes: readonly string[], silent: readonly SilentFollower[]): SilentSession[] =>
+  silent
+    .map(({ sinceMs, sub, uris }) => {
+      const known = uris.filter((uri) => mayKnowFollowers(scopes, uri))
+      const since = new Date(sinceMs).toISOString()
+      return { sub, since, records: known.length, uris: known.slice(0, URIS_MAX) }
+    })
+    .filter(({ records }) => records > 0)
+    .slice(0, SILENT_MAX)
 
 export function addClinicianRoutes(
   app: ServiceApp,
   deps: BearerCheckDeps & {
     readonly minutes: number
     readonly corrections: () => readonly UnheardCorrection[]
+    readonly silentSeconds: number
+    readonly silent: () => readonly SilentFollower[]
   },
 ): void {
   const principal = {
@@ -30,9 +58,9 @@ export function addClinicianRoutes(
   })
   const unheard = {
     tags: TAG,
-    summary: 'Corrections that nobody has heard.',
+    summary: 'Corrections that nobody has heard, and sessions that would not hear one now.',
     description:
-      'Requires a token that may read or write the records in question. A correction is heard when a subscriber’s stream has carried its notice, or when its newest version was read with a token that does not write.',
+      'Requires a token that may read or write the records in question; silent sessions are shown to who may write. A correction is heard when a subscriber’s stream has carried its notice, or when its newest version was read with a token that does not write.',
     response: { 200: unheardAnswer, 401: errorBody },
   }
   app.get('/unheard', { schema: unheard }, async (request, reply) => {
@@ -44,6 +72,7 @@ export function addClinicianRoutes(
       return slot !== undefined && (mayRead(scopes, slot) || mayWrite(scopes, slot.patient))
     })
     void reply.header('cache-control', 'no-store')
-    return { minutes: deps.minutes, corrections }
+    const { minutes, silentSeconds } = deps
+    return { minutes, corrections, silentSeconds, silent: silentFor(scopes, deps.silent()) }
   })
 }

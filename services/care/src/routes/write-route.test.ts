@@ -12,7 +12,7 @@ afterEach(() => fixture.close())
 const { signed, bearer, atSecond } = writesTo(() => fixture)
 
 describe('200', () => {
-  test('uri, version, versionHash, writtenAt, subscribers, notified; the audit row is accepted', async () => {
+  test('uri, version, versionHash, writtenAt, subscribers, notified, and beside them silent; the audit row is accepted', async () => {
     fixture.hub.subscribers = 2
     const answer = await fixture.write(body)
     expect(answer.statusCode).toBe(200)
@@ -23,6 +23,7 @@ describe('200', () => {
       writtenAt: NOW,
       subscribers: 2,
       notified: true,
+      silent: 0,
     })
     expect(fixture.audit.rows).toEqual([
       {

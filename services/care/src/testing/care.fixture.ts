@@ -102,6 +102,9 @@ function recordingHub(): RecordingHub {
       this.published.push({ record, previous })
       return this.subscribers
     },
+    silent() {
+      return 0
+    },
     sessions() {
       return this.openSessions
     },

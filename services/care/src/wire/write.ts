@@ -41,6 +41,12 @@ export const writeAnswer = z.object({
   writtenAt: z.string().describe('ISO 8601, by the server’s clock.'),
   subscribers: z.int().min(0).describe('Sessions subscribed to that URI.'),
   notified: z.boolean(),
+  silent: z
+    .int()
+    .min(0)
+    .describe(
+      'Of the subscribed sessions, those without a stream for over SILENT_SECONDS as this is answered: they hear of it when they come back.',
+    ),
 })
 
 export type WriteAnswer = z.infer<typeof writeAnswer>

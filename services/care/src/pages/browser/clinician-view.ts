@@ -2,6 +2,7 @@
 import { actionButton, breakable, element, pageElement, put } from '@tallystick/service-kit/browser'
 import { retractionSentence } from '../../domain/retraction.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/record-uri.ts'
+import type { WriteAnswer } from '../../wire/write.ts'
 import type { Before } from './read-record.ts'
 import type { WriteOutcome } from './write-record.ts'
 
@@ -55,23 +56,30 @@ export function showPreview(draft: Draft): void {
   pageElement('before').replaceChildren(...beforeParts(before), ...same)
 }
 
-function heardBy(subscribers: number): string {
+/** Whom it was sent to. Who hears it at once and who later is as much as the service knows. */
+function heardBy({ silent, subscribers }: Pick<WriteAnswer, 'silent' | 'subscribers'>): string {
   if (subscribers === 0)
     return 'No session was following it. Assistants get it with their next read.'
-  return subscribers === 1 ? 'One session heard of it.' : `${subscribers} sessions heard of it.`
+  const sent = subscribers === 1 ? 'One session follows it.' : `${subscribers} sessions follow it.`
+  if (silent === 0) return sent
+  return `${sent} Not connected: ${silent}. What does not listen hears of it only when it comes back.`
 }
 
 function acceptedParts(
   accepted: Extract<WriteOutcome, { kind: 'accepted' }>['accepted'],
 ): readonly HTMLElement[] {
-  const { uri, version, versionHash, writtenAt, subscribers } = accepted
+  const { uri, version, versionHash, writtenAt } = accepted
   const facts = { Record: uri, Version: String(version), Hash: versionHash, Written: writtenAt }
   const rows = Object.entries(facts).flatMap(([name, value]) => [
     element('dt', {}, name),
     element('dd', { class: 'mono' }, ...breakable(value)),
   ])
   return [
-    element('p', { class: 'note good' }, element('strong', {}, heardBy(subscribers))),
+    element(
+      'p',
+      { class: accepted.silent > 0 ? 'note warn' : 'note good' },
+      element('strong', {}, heardBy(accepted)),
+    ),
     element('dl', { class: 'facts' }, ...rows),
   ]
 }

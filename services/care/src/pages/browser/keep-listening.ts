@@ -27,21 +27,18 @@ type ListeningOptions = {
   readonly onState: (state: ListeningState) => void
 }
 
-/** First pause unless the service names one: a restart takes about a second. */
+/**
+ * First pause: a restart takes about a second. What the service says in `retry` is for hosts that try twice (C36); this page
+ * never stops trying.
+ */
 const RETRY_FIRST_MS = 500
 /** Longest pause: once the network is back, a correction must not wait for minutes. */
 const RETRY_LONGEST_MS = 15_000
-/** The least the service may ask for: a zero pause would be a busy loop. */
-const RETRY_LEAST_MS = 50
 
 /** The pause before an attempt (from 0), randomised (0–1) so that a thousand pages do not return at once. */
-export function pauseMs(options: {
-  readonly attempt: number
-  readonly firstMs: number
-  readonly chance: number
-}): number {
-  const { attempt, firstMs, chance } = options
-  const longest = Math.min(RETRY_LONGEST_MS, firstMs * 2 ** Math.min(attempt, 10))
+export function pauseMs(options: { readonly attempt: number; readonly chance: number }): number {
+  const { attempt, chance } = options
+  const longest = Math.min(RETRY_LONGEST_MS, RETRY_FIRST_MS * 2 ** Math.min(attempt, 10))
   return Math.round(longest * (0.5 + chance / 2))
 }
 
@@ -53,7 +50,6 @@ export class Listener {
   #hasMissed = true
   #isReadingAll = false
   #attempt = 0
-  #firstMs = RETRY_FIRST_MS
   #endPause: (() => void) | undefined
 
   constructor(options: ListeningOptions) {
@@ -115,9 +111,6 @@ export class Listener {
           // A stream that opens while nothing can be read is not a success: pauses keep growing.
           if (!this.#isReadingAll) this.#attempt = 0
         },
-        onRetry: (retryMs) => {
-          this.#firstMs = Math.max(retryMs, RETRY_LEAST_MS)
-        },
       })
     } finally {
       stream.abort()
@@ -143,11 +136,7 @@ export class Listener {
   }
 
   async #pause(why: string | undefined): Promise<void> {
-    const retryMs = pauseMs({
-      attempt: this.#attempt,
-      firstMs: this.#firstMs,
-      chance: Math.random(),
-    })
+    const retryMs = pauseMs({ attempt: this.#attempt, chance: Math.random() })
     this.#attempt += 1
     this.#options.onState({ kind: 'waiting', why })
     await new Promise<void>((resolve) => {

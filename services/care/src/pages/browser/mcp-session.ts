@@ -39,8 +39,6 @@ type StreamHandlers = {
   readonly onData: (data: string) => void
   /** The id of an event, even of one without data: where to resume. */
   readonly onId: (id: string) => void
-  /** How long the service wants a client to wait before it resumes. */
-  readonly onRetry: (retryMs: number) => void
 }
 
 /**
@@ -66,7 +64,6 @@ export function eventStreamReader(handlers: StreamHandlers): (piece: string) => 
     const text = value.startsWith(' ') ? value.slice(1) : value
     if (field === 'data') data.push(text)
     else if (field === 'id' && !text.includes('\0')) id = text
-    else if (field === 'retry' && /^\d+$/.test(text)) handlers.onRetry(Number(text))
     return undefined
   }
   return (piece) => {
@@ -117,7 +114,7 @@ async function post({ url, headers }: Place, message: object): Promise<Response>
 }
 
 async function listen({ url, headers }: Place, stream: Listening): Promise<void> {
-  const { lastEventId, signal, onOpen, onMessage, onId, onRetry } = stream
+  const { lastEventId, signal, onOpen, onMessage, onId } = stream
   const silence = new AbortController()
   const giveUp = (): void => silence.abort()
   let timer = setTimeout(giveUp, SILENCE_LIMIT_MS)
@@ -131,7 +128,7 @@ async function listen({ url, headers }: Place, stream: Listening): Promise<void>
     if (answer.status === 400 && lastEventId !== undefined) throw new ResumeRefused()
     if (!answer.ok || answer.body === null) throw await refusal(answer)
     onOpen()
-    const read = eventStreamReader({ onData: (data) => onMessage(JSON.parse(data)), onId, onRetry })
+    const read = eventStreamReader({ onData: (data) => onMessage(JSON.parse(data)), onId })
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       clearTimeout(timer)
