@@ -3,7 +3,9 @@
  * send without one, and an orderly end when the process stops.
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import { Server, type Socket } from 'node:net'
+import { setImmediate as nextIteration } from 'node:timers/promises'
+import { type Clock, pause } from './clock.ts'
 import { type ErrorAnswer, errorJson } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
 import type { ServiceApp } from './service-app.ts'
@@ -66,25 +68,67 @@ export function guardConnections(app: ServiceApp): void {
   })
 }
 
+/** What is on the way when a process is told to stop arrives within this, even from a proxy on another continent. */
+const ON_THE_WAY_MS = 100
+
+/** Node accepts one connection in a turn of the event loop: most of what may wait to be accepted, within a millisecond or two. */
+const ARRIVED_TURNS = 64
+
+/** Lets Node take the connections and requests that have arrived already. */
+async function takeArrived(): Promise<void> {
+  for (let turn = 0; turn < ARRIVED_TURNS; turn += 1) await nextIteration()
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * Takes no more connections, and for a moment answers what arrives on the open ones, each for the last time: closing
+     * them at once would reset the requests that are on the way.
+     */
+    answerKeptConnections(clock: Pick<Clock, 'after'>): Promise<void>
+  }
+}
+
 /**
- * While the process stops, refuses requests on open connections and closes each connection after its answer; a kept-alive
- * one would hold up the process until its idle timeout.
+ * Ends connections when the process stops so that no answer is lost: each is closed after the answer that it waits for.
+ * From `app.close()` on, further requests on open connections are refused.
  */
-export function refuseWhileStopping(app: ServiceApp): void {
+export function endConnections(app: ServiceApp): void {
+  const sockets = new Set<Socket>()
+  /** Connections that wait for an answer, or have not taken all of it. */
+  const busy = new Set<Socket>()
+  let stage: 'open' | 'last answers' | 'refusing' = 'open'
   const refusal = { status: 503, error: 'shutting_down', headers: { 'retry-after': '1' } }
-  let isStopping = false
-  app.addHook('preClose', async () => {
-    isStopping = true
+  app.server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
   })
-  app.addHook('onRequest', (_request, reply, done) => {
-    if (isStopping) void sendError(reply, refusal)
+  // Node calls this when the server closes. Its own version resets connections whose answer is still on its way out.
+  app.server.closeIdleConnections = () => {
+    for (const socket of sockets) if (!busy.has(socket)) socket.destroySoon()
+  }
+  app.decorate('answerKeptConnections', async (clock: Pick<Clock, 'after'>) => {
+    stage = 'last answers'
+    await takeArrived()
+    // Not the HTTP server's own `close`, which also closes connections.
+    if (app.server.listening) Server.prototype.close.call(app.server)
+    if (sockets.size > 0) await pause(clock, ON_THE_WAY_MS)
+  })
+  app.addHook('preClose', async () => {
+    stage = 'refusing'
+    await takeArrived()
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw
+    busy.add(socket)
+    reply.raw.once('close', () => {
+      busy.delete(socket)
+      if (stage === 'refusing') socket.destroySoon()
+    })
+    if (stage === 'refusing') void sendError(reply, refusal)
     else done()
   })
   app.addHook('onSend', async (_request, reply) => {
-    if (isStopping) void reply.header('connection', 'close')
-  })
-  app.addHook('onResponse', (_request, _reply, done) => {
-    if (isStopping) setImmediate(() => app.server.closeIdleConnections())
-    done()
+    if (stage !== 'open') void reply.header('connection', 'close')
   })
 }

@@ -46,6 +46,22 @@ await runService({
           lost.resolve('Another process has the place.')
           return {}
         })
+        scope.get('/many-lines', async () => {
+          for (let line = 0; line < 100; line += 1) logger.info({ line, text: 'x'.repeat(1_000) })
+          return {}
+        })
+        scope.get('/many-errors', async () => {
+          for (let line = 0; line < 100; line += 1) process.stderr.write(`${'x'.repeat(1_000)}\n`)
+          process.emitWarning('x'.repeat(100_000))
+          return {}
+        })
+        scope.get('/large', async () => ({ text: 'x'.repeat(20_000_000) }))
+        scope.get('/throw', async () => {
+          setImmediate(() => {
+            throw new Error('the last words')
+          })
+          return {}
+        })
         scope.get('/reject', async () => {
           void Promise.reject(new Error('nobody caught this'))
           return {}

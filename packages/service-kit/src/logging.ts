@@ -27,23 +27,14 @@ export function redacted(value: unknown, depth = REDACTION_DEPTH): unknown {
   )
 }
 
-/**
- * Returns the process's logger: JSON lines on stdout, written synchronously so that nothing is lost at exit; readable
- * lines if stdout is a terminal.
- */
+/** Returns a logger of JSON lines to `destination`; without one, of readable lines on the terminal. */
 export function createLogger(options: {
   /** The service's name, on every line. */
   readonly name: string
   readonly level: string
-  /** Where lines go instead of stdout; for tests. */
-  readonly destination?: DestinationStream | undefined
+  readonly destination: DestinationStream | undefined
 }): Logger {
-  const { destination: given, level, name } = options
-  const destination =
-    given ??
-    (process.stdout.isTTY
-      ? pretty({ sync: true, ignore: 'pid,hostname,name', translateTime: 'SYS:HH:MM:ss.l' })
-      : pino.destination({ fd: 1, sync: true }))
+  const { destination, level, name } = options
   return pino(
     {
       name,
@@ -54,6 +45,7 @@ export function createLogger(options: {
         log: (fields) => ({ ...(redacted(fields) as Record<string, unknown>) }),
       },
     },
-    destination,
+    destination ??
+      pretty({ sync: true, ignore: 'pid,hostname,name', translateTime: 'SYS:HH:MM:ss.l' }),
   )
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createLogger } from './logging.ts'
@@ -162,7 +162,8 @@ describe('S6: stopping', () => {
       await service.said('slow began')
       service.child.kill(signal)
       await service.said('"msg":"stopping"')
-      await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
+      const ask = () => fetch(`${url}/health`).then(() => 'answered', String)
+      await expect.poll(ask).toBe('TypeError: fetch failed')
       expect(await (await response).json()).toEqual({ done: true })
       expect(await service.exit).toBe(0)
       expect(service.stdout).toContain('"msg":"flushed"')
@@ -196,14 +197,84 @@ describe('S6: stopping', () => {
     const response = fetch(`${address}/hang`).catch(() => 'cut off')
     await began.promise
     const close = async () => void messages.push('flushed')
-    const stopped = stopOrderly({ app, registry: new Registry(), close }, logger, clock)
-    await expect.poll(() => clock.pendingCount()).toBe(1)
+    const stopped = stopOrderly({ app, registry: new Registry(), close }, { logger, clock })
+    // Two limits, and the moment for what is on the way.
+    await expect.poll(() => clock.pendingCount()).toBe(3)
     clock.advanceMs(7_999)
     expect(messages).toEqual([])
     clock.advanceMs(1)
     await stopped
     expect(await response).toBe('cut off')
     expect(messages).toEqual(['requests still open were cut off', 'flushed'])
+  })
+
+  test.each([
+    { title: 'new', before: '' },
+    { title: 'kept', before: 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n' },
+  ])('requests on the way on $title connections are answered, not reset', async ({ before }) => {
+    const service = start()
+    const { port } = new URL(await service.url())
+    const kept = await Promise.all(
+      Array.from({ length: 30 }, async () => {
+        const socket = connect(Number(port), '127.0.0.1')
+        await once(socket, 'connect')
+        if (before !== '') {
+          socket.write(before)
+          await once(socket, 'data')
+        }
+        let text = ''
+        socket.on('data', (bytes) => (text += String(bytes)))
+        const ended = once(socket, 'close').then(
+          () => text,
+          () => 'reset',
+        )
+        return { socket, ended }
+      }),
+    )
+    service.child.kill('SIGTERM')
+    await service.said('"msg":"stopping"')
+    for (const { socket } of kept) socket.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')
+    const answers = await Promise.all(kept.map(({ ended }) => ended))
+    expect(answers.filter((text) => !text.startsWith('HTTP/1.1 200 '))).toEqual([])
+    expect(await service.exit).toBe(0)
+  })
+
+  test('an answer that its reader takes slowly arrives whole', async () => {
+    const service = start()
+    const { port } = new URL(await service.url())
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write('GET /large HTTP/1.1\r\nhost: x\r\n\r\n')
+    await once(socket, 'readable')
+    service.child.kill('SIGTERM')
+    await service.said('"msg":"told to stop"')
+    let bytes = 0
+    socket.on('data', (chunk) => (bytes += chunk.length))
+    await once(socket, 'close')
+    expect(bytes).toBeGreaterThan(20_000_000)
+    expect(await service.exit).toBe(0)
+  })
+
+  test('whatever hangs is left within 10 s, and standard error says what that was', async () => {
+    const clock = manualClock(0)
+    const printed: string[] = []
+    const service: Service = {
+      ...(await serviceThatTells([])),
+      close: () => Promise.withResolvers<void>().promise,
+      unfinished: () => ['A thing is in doubt.'],
+    }
+    const stopped = stopOrderly(service, {
+      logger: service.app.log,
+      clock,
+      printError: (text) => void printed.push(text),
+    })
+    await expect.poll(() => clock.pendingCount()).toBe(1)
+    clock.advanceMs(9_399)
+    expect(printed).toEqual([])
+    clock.advanceMs(1)
+    await stopped
+    expect(printed).toEqual([
+      'Stopping took too long; it ended while waiting for background work and stores.\nA thing is in doubt.\n',
+    ])
   })
 
   test('a second signal exits at once', async () => {

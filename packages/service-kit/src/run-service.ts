@@ -3,10 +3,12 @@
  * SIGTERM, SIGINT or an uncaught exception (S6).
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { collectDefaultMetrics, type Registry } from 'prom-client'
+import type { Logger } from 'pino'
+import { Counter, collectDefaultMetrics, type Registry } from 'prom-client'
 import type { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
 import { type Environment, loadConfig } from './config.ts'
+import { type LogOutput, lastLinesWritten, openLogOutput } from './log-output.ts'
 import { createLogger } from './logging.ts'
 import type { ServiceApp } from './service-app.ts'
 
@@ -22,12 +24,14 @@ export type Service = {
   close(): Promise<void>
   /** Resolves with a sentence once the service lost what it must not go on without: the process says it, and ends with 1. */
   readonly lost?: Promise<string> | undefined
+  /** Sentences for the operator about what is in doubt or undone; read if the process must end before `close` has. */
+  unfinished?(): readonly string[]
 }
 
 /** How long open requests get before their connections are cut. */
 const DRAIN_LIMIT_MS = 8_000
-/** The process ends this long after a signal, whatever hangs (S6). */
-const EXIT_LIMIT_MS = 9_800
+/** Whatever hangs, the process ends this long after a signal, with time left for its last lines (S6). */
+const STOP_LIMIT_MS = 9_400
 
 /** What to tell the person who started the process. */
 function listenMessage(error: unknown, { HOST, PORT }: ListenConfig): string {
@@ -44,24 +48,46 @@ function listenMessage(error: unknown, { HOST, PORT }: ListenConfig): string {
   }
 }
 
-/** Closes the application, then the service; requests still open after 8 s are cut off. */
-export async function stopOrderly(
-  service: Service,
-  logger: FastifyBaseLogger,
-  clock: Pick<Clock, 'after'> = systemClock,
-): Promise<void> {
-  // Not awaited: the application closes meanwhile, and `close` waits for the rest.
-  void service.stopping?.()
-  const cancelDrain = clock.after(DRAIN_LIMIT_MS, () => {
-    logger.warn({ drainMs: DRAIN_LIMIT_MS }, 'requests still open were cut off')
-    service.app.server.closeAllConnections()
+type StopOptions = {
+  readonly logger: FastifyBaseLogger
+  readonly clock?: Pick<Clock, 'after'>
+  readonly printError?: (text: string) => void
+}
+
+/** Closes the application, then the service. Requests still open after 8 s are cut off; what hangs is left and said. */
+export async function stopOrderly(service: Service, options: StopOptions): Promise<void> {
+  const { clock = systemClock, logger } = options
+  const { printError = (text: string) => void process.stderr.write(text) } = options
+  let waitsFor = 'open requests'
+  const close = async (): Promise<void> => {
+    const cancelDrain = clock.after(DRAIN_LIMIT_MS, () => {
+      logger.warn({ drainMs: DRAIN_LIMIT_MS }, 'requests still open were cut off')
+      service.app.server.closeAllConnections()
+    })
+    try {
+      await service.app.answerKeptConnections(clock)
+      // Not awaited: the application closes meanwhile, and `close` waits for the rest.
+      void service.stopping?.()
+      await service.app.close()
+    } finally {
+      cancelDrain()
+    }
+    waitsFor = 'background work and stores'
+    await service.close()
+  }
+  const late = Promise.withResolvers<void>()
+  const cancelLimit = clock.after(STOP_LIMIT_MS, () => {
+    const left = service.unfinished?.() ?? []
+    logger.error({ limitMs: STOP_LIMIT_MS, waitsFor, left }, 'stopping took too long')
+    const sentences = [`Stopping took too long; it ended while waiting for ${waitsFor}.`, ...left]
+    printError(`${sentences.join('\n')}\n`)
+    late.resolve()
   })
   try {
-    await service.app.close()
+    await Promise.race([close(), late.promise])
   } finally {
-    cancelDrain()
+    cancelLimit()
   }
-  await service.close()
 }
 
 /** A service that listens inside the caller's process. */
@@ -84,7 +110,7 @@ async function listen(
   return {
     url: listeningUrl(service.app),
     stop: () => {
-      stopped ??= stopOrderly(service, service.app.log)
+      stopped ??= stopOrderly(service, { logger: service.app.log })
       return stopped
     },
   }
@@ -104,6 +130,12 @@ export async function startListening(
   }
 }
 
+/** Ends the process once its last lines are with whoever reads them. */
+async function exit(code: number): Promise<never> {
+  await lastLinesWritten([process.stdout, process.stderr], systemClock)
+  return process.exit(code)
+}
+
 /** A signal ends the process with 0 within 10 s, an uncaught exception or a loss with 1; a second signal ends it immediately. */
 function exitOnSignals(
   stop: () => Promise<void>,
@@ -111,24 +143,21 @@ function exitOnSignals(
   lost: Service['lost'],
 ): void {
   let isStopping = false
+  const finish = async (code: number): Promise<never> => {
+    try {
+      await stop()
+    } catch (error) {
+      logger.error({ err: error }, 'stopping failed')
+      return exit(1)
+    }
+    logger.info({}, 'stopped')
+    return exit(code)
+  }
   const end = (reason: string, code: number): void => {
     if (isStopping) process.exit(code === 0 ? 130 : code)
     isStopping = true
     logger.info({ reason }, 'stopping')
-    setTimeout(() => {
-      logger.error({ limitMs: EXIT_LIMIT_MS }, 'stopping took too long')
-      process.exit(1)
-    }, EXIT_LIMIT_MS).unref()
-    stop().then(
-      () => {
-        logger.info({}, 'stopped')
-        process.exit(code)
-      },
-      (error: unknown) => {
-        logger.error({ err: error }, 'stopping failed')
-        process.exit(1)
-      },
-    )
+    void finish(code)
   }
   process.on('SIGTERM', () => end('SIGTERM', 0))
   process.on('SIGINT', () => end('SIGINT', 0))
@@ -177,13 +206,38 @@ type RunOptions<Schema extends z.ZodObject> = {
   readonly startRefusal?: ((error: unknown) => string | undefined) | undefined
 }
 
+/** The log of this process: readable lines on a terminal, else JSON lines that nobody has to read. */
+function openLog(name: string, level: string): { logger: Logger; output: LogOutput } {
+  // A full pipe that nobody reads must not stop the process: Node waits for none once it has made its stream. The
+  // runtime's own warnings go to stderr, too.
+  process.stderr.on('error', () => undefined)
+  const output = openLogOutput(process.stdout, (lines) =>
+    logger.warn({ lines }, 'nobody read the log, and lines were dropped'),
+  )
+  const destination = process.stdout.isTTY ? undefined : output
+  const logger = createLogger({ name, level, destination })
+  return { logger, output }
+}
+
+function countDroppedLines(registry: Registry, output: LogOutput): void {
+  const dropped: Counter = new Counter({
+    name: 'log_lines_dropped_total',
+    help: 'Lines of the log that nobody read in time.',
+    registers: [registry],
+    collect: () => {
+      dropped.reset()
+      dropped.inc(output.droppedCount())
+    },
+  })
+}
+
 /** A service's process from environment to exit: everything a main.ts does. Exits 1 if the service cannot start. */
 export async function runService<Schema extends z.ZodObject>(
   options: RunOptions<Schema>,
 ): Promise<void> {
   const { name, environment, startRefusal } = options
   const config = loadConfig(options.schema, environment)
-  const logger = createLogger({ name, level: config.LOG_LEVEL })
+  const { logger, output } = openLog(name, config.LOG_LEVEL)
   const service = await options
     .create({ config, clock: systemClock, logger, environment })
     .catch((error: unknown) => {
@@ -200,5 +254,6 @@ export async function runService<Schema extends z.ZodObject>(
   })
   exitOnSignals(stop, logger, service.lost)
   collectDefaultMetrics({ register: service.registry })
+  countDroppedLines(service.registry, output)
   logger.info({ url }, 'listening')
 }

@@ -23,8 +23,8 @@ import {
   answerConnectionError,
   type ConnectionLimits,
   DEFAULT_CONNECTION_LIMITS,
+  endConnections,
   guardConnections,
-  refuseWhileStopping,
 } from './connections.ts'
 import { type CorsPolicy, registerCors } from './cors-policy.ts'
 import { errorHandler, type ServiceErrors, sendError } from './error-handler.ts'
@@ -172,7 +172,7 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   acceptEmptyJson(app)
   observeRequests(app, registry)
   guardConnections(app)
-  refuseWhileStopping(app)
+  endConnections(app)
   app.addHook('onSend', async (_request, reply) => {
     void reply.header('x-content-type-options', 'nosniff')
   })

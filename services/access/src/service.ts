@@ -54,7 +54,9 @@ type AccessServiceOptions = {
   readonly connect?: ((options: ConnectOptions) => AccessPorts) | undefined
 }
 
-export type AccessService = Required<Omit<Service, 'lost'>> & { readonly sweep: CreditSweep }
+export type AccessService = Required<Omit<Service, 'lost' | 'unfinished'>> & {
+  readonly sweep: CreditSweep
+}
 
 type ConnectOptions = {
   readonly config: AccessConfig

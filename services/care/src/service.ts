@@ -56,7 +56,7 @@ type CareServiceOptions = {
   readonly environment?: Environment | undefined
 }
 
-export type CareService = Required<Omit<Service, 'start' | 'lost'>> & {
+export type CareService = Required<Omit<Service, 'start' | 'lost' | 'unfinished'>> & {
   readonly store: RecordStore
   readonly audit: AuditTrail
   readonly hub: SessionHub
