@@ -89,12 +89,17 @@ describe('402', () => {
     expect(answer).toContain('payment_header_undecodable')
   })
 
-  test('sending both payment headers is a conflict', async () => {
+  test('X22: two different payments, one in each header, are a conflict; the same one is one payment', async () => {
     const { ledger, terms, url } = await serve()
     const header = await ledger.pay(terms)
-    const headers = { 'payment-signature': header, 'x-payment': header }
-    const response = await fetch(`${url}/api/svc/access`, { headers })
-    expect(await response.json()).toMatchObject({ error: 'payment_headers_conflict' })
+    const send = (xPayment: string) =>
+      fetch(`${url}/api/svc/access`, {
+        headers: { 'payment-signature': header, 'x-payment': xPayment },
+      })
+    const refused = await send(await ledger.pay(terms))
+    expect(await refused.json()).toMatchObject({ error: 'payment_headers_conflict' })
+    expect((await send(header)).status).toBe(200)
+    expect(ledger.settlements).toBe(1)
   })
 })
 

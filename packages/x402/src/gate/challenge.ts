@@ -9,6 +9,7 @@ export type ChallengeError =
   | 'payment_header_too_large'
   | 'payment_header_undecodable'
   | 'payment_headers_conflict'
+  | 'payment_version_unsupported'
   | 'payment_requirements_mismatch'
   | 'payment_resource_mismatch'
   | 'payment_already_used'

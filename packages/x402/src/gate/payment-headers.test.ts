@@ -24,6 +24,10 @@ const envelope = {
   },
 }
 const encode = (json: unknown): string => Buffer.from(JSON.stringify(json)).toString('base64')
+const withAccepted = (changes: object) => ({
+  ...envelope,
+  accepted: { ...envelope.accepted, ...changes },
+})
 const errorOf = (paymentSignature: string): unknown => {
   const reading = readPaymentHeaders({ paymentSignature })
   return reading.kind === 'refused' ? reading.error : reading.kind
@@ -34,6 +38,19 @@ describe('read', () => {
     const read = { kind: 'read', envelope }
     expect(readPaymentHeaders({ paymentSignature: encode(envelope) })).toEqual(read)
     expect(readPaymentHeaders({ xPayment: encode(envelope) })).toEqual(read)
+  })
+
+  test('X22: the same payment in both headers is one payment', () => {
+    const accepted = { ...envelope.accepted, price: { asset: '0.0.0', amount: '300000000' } }
+    const both = { paymentSignature: encode(envelope), xPayment: encode({ ...envelope, accepted }) }
+    expect(readPaymentHeaders(both)).toEqual({ kind: 'read', envelope })
+  })
+
+  test('X22: v2 beside v1 is the v2, whichever header has it', () => {
+    const read = { kind: 'read', envelope }
+    const v1 = encode({ x402Version: 1, scheme: 'exact', network: 'hedera-testnet', payload: {} })
+    expect(readPaymentHeaders({ paymentSignature: encode(envelope), xPayment: v1 })).toEqual(read)
+    expect(readPaymentHeaders({ paymentSignature: v1, xPayment: encode(envelope) })).toEqual(read)
   })
 
   test('null and absent optional members, and unknown members', () => {
@@ -49,9 +66,15 @@ describe('read', () => {
 })
 
 describe('refused', () => {
-  test('both headers at once: payment_headers_conflict', () => {
-    const both = { paymentSignature: encode(envelope), xPayment: encode(envelope) }
+  test('X22: two different payments, one in each header: payment_headers_conflict', () => {
+    const other = { ...envelope, payload: { transaction: 'BB==' } }
+    const both = { paymentSignature: encode(envelope), xPayment: encode(other) }
     expect(readPaymentHeaders(both)).toEqual({ kind: 'refused', error: 'payment_headers_conflict' })
+  })
+
+  test('X22: a payment beside a header that does not decode: payment_header_undecodable', () => {
+    const both = { paymentSignature: encode(envelope), xPayment: '{' }
+    expect(readPaymentHeaders(both)).toMatchObject({ error: 'payment_header_undecodable' })
   })
 
   test('X4: over 8 KiB, before decoding', () => {
@@ -64,22 +87,35 @@ describe('refused', () => {
     ['base64url', Buffer.from('{"a":"ÿÿÿ???"}').toString('base64url')],
     ['no JSON', Buffer.from('{').toString('base64')],
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]).toString('base64')],
-    ['a number', encode(5)],
-    ['null', encode(null)],
-    ['an array', encode([])],
-    ['no accepted', encode({ x402Version: 2, payload: {} })],
-    ['a payload that is text', encode({ ...envelope, payload: 'x' })],
-    [
-      'an amount that is a number',
-      encode({ ...envelope, accepted: { ...envelope.accepted, amount: 1 } }),
-    ],
     ['the same header twice, as Node joins them', `${encode(envelope)}, ${encode(envelope)}`],
   ])('%s: payment_header_undecodable', (_name, header) => {
     expect(errorOf(header)).toBe('payment_header_undecodable')
   })
 
-  test.each([1, 3])('x402Version %i: payment_version_unsupported', (x402Version) => {
-    expect(errorOf(encode({ ...envelope, x402Version }))).toBe('payment_version_unsupported')
+  test.each([
+    [
+      'a flat payload',
+      { ...envelope.accepted, ...envelope, accepted: undefined },
+      'accepted_missing',
+    ],
+    ['no payload', { ...envelope, payload: undefined }, 'payload_missing'],
+    ['a payload that is text', { ...envelope, payload: 'x' }, 'payload_invalid'],
+    ['an amount as a number', withAccepted({ amount: 1 }), 'accepted_amount_invalid'],
+    ['no payTo', withAccepted({ payTo: undefined }), 'accepted_pay_to_missing'],
+    ['a resource without url', { ...envelope, resource: {} }, 'resource_url_missing'],
+  ])('X22: %s: the reason names the field', (_name, json, reason) => {
+    expect(errorOf(encode(json))).toBe(`payment_${reason}`)
+  })
+
+  test.each([1, 3, '2', undefined])(
+    'x402Version %j: payment_version_unsupported',
+    (x402Version) => {
+      expect(errorOf(encode({ ...envelope, x402Version }))).toBe('payment_version_unsupported')
+    },
+  )
+
+  test.each([[5], [null], [[]]])('%j has no version: payment_version_unsupported', (json) => {
+    expect(errorOf(encode(json))).toBe('payment_version_unsupported')
   })
 })
 

@@ -47,28 +47,46 @@ type PaymentHeaderReading =
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Reads a request's payment from `PAYMENT-SIGNATURE` or `X-PAYMENT` (X4). Never throws: any text that is not a v2 payload
- * is a refusal, and the size is checked before anything is decoded.
+ * Reads a request's payment from `PAYMENT-SIGNATURE` or `X-PAYMENT` (X4). The same payment in both is one payment, read from
+ * the first; v2 beside another version is the v2 (X22). Never throws: any other text is a refusal that names its cause, and
+ * the size is checked before anything is decoded.
  */
 export function readPaymentHeaders(headers: PaymentHeaders): PaymentHeaderReading {
-  const { paymentSignature, xPayment } = headers
-  if (paymentSignature !== undefined && xPayment !== undefined) {
-    return { kind: 'refused', error: 'payment_headers_conflict' }
-  }
-  const text = paymentSignature ?? xPayment
-  if (text === undefined) return { kind: 'absent' }
-  if (Buffer.byteLength(text) > PAYMENT_HEADER_BYTES_MAX) {
-    return { kind: 'refused', error: 'payment_header_too_large' }
-  }
-  const undecodable: PaymentHeaderReading = { kind: 'refused', error: 'payment_header_undecodable' }
+  const texts = [headers.paymentSignature, headers.xPayment].filter((text) => text !== undefined)
+  const [first, second] = texts.map(readHeader)
+  if (first === undefined) return { kind: 'absent' }
+  if (second === undefined || isOtherVersion(second)) return first
+  if (first.kind !== 'read') return isOtherVersion(first) ? second : first
+  if (second.kind !== 'read') return second
+  // What is signed makes them the same; a client may describe it twice in different words.
+  return isDeepStrictEqual(first.envelope.payload, second.envelope.payload)
+    ? first
+    : refusal('payment_headers_conflict')
+}
+
+const OTHER_VERSION = 'payment_version_unsupported'
+
+const refusal = (error: ChallengeError) => ({ kind: 'refused', error }) as const
+
+const isOtherVersion = (reading: PaymentHeaderReading): boolean =>
+  reading.kind === 'refused' && reading.error === OTHER_VERSION
+
+function readHeader(text: string): Exclude<PaymentHeaderReading, { kind: 'absent' }> {
+  if (Buffer.byteLength(text) > PAYMENT_HEADER_BYTES_MAX) return refusal('payment_header_too_large')
   const json = jsonOfBase64(text)
-  if (json === undefined) return undecodable
+  if (json === undefined) return refusal('payment_header_undecodable')
   const parsed = envelopeSchema.safeParse(json)
   if (parsed.success) return { kind: 'read', envelope: parsed.data }
-  const version = z.object({ x402Version: z.number() }).safeParse(json)
-  return version.success && version.data.x402Version !== 2
-    ? { kind: 'refused', error: 'payment_version_unsupported' }
-    : undecodable
+  const [issue] = parsed.error.issues
+  const path = issue?.path ?? []
+  return refusal(path.length === 0 || path[0] === 'x402Version' ? OTHER_VERSION : fault(json, path))
+}
+
+/** Names the field at fault, such as `payment_accepted_amount_invalid`. Its path is one of the schema's own. */
+function fault(json: unknown, path: readonly PropertyKey[]): ChallengeError {
+  const value = path.reduce<unknown>((at, key) => Object(at)[key], json)
+  const name = path.join('_').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  return `payment_${name}_${value === undefined ? 'missing' : 'invalid'}`
 }
 
 /**
