@@ -10,8 +10,15 @@ export const DEFAULT_GATE_LIMITS = {
   confirmMs: 12_000,
   /** First pause between two background attempts. */
   retryFirstMs: 250,
-  /** Longest pause between two background attempts; a payment in doubt is looked up this often until it is resolved. */
+  /** Longest pause between two background attempts; a payment in doubt is looked up about this often until it is resolved. */
   retryMaxMs: 10_000,
+  /**
+   * Look-ups of payments in doubt that may begin in one second. On Hedera each takes one request of a mirror node, or two once
+   * the payment is over; public nodes answer 50 a second to everything that an address asks, sales included.
+   */
+  lookUpsPerSecond: 10,
+  /** Look-ups of one payer under way at once, and payments of one payer that wait without having been sent here. */
+  payerLookUpsMax: 4,
   /** Payments in flight at once. Beyond this, payments are refused unsettled, so that memory stays bounded. */
   inFlightMax: 10_000,
   /** Payments of one payer that are prepared at once (X16): as many as an honest agent needs. */

@@ -138,6 +138,8 @@ export type PaymentForJob = {
     | { readonly payload: PaymentPayload; readonly requirement: PaymentRequirement }
     | undefined
   readonly job: PaidJob<unknown, unknown, unknown>
+  /** Left open by an earlier process, which may have sent it. */
+  readonly isResumed?: true
   /** The idempotency key of the payment's own identifier; a job's key takes precedence. */
   readonly identifierKey?: string | undefined
 }

@@ -18,6 +18,7 @@ import {
 } from './challenge.ts'
 import type { GateEvent } from './gate-event.ts'
 import { DEFAULT_GATE_LIMITS, type GateLimits } from './gate-limits.ts'
+import { createLedgerPoller } from './ledger-poller.ts'
 import type { AnyOutcome, PaidJob, PaymentForJob, PaymentOutcome } from './paid-job.ts'
 import { createPayerLines } from './payer-lines.ts'
 import {
@@ -80,7 +81,8 @@ export function createPaymentGate(options: PaymentGateOptions) {
   const shared = { clock, guesses: createGuessLimit(), limits, observe }
   const reservations = createReservations({ ...shared, store })
   const lines = createPayerLines(clock, limits)
-  const inFlight = createPaymentsInFlight({ ...shared, facilitator, lines, reservations })
+  const poller = createLedgerPoller(clock, limits)
+  const inFlight = createPaymentsInFlight({ ...shared, facilitator, lines, poller, reservations })
 
   async function payAdmitted<Prepared, Answer, Declined>(
     admission: Admission,
@@ -126,25 +128,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
      * settled again. Resolves once each has an outcome or continues in the background. Calls may be served meanwhile:
      * open reservations block from the moment the store is opened. Throws what the store's `open` throws.
      */
-    async resumeOpen<Prepared, Answer, Declined>(
-      jobOf: (reservation: Reservation) => PaidJob<Prepared, Answer, Declined> | undefined,
-      hear?: (resumed: Resumed) => void,
-    ): Promise<void> {
-      const resume = async (reservation: Reservation): Promise<Resumed> => {
-        try {
-          const { payment } = reservation
-          const job = jobOf(reservation)
-          if (job === undefined) return { reservation, end: 'left_open' }
-          const scheme = schemeOf(schemes, payment.network)
-          const paid = { payment, scheme, job, order: undefined }
-          const outcome = await inFlight.joinOrRun(paid, { isResumed: true })
-          return { reservation, end: outcome.kind }
-        } catch (cause) {
-          return { reservation, end: 'failed', cause }
-        }
-      }
-      await resumeEach(await store.open(), resume, hear)
-    },
+    resumeOpen: createResume({ schemes, store, inFlight }),
     /** Whether a payment for that subject may be settled but is not yet fulfilled. */
     isPending: inFlight.isPending,
     /**
@@ -159,6 +143,32 @@ const nextIteration = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve)
   })
+
+function createResume(gate: {
+  readonly schemes: readonly PaymentScheme[]
+  readonly store: ReservationStore
+  readonly inFlight: ReturnType<typeof createPaymentsInFlight>
+}) {
+  const { inFlight, schemes, store } = gate
+  return async <Prepared, Answer, Declined>(
+    jobOf: (reservation: Reservation) => PaidJob<Prepared, Answer, Declined> | undefined,
+    hear?: (resumed: Resumed) => void,
+  ): Promise<void> => {
+    const resume = async (reservation: Reservation): Promise<Resumed> => {
+      try {
+        const { payment } = reservation
+        const job = jobOf(reservation)
+        if (job === undefined) return { reservation, end: 'left_open' }
+        const scheme = schemeOf(schemes, payment.network)
+        const paid = { payment, scheme, job, order: undefined, isResumed: true } as const
+        return { reservation, end: (await inFlight.joinOrRun(paid)).kind }
+      } catch (cause) {
+        return { reservation, end: 'failed', cause }
+      }
+    }
+    await resumeEach(await store.open(), resume, hear)
+  }
+}
 
 /** Resumes all reservations, a bounded number at a time. */
 async function resumeEach(

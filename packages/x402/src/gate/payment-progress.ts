@@ -26,6 +26,7 @@ export function createPaymentProgress(clock: Clock, limits: GateLimits) {
     giveUp: (): void => givenUp.resolve(),
     isPossiblySettled: (): boolean => possiblySettled,
     markReserved: (): void => reserved.resolve(),
+    markInDoubt: (): void => inDoubt.resolve(),
     markPossiblySettled(): void {
       possiblySettled = true
     },

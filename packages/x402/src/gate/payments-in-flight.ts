@@ -52,6 +52,7 @@ export function createPaymentsInFlight(gate: GateParts) {
 
   async function closeAll(): Promise<void> {
     const running = [...inFlight.values()]
+    gate.poller.close()
     for (const { progress } of running) progress.close()
     const timeUp = Promise.withResolvers<void>()
     const cancel = clock.after(limits.closeWaitMs, timeUp.resolve)
@@ -62,13 +63,10 @@ export function createPaymentsInFlight(gate: GateParts) {
 
   return {
     /**
-     * Joins this payment if it is in flight, otherwise runs it, and waits as long as a request may. A resumed payment was
-     * left open by an earlier process and is not blocked by other payments.
+     * Joins this payment if it is in flight, otherwise runs it, and waits as long as a request may. A resumed payment is not
+     * blocked by other payments.
      */
-    async joinOrRun(
-      paid: PaymentForJob,
-      how?: { readonly isResumed: boolean },
-    ): Promise<AnyOutcome> {
+    async joinOrRun(paid: PaymentForJob): Promise<AnyOutcome> {
       const { job, payment } = paid
       const { id } = payment
       const brought = { paymentId: id, sender: job.sender }
@@ -76,6 +74,7 @@ export function createPaymentsInFlight(gate: GateParts) {
         if (isSamePurchase(held, paid)) {
           if (job.keepsAnswer !== undefined && guesses.isSpent(brought)) return ALREADY_USED
           held.progress.wake()
+          gate.poller.wake(id)
           return await waitFor(held, waits)
         }
         await held.progress.reserved
@@ -85,7 +84,7 @@ export function createPaymentsInFlight(gate: GateParts) {
         }
       }
       // A twin's outcome may be this one's answer, so this one is left unsettled (X9).
-      if (how?.isResumed !== true && someOf(job.subject, (one) => isTwin(one, paid))) return pending
+      if (!paid.isResumed && someOf(job.subject, (one) => isTwin(one, paid))) return pending
       if (closing !== undefined || inFlight.size >= limits.inFlightMax) {
         return { kind: 'unavailable', dependency: 'facilitator' }
       }

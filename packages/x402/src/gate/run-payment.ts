@@ -5,7 +5,8 @@
  */
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { Reservation } from '../reservations/reservation-store.ts'
-import type { LedgerFinding } from '../schemes/payment-scheme.ts'
+import { type LedgerFinding, NEVER_AFTER_SECONDS } from '../schemes/payment-scheme.ts'
+import type { Resolved } from './ledger-poller.ts'
 import type { AnyOutcome, Preparation, SettledPayment } from './paid-job.ts'
 import {
   createResubmission,
@@ -19,17 +20,30 @@ import {
 const CLOCK_SKEW_SECONDS = 10
 
 type ReservedPayment = PaymentInFlight & { readonly reservation: Reservation }
-type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>
 
 /** Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw; the payment is released first. */
 export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
-  if (paid.order === undefined) return await runInLine(gate, paid)
+  if (paid.order === undefined) return await runUnsent(gate, paid)
   const place = gate.lines.join(paid.payment, { isHeavy: paid.job.isHeavy === true })
   if (place === undefined) return { kind: 'unavailable', dependency: 'facilitator' }
   try {
     return await runInLine(gate, { ...paid, place })
   } finally {
     place.leave()
+  }
+}
+
+/** Runs a payment that this process has not sent: it can only be found, and its payer has a few such at a time. */
+async function runUnsent(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
+  if (paid.isResumed === true) return await runInLine(gate, paid)
+  const leave = gate.poller.join(paid.payment)
+  // It may be on the ledger, so its payer is told to come back.
+  if (leave === undefined)
+    return { kind: 'pending', retryAfterSeconds: gate.limits.retryAfterSeconds }
+  try {
+    return await runInLine(gate, paid)
+  } finally {
+    leave()
   }
 }
 
@@ -99,19 +113,34 @@ async function settle(
  * that got no clear answer from the facilitator.
  */
 async function lookUp(gate: GateParts, paid: PaymentInFlight): Promise<Resolved> {
-  const { payment, progress, scheme } = paid
-  const resubmission = createResubmission(gate, paid)
-  const finding = await progress.persist(async () => {
-    const found = await scheme.find(payment).catch((cause: unknown) => {
-      gate.observe({ kind: 'in_doubt', payment, cause })
-      return { kind: 'unknown' } as const
-    })
-    return found.kind === 'unknown' ? resubmission.next() : found
+  const { isResumed, order, payment, progress, scheme } = paid
+  const resubmit = createResubmission(gate, paid)
+  const isUnsent = order === undefined && isResumed !== true
+  const finding = await gate.poller.resolve({
+    payment,
+    quietUntilMs: isUnsent ? decidedAtMs(payment) : undefined,
+    async look() {
+      const found = await scheme.find(payment).catch((cause: unknown) => {
+        gate.observe({ kind: 'in_doubt', payment, cause })
+        return { kind: 'unknown' } as const
+      })
+      if (found.kind !== 'unknown') return found
+      progress.markInDoubt()
+      resubmit()
+      return undefined
+    },
   })
   gate.observe({ kind: 'found', payment, finding })
   if (finding.kind === 'landed') progress.markPossiblySettled()
   return finding
 }
+
+/** How far a ledger's readers usually lag behind it: a look right at the end of a validity would be one too many. */
+const LAG_SECONDS = 5
+
+/** When the ledger can say that a payment never arrived, Unix milliseconds. */
+const decidedAtMs = ({ validUntilSeconds }: VerifiedPayment): number =>
+  (validUntilSeconds + NEVER_AFTER_SECONDS + LAG_SECONDS) * 1_000
 
 /** Honours a payment found on the ledger if the job allows it, and refuses one that failed or never arrived (X8, X10). */
 async function honour(

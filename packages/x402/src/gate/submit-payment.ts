@@ -17,6 +17,7 @@ import type { GuessLimit } from '../reservations/same-purchase.ts'
 import type { LedgerFinding } from '../schemes/payment-scheme.ts'
 import type { GateEvent } from './gate-event.ts'
 import type { GateLimits } from './gate-limits.ts'
+import type { LedgerPoller } from './ledger-poller.ts'
 import type { PaymentForJob } from './paid-job.ts'
 import type { PayerLines, PlaceInLine } from './payer-lines.ts'
 import type { PaymentProgress } from './payment-progress.ts'
@@ -29,6 +30,7 @@ export type GateParts = {
   readonly limits: GateLimits
   readonly lines: PayerLines
   readonly observe: (event: GateEvent) => void
+  readonly poller: LedgerPoller
   readonly reservations: Reservations
 }
 
@@ -164,17 +166,14 @@ async function hasLanded({ clock, limits }: GateParts, sent: Sent): Promise<bool
   }
 }
 
-type Landed = Extract<LedgerFinding, { kind: 'landed' }>
-
 /**
  * Resubmits a payment in doubt under its own id, one submission at a time, where its scheme says that this is harmless and its
  * job that it is still wanted (X9). Only a success counts: after any other answer, an earlier submission may still have landed.
  */
 export function createResubmission(gate: GateParts, paid: PaymentInFlight) {
-  const { job, order, payment, progress, scheme } = paid
+  const { job, order, payment, scheme } = paid
   let isUnderWay = false
   let isUnwanted = false
-  let landed: Landed | undefined
 
   const mayPay = async (): Promise<boolean> => {
     try {
@@ -193,18 +192,13 @@ export function createResubmission(gate: GateParts, paid: PaymentInFlight) {
     if (!submission || submission.kind !== 'settled') return
     const { transaction } = submission.settlement
     const consensusSeconds = Math.floor(gate.clock.unixMs() / 1_000)
-    landed = { kind: 'landed', transaction, consensusSeconds }
-    progress.wake()
+    gate.poller.found(payment.id, { kind: 'landed', transaction, consensusSeconds })
   }
 
-  return {
-    /** The landing, once a submission has reported it; until then, starts the next submission. */
-    next(): Landed | undefined {
-      if (landed !== undefined || isUnderWay) return landed
-      if (order === undefined || scheme.mayResubmit?.(payment) !== true) return undefined
-      isUnderWay = true
-      void send(order)
-      return undefined
-    },
+  /** Starts the next submission unless one is under way; a success ends the look-up. */
+  return (): void => {
+    if (isUnderWay || order === undefined || scheme.mayResubmit?.(payment) !== true) return
+    isUnderWay = true
+    void send(order)
   }
 }

@@ -23,6 +23,9 @@ export type LedgerFinding =
  */
 export const SALE_MARGIN_SECONDS = 30
 
+/** A payment without a trace this long after it expired, on a ledger that has been read further, never arrived (X8). */
+export const NEVER_AFTER_SECONDS = 30
+
 /** One way to pay on one family of networks, as the gate sees it. */
 export type PaymentScheme = {
   readonly scheme: 'exact'

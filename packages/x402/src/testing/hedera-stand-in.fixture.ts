@@ -70,6 +70,8 @@ export class HederaStandIn {
   isMirrorDown = false
   areAccountsDown = false
   mirrorLagSeconds = 0
+  /** Transactions that the mirror node was asked for. */
+  lookUps = 0
 
   constructor(clock: ManualClock = manualClock(START_MS)) {
     this.clock = clock
@@ -115,6 +117,7 @@ export class HederaStandIn {
       latestConsensusSeconds: readUpTo,
       tinybarPerCent: async () => TINYBAR_PER_CENT,
       transaction: async (transactionId) => {
+        this.lookUps += 1
         const seconds = await readUpTo()
         return this.records.filter(
           (one) => one.transactionId === transactionId && one.consensusSeconds <= seconds,

@@ -4,7 +4,7 @@
  * same authorization again while it is valid.
  */
 import type { VerifiedPayment } from '../../payment.ts'
-import type { LedgerFinding } from '../payment-scheme.ts'
+import { type LedgerFinding, NEVER_AFTER_SECONDS } from '../payment-scheme.ts'
 import type { EvmBlock, EvmLedger, EvmLog } from './evm-ledger.ts'
 import {
   AUTHORIZATION_USED_TOPIC,
@@ -14,9 +14,6 @@ import {
   uintWord,
 } from './evm-words.ts'
 import { VALIDITY_SLACK_SECONDS } from './verify-evm-payment.ts'
-
-/** An authorization unused this long after it expired counts as never used (X8). */
-const EVM_NEVER_AFTER_SECONDS = 30
 
 /** Longest `maxTimeoutSeconds` of a requirement; together with the slack it bounds how far back events are searched. */
 export const EVM_TIMEOUT_SECONDS_MAX = 900
@@ -39,7 +36,7 @@ export async function findEvmPayment(
   ledger: EvmLedger,
 ): Promise<LedgerFinding> {
   const latest = await ledger.block()
-  const isOver = latest.timestampSeconds > payment.validUntilSeconds + EVM_NEVER_AFTER_SECONDS
+  const isOver = latest.timestampSeconds > payment.validUntilSeconds + NEVER_AFTER_SECONDS
   // State and time come from one block, so a lagging node cannot show an unused nonce at a later time.
   if (!(await ledger.isAuthorizationUsed(payment, latest.number))) {
     return { kind: isOver ? 'never' : 'unknown' }

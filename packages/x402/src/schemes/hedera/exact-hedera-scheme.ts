@@ -11,7 +11,12 @@ import type {
 } from '@x402/core/types'
 import type { Clock } from '../../clock.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
-import { type LedgerFinding, type PaymentScheme, SALE_MARGIN_SECONDS } from '../payment-scheme.ts'
+import {
+  type LedgerFinding,
+  NEVER_AFTER_SECONDS,
+  type PaymentScheme,
+  SALE_MARGIN_SECONDS,
+} from '../payment-scheme.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import { isAccountId } from './account-id.ts'
 import { createFeeFloor } from './fee-floor.ts'
@@ -50,9 +55,6 @@ export function createExactHederaScheme(options: {
     },
   }
 }
-
-/** A transaction without a record this long after it expired counts as never submitted (X8). */
-const NEVER_AFTER_SECONDS = 30
 
 /**
  * Looks a payment up on the ledger (X8). It has `landed` only if the record's transfers are the payment's own: another
