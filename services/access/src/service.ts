@@ -174,8 +174,12 @@ function atMost(clock: Clock, work: Promise<void>): Promise<void> {
 /** The relay, the budget of its calls, and the reads that all parts share. */
 function connectRelay({ config, clock }: ConnectOptions) {
   const budget = createRelayBudget({ clock, callsPerMinute: relayCallsPerMinute(config) })
-  const onCalls = (methods: readonly string[]): void => budget.spent(methods)
-  const relay = createRelay({ url: config.LEDGER_RPC_URL, clock, onCalls })
+  const relay = createRelay({
+    url: config.LEDGER_RPC_URL,
+    clock,
+    onCalls: (methods) => budget.spent(methods),
+    onRateLimit: () => budget.refused(),
+  })
   return { budget, relay, facts: createLedgerFacts({ relay, clock }) }
 }
 
@@ -184,7 +188,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
   const { NETWORK: network, LEDGER_CHAIN_ID: chainId } = config
   const { budget, relay, facts } = connectRelay(options)
   const contractAt = (address: AccessConfig['ACCESS_CONTRACT']) =>
-    createViemAccessContract({ relay, clock, chainId, address })
+    createViemAccessContract({ relay, clock, budget, chainId, address })
   const contract = afterPreviousContracts(
     contractAt(config.ACCESS_CONTRACT),
     (config.PREVIOUS_CONTRACTS ?? []).map(contractAt),

@@ -5,6 +5,7 @@ import { decodeFunctionData, encodeFunctionResult, toHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Hex } from '../domain/access-window.ts'
 import { createLedgerFacts, EXCHANGE_RATE_ADDRESS } from './ledger-facts.ts'
+import { RelayUnavailable } from './relay.ts'
 import { createViemAccessContract } from './viem-access-contract.ts'
 
 const ACCOUNTS: readonly [Hex, Hex] = [`0x${'a1'.repeat(20)}`, `0x${'a2'.repeat(20)}`]
@@ -94,4 +95,59 @@ test('A12: challenges of one second share a read of the offers, and each offer i
   clock.advanceMs(1)
   await contract.offers()
   expect(called).toEqual(['currentOffer', 'offerAt', 'currentOffer'])
+})
+
+describe('A25: while the budget of the relay is short', () => {
+  const address: Hex = `0x${'c1'.repeat(20)}`
+  const short = { isShort: () => true, keptMs: (usualMs: number) => Math.max(usualMs, 30_000) }
+
+  test('a pause is read once in 30 s', async () => {
+    const { asked, relay } = countedRelay(() => `0x${'0'.repeat(64)}`)
+    const clock = manualClock(0)
+    const contract = createViemAccessContract({
+      relay,
+      clock,
+      budget: short,
+      chainId: 296,
+      address,
+    })
+    await contract.areSalesPaused()
+    clock.advanceMs(29_999)
+    await contract.areSalesPaused()
+    expect(asked).toEqual(['eth_call'])
+    clock.advanceMs(1)
+    await contract.areSalesPaused()
+    expect(asked).toEqual(['eth_call', 'eth_call'])
+  })
+
+  const startRefused = (error: Error, budget?: typeof short) => {
+    const clock = manualClock(0)
+    const { asked, relay } = countedRelay((method) => {
+      if (method === 'eth_call') throw error
+      return method === 'eth_chainId' ? '0x128' : '0x60'
+    })
+    const contract = createViemAccessContract({ relay, clock, budget, chainId: 296, address })
+    const checks = () => asked.filter((method) => method === 'eth_getCode').length
+    return { checks, clock, contract }
+  }
+
+  test('chain and contract are checked again after a failure, once in 30 s', async () => {
+    const { checks, clock, contract } = startRefused(new RelayUnavailable('down'), short)
+    for (let seconds = 0; seconds <= 30; seconds += 1) {
+      await contract.ensureDeployed()
+      await expect(contract.areSalesPaused()).rejects.toThrow('could not be read')
+      clock.advanceMs(1_000)
+    }
+    expect(checks()).toBe(2)
+  })
+
+  test('a relay that had too many requests says nothing about chain and contract', async () => {
+    const busy = new RelayUnavailable('busy', { isRateLimit: true })
+    const { checks, contract } = startRefused(busy)
+    for (let read = 0; read < 3; read += 1) {
+      await contract.ensureDeployed()
+      await expect(contract.areSalesPaused()).rejects.toThrow('could not be read')
+    }
+    expect(checks()).toBe(1)
+  })
 })

@@ -104,6 +104,51 @@ describe('reads', () => {
   })
 })
 
+/** A relay that answers everything so. */
+async function startRefusing(status: number, body: string) {
+  const server = createServer((_request, response) => response.writeHead(status).end(body))
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  closing.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  let rateLimits = 0
+  const relay = createRelay({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    clock: systemClock,
+    onRateLimit: () => {
+      rateLimits += 1
+    },
+  })
+  return { relay, rateLimits: () => rateLimits }
+}
+
+describe('A25: too many requests', () => {
+  const error = { code: -32605, message: 'IP Rate limit exceeded on eth_call' }
+  const refusal = JSON.stringify({ jsonrpc: '2.0', id: 0, error })
+  test.each([
+    ['the code of Hedera’s relay', 429, refusal],
+    ['the same inside a batch', 200, JSON.stringify([JSON.parse(refusal)])],
+    ['HTTP’s status with any text', 429, 'slow down'],
+  ])('%s: reported once for a read, and nothing was looked at', async (_name, status, body) => {
+    const { relay, rateLimits } = await startRefusing(status, body)
+    const reads = body.startsWith('[') ? [relay.read('a', []), relay.read('b', [])] : []
+    const failure = await (reads[0] ?? relay.read('a', [])).catch((thrown: unknown) => thrown)
+    expect(failure).toMatchObject({ name: 'RelayUnavailable', isRateLimit: true })
+    expect(failure).toMatchObject({ nothingSent: true })
+    await Promise.allSettled(reads)
+    expect(rateLimits()).toBe(1)
+  })
+
+  test('a send that is refused so says nothing about reads', async () => {
+    const { relay, rateLimits } = await startRefusing(429, refusal)
+    await expect(relay.send('0x01')).rejects.toMatchObject({ nothingSent: true })
+    expect(rateLimits()).toBe(0)
+  })
+})
+
 describe('sends', () => {
   test('go once, whatever becomes of them', async () => {
     const { relay, cuts, bodies, counted } = await startRelay()

@@ -26,15 +26,24 @@ const ANSWER_BYTES_MAX = 8_388_608
 
 export type Relay = ReturnType<typeof createRelay>
 
-/** The relay did not answer, or not in JSON-RPC. */
+type RelayFailure = {
+  readonly cause?: unknown
+  readonly nothingSent?: boolean
+  readonly isRateLimit?: boolean
+}
+
+/** The relay did not answer, or not in JSON-RPC, or had too many requests. */
 export class RelayUnavailable extends Error {
   override readonly name = 'RelayUnavailable'
   /** There was no connection, or the relay had too many requests: it has not looked at the call. */
   readonly nothingSent: boolean
+  /** The relay had too many requests of this process. */
+  readonly isRateLimit: boolean
 
-  constructor(message: string, options: { readonly cause?: unknown; nothingSent?: boolean } = {}) {
+  constructor(message: string, options: RelayFailure = {}) {
     super(message, { cause: options.cause })
-    this.nothingSent = options.nothingSent ?? false
+    this.isRateLimit = options.isRateLimit ?? false
+    this.nothingSent = options.nothingSent ?? this.isRateLimit
   }
 }
 
@@ -56,11 +65,13 @@ type RelayOptions = {
   readonly clock: Clock
   /** Receives every call that is sent, to keep a budget of the relay. */
   readonly onCalls?: ((methods: readonly string[]) => void) | undefined
+  /** Called when the relay refuses a read because it had too many. */
+  readonly onRateLimit?: (() => void) | undefined
 }
 
 /** A client of the relay. It connects to nothing yet. */
 export function createRelay(options: RelayOptions) {
-  const { onCalls } = options
+  const { onCalls, onRateLimit } = options
   const node = { ...options, bytesMax: ANSWER_BYTES_MAX }
   const read = createJsonRpc({
     ...node,
@@ -71,8 +82,11 @@ export function createRelay(options: RelayOptions) {
   })
   return {
     /** The result of one read. Throws RelayRefusal or RelayUnavailable. */
-    read: async (method: string, params: readonly unknown[]): Promise<unknown> =>
-      resultOf(await read(method, params)),
+    async read(method: string, params: readonly unknown[]): Promise<unknown> {
+      const outcome = await read(method, params)
+      if (isRateLimit(outcome)) onRateLimit?.()
+      return resultOf(outcome)
+    },
     /** Sends signed bytes once. Throws RelayRefusal, or RelayUnavailable, which leaves open whether they arrived. */
     async send(rawTransaction: string): Promise<void> {
       const method = 'eth_sendRawTransaction'
@@ -84,10 +98,27 @@ export function createRelay(options: RelayOptions) {
   }
 }
 
+/** HTTP's status, and the code of Hedera's relay (JsonRpcError.ts), for too many requests. */
 const TOO_MANY_REQUESTS = 429
+const RATE_LIMIT_CODE = -32_605
+
+function isRateLimit(outcome: JsonRpcOutcome): boolean {
+  switch (outcome.kind) {
+    case 'result':
+      return false
+    case 'refused':
+      return outcome.code === RATE_LIMIT_CODE
+    case 'failed':
+      return outcome.answer.kind === 'nonsense' && outcome.answer.status === TOO_MANY_REQUESTS
+    default:
+      return outcome satisfies never
+  }
+}
 
 /** The result that the relay answered. Throws RelayRefusal or RelayUnavailable. */
 function resultOf(outcome: JsonRpcOutcome): unknown {
+  if (isRateLimit(outcome))
+    throw new RelayUnavailable('the relay had too many requests', { isRateLimit: true })
   switch (outcome.kind) {
     case 'result':
       return outcome.result
@@ -95,8 +126,7 @@ function resultOf(outcome: JsonRpcOutcome): unknown {
       throw new RelayRefusal(outcome.message, outcome.data)
     case 'failed': {
       const { answer } = outcome
-      const nothingSent =
-        answer.kind === 'nonsense' ? answer.status === TOO_MANY_REQUESTS : answer.nothingSent
+      const nothingSent = answer.kind === 'unreachable' && answer.nothingSent
       throw new RelayUnavailable('the relay did not answer', { cause: answer.cause, nothingSent })
     }
     default:

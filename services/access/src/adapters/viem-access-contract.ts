@@ -8,18 +8,21 @@ import {
   ContractAbsent,
   type Offer,
 } from '../domain/ports.ts'
+import type { RelayBudget } from '../domain/relay-budget.ts'
 import { NoContract, readView, readWindow, toCount } from './contract-calls.ts'
 import { quantity } from './ledger-facts.ts'
-import type { Relay } from './relay.ts'
+import { type Relay, RelayUnavailable } from './relay.ts'
 
 type ViemAccessContractOptions = {
   readonly relay: Pick<Relay, 'read'>
   readonly clock: Clock
+  /** Says how long shared reads are kept (A25); without one the relay has no limit. */
+  readonly budget?: Pick<RelayBudget, 'isShort' | 'keptMs'> | undefined
   readonly chainId: number
   readonly address: Hex | undefined
 }
 
-/** Challenges of one second share a read of the offers; the price before a change is taken for ten minutes (A3). */
+/** Challenges of one second share a read of the offers; the price before a change is taken for ten minutes (A3). Milliseconds. */
 const OFFERS_MS = 1_000
 
 /** A pause acts at once; simultaneous requests share a read, milliseconds. */
@@ -28,11 +31,14 @@ const PAUSED_MS = 100
 /** Purchases and renewals change what the reserve can arm, by one at a time; this process's own purchases read it again. */
 const RESERVE_MS = 10_000
 
+const NO_LIMIT = { isShort: () => false, keptMs: (usualMs: number) => usualMs }
+
 const lower = (address: Hex): Hex => address.toLowerCase() as Hex
 
 export function createViemAccessContract(options: ViemAccessContractOptions): AccessContract {
-  const { clock, relay } = options
+  const { budget = NO_LIMIT, clock, relay } = options
   const ensureDeployed = deploymentVerifier(options)
+  const offers = offerHistory(relay, (run) => read(run))
 
   /** Runs a read. A failure becomes a named error, and the next call checks chain and code again. */
   const read = async <Result>(run: (address: Hex) => Promise<Result>): Promise<Result> => {
@@ -41,8 +47,9 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
     try {
       return await run(address)
     } catch (error) {
-      ensureDeployed.forget()
-      if (error instanceof NoContract) await ensureDeployed()
+      // Too many requests say nothing about chain and contract.
+      if (!isRateLimit(error)) ensureDeployed.doubt()
+      if (error instanceof NoContract) await ensureDeployed.check()
       throw new ChainUnavailable('the access contract could not be read', { cause: error })
     }
   }
@@ -60,13 +67,14 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
   return {
     address: options.address,
     isOwn: (address) => address === options.address,
-    ensureDeployed,
+    ensureDeployed: ensureDeployed.check,
     windowOf: (agent, atSeconds) =>
       read((contract) => readWindow(relay, { contract, agent, atSeconds })),
-    offers: keptRead({ clock, keptMs: OFFERS_MS, read: offerHistory(relay, read) }),
+    offers: keptRead({ clock, keptMs: () => budget.keptMs(OFFERS_MS), read: offers.read }),
+    knownOffers: offers.known,
     areSalesPaused: keptRead({
       clock,
-      keptMs: PAUSED_MS,
+      keptMs: () => budget.keptMs(PAUSED_MS),
       read: () => read((contract) => readView(relay, { contract, functionName: 'salesPaused' })),
     }),
     isForwarder: (account) => hasRole('isForwarder', account),
@@ -86,9 +94,9 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
 type Read = <Result>(run: (address: Hex) => Promise<Result>) => Promise<Result>
 
 /** Offers never change once set: only new ones are read. A lagging read never shortens the list. */
-function offerHistory(relay: Pick<Relay, 'read'>, read: Read): () => Promise<readonly Offer[]> {
+function offerHistory(relay: Pick<Relay, 'read'>, read: Read) {
   const known: Offer[] = []
-  return () =>
+  const readOn = (): Promise<readonly Offer[]> =>
     read(async (contract) => {
       const [currentId] = await readView(relay, { contract, functionName: 'currentOffer' })
       const missing = Array.from(
@@ -106,11 +114,17 @@ function offerHistory(relay: Pick<Relay, 'read'>, read: Read): () => Promise<rea
       for (const offer of added) known[offer.offerId] = offer
       return known.slice()
     })
+  return { read: readOn, known: (): readonly Offer[] => known.slice() }
 }
 
-/** Checks once that the chain is the configured one and has code at the address, and again after a failure. */
+const isRateLimit = (error: unknown): boolean =>
+  error instanceof RelayUnavailable && error.isRateLimit
+
+/** Checks once that the chain is the configured one and has code at the address, and again after a failure (A25: while the
+ * budget is short, as seldom as other shared reads). */
 function deploymentVerifier(options: ViemAccessContractOptions) {
-  const { clock, relay, address, chainId } = options
+  const { budget = NO_LIMIT, clock, relay, address, chainId } = options
+  let isDoubted = false
   const verify = async (): Promise<void> => {
     if (address === undefined) throw new ContractAbsent('no contract address is configured')
     const [actualChainId, code] = await Promise.all([
@@ -125,6 +139,19 @@ function deploymentVerifier(options: ViemAccessContractOptions) {
       })
     if (typeof code !== 'string' || code === '0x')
       throw new ContractAbsent('there is no code at the contract address')
+    isDoubted = false
   }
-  return keptRead({ clock, keptMs: Number.POSITIVE_INFINITY, read: verify })
+  const check = keptRead({
+    clock,
+    keptMs: () => (isDoubted ? budget.keptMs(0) : Number.POSITIVE_INFINITY),
+    read: verify,
+  })
+  return {
+    check: (): Promise<void> => check(),
+    /** A read failed: the next check is a new one. */
+    doubt(): void {
+      if (budget.isShort()) isDoubted = true
+      else check.forget()
+    },
+  }
 }

@@ -94,12 +94,16 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
   const windows = createWindowForCall(deps)
   return async (call) => {
     const { agent, headers } = call
-    const waitSeconds = deps.addressRate.secondsToWait(clientNetwork(call.clientAddress))
+    const address = clientNetwork(call.clientAddress)
+    const waitSeconds = deps.addressRate.secondsToWait(address)
     if (waitSeconds !== undefined) return tooMany(deps, 'address', waitSeconds)
     const covered = windows.coveredWindow(agent)
     if (covered !== undefined) return serveFromWindow(deps, call, covered)
     const payment = headers.paymentSignature ?? headers.xPayment
-    const window = await windows.readWindow(agent, payment)
+    const isPaying = () => bringsPayment(deps, headers)
+    const room = await windows.askForRoom({ agent, address, isPaying })
+    if ('retryAfterSeconds' in room) return tooMany(deps, 'address', room.retryAfterSeconds)
+    const window = await windows.readWindow(agent, payment).finally(room.leave)
     if (window.isOpen) return serveFromWindow(deps, call, window)
     if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
     const terms = await deps.terms.accepted()
@@ -119,6 +123,16 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
       return sell(deps, call, { terms, admission: await deps.gate.admit(headers, terms) })
     })
   }
+}
+
+/** Whether the headers bring a payment that verifies and may still be settled. Asks the ledger's relay for nothing. */
+async function bringsPayment(
+  { gate, terms }: Pick<CallAccessDeps, 'gate' | 'terms'>,
+  headers: PaymentHeaders,
+): Promise<boolean> {
+  if (headers.paymentSignature === undefined && headers.xPayment === undefined) return false
+  const admission = await gate.admit(headers, terms.acceptedBefore())
+  return admission.kind === 'admitted' && admission.order !== undefined
 }
 
 function tooMany(

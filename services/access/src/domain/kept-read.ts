@@ -8,19 +8,21 @@ export type KeptRead<Value> = {
   readonly forget: () => void
 }
 
-/** Keeps a read for `keptMs`, counted from the request. A failure is not kept. */
+/** Keeps a read for `keptMs`, counted from the request and judged when it is asked for. A failure is not kept. */
 export function keptRead<Value>(options: {
   readonly clock: Pick<Clock, 'unixMs'>
-  readonly keptMs: number
+  readonly keptMs: number | (() => number)
   readonly read: () => Promise<Value>
 }): KeptRead<Value> {
-  const { clock, keptMs, read } = options
+  const { clock, read } = options
+  const keptMs = (): number =>
+    typeof options.keptMs === 'number' ? options.keptMs : options.keptMs()
   let kept: { readonly askedAtMs: number; readonly value: Promise<Value> } | undefined
   const ask = (): Promise<Value> => {
     const askedAtMs = clock.unixMs()
     // If the clock was set back, the age is unknown.
     const ageMs = kept === undefined ? Number.NaN : askedAtMs - kept.askedAtMs
-    if (kept !== undefined && ageMs >= 0 && ageMs < keptMs) return kept.value
+    if (kept !== undefined && ageMs >= 0 && ageMs < keptMs()) return kept.value
     const entry = { askedAtMs, value: read() }
     kept = entry
     entry.value.catch(() => {

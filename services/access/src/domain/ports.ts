@@ -78,6 +78,8 @@ export type AccessContract = {
   windowOf(agent: Hex, atSeconds: number): Promise<AccessWindow>
   /** Every offer so far, oldest first; the last one is current. Never empty. */
   offers(): Promise<readonly Offer[]>
+  /** Those that were read before; asks for nothing. */
+  knownOffers(): readonly Offer[]
   areSalesPaused(): Promise<boolean>
   /** Whether that account may forward payments. */
   isForwarder(account: Hex): Promise<boolean>

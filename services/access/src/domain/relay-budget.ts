@@ -1,27 +1,45 @@
 /**
- * How many calls to the relay this process may make in a minute, and who goes first when they run short: calls that agents
- * have paid for are never held back, unpaid calls of `/access` wait, and polls of `/status` get the last read.
+ * How many calls to the relay this process may make in a minute, and who goes first when they run short (A25): calls in open
+ * windows are never held back, then come payments whose signature holds, then unpaid calls, each client address within its
+ * share, and polls of `/status` get the last read.
  */
-import { type Clock, pause } from '@tallystick/service-kit'
+import { BoundedMap, type Clock, getOrMake, pause } from '@tallystick/service-kit'
 
 /** The relay counts each method, and requests of several calls, over this time, milliseconds. */
 const MINUTE_MS = 60_000
 
-/** Who asks for a read of a window. */
-export type RelayReader = 'paying' | 'unpaid' | 'poll'
+/** Who asks for a read of a window that is not known to be open. */
+export type RelayReader = 'payment' | 'unpaid' | 'poll'
 
-/** Percent of the budget up to which each reader's reads are made: polls give way first. */
-const SHARE_PERCENT = { paying: 100, unpaid: 75, poll: 50 } as const satisfies Record<
+/** Percent of the budget up to which each reader's reads are made. What is left above is for open windows. */
+const SHARE_PERCENT = { payment: 90, unpaid: 75, poll: 50 } as const satisfies Record<
   RelayReader,
   number
 >
 
-/** An unpaid call waits this long for room, milliseconds; then it is 502. An honest client's own limit is seldom shorter. */
+/** From this percent on the budget is short: shares hold, and what callers share is read seldom. Until then a lone stranger
+ * may take what nobody else needs. */
+const SHORT_PERCENT = 25
+
+/** How long a shared read serves while the budget is short, milliseconds: four such reads take a twelfth of a free budget. */
+const SHORT_KEPT_MS = 30_000
+
+/** Unpaid calls of one client address in a minute while the budget is short, percent of the budget: three strangers leave
+ * room for a purchase of eight reads. */
+const ADDRESS_PERCENT = 20
+
+/** Client addresses remembered, a few hundred bytes each. A forgotten one has its whole share again. */
+const ADDRESSES_MAX = 10_000
+
+/** A call waits this long for room, milliseconds; then it is 502. An honest client's own limit is seldom shorter. */
 const WAIT_MS_MAX = 5_000
 const WAIT_POLL_MS = 250
 
 /** Calls that may wait at once; any further one is answered 502 immediately. */
 const WAITING_MAX = 1_000
+
+/** Room for one read, which counts until it is left. */
+export type RelayPlace = { readonly leave: () => void }
 
 export type RelayBudget = ReturnType<typeof createRelayBudget>
 
@@ -36,39 +54,80 @@ export function createRelayBudget(options: {
   const { clock, callsPerMinute } = options
   const contractReads = recentCounter(clock)
   const batches = recentCounter(clock)
+  const unpaidCalls = new BoundedMap<string, RecentCounter>(ADDRESSES_MAX)
+  /** Reads that have room; their requests may still have to leave. */
+  let underWay = 0
   let waiting = 0
+  let refusedUntilMs = 0
 
+  const isRefused = (): boolean => clock.unixMs() < refusedUntilMs
   const usedPercent = (): number => {
     if (callsPerMinute === 0) return 0
-    return (100 * Math.max(contractReads.count(), batches.count())) / callsPerMinute
+    return (100 * (Math.max(contractReads.count(), batches.count()) + underWay)) / callsPerMinute
   }
+  const isShort = (): boolean => isRefused() || usedPercent() >= SHORT_PERCENT
   const hasRoomFor = (reader: RelayReader): boolean =>
-    reader === 'paying' || usedPercent() < SHARE_PERCENT[reader]
+    (reader === 'payment' || !isRefused()) && usedPercent() < SHARE_PERCENT[reader]
+
+  /** Room for that reader's read now, if there is any. */
+  const takeRoom = (reader: RelayReader): RelayPlace | undefined => {
+    if (!hasRoomFor(reader)) return undefined
+    underWay += 1
+    return {
+      leave: () => {
+        underWay -= 1
+      },
+    }
+  }
 
   return {
-    /** Percent of it that the last minute took, 0 or more. */
     usedPercent,
-    /** Whether a window may be read for that reader now. */
-    hasRoomFor,
+    isShort,
+    takeRoom,
+    /** Waits at most 5 s for room. */
+    async waitForRoom(reader: RelayReader): Promise<RelayPlace | undefined> {
+      let place = takeRoom(reader)
+      if (place !== undefined || waiting >= WAITING_MAX) return place
+      waiting += 1
+      const untilMs = clock.unixMs() + WAIT_MS_MAX
+      while (place === undefined && clock.unixMs() < untilMs) {
+        await pause(clock, WAIT_POLL_MS)
+        place = takeRoom(reader)
+      }
+      waiting -= 1
+      return place
+    },
+    /** Counts an unpaid call of that client address; returns the seconds to wait if it has used up its share. */
+    secondsOverShare(address: string): number | undefined {
+      if (callsPerMinute === 0) return undefined
+      const calls = getOrMake(unpaidCalls, address, () => recentCounter(clock))
+      const share = Math.max(1, Math.floor((callsPerMinute * ADDRESS_PERCENT) / 100))
+      if (isShort() && calls.count() >= share) return calls.secondsUntilFewerThan(share)
+      calls.add()
+      return undefined
+    },
+    /** How long a read that callers share is to be kept, if `usualMs` is right with room to spare; milliseconds. */
+    keptMs(usualMs: number): number {
+      // Until the relay's minute is over, what was read before it serves.
+      if (isRefused()) return Math.max(usualMs, SHORT_KEPT_MS + MINUTE_MS)
+      return isShort() ? Math.max(usualMs, SHORT_KEPT_MS) : usualMs
+    },
     /** The relay was asked: one request with these calls. */
     spent(methods: readonly string[]): void {
       if (callsPerMinute === 0) return
       for (const method of methods) if (method === 'eth_call') contractReads.add()
       if (methods.length > 1) batches.add()
     },
-    /** Waits at most 5 s for room; returns whether there is any then. */
-    async waitForRoom(reader: RelayReader): Promise<boolean> {
-      if (hasRoomFor(reader)) return true
-      if (waiting >= WAITING_MAX) return false
-      waiting += 1
-      const untilMs = clock.unixMs() + WAIT_MS_MAX
-      while (!hasRoomFor(reader) && clock.unixMs() < untilMs) await pause(clock, WAIT_POLL_MS)
-      waiting -= 1
-      return hasRoomFor(reader)
+    /** The relay answered a read with 429: its minute is over a minute later at the latest. */
+    refused(): void {
+      refusedUntilMs = clock.unixMs() + MINUTE_MS
     },
   }
 }
 
+type RecentCounter = ReturnType<typeof recentCounter>
+
+/** Counts what happened in the last minute. */
 function recentCounter(clock: Clock) {
   const atMs: number[] = []
   return {
@@ -78,6 +137,11 @@ function recentCounter(clock: Clock) {
       const first = atMs.findIndex((ms) => ms > sinceMs)
       atMs.splice(0, first < 0 ? atMs.length : first)
       return atMs.length
+    },
+    /** How long until fewer are counted if no more are added, at least 1. */
+    secondsUntilFewerThan(count: number): number {
+      const lastMs = atMs.at(-count) ?? clock.unixMs()
+      return Math.max(1, Math.ceil((lastMs + MINUTE_MS - clock.unixMs()) / 1_000))
     },
   }
 }

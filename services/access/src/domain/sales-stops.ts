@@ -33,7 +33,7 @@ const LEAST_PARTS_PER_HOUR = 6n
 
 type SalesStopsDeps = Pick<
   AccessParts,
-  'contract' | 'sender' | 'log' | 'payTo' | 'recorder' | 'recorderGas'
+  'budget' | 'contract' | 'sender' | 'log' | 'payTo' | 'recorder' | 'recorderGas'
 > & {
   readonly clock: Clock
   readonly ledgerClock: Pick<LedgerClock, 'offSeconds'>
@@ -45,10 +45,10 @@ type SalesStopsDeps = Pick<
 export type SalesStops = ReturnType<typeof createSalesStops>
 
 export function createSalesStops(deps: SalesStopsDeps) {
-  const { clock, contract, ledgerClock, log, payTo, recorder, sender } = deps
-  const keep = keeper(clock)
+  const { contract, ledgerClock, log, payTo, recorder, sender } = deps
+  const keep = keeper(deps)
   const checks = {
-    // A pause must act at once.
+    // A pause acts at once; within 30 s while the budget of the relay is short.
     sales: unkept(async () =>
       (await contract.areSalesPaused())
         ? stop('sales_paused', 'Sales are paused: access-operator resume.')
@@ -118,14 +118,14 @@ export function createSalesStops(deps: SalesStopsDeps) {
 const stop = (reason: SalesStop['reason'], sentence: string): SalesStop => ({ reason, sentence })
 
 /**
- * One check for two uses: sales take a recent finding (`lately`), others ask for a new one (`now`). Callers share a fresh
- * run; a failed one is not kept.
+ * One check for two uses: sales take a recent finding (`lately`), others ask for a new one (`now`), while the budget of the
+ * relay has room (A25). Callers share a fresh run; a failed one is not kept.
  */
-function keeper(clock: Clock) {
+function keeper({ budget, clock }: Pick<SalesStopsDeps, 'budget' | 'clock'>) {
   return (check: SalesCheck) => {
-    const lately = keptRead({ clock, keptMs: KEPT_MS, read: check })
+    const lately = keptRead({ clock, keptMs: () => budget.keptMs(KEPT_MS), read: check })
     const now: SalesCheck = () => {
-      lately.forget()
+      if (!budget.isShort()) lately.forget()
       return lately()
     }
     return { now, lately }

@@ -66,6 +66,13 @@ export function createSalesTerms(deps: AccessParts, url: string) {
       feePayer,
     })
 
+  const acceptedFor = (offers: readonly Offer[]): PaymentTerms => {
+    const requirements = payableOffers(offers, ledgerSeconds(deps.clock)).flatMap((offer) =>
+      feePayers().map((feePayer) => requirement(offer, feePayer)),
+    )
+    return { requirements, resource }
+  }
+
   return {
     resource,
     /** What a challenge asks for: a whole purchase at the current offer. */
@@ -80,13 +87,9 @@ export function createSalesTerms(deps: AccessParts, url: string) {
       return lastChallenged.terms
     },
     /** What a payment may match: also the price before a change, for 10 minutes, and every fee payer known. */
-    async accepted(): Promise<PaymentTerms> {
-      const offers = await deps.contract.offers()
-      const requirements = payableOffers(offers, ledgerSeconds(deps.clock)).flatMap((offer) =>
-        feePayers().map((feePayer) => requirement(offer, feePayer)),
-      )
-      return { requirements, resource }
-    },
+    accepted: async (): Promise<PaymentTerms> => acceptedFor(await deps.contract.offers()),
+    /** The same by the offers that were read before; asks the ledger for nothing. */
+    acceptedBefore: (): PaymentTerms => acceptedFor(deps.contract.knownOffers()),
   }
 }
 

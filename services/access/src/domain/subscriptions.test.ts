@@ -76,7 +76,7 @@ describe('A8: a second of an end that passes during a read', () => {
 
   test('a paid window is read again before it counts as closed', async () => {
     const { subscriptions } = startAtEnd()
-    const served = await subscriptions.readForCall(AGENT, false)
+    const served = await subscriptions.readForCall(AGENT)
     expect(served).toMatchObject({ isOpen: true, expiresAtSeconds: 1_021 })
   })
 
@@ -110,21 +110,21 @@ describe('A12: reads are few and shared', () => {
   test('an open window serves calls for 2 s, projected to now', async () => {
     const { clock, contract, subscriptions } = startReads()
     contract.windows.set(AGENT, openWindow(1_001))
-    await subscriptions.readForCall(AGENT, false)
+    await subscriptions.readForCall(AGENT)
     clock.advanceMs(2_000)
-    const served = await subscriptions.readForCall(AGENT, false)
+    const served = await subscriptions.readForCall(AGENT)
     expect(served).toMatchObject({ isOpen: true, expiresAtSeconds: 1_021, readAtMs: 1_000_000 })
     expect(readsOf(contract)).toBe(1)
     clock.advanceMs(1)
-    await subscriptions.readForCall(AGENT, false)
+    await subscriptions.readForCall(AGENT)
     expect(readsOf(contract)).toBe(2)
   })
 
   test('whoever is to be asked to pay is looked up anew: an opening of a moment ago is seen', async () => {
     const { contract, subscriptions } = startReads()
-    expect((await subscriptions.readForCall(AGENT, false)).isOpen).toBe(false)
+    expect((await subscriptions.readForCall(AGENT)).isOpen).toBe(false)
     contract.windows.set(AGENT, openWindow(1_020))
-    expect((await subscriptions.readForCall(AGENT, false)).isOpen).toBe(true)
+    expect((await subscriptions.readForCall(AGENT)).isOpen).toBe(true)
   })
 
   test('a poll is never older than what this process itself opened', async () => {
@@ -173,17 +173,5 @@ describe('A12: with the budget of the relay used up', () => {
     expect({ atSeconds, end: window.expiresAtSeconds }).toEqual({ atSeconds: 1_000, end: 1_020 })
     await expect(subscriptions.readForPoll(STRANGER)).rejects.toThrow('budget')
     expect(readsOf(contract)).toBe(1)
-  })
-
-  test('an agent whose window was open is read at once, and so is a payment; an unpaid call waits, then fails', async () => {
-    const { clock, contract, subscriptions } = await startSpent()
-    expect((await subscriptions.readForCall(AGENT, false)).isOpen).toBe(true)
-    expect((await subscriptions.readForCall(STRANGER, true)).isOpen).toBe(false)
-    expect(readsOf(contract)).toBe(3)
-    const unpaid = subscriptions.readForCall('0x00000000000000000000000000000000000000cc', false)
-    const failure = unpaid.catch((error: unknown) => error)
-    await clock.advanceMsSettled(5_000)
-    expect(String(await failure)).toContain('budget')
-    expect(readsOf(contract)).toBe(3)
   })
 })

@@ -6,7 +6,7 @@
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
 import { type AccessWindow, type Hex, ledgerSeconds, projectWindow } from './access-window.ts'
 import { type AccessContract, ChainUnavailable } from './ports.ts'
-import type { RelayBudget, RelayReader } from './relay-budget.ts'
+import type { RelayBudget } from './relay-budget.ts'
 
 /** Age from which a read is no longer used, milliseconds: a block of the ledger, and less than reads lag anyway. */
 const SERVES_MS = 2_000
@@ -46,7 +46,7 @@ export function createSubscriptions({
 }: {
   readonly contract: Pick<AccessContract, 'windowOf'>
   readonly clock: Clock
-  readonly budget: Pick<RelayBudget, 'hasRoomFor' | 'waitForRoom'>
+  readonly budget: Pick<RelayBudget, 'takeRoom'>
 }) {
   const held = new BoundedMap<Hex, HeldWindow>(HELD_MAX)
   const reads = createWindowReads({ contract, clock })
@@ -91,15 +91,10 @@ export function createSubscriptions({
     read,
     /** From the contract alone. */
     readChain: async (agent: Hex): Promise<AccessWindow> => (await reads.readNow(agent)).window,
-    /** For a call: an open window from a read at most 2 s old, otherwise from one that begins now. An unpaid call waits for
-     * room in the relay's budget. */
-    async readForCall(agent: Hex, hasPayment: boolean): Promise<ReadWindow> {
+    /** For a call: an open window from a read at most 2 s old, otherwise from one that begins now. */
+    async readForCall(agent: Hex): Promise<ReadWindow> {
       const recent = known(agent, SERVES_MS)
-      if (recent?.isOpen === true) return recent
-      const reader: RelayReader = hasPayment || known(agent)?.isOpen ? 'paying' : 'unpaid'
-      if (!budget.hasRoomFor(reader) && !(await budget.waitForRoom(reader)))
-        throw new ChainUnavailable('the budget of the relay is used up')
-      return read(agent)
+      return recent?.isOpen === true ? recent : read(agent)
     },
     /** For a poll: as of at most 2 s ago, or, when the relay's budget is used up, as of the last read, whose second is
      * given. */
@@ -108,12 +103,14 @@ export function createSubscriptions({
     ): Promise<{ readonly window: ReadWindow; readonly atSeconds: number }> {
       const last = reads.lastRead(agent)
       const isOld = last === undefined || !reads.isRecent(last, SERVES_MS) || hasEnded(agent, last)
-      if (isOld && !budget.hasRoomFor('poll')) {
+      if (!isOld) return { window: stands(agent, last), atSeconds: ledgerSeconds(clock) }
+      const place = budget.takeRoom('poll')
+      if (place === undefined) {
         if (last === undefined) throw new ChainUnavailable('the budget of the relay is used up')
         const atSeconds = secondOf(last.window.readAtMs)
         return { window: standsAt(agent, last, atSeconds), atSeconds }
       }
-      const window = isOld ? await read(agent) : stands(agent, last)
+      const window = await read(agent).finally(place.leave)
       return { window, atSeconds: ledgerSeconds(clock) }
     },
     /** Treats the agent as open until a read shows what its receipt showed. */

@@ -4,7 +4,8 @@
  */
 import { callIn } from './access-answers.ts'
 import { type Hex, ledgerSeconds, type Reaper, secondsPastSchedule } from './access-window.ts'
-import type { AccessParts } from './ports.ts'
+import { type AccessParts, ChainUnavailable } from './ports.ts'
+import type { RelayPlace } from './relay-budget.ts'
 import type { SalesStops } from './sales-stops.ts'
 import type { ReadWindow } from './subscriptions.ts'
 
@@ -17,8 +18,21 @@ export type WindowForCallDeps = AccessParts & {
   readonly stops: Pick<SalesStops, 'find'>
 }
 
+/** A call for which the agent's window may have to be read. */
+type ReadingCall = {
+  readonly agent: Hex
+  /** The client address, or what stands for its network. */
+  readonly address: string
+  /** Whether it brings a payment whose signature holds. */
+  readonly isPaying: () => Promise<boolean>
+}
+
+/** Nothing to leave: open windows are read whatever the budget has. */
+const NO_PLACE: RelayPlace = { leave: () => undefined }
+
 export function createWindowForCall(deps: WindowForCallDeps) {
-  const { clock, contract, reaper, report, resource, sender, stops, subscriptions, usage } = deps
+  const { budget, clock, contract, reaper, report, resource, sender } = deps
+  const { stops, subscriptions, usage } = deps
 
   /** Begins the reads that a sale needs, all of them shared with other sales. */
   const warmSale = (payment: string | undefined): void => {
@@ -37,13 +51,30 @@ export function createWindowForCall(deps: WindowForCallDeps) {
       if (window?.isOpen !== true) return undefined
       return usage.leasedCalls(callIn(agent, window)) > 0 ? window : undefined
     },
+    /**
+     * Asks for room to read the agent's window, before anything else asks the ledger (A25). A payment counts as one only
+     * where an unpaid call has no room, so that a header alone makes nobody a payer. Throws ChainUnavailable without room.
+     */
+    async askForRoom(
+      call: ReadingCall,
+    ): Promise<RelayPlace | { readonly retryAfterSeconds: number }> {
+      if (subscriptions.known(call.agent)?.isOpen === true) return NO_PLACE
+      const retryAfterSeconds = budget.secondsOverShare(call.address)
+      const place = retryAfterSeconds === undefined ? budget.takeRoom('unpaid') : undefined
+      if (place !== undefined) return place
+      const isPaying = await call.isPaying()
+      if (!isPaying && retryAfterSeconds !== undefined) return { retryAfterSeconds }
+      const later = await budget.waitForRoom(isPaying ? 'payment' : 'unpaid')
+      if (later === undefined) throw new ChainUnavailable('the budget of the relay is used up')
+      return later
+    },
     /** Reads the agent's window. Throws ChainUnavailable or ContractAbsent. */
     async readWindow(agent: Hex, payment: string | undefined): Promise<ReadWindow> {
       await contract.ensureDeployed()
       // What the call needs next is asked together with the read.
       resource.warm?.()
       if (subscriptions.known(agent)?.isOpen !== true) warmSale(payment)
-      const window = await subscriptions.readForCall(agent, payment !== undefined)
+      const window = await subscriptions.readForCall(agent)
       reaper.consider(agent, window)
       const lateSeconds = secondsPastSchedule(window, ledgerSeconds(clock))
       if (lateSeconds > 0) report({ kind: 'renewal-late', lateSeconds })

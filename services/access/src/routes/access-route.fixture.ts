@@ -35,8 +35,10 @@ export type AccessRoute = {
 }
 
 /** Starts a process that has read earlier processes' payments, and so sells. */
-export async function startAccessRoute(environment: Environment = {}): Promise<AccessRoute> {
-  const fakes = createFakes()
+export async function startAccessRoute(
+  environment: Environment = {},
+  fakes: Fakes = createFakes(),
+): Promise<AccessRoute> {
   const service = await startFakeService(fakes, { environment })
   await service.sweep.sweep()
   fakes.contract.reads.length = 0

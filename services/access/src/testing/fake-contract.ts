@@ -105,6 +105,7 @@ export function createFakeContract(): FakeContract {
       await read('offers')
       return fake.offerList.slice()
     },
+    knownOffers: () => fake.offerList.slice(),
     async areSalesPaused() {
       await read('salesPaused')
       return fake.isPaused

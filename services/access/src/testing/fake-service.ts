@@ -10,7 +10,7 @@ import { accessConfigSchema } from '../config.ts'
 import type { Hex } from '../domain/access-window.ts'
 import { USAGE_FIGURES, type UsageFigures } from '../domain/events.ts'
 import { type AgentAccounts, ResourceUnavailable } from '../domain/ports.ts'
-import { createRelayBudget } from '../domain/relay-budget.ts'
+import { createRelayBudget, type RelayBudget } from '../domain/relay-budget.ts'
 import type { UsageCall, UsageOutcome, UsageRecorder } from '../domain/usage-recorder.ts'
 import { type AccessService, createAccessService } from '../service.ts'
 import { createFakeContract, type FakeContract } from './fake-contract.ts'
@@ -51,8 +51,8 @@ export type Fakes = {
   figures: UsageFigures
   isResourceDown: boolean
   recorderGas: { held: bigint; needed: bigint }
-  /** Budget of the relay; 0 is no limit. */
-  relayCallsPerMinute: number
+  /** Without a limit, unless a test sets another before the start. */
+  budget: RelayBudget
 }
 
 export function createFakes(): Fakes {
@@ -75,7 +75,7 @@ export function createFakes(): Fakes {
     ) as unknown as UsageFigures,
     isResourceDown: false,
     recorderGas: { held: 1n, needed: 1n },
-    relayCallsPerMinute: 0,
+    budget: createRelayBudget({ clock, callsPerMinute: 0 }),
   }
 }
 
@@ -123,7 +123,6 @@ export async function startFakeService(
     }),
     connect: () => ({
       ...fakes,
-      budget: createRelayBudget({ clock: fakes.clock, callsPerMinute: fakes.relayCallsPerMinute }),
       accounts: {
         async refresh(name) {
           const account = fakes.accounts.get(name as Hex)
