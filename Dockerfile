@@ -1,5 +1,7 @@
 # One service in one image:
 #   docker build --build-arg SERVICE=access --tag tallystick-access .
+# For both architectures:
+#   docker buildx build --platform linux/amd64,linux/arm64 --build-arg SERVICE=access .
 # SERVICE is access, care or grading; issuer (care's sign-in), facilitator and devnet (the local ledgers) build the same way.
 # The Node of package.json, on Debian: npm's native packages need glibc.
 ARG NODE_IMAGE=node:26.12.1-trixie-slim

@@ -9,6 +9,7 @@ import {
   systemClock,
 } from '@tallystick/service-kit'
 import type { Page } from '@tallystick/service-kit/pages'
+import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import { createFacilitatorApp } from './app.ts'
 import { createEvmFacilitator, type EvmChain } from './evm/evm-facilitator.ts'
 import {
@@ -33,6 +34,7 @@ type FacilitatorOptions = HederaNetwork &
  */
 export async function createFacilitator(options: FacilitatorOptions): Promise<Service> {
   const { clock, logger, metricsToken } = options
+  logger?.info(secp256k1Facts, 'secp256k1')
   const registry = new Registry()
   const observer = observeSettlements(registry, logger)
   const { onDoubt, onEnd } = observer
@@ -55,7 +57,11 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Se
     clock,
     registry,
     metricsToken,
-    readiness: { ...hedera.readiness, ...evm?.readiness },
+    readiness: {
+      secp256k1: async () => ({ kind: 'ready', details: secp256k1Facts }),
+      ...hedera.readiness,
+      ...evm?.readiness,
+    },
     home: () => homePage(networks, { observer, url: url() }),
     logger,
   })

@@ -7,6 +7,7 @@ import {
   type ServiceApp,
   type ServiceAppOptions,
 } from '@tallystick/service-kit'
+import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import type { CreditSweep } from './domain/credit-sweep.ts'
 import type { AccessParts, AccessPorts } from './domain/ports.ts'
 import type { SalesStops } from './domain/sales-stops.ts'
@@ -98,6 +99,7 @@ const onLedger =
 function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, ReadinessCheck>> {
   const { contract, sender, sweep, feePayers } = deps
   return {
+    secp256k1: async () => ({ ...ready, details: secp256k1Facts }),
     contract: onLedger(async () => {
       await contract.ensureDeployed()
       return ready

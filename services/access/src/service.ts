@@ -14,6 +14,7 @@ import {
   createMirrorAccountDirectory,
   createMirrorNode,
 } from '@tallystick/x402/hedera'
+import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import type { FastifyBaseLogger } from 'fastify'
 import { privateKeyToAddress } from 'viem/accounts'
 import { createAlertWebhook } from './adapters/alert-webhook.ts'
@@ -101,6 +102,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   const ledgerClock = createLedgerClock({ clock: options.clock, wallClock: options.paymentClock })
   const { clock } = ledgerClock
   const { paymentClock = clock } = options
+  logger?.info(secp256k1Facts, 'secp256k1')
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   const { onUsageEvent, report } = telemetry

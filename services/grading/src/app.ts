@@ -11,6 +11,7 @@ import {
 import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FeePayerDirectory } from '@tallystick/x402'
 import type { DomainCheck } from '@tallystick/x402/evm'
+import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import type { FastifyBaseLogger } from 'fastify'
 import type { GradingStore } from './domain/grading-store.ts'
 import { dependencyAnswer, invalidRequest } from './errors.ts'
@@ -87,6 +88,7 @@ function gradingReadiness({
   token,
 }: ReadinessDeps): Readonly<Record<string, ReadinessCheck>> {
   return {
+    secp256k1: async () => ({ ...ready, details: secp256k1Facts }),
     async ledger() {
       const { entries, events } = await store.counts()
       return { ...ready, details: { entries, events } }

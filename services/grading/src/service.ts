@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { createTokenVerifier } from '@tallystick/jwt-lite'
 import { type Clock, Registry, type Service } from '@tallystick/service-kit'
+import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import type { FastifyBaseLogger } from 'fastify'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
 import { ledgerOwner, openLedger, openReservations } from './adapters/open-stores.ts'
@@ -74,6 +75,7 @@ export async function createGradingService(
   options: GradingServiceOptions,
 ): Promise<GradingService> {
   const { clock, config, logger } = options
+  logger?.info(secp256k1Facts, 'secp256k1')
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   const onProblem = (error: unknown): void =>

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { evmAddressOf } from '@tallystick/x402/hedera'
+import { secp256k1 } from '@tallystick/x402/secp256k1'
 import * as fc from 'fast-check'
-import secp256k1 from 'secp256k1'
 import { keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
@@ -31,8 +31,8 @@ function ed25519(): Signer {
 
 function ecdsa(seed: number): Signer {
   const privateKey = Buffer.alloc(32, seed)
-  const publicKey = Buffer.from(secp256k1.publicKeyCreate(privateKey, true))
-  const { signature } = secp256k1.ecdsaSign(keccak256(BYTES, 'bytes'), privateKey)
+  const publicKey = Buffer.from(secp256k1.publicKey(privateKey))
+  const { rs: signature } = secp256k1.sign(keccak256(BYTES, 'bytes'), privateKey)
   return {
     key: { kind: 'ECDSA_SECP256K1', publicKey: publicKey.toString('hex') },
     publicKey,

@@ -4,7 +4,7 @@
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
 import { evmAddressOf } from '@tallystick/x402/hedera'
-import secp256k1 from 'secp256k1'
+import { secp256k1 } from '@tallystick/x402/secp256k1'
 import type { Address } from 'viem'
 
 /** Hex without `0x`: 33 bytes compressed ECDSA, 32 bytes ED25519. */
@@ -86,12 +86,8 @@ function verifies(check: {
     const key = createPublicKey({ key: der, format: 'der', type: 'spki' })
     return verify(null, check.bytes, key, check.signature)
   }
-  if (!secp256k1.publicKeyVerify(check.publicKey)) return false
-  return secp256k1.ecdsaVerify(
-    check.signature,
-    hash('keccak-256', check.bytes, 'buffer'),
-    check.publicKey,
-  )
+  const digest = hash('keccak-256', check.bytes, 'buffer')
+  return secp256k1.verify({ digest, rs: check.signature, publicKey: check.publicKey })
 }
 
 export function toProtoKey(key: AccountKey): proto.IKey {

@@ -3,7 +3,7 @@
 
 import { hash as digestOf } from 'node:crypto'
 import { pause } from '@tallystick/service-kit'
-import secp256k1 from 'secp256k1'
+import { secp256k1 } from '@tallystick/x402/secp256k1'
 import {
   type Address,
   bytesToHex,
@@ -172,15 +172,17 @@ function parse(raw: Hex): ParsedTransaction {
     throw new Error(`unsupported transaction type ${String(decoded.type)}`)
   }
   const { r: _r, s: _s, v, yParity, ...unsigned } = decoded as typeof decoded & { v?: bigint }
-  const parity =
-    yParity ?? (v === 27n || v === 28n ? Number(v - 27n) : Number(((v ?? 0n) - 35n) % 2n))
+  // A legacy v is odd for parity 0: 27, or 35 plus twice the chain's id.
+  const isOdd = yParity === undefined ? (v ?? 0n) % 2n === 0n : yParity === 1
+  const parity = isOdd ? 1 : 0
   const digest = keccak(hexToBytes(serializeTransaction(unsigned as never)))
   // RLP omits leading zero bytes.
   const signature = hexToBytes(concatHex([padHex(r, { size: 32 }), padHex(s, { size: 32 })]))
-  const publicKey = secp256k1.ecdsaRecover(signature, parity, digest, false)
+  const point = secp256k1.recover(digest, { rs: signature, recovery: parity })
+  if (point === undefined) throw new Error('a signature of no key')
   return {
     hash: bytesToHex(keccak(Buffer.from(raw.slice(2), 'hex'))),
-    from: bytesToHex(keccak(publicKey.subarray(1)).subarray(12)),
+    from: bytesToHex(keccak(point.subarray(1)).subarray(12)),
     bytes: (raw.length - 2) / 2,
     envelope: {
       type: TYPE_NUMBERS[decoded.type],

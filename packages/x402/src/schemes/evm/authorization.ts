@@ -2,9 +2,9 @@
  * A signed transfer of a token (EIP-3009): reading it from the wire, the EIP-712 digest that its payer signs, and who
  * signed it. https://eips.ethereum.org/EIPS/eip-3009, https://eips.ethereum.org/EIPS/eip-712
  */
-import secp256k1 from 'secp256k1'
 import { z } from 'zod'
 import { keccak } from '../../keccak.ts'
+import { SECP256K1_ORDER, secp256k1 } from '../../secp256k1.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
 import {
   addressSchema,
@@ -108,8 +108,8 @@ export function authorizationDigest(
   return keccak(Buffer.concat([Buffer.from([0x19, 0x01]), separator, structHash]))
 }
 
-/** Half the order of secp256k1, rounded down: a signature with a larger s has a twin, and tokens refuse it (EIP-2). */
-const HALF_ORDER = bytesOfHex('0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0')
+/** A signature with an s above half the order has a twin, and tokens refuse it (EIP-2). */
+const HALF_ORDER = uintWord(SECP256K1_ORDER / 2n)
 
 /** Reads `r ‖ s ‖ v` with v 27, 28, 0 or 1 and a low s, as tokens require before recovery; undefined for anything else. */
 export function readEcdsaSignature(
@@ -123,16 +123,13 @@ export function readEcdsaSignature(
   return { rs: bytes.subarray(0, 64), recovery }
 }
 
-/** The address whose key signed a digest, lower case; undefined if the signature is invalid. Takes about 70 µs. */
+/** The address whose key signed a digest, lower case; undefined if the signature is invalid. */
 export function recoverSigner(
   digest: Uint8Array,
-  { recovery, rs }: { readonly rs: Uint8Array; readonly recovery: 0 | 1 },
+  signature: { readonly rs: Uint8Array; readonly recovery: 0 | 1 },
 ): Hex | undefined {
-  try {
-    return addressOfPoint(secp256k1.ecdsaRecover(rs, recovery, digest, false))
-  } catch {
-    return undefined
-  }
+  const point = secp256k1.recover(digest, signature)
+  return point === undefined ? undefined : addressOfPoint(point)
 }
 
 /** The address of an uncompressed public key, lower case. */
@@ -147,16 +144,15 @@ export function addressOfPoint(point: Uint8Array): Hex {
 export function evmSigner(options: { readonly privateKey: string }): EvmSigner {
   const hex = options.privateKey.trim().replace(/^0x/i, '')
   const key = Buffer.from(hex, 'hex')
-  if (!/^[0-9a-fA-F]{64}$/.test(hex) || !secp256k1.privateKeyVerify(key)) {
+  if (!/^[0-9a-fA-F]{64}$/.test(hex) || !secp256k1.isPrivateKey(key)) {
     throw new RangeError('not a private key of 32 bytes in hex')
   }
-  const point = secp256k1.publicKeyCreate(key, false)
   return {
-    address: addressOfPoint(point),
+    address: addressOfPoint(secp256k1.pointOfKey(key)),
     async signTypedData({ domain, message }) {
       const digest = authorizationDigest(domainSeparator(domain), message)
-      const { recid, signature } = secp256k1.ecdsaSign(digest, key)
-      return hexOfBytes(Buffer.concat([signature, Buffer.from([27 + recid])]))
+      const { recovery, rs } = secp256k1.sign(digest, key)
+      return hexOfBytes(Buffer.concat([rs, Buffer.from([27 + recovery])]))
     },
   }
 }

@@ -8,9 +8,9 @@ import type {
   PaymentRequirements,
   SchemeNetworkClient,
 } from '@x402/core/types'
-import secp256k1 from 'secp256k1'
 import type { Clock } from '../../clock.ts'
 import { keccak } from '../../keccak.ts'
+import { secp256k1 } from '../../secp256k1.ts'
 import { isAccountId } from './account-id.ts'
 import {
   DEFAULT_NODE_ACCOUNT_IDS,
@@ -61,16 +61,16 @@ export function hederaSigner(options: {
   if (!/^[0-9a-f]{64}$/.test(raw)) throw new RangeError('not a private key of 32 bytes in hex')
   const bytes = Buffer.from(raw, 'hex')
   if (keyKind === 'ecdsa') {
-    if (!secp256k1.privateKeyVerify(bytes)) {
+    if (!secp256k1.isPrivateKey(bytes)) {
       throw new RangeError('not a private key of secp256k1')
     }
-    const publicKey = secp256k1.publicKeyCreate(bytes)
+    const publicKey = secp256k1.publicKey(bytes)
     return {
       accountId,
       keyKind,
       publicKey,
       evmAddress: evmAddressOf(publicKey),
-      sign: (body) => secp256k1.ecdsaSign(keccak(body), bytes).signature,
+      sign: (body) => secp256k1.sign(keccak(body), bytes).rs,
     }
   }
   const pkcs8 = Buffer.from(ED25519_PKCS8_PREFIX + raw, 'hex')

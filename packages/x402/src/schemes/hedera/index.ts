@@ -22,7 +22,7 @@ export {
   TINYBAR_PER_HBAR,
   VALID_DURATION_SECONDS_MAX,
 } from './hbar.ts'
-export { evmAddressOf, keyInArguments, secp256k1Implementation } from './hedera-key.ts'
+export { evmAddressOf, keyInArguments } from './hedera-key.ts'
 export type { LedgerTransfer } from './ledger-record.ts'
 export { createMirrorNode, type LedgerTime, type MirrorNode } from './mirror-node.ts'
 export { readTransfer } from './read-transfer.ts'

@@ -1,8 +1,8 @@
 // oxlint-disable unicorn/consistent-function-scoping -- each edit stands beside the rule that it shows
 import { AccountId, Hbar, PrivateKey, TransactionId, TransferTransaction } from '@hiero-ledger/sdk'
-import secp256k1 from 'secp256k1'
 import { describe, expect, test } from 'vitest'
 import type { PaymentRequirement } from '../../payment.ts'
+import { SECP256K1_ORDER } from '../../secp256k1.ts'
 import { type BodyJson, lineOf } from '../../testing/forged-transfer.fixture.ts'
 import {
   FEE_PAYER,
@@ -197,7 +197,7 @@ describe('refused: what our own requirement says', () => {
 
 /** s becomes n − s: the other signature of the same message that every lenient verifier accepts. */
 function toHighS(signature: unknown): Uint8Array {
-  const bytes = Uint8Array.from(signature as Uint8Array)
-  const negated = secp256k1.privateKeyNegate(bytes.slice(32))
-  return Buffer.concat([bytes.subarray(0, 32), negated])
+  const hex = Buffer.from(signature as Uint8Array).toString('hex')
+  const s = SECP256K1_ORDER - BigInt(`0x${hex.slice(64)}`)
+  return Buffer.from(hex.slice(0, 64) + s.toString(16).padStart(64, '0'), 'hex')
 }
