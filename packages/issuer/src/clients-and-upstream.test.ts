@@ -7,12 +7,15 @@ import { isListedDocument } from './provider.ts'
 import { openBrowser } from './testing/browser.fixture.ts'
 import { runIssuerCommand } from './testing/command.fixture.ts'
 import {
+  authorizationUrl,
   CALLBACK,
   type IssuerFixture,
   openIssuer,
   PASSWORD,
   RESOURCE,
+  registerClient,
 } from './testing/issuer.fixture.ts'
+import { startProvider } from './testing/provider.fixture.ts'
 
 const DOCUMENT = 'https://chatgpt.com/oauth/abc/client.json'
 const SECRET = 'a-secret-between-two-servers-0123456789'
@@ -90,7 +93,7 @@ describe('C27: client metadata documents', () => {
     const { url, redeem } = await request(DOCUMENT)
     const browser = openBrowser()
     const page = await browser.go(url, { until: CALLBACK })
-    expect(page.text).toContain('ChatGPT asks to act for you')
+    expect(page.text).toContain('\u2068ChatGPT\u2069 asks to act for you')
     const end = await browser.allow(url, who)
     expect(decodeJwt((await redeem(end.url)).access_token)).toMatchObject({
       aud: RESOURCE,
@@ -230,7 +233,9 @@ describe('C27: sign-in at the operator’s own OpenID provider', () => {
     const back = `${issuer.url}/upstream/callback`
     const second = { name: 'carer', password: PASSWORD, until: back }
     const end = await browser.allow(there.url, second)
-    expect((await browser.go(end.url, { until: CALLBACK })).text).toContain('signed in as carer')
+    expect((await browser.go(end.url, { until: CALLBACK })).text).toContain(
+      'signed in as \u2068carer\u2069',
+    )
   })
 
   it('the provider is away: the page says so, and its own people still sign in', async () => {
@@ -255,5 +260,47 @@ describe('C27: sign-in at the operator’s own OpenID provider', () => {
     expect(away.text).toContain('cannot be used at the moment')
     expect((await browser.allow(url, who)).url).toContain('code=')
     await lonely.remove()
+  })
+})
+
+describe('C50: what the provider says is believed only as far as it proves it', () => {
+  let provider: Awaited<ReturnType<typeof startProvider>>
+  let server: IssuerFixture
+  beforeAll(async () => {
+    provider = await startProvider()
+    server = await openIssuer({
+      UPSTREAM_ISSUER: provider.issuer,
+      UPSTREAM_CLIENT_ID: 'tallystick',
+      UPSTREAM_GRANTS: JSON.stringify([{ claim: 'iss', scopes: ['care.read.user'] }]),
+    })
+  })
+  afterAll(async () => {
+    await server.remove()
+    await provider.close()
+  })
+  const comeBack = async () => {
+    const { url } = await authorizationUrl(await registerClient(server.url))
+    const browser = openBrowser()
+    const page = await browser.go(url, { until: CALLBACK })
+    return browser.go(`${page.url}/upstream/begin`, { until: CALLBACK })
+  }
+
+  it('its own key signs a person in, and a foreign key nobody', async () => {
+    expect((await comeBack()).text).toContain('signed in as')
+    const { key, foreign } = provider
+    provider.key = foreign
+    const page = await comeBack()
+    provider.key = key
+    expect([page.status, page.text]).toEqual([502, expect.stringContaining('cannot be used')])
+  })
+
+  it.each([
+    ['no letter', ''],
+    ['a line break', 'ada\nroot'],
+    ['256 characters', 'x'.repeat(256)],
+  ])('a subject of %s is nobody', async (_, sub) => {
+    provider.sub = sub
+    const page = await comeBack()
+    expect([page.status, page.text]).toEqual([502, expect.stringContaining('cannot be used')])
   })
 })

@@ -26,12 +26,37 @@ export function isLoopbackRedirect(text: string): boolean {
   return url?.protocol === 'http:' && isLoopbackName(url.hostname)
 }
 
+/** Schemes that browsers and systems take for themselves; all others belong to programs (RFC 8252 §7.1). */
+const TAKEN_SCHEMES: ReadonlySet<string> = new Set(
+  'http ws wss ftp file javascript vbscript data blob about mailto tel sms view-source filesystem intent'
+    .split(' ')
+    .map((scheme) => `${scheme}:`),
+)
+
+/** Whether a sign-in may end there (C50): https, loopback, or a program's own scheme; and the text says where. */
+export function isRedirect(text: string): boolean {
+  const url = URL.parse(text)
+  if (url === null || url.username !== '' || url.password !== '') return false
+  if (/[\p{C}\p{Z}]/u.test(text)) return false
+  return isLoopbackRedirect(text) || !TAKEN_SCHEMES.has(url.protocol)
+}
+
+/** Longest name that a page shows, characters. */
+const NAME_CHARACTERS_MAX = 64
+
+/** Whether a page may show a program by this name: one line, something to see, and nothing that turns the text around it. */
+export function isProgramName(text: string): boolean {
+  if (text.length > NAME_CHARACTERS_MAX) return false
+  // Joiners stay: Persian and Hindi need them.
+  return /[\p{L}\p{N}\p{P}\p{S}]/u.test(text) && !/[^\P{C}\u200c\u200d]|[^\P{Z} ]/u.test(text)
+}
+
 const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/)
 
 const client = z.strictObject({
   client_id: z.string().min(1),
-  client_name: z.string().min(1).optional(),
-  redirect_uris: z.array(z.string().refine((uri) => URL.canParse(uri))).min(1),
+  client_name: z.string().refine(isProgramName).optional(),
+  redirect_uris: z.array(z.string().refine(isRedirect)).min(1),
   client_secret: z.string().min(32).optional(),
 })
 

@@ -133,7 +133,7 @@ describe('C49: a second person at the same tablet', () => {
       form: { name: 'carer', password: PASSWORD },
       until: CALLBACK,
     })
-    expect(end.text).toContain('You are signed in as carer')
+    expect(end.text).toContain('You are signed in as \u2068carer\u2069')
   })
 
   it('signs the first one out of the browser, and the program is told no', async () => {

@@ -14,7 +14,13 @@ import {
 } from 'oidc-provider'
 import type { GrantStore } from './adapters/grant-store.ts'
 import type { SigningKeys } from './adapters/signing-keys.ts'
-import { type IssuerConfig, isLoopbackRedirect, type KnownClient } from './config.ts'
+import {
+  type IssuerConfig,
+  isLoopbackRedirect,
+  isProgramName,
+  isRedirect,
+  type KnownClient,
+} from './config.ts'
 import { type Account, type Accounts, type Begun, findBegunBy } from './domain/account.ts'
 
 const CODE_SECONDS = 60
@@ -72,7 +78,12 @@ export function createProvider(parts: ProviderParts): Provider {
       return id === undefined ? undefined : oidc.provider.Grant.find(id)
     },
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
-    rotateRefreshToken: () => true,
+    rotateRefreshToken: async ({ oidc }) => {
+      const { RefreshToken: token } = oidc.entities
+      // Asked before the library uses the token up: a wrong address must not end the sign-in.
+      requireResource(oidc.params?.['resource'] ?? token?.resource, { token, config })
+      return store.findSuccessor(token?.jti ?? '') === undefined
+    },
     expiresWithSession: async () => false,
     formats: {
       customizers: {
@@ -85,11 +96,16 @@ export function createProvider(parts: ProviderParts): Provider {
     ttl: lifetimes(config),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}`, policy: promptsOf(parts) },
     renderError,
+    // Programs that register themselves name no address that is fetched (C50).
+    sectorIdentifierUriValidate: () => false,
     fetch: parts.fetch ?? globalThis.fetch,
   })
   // Addresses come from BASE_URL, through headers that the route sets.
   provider.proxy = true
-  provider.use(tellGrantedScope)
+  provider.use(async (context, next) => {
+    await next()
+    if (context.path === '/token') completeTokens(context.body, store)
+  })
   return provider
 }
 
@@ -119,14 +135,37 @@ function scopesFor(account: Account | undefined, granted: string | undefined): r
   return scopes
 }
 
-/** Tells the client the scope that its token holds, which may be narrower than what it asked for. */
-async function tellGrantedScope(context: KoaContextWithOIDC, next: () => Promise<void>) {
-  await next()
-  const body = context.body as { access_token?: unknown; scope?: unknown } | undefined
-  if (context.path !== '/token' || typeof body?.access_token !== 'string') return
-  const [, claims, signature] = body.access_token.split('.')
+/** Throws `invalid_target` unless exactly one address is asked for, which the sign-in was for and which is still served. */
+function requireResource(
+  asked: unknown,
+  of: {
+    readonly token: KoaContextWithOIDC['oidc']['entities']['RefreshToken']
+    readonly config: IssuerConfig
+  },
+): void {
+  if (asked === undefined) return
+  const [resource, ...others] = [asked].flat()
+  const isText = typeof resource === 'string' && others.length === 0
+  if (
+    !isText ||
+    !of.token?.resourceIndicators.has(resource) ||
+    !of.config.RESOURCES.includes(resource)
+  )
+    throw new errors.InvalidTarget()
+}
+
+/**
+ * Tells the client the scope that its token holds, which may be narrower than what it asked for; and where it repeats a used
+ * refresh token since an answer was lost, the one that came after it.
+ */
+function completeTokens(body: unknown, store: GrantStore): void {
+  const tokens = body as Partial<Record<'access_token' | 'refresh_token' | 'scope', unknown>>
+  if (typeof tokens?.access_token !== 'string') return
+  if (typeof tokens.refresh_token === 'string')
+    tokens.refresh_token = store.findSuccessor(tokens.refresh_token) ?? tokens.refresh_token
+  const [, claims, signature] = tokens.access_token.split('.')
   if (claims === undefined || signature === undefined) return
-  body.scope = JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')).scope
+  tokens.scope = JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')).scope
 }
 
 /** Whether a client's metadata document may be fetched: it is listed, or below a listed one ending in `/`. */
@@ -195,27 +234,58 @@ function lifetimes(config: IssuerConfig): Configuration['ttl'] {
 }
 
 function clientMetadata(client: KnownClient) {
-  const isNative = client.redirect_uris.every((uri) => !uri.startsWith('https:'))
   return {
     ...client,
-    application_type: isNative ? ('native' as const) : ('web' as const),
     token_endpoint_auth_method: client.client_secret === undefined ? 'none' : 'client_secret_basic',
     response_types: ['code'],
   } as const
 }
 
-/** Refuses programs that register themselves, unless `REGISTRATION` allows them. */
+/** Addresses in metadata that some authorization servers fetch. */
+const FETCHED = [
+  'sector_identifier_uri',
+  'jwks_uri',
+  'request_uris',
+  'backchannel_logout_uri',
+] as const
+
+type Metadata = {
+  client_id?: unknown
+  redirect_uris?: unknown
+  client_name?: unknown
+  scope?: unknown
+  application_type?: unknown
+}
+
+const refuseMetadata = (why: string): never => {
+  throw new errors.InvalidClientMetadata(why)
+}
+
+/** Refuses programs that register themselves, unless `REGISTRATION` allows them, and metadata that a page cannot show. */
 function metadataGuard({ REGISTRATION: allowed }: IssuerConfig) {
   return (
     context: KoaContextWithOIDC | undefined,
-    ...[, , metadata]: readonly [string, unknown, { redirect_uris?: unknown; scope?: unknown }]
+    ...[, , metadata]: readonly [string, unknown, Metadata]
   ): void => {
     // The person decides what a program gets; a list in its metadata would bar it from asking for more later.
     delete metadata.scope
-    if (context?.oidc?.route !== 'registration' || allowed === 'any') return
-    const uris = [metadata.redirect_uris].flat()
-    if (!uris.every((uri) => typeof uri === 'string' && isLoopbackRedirect(uri)))
-      throw new errors.InvalidClientMetadata(
+    const { client_name: name, redirect_uris: given } = metadata
+    const uris = [given].flat().filter((uri) => typeof uri === 'string')
+    // A native program's loopback may have any port (RFC 8252 §7.3).
+    metadata.application_type = uris.every((uri) => !uri.startsWith('https:')) ? 'native' : 'web'
+    if (name !== undefined && !(typeof name === 'string' && isProgramName(name)))
+      refuseMetadata('client_name: at most 64 visible characters')
+    if (!uris.every(isRedirect))
+      refuseMetadata('redirect_uris: https, loopback, or a scheme of the program’s own')
+    const isRegistration = context?.oidc?.route === 'registration'
+    const stated = isRegistration ? (context.oidc.body ?? {}) : metadata
+    const named = FETCHED.find((field) => field in stated)
+    // The keys of a listed document are fetched, as the document is.
+    const isDocument = String(metadata.client_id).startsWith('https:')
+    if (named !== undefined && !isDocument)
+      refuseMetadata(`${named}: this server fetches nothing for a program`)
+    if (isRegistration && allowed !== 'any' && !uris.every(isLoopbackRedirect))
+      refuseMetadata(
         'only programs on the person’s own machine may register: redirect_uris on loopback',
       )
   }

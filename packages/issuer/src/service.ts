@@ -11,14 +11,19 @@ import {
   startListening,
   systemClock,
 } from '@tallystick/service-kit'
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { openGrantStore } from './adapters/grant-store.ts'
 import { openSigningKeys } from './adapters/signing-keys.ts'
 import { createUpstreamSignIn } from './adapters/upstream-sign-in.ts'
 import { openUsersFile } from './adapters/users-file.ts'
 import { type IssuerConfig, issuerConfigSchema } from './config.ts'
 import { type Accounts, UPSTREAM_PREFIX } from './domain/account.ts'
-import { createRegistrationLimit, SignInLimits } from './domain/sign-in-limits.ts'
+import {
+  createBeginningLimit,
+  createRegistrationLimit,
+  readNetwork,
+  SignInLimits,
+} from './domain/sign-in-limits.ts'
 import { createProvider } from './provider.ts'
 import { addInteractionRoutes } from './routes/interaction-routes.ts'
 import { addProviderRoutes } from './routes/provider-routes.ts'
@@ -57,6 +62,7 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
   provider.on('server_error', (_context: unknown, error: Error) =>
     logger?.error({ err: error }, 'server error'),
   )
+  const networkOf = countNetworks(config, logger)
   const observe = (outcome: string): void => signIns.inc({ outcome })
   const app = await createServiceApp({
     name: 'tallystick-issuer',
@@ -72,7 +78,9 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
     routes(scope) {
       const { BASE_URL: baseUrl, DEFAULT_SCOPE: defaultScope } = config
       const mayRegister = createRegistrationLimit(clock)
-      addProviderRoutes(scope, { provider, baseUrl, defaultScope, mayRegister })
+      const mayBegin = createBeginningLimit(clock)
+      const limited = { networkOf, mayRegister, mayBegin }
+      addProviderRoutes(scope, { provider, baseUrl, defaultScope, ...limited })
       const limits = new SignInLimits(clock)
       addInteractionRoutes(scope, {
         provider,
@@ -80,6 +88,7 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
         users,
         upstream,
         limits,
+        networkOf,
         baseUrl,
         observe,
       })
@@ -88,10 +97,26 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
   return { app, registry, close: async () => store.close() }
 }
 
+/**
+ * The network of a request; undefined behind proxies whose number is not configured, where every request seems to come from the
+ * same address, and one guesser would keep everybody out.
+ */
+function countNetworks(
+  { BASE_URL: baseUrl, TRUST_PROXY_HOPS: hops }: IssuerConfig,
+  logger: FastifyBaseLogger | undefined,
+): (request: FastifyRequest) => string | undefined {
+  // This server speaks plain http: with an https origin there is a proxy in front.
+  if (hops > 0 || !baseUrl.startsWith('https:')) return ({ ip }) => readNetwork(ip)
+  logger?.warn(
+    'TRUST_PROXY_HOPS is 0 and BASE_URL is https: addresses behind the proxy are unknown, so no limit counts by address',
+  )
+  return () => undefined
+}
+
 /** Starts a server from an environment, for tests and local stacks. Rejects with its problems. */
 export async function startIssuer(
   environment: Environment,
-  options: Pick<IssuerOptions, 'fetch'> = {},
+  options: Pick<IssuerOptions, 'fetch' | 'logger'> = {},
 ): Promise<ListeningService> {
   const config = requireConfig(issuerConfigSchema, environment)
   const service = await createIssuer({ config, clock: systemClock, ...options })

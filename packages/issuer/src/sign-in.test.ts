@@ -132,18 +132,53 @@ describe('refresh tokens', () => {
     expect(decodeJwt(second.access_token)).toMatchObject({ sub: 'ada', aud: RESOURCE })
   })
 
-  it('attack: a refresh token is used again, which ends the whole family', async () => {
+  it('an answer that was lost is repeated: the same next token, once more', async () => {
     const first = await tokensOf()
-    const second = await refresh(first.refresh_token)
-    await expect(refresh(first.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
-    await expect(refresh(second.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
+    const lost = await refresh(first.refresh_token)
+    const repeated = await refresh(first.refresh_token)
+    expect(repeated.refresh_token).toBe(lost.refresh_token)
+    expect((await refresh(repeated.refresh_token)).access_token).toBeDefined()
   })
 
-  it('attack: a refresh token is used twice at once', async () => {
+  it('attack: another program repeats it', async () => {
     const first = await tokensOf()
-    const both = await Promise.allSettled([1, 2, 3].map(() => refresh(first.refresh_token)))
-    expect(both.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1)
+    const second = await refresh(first.refresh_token)
+    const other = await registerClient(issuer.url)
+    const stolen = openid.refreshTokenGrant(other, first.refresh_token ?? '', {
+      resource: RESOURCE,
+    })
+    await expect(stolen).rejects.toMatchObject({ error: 'invalid_grant' })
+    expect((await refresh(second.refresh_token)).access_token).toBeDefined()
   })
+
+  it('attack: a refresh token is used again after the next one was, which ends the whole family', async () => {
+    const first = await tokensOf()
+    const second = await refresh(first.refresh_token)
+    const third = await refresh(second.refresh_token)
+    await expect(refresh(first.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
+    await expect(refresh(third.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
+  })
+
+  it('attack: a refresh token is used many times at once: one token comes after it', async () => {
+    const first = await tokensOf()
+    const answers = await Promise.allSettled([1, 2, 3].map(() => refresh(first.refresh_token)))
+    const next = answers.flatMap((answer) =>
+      answer.status === 'fulfilled' ? [answer.value.refresh_token] : [],
+    )
+    expect(new Set(next).size).toBe(1)
+    expect((await refresh(next[0])).access_token).toBeDefined()
+  })
+
+  it.each([`${RESOURCE}/`, `${RESOURCE}/2026-07-28`, 'https://evil.test/mcp'])(
+    'a refresh for %s is an error and not the end of the sign-in',
+    async (resource) => {
+      const { refresh_token: token = '' } = await tokensOf()
+      await expect(openid.refreshTokenGrant(client, token, { resource })).rejects.toMatchObject({
+        error: 'invalid_target',
+      })
+      expect((await refresh(token)).access_token).toBeDefined()
+    },
+  )
 
   it('they outlive a restart, and so do the keys', async () => {
     const first = await tokensOf()

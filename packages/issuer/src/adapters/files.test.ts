@@ -2,10 +2,11 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { manualClock, readConfig } from '@tallystick/service-kit'
 import { afterAll, describe, expect, it } from 'vitest'
 import { issuerConfigSchema } from '../config.ts'
-import { createRegistrationLimit, SignInLimits } from '../domain/sign-in-limits.ts'
+import { createRegistrationLimit, readNetwork, SignInLimits } from '../domain/sign-in-limits.ts'
 import { runIssuerCommand as admin } from '../testing/command.fixture.ts'
 import { openGrantStore } from './grant-store.ts'
 import { openSigningKeys } from './signing-keys.ts'
@@ -93,12 +94,51 @@ describe('grants in SQLite', () => {
     store.close()
   })
 
-  it('programs that register themselves cannot fill the disk: the oldest of more than 1,000 are forgotten', async () => {
-    const store = openGrantStore(':memory:', manualClock(0))
+  it('C50: of programs that nobody allowed anything the oldest of more than 5,000 go, and all after a day; one with a grant stays', async () => {
+    const clock = manualClock(0)
+    const store = openGrantStore(':memory:', clock)
     const clients = store.adapter('Client')
-    for (let index = 0; index <= 1_000; index += 1) await clients.upsert(`c${index}`, {}, 0)
+    await clients.upsert('honest', {}, 0)
+    await store.adapter('Grant').upsert('g', { clientId: 'honest' }, 2_592_000)
+    for (let index = 0; index <= 5_000; index += 1) await clients.upsert(`c${index}`, {}, 0)
     expect(await clients.find('c0')).toBeUndefined()
     expect(await clients.find('c1')).toBeDefined()
+    expect(await clients.find('honest')).toBeDefined()
+    clock.advanceMs(86_400_000)
+    expect(await clients.find('c5000')).toBeUndefined()
+    // A quarter of a year after its last grant.
+    clock.advanceMs((29 + 90) * 86_400_000 - 1)
+    expect(await clients.find('honest')).toBeDefined()
+    clock.advanceMs(86_400_001)
+    expect(await clients.find('honest')).toBeUndefined()
+    store.close()
+  })
+
+  it('C50: an older version’s programs stay for a quarter of a year', async () => {
+    const path = join(folder, 'older.db')
+    openGrantStore(path, manualClock(0)).close()
+    const older = new DatabaseSync(path)
+    older.exec(`INSERT INTO kept (model, id, payload) VALUES ('Client', 'old', '{}')`)
+    older.close()
+    const store = openGrantStore(path, manualClock(89 * 86_400_000))
+    for (let index = 0; index <= 5_000; index += 1)
+      await store.adapter('Client').upsert(`c${index}`, {}, 0)
+    expect(await store.adapter('Client').find('old')).toBeDefined()
+    store.close()
+  })
+
+  it('C27: a used refresh token counts as unused for 30 seconds, while the one after it is unused', async () => {
+    const clock = manualClock(0)
+    const store = openGrantStore(':memory:', clock)
+    const tokens = store.adapter('RefreshToken')
+    await tokens.upsert('first', { grantId: 'g', rotations: 0 }, 1_000)
+    await tokens.consume('first')
+    expect(await tokens.find('first')).toMatchObject({ consumed: 0 })
+    await tokens.upsert('second', { grantId: 'g', rotations: 1 }, 1_000)
+    const isUsed = async () => (await tokens.find('first'))?.consumed !== undefined
+    expect([await isUsed(), store.findSuccessor('first')]).toEqual([false, 'second'])
+    clock.advanceMs(31_000)
+    expect([await isUsed(), store.findSuccessor('first')]).toEqual([true, undefined])
     store.close()
   })
 })
@@ -106,19 +146,19 @@ describe('grants in SQLite', () => {
 describe('how often passwords may be tried', () => {
   it('five for a name from one address, thirty from one address, a hundred for one name; then a quarter of an hour', () => {
     const clock = manualClock(0)
-    const tries = (attempts: (index: number) => { name: string; address: string }) => {
+    const tries = (attempts: (index: number) => { name: string; network: string }) => {
       const limits = new SignInLimits(clock)
       let made = 0
       for (; made < 500 && limits.allows(attempts(made)); made += 1) limits.failed(attempts(made))
       return { made, limits }
     }
-    const pair = tries(() => ({ name: 'ada', address: '1' }))
+    const pair = tries(() => ({ name: 'ada', network: '1' }))
     expect(pair.made).toBe(5)
-    expect(pair.limits.allows({ name: 'ada', address: '2' })).toBe(true)
-    expect(tries((index) => ({ name: `n${index}`, address: '1' })).made).toBe(30)
-    expect(tries((index) => ({ name: 'ada', address: `${index}` })).made).toBe(100)
+    expect(pair.limits.allows({ name: 'ada', network: '2' })).toBe(true)
+    expect(tries((index) => ({ name: `n${index}`, network: '1' })).made).toBe(30)
+    expect(tries((index) => ({ name: 'ada', network: `${index}` })).made).toBe(100)
     clock.advanceMs(900_000)
-    expect(pair.limits.allows({ name: 'ada', address: '1' })).toBe(true)
+    expect(pair.limits.allows({ name: 'ada', network: '1' })).toBe(true)
   })
 })
 
@@ -127,7 +167,18 @@ const problemsOf = (environment: Record<string, string>) => {
   return reading.kind === 'invalid' ? reading.problems.map(({ variable }) => variable) : []
 }
 
-it('twenty programs an hour register from one address', () => {
+it.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+  ['2001:db8::1', '2001:db8:0:0'],
+  ['2001:db8:1:2::', '2001:db8:1:2'],
+  ['::1', '0:0:0:0'],
+])('%s counts as %s', (address, network) => {
+  expect(readNetwork(address)).toBe(network)
+})
+
+it('twenty programs an hour register from one network', () => {
   const clock = manualClock(0)
   const mayRegister = createRegistrationLimit(clock)
   const answers = Array.from({ length: 21 }, () => mayRegister('1'))

@@ -10,8 +10,14 @@ import type { Adapter, AdapterPayload } from 'oidc-provider'
 
 /** Expired rows are deleted this often. */
 const SWEEP_MS = 3_600_000
-/** Programs that registered themselves; beyond this the oldest are forgotten and register again. */
-const CLIENTS_MAX = 1_000
+/** A program that registered itself and was not allowed anything by then is forgotten. */
+const UNUSED_CLIENT_SECONDS = 86_400
+/** Programs keep their registration: it outlives the last grant by a quarter of a year. */
+const USED_CLIENT_SECONDS = 7_776_000
+/** Programs that nobody has allowed anything, and sign-ins that have begun; of more, the oldest go. Each takes a few kB. */
+const ROWS_MAX: Readonly<Record<string, number>> = { Client: 5_000, Interaction: 10_000 }
+/** A program whose answer was lost asks again within this. */
+const REPEAT_SECONDS = 30
 
 /** The file cannot be opened, read or written. */
 export class GrantStoreUnavailable extends Error {
@@ -60,12 +66,46 @@ function attempt<Value>(work: () => Value): Value {
   }
 }
 
+type Run = (sql: string, ...values: (string | number | null)[]) => number
+
+/** After a row was saved: bounds on what strangers can add, and the longer life of a program that somebody allowed something. */
+function bound(
+  run: Run,
+  saved: {
+    readonly model: string
+    readonly nowSeconds: number
+    readonly expiresAt: number | null
+    readonly clientId: string
+  },
+): void {
+  const { model, nowSeconds, expiresAt, clientId } = saved
+  const max = ROWS_MAX[model]
+  if (max !== undefined)
+    run(
+      // A used program lives longer than this, so strangers never push it out.
+      `DELETE FROM kept WHERE rowid IN (SELECT rowid FROM kept
+        WHERE model = ? AND expires_at <= ? ORDER BY rowid DESC LIMIT -1 OFFSET ?)`,
+      model,
+      nowSeconds + UNUSED_CLIENT_SECONDS,
+      max,
+    )
+  if (model !== 'Grant' || expiresAt === null) return
+  const until = expiresAt + USED_CLIENT_SECONDS
+  const sql = `UPDATE kept SET expires_at = ? WHERE model = 'Client' AND id = ? AND expires_at < ?`
+  run(sql, until, clientId, until)
+}
+
+const SUCCESSOR = `
+  SELECT next.id FROM kept AS used JOIN kept AS next USING (model, grant_id)
+  WHERE model = 'RefreshToken' AND used.id = ? AND used.consumed_at >= ? AND next.consumed_at IS NULL
+    AND next.payload ->> 'rotations' = used.payload ->> 'rotations' + 1`
+
 export type GrantStore = ReturnType<typeof openGrantStore>
 
 /** Throws `GrantStoreUnavailable`, as does all that it returns. */
 export function openGrantStore(path: string, clock: Clock) {
   const database = openDatabase(path)
-  const run = (sql: string, ...values: (string | number | null)[]): number =>
+  const run: Run = (sql, ...values) =>
     attempt(() => Number(database.prepare(sql).run(...values).changes))
   const nowSeconds = (): number => clock.unixMs() / 1_000
   const read = (where: string, ...values: string[]): AdapterPayload | undefined => {
@@ -75,21 +115,27 @@ export function openGrantStore(path: string, clock: Clock) {
     const payload = JSON.parse(row.payload) as AdapterPayload
     return row.consumed_at === null ? payload : { ...payload, consumed: row.consumed_at }
   }
-  const dropOldClients = (): number =>
-    run(
-      `DELETE FROM kept WHERE model = 'Client' AND rowid NOT IN
-        (SELECT rowid FROM kept WHERE model = 'Client' ORDER BY rowid DESC LIMIT ?)`,
-      CLIENTS_MAX,
-    )
+  /** The unused token that came after a used one, while the one who used it may have missed it. */
+  const findSuccessor = (id: string): string | undefined => {
+    const since = Math.floor(nowSeconds()) - REPEAT_SECONDS
+    const row = attempt(() => database.prepare(SUCCESSOR).get(id, since))
+    return row?.['id']?.toString()
+  }
   const adapter = (model: string): Adapter => ({
     async upsert(id, payload, expiresIn) {
       const { grantId = null, uid = null } = payload
       // A grant's own row is found by its id.
-      const expiresAt = expiresIn ? nowSeconds() + expiresIn : null
+      const lifeSeconds = model === 'Client' ? UNUSED_CLIENT_SECONDS : expiresIn
+      const expiresAt = lifeSeconds ? nowSeconds() + lifeSeconds : null
       run(UPSERT, model, id, JSON.stringify(payload), grantId, uid, expiresAt)
-      if (model === 'Client') dropOldClients()
+      const clientId = payload.clientId ?? ''
+      bound(run, { model, nowSeconds: nowSeconds(), expiresAt, clientId })
     },
-    find: async (id) => read('model = ? AND id = ?', model, id),
+    async find(id) {
+      const payload = read('model = ? AND id = ?', model, id)
+      if (payload?.consumed === undefined || model !== 'RefreshToken') return payload
+      return findSuccessor(id) === undefined ? payload : { ...payload, consumed: undefined }
+    },
     findByUid: async (uid) => read('model = ? AND uid = ?', model, uid),
     // There is no device flow.
     findByUserCode: async () => undefined,
@@ -107,6 +153,11 @@ export function openGrantStore(path: string, clock: Clock) {
       run('DELETE FROM kept WHERE grant_id = ?', grantId)
     },
   })
+  // Older versions kept programs for good.
+  run(
+    `UPDATE kept SET expires_at = ? WHERE model = 'Client' AND expires_at IS NULL`,
+    nowSeconds() + USED_CLIENT_SECONDS,
+  )
   let cancel: (() => void) | undefined
   const sweep = (): void => {
     run('DELETE FROM kept WHERE expires_at <= ?', nowSeconds())
@@ -115,6 +166,7 @@ export function openGrantStore(path: string, clock: Clock) {
   sweep()
   return {
     adapter,
+    findSuccessor,
     close(): void {
       cancel?.()
       database.close()

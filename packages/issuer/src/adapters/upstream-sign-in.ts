@@ -12,6 +12,9 @@ const PENDING_SECONDS = 600
 /** The provider answers within this, seconds. */
 const TIMEOUT_SECONDS = 5
 
+/** A person there (OpenID Connect Core §2). */
+const SUBJECT = /^[\x21-\x7e]{1,255}$/
+
 /** The provider cannot be reached, or its answer cannot be trusted. */
 export class UpstreamRefused extends Error {
   override readonly name = 'UpstreamRefused'
@@ -25,7 +28,9 @@ function discover(
   { UPSTREAM_CLIENT_ID: clientId = '', UPSTREAM_CLIENT_SECRET: secret }: IssuerConfig,
   issuer: string,
 ): Promise<openid.Configuration> {
-  const execute = isLoopbackRedirect(issuer) ? [openid.allowInsecureRequests] : []
+  const insecure = isLoopbackRedirect(issuer) ? [openid.allowInsecureRequests] : []
+  // Without them the library trusts the connection and leaves ID tokens unverified.
+  const execute = [...insecure, openid.enableNonRepudiationChecks]
   const method = secret === undefined ? openid.None() : openid.ClientSecretBasic(secret.reveal())
   const options = { execute, timeout: TIMEOUT_SECONDS }
   return openid.discovery(new URL(issuer), clientId, undefined, method, options)
@@ -75,12 +80,9 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
     async finish(uid: string, answer: URLSearchParams): Promise<Account> {
       const waiting = await pending.find(uid)
       await pending.destroy(uid)
-      const { verifier, state, nonce } = { ...waiting?.params } as Record<
-        string,
-        string | undefined
-      >
-      if (verifier === undefined || state === undefined || nonce === undefined)
-        throw new UpstreamRefused('nobody was sent there')
+      const sent = waiting?.params as Readonly<Record<'verifier' | 'state' | 'nonce', string>>
+      if (waiting === undefined) throw new UpstreamRefused('nobody was sent there')
+      const { verifier, state, nonce } = sent
       if (answer.get('state') !== state) throw new UpstreamRefused('a foreign state')
       const claims = await openid
         .authorizationCodeGrant(await provider(), new URL(`${redirectUri}?${answer.toString()}`), {
@@ -91,7 +93,8 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
         })
         .then((tokens) => tokens.claims())
         .catch(refuseAnswer)
-      if (claims === undefined) throw new UpstreamRefused('the provider named nobody')
+      if (claims === undefined || !SUBJECT.test(claims.sub))
+        throw new UpstreamRefused('the provider named nobody')
       const id = `${UPSTREAM_PREFIX}${claims.sub}`
       const known = accountIn(await people.find(id))
       const account: Account = {

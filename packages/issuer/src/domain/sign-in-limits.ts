@@ -1,15 +1,19 @@
-/** How often strangers may try: passwords per address and name, per address and per name; registrations. */
+/**
+ * How often strangers may try: passwords per network and name, per network and per name; registrations and sign-ins that are
+ * begun, per network. A network is an IPv4 address or the /64 of an IPv6 address, since one customer holds all of it.
+ */
 import { BoundedMap } from '@tallystick/service-kit'
 
 /** Wrong passwords are forgotten after this. */
 const SIGN_IN_WINDOW_MS = 900_000
 /** A person mistypes, a program guesses. */
-const FAILURES_MAX = { pair: 5, address: 30, name: 100 } as const
-/** Names and addresses remembered; strangers choose them. */
+const FAILURES_MAX = { pair: 5, network: 30, name: 100 } as const
+/** Names and networks remembered; strangers choose them. */
 const REMEMBERED_MAX = 20_000
-/** A person tries a few programs in an hour; more would push other programs out of the store. */
-const REGISTRATIONS_MAX = 20
-const REGISTRATION_WINDOW_MS = 3_600_000
+/** A person tries a few programs in an hour. */
+const REGISTRATIONS = { max: 20, windowMs: 3_600_000 } as const
+/** A clinic of a hundred behind one address, three tries each, in a quarter of an hour. */
+const BEGINNINGS = { max: 300, windowMs: 900_000 } as const
 
 type TimeSource = { unixMs(): number }
 type Counted = { readonly count: number; readonly untilMs: number }
@@ -42,13 +46,18 @@ class Counts {
   }
 }
 
-type Attempt = { readonly name: string; readonly address: string }
+/** The network is undefined where proxies hide it: then only names are counted. */
+type Attempt = { readonly name: string; readonly network: string | undefined }
 
-const keysOf = ({ name, address }: Attempt): readonly (readonly [string, number])[] => [
-  [`pair ${address} ${name}`, FAILURES_MAX.pair],
-  [`address ${address}`, FAILURES_MAX.address],
-  [`name ${name}`, FAILURES_MAX.name],
-]
+function keysOf({ name, network }: Attempt): readonly (readonly [string, number])[] {
+  const byName = [`name ${name}`, FAILURES_MAX.name] as const
+  if (network === undefined) return [byName]
+  return [
+    [`pair ${network} ${name}`, FAILURES_MAX.pair],
+    [`network ${network}`, FAILURES_MAX.network],
+    byName,
+  ]
+}
 
 export class SignInLimits {
   readonly #failures: Counts
@@ -71,11 +80,36 @@ export class SignInLimits {
   }
 }
 
-/** Whether a program at an address may register; calls count. */
-export function createRegistrationLimit(clock: TimeSource): (address: string) => boolean {
-  const registrations = new Counts(clock, REGISTRATION_WINDOW_MS)
-  return (address) => {
-    registrations.add(address, 1)
-    return registrations.of(address) <= REGISTRATIONS_MAX
+/** Whether a network may do it once more; calls count. */
+export type NetworkLimit = (network: string | undefined) => boolean
+
+function limitNetworks(
+  clock: TimeSource,
+  { max, windowMs }: { readonly max: number; readonly windowMs: number },
+): NetworkLimit {
+  const counts = new Counts(clock, windowMs)
+  return (network) => {
+    if (network === undefined) return true
+    counts.add(network, 1)
+    return counts.of(network) <= max
   }
+}
+
+/** For programs that register. */
+export const createRegistrationLimit = (clock: TimeSource): NetworkLimit =>
+  limitNetworks(clock, REGISTRATIONS)
+
+/** For sign-ins that are begun. */
+export const createBeginningLimit = (clock: TimeSource): NetworkLimit =>
+  limitNetworks(clock, BEGINNINGS)
+
+/** An IPv4 address, or the first four groups of an IPv6 address. */
+export function readNetwork(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  if (!plain.includes(':')) return plain
+  const [before = '', after] = plain.split('::')
+  const groups = before.split(':').filter(Boolean)
+  const tail = after === undefined ? 0 : after.split(':').filter(Boolean).length
+  const zeros = Array.from({ length: 8 - groups.length - tail }, () => '0')
+  return [...groups, ...zeros].slice(0, 4).join(':')
 }

@@ -19,7 +19,7 @@ import {
 } from './sign-in-pages.ts'
 
 /** How a sign-in ended, for metrics. */
-type SignInOutcome = 'signed-in' | 'wrong' | 'too-often' | 'upstream-refused'
+type SignInOutcome = 'signed-in' | 'wrong' | 'too-often' | 'busy' | 'upstream-refused'
 
 type InteractionDeps = {
   readonly provider: Provider
@@ -27,6 +27,8 @@ type InteractionDeps = {
   readonly users: UsersFile | undefined
   readonly upstream: UpstreamSignIn | undefined
   readonly limits: SignInLimits
+  /** Whose failures count together; undefined where proxies hide it. */
+  readonly networkOf: (request: FastifyRequest) => string | undefined
   readonly baseUrl: string
   readonly observe: (outcome: SignInOutcome) => void
 }
@@ -37,6 +39,7 @@ const NOT_THIS_PERSON = 'not_this_person'
 const EXPIRED =
   'It took too long, or it began in another browser. Go back to the program that sent you here and start again.'
 const WRONG = 'Name or password is wrong.'
+const BUSY = 'Many people are signing in. Wait a few seconds and try again.'
 const TOO_OFTEN = 'There were too many attempts. Wait a quarter of an hour and try again.'
 
 const uidParams = z.object({ uid: z.string().regex(/^[\w-]{8,64}$/) })
@@ -191,7 +194,7 @@ export function addInteractionRoutes(app: ServiceApp, deps: InteractionDeps): vo
 }
 
 function addLoginRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDeps): void {
-  const { users, limits, observe } = deps
+  const { users, limits, networkOf, observe } = deps
   app.post('/interaction/:uid/login', SCHEMA, async (request, reply) => {
     const at = await signIns.formStep(request, reply)
     if (at === undefined) return reply
@@ -199,7 +202,7 @@ function addLoginRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDeps)
     if (users === undefined || !form.success || at.interaction.prompt.name !== 'login')
       return signIns.showSignIn({ ...at, reply: reply.code(400) }, WRONG)
     const { name, password } = form.data
-    const attempt = { name, address: request.ip }
+    const attempt = { name, network: networkOf(request) }
     const refuse = (outcome: SignInOutcome, code: number, words: string) => {
       observe(outcome)
       return signIns.showSignIn({ ...at, reply: reply.code(code) }, words)
@@ -208,9 +211,9 @@ function addLoginRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDeps)
     // Counted before the check: a hundred at once are a hundred.
     limits.failed(attempt)
     const account = await users.signIn(name, password)
-    if (account === 'busy') return refuse('too-often', 429, TOO_OFTEN)
     if (account === undefined) return refuse('wrong', 401, WRONG)
     limits.forgive(attempt)
+    if (account === 'busy') return refuse('busy', 503, BUSY)
     observe('signed-in')
     return signIns.finishLogin(at, account)
   })

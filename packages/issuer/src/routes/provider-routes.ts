@@ -3,6 +3,7 @@ import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { pagePolicy } from '@tallystick/service-kit/pages'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Provider } from 'oidc-provider'
+import type { NetworkLimit } from '../domain/sign-in-limits.ts'
 
 const PATHS = [
   '/auth',
@@ -16,10 +17,11 @@ const PATHS = [
 ] as const
 
 const TOO_MANY = {
-  status: 429,
-  error: 'too_many_registrations',
-  headers: { 'retry-after': '3600' },
+  '/reg': { status: 429, error: 'too_many_registrations', headers: { 'retry-after': '3600' } },
+  '/auth': { status: 429, error: 'too_many_sign_ins', headers: { 'retry-after': '900' } },
 }
+/** Longest authorization request, characters: it is stored until its person has answered. Hosts send some hundreds. */
+const REQUEST_CHARACTERS_MAX = 4_096
 
 /** A request without a scope gets the configured one (`DEFAULT_SCOPE`): some hosts forget theirs when they reconnect. */
 export function addProviderRoutes(
@@ -28,8 +30,9 @@ export function addProviderRoutes(
     readonly provider: Provider
     readonly baseUrl: string
     readonly defaultScope: string
-    /** Whether a program at an address may register now. */
-    readonly mayRegister: (address: string) => boolean
+    readonly networkOf: (request: FastifyRequest) => string | undefined
+    readonly mayRegister: NetworkLimit
+    readonly mayBegin: NetworkLimit
   },
 ): void {
   const handle = deps.provider.callback()
@@ -37,8 +40,8 @@ export function addProviderRoutes(
   const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     const { raw } = request
     const { url: route } = request.routeOptions
-    if (request.method === 'POST' && route === '/reg' && !deps.mayRegister(request.ip))
-      return void sendError(reply, TOO_MANY)
+    const refusal = refuseTooMuch(request, deps)
+    if (refusal !== undefined) return void sendError(reply, refusal)
     // Addresses in answers are those of BASE_URL, whatever a caller or a proxy says.
     raw.headers.host = host
     raw.headers['x-forwarded-proto'] = protocol.slice(0, -1)
@@ -64,6 +67,27 @@ export function addProviderRoutes(
       // Never reached: onRequest has already answered.
       handler: () => undefined,
     })
+}
+
+/** Why a request is not passed on: it is too long to be stored, or its network has sent too many. */
+function refuseTooMuch(
+  request: FastifyRequest,
+  {
+    networkOf,
+    mayRegister,
+    mayBegin,
+  }: Pick<Parameters<typeof addProviderRoutes>[1], 'networkOf' | 'mayRegister' | 'mayBegin'>,
+) {
+  const { method, url, headers, routeOptions } = request
+  const isPost = method === 'POST'
+  if (routeOptions.url === '/reg')
+    return isPost && !mayRegister(networkOf(request)) ? TOO_MANY['/reg'] : undefined
+  if (routeOptions.url !== '/auth') return undefined
+  if (url.length > REQUEST_CHARACTERS_MAX) return { status: 414, error: 'uri_too_long' }
+  // Without its length, a body may be anything.
+  if (isPost && !(Number(headers['content-length']) <= REQUEST_CHARACTERS_MAX))
+    return { status: 413, error: 'body_too_large' }
+  return mayBegin(networkOf(request)) ? undefined : TOO_MANY['/auth']
 }
 
 function withScope(url: string, scope: string): string {

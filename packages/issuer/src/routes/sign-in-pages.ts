@@ -7,13 +7,23 @@ const SCOPE_WORDS: Readonly<Record<string, string>> = {
   'care.write': 'Publish and correct records in your name',
 }
 
+/** A name that others chose, as a part of a sentence: nothing in it turns the text around it. */
+const named = (text: string): string =>
+  `\u2068${text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, '')}\u2069`
+
+function decoded(patient: string): string {
+  try {
+    return decodeURIComponent(patient)
+  } catch {
+    return patient // an operator's slip: shown as it stands
+  }
+}
+
 /** What a scope lets a program do, in words. */
 function scopeWords(scope: string): string {
   const [name = '', ...patient] = scope.split(':')
   const words = SCOPE_WORDS[name] ?? name
-  return patient.length === 0
-    ? words
-    : `${words}, of ${decodeURIComponent(patient.join(':'))} alone`
+  return patient.length === 0 ? words : `${words}, of ${named(decoded(patient.join(':')))} alone`
 }
 
 const frame = (page: { readonly heading: string; readonly lead: string; readonly body: Html }) =>
@@ -48,7 +58,7 @@ export function signInPage(of: {
 </form></section>`
   return frame({
     heading: 'Sign in',
-    lead: `${of.program.name} asks to act for you. First say who you are.`,
+    lead: `${named(of.program.name)} asks to act for you. First say who you are.`,
     body: html`${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}
 ${of.hasPasswords && passwords}
 ${upstream !== undefined && html`<p><a class="button" href="/interaction/${uid}/upstream/begin">Sign in with ${upstream}</a></p>`}`,
@@ -70,8 +80,8 @@ export function consentPage(of: {
       ? html`<p>It will be able to:</p>${list(scopes)}`
       : html`<p class="note warn">You have none of the rights that it asks for.</p>`
   return frame({
-    heading: `Let ${program.name} act for you?`,
-    lead: `You are signed in as ${label}.`,
+    heading: `Let ${named(program.name)} act for you?`,
+    lead: `You are signed in as ${named(label)}.`,
     body: html`<section class="card stack">${scopes.length + refused.length > 0 ? allowed : html`<p>It will learn who you are.</p>`}
 ${refused.length > 0 && html`<p>It also asked for what you may not do yourself:</p>${list(refused)}`}
 <p>Named by ${program.origin}. Afterwards your browser goes to <strong>${program.returnsTo}</strong>.</p>

@@ -32,11 +32,13 @@ class CookieJar {
   }
 }
 
-export function openBrowser() {
+/** With origins that are served elsewhere, as behind a proxy. */
+export function openBrowser(servedAt: Readonly<Record<string, string>> = {}) {
   const cookies = new CookieJar()
   const once = async (url: string, form?: Readonly<Record<string, string>>): Promise<Response> => {
     const { origin } = new URL(url)
-    const answer = await fetch(url, {
+    const at = url.replace(origin, servedAt[origin] ?? origin)
+    const answer = await fetch(at, {
       redirect: 'manual',
       headers: {
         cookie: cookies.headerFor(new URL(url)),

@@ -23,8 +23,8 @@ export async function openIssuer(
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-issuer-'))
   const usersPath = join(folder, 'users.json')
-  const user = (name: string, scopes: readonly string[]) =>
-    addUser(usersPath, { name, scopes: [...scopes], roles: ['nurse'], password: PASSWORD }, CHEAP)
+  const user = (name: string, scopes: string[], label = name) =>
+    addUser(usersPath, { name, label, scopes, roles: ['nurse'], password: PASSWORD }, CHEAP)
   await user('ada', ALL)
   await user('carer', ['care.read.user:maria'])
   const port = await freePort()
