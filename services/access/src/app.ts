@@ -106,7 +106,9 @@ function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Readiness
     }),
     async facilitator() {
       if (feePayers.feePayer(deps.network) === undefined) return notReady('no_fee_payer')
-      return feePayers.state().failure === undefined ? ready : notReady('facilitator_down')
+      const { failure, turningAway: sentence } = feePayers.state()
+      if (sentence !== undefined) return notReady('facilitator_turns_away', { sentence })
+      return failure === undefined ? ready : notReady('facilitator_down')
     },
     async mirror() {
       const ageSeconds = sweep.ageSeconds()

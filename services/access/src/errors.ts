@@ -99,8 +99,14 @@ export const accessErrors = {
   },
   facilitator_unavailable: {
     status: 502,
-    meaning: 'The payment facilitator did not answer; nothing was settled.',
+    meaning:
+      'The payment facilitator did not answer, or turned the payment away; the ledger shows no settlement.',
     retryAfterSeconds: DEPENDENCY_RETRY_SECONDS,
+  },
+  facilitator_turns_away: {
+    status: 502,
+    meaning:
+      'The payment facilitator turned the last payments away; none is asked for until it is tried again.',
   },
   ledger_unavailable: {
     status: 502,

@@ -79,7 +79,10 @@ type ReadinessDeps = {
 }
 
 const ready: ReadinessFinding = { kind: 'ready' }
-const notReady = (reason: string): ReadinessFinding => ({ kind: 'not-ready', reason })
+const notReady = (
+  reason: string,
+  details?: Readonly<Record<string, unknown>>,
+): ReadinessFinding => ({ kind: 'not-ready', reason, details })
 
 /** What the service needs to grade and sell, by name. */
 function gradingReadiness({
@@ -100,7 +103,9 @@ function gradingReadiness({
     },
     async facilitator() {
       await facilitators.firstAttempt
-      return facilitators.state().failure === undefined ? ready : notReady('facilitator_down')
+      const { failure, turningAway: sentence } = facilitators.state()
+      if (sentence !== undefined) return notReady('facilitator_turns_away', { sentence })
+      return failure === undefined ? ready : notReady('facilitator_down')
     },
   }
 }

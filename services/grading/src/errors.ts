@@ -44,7 +44,13 @@ export const gradingErrors = {
   },
   facilitator_unavailable: {
     status: 502,
-    meaning: 'The payment facilitator did not answer; nothing was settled.',
+    meaning:
+      'The payment facilitator did not answer, or turned the payment away; the ledger shows no settlement.',
+  },
+  facilitator_turns_away: {
+    status: 502,
+    meaning:
+      'The payment facilitator turned the last payments away; none is asked for until it is tried again.',
   },
   ledger_unavailable: {
     status: 502,

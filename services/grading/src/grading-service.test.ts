@@ -229,6 +229,41 @@ describe('what is down', () => {
     await alone.stop()
   })
 
+  test('X23: a facilitator that turns settlements away stops challenges at every door, and /ready says how', async () => {
+    const turning = createServer((socket) => {
+      const supported = JSON.stringify({ kinds: [] })
+      socket.once('data', (data) => {
+        const isSettle = data.toString('latin1').startsWith('POST /settle')
+        const [status, body] = isSettle ? ['404 Not Found', ''] : ['200 OK', supported]
+        const head = `HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\nconnection: close`
+        socket.end(`${head}\r\n\r\n${body}`)
+      })
+    }).listen(0, '127.0.0.1')
+    await once(turning, 'listening')
+    const address = turning.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    const away = await startFilled('away.db', { FACILITATOR_URL: `http://127.0.0.1:${port}` })
+    expect((await send(grade(away), {})).status).toBe(402)
+    const paying = send(grade(away), await sign('agent-5', away))
+    const readiness = async () => await (await fetch(`${away.baseUrl}/ready`)).json()
+    await expect.poll(readiness).toMatchObject({
+      checks: {
+        facilitator: {
+          reason: 'facilitator_turns_away',
+          details: { sentence: expect.stringContaining('status 404') },
+        },
+      },
+    })
+    const unpaid = await send(grade(away), {})
+    expect([unpaid.status, unpaid.card.error]).toEqual([502, 'facilitator_turns_away'])
+    expect(Number(unpaid.headers.get('retry-after'))).toBeGreaterThan(0)
+    const probe = await fetch(grade(away), { method: 'POST' })
+    expect(probe.status).toBe(502)
+    await away.stop()
+    expect((await paying).status).toBe(502)
+    turning.close()
+  })
+
   test('so it does without its chain', async () => {
     const blind = await startFilled('blind.db', { LEDGER_RPC_URL: await nowhere() })
     const ready = await fetch(`${blind.baseUrl}/ready`)

@@ -4,7 +4,12 @@
  */
 import type { Clock } from '../clock.ts'
 import type { PaymentRequirement } from '../payment.ts'
-import type { Facilitator, FacilitatorRoute } from './facilitator.ts'
+import {
+  type Facilitator,
+  type FacilitatorRoute,
+  FacilitatorUnavailable,
+  type TurningAway,
+} from './facilitator.ts'
 import { createFeePayerDirectory, type FeePayerDirectory } from './fee-payers.ts'
 
 type PoolMember = {
@@ -20,6 +25,15 @@ type PoolMember = {
 
 /** How long a failed facilitator is asked last; otherwise the next payment would wait for it in vain. */
 const UNWELL_MS = 30_000
+
+/**
+ * How long no payment is asked for that only a facilitator could settle which turned the last one away, milliseconds: the first
+ * time as long as its buyer waits, then twice as long each time, up to two minutes. Then payments are asked for again, since only
+ * a payment shows whether it settles: its `/supported` answered all the while. The buyer who finds that it does not is free
+ * within 15 s.
+ */
+const AWAY_FIRST_MS = 15_000
+const AWAY_MAX_MS = 120_000
 
 /**
  * A pool, in order of preference. A payment that names a fee payer goes only to facilitators that pay from that account;
@@ -58,8 +72,16 @@ export function createFacilitatorPool(options: {
     feePayer: (network) => feePayersOf(network)[0],
     state() {
       const states = members.map((member) => member.directory.state())
-      const well = states.find(({ failure }) => failure === undefined)
-      return well ?? { readAtMs: undefined, failure: states[0]?.failure }
+      const away = members.map(({ turningAway }) => turningAway)
+      const well = states.find(({ failure }, at) => failure === undefined && !away[at])
+      const [first] = away.filter((one) => one !== undefined)
+      return (
+        well ?? {
+          readAtMs: undefined,
+          failure: states[0]?.failure,
+          turningAway: first && say(first),
+        }
+      )
     },
     firstAttempt,
     close: () => members.forEach((member) => member.directory.close()),
@@ -68,20 +90,49 @@ export function createFacilitatorPool(options: {
   return { routesFor, directory }
 }
 
+const say = ({ answer, untilMs }: TurningAway): string =>
+  `The facilitator answered the last settlement with ${answer} and settled nothing: no payment is asked for until ${new Date(untilMs).toISOString()}.`
+
+/** When a facilitator may be asked for payments again after it turned some away. */
+function createAway(clock: Clock) {
+  let last: TurningAway | undefined
+  let pauseMs = AWAY_FIRST_MS
+  return {
+    current: (): TurningAway | undefined =>
+      last !== undefined && clock.unixMs() < last.untilMs ? last : undefined,
+    /** Any word about a payment shows that it reads them. */
+    over(): void {
+      last = undefined
+      pauseMs = AWAY_FIRST_MS
+    },
+    turned(answer: string): void {
+      const nowMs = clock.unixMs()
+      // Those that were already on their way prove nothing new.
+      if (last !== undefined && nowMs < last.untilMs) return
+      last = { answer, untilMs: nowMs + pauseMs }
+      pauseMs = Math.min(pauseMs * 2, AWAY_MAX_MS)
+    },
+  }
+}
+
 /** A member whose failures are remembered. */
 function watched(
   { facilitator, feePayers: configured, isTrusted = false }: PoolMember,
   { clock, refreshMs }: { readonly clock: Clock; readonly refreshMs: number | undefined },
 ) {
   const directory = createFeePayerDirectory({ facilitator, clock, refreshMs, configured })
+  const away = createAway(clock)
   let failedAtMs = Number.NEGATIVE_INFINITY
   const settle: Facilitator['settle'] = async (payload, requirement) => {
     try {
       const settlement = await facilitator.settle(payload, requirement)
       failedAtMs = Number.NEGATIVE_INFINITY
+      away.over()
       return settlement
     } catch (error) {
       failedAtMs = clock.unixMs()
+      if (error instanceof FacilitatorUnavailable && error.turnedAway !== undefined)
+        away.turned(error.turnedAway)
       throw error
     }
   }
@@ -89,8 +140,12 @@ function watched(
     facilitator: { settle },
     isTrusted,
     directory,
-    /** What counts against it: a settlement that failed lately, a `/supported` that does not answer. */
+    get turningAway(): TurningAway | undefined {
+      return away.current()
+    },
+    /** What counts against it: settlements turned away, one that failed lately, a `/supported` that does not answer. */
     ills: (): number =>
+      (away.current() === undefined ? 0 : 4) +
       (clock.unixMs() - failedAtMs < UNWELL_MS ? 2 : 0) +
       (directory.state().failure === undefined ? 0 : 1),
   }

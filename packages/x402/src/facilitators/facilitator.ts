@@ -14,6 +14,16 @@ export type Facilitator = {
 export type FacilitatorRoute = {
   readonly facilitator: Pick<Facilitator, 'settle'>
   readonly isTrusted: boolean
+  /** Set while no payment may be asked for that only it could settle (X23). */
+  readonly turningAway?: TurningAway | undefined
+}
+
+/** A facilitator that turned the last settlements away. */
+export type TurningAway = {
+  /** What it answered, such as `status 401`. */
+  readonly answer: string
+  /** When payments for it are asked for again, Unix milliseconds. */
+  readonly untilMs: number
 }
 
 /** Several facilitators as one: those that may settle a payment, in the order to ask them (X19). */
@@ -26,10 +36,20 @@ export class FacilitatorUnavailable extends Error {
   override readonly name = 'FacilitatorUnavailable'
   /** True only if the facilitator cannot have submitted the payment: no connection was open, or it says it did not. */
   readonly nothingSent: boolean
+  /** How it turned the request itself away, such as `status 401`, if it did: without a word about the payment (X23). */
+  readonly turnedAway: string | undefined
 
-  constructor(message: string, options: { readonly cause?: unknown; nothingSent?: boolean } = {}) {
+  constructor(
+    message: string,
+    options: {
+      readonly cause?: unknown
+      readonly nothingSent?: boolean
+      readonly turnedAway?: string | undefined
+    } = {},
+  ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause })
     this.nothingSent = options.nothingSent ?? false
+    this.turnedAway = options.turnedAway
   }
 }
 
@@ -49,11 +69,22 @@ export async function ask(
 ): Promise<{ readonly status: number; readonly json: unknown }> {
   const answer = await fetchJson({ ...call, bytesMax: ANSWER_BYTES_MAX })
   if (answer.kind === 'answered') return answer
-  if (answer.kind === 'nonsense') throw nonsense(name, answer.cause)
+  if (answer.kind === 'nonsense') throw nonsense(name, answer.cause, answer.status)
   const { cause, nothingSent } = answer
   throw new FacilitatorUnavailable(`${name} is unreachable`, { cause, nothingSent })
 }
 
-export function nonsense(name: string, cause: unknown): FacilitatorUnavailable {
-  return new FacilitatorUnavailable(`${name} answered nonsense`, { cause })
+/**
+ * Statuses that refuse a request whatever it carries: an unknown caller, path or method, or too many calls. Only a known reason
+ * beside one is about the payment.
+ */
+const REFUSES_REQUESTS: ReadonlySet<number> = new Set([401, 403, 404, 405, 429])
+
+export const refusesRequests = (status: number): boolean => REFUSES_REQUESTS.has(status)
+
+/** An answer that says nothing about a payment. With a status of the client's fault, or 503, it turned the request away (X23). */
+export function nonsense(name: string, cause: unknown, status = 200): FacilitatorUnavailable {
+  const isAway = (status >= 400 && status < 500) || status === 503
+  const turnedAway = isAway ? `status ${status}` : undefined
+  return new FacilitatorUnavailable(`${name} answered nonsense`, { cause, turnedAway })
 }

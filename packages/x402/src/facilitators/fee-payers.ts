@@ -4,6 +4,16 @@ import type { Facilitator } from './facilitator.ts'
 /** Who pays the fees on each network, as last known (X11). */
 export type FeePayerDirectory = ReturnType<typeof createFeePayerDirectory>
 
+/** What is known of a facilitator, or of the best of several. */
+type FacilitatorState = {
+  /** Unix milliseconds of its last good `/supported`. */
+  readonly readAtMs: number | undefined
+  /** Its failure since then. */
+  readonly failure: unknown
+  /** A sentence that says how it turned the last settlements away, and until when nothing is sold for it (X23). */
+  readonly turningAway?: string | undefined
+}
+
 /** Fee payers change only when a facilitator is redeployed. */
 const REFRESH_MS = 300_000
 
@@ -49,7 +59,7 @@ export function createFeePayerDirectory(options: {
     /** The fee payer for a challenge; undefined while none is known, in which case the answer is a 502. */
     feePayer: (network: string): string | undefined => feePayers(network)[0],
     /** For readiness: Unix milliseconds of the last good answer, and failures since then. */
-    state: () => ({ readAtMs, failure }),
+    state: (): FacilitatorState => ({ readAtMs, failure }),
     /** Resolves after the first attempt, whatever its outcome. */
     firstAttempt,
     close(): void {

@@ -86,6 +86,39 @@ describe('POST /settle', () => {
     })
   })
 
+  test.each<[string, number, unknown]>([
+    ['401 without a body', 401, ''],
+    ['403 of a firewall', 403, '<html>'],
+    ['404 of a framework', 404, { message: 'Not Found' }],
+    ['405', 405, {}],
+    ['429', 429, { error: 'slow down' }],
+    ['400 of a framework', 400, { statusCode: 400, error: 'Bad Request' }],
+    ['503 without a code', 503, '<html>'],
+    ['401 with a reason of its own', 401, { success: false, errorReason: 'bad_api_key' }],
+  ])('X23: %s turns the request away', async (_name, status, json) => {
+    answer(status, json)
+    const turnedAway = `status ${status}`
+    await expect(settle()).rejects.toMatchObject({ turnedAway, nothingSent: false })
+  })
+
+  test.each<[string, number, unknown]>([
+    ['500', 500, ''],
+    ['502 of a proxy', 502, '<html>'],
+    ['a redirect', 308, {}],
+    ['200 without a settlement', 200, {}],
+  ])('X23: %s is doubt: it turned nothing away', async (_name, status, json) => {
+    answer(status, json)
+    await expect(settle()).rejects.toMatchObject({ turnedAway: undefined })
+  })
+
+  test.each([
+    { success: false, errorReason: 'payer_blocked', transaction: '' },
+    { success: false, errorReason: 'who_knows', transaction: '0.0.1@1.000000001' },
+  ])('X23: 403 with %j is about the payment', async (json) => {
+    answer(403, { ...json, network: NETWORK })
+    expect(await settle()).toMatchObject(json)
+  })
+
   test.each([
     'consensus_unavailable',
     'fee_payer_balance_too_low',

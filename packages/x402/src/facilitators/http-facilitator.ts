@@ -6,8 +6,9 @@ import {
   FacilitatorUnavailable,
   nonsense,
   optionalText,
+  refusesRequests,
 } from './facilitator.ts'
-import { isNothingSubmitted } from './refusals.ts'
+import { classifyRefusal, isNothingSubmitted } from './refusals.ts'
 
 /** Longest wait for a settlement: consensus takes 3 s, and 24 s if a busy node is retried three times. */
 const SETTLE_TIMEOUT_MS = 30_000
@@ -44,7 +45,7 @@ const NAME = 'the facilitator'
 /**
  * The standard HTTP facilitator: `POST /settle` and `GET /supported`. A `success: false` passes through, even with status
  * 4xx. Anything that is not a settlement, and every 5xx, throws FacilitatorUnavailable; a 503 with a code from the closed
- * list means that nothing was submitted.
+ * list means that nothing was submitted, and a 4xx or 503 without a settlement that the request was turned away.
  */
 export function createHttpFacilitator(options: {
   /** Base address; `/settle` and `/supported` are below it. */
@@ -67,9 +68,15 @@ export function createHttpFacilitator(options: {
         throw new FacilitatorUnavailable(message, { nothingSent: true })
       }
       const parsed = settlementSchema.safeParse(json)
-      if (!parsed.success || status >= 500) throw nonsense(NAME, parsed.error ?? `status ${status}`)
+      if (!parsed.success) throw nonsense(NAME, parsed.error, status)
+      if (status >= 500) throw nonsense(NAME, `status ${status}`)
       const { transactionId, ...data } = parsed.data
       const transaction = data.transaction ?? transactionId ?? ''
+      if (!data.success && refusesRequests(status)) {
+        // Without a known reason, such as a blocked payer's, the status speaks of us and not of the payment.
+        const isAboutPayment = classifyRefusal({ ...data, transaction }) !== 'unclear'
+        if (transaction === '' && !isAboutPayment) throw nonsense(NAME, data.errorReason, status)
+      }
       if (data.success && (transaction === '' || status >= 400)) {
         throw nonsense(NAME, 'a success without a transaction, or with an error status')
       }

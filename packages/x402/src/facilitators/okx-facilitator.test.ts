@@ -215,7 +215,10 @@ describe('an answer that is not a settlement is FacilitatorUnavailable', () => {
     'a wrong %s: OKX did not look at the payment, and no message holds the secret',
     async (_name, changes) => {
       const error = await failure(wrap(success), changes)
-      expect(error).toMatchObject({ nothingSent: true })
+      expect(error).toMatchObject({
+        nothingSent: true,
+        turnedAway: expect.stringMatching(/^code 5/),
+      })
       expect(JSON.stringify([error?.message, error?.cause])).not.toContain('secret')
     },
   )

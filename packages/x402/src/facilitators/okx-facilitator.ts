@@ -130,9 +130,13 @@ function unwrap(json: unknown, status: number): unknown {
   if (wrapped.success && wrapped.data.code !== '0') {
     const { code, msg } = wrapped.data
     const nothingSent = isUnread(code)
-    throw new FacilitatorUnavailable(`${NAME} answered code ${code}`, { cause: msg, nothingSent })
+    const turnedAway = nothingSent ? `code ${code}` : undefined
+    const options = { cause: msg, nothingSent, turnedAway }
+    throw new FacilitatorUnavailable(`${NAME} answered code ${code}`, options)
   }
-  if (status >= 500) throw nonsense(NAME, `status ${status}`)
+  const isSettlement = settlement.safeParse(json).success
+  if (status >= 500 || (status >= 400 && !isSettlement))
+    throw nonsense(NAME, `status ${status}`, isSettlement ? undefined : status)
   if (!wrapped.success) return json
   // Some of its endpoints answer with lists of one.
   const { data } = wrapped.data

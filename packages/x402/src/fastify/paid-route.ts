@@ -3,7 +3,7 @@
  * and none to slip past. What is sold, and how refusals are worded, is up to the caller.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Challenge, PaymentTerms } from '../gate/challenge.ts'
+import type { Challenge, ChallengeError, PaymentTerms } from '../gate/challenge.ts'
 import {
   type PaidJob,
   type PaymentOutcome,
@@ -53,7 +53,7 @@ export function paidRoute<Prepared, Answer, Declined>(
       } else if (headers.paymentSignature === undefined && headers.xPayment === undefined) {
         // Most requests from strangers end here. They are answered without a promise and nothing is returned, since a
         // reply is a promise too.
-        sendChallenge(reply, gate.challenge(terms, 'payment_required'))
+        askToPay('payment_required', { options, reply, terms })
       } else {
         return gate
           .pay(headers, terms, job(request))
@@ -72,23 +72,37 @@ function paymentHeadersOf({ headers }: FastifyRequest): PaymentHeaders {
   }
 }
 
+type Call<Prepared, Answer, Declined> = {
+  readonly options: PaidRouteOptions<Prepared, Answer, Declined>
+  readonly reply: FastifyReply
+  readonly terms: PaymentTerms
+}
+
+/** A 402, unless a payment now would be turned away (X23). */
+function askToPay<Prepared, Answer, Declined>(
+  error: ChallengeError,
+  { options, reply, terms }: Call<Prepared, Answer, Declined>,
+): FastifyReply {
+  const { gate, sendProblem = sendPlainProblem } = options
+  const problem = gate.challengeProblem(terms)
+  return problem === undefined
+    ? sendChallenge(reply, gate.challenge(terms, error))
+    : sendProblem(reply, problem)
+}
+
 function sendOutcome<Prepared, Answer, Declined>(
   outcome: PaymentOutcome<Answer, Declined>,
-  call: {
-    readonly options: PaidRouteOptions<Prepared, Answer, Declined>
-    readonly reply: FastifyReply
-    readonly terms: PaymentTerms
-  },
+  call: Call<Prepared, Answer, Declined>,
 ): FastifyReply {
-  const { options, reply, terms } = call
-  const { decline, gate, sendAnswer = sendValue, sendProblem = sendPlainProblem } = options
+  const { options, reply } = call
+  const { decline, sendAnswer = sendValue, sendProblem = sendPlainProblem } = options
   switch (outcome.kind) {
     case 'paid':
       markDelivery(reply, outcome.delivered)
       return sendAnswer(setPaymentResponse(reply, outcome.settlement), outcome.answer)
     case 'challenged':
       if (outcome.settlement !== undefined) void setPaymentResponse(reply, outcome.settlement)
-      return sendChallenge(reply, gate.challenge(terms, outcome.error))
+      return askToPay(outcome.error, call)
     case 'declined':
       return decline(reply, outcome.declined)
     case 'pending':

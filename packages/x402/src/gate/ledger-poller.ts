@@ -11,17 +11,22 @@ import { GateClosed } from './payment-progress.ts'
 /** What the ledger says, once it knows. */
 export type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>
 
+/** What ends a look-up: for a payment that was turned away, also that there is no trace of it. */
+export type LookUpEnd = Resolved | { readonly kind: 'untraced' }
+
 /** One payment in doubt. */
 type LookUp = {
   readonly payment: VerifiedPayment
   /** After the first look, nothing is asked before this time, Unix milliseconds: the answer could not be final. */
   readonly quietUntilMs?: number | undefined
+  /** Longest pause between two looks, if it is shorter than others'. */
+  readonly pauseMsMax?: number | undefined
   /** Asks the ledger once; undefined if it does not know yet. */
-  look(): Promise<Resolved | undefined>
+  look(): Promise<LookUpEnd | undefined>
 }
 
 type Entry = LookUp & {
-  readonly done: PromiseWithResolvers<Resolved>
+  readonly done: PromiseWithResolvers<LookUpEnd>
   dueAtMs: number
   lookedAtMs: number
   pauseMs: number
@@ -130,14 +135,14 @@ export function createLedgerPoller(clock: Clock, limits: GateLimits) {
     if (found !== undefined) entry.done.resolve(found)
     else if (isClosed) entry.done.reject(new GateClosed('the gate is closed'))
     entry.dueAtMs = Math.max(nowMs + entry.pauseMs, entry.quietUntilMs ?? 0)
-    entry.pauseMs = Math.min(entry.pauseMs * 2, retryMaxMs)
+    entry.pauseMs = Math.min(entry.pauseMs * 2, entry.pauseMsMax ?? retryMaxMs)
     poll()
   }
 
   return {
     join: createUnsentPlaces(payerLookUpsMax),
     /** Asks at once, and then with growing pauses until the ledger knows. Throws what `look` throws, and GateClosed. */
-    async resolve(lookUp: LookUp): Promise<Resolved> {
+    async resolve(lookUp: LookUp): Promise<LookUpEnd> {
       const { id } = lookUp.payment
       const nowMs = clock.unixMs()
       const timing = { dueAtMs: nowMs, lookedAtMs: 0, pauseMs: retryFirstMs, isUnderWay: false }

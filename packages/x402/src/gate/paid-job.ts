@@ -98,6 +98,7 @@ export type PaymentProblem = {
   readonly error:
     | 'payment_pending'
     | 'facilitator_unavailable'
+    | 'facilitator_turns_away'
     | 'ledger_unavailable'
     | 'payment_terms_unknown'
     | 'idempotency_key_reused'

@@ -19,7 +19,13 @@ import {
 import type { GateEvent } from './gate-event.ts'
 import { DEFAULT_GATE_LIMITS, type GateLimits } from './gate-limits.ts'
 import { createLedgerPoller } from './ledger-poller.ts'
-import type { AnyOutcome, PaidJob, PaymentForJob, PaymentOutcome } from './paid-job.ts'
+import type {
+  AnyOutcome,
+  PaidJob,
+  PaymentForJob,
+  PaymentOutcome,
+  PaymentProblem,
+} from './paid-job.ts'
 import { createPayerLines } from './payer-lines.ts'
 import {
   acceptsRequirement,
@@ -110,6 +116,9 @@ export function createPaymentGate(options: PaymentGateOptions) {
   return {
     challenge: (terms: PaymentTerms, error: ChallengeError): Challenge =>
       buildChallenge(terms, error, receipts?.offersFor?.(terms)),
+    /** Why no payment may be asked for now (X23): whoever could settle it turned the last settlements away. */
+    challengeProblem: (terms: PaymentTerms): PaymentProblem | undefined =>
+      challengeProblem(facilitator, terms, clock),
     /** The checks that `pay` makes first: the verified payment, or why the headers hold none. Reserves nothing. */
     admit: (headers: PaymentHeaders, terms: PaymentTerms): Promise<Admission> =>
       admit(schemes, headers, terms),
@@ -137,6 +146,20 @@ export function createPaymentGate(options: PaymentGateOptions) {
      */
     close: inFlight.close,
   }
+}
+
+function challengeProblem(
+  facilitator: Facilitator | FacilitatorRoutes,
+  { requirements }: PaymentTerms,
+  clock: Clock,
+): PaymentProblem | undefined {
+  if (!('routesFor' in facilitator)) return undefined
+  const routes = requirements.flatMap((requirement) => facilitator.routesFor(requirement))
+  const untilMs = routes.map(({ turningAway }) => turningAway?.untilMs ?? 0)
+  const soonestMs = Math.min(...untilMs)
+  if (routes.length === 0 || soonestMs === 0) return undefined
+  const retryAfterSeconds = Math.max(1, Math.ceil((soonestMs - clock.unixMs()) / 1_000))
+  return { error: 'facilitator_turns_away', retryAfterSeconds }
 }
 
 const nextIteration = (): Promise<void> =>

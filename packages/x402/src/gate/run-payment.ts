@@ -6,7 +6,7 @@
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { Reservation } from '../reservations/reservation-store.ts'
 import { type LedgerFinding, NEVER_AFTER_SECONDS } from '../schemes/payment-scheme.ts'
-import type { Resolved } from './ledger-poller.ts'
+import type { LookUpEnd } from './ledger-poller.ts'
 import type { AnyOutcome, Preparation, SettledPayment } from './paid-job.ts'
 import {
   createResubmission,
@@ -91,10 +91,12 @@ async function settle(
     case 'unsent':
       await gate.reservations.released(payment)
       return { kind: 'unavailable', dependency: 'facilitator' }
+    case 'turned_away':
     case 'unclear': {
-      const { refusal } = submission
+      const { refusal } = { refusal: undefined, ...submission }
       paid.place?.submitted()
-      const finding = await lookUp(gate, paid)
+      const awayAtMs = submission.kind === 'turned_away' ? gate.clock.unixMs() : undefined
+      const finding = await lookUp(gate, paid, awayAtMs)
       const isOurs =
         refusal === undefined &&
         finding.kind === 'landed' &&
@@ -109,30 +111,62 @@ async function settle(
 }
 
 /**
- * Asks the ledger until it knows, and meanwhile resubmits the payment where that is harmless. This decides every payment
- * that got no clear answer from the facilitator.
+ * From when on a payment that was turned away is given up, milliseconds, once the ledger shows no trace of it: a facilitator whose
+ * proxy turned the request away on its behalf would still be at work until then.
  */
-async function lookUp(gate: GateParts, paid: PaymentInFlight): Promise<Resolved> {
+const GIVEN_UP_AFTER_MS = 9_000
+
+/** What consensus takes, seconds: what was submitted before a request was turned away has a trace by then. */
+const TRACE_SECONDS = 3
+
+/** Longest pause between two looks for a trace: its buyer is free within 15 s, with a ledger that lags by 9 s. */
+const TRACE_PAUSE_MS_MAX = 2_000
+
+/**
+ * Asks the ledger until it knows, and meanwhile resubmits the payment where that is harmless. This decides every payment
+ * that got no clear answer from the facilitator. One that was turned away at `awayAtMs` is not sent again: no trace of it, some
+ * time later, frees its buyer (X23). That is no proof that it can never land: only that facilitator could still submit it, as
+ * it could after any refusal, and a buyer is therefore not told that it was refused.
+ */
+async function lookUp(
+  gate: GateParts,
+  paid: PaymentInFlight,
+  awayAtMs?: number,
+): Promise<LookUpEnd> {
   const { isResumed, order, payment, progress, scheme } = paid
   const resubmit = createResubmission(gate, paid)
   const isUnsent = order === undefined && isResumed !== true
   const finding = await gate.poller.resolve({
     payment,
     quietUntilMs: isUnsent ? decidedAtMs(payment) : undefined,
+    pauseMsMax: awayAtMs === undefined ? undefined : TRACE_PAUSE_MS_MAX,
     async look() {
-      const found = await scheme.find(payment).catch((cause: unknown) => {
+      try {
+        const found = await scheme.find(payment)
+        if (found.kind !== 'unknown') return found
+        if (awayAtMs !== undefined && (await isGivenUp(gate, paid, awayAtMs)))
+          return { kind: 'untraced' }
+      } catch (cause) {
         gate.observe({ kind: 'in_doubt', payment, cause })
-        return { kind: 'unknown' } as const
-      })
-      if (found.kind !== 'unknown') return found
+      }
       progress.markInDoubt()
-      resubmit()
+      if (awayAtMs === undefined) resubmit()
       return undefined
     },
   })
+  if (finding.kind === 'untraced') return finding
   gate.observe({ kind: 'found', payment, finding })
   if (finding.kind === 'landed') progress.markPossiblySettled()
   return finding
+}
+
+async function isGivenUp(
+  { clock }: GateParts,
+  { payment, scheme }: PaymentInFlight,
+  awayAtMs: number,
+): Promise<boolean> {
+  if (clock.unixMs() < awayAtMs + GIVEN_UP_AFTER_MS) return false
+  return (await scheme.isUntraced?.(payment, awayAtMs / 1_000 + TRACE_SECONDS)) === true
 }
 
 /** How far a ledger's readers usually lag behind it: a look right at the end of a validity would be one too many. */
@@ -142,18 +176,23 @@ const LAG_SECONDS = 5
 const decidedAtMs = ({ validUntilSeconds }: VerifiedPayment): number =>
   (validUntilSeconds + NEVER_AFTER_SECONDS + LAG_SECONDS) * 1_000
 
-/** Honours a payment found on the ledger if the job allows it, and refuses one that failed or never arrived (X8, X10). */
+/** Honours a payment found on the ledger if the job allows it, refuses one that failed or never arrived, gives up one without a trace (X8, X10). */
 async function honour(
   gate: GateParts,
   paid: ReservedPayment,
   found: {
-    readonly finding: Resolved
+    readonly finding: LookUpEnd
     readonly refusal?: Settlement | undefined
     readonly preparation?: Preparation<unknown, unknown>
   },
 ): Promise<AnyOutcome> {
   const { job, payment } = paid
   const { finding, refusal } = found
+  if (finding.kind === 'untraced') {
+    gate.observe({ kind: 'refused', payment, reason: 'facilitator_turned_away' })
+    await gate.reservations.released(payment)
+    return { kind: 'unavailable', dependency: 'facilitator' }
+  }
   if (finding.kind !== 'landed') {
     const errorReason = finding.kind === 'failed' ? 'transaction_failed' : 'transaction_expired'
     return await refuse(gate, payment, refusal ?? refusalOf(payment, errorReason))

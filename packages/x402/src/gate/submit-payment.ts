@@ -46,6 +46,8 @@ export type SettlementOrder = NonNullable<PaymentForJob['order']>
 type Submission =
   | { readonly kind: 'settled' | 'refused'; readonly settlement: Settlement }
   | { readonly kind: 'unsent' }
+  /** Nobody who was asked took it, and at least one turned the request itself away (X23). */
+  | { readonly kind: 'turned_away' }
   | { readonly kind: 'unclear'; readonly refusal?: Settlement }
 
 type Sent = Pick<PaymentForJob, 'payment' | 'scheme'>
@@ -78,11 +80,13 @@ export async function submitPayment(
   return result
 }
 
-/** Doubt outweighs a refusal, and a refusal outweighs a facilitator that was not reached. */
+/** Doubt outweighs a request turned away, that a refusal, and that a facilitator that was not reached. */
 function together(first: Submission, second: Submission): Submission {
   if (first.kind === 'unsent') return second
   if (second.kind === 'unsent') return first
-  return first.kind === 'refused' && second.kind === 'refused' ? second : { kind: 'unclear' }
+  const kinds = [first.kind, second.kind]
+  if (kinds.includes('unclear')) return { kind: 'unclear' }
+  return kinds.includes('turned_away') ? { kind: 'turned_away' } : second
 }
 
 const look = ({ payment, scheme }: Sent): Promise<LedgerFinding | undefined> =>
@@ -112,7 +116,8 @@ async function ask(
   } catch (error) {
     if (error instanceof FacilitatorUnavailable && error.nothingSent) return { kind: 'unsent' }
     inDoubt(error)
-    return { kind: 'unclear' }
+    const isTurnedAway = error instanceof FacilitatorUnavailable && error.turnedAway !== undefined
+    return { kind: isTurnedAway ? 'turned_away' : 'unclear' }
   }
   if (settlement.success) {
     if (scheme.isOwnTransaction?.(payment, settlement.transaction) === false) {

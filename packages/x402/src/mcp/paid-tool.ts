@@ -118,8 +118,10 @@ function resultOf<Prepared, Answer, Declined>(
   }
 }
 
-/** The challenge as `structuredContent`, as text, and in `_meta`: some clients read only one of them. */
+/** The challenge, as `structuredContent`, as text and in `_meta`, since some clients read only one of them; or why there is none. */
 function unpaid(gate: PaymentGate, terms: PaymentTerms, error: ChallengeError): ToolResult {
+  const later = gate.challengeProblem(terms)
+  if (later !== undefined) return problem(later)
   const { body } = gate.challenge(terms, error)
   const required = JSON.parse(body) as Record<string, unknown>
   return {

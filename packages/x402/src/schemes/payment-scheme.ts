@@ -56,6 +56,12 @@ export type PaymentScheme = {
    */
   mayResubmit?(payment: VerifiedPayment): boolean
   /**
+   * Whether the ledger, read past that Unix second, has no trace of the payment: nothing that was submitted by then has arrived.
+   * It proves no more: who has the bytes, and on Hedera the fee payer's key, may still submit them while they are valid. Throws
+   * LedgerUnavailable.
+   */
+  isUntraced?(payment: VerifiedPayment, pastSeconds: number): Promise<boolean>
+  /**
    * Whether a facilitator's success names this payment's own transaction, if that is known beforehand, or at least some
    * transaction. A success that does not is nonsense, and the ledger decides.
    */

@@ -20,6 +20,8 @@ export const FACILITATOR_FAULTS = [
   'says that it refused, and submits later',
   'says pending, having submitted',
   'answers nonsense',
+  'turns the request away',
+  'turns the request away, having submitted',
 ] as const
 export type FacilitatorFault = (typeof FACILITATOR_FAULTS)[number]
 
@@ -108,6 +110,11 @@ export class EvmNetwork {
         return refusal('settlement_pending', (await submit()) ?? '')
       case 'answers nonsense':
         throw new FacilitatorUnavailable('nonsense')
+      case 'turns the request away':
+        throw new FacilitatorUnavailable('nonsense', { turnedAway: 'status 404' })
+      case 'turns the request away, having submitted':
+        await submit()
+        throw new FacilitatorUnavailable('nonsense', { turnedAway: 'status 503' })
       default:
         return fault satisfies never
     }

@@ -56,6 +56,7 @@ export type AccessOutcome =
         | 'payments_unread'
         | 'no_fee_payer'
         | 'facilitator_unavailable'
+        | 'facilitator_turns_away'
         | 'ledger_unavailable'
         | PurchaseRefusal
       readonly retryAfterSeconds?: number
@@ -217,6 +218,9 @@ async function challenge(
   if (!deps.sweep.hasReadPastStart()) return { kind: 'refused', error: 'payments_unread' }
   const terms = await deps.terms.challenged()
   if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
+  const retryAfterSeconds = deps.gate.challengeProblem(terms)?.retryAfterSeconds
+  if (retryAfterSeconds !== undefined)
+    return { kind: 'refused', error: 'facilitator_turns_away', retryAfterSeconds }
   return { kind: 'challenged', error, terms, settlement }
 }
 

@@ -96,6 +96,8 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
     const terms = deps.termsOf(kind, 'http')
     if (terms === undefined)
       return sendProblem(reply, { error: 'payment_terms_unknown', retryAfterSeconds: 5 })
+    const problem = deps.gate.challengeProblem(terms)
+    if (problem !== undefined) return sendProblem(reply, problem)
     const { body, headers } = deps.gate.challenge(terms, 'payment_required')
     return reply.code(402).headers(headers).serializer(String).send(body)
   }

@@ -43,6 +43,11 @@ export function createExactEvmScheme(options: {
     find: (payment) => findEvmPayment(payment, ledger),
     // The facilitator chooses the sender, so any hash may be ours. Other text names no transaction: the chain is read instead.
     isOwnTransaction: (_payment, transaction) => TRANSACTION_HASH.test(transaction),
+    async isUntraced(payment, pastSeconds) {
+      const { number, timestampSeconds } = await ledger.block()
+      if (timestampSeconds <= pastSeconds) return false
+      return !(await ledger.isAuthorizationUsed(payment, number))
+    },
     isUsed: (payment) => ledger.isAuthorizationUsed(payment),
     async canPay(payment, aheadAmount = 0n) {
       const { amount, asset, payer } = payment

@@ -49,6 +49,11 @@ export function createExactHederaScheme(options: {
       }),
     find: (payment) => findHederaPayment(payment, { mirror, nowSeconds: nowSeconds() }),
     mayResubmit: (payment) => nowSeconds() <= payment.validUntilSeconds - SUBMIT_MARGIN_SECONDS,
+    async isUntraced({ nonce }, pastSeconds) {
+      // The node's progress is read first, so that the second answer holds all that it had read by then.
+      if ((await mirror.latestConsensusSeconds()) <= pastSeconds) return false
+      return (await mirror.transaction(nonce)).length === 0
+    },
     isOwnTransaction(payment, transaction) {
       const id = parseTransactionId(transaction)
       return id !== undefined && canonicalTransactionId(id) === payment.nonce

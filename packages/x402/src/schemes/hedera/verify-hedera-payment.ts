@@ -29,7 +29,8 @@ const START_SKEW_SECONDS = 10
 export const SUBMIT_MARGIN_SECONDS = 5
 
 const AMOUNT = /^[1-9]\d{0,18}$/
-const payloadSchema = z.object({ transaction: z.string() })
+/** Nothing else is passed on to a facilitator, whose own parser might stumble over it. */
+const payloadSchema = z.strictObject({ transaction: z.string() })
 
 type HederaVerificationContext = {
   readonly accounts: AccountDirectory
