@@ -60,6 +60,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const isoNow = () => new Date(clock.unixMs()).toISOString()
   const verifySignature = createSignatureCheck({ keys: config.WRITE_SECRET, clock })
   const bearer = { tokens, metadataUrl, serviceName }
+  const isPrivate = config.VERIFY_NAMES === 'private'
   const cors = corsHook(serviceName)
   const app = await createServiceApp({
     name: 'tallystick-care',
@@ -102,7 +103,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         verifier,
         resource,
         store,
-        isPrivate: config.VERIFY_NAMES === 'private',
+        isPrivate,
         noteRead: deps.noteRead,
         witnesses: deps.witnesses,
       })
@@ -111,7 +112,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         authorizationServers: authorizationServersOf(config),
       })
       addHealthRoute(scope, mcp.hub)
-      addPageRoutes(scope, readPageFiles({ baseUrl, serviceName }), PAGE_POLICY)
+      addPageRoutes(scope, readPageFiles({ baseUrl, serviceName, isPrivate }), PAGE_POLICY)
     },
   })
   // For whatever is outside the scope above: the kit's own routes, wrong methods and unknown paths.

@@ -22,9 +22,16 @@ function folderWith(files: Readonly<Record<string, string>>): URL {
   return pathToFileURL(`${folder}/page/`)
 }
 
+/** The modules of these files, without the one that comes with every page. */
+function ownModules(files: Readonly<Record<string, string>>, ...entries: readonly string[]) {
+  const modules = browserModules({ root: folderWith(files), entries })
+  expect(modules.at(-1)?.paths).toEqual(['/pages/browser-check.js'])
+  return modules.slice(0, -1)
+}
+
 /** What is served for these files: bodies by path. */
 function served(files: Readonly<Record<string, string>>, ...entries: readonly string[]) {
-  const modules = browserModules({ root: folderWith(files), entries })
+  const modules = ownModules(files, ...entries)
   expect(modules.every(({ contentType }) => contentType.startsWith('text/javascript'))).toBe(true)
   return Object.fromEntries(modules.map(({ paths, body }) => [paths.join(), body]))
 }
@@ -101,7 +108,7 @@ describe('what is served', () => {
       'page/b.ts': "import './a.ts'\nimport './c.ts'\n",
       'page/c.ts': "import './c.ts'\n",
     }
-    const modules = browserModules({ root: folderWith(files), entries: ['a.ts', 'b.ts'] })
+    const modules = ownModules(files, 'a.ts', 'b.ts')
     expect(modules.map(({ paths }) => paths)).toEqual([
       ['/pages/a.js'],
       ['/pages/b.js'],
@@ -161,5 +168,20 @@ describe('what cannot be served stops the start, with the chain of imports', () 
       '/pages/a.js → nothing',
     )
     expect(() => served({ 'page/a.ts': '' }, 'other.ts')).toThrow('/pages/other.js')
+  })
+
+  test.each([
+    'const a = [2, 1].toSorted()',
+    "const a = 'x'.isWellFormed()",
+    'const a = AbortSignal.any([])',
+    'const a = AbortSignal.timeout(1)',
+    'const a = new TextDecoderStream()',
+    'const a = Map.groupBy([], String)',
+    'const a = /(?<=b)c/',
+  ])('C39: a module that a browser of 2022 lacks something for: %s', (text) => {
+    const files = { 'page/a.ts': "import './b.ts'\n", 'page/b.ts': text }
+    expect(() => served(files, 'a.ts')).toThrow(
+      /^A page cannot use .*, which browsers lack: \/pages\/a\.js → \/pages\/b\.js$/,
+    )
   })
 })

@@ -17,6 +17,13 @@ const SPECIFIER =
 /** What remains of a type-only import or re-export. */
 const OF_NOTHING = /^(?:import|export)\s*\{[\s,]*\}\s*from\s*(['"])[^'"\n]+\1;?/gm
 
+/**
+ * What browsers that pages work in lack (Safari 15.4, Chrome 103, Firefox 102; C39). When the oldest of them are of 2024, this
+ * list is empty.
+ */
+const TOO_NEW =
+  /\(\?<[=!]|\bAbortSignal\.(?:any|timeout)\b|\bTextDecoderStream\b|\.(?:toSorted|toReversed|toSpliced|findLast|findLastIndex|isWellFormed|toWellFormed|groupBy|withResolvers|fromAsync)\(|\bURL\.(?:parse|canParse)\(/
+
 type Module = {
   readonly file: string
   /** Where it is served. */
@@ -24,11 +31,18 @@ type Module = {
   readonly importedBy: Module | undefined
 }
 
+/** Every page with a script has this one before it. */
+const BROWSER_CHECK = {
+  root: new URL('browser/', import.meta.url),
+  entries: ['browser-check.ts'],
+}
+
 const built = new Map<string, readonly PageFile[]>()
 
 /**
  * The modules of a page's scripts as served, each once and at one path: those below `root` by their names there
- * (`echo.ts` at `/pages/echo.js`), all others by package and file. Each process reads them once.
+ * (`echo.ts` at `/pages/echo.js`), all others by package and file. `/pages/browser-check.js` is among them. Each process reads
+ * them once.
  *
  * @param options `root` ends with a slash; `entries` are names below it.
  * @throws Error with the chain of imports if a module needs Node or does not exist.
@@ -38,7 +52,7 @@ export function browserModules(options: {
   readonly entries: readonly string[]
 }): readonly PageFile[] {
   const key = [options.root.href, ...options.entries].join(' ')
-  const files = built.get(key) ?? readModules(options)
+  const files = built.get(key) ?? [...readModules(options), ...readModules(BROWSER_CHECK)]
   built.set(key, files)
   return files
 }
@@ -60,6 +74,9 @@ function readModules(options: {
     const body = scriptOf(module)
       .replaceAll(OF_NOTHING, '')
       .replaceAll(SPECIFIER, (specifier) => add(fileOf(specifier, module), module).path)
+    const [tooNew] = TOO_NEW.exec(body) ?? []
+    if (tooNew !== undefined)
+      throw new Error(`A page cannot use ${tooNew}, which browsers lack: ${chainOf(module)}`)
     return pageFile([module.path], PAGE_TYPES.js, body)
   })
 }

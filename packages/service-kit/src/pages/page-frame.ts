@@ -64,7 +64,8 @@ function figureList(figures: NonNullable<Page['figures']>): Html | false {
       html`<div${value.length > FIGURE_CHARACTERS_MAX && html` class="long"`}><dt>${label}</dt><dd>${value}</dd></div>`,
   )
   return (
-    items.length > 0 && html`<section><h2>Right now</h2><dl class="figures">${items}</dl></section>`
+    items.length > 0 &&
+    html`<section><h2>As this page was loaded</h2><dl class="figures">${items}</dl></section>`
   )
 }
 
@@ -90,7 +91,11 @@ export function pageFrame(page: Page): Html {
 ${facts}<title>${title}</title>
 <link rel="icon" href="/pages/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/pages/style.css">
-${page.script !== undefined && html`<script type="module" src="${page.script}"></script>`}
+${
+  page.script !== undefined &&
+  html`<script type="module" src="/pages/browser-check.js"></script>
+<script type="module" src="${page.script}"></script>`
+}
 </head>
 <body${page.isWide === true && html` class="wide-page"`}>
 <a class="skip" href="#content">Skip to the page</a>

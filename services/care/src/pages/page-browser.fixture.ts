@@ -81,6 +81,10 @@ export async function fillWrite(
 type Visit = BrowserContextOptions & {
   /** A browser other than the file's. */
   readonly browser?: Browser
+  /** A script that runs before the page's own, to take something away from the browser. */
+  readonly before?: string
+  /** Whether the test moves the page's clock. */
+  readonly hasClock?: boolean
 }
 
 type PageTests = {
@@ -114,9 +118,11 @@ function usePages(): PageTests {
     if (faults.length > 0) throw new Error(`The pages had faults:\n${faults.join('\n')}`)
   })
   const visit = async (path: string, options: Visit = {}): Promise<Page> => {
-    const { browser: other = browser, ...context } = options
+    const { before, browser: other = browser, hasClock = false, ...context } = options
     const watched = await openPage(other, context)
     opened.push(watched)
+    if (before !== undefined) await watched.page.addInitScript(before)
+    if (hasClock) await watched.page.clock.install()
     await watched.page.goto(new URL(path, service.url).href)
     return watched.page
   }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { PAGE_POLICY, readPageFiles } from './page-files.ts'
 
-const files = readPageFiles({ baseUrl: 'https://care.test', serviceName: 'care' })
+const files = readPageFiles({ baseUrl: 'https://care.test', serviceName: 'care', isPrivate: false })
 const bodies = new Map(files.flatMap(({ paths, body }) => paths.map((path) => [path, body])))
 /** Served by the kit. */
 const KIT_FILES = new Set(['/pages/style.css', '/pages/icon.svg'])
@@ -15,7 +15,7 @@ describe('what is served', () => {
       .filter((name) => !name.includes('.test.') && name !== 'tsconfig.json')
       .map((name) => `/pages/${name.replace('.ts', '.js')}`)
     const served = [...bodies.keys()].filter((path) => /^\/pages\/[^@]+$/.test(path))
-    expect(served.toSorted()).toEqual(onDisk.toSorted())
+    expect(served.toSorted()).toEqual([...onDisk, '/pages/browser-check.js'].toSorted())
   })
 
   it('markup and imports name only what is served too', () => {
@@ -31,7 +31,11 @@ describe('what is served', () => {
     const pages = [...bodies.values()].filter((body) => body.startsWith('<!doctype'))
     expect(pages).toHaveLength(8)
     expect(pages.filter((body) => body.includes('{{'))).toEqual([])
-    const odd = readPageFiles({ baseUrl: 'https://a.test/"><b>$&', serviceName: 'care' })
+    const odd = readPageFiles({
+      baseUrl: 'https://a.test/"><b>$&',
+      serviceName: 'care',
+      isPrivate: false,
+    })
     const overview = odd.find(({ paths }) => paths.includes('/'))
     expect(overview?.body).toContain('curl https://a.test/&quot;&gt;&lt;b&gt;$&amp;/verify')
   })

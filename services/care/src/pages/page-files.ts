@@ -28,13 +28,38 @@ type PagePlaces = {
   readonly baseUrl: string
   /** The name in its headers and `_meta` keys. */
   readonly serviceName: string
+  /** Whether `/verify` asks for a token before it shows names (C33). */
+  readonly isPrivate: boolean
 }
 
+/** What the overview says of the chains before it has read them, or instead. */
+const verifyWords = (isPrivate: boolean) =>
+  isPrivate
+    ? {
+        verdictWords: 'Names are private here',
+        verdictFacts:
+          'Which records there are, and whether their chains hold, is told to who has a token that reads them: ask /verify with it.',
+        chainsWords: 'Private: ask /verify with a token.',
+        verifyHeader: '-H "authorization: Bearer $CARE_TOKEN" ',
+      }
+    : {
+        verdictWords: 'Replaying the chains…',
+        verdictFacts: 'Their stored bytes are hashed again for every answer.',
+        chainsWords: 'Not read yet.',
+        verifyHeader: '',
+      }
+
 /** Reads everything; `{{baseUrl}}` in a page becomes the service's address. */
-export function readPageFiles({ baseUrl, serviceName }: PagePlaces): readonly PageFile[] {
+export function readPageFiles(places: PagePlaces): readonly PageFile[] {
+  const { baseUrl, isPrivate, serviceName } = places
+  const words = { baseUrl, ...verifyWords(isPrivate) }
   const body = (name: string) =>
-    filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), { baseUrl })
-  const frame = { ...FRAME, links: documentLinks, facts: { 'service-name': serviceName } }
+    filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), words)
+  const facts = {
+    'service-name': serviceName,
+    'verify-names': isPrivate ? 'private' : 'public',
+  }
+  const frame = { ...FRAME, links: documentLinks, facts }
   return [
     framedPage(['/', '/index.html'], {
       ...frame,

@@ -42,9 +42,12 @@ export function decodeName(text: string): string | undefined {
   }
 }
 
+/** Whether a text holds half a character. `isWellFormed` tells it too, but browsers of 2022 lack that. */
+export const hasLoneSurrogate = (text: string): boolean => /\p{Surrogate}/u.test(text)
+
 /** Whether a text can name a patient or a domain: not empty, no `/`, no `|`, no U+0000, well-formed Unicode. */
 export function isRecordName(text: string): boolean {
-  return text !== '' && !/[/|]/.test(text) && !text.includes('\u0000') && text.isWellFormed()
+  return text !== '' && !/[/|]/.test(text) && !text.includes('\u0000') && !hasLoneSurrogate(text)
 }
 
 /** Reads a `care://` or `care-internal://` URI, versions as `/<n>` or `/v<n>`; undefined for anything else. */

@@ -46,7 +46,12 @@ function shownCloses({ close, pick }: GradedCard): readonly ShownClose[] {
 /** Every entry that an audit's cards name, once each, with what the cards say about it. */
 export function closesOf({ picks }: Pick<AuditAnswer, 'picks'>) {
   const closes = picks.filter(isGraded).flatMap(shownCloses)
-  const bySeq = Map.groupBy(closes, ({ record }) => record.seq)
+  const bySeq = new Map<number, ShownClose[]>()
+  for (const close of closes) {
+    const known = bySeq.get(close.record.seq) ?? []
+    known.push(close)
+    bySeq.set(close.record.seq, known)
+  }
   return [...bySeq].map(([seq, cards]) => ({ seq, cards }))
 }
 

@@ -21,7 +21,7 @@ describe('what is served', () => {
       .filter((name) => !name.endsWith('.test.ts') && name !== 'tsconfig.json')
       .map((name) => `/pages/${name.replace(/\.ts$/, '.js')}`)
     const served = [...bodies.keys()].filter((path) => /^\/pages\/[^@]+$/.test(path))
-    expect(served.toSorted()).toEqual(onDisk.toSorted())
+    expect(served.toSorted()).toEqual([...onDisk, '/pages/browser-check.js'].toSorted())
   })
 
   it('is little of the server and of packages, plus what signs with a development key', () => {

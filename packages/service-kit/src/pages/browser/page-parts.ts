@@ -1,4 +1,4 @@
-/** Shared by the scripts of all pages: elements, facts from the server and the link, requests to copy. */
+/** Shared by the scripts of all pages: elements, facts from the server and the link, answers in time, requests to copy. */
 
 /** What an element may contain; `undefined` and `false` add nothing, for optional parts. */
 export type Child = Node | string | undefined | false
@@ -51,7 +51,32 @@ export function pageElement(id: string, kind: new () => Element = HTMLElement): 
 
 /** The parts of a URI, so that lines break after slashes and never inside a name. */
 export const breakable = (uri: string): readonly (Node | string)[] =>
-  uri.split(/(?<=\/)(?=[^/])/).flatMap((part, at) => (at === 0 ? [part] : [element('wbr'), part]))
+  (uri.match(/[^/]*\/*/g) ?? []).flatMap((part, at) => (at === 0 ? [part] : [element('wbr'), part]))
+
+/** The service cannot be reached, or did not answer in time; anything else that is thrown is a fault of the page. */
+export class Unreachable extends Error {}
+
+/** A page's request is answered in milliseconds; one that takes longer than this will not be. */
+const ANSWER_LIMIT_MS = 10_000
+
+/** Like `fetch`, with the whole answer in hand within a limit. Rejects with {@link Unreachable}. */
+export async function fetchInTime(
+  path: string,
+  init: Omit<RequestInit, 'signal'> = {},
+  limitMs = ANSWER_LIMIT_MS,
+): Promise<Response> {
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(), limitMs)
+  try {
+    const answer = await fetch(path, { cache: 'no-store', ...init, signal: limit.signal })
+    const body = await answer.arrayBuffer()
+    return new Response(body.byteLength === 0 ? null : body, answer)
+  } catch (cause) {
+    throw new Unreachable('The service does not answer.', { cause })
+  } finally {
+    clearTimeout(timer)
+  }
+}
 
 /** Sets a text only if it differs, which keeps the reader's selection and avoids repeated announcements. */
 export function put(id: string, text: string): void {

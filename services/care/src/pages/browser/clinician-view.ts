@@ -25,7 +25,7 @@ const BEFORE_WORDS = {
   unknown: 'Not known here: this page has no token to read it with.',
   none: 'None that this token may read: yours would be version 1.',
   broken: 'It does not hold: what is stored differs from its hash, so it is not shown.',
-  unreachable: 'The service is not answering right now.',
+  unreachable: 'Not known: the service did not answer.',
 }
 
 function beforeParts(before: Before): readonly HTMLElement[] {

@@ -196,7 +196,7 @@ async function suggestNames(): Promise<void> {
   const slots = await readPublicSlots()
   for (const name of ['patient', 'domain'] as const) {
     const names = new Set(slots.map((slot) => slot[name]))
-    const options = [...names].toSorted().map((value) => element('option', { value }))
+    const options = [...names].sort().map((value) => element('option', { value }))
     pageElement(`${name}s`).replaceChildren(...options)
   }
 }

@@ -153,7 +153,7 @@ export function removeRecord(uri: string): void {
 /** Clears what an earlier token allowed to be seen. */
 export function clearRecords(): void {
   pageElement('records').replaceChildren()
-  const nothing = 'Nothing has been corrected since this page started listening.'
+  const nothing = 'No correction has arrived here yet.'
   pageElement('announcement').replaceChildren(element('p', { class: 'empty' }, nothing))
   put('arrival', '')
 }

@@ -3,11 +3,14 @@ import { onFragment, pageElement, put } from '@tallystick/service-kit/browser'
 import { announce, announceWithdrawn, clearRecords, removeRecord, showRecord } from './echo-view.ts'
 import { followRecords, type RecordChange } from './follow-records.ts'
 import { Listener, type ListeningState } from './keep-listening.ts'
+import { listAge } from './list-age.ts'
 import type { McpSession } from './mcp-session.ts'
 import { readSpeech, type ShownRecord } from './read-record.ts'
 import { refusalWords } from './sign-in.ts'
 import { createSpeaker } from './speaker.ts'
 
+/** How often the age of the list is looked at. */
+const AGE_MS = 1_000
 /** Ages and staleness change without a write, so everything is read again this often. */
 const REFRESH_MS = 300_000
 
@@ -25,6 +28,8 @@ const STATE_WORDS = {
   live: 'Listening',
   waiting: 'Connection lost. Trying again…',
   refused: 'The service refused the token',
+  silent: 'Nothing heard from the service',
+  failed: 'This page failed',
   ended: 'Not listening',
 }
 const VOICE_WORDS = {
@@ -76,10 +81,40 @@ function show(change: RecordChange, session: McpSession): void {
   else speak(session, record).catch(() => speaker.forget())
 }
 
+function stateWords(now: ListeningState): string {
+  if (now.kind === 'waiting' && now.why !== undefined) return `${now.why} Trying again…`
+  return now.kind === 'failed'
+    ? `${STATE_WORDS.failed} (${now.why}). It does not listen: load it again, or use another browser.`
+    : STATE_WORDS[now.kind]
+}
+
+/** When the service was heard last with everything read. */
+let heardMs: number | undefined
+const isLive = (): boolean => ['live', 'silent'].includes(state.dataset['state'] ?? '')
+
+/** Says how old the list is, and that the service is silent although nothing has broken (C39). */
+function showAge(): void {
+  const { isFresh, title, words } = listAge({ heardMs, nowMs: Date.now(), isLive: isLive() })
+  put('records-title', title)
+  put('as-of', words)
+  pageElement('count').hidden = !isFresh
+  if (!isLive()) return
+  const kind = isFresh ? 'live' : 'silent'
+  state.dataset['state'] = kind
+  put('state', STATE_WORDS[kind])
+}
+
+function noteHeard(): void {
+  if (!isLive()) return
+  heardMs = Date.now()
+  showAge()
+}
+
 function showState(now: ListeningState): void {
   state.dataset['state'] = now.kind
-  const why = now.kind === 'waiting' ? now.why : undefined
-  put('state', why === undefined ? STATE_WORDS[now.kind] : `${why} Trying again…`)
+  put('state', stateWords(now))
+  if (now.kind === 'live') noteHeard()
+  else showAge()
 }
 
 let listening: { readonly token: string; readonly listener: Listener; refresh(): void } | undefined
@@ -111,6 +146,9 @@ function start(token: string): void {
     },
     onMessage: (message, current) => records.take(message, current),
     onState,
+    onHeard: () => {
+      if (isCurrent()) noteHeard()
+    },
   })
   const refresh = (): void => {
     if (session !== undefined && state.dataset['state'] === 'live')
@@ -130,6 +168,7 @@ function stop(): void {
   clearRecords()
   cards.setAttribute('aria-busy', 'true')
   put('count', '')
+  heardMs = undefined
   showState({ kind: 'ended' })
   form.hidden = false
   stopListening.hidden = true
@@ -167,8 +206,11 @@ again.addEventListener('click', () => {
 sound.addEventListener('change', () => speaker.mute(!sound.checked))
 addEventListener('online', () => listening?.listener.wake())
 document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'visible') listening?.listener.wake()
+  if (document.visibilityState !== 'visible') return
+  showAge()
+  listening?.listener.wake()
 })
+setInterval(showAge, AGE_MS)
 setInterval(() => listening?.refresh(), REFRESH_MS)
 // Leaving the page ends its session; coming back from the browser's cache opens a new one.
 addEventListener('pagehide', () => listening?.listener.end())

@@ -2,6 +2,7 @@
  * Keeps a session and its event stream open. It resumes after the last received event, with growing pauses; if the
  * session is gone, it opens a new one and has everything read again, so that nothing that happened meanwhile is missed.
  */
+import { Unreachable } from '@tallystick/service-kit/browser'
 import {
   McpError,
   type McpNotification,
@@ -15,7 +16,8 @@ import {
 export type ListeningState =
   | { readonly kind: 'connecting' | 'live' | 'ended' }
   | { readonly kind: 'waiting'; readonly why: string | undefined }
-  | { readonly kind: 'refused'; readonly why: string }
+  /** The token was refused, or the page itself failed: it does not try again. */
+  | { readonly kind: 'refused' | 'failed'; readonly why: string }
 
 type ListeningOptions = {
   readonly url: string
@@ -24,7 +26,10 @@ type ListeningOptions = {
   readonly readAll: (session: McpSession) => Promise<void>
   /** If it rejects, everything is read again over a new stream. */
   readonly onMessage: (message: McpNotification, session: McpSession) => Promise<void>
+  /** `live`: the stream is open, and everything was read since it opened. */
   readonly onState: (state: ListeningState) => void
+  /** The service was heard on the stream. */
+  readonly onHeard: () => void
 }
 
 /**
@@ -44,7 +49,8 @@ export function pauseMs(options: { readonly attempt: number; readonly chance: nu
 
 export class Listener {
   readonly #options: ListeningOptions
-  readonly #ending = new AbortController()
+  #hasEnded = false
+  #stream: AbortController | undefined
   #session: McpSession | undefined
   #lastEventId: string | undefined
   #hasMissed = true
@@ -59,7 +65,7 @@ export class Listener {
   /** Runs until the listener ends or its token is refused. */
   async run(): Promise<void> {
     const { url, token, onState } = this.#options
-    while (!this.#ending.signal.aborted) {
+    while (!this.#hasEnded) {
       onState({ kind: 'connecting' })
       let why: string | undefined
       try {
@@ -68,9 +74,10 @@ export class Listener {
       } catch (error) {
         if (error instanceof TokenRefused) return onState({ kind: 'refused', why: error.message })
         if (error instanceof McpError) why = error.message
-        this.#learnFrom(error)
+        else if (!this.#hasEnded && !this.#learnFrom(error))
+          return onState({ kind: 'failed', why: String(error) })
       }
-      if (!this.#ending.signal.aborted) await this.#pause(why)
+      if (!this.#hasEnded) await this.#pause(why)
     }
     return this.#session?.end()
   }
@@ -82,26 +89,34 @@ export class Listener {
 
   /** Closes the stream and the session for good. */
   end(): void {
-    this.#ending.abort()
+    this.#hasEnded = true
+    this.#stream?.abort()
     this.#endPause?.()
     this.#session?.end()
     this.#session = undefined
   }
 
   async #listenOnce(session: McpSession): Promise<void> {
-    const { onMessage, onState } = this.#options
+    const { onHeard, onMessage, onState } = this.#options
     const stream = new AbortController()
+    this.#stream = stream
+    let failure: unknown
     const missed = (error: unknown): void => {
       this.#hasMissed = true
-      stream.abort(error)
+      failure = error
+      stream.abort()
+    }
+    const live = (): void => {
+      if (!stream.signal.aborted) onState({ kind: 'live' })
     }
     try {
       await session.listen({
         lastEventId: this.#lastEventId,
-        signal: AbortSignal.any([this.#ending.signal, stream.signal]),
+        signal: stream.signal,
+        onHeard,
         onOpen: () => {
-          onState({ kind: 'live' })
-          if (this.#hasMissed) this.#readAll(session).catch(missed)
+          if (this.#hasMissed) this.#readAll(session).then(live).catch(missed)
+          else live()
         },
         onMessage: (message) => {
           onMessage(message, session).catch(missed)
@@ -112,6 +127,8 @@ export class Listener {
           if (!this.#isReadingAll) this.#attempt = 0
         },
       })
+    } catch (error) {
+      throw failure ?? error
     } finally {
       stream.abort()
     }
@@ -128,11 +145,14 @@ export class Listener {
     }
   }
 
-  #learnFrom(error: unknown): void {
+  /** Whether the error is one of the world; any other is a fault of the page, or of its browser. */
+  #learnFrom(error: unknown): boolean {
     if (error instanceof SessionLost) this.#session = undefined
-    if (!(error instanceof SessionLost || error instanceof ResumeRefused)) return
+    if (!(error instanceof SessionLost || error instanceof ResumeRefused))
+      return error instanceof Unreachable
     this.#lastEventId = undefined
     this.#hasMissed = true
+    return true
   }
 
   async #pause(why: string | undefined): Promise<void> {

@@ -3,10 +3,10 @@
  * keep-listening.ts decides when to open one, when to resume a stream and when to give up.
  */
 
+import { fetchInTime, Unreachable } from '@tallystick/service-kit/browser'
+
 /** Latest revision that this client was written for; the service never negotiates a lower one (C1). */
 const PROTOCOL_VERSION = '2025-11-25'
-/** A request is answered in milliseconds; one that takes longer than this will not be. */
-const ANSWER_LIMIT_MS = 10_000
 /** The service sends a keep-alive at least every 15 s (C3): after two missed ones the stream is dead, whatever the socket says. */
 const SILENCE_LIMIT_MS = 35_000
 
@@ -92,6 +92,8 @@ type Listening = Omit<StreamHandlers, 'onData'> & {
   readonly signal: AbortSignal
   readonly onOpen: () => void
   readonly onMessage: (message: McpNotification) => void
+  /** The service was heard: an event, or a comment that keeps the stream alive. */
+  readonly onHeard: () => void
 }
 
 /** Headers of a session, and its URL. */
@@ -99,7 +101,7 @@ type Place = { readonly url: string; readonly headers: Record<string, string> }
 
 /** The service answers in JSON, since this client takes it (C3). */
 async function post({ url, headers }: Place, message: object): Promise<Response> {
-  const answer = await fetch(url, {
+  const answer = await fetchInTime(url, {
     method: 'POST',
     headers: {
       ...headers,
@@ -107,36 +109,45 @@ async function post({ url, headers }: Place, message: object): Promise<Response>
       accept: 'application/json, text/event-stream',
     },
     body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-    signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
   })
   if (!answer.ok) throw await refusal(answer)
   return answer
 }
 
+/** A network that fails rejects with anything; here it has one name. */
+const reached = <Part>(part: Promise<Part>): Promise<Part> =>
+  part.catch((cause) => {
+    throw new Unreachable('The stream broke.', { cause })
+  })
+
 async function listen({ url, headers }: Place, stream: Listening): Promise<void> {
-  const { lastEventId, signal, onOpen, onMessage, onId } = stream
-  const silence = new AbortController()
-  const giveUp = (): void => silence.abort()
+  const { lastEventId, signal, onHeard, onOpen, onMessage, onId } = stream
+  const over = new AbortController()
+  const giveUp = (): void => over.abort()
+  signal.addEventListener('abort', giveUp)
   let timer = setTimeout(giveUp, SILENCE_LIMIT_MS)
   try {
     const resume = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
-    const answer = await fetch(url, {
-      headers: { ...headers, ...resume, accept: 'text/event-stream' },
-      signal: AbortSignal.any([signal, silence.signal]),
-      cache: 'no-store',
-    })
+    const asked = { ...headers, ...resume, accept: 'text/event-stream' }
+    const answer = await reached(
+      fetch(url, { headers: asked, signal: over.signal, cache: 'no-store' }),
+    )
     if (answer.status === 400 && lastEventId !== undefined) throw new ResumeRefused()
     if (!answer.ok || answer.body === null) throw await refusal(answer)
     onOpen()
     const read = eventStreamReader({ onData: (data) => onMessage(JSON.parse(data)), onId })
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const reader = answer.body.getReader()
+    const decoder = new TextDecoder()
+    const next = () => reached(reader.read())
+    for (let piece = await next(); !piece.done; piece = await next()) {
       clearTimeout(timer)
       timer = setTimeout(giveUp, SILENCE_LIMIT_MS)
-      read(piece.value)
+      onHeard()
+      read(decoder.decode(piece.value, { stream: true }))
     }
   } finally {
     clearTimeout(timer)
+    signal.removeEventListener('abort', giveUp)
   }
 }
 
@@ -149,7 +160,7 @@ export type McpSession = {
   end(): void
 }
 
-/** Opens a session: initialize, initialized. Rejects with {@link TokenRefused}, {@link McpError}, or what fetch throws. */
+/** Opens a session: initialize, initialized. Rejects with {@link TokenRefused}, {@link McpError} or `Unreachable`. */
 export async function openMcpSession(options: {
   readonly url: string
   readonly token: string

@@ -14,7 +14,7 @@ export function verdictWords({ chains, intact }: Pick<VerifyPayload, 'chains' | 
 
 /** Broken chains first, then by name. */
 export function inOrderOfConcern(chains: readonly ChainVerdict[]): readonly ChainVerdict[] {
-  return chains.toSorted(
+  return [...chains].sort(
     (one, other) => Number(one.intact) - Number(other.intact) || (one.uri < other.uri ? -1 : 1),
   )
 }
@@ -30,13 +30,10 @@ export function showVerdict(answer: VerifyPayload): void {
   put('at-rest', answer.atRest)
 }
 
-export function showNoVerdict(): void {
+export function showNoVerdict(why: string): void {
   pageElement('verdict').className = 'note verdict warn'
   put('verdict-words', 'No verdict just now')
-  put(
-    'verdict-facts',
-    'The service does not answer, or is busy. What stands below is older. Trying again…',
-  )
+  put('verdict-facts', `${why} What stands below is older. Trying again…`)
 }
 
 function chainRow({ uri, versions, intact, brokenAt }: ChainVerdict, algorithm: string) {

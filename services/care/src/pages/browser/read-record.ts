@@ -1,10 +1,16 @@
 /** Reading records: the newest version over a session, its spoken form, and what is stored before a write. */
-import { pageFact } from '@tallystick/service-kit/browser'
+import { fetchInTime, pageFact, Unreachable } from '@tallystick/service-kit/browser'
 import { daysAgo } from '../../domain/staleness.ts'
 import { type ChainSlot, chainUri, parseRecordUri } from '../../wire/record-uri.ts'
 import type { RecordMeta } from '../../wire/records.ts'
 import type { VerifyPayload } from '../../wire/verify.ts'
-import { McpError, type McpSession, openMcpSession, TokenRefused } from './mcp-session.ts'
+import {
+  McpError,
+  type McpSession,
+  openMcpSession,
+  SessionLost,
+  TokenRefused,
+} from './mcp-session.ts'
 
 /** The newest version of a record, as a read gives it (C10). */
 export type ShownRecord = Pick<
@@ -96,13 +102,15 @@ export async function readSpeech(
   return new Blob([Uint8Array.from(atob(blob), (letter) => letter.charCodeAt(0))], { type })
 }
 
-/** The slots of all public chains; none if the service does not answer. */
+/** The slots of all public chains, to suggest names; none if the service does not tell. */
 export async function readPublicSlots(): Promise<readonly ChainSlot[]> {
   try {
-    const answer = await fetch('/verify', { headers: { accept: 'application/json' } })
+    const answer = await fetchInTime('/verify', { headers: { accept: 'application/json' } })
+    if (!answer.ok) return []
     const { chains }: VerifyPayload = await answer.json()
     return chains.map(({ uri }) => chainOf(uri)).filter((slot) => slot !== undefined)
-  } catch {
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error
     return []
   }
 }
@@ -150,8 +158,11 @@ export function createRecordReader() {
         return await readBefore(await sessionFor(token), names)
       } catch (error) {
         open = undefined
-        const isRefusal = error instanceof TokenRefused || error instanceof McpError
-        return isRefusal ? { kind: 'refused', why: error.message } : { kind: 'unreachable' }
+        if (error instanceof TokenRefused || error instanceof McpError)
+          return { kind: 'refused', why: error.message }
+        if (error instanceof Unreachable || error instanceof SessionLost)
+          return { kind: 'unreachable' }
+        throw error
       }
     },
   }

@@ -1,4 +1,5 @@
 /** Who is signed in: only the service knows what a token is worth, even if its issuer's claims grant the rights (C23). */
+import { fetchInTime, Unreachable } from '@tallystick/service-kit/browser'
 import { isWriter } from '../../domain/scopes.ts'
 import type { PrincipalAnswer } from '../../wire/principal.ts'
 
@@ -27,12 +28,14 @@ export async function readSignIn(token: string): Promise<SignIn> {
   // No header can carry it.
   if (/[^\x21-\x7e]/.test(token)) return { kind: 'refused', why: 'malformed' }
   try {
-    const answer = await fetch('/principal', { headers: { authorization: `Bearer ${token}` } })
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await fetchInTime('/principal', { headers })
     const told: PrincipalAnswer & { error_description?: string } = await answer.json()
     if (answer.ok) return { kind: 'signed-in', token, ...told }
     const { error_description: why = 'refused' } = told
     return answer.status === 401 ? { kind: 'refused', why } : { kind: 'unreachable' }
-  } catch {
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error
     return { kind: 'unreachable' }
   }
 }

@@ -1,38 +1,79 @@
-/** Corrections that nobody has heard, on the clinician's page: it asks with the page's token, now and every minute. */
-import { element, pageElement } from '@tallystick/service-kit/browser'
-import type { UnheardAnswer } from '../../wire/unheard.ts'
+/**
+ * Corrections that nobody has heard, and sessions that follow records without listening (C36), on the clinician's page: it asks
+ * with the page's token, now and every minute. Without an answer it says since when it does not know.
+ */
+import {
+  element,
+  fetchInTime,
+  pageElement,
+  put,
+  Unreachable,
+} from '@tallystick/service-kit/browser'
+import type { SilentSession, UnheardAnswer, UnheardCorrection } from '../../wire/unheard.ts'
 import { chainOf } from './read-record.ts'
 
 /** How often it asks: an alert is about minutes. */
 const ASK_MS = 60_000
 
-const itemOf = ({ uri, since }: UnheardAnswer['corrections'][number]): HTMLElement => {
+const timeOf = (since: string): HTMLElement =>
+  element('time', { datetime: since }, new Date(since).toLocaleString())
+
+function recordWords(uri: string): string {
   const { domain = uri, patient = '' } = chainOf(uri) ?? {}
-  const time = element('time', { datetime: since }, new Date(since).toLocaleString())
-  return element('li', {}, `${domain} of ${patient}, since `, time)
+  return `${domain} of ${patient}`
 }
 
-async function ask(token: string): Promise<UnheardAnswer | undefined> {
+const unheardItem = ({ uri, since }: UnheardCorrection): HTMLElement =>
+  element('li', {}, `${recordWords(uri)}, since `, timeOf(since))
+
+function silentItem({ records, since, sub, uris }: SilentSession): HTMLElement {
+  const [first = '', ...more] = uris
+  const rest = records > 1 ? ` and ${records - 1} more` : ''
+  return element(
+    'li',
+    { title: more.map(recordWords).join(', ') },
+    `${sub}, since `,
+    timeOf(since),
+    `: ${recordWords(first)}${rest}`,
+  )
+}
+
+/** Undefined for a token that the service refuses: the sign-in says so. A text for no answer. */
+async function ask(token: string): Promise<UnheardAnswer | string | undefined> {
   try {
-    const answer = await fetch('/unheard', { headers: { authorization: `Bearer ${token}` } })
-    return answer.ok ? ((await answer.json()) as UnheardAnswer) : undefined
-  } catch {
-    return undefined
+    const answer = await fetchInTime('/unheard', { headers: { authorization: `Bearer ${token}` } })
+    if (answer.ok) return (await answer.json()) as UnheardAnswer
+    return answer.status === 401 ? undefined : `The service answered ${answer.status}.`
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error
+    return error.message
   }
+}
+
+function showLists(found: UnheardAnswer | undefined): void {
+  const { corrections = [], silent = [] } = found ?? {}
+  pageElement('unheard').hidden = corrections.length === 0
+  pageElement('unheard-list').replaceChildren(...corrections.map(unheardItem))
+  pageElement('silent').hidden = silent.length === 0
+  pageElement('silent-list').replaceChildren(...silent.map(silentItem))
 }
 
 /** Shows them for the token that the page has at the time. */
 export function showUnheard(tokenOf: () => string): { ask(): Promise<void> } {
-  const section = pageElement('unheard')
   let timer: ReturnType<typeof setTimeout> | undefined
+  let known = ''
   const once = async (): Promise<void> => {
     clearTimeout(timer)
     timer = setTimeout(() => void once(), ASK_MS)
     const token = tokenOf()
     const found = token === '' ? undefined : await ask(token)
-    const corrections = found?.corrections ?? []
-    section.hidden = corrections.length === 0
-    pageElement('unheard-list').replaceChildren(...corrections.map(itemOf))
+    pageElement('unheard-unknown').hidden = typeof found !== 'string'
+    if (typeof found === 'string') {
+      const since = known === '' ? 'here' : `since ${known}`
+      return put('unheard-unknown', `Who has not heard what is not known ${since}. ${found}`)
+    }
+    known = found === undefined ? '' : new Date().toLocaleTimeString()
+    return showLists(found)
   }
   return { ask: once }
 }

@@ -2,7 +2,13 @@
  * A write from the form: its fields are checked, the body is signed in the browser and sent. The service gives every
  * refusal the same answer, so the exact words have to come from here; the service's own checks still decide.
  */
-import { isRecordName, TEXT_BYTES_MAX, WRITE_BODY_BYTES_MAX } from '../../wire/record-uri.ts'
+import { fetchInTime } from '@tallystick/service-kit/browser'
+import {
+  hasLoneSurrogate,
+  isRecordName,
+  TEXT_BYTES_MAX,
+  WRITE_BODY_BYTES_MAX,
+} from '../../wire/record-uri.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { serviceName } from './read-record.ts'
 
@@ -66,7 +72,7 @@ function textProblem(
 ): string | undefined {
   const text = fields[name]
   if (name !== 'authorLabel' && text.trim() === '') return REQUIRED[name]
-  if (!text.isWellFormed()) return HALF_A_CHARACTER
+  if (hasLoneSurrogate(text)) return HALF_A_CHARACTER
   if (name === 'value') return undefined
   if (bytesOf(text).length > TEXT_BYTES_MAX) return TOO_LONG
   if (name === 'authorId' || name === 'authorLabel') return undefined
@@ -169,8 +175,7 @@ const senderHeaders = (by: ReadyWrite['by']): Record<string, string> =>
 export async function sendWrite({ body, by }: ReadyWrite): Promise<WriteOutcome> {
   const headers = { 'content-type': 'application/json', ...senderHeaders(by) }
   try {
-    const signal = AbortSignal.timeout(ANSWER_LIMIT_MS)
-    const answer = await fetch('/write', { method: 'POST', headers, body, signal })
+    const answer = await fetchInTime('/write', { method: 'POST', headers, body }, ANSWER_LIMIT_MS)
     if (answer.ok) return { kind: 'accepted', accepted: await answer.json() }
     if (answer.status === 401) return { kind: 'refused' }
     const refusal: { error?: string; version?: number } = await answer.json().catch(() => ({}))
@@ -190,7 +195,7 @@ export async function sendWrite({ body, by }: ReadyWrite): Promise<WriteOutcome>
  */
 export async function clockAheadSeconds(): Promise<number | undefined> {
   try {
-    const answer = await fetch('/health', { cache: 'no-store' })
+    const answer = await fetchInTime('/health')
     const serverMs = Date.parse(answer.headers.get('date') ?? '')
     return Number.isNaN(serverMs) ? undefined : Math.round((Date.now() - serverMs) / 1_000)
   } catch {

@@ -1,12 +1,12 @@
 /** An audit by its receipt: the figures with every card, checked here entry by entry, and a link to share. */
-import { pageElement, put } from '@tallystick/service-kit/browser'
+import { fetchInTime, pageElement, put, Unreachable } from '@tallystick/service-kit/browser'
 import { checkClose, closesOf, sumsOf } from '../../domain/verify-audit.ts'
-import type { EntryCheck } from '../../domain/verify-entry.ts'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import { counted, grouped } from '../figures.ts'
 import { auditView } from './audit-view.ts'
 import { putState } from './card-parts.ts'
-import { CHECK_WORDS, checkedEntry, checkItem, offerCode } from './checks.ts'
+import { CHECK_WORDS, type CheckOutcome, checkedEntry, checkItem, offerCode } from './checks.ts'
+import { NotAnswered } from './page-api.ts'
 
 /** Entries read at once: a thousand cards have some hundreds of closes. */
 const AT_ONCE = 4
@@ -14,21 +14,29 @@ const AT_ONCE = 4
 const receipt = location.pathname.split('/').at(-1) ?? ''
 const path = `/api/audits/${encodeURIComponent(receipt)}`
 
-type Tally = Map<string, { holds: number; fails: number; hidden: number }>
+type Tally = Map<string, Record<CheckOutcome, number>>
 
-function count(tally: Tally, words: string, outcome: EntryCheck['outcome']): void {
-  const counts = tally.get(words) ?? { holds: 0, fails: 0, hidden: 0 }
+function count(tally: Tally, words: string, outcome: CheckOutcome): void {
+  const counts = tally.get(words) ?? { holds: 0, fails: 0, hidden: 0, unread: 0 }
   counts[outcome] += 1
   tally.set(words, counts)
 }
 
 function showTally(tally: Tally): void {
   const items = [...tally].flatMap(([words, counts]) =>
-    (['fails', 'holds', 'hidden'] as const).flatMap((outcome) =>
+    (['fails', 'unread', 'holds', 'hidden'] as const).flatMap((outcome) =>
       counts[outcome] === 0 ? [] : [checkItem(`${words}: ${grouped(counts[outcome])}`, outcome)],
     ),
   )
   pageElement('checks').replaceChildren(...items)
+}
+
+function verdictWords(counts: readonly Record<CheckOutcome, number>[], done: number): string {
+  if (counts.some(({ fails }) => fails > 0))
+    return 'Something does not hold: see the lines marked so.'
+  if (counts.some(({ unread }) => unread > 0))
+    return 'The service did not answer with everything: check again.'
+  return `Everything that can be checked holds: ${counted(done, 'close')}.`
 }
 
 async function check(audit: AuditAnswer): Promise<void> {
@@ -46,8 +54,9 @@ async function check(audit: AuditAnswer): Promise<void> {
         for (const { name, outcome } of checks) count(tally, CHECK_WORDS[name], outcome)
         for (const close of next.cards)
           count(tally, 'The card has the price of its entry', checkClose(close, entry))
-      } catch {
-        count(tally, `Entry ${grouped(seq)} was not answered`, 'fails')
+      } catch (error) {
+        if (!(error instanceof Unreachable)) throw error
+        count(tally, `Entry ${grouped(seq)}`, 'unread')
       }
       done += 1
       put('progress', `${counted(done, 'close')} checked…`)
@@ -55,22 +64,19 @@ async function check(audit: AuditAnswer): Promise<void> {
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
   showTally(tally)
-  const isWhole = [...tally.values()].every(({ fails }) => fails === 0)
-  put(
-    'progress',
-    isWhole
-      ? `Everything that can be checked holds: ${counted(done, 'close')}.`
-      : 'Something does not hold: see the lines marked so.',
-  )
+  put('progress', verdictWords([...tally.values()], done))
   button.disabled = false
 }
 
 async function show(): Promise<void> {
-  const answer = await fetch(path, { cache: 'no-store' })
+  const answer = await fetchInTime(path)
   if (answer.status === 404) return put('state', 'There is no audit under this address.')
-  if (!answer.ok) throw new Error(`the audit answered ${answer.status}`)
+  if (!answer.ok) throw new NotAnswered(answer.status)
   const audit = (await answer.json()) as AuditAnswer
-  put('state', 'As the ledger knows it now: results that come in later change the figures.')
+  put(
+    'state',
+    'As the ledger knew it when this page was loaded: results that come in later change the figures.',
+  )
   pageElement('audit').replaceChildren(auditView(audit))
   pageElement('audit-section').hidden = false
   pageElement('check-section').hidden = false
@@ -85,6 +91,7 @@ pageElement('share').addEventListener('click', () => {
   )
 })
 offerCode('verify-entry.js', 'verify-audit.js')
-show().catch(() => {
-  putState('note warn', 'The audit cannot be read right now.')
+show().catch((error) => {
+  if (!(error instanceof Unreachable)) throw error
+  putState('note warn', `The audit was not read. ${error.message}`)
 })

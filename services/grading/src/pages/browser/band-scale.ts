@@ -9,7 +9,7 @@ const WIDTH = 360
 const STRIP = { top: 12, height: 26 }
 
 /** Worst first, as on the axis. */
-const BANDS = GRADE_BANDS.toReversed().map(({ band, fromBillionths }, index, bands) => ({
+const BANDS = [...GRADE_BANDS].reverse().map(({ band, fromBillionths }, index, bands) => ({
   band,
   from: Math.max(-END, fromBillionths / 1e9),
   to: Math.min(END, (bands[index + 1]?.fromBillionths ?? Infinity) / 1e9),

@@ -1,5 +1,5 @@
 /** The truth table as a plot, a table and words. The address holds what is counted, so that a view can be shared. */
-import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { element, pageElement, put, Unreachable } from '@tallystick/service-kit/browser'
 import type {
   CalibrationAnswer,
   CalibrationColumn,
@@ -164,7 +164,8 @@ async function refresh(scope: string | undefined): Promise<void> {
     if (mine !== asked) return
     offerScopes(answer)
     show(answer)
-  } catch {
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error
     if (mine !== asked) return
     putState(
       'note bad',

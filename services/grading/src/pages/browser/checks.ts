@@ -18,14 +18,18 @@ export const CHECK_WORDS: Readonly<Record<EntryCheck['name'], string>> = {
   signature: 'The ledger’s key signed the checkpoint',
 }
 
-const OUTCOMES: Readonly<Record<EntryCheck['outcome'], readonly [tone: string, words: string]>> = {
+/** `unread`: the service did not answer, so nothing is known. */
+export type CheckOutcome = EntryCheck['outcome'] | 'unread'
+
+const OUTCOMES: Readonly<Record<CheckOutcome, readonly [tone: string, words: string]>> = {
   holds: ['good', 'holds'],
   fails: ['bad', 'fails'],
   hidden: ['warn', 'not public'],
+  unread: ['warn', 'not checked'],
 }
 
 /** One line of a list of checks. */
-export function checkItem(words: string, outcome: EntryCheck['outcome']): HTMLElement {
+export function checkItem(words: string, outcome: CheckOutcome): HTMLElement {
   const [tone, name] = OUTCOMES[outcome]
   return element('li', { 'data-outcome': outcome }, badge(tone, name), ` ${words}`)
 }
@@ -35,7 +39,7 @@ async function readHead() {
   return { note: await answer.text(), verifierKey: answer.headers.get('x-verifier-key') ?? '' }
 }
 
-/** An entry and a checkpoint of the same size, and what they say. Throws if the service does not answer. */
+/** An entry and a checkpoint of the same size, and what they say. Throws `Unreachable` if the service does not answer. */
 export async function checkedEntry(
   seq: number,
 ): Promise<{ readonly entry: PublicEntry; readonly checks: readonly EntryCheck[] }> {

@@ -58,9 +58,8 @@ function foundWords(count: number): string {
 function foundList({ candidates }: CoverageAnswer, choose: Choose): readonly HTMLElement[] {
   const words = hint(foundWords(candidates.length))
   if (candidates.length === 0) return [words]
-  const { gradable = [], others = [] } = Object.groupBy(candidates, (event) =>
-    isGradable(event) ? 'gradable' : 'others',
-  )
+  const gradable = candidates.filter(isGradable)
+  const others = candidates.filter((event) => !isGradable(event))
   const items = [...gradable, ...others].map((event) => eventItem(event, choose))
   return [words, element('ul', { class: 'found' }, ...items)]
 }

@@ -1,5 +1,11 @@
 /** The overview: live figures from the public API, refreshed while the page is visible. */
-import { offerCopies, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
+import {
+  offerCopies,
+  pageElement,
+  pageFact,
+  put,
+  Unreachable,
+} from '@tallystick/service-kit/browser'
 import type { CalibrationRow } from '../../wire/calibration.ts'
 import { counted, grouped, number, percentInterval, signedPercent } from '../figures.ts'
 import { putState } from './card-parts.ts'
@@ -32,7 +38,18 @@ async function showFigures(): Promise<void> {
   put('slope', line === null ? 'not known yet' : `${number(line.slope)} points`)
   for (const row of bands) showBand(row)
   put('bands-note', total.n === 0 ? 'No pick has settled yet.' : '')
-  putState('hint', `As of ledger entry ${grouped(ledger.as_of_seq)}.`)
+  readAt = new Date().toLocaleTimeString()
+  put('now-title', 'Right now')
+  putState('hint', `As of ledger entry ${grouped(ledger.as_of_seq)}, read at ${readAt}.`)
+}
+
+/** When the figures were read; empty before. */
+let readAt = ''
+
+function showNoFigures(error: unknown): void {
+  if (!(error instanceof Unreachable)) throw error
+  put('now-title', readAt === '' ? 'Not read yet' : `As it was at ${readAt}`)
+  putState('note warn', `${error.message} Trying again…`)
 }
 
 async function showCheckpoint(): Promise<void> {
@@ -44,9 +61,9 @@ async function showCheckpoint(): Promise<void> {
 
 async function refresh(): Promise<void> {
   if (document.visibilityState === 'visible') {
-    const [figures] = await Promise.allSettled([showFigures(), showCheckpoint()])
-    if (figures.status === 'rejected')
-      putState('note warn', 'The service is not answering right now. Trying again…')
+    const parts = [showFigures().catch(showNoFigures), showCheckpoint()]
+    for (const part of await Promise.allSettled(parts))
+      if (part.status === 'rejected') reportError(part.reason)
   }
   setTimeout(() => void refresh(), REFRESH_MS)
 }

@@ -1,11 +1,11 @@
 /** The ledger's page: its entries, one by one in words, each checked here against the signed checkpoint. */
-import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { element, pageElement, put, Unreachable } from '@tallystick/service-kit/browser'
 import type { EntryView, LedgerPage } from '../../wire/ledger.ts'
 import { grouped } from '../figures.ts'
 import { putState } from './card-parts.ts'
 import { CHECK_WORDS, checkedEntry, checkItem, offerCode } from './checks.ts'
 import { aboutWords, entryView, kindWords, recordedWords } from './entry-words.ts'
-import { answerOf, readCheckpoint } from './page-api.ts'
+import { answerOf, NotAnswered, readCheckpoint } from './page-api.ts'
 import { showProblem } from './show-issues.ts'
 
 const asked = new URLSearchParams(location.search)
@@ -53,9 +53,18 @@ async function showList(): Promise<void> {
   put('signer', (await readCheckpoint())?.signer ?? '–')
 }
 
+/** Why there is no answer; a fault of the page stays one. */
+function unread(error: unknown): Unreachable {
+  if (error instanceof Unreachable) return error
+  throw error
+}
+
 async function showEntry(seq: number): Promise<void> {
-  const answer = await answerOf(`/api/ledger/${seq}`).catch(() => undefined)
-  if (answer === undefined) return showFault(`There is no entry ${grouped(seq)} yet.`)
+  const answer = await answerOf(`/api/ledger/${seq}`).catch(unread)
+  if (answer instanceof NotAnswered && answer.status === 404)
+    return showFault(`There is no entry ${grouped(seq)} yet.`)
+  if (answer instanceof Unreachable)
+    return showFault(`Entry ${grouped(seq)} was not read. ${answer.message}`)
   shown = seq
   put('entry-title', `Entry ${grouped(seq)}`)
   pageElement('entry').replaceChildren(entryView((await answer.json()) as EntryView))
@@ -76,8 +85,8 @@ async function check(): Promise<void> {
     list.replaceChildren(
       ...checks.map(({ name, outcome }) => checkItem(CHECK_WORDS[name], outcome)),
     )
-  } catch {
-    list.replaceChildren(checkItem('The service did not answer with an entry', 'fails'))
+  } catch (error) {
+    list.replaceChildren(checkItem(unread(error).message, 'unread'))
   }
 }
 
@@ -92,6 +101,6 @@ offerCode('verify-entry.js')
 
 const wanted = asked.get('entry') ?? ''
 if (/^\d{1,15}$/.test(wanted)) void showEntry(Number(wanted))
-showList().catch(() => {
-  putState('note warn', 'The ledger cannot be read right now.')
+showList().catch((error) => {
+  putState('note warn', `The ledger was not read. ${unread(error).message}`)
 })

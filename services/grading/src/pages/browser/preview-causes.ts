@@ -42,8 +42,19 @@ function causeOf({ issues = [], reason, status }: PreviewRow): string {
   return `${member === '' ? 'The row' : member}: expected ${issue.expected.replace(ROWS, 'another row')}.`
 }
 
+function groupByCause(rows: readonly PreviewRow[]): ReadonlyMap<string, readonly PreviewRow[]> {
+  const byCauses = new Map<string, PreviewRow[]>()
+  for (const row of rows) {
+    const cause = causeOf(row)
+    const known = byCauses.get(cause) ?? []
+    known.push(row)
+    byCauses.set(cause, known)
+  }
+  return byCauses
+}
+
 /** Rows by what is wrong with them, the commonest first: a file with one wrong column has one cause and a thousand rows. */
 export const byCause = (
   rows: readonly PreviewRow[],
 ): readonly (readonly [cause: string, rows: readonly PreviewRow[]])[] =>
-  [...Map.groupBy(rows, causeOf)].toSorted(([, one], [, other]) => other.length - one.length)
+  [...groupByCause(rows)].sort(([, one], [, other]) => other.length - one.length)

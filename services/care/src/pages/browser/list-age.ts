@@ -1,0 +1,31 @@
+/** What a list of records may claim: "now" only while the service is heard (C39). */
+
+/** A stream says something at least every 15 s (C3): after a longer silence nobody knows what holds. */
+const SILENCE_MS = 15_000
+/** An age that is read, not watched, moves in these steps. */
+const STEP_SECONDS = 5
+const MINUTE_SECONDS = 60
+
+const timeText = (unixMs: number): string => new Date(unixMs).toLocaleTimeString()
+
+function ageText(ageMs: number): string {
+  const seconds = Math.max(0, Math.floor(ageMs / 1_000 / STEP_SECONDS) * STEP_SECONDS)
+  if (seconds < 2 * MINUTE_SECONDS) return `${seconds} s`
+  const minutes = Math.floor(seconds / MINUTE_SECONDS)
+  return minutes < 2 * MINUTE_SECONDS ? `${minutes} min` : `${Math.floor(minutes / 60)} h`
+}
+
+/** The list's title and its time. `heardMs` is when the service was heard last with everything read; undefined before. */
+export function listAge(of: {
+  readonly heardMs: number | undefined
+  readonly nowMs: number
+  readonly isLive: boolean
+}): { readonly isFresh: boolean; readonly title: string; readonly words: string } {
+  const { heardMs, isLive, nowMs } = of
+  if (heardMs === undefined) return { isFresh: false, title: 'What may be said', words: '' }
+  const time = timeText(heardMs)
+  if (isLive && nowMs - heardMs <= SILENCE_MS)
+    return { isFresh: true, title: 'What may be said now', words: `As of ${time}.` }
+  const words = `This is ${ageText(nowMs - heardMs)} old: the service has not been heard since. A sentence may have been corrected meanwhile.`
+  return { isFresh: false, title: `What could be said at ${time}`, words }
+}

@@ -1,0 +1,159 @@
+/**
+ * C39: pages say only what they know, in Chromium against the complete service: on a browser that lacks something, with a
+ * service that falls silent, and where names are private.
+ */
+import { expect, it } from 'vitest'
+import {
+  corrected,
+  describePages,
+  fillWrite,
+  medication,
+  newest,
+  text,
+  USER,
+  WAIT,
+} from './page-browser.fixture.ts'
+
+/** What Safari 15.4, Chrome 103 and Firefox 102 lack of what newer browsers have. */
+const AS_OF_2022 = `
+  for (const name of ['isWellFormed', 'toWellFormed']) delete String.prototype[name]
+  for (const name of ['toSorted', 'toReversed', 'toSpliced', 'findLast']) delete Array.prototype[name]
+  for (const name of ['any', 'timeout']) delete AbortSignal[name]
+  for (const of of [Object, Map]) delete of.groupBy
+  delete window.TextDecoderStream
+  delete Promise.withResolvers
+  delete URL.parse
+`
+
+describePages((pages) => {
+  it('a browser of 2022: the echo page hears, the clinician publishes, the overview has its verdict', async () => {
+    const service = await pages.start()
+    await service.write(medication)
+    const echo = await pages.listen({ before: AS_OF_2022 })
+    expect(await text(echo, '#records-title')).toBe('What may be said now')
+    const clinician = await pages.visit(`/clinician.html#secret=${service.writeSecret}`, {
+      before: AS_OF_2022,
+    })
+    await fillWrite(clinician, { ...medication, value: corrected })
+    await clinician.click('#send')
+    await expect.poll(() => text(clinician, '#outcome-title'), WAIT).toBe('Version 2 is stored')
+    await expect.poll(() => text(echo, `${newest} .now`), WAIT).toBe(corrected)
+    const overview = await pages.visit('/', { before: AS_OF_2022 })
+    await expect.poll(() => text(overview, '#verdict-words'), WAIT).toBe('The one chain is intact')
+    for (const page of [echo, clinician, overview])
+      expect(await page.locator('#browser-check').count()).toBe(0)
+  })
+
+  it('an older one: what it lacks is said by name, and the page does not claim to listen or to try again', async () => {
+    const service = await pages.start()
+    await service.write(medication)
+    const path = `/echo.html#token=${service.token(USER)}`
+    const echo = await pages.visit(path, { before: 'delete window.TextDecoder' })
+    await echo.waitForSelector('#state[data-state="failed"]', WAIT)
+    expect(await text(echo, '#browser-check')).toBe(
+      'This browser lacks TextDecoder. This page works from Safari 15.4, Chrome 103 or Firefox 102 on.',
+    )
+    expect(await text(echo, '#state')).toMatch(/^This page failed \(.*TextDecoder/)
+    expect(await text(echo, '#records-title')).not.toContain('now')
+    expect(await echo.isVisible('#count')).toBe(false)
+  })
+
+  it('a script that fails, or does not load, is said on the page', async () => {
+    await pages.start()
+    const broken = await pages.visit('/', {
+      before:
+        'delete Document.prototype.createTextNode; Element.prototype.append = () => { throw new TypeError("no append") }',
+    })
+    await broken.waitForSelector('#browser-check', WAIT)
+    expect(await text(broken, '#browser-check')).toContain('A part of this page failed')
+    pages.forgive()
+  })
+
+  it('no frame for 15 s: the list says how old it is, and not "now"; the next frame makes it current', async () => {
+    const service = await pages.start()
+    await service.write(medication)
+    const echo = await pages.listen({ hasClock: true })
+    expect(await text(echo, '#state')).toBe('Listening')
+    expect(await text(echo, '#as-of')).toMatch(/^As of /)
+    await echo.clock.fastForward(16_500)
+    await expect.poll(() => text(echo, '#state'), WAIT).toBe('Nothing heard from the service')
+    expect(await text(echo, '#records-title')).toMatch(/^What could be said at /)
+    expect(await text(echo, '#as-of')).toMatch(/^This is 15 s old: .*may have been corrected/)
+    await service.write({ ...medication, value: corrected })
+    await expect.poll(() => text(echo, '#records-title'), WAIT).toBe('What may be said now')
+    expect(await text(echo, '#state')).toBe('Listening')
+  })
+
+  it('a lost connection: the list is at once no longer what may be said "now"', async () => {
+    const service = await pages.start()
+    await service.write(medication)
+    const echo = await pages.listen()
+    service.network.cut()
+    await echo.waitForSelector('#state[data-state="waiting"]', WAIT)
+    expect(await text(echo, '#records-title')).toMatch(/^What could be said at /)
+    service.network.mend()
+    await expect.poll(() => text(echo, '#records-title'), WAIT).toBe('What may be said now')
+  })
+
+  it('the overview: figures that nobody answers for 15 s are not "right now", and the verdict is taken back', async () => {
+    const service = await pages.start()
+    await service.write(medication)
+    const page = await pages.visit('/', { hasClock: true })
+    await expect.poll(() => text(page, '#verdict-words'), WAIT).toBe('The one chain is intact')
+    expect(await text(page, '#now-title')).toBe('Right now')
+    // Requests hang: nothing refuses them, and nothing answers.
+    await page.route(/verify|health/, () => undefined)
+    await page.clock.fastForward(16_000)
+    await expect.poll(() => text(page, '#now-title'), WAIT).toMatch(/^As it was at /)
+    expect(await text(page, '#verdict-words')).toBe('No verdict just now')
+    expect(await text(page, '#verdict-facts')).toMatch(/^Nothing was answered since /)
+  })
+
+  it('VERIFY_NAMES=private: the overview says that names are private, and still what is public', async () => {
+    const service = await pages.start({ environment: { VERIFY_NAMES: 'private' } })
+    await service.write(medication)
+    const page = await pages.visit('/')
+    await expect.poll(() => text(page, '#checkpoint-size'), WAIT).toBe('1')
+    expect(await text(page, '#verdict-words')).toBe('Names are private here')
+    expect(await text(page, '#chains')).toContain('Private: ask /verify with a token.')
+    expect(await text(page, '#content')).toContain('curl -H "authorization: Bearer $CARE_TOKEN"')
+    expect(await text(page, '#now-title')).toBe('Right now')
+  })
+
+  it('C36: the clinician sees who follows without listening, and that a write reaches them only later', async () => {
+    const service = await pages.start()
+    await service.write(medication)
+    const echo = await pages.listen()
+    await echo.close()
+    const away = await pages.listen()
+    service.network.cut()
+    await away.waitForSelector('#state[data-state="waiting"]', WAIT)
+    await away.close()
+    service.network.mend()
+    service.passTime(61_000)
+    const token = service.token('care.write')
+    const clinician = await pages.visit(`/clinician.html#token=${token}`)
+    await clinician.waitForSelector('#silent:visible', WAIT)
+    expect(await text(clinician, '#silent-list')).toMatch(
+      /^device-1, since .*medication of rosa-12$/,
+    )
+    await fillWrite(clinician, { ...medication, value: corrected })
+    await clinician.click('#send')
+    await clinician.waitForSelector('#outcome-body .note', WAIT)
+    expect(await text(clinician, '#outcome-body .note')).toBe(
+      'One session follows it. Not connected: 1. What does not listen hears of it only when it comes back.',
+    )
+  })
+
+  it('C29: without an answer the clinician’s page does not pretend that everything was heard', async () => {
+    const service = await pages.start()
+    const page = await pages.visit('/clinician.html')
+    await page.route('**/unheard', (route) => route.abort())
+    await page.fill('#read-token', service.token('care.write'))
+    await page.press('#read-token', 'Enter')
+    await page.waitForSelector('#unheard-unknown:visible', WAIT)
+    expect(await text(page, '#unheard-unknown')).toBe(
+      'Who has not heard what is not known here. The service does not answer.',
+    )
+  })
+})
