@@ -2,23 +2,17 @@
 // happened, and a paid request's id leads through the log to the ledger.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
-import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { z } from 'zod'
-import type { StackDescription } from '../../scripts/stack/stack-file.ts'
 import { writeRecord } from './care-writer.ts'
 import { eventually } from './eventually.ts'
+import { type Agent, payForAccess, payForGrade } from './pay-on-stack.ts'
 import { root } from './spawned-stack.ts'
 
 const SERVICES = ['access', 'care', 'grading'] as const
 type Service = (typeof SERVICES)[number]
 
 type Metric = { readonly name: string; readonly type: string; readonly labels: readonly string[] }
-
-/** Four periods of 3 HBAR, in tinybar, and one grade, in base units. */
-const SPENT_MAX = { access: '1200000000', grading: '10000' }
 
 const stack = inject('stack')
 
@@ -95,34 +89,6 @@ async function soldSince(service: Service): Promise<readonly number[]> {
   )
 }
 
-type Agent = StackDescription['agents'][number]
-
-function payForAccess(agent: Agent): Promise<Response> {
-  const scheme = new ExactHederaClient({
-    signer: hederaSigner(agent),
-    memo: `x402:${agent.evmAddress}`,
-  })
-  const client = new x402Client().register('hedera:*', scheme)
-  const asset = { network: 'hedera:testnet', asset: '0.0.0' } as const
-  client.setSpendControls({ allowedAssets: [{ ...asset, maxAmountPerPayment: SPENT_MAX.access }] })
-  const { baseUrl } = stack.description.access
-  return wrapFetchWithPayment(fetch, client)(`${baseUrl}/api/svc/access?agent=${agent.evmAddress}`)
-}
-
-function payForGrade({ privateKey }: Agent): Promise<Response> {
-  const { grading, xlayer } = stack.description
-  const signer = evmSigner({ privateKey })
-  const client = new x402Client().register('eip155:*', new ExactEvmClient({ signer }))
-  const asset = { network: `eip155:${xlayer.chainId}`, asset: xlayer.stablecoin } as const
-  client.setSpendControls({ allowedAssets: [{ ...asset, maxAmountPerPayment: SPENT_MAX.grading }] })
-  const pick = { market: 'soccer/nowhere.20200101.a-b/1x2/ft', selection: 'home', odds: '1.90' }
-  return wrapFetchWithPayment(fetch, client)(`${grading.baseUrl}/api/grade`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ pick }),
-  })
-}
-
 const agentOf = (index: number): Agent => {
   const agent = stack.description.agents[index]
   if (agent === undefined) throw new Error(`the stack has no agent ${index}`)
@@ -159,7 +125,7 @@ function settlementOf(answer: Response): z.infer<typeof Settlement> {
 
 describe('S6: one search for a request id finds its payment', () => {
   it('access: the settlement, the window on the contract and the request', async () => {
-    const answer = await payForAccess(agentOf(2))
+    const answer = await payForAccess(agentOf(2), stack.description.access)
     expect(answer.status).toBe(200)
     const lines = await linesOf('access', answer)
     expect(lines.map(({ msg }) => msg)).toEqual(['settled', 'opened', 'fulfilled', 'request'])
@@ -171,7 +137,7 @@ describe('S6: one search for a request id finds its payment', () => {
   })
 
   it('grading: the settlement and the request', async () => {
-    const answer = await payForGrade(agentOf(3))
+    const answer = await payForGrade(agentOf(3), stack.description.grading, stack.description)
     expect(answer.status).toBe(200)
     const lines = await linesOf('grading', answer)
     expect(lines.map(({ msg }) => msg)).toEqual(['settled', 'fulfilled', 'request'])

@@ -48,6 +48,8 @@ type LocalStackOptions = {
   readonly postgres?: string | undefined
   /** Whether the sign-in runs beside care, and care trusts it. */
   readonly hasSignIn?: boolean | undefined
+  /** What an operator adds to every service's environment. */
+  readonly settings?: Readonly<Record<string, string>>
   /** Called before each step, with its name for people. */
   readonly onStep: (step: string) => void
 }
@@ -76,7 +78,8 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
   const startOne = async (service: ServiceRecipe) => {
     begin(`starting ${service.name}`)
     const logFile = join(logFolder, `${service.name}.log`)
-    services.push(spawnService({ ...service, logFile, isWatching }))
+    const environment = { ...service.environment, ...options.settings }
+    services.push(spawnService({ ...service, environment, logFile, isWatching }))
     await services.at(-1)?.ready()
   }
   const start = async (): Promise<StackDescription> => {

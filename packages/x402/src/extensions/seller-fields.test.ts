@@ -17,7 +17,7 @@ import { gateFixture } from '../testing/gate.fixture.ts'
 import { requirementOf } from '../testing/payment-header.fixture.ts'
 import { sellerFields } from './seller-fields.ts'
 
-const output = { example: { fair: true }, schema: { properties: { fair: { type: 'boolean' } } } }
+const output = { example: { fair: true } }
 const schema = { type: 'object', properties: { city: { type: 'string' } } }
 const call = { input: { method: 'POST', body: { city: 'Oslo' }, schema }, output } as const
 const FIELDS = {

@@ -3,6 +3,7 @@ import { parsePaymentRequired } from '@x402/core/schemas'
 import { describe, expect, test } from 'vitest'
 import { standInTerms } from '../testing/hedera-stand-in.fixture.ts'
 import { buildChallenge } from './challenge.ts'
+import { describeCall } from './resource-discovery.ts'
 
 const terms = standInTerms()
 
@@ -49,6 +50,20 @@ test('X3: an accepts entry is the full v2 shape plus price', () => {
 
 test('X5: a challenge is never stored', () => {
   expect(buildChallenge(terms, 'payment_required').headers['cache-control']).toBe('no-store')
+})
+
+test('S10: a challenge too long for a proxy’s buffer leaves out its signed offers, then the catalogue’s extension', () => {
+  const offers = [{ format: 'jws', signature: 'x'.repeat(700) }] as const
+  const input = { method: 'GET', queryParams: {}, schema: {} } as const
+  const discovery = describeCall({ input, output: { example: {} } })
+  const extensionsAt = (urlLength: number) => {
+    const resource = { ...terms.resource, url: 'https://example.com/'.padEnd(urlLength, 'x') }
+    const { body } = buildChallenge({ ...terms, resource, discovery }, 'payment_required', offers)
+    return Object.keys(JSON.parse(body).extensions ?? {})
+  }
+  expect(extensionsAt(100)).toEqual(['bazaar', 'offer-receipt'])
+  expect(extensionsAt(1_000)).toEqual(['bazaar'])
+  expect(extensionsAt(1_500)).toEqual([])
 })
 
 test('the bytes of a challenge are built once per terms and error, and only so many errors are kept', () => {

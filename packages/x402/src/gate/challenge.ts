@@ -32,6 +32,15 @@ export type PaymentTerms = {
   readonly takesIdentifier?: true | undefined
 }
 
+/**
+ * In base64, 2,800 bytes: with 700 for everything else, a `PAYMENT-RESPONSE` of a refusal included, the head of a 402 stays
+ * under the 3,500 of S10. Where a long BASE_URL or name makes it longer, first the signed offers are left out, then the
+ * catalogue's extension: a buyer can do without either.
+ */
+const CHALLENGE_BYTES_MAX = 2_100
+
+const isTooLong = ({ body }: Challenge): boolean => body.length > CHALLENGE_BYTES_MAX
+
 /** Errors cached per terms: more than our own codes, and a bound on a facilitator's reasons. */
 const CACHED_ERRORS_MAX = 64
 
@@ -64,8 +73,12 @@ export function buildChallenge(
     const { amount, asset } = requirement
     return { ...requirement, price: { asset, amount } }
   })
-  const extensions = extensionsOf(terms, offers)
-  const challenge = encodeChallenge({ x402Version: 2, error, resource, accepts, extensions })
+  const encode = (extensions: object | undefined): Challenge =>
+    encodeChallenge({ x402Version: 2, error, resource, accepts, extensions })
+  let challenge = encode(extensionsOf(terms, offers))
+  if (isTooLong(challenge)) challenge = encode(extensionsOf(terms, undefined))
+  if (isTooLong(challenge))
+    challenge = encode(extensionsOf({ ...terms, discovery: undefined }, undefined))
   if (byError.size < CACHED_ERRORS_MAX) byError.set(error, challenge)
   return challenge
 }

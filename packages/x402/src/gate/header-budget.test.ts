@@ -13,12 +13,12 @@ import { describeCall } from './resource-discovery.ts'
 
 const NODES = ['0.0.3', '0.0.4', '0.0.5', '0.0.6', '0.0.7', '0.0.8', '0.0.9']
 
-/** A description of 2 KiB, the longest that `describeCall` makes. */
+/** The longest description that `describeCall` makes. */
 function longestDiscovery() {
-  const output = { example: {}, schema: {} }
+  const output = { example: {} }
   const described = (filler: string) =>
     describeCall({ input: { method: 'POST', body: { filler }, schema: {} }, output })
-  const free = 2_048 - Buffer.byteLength(JSON.stringify(described('')))
+  const free = 520 - Buffer.byteLength(JSON.stringify(described('')))
   return described('x'.repeat(free))
 }
 
@@ -32,7 +32,6 @@ test('X15: a challenge with every extension at its longest and a 7-node Hedera p
   const fields = sellerFields({
     serviceName: 'x'.repeat(32),
     tags: ['a', 'b', 'c', 'd', 'e'].map((tag) => tag.padEnd(32, 'x')),
-    iconUrl: 'https://example.com/'.padEnd(256, 'x'),
   })
   const resource = {
     ...terms.resource,

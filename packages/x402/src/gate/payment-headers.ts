@@ -6,7 +6,7 @@ import type { ChallengeError } from './challenge.ts'
 
 /**
  * Largest payment header in bytes, checked before decoding. The largest honest one fits: ten Hedera nodes take 4.5 KB,
- * and the call description that official clients echo (`describeCall`) at most 2.7 KB.
+ * and the extensions that official clients echo less than 2 KB (`CHALLENGE_BYTES_MAX`).
  */
 const PAYMENT_HEADER_BYTES_MAX = 8_192
 

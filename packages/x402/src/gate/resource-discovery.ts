@@ -6,7 +6,7 @@
 /** A JSON Schema (2020-12). */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** A paid call: an example, and the schemas of the call and its answer. */
+/** A paid call: an example, the schema of what it sends, and an example of its answer. */
 type ResourceCall = {
   /** What a call sends; the example must match the schema. */
   readonly input:
@@ -15,7 +15,7 @@ type ResourceCall = {
     /** A tool of an MCP server: its arguments. */
     | { readonly toolName: string; readonly example: object; readonly schema: JsonSchema }
   /** What a paid call answers. */
-  readonly output: { readonly example: object; readonly schema: JsonSchema }
+  readonly output: { readonly example: object }
 }
 
 /** The extension: `info` is an example of the call, `schema` the JSON Schema of `info`. */
@@ -27,52 +27,30 @@ export type ResourceDiscovery = {
   readonly schema: JsonSchema
 }
 
-/** Largest extension, in bytes of JSON: official clients echo it in `PAYMENT-SIGNATURE`, which must stay under 8 KiB. */
-const DISCOVERY_BYTES_MAX = 2_048
+/**
+ * Largest extension, in bytes of JSON: with it, a signed offer and a BASE_URL of 100 characters a challenge still fits the
+ * buffer that a default nginx reads a head into (S10). Whatever is longer belongs into `/openapi.json`.
+ */
+const DISCOVERY_BYTES_MAX = 520
 
-const text = (value: string) => ({ type: 'string', const: value })
-
-function schemaOf(input: JsonSchema, output: JsonSchema): JsonSchema {
-  const required = Object.keys(input)
-  const example = { type: 'object', ...output }
-  const answer = { type: { type: 'string' }, example }
-  return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    type: 'object',
-    properties: {
-      input: { type: 'object', properties: input, required, additionalProperties: false },
-      output: { type: 'object', properties: answer, required: ['type'] },
-    },
-    required: ['input'],
-  }
-}
-
-function inputOf({ input }: ResourceCall): { readonly info: object; readonly schema: JsonSchema } {
+/** The example, and of its members the one that callers fill in, with its schema. */
+function inputOf({ input }: ResourceCall): {
+  readonly info: object
+  readonly schema: Readonly<Record<string, JsonSchema>>
+} {
   if ('toolName' in input) {
     const { example, schema: inputSchema, toolName } = input
-    const info = { type: 'mcp', toolName, transport: 'streamable-http', inputSchema, example }
-    const anyObject = { type: 'object' }
-    return {
-      info,
-      schema: {
-        type: text('mcp'),
-        toolName: { type: 'string' },
-        transport: text('streamable-http'),
-        inputSchema: anyObject,
-        example: anyObject,
-      },
-    }
+    return { info: { type: 'mcp', toolName, inputSchema, example }, schema: {} }
   }
   const { method, schema } = input
-  const common = { type: text('http'), method: text(method) }
   if (input.method === 'GET')
     return {
       info: { type: 'http', method, queryParams: input.queryParams },
-      schema: { ...common, queryParams: schema },
+      schema: { queryParams: schema },
     }
   return {
     info: { type: 'http', method, bodyType: 'json', body: input.body },
-    schema: { ...common, bodyType: text('json'), body: schema },
+    schema: { body: schema },
   }
 }
 
@@ -86,13 +64,13 @@ export function isEchoed(
   return Object.hasOwn(extensions ?? {}, 'bazaar')
 }
 
-/** The extension for one call. Throws RangeError if it is over 2 KiB. */
+/** The extension for one call. Throws RangeError if it is over 520 bytes. */
 export function describeCall(call: ResourceCall): ResourceDiscovery {
   const { info, schema } = inputOf(call)
-  const { example, schema: outputSchema } = call.output
+  const input = { type: 'object', properties: schema, required: Object.keys(schema) }
   const discovery: ResourceDiscovery = {
-    info: { input: info, output: { type: 'json', example } },
-    schema: schemaOf(schema, outputSchema),
+    info: { input: info, output: { type: 'json', ...call.output } },
+    schema: { type: 'object', properties: { input }, required: ['input'] },
   }
   const bytes = Buffer.byteLength(JSON.stringify(discovery))
   if (bytes > DISCOVERY_BYTES_MAX)

@@ -14,35 +14,11 @@ export const accessDiscovery = describeCall({
     queryParams: { agent: agentExample },
     schema: {
       type: 'object',
-      properties: {
-        agent: {
-          type: 'string',
-          pattern: '^0x[a-fA-F0-9]{40}$',
-          description: 'Who holds the subscription: an EVM address.',
-        },
-      },
+      properties: { agent: { type: 'string', pattern: '^0x[a-fA-F0-9]{40}$' } },
       required: ['agent'],
     },
   },
-  output: {
-    example: {
-      access: 'granted',
-      paidThisRequest: true,
-      subscription: { expiresAt: 1_800_003_600, periodSeconds: 3_600, active: true },
-      metering: { callsRemainingThisPeriod: 999 },
-      resource: {},
-    },
-    schema: {
-      properties: {
-        access: { const: 'granted' },
-        paidThisRequest: { type: 'boolean' },
-        subscription: { type: 'object' },
-        metering: { type: 'object' },
-        resource: { description: 'What was paid for.' },
-      },
-      required: ['access', 'paidThisRequest', 'subscription', 'resource'],
-    },
-  },
+  output: { example: { access: 'granted', paidThisRequest: true, resource: {} } },
 })
 
 /** What is on sale at `url`. No requirement while no fee payer is known (X11). Each method throws ChainUnavailable. */

@@ -63,6 +63,8 @@ export function addHealthRoute(app: ServiceApp, hub: Pick<SessionHub, 'sessions'
   })
 }
 
+/** A scheme, the longest host name and a port: a longer one is no page’s, and the answer’s head stays small (S10). */
+const ORIGIN_CHARS_MAX = 300
 const CORS_MAX_AGE_SECONDS = 600
 
 /**
@@ -87,7 +89,9 @@ export function corsHook(serviceName: string) {
   // A callback, which saves a promise per request compared with an async hook.
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const { raw } = reply
-    raw.setHeader('access-control-allow-origin', request.headers.origin || '*')
+    const { origin = '' } = request.headers
+    const isEchoed = origin !== '' && origin.length <= ORIGIN_CHARS_MAX
+    raw.setHeader('access-control-allow-origin', isEchoed ? origin : '*')
     raw.setHeader('access-control-expose-headers', 'mcp-session-id, www-authenticate')
     raw.setHeader('vary', 'origin')
     if (request.method !== 'OPTIONS') {

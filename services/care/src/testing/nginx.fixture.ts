@@ -1,4 +1,4 @@
-// A real nginx in front of services on this machine, with the settings of docs/how-to/run-a-clinic.md and no others.
+// A real nginx in front of services on this machine.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,16 +21,19 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-const serverOf = ({ port, servicePort }: { port: number; servicePort: number }): string => `
-  server {
-    listen 127.0.0.1:${port};
-    location / {
-      proxy_pass http://127.0.0.1:${servicePort};
+/** Those of docs/how-to/run-a-clinic.md and no others. */
+const CLINIC_SETTINGS = `
       proxy_http_version 1.1;
       proxy_set_header Host $host;
       proxy_buffering off;
       proxy_read_timeout 60s;
-      client_max_body_size 300k;
+      client_max_body_size 300k;`
+
+const serverOf = (of: { port: number; servicePort: number; settings: string }): string => `
+  server {
+    listen 127.0.0.1:${of.port};
+    location / {
+      proxy_pass http://127.0.0.1:${of.servicePort};${of.settings}
     }
   }`
 
@@ -43,12 +46,12 @@ async function answers(port: number): Promise<boolean> {
   return isOpen
 }
 
-/** Starts it with a port of its own for each service's port. */
-export async function startNginx(servicePorts: readonly number[]) {
-  const folder = mkdtempSync(join(tmpdir(), 'care-nginx-'))
+/** Starts it with a port of its own for each service's port, by default as in front of care. */
+export async function startNginx(servicePorts: readonly number[], settings = CLINIC_SETTINGS) {
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-nginx-'))
   const ports = await Promise.all(servicePorts.map(freePort))
   const servers = servicePorts.map((servicePort, at) =>
-    serverOf({ port: ports[at] ?? 0, servicePort }),
+    serverOf({ port: ports[at] ?? 0, servicePort, settings }),
   )
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `  ${kind}_temp_path ${folder}/${kind};`,

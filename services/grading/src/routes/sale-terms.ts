@@ -46,23 +46,7 @@ export function saleTerms(options: {
   return { http: doorTerms('http'), mcp: doorTerms('mcp') }
 }
 
-const PICK: JsonSchema = {
-  type: 'object',
-  properties: {
-    market: {
-      type: ['string', 'object'],
-      description: 'sport/event/type/period[/line], or its parts; POST /api/coverage finds it.',
-    },
-    selection: {
-      type: 'string',
-      description: 'home, draw, away, over, under, yes, no, or a name.',
-    },
-    odds: { type: ['string', 'number'], description: 'The price taken.' },
-    line: { type: 'number' },
-    placed_at: { type: 'string', description: 'ISO 8601, with its zone.' },
-  },
-  required: ['market', 'selection', 'odds'],
-}
+const PICK: JsonSchema = { type: 'object', required: ['market', 'selection', 'odds'] }
 
 type Described = Parameters<typeof describeCall>[0]
 
@@ -71,40 +55,20 @@ const [firstPick] = auditExample.picks
 /** What a challenge says of each sale. */
 const SALES = {
   grade: {
-    description: 'One pick graded against its recorded closing line, with the result beside it.',
+    description: 'One pick graded against its recorded closing line.',
     example: gradeExample,
     schema: { type: 'object', properties: { pick: PICK }, required: ['pick'] },
-    output: {
-      example: { outcome: 'GRADED', grade: 'F', clv: { price: -0.0732, beat_close: false } },
-      schema: {
-        properties: {
-          outcome: { enum: ['GRADED', 'UNGRADED'] },
-          grade: { type: 'string', description: 'A band, or UNGRADED with its reason.' },
-          clv: { type: 'object' },
-          receipt: { type: 'string' },
-        },
-        required: ['outcome', 'grade'],
-      },
-    },
+    output: { example: { outcome: 'GRADED', grade: 'F' } },
   },
   audit: {
-    description: 'Up to 1,000 picks audited: raw ROI beside a Sharp Score, with every card.',
+    description: 'Up to 1,000 picks audited: ROI beside a Sharp Score.',
     example: { picks: [firstPick] },
     schema: {
       type: 'object',
-      properties: {
-        picks: { type: 'array', minItems: 1, maxItems: 1_000, items: PICK },
-        label: { type: 'string' },
-      },
+      properties: { picks: { type: 'array', items: PICK } },
       required: ['picks'],
     },
-    output: {
-      example: { coverage: { picks: 1, graded: 1, ungraded: 0 } },
-      schema: {
-        properties: { coverage: { type: 'object' }, record: { type: 'object' } },
-        required: ['coverage'],
-      },
-    },
+    output: { example: { coverage: { picks: 1 } } },
   },
 }
 
