@@ -4,7 +4,7 @@ export {
   loadCheckpointSeed,
   type StoreOwner,
 } from './checkpoint-file.ts'
-export { type Awaitable, type Journal, messageOf } from './journal-store.ts'
+export { type Awaitable, type Journal, messageOf, type WriteTrouble } from './journal-store.ts'
 export { besideDatabase, makePrivateFile, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
 export { resealSqliteStore } from './reseal.ts'
 export {

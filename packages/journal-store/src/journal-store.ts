@@ -66,6 +66,14 @@ export type JournalStore<Name extends string, Cell> = JournalReader<Name> & {
   ): Promise<Result>
 }
 
+/** Why a write would fail or wait now. */
+export type WriteTrouble = {
+  /** A snake_case code. */
+  readonly reason: string
+  /** For the operator; public. */
+  readonly sentence: string
+}
+
 /** Makes a service's own error, which tells the operator what happened to the store. */
 export type UnavailableError = new (message: string, options?: ErrorOptions) => Error
 

@@ -8,6 +8,7 @@ import type { StoreMove } from './moved-rows.ts'
 import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
 import { NOTES_ORIGIN, NOTES_SEED, SHARED_NOTES, textsIn } from './notes-store.fixture.ts'
 import { openPostgresJournalStore } from './postgres-journal-store.ts'
+import { placesSql } from './postgres-place.ts'
 import {
   type PostgresServer,
   postgresMissing,
@@ -25,7 +26,10 @@ const MOVE: StoreMove<'notes'> = {
   sqlite: { ...SHARED_NOTES, migrations: [...SHARED_NOTES.migrations, OTHER] },
   postgres: {
     ...POSTGRES_NOTES,
-    migrations: ['CREATE TABLE notes.other (name bytea NOT NULL, id bigint PRIMARY KEY, made int)'],
+    migrations: [
+      'CREATE TABLE notes.other (name bytea NOT NULL, id bigint PRIMARY KEY, made int)',
+      placesSql('notes'),
+    ],
   },
   tables: [{ table: 'other' }],
 }

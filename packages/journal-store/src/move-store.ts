@@ -7,7 +7,6 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { createCompactRange, type KeyRing, type TreeHead } from '@tallystick/hashchain'
 import type { StoreOwner } from './checkpoint-file.ts'
-import { type PostgresOptions } from './connect-postgres.ts'
 import {
   type Cells,
   type FileBeside,
@@ -18,15 +17,17 @@ import {
   toSqlite,
 } from './moved-rows.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
+import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 import { groupJournal, sendEntries } from './postgres-group.ts'
 import { readHeads } from './postgres-heads.ts'
 import { openPostgresJournalReader } from './postgres-journal-store.ts'
+import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
+import { takePlace } from './postgres-place.ts'
 import { bodyOfBytes } from './sealed-bodies.ts'
 import { guardsOf, openSqliteFile } from './sqlite-database.ts'
 import { openSqliteJournalStore, type SqliteJournalStore } from './sqlite-journal-store.ts'
 import type { SqliteStoreKind } from './sqlite-store-kind.ts'
 import { eachJournalInTurn } from './store-kind.ts'
-import { takePlace } from './watch-postgres.ts'
 
 type MoveOptions = {
   /** Whose checkpoints; those of the database are at its path. */
@@ -64,14 +65,17 @@ function openFiles<Name extends string>(
 /** Runs a move in a transaction, while no other process serves the database. */
 async function inMove<Name extends string, Result>(
   { postgres: { schema, Unavailable } }: StoreMove<Name>,
-  { server }: MoveOptions,
+  { owner: { databasePath }, server }: MoveOptions,
   run: (query: PostgresQuery) => Promise<Result>,
 ): Promise<Result> {
-  const { pause } = server
-  const connection = new PostgresConnection({
+  const door = new PostgresDoor({
+    answerMs: UPKEEP_ANSWER_MS,
     ...server,
+    databasePath,
     Unavailable,
-    onConnected: (client) => takePlace(client, { channel: schema, pause, Unavailable }),
+  })
+  const connection = new PostgresConnection(door, {
+    onConnected: async (line) => void (await takePlace(door, line, { name: schema, schema })),
   })
   try {
     return await connection.transaction(async (query) => {
@@ -158,7 +162,7 @@ export async function moveToPostgres<Name extends string>(
   const { filePath, keyRing, owner, server } = options
   const { Unavailable, schema } = move.postgres
   // Refuses a schema that is not this program's.
-  const unchecked = { ...owner, ...server, keyRing, checkpoint: 'unchecked' } as const
+  const unchecked = { ...server, ...owner, keyRing, checkpoint: 'unchecked' } as const
   await (await openPostgresJournalReader(move.postgres, unchecked)).close()
   const files = openFiles(move, { keyRing, owner: { ...owner, databasePath: filePath } })
   const { fileOf, store } = files
@@ -212,7 +216,7 @@ export async function moveToSqlite<Name extends string>(
   for (const path of [filePath, ...besides.map((ending) => filePath + ending)])
     if (existsSync(path)) throw new Unavailable(`${path} exists already`)
   // Refuses another schema, missing keys, and a store that does not continue from its last checkpoint.
-  const reader = { ...owner, ...server, keyRing }
+  const reader = { ...server, ...owner, keyRing }
   await (await openPostgresJournalReader(move.postgres, reader)).close()
   const databasePath = `${filePath}.moving`
   const signed = Object.values<{ fileEnding: string }>(move.sqlite.journals)

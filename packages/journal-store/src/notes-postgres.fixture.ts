@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { leafHash } from '@tallystick/hashchain'
 import { NOTES_ORIGIN, NOTES_SEED, NotesUnavailable } from './notes-store.fixture.ts'
 import { openPostgresJournalStore } from './postgres-journal-store.ts'
+import { placesSql } from './postgres-place.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 
 export const POSTGRES_NOTES = {
@@ -18,7 +19,7 @@ export const POSTGRES_NOTES = {
       columns: [{ name: 'text', type: 'text' }],
     },
   },
-  migrations: ['CREATE TABLE notes.other (id bigint PRIMARY KEY)'],
+  migrations: ['CREATE TABLE notes.other (id bigint PRIMARY KEY)', placesSql('notes')],
   writesPerCommitMax: 512,
   Unavailable: NotesUnavailable,
   acceptCommand: 'notes accept-backup',

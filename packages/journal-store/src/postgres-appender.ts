@@ -4,16 +4,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { CompactRange } from '@tallystick/hashchain'
-import type { Client, QueryResult } from 'pg'
 import { durabilityOf, type Write } from './group-commit.ts'
 import { type Awaitable, type Durability, messageOf } from './journal-store.ts'
-import {
-  askPostgres,
-  beginPostgres,
-  commitPostgres,
-  isLostConnection,
-  type PostgresConnection,
-} from './postgres-connection.ts'
+import { beginPostgres, MAKE_OWN, type PostgresConnection } from './postgres-connection.ts'
+import type { PostgresDoor } from './postgres-door.ts'
 import {
   type GroupName,
   type HeadRow,
@@ -21,6 +15,7 @@ import {
   type PostgresTransaction,
   rangeOfRow,
 } from './postgres-group.ts'
+import { isLostConnection, type PostgresLine, sqlCodeOf } from './postgres-line.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 
 /** A journal's head as this process last saw it committed. */
@@ -33,15 +28,15 @@ export type PostgresHead = {
 /** Journals by name, as a COMMIT left them. */
 type Ranges = readonly (readonly [name: string, range: CompactRange])[]
 
-/** How often a group is tried if it loses a race or its connection. Each reconnection may take seconds. */
-const TRIES_MAX = 20
+/**
+ * How long a group is tried anew after it lost a race or its connection, milliseconds; then its writes are refused. As long
+ * after a group that was refused, the next ones get one attempt each: nobody waits for several groups before theirs.
+ */
+const GROUP_MS = 10_000
 /** Serialization failure, deadlock, lock timeout. */
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01', '55P03'])
 
 const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /** A write of the service threw: its own bug, which affects no other. */
 class WriteFailed extends Error {
@@ -53,6 +48,7 @@ class WriteFailed extends Error {
 }
 
 type AppenderOptions = {
+  readonly door: PostgresDoor
   readonly kind: PostgresStoreKind<string>
   readonly connection: PostgresConnection
   readonly heads: readonly PostgresHead[]
@@ -73,6 +69,7 @@ export class PostgresAppender {
   /** Names this opening of the store to other processes, and its groups to itself. */
   readonly writer = randomUUID()
   #attempts = 0
+  #refusedAtMs = Number.NEGATIVE_INFINITY
   #group: PostgresGroup | undefined
   /** The attempt whose COMMIT was sent but not answered. */
   #doubt: GroupName | undefined
@@ -93,7 +90,9 @@ export class PostgresAppender {
   readonly writeTogether = async (writes: readonly Write[]): Promise<readonly Write[]> => {
     this.#doubt = undefined
     let losses = 0
-    for (let tries = 1; ; tries += 1) {
+    const startMs = performance.now()
+    const endMs = startMs - this.#refusedAtMs < GROUP_MS ? startMs : startMs + GROUP_MS
+    for (;;) {
       let committed: Ranges | undefined
       try {
         committed = await this.#attempt(writes, losses)
@@ -105,13 +104,11 @@ export class PostgresAppender {
           return writes.filter((write) => write !== error.write)
         }
         if (isLost) losses += 1
-        // The server did not commit what it refused.
-        if (!isLost) this.#doubt = undefined
         const isRefused = error instanceof this.#options.kind.Unavailable
         if (isLost || isRefused || !(await this.#isTakenBack()))
           await this.#options.connection.drop()
-        const isHopeless = isRefused || tries >= TRIES_MAX
-        if (isHopeless || !(isLost || CONFLICTS.has(codeOf(error))))
+        const isHopeless = isRefused || performance.now() > endMs
+        if (isHopeless || !(isLost || CONFLICTS.has(sqlCodeOf(error))))
           return this.#fail(writes, error)
       } finally {
         this.#group?.end()
@@ -128,15 +125,18 @@ export class PostgresAppender {
   #fail(writes: readonly Write[], cause: unknown): readonly Write[] {
     const what =
       this.#doubt === undefined ? 'nothing was written' : 'it is not known what was written'
-    const { Unavailable } = this.#options.kind
-    const error = new Unavailable(`${what}: ${messageOf(cause)}`, { cause })
+    const { kind, onProblem } = this.#options
+    this.#refusedAtMs = performance.now()
+    const error = new kind.Unavailable(`${what}: ${messageOf(cause)}`, { cause })
+    // Whoever wrote is told, too; but not everybody waits for the answer.
+    if (this.#doubt !== undefined) onProblem(error)
     for (const { reject } of writes) reject(error)
     return []
   }
 
   async #isTakenBack(): Promise<boolean> {
     try {
-      await (await this.#options.connection.use()).query('ROLLBACK')
+      await (await this.#options.connection.use()).run('ROLLBACK')
       return true
     } catch {
       return false
@@ -145,27 +145,27 @@ export class PostgresAppender {
 
   /** Resolves once the group is committed, with the heads that it found or made. */
   async #attempt(writes: readonly Write[], losses: number): Promise<Ranges> {
-    const { connection, kind } = this.#options
-    const client = await connection.use()
+    const { connection, door, kind } = this.#options
+    const line = await connection.use()
     const durability = durabilityOf(writes)
-    // One round trip; everything after it is under the lock of the heads.
-    const begun = (await client.query(
-      `${beginPostgres(durability, losses)} SELECT name, size, peaks FROM ${kind.schema}.take_heads()`,
-    )) as unknown as readonly QueryResult<HeadRow>[]
-    const heads = begun.at(-1)?.rows ?? []
+    // One round trip; everything after it is under the lock of the heads. COMMIT goes in another: whoever may still commit a
+    // group in doubt has the lock, so that what is found under it is final.
+    const heads = await line.run<HeadRow>(
+      `${beginPostgres(door, { durability, losses })} SELECT name, size, peaks FROM ${kind.schema}.take_heads()`,
+    )
     this.#requireGrowth(heads)
-    if (this.#doubt !== undefined && (await this.#isStored(client, this.#doubt))) {
+    if (this.#doubt !== undefined && (await this.#isStored(line, this.#doubt))) {
       // The group found here may not have reached the standby. A commit of our own returns only once it has.
-      await client.query(`SELECT pg_logical_emit_message(true, '${kind.schema}', '')`)
-      await commitPostgres(client)
+      await line.ask(MAKE_OWN)
+      await line.commit()
       this.#doubt = undefined
-      this.#notify(client)
+      this.#notify(line)
       return heads.map((row) => [row.name, rangeOfRow(row)])
     }
     this.#doubt = undefined
     const name = { writer: this.writer, number: (this.#attempts += 1) }
     const { schema } = kind
-    const group = new PostgresGroup(client, { schema, name, heads, tables: this.#tables })
+    const group = new PostgresGroup(line, { schema, name, heads, tables: this.#tables })
     this.#group = group
     await this.#run(writes)
     await this.#finish(group, durability)
@@ -175,8 +175,12 @@ export class PostgresAppender {
     this.isCommitting = true
     try {
       await group.commit(() => {
-        if (grown.length > 0) this.#notify(client)
+        if (grown.length > 0) this.#notify(line)
       })
+    } catch (error) {
+      // The server did not commit what it refused.
+      if (!isLostConnection(error)) this.#doubt = undefined
+      throw error
     } finally {
       this.isCommitting = false
     }
@@ -188,9 +192,9 @@ export class PostgresAppender {
    * Wakes other processes in a transaction of its own, since the commit of a NOTIFY takes a server-wide lock. It waits for no
    * disk and no standby: it only says who wrote, and regular looks make up for a lost one.
    */
-  #notify(client: Client): void {
+  #notify(line: PostgresLine): void {
     const { kind, onProblem } = this.#options
-    askPostgres(client, NOTIFY, [kind.schema, this.writer]).catch(onProblem)
+    line.ask(NOTIFY, [kind.schema, this.writer]).catch(onProblem)
   }
 
   /** Committed entries stay: a server that lacks them is not the one that acknowledged them. */
@@ -238,9 +242,9 @@ export class PostgresAppender {
   }
 
   /** Whether a group is committed. Under the lock of the heads, nobody can still be committing it. */
-  async #isStored(client: Client, { number, writer }: GroupName): Promise<boolean> {
+  async #isStored(line: PostgresLine, { number, writer }: GroupName): Promise<boolean> {
     const { schema } = this.#options.kind
     const text = `SELECT FROM ${schema}.journal_writers WHERE writer = $1 AND last_group = $2`
-    return (await askPostgres(client, text, [writer, number])).length > 0
+    return (await line.ask(text, [writer, number])).length > 0
   }
 }

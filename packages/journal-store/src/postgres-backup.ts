@@ -1,8 +1,10 @@
 /** Accepts a store on PostgreSQL as it is found. PostgreSQL has backups of its own. */
 import { isContinued } from './checkpoint-file.ts'
 import { PostgresConnection } from './postgres-connection.ts'
+import { PostgresDoor } from './postgres-door.ts'
 import { committedJournal, countLeaves, one, readHeads } from './postgres-heads.ts'
 import type { PostgresStoreOptions } from './postgres-journal-store.ts'
+import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import type { AcceptedJournal } from './sqlite-backup.ts'
 import { checkpointFilesOf, eachJournalInTurn } from './store-kind.ts'
@@ -16,7 +18,9 @@ export async function acceptPostgresBackup<Name extends string>(
   options: PostgresStoreOptions,
 ): Promise<Readonly<Record<Name, AcceptedJournal>>> {
   const { Unavailable } = kind
-  const reader = new PostgresConnection({ ...options, Unavailable })
+  const door = new PostgresDoor({ answerMs: UPKEEP_ANSWER_MS, ...options, Unavailable })
+  await door.acceptTimeline()
+  const reader = new PostgresConnection(door, {})
   const source = { kind, read: reader.read }
   try {
     const heads = await readHeads(source)

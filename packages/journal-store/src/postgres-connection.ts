@@ -1,77 +1,27 @@
 /**
- * Statements and transactions on a connection to PostgreSQL. It is made when it is needed, and again after a loss; a failed
+ * Statements and transactions on a connection through the door. It is made when it is needed, and again after a loss; a failed
  * connection is never used again.
  */
-import { type Client, DatabaseError, type QueryResultRow } from 'pg'
-import { connectPostgres, limitIdle, type PostgresOptions } from './connect-postgres.ts'
 import { type Durability, messageOf } from './journal-store.ts'
+import type { LineLimits, PostgresDoor } from './postgres-door.ts'
+import { IDLE_MS, isLostConnection, type PostgresLine } from './postgres-line.ts'
 import type { SqlConnection, SqlQuery } from './sql-connection.ts'
 
-/**
- * Whether a statement's error ended its connection, not only the statement. Any error that the server did not report is the
- * connection's.
- */
-export function isLostConnection(error: unknown): boolean {
-  if (!(error instanceof DatabaseError)) return true
-  // The connection failed; the server shuts down or starts up; a transaction was idle for too long.
-  const { code = '' } = error
-  return code.startsWith('08') || code.startsWith('57P') || code === '25P03'
-}
+/** A slow process is not a stalled one: after a transaction lost its connection, the next attempt gets this many times as long. */
+const IDLE_FACTOR = 4
+/** 16 seconds. */
+const IDLE_GROWTHS_MAX = 2
 
-/** pg takes bytes as Buffers only. */
-const valueOf = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(valueOf)
-  return value instanceof Uint8Array && !Buffer.isBuffer(value) ? Buffer.from(value) : value
-}
-
-/** Names of statements, so that a connection plans each once: their texts are few, and all in code. */
-const names = new Map<string, string>()
-
-function statementOf(text: string, values: readonly unknown[]) {
-  const name = names.get(text) ?? `s${names.size}`
-  names.set(text, name)
-  return { name, text, values: values.map(valueOf) }
-}
-
-/** Runs a statement that is planned once per connection. Several may be under way at the same time. */
-export async function askPostgres<Row extends QueryResultRow>(
-  client: Client,
-  text: string,
-  values: readonly unknown[],
-): Promise<readonly Row[]> {
-  return (await client.query<Row>(statementOf(text, values))).rows
-}
-
-/** The same with rows as arrays. */
-export async function askPostgresTuples<Row extends readonly unknown[]>(
-  client: Client,
-  text: string,
-  values: readonly unknown[],
-): Promise<readonly Row[]> {
-  const asked = { ...statementOf(text, values), rowMode: 'array' } as const
-  return (await client.query<unknown[]>(asked)).rows as unknown as readonly Row[]
-}
+/** Limits how long a transaction may be idle, by how often its connection was lost before. */
+const limitIdle = (losses: number): string =>
+  `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS * IDLE_FACTOR ** Math.min(losses, IDLE_GROWTHS_MAX)};`
 
 /** How a transaction begins whose connection was lost this often before. */
-export const beginPostgres = (durability: Durability, losses: number): string =>
-  `BEGIN ISOLATION LEVEL READ COMMITTED;${durability === 'relaxed' ? ' SET LOCAL synchronous_commit = off;' : ''}${losses > 0 ? limitIdle(losses) : ''}`
-
-/** Commits; rejects if that is not confirmed. */
-export async function commitPostgres(client: Client): Promise<void> {
-  let isWarned = false
-  // If a COMMIT's wait for the standby is cancelled, the server still reports success, with a warning.
-  const warn = ({ severity }: { readonly severity: string | undefined }): void => {
-    isWarned ||= severity === 'WARNING'
-  }
-  client.on('notice', warn)
-  try {
-    const { command } = await client.query('COMMIT')
-    // COMMIT of a failed transaction is no error: the server answers ROLLBACK.
-    if (command !== 'COMMIT' || isWarned) throw new Error('the commit was not confirmed')
-  } finally {
-    client.off('notice', warn)
-  }
-}
+export const beginPostgres = (
+  { placeCheck }: Pick<PostgresDoor, 'placeCheck'>,
+  { durability, losses }: { readonly durability: Durability; readonly losses: number },
+): string =>
+  `BEGIN ISOLATION LEVEL READ COMMITTED;${durability === 'relaxed' ? ' SET LOCAL synchronous_commit = off;' : ''}${losses > 0 ? limitIdle(losses) : ''}${placeCheck}`
 
 /** Rows of a statement, in whatever transaction the connection is in. */
 export type PostgresQuery = SqlQuery
@@ -83,54 +33,70 @@ class RunFailed extends Error {
   }
 }
 
-type ConnectionOptions = PostgresOptions & {
-  readonly onConnected?: (client: Client) => Promise<void>
+/**
+ * What became of a connection that was given up at its COMMIT, found by its name. It may commit as long as it is there, so it
+ * is ended; but not if it waits for a standby, since what has no second copy would be seen.
+ */
+const LEFT = `SELECT coalesce(wait_event, '') AS wait, CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid, 1000) END AS is_ended
+  FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()`
+
+/** A commit of one's own returns only once a standby has it, and everything before it. */
+export const MAKE_OWN = "SELECT pg_logical_emit_message(true, 'tallystick', '')"
+
+type ConnectionOptions = LineLimits & {
+  /** The schema of table names that have none. */
+  readonly schema?: string | undefined
+  readonly onConnected?: (line: PostgresLine) => Promise<void>
 }
 
 /** A connection that is made on first use, and again after a loss. */
 export class PostgresConnection implements SqlConnection {
+  readonly #door: PostgresDoor
   readonly #options: ConnectionOptions
   readonly #asked = new Set<Promise<unknown>>()
-  #client: Promise<Client> | undefined
+  #line: Promise<PostgresLine> | undefined
+  /** The name of a connection that ended before its COMMIT was answered. */
+  #left: string | undefined
   #lastTransaction: Promise<unknown> = Promise.resolve()
   #isEnded = false
 
-  constructor(options: ConnectionOptions) {
+  constructor(door: PostgresDoor, options: ConnectionOptions) {
+    this.#door = door
     this.#options = options
   }
 
-  use(): Promise<Client> {
-    if (this.#isEnded) return Promise.reject(new this.#options.Unavailable('the store is closed'))
-    if (this.#client !== undefined) return this.#client
+  use(): Promise<PostgresLine> {
+    if (this.#isEnded) return Promise.reject(new this.#door.Unavailable('the store is closed'))
+    if (this.#line !== undefined) return this.#line
     const held = this.#connect()
-    this.#client = held
+    this.#line = held
     // The next use tries again.
     held.catch(() => {
-      if (this.#client === held) this.#client = undefined
+      if (this.#line === held) this.#line = undefined
     })
     return held
   }
 
   /** Ends the connection without waiting for its work. A connection made in the meantime stays. */
-  async drop(lost?: Client): Promise<void> {
-    const held = this.#client
+  async drop(lost?: PostgresLine): Promise<void> {
+    const held = this.#line
     const made = await held?.catch(() => undefined)
     if (lost !== undefined && made !== lost) return
-    if (this.#client === held) this.#client = undefined
-    made?.connection.stream.destroy()
+    if (this.#line === held) this.#line = undefined
+    made?.destroy(new Error('the connection was given up'))
   }
 
   /** Asks, and asks once more on a new connection if one was lost: only for what may be repeated. */
   readonly read: PostgresQuery = <Row extends Readonly<Record<string, unknown>>>(
     text: string,
     values: readonly unknown[] = [],
-  ) => this.#tracked(this.#twice((held) => askPostgres<Row>(held, text, values)))
+  ) => this.#tracked(this.#twice((line) => line.ask<Row>(text, values)))
 
   /** The same with rows as arrays. */
   readonly tuples = <Row extends readonly unknown[]>(
     text: string,
     values: readonly unknown[] = [],
-  ) => this.#tracked(this.#twice((held) => askPostgresTuples<Row>(held, text, values)))
+  ) => this.#tracked(this.#twice((line) => line.tuples<Row>(text, values)))
 
   /**
    * Runs statements in a transaction of their own, one transaction after another. It runs once more if the connection was
@@ -142,7 +108,7 @@ export class PostgresConnection implements SqlConnection {
     durability: Durability = 'synced',
   ): Promise<Result> {
     const running = this.#lastTransaction.then(() =>
-      this.#twice((held, isAgain) => this.#inTransaction(held, { run, durability, isAgain })),
+      this.#twice((line, isAgain) => this.#inTransaction(line, { run, durability, isAgain })),
     )
     this.#lastTransaction = running.catch(() => undefined)
     return this.#tracked(running)
@@ -152,47 +118,71 @@ export class PostgresConnection implements SqlConnection {
   async end(): Promise<void> {
     await Promise.allSettled(this.#asked)
     this.#isEnded = true
-    const held = await this.#client?.catch(() => undefined)
-    await held?.end().catch(() => undefined)
+    const line = await this.#line?.catch(() => undefined)
+    await line?.end()
   }
 
-  async #connect(): Promise<Client> {
-    const made = await connectPostgres(this.#options)
-    await this.#options.onConnected?.(made)
-    return made
+  async #connect(): Promise<PostgresLine> {
+    const { onConnected, schema = 'public' } = this.#options
+    const line = await this.#door.find(this.#options)
+    try {
+      await line.ask("SELECT set_config('search_path', $1, false)", [schema])
+      await onConnected?.(line)
+      return line
+    } catch (error) {
+      line.destroy(new Error('the connection was not made', { cause: error }))
+      throw error
+    }
   }
 
   /** Runs once more on a new connection if one was lost. */
-  async #twice<Result>(run: (held: Client, isAgain: boolean) => Promise<Result>): Promise<Result> {
-    const { Unavailable } = this.#options
+  async #twice<Result>(
+    run: (line: PostgresLine, isAgain: boolean) => Promise<Result>,
+  ): Promise<Result> {
+    const { Unavailable } = this.#door
     for (let tries = 0; ; tries += 1) {
-      let held: Client | undefined
+      let line: PostgresLine | undefined
       try {
-        held = await this.use()
-        return await run(held, tries > 0)
+        line = await this.use()
+        return await run(line, tries > 0)
       } catch (error) {
         if (error instanceof RunFailed) throw error.cause
         if (error instanceof Unavailable) throw error
         const isLost = isLostConnection(error)
-        if (isLost) await this.drop(held)
+        if (isLost) await this.drop(line)
         if (isLost && tries === 0) continue
         throw new Unavailable(`the store cannot be used: ${messageOf(error)}`, { cause: error })
       }
     }
   }
 
+  /** Rejects as long as a connection that was given up at its COMMIT may still commit. */
+  async #requireFinal(line: PostgresLine): Promise<void> {
+    if (this.#left === undefined) return
+    const { Unavailable } = this.#door
+    const [left] = await line.ask<{ readonly wait: string; readonly is_ended: boolean | null }>(
+      LEFT,
+      [this.#left],
+    )
+    if (left?.wait === 'SyncRep') throw new Unavailable(COMMITS_WAIT)
+    if (left?.is_ended === false)
+      throw new Unavailable('a connection that was given up at its COMMIT does not end')
+    this.#left = undefined
+  }
+
   async #inTransaction<Result>(
-    held: Client,
+    line: PostgresLine,
     of: {
       readonly run: (query: PostgresQuery) => Promise<Result>
       readonly durability: Durability
       readonly isAgain: boolean
     },
   ): Promise<Result> {
+    await this.#requireFinal(line)
     let refused: { readonly error: unknown } | undefined
     const query: PostgresQuery = async (text, values = []) => {
       try {
-        return await askPostgres(held, text, values)
+        return await line.ask(text, values)
       } catch (error) {
         refused ??= { error }
         throw error
@@ -206,16 +196,18 @@ export class PostgresConnection implements SqlConnection {
         throw refused === undefined ? new RunFailed(error) : refused.error
       }
     }
+    const { durability, isAgain } = of
     try {
-      await held.query(beginPostgres(of.durability, of.isAgain ? 1 : 0))
+      await line.run(beginPostgres(this.#door, { durability, losses: isAgain ? 1 : 0 }))
       const result = await ran()
-      // What the first attempt committed may not have reached the standby. A commit that writes returns only once it has.
-      if (of.isAgain) await held.query("SELECT pg_logical_emit_message(true, 'tallystick', '')")
-      await commitPostgres(held)
+      // What the first attempt committed may not have reached the standby.
+      if (isAgain) await line.ask(MAKE_OWN)
+      await line.commit()
       return result
     } catch (error) {
       if (error instanceof RunFailed || !isLostConnection(error))
-        await held.query('ROLLBACK').catch(() => this.drop(held))
+        await line.run('ROLLBACK').catch(() => this.drop(line))
+      if (line.isInDoubt) this.#left = line.name
       throw error
     }
   }
@@ -227,3 +219,7 @@ export class PostgresConnection implements SqlConnection {
     return running
   }
 }
+
+/** Why writing waits, for the operator. */
+export const COMMITS_WAIT =
+  'commits wait: none of the standbys that synchronous_standby_names asks for confirms them'

@@ -8,10 +8,10 @@ import { setTimeout as pauseMs } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { leafHash, rootOf } from '@tallystick/hashchain'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { connectPostgres } from './connect-postgres.ts'
 import { appendText } from './journal-store.contract.ts'
 import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
+import { PostgresDoor } from './postgres-door.ts'
 import { openPostgresJournalStore, type PostgresJournalStore } from './postgres-journal-store.ts'
 import {
   postgresMissing,
@@ -37,7 +37,7 @@ afterEach(() => {
 })
 
 const open = async (url: string, name = 'notes', over: object = {}) => {
-  const options = { ...notesOptions(url, join(folder, name)), roundsMax: 40, ...over }
+  const options = { ...notesOptions(url, join(folder, name)), findMs: 2_000, ...over }
   const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, options)
   opened.push(store)
   return store
@@ -73,15 +73,13 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
 
       it('who holds the heads and says nothing more loses them after a second, and its transaction', async () => {
         const store = await open(url)
-        const holder = await connectPostgres({
-          ...notesOptions(url, ''),
-          Unavailable: NotesUnavailable,
-        })
-        await holder.query('BEGIN; SELECT size FROM notes.take_heads()')
+        const named = { ...notesOptions(url, ':memory:'), Unavailable: NotesUnavailable }
+        const holder = await new PostgresDoor(named).find()
+        await holder.run('BEGIN; SELECT size FROM notes.take_heads()')
         expect(await appendText(store, 'others go on')).toBe(0)
-        await expect(holder.query('COMMIT')).rejects.toThrow(/connection|idle-in-transaction/i)
+        await expect(holder.commit()).rejects.toThrow(/connection|idle-in-transaction/i)
         expect(await textsOf(store)).toEqual(['others go on'])
-        await holder.end().catch(() => undefined)
+        await holder.end()
       })
 
       it('who was cut off at work has four times as long for it in the next attempt, up to 16 seconds', async () => {
@@ -200,7 +198,9 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
             )
             await expect(runSql(url.replace(/,[^/]*/, ''), 'SELECT 1')).resolves.toBeDefined()
             await closeAll()
+            await expect(open(url, 'one')).rejects.toThrow(/on timeline 1, and 2 was seen/)
             // One that knows no timeline knows what it has signed.
+            rmSync(join(folder, 'one.timeline'))
             await expect(open(url, 'one')).rejects.toThrow(/counts \d+ entries, \d+ of them/)
           } finally {
             await closeAll()

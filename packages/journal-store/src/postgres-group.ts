@@ -1,15 +1,9 @@
 /** What a group of writes runs with on PostgreSQL: journals that grow in memory, and statements under the lock of the heads. */
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
-import type { Client, QueryResultRow } from 'pg'
 import type { WriteTransaction, WrittenJournal } from './journal-store.ts'
 import { completedNode } from './merkle-nodes.ts'
-import {
-  askPostgres,
-  askPostgresTuples,
-  commitPostgres,
-  type PostgresConnection,
-  type PostgresQuery,
-} from './postgres-connection.ts'
+import type { PostgresConnection, PostgresQuery } from './postgres-connection.ts'
+import type { PostgresLine } from './postgres-line.ts'
 import type { PostgresJournalTable } from './postgres-store-kind.ts'
 
 /** What a row's cell may hold. */
@@ -88,9 +82,9 @@ export type GroupName = {
   readonly number: number
 }
 
-/** One attempt of a group; `client` is in a transaction that has locked the heads. */
+/** One attempt of a group; `line` is in a transaction that has locked the heads. */
 export class PostgresGroup {
-  readonly #client: Client
+  readonly #line: PostgresLine
   readonly #schema: string
   readonly #name: GroupName
   readonly #sent: Promise<unknown>[] = []
@@ -100,7 +94,7 @@ export class PostgresGroup {
   failure: unknown
 
   constructor(
-    client: Client,
+    line: PostgresLine,
     of: {
       readonly schema: string
       readonly name: GroupName
@@ -108,7 +102,7 @@ export class PostgresGroup {
       readonly tables: ReadonlyMap<string, PostgresJournalTable>
     },
   ) {
-    this.#client = client
+    this.#line = line
     this.#schema = of.schema
     this.#name = of.name
     for (const row of of.heads) {
@@ -132,15 +126,15 @@ export class PostgresGroup {
     }
   }
 
-  readonly #ask = <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
-    this.#asked(() => askPostgres<Row>(this.#client, text, values))
+  readonly #ask: PostgresQuery = (text, values = []) =>
+    this.#asked(() => this.#line.ask(text, values))
 
   /** What writes run with. */
   readonly transaction: PostgresTransaction<string> = {
     journals: this.#journals,
     query: this.#ask,
     tuples: <Row extends readonly unknown[]>(text: string, values?: readonly unknown[]) =>
-      this.#asked(() => askPostgresTuples<Row>(this.#client, text, values ?? [])),
+      this.#asked(() => this.#line.tuples<Row>(text, values ?? [])),
     send: (text, values) => {
       this.#requireOpen()
       this.#sent.push(this.#ask(text, values).catch(() => undefined))
@@ -158,15 +152,15 @@ export class PostgresGroup {
    */
   async commit(behind: () => void): Promise<void> {
     this.#isOpen = true
-    const { stream } = this.#client.connection
-    stream.cork()
-    const ends = this.grown().map(([, journal]) => sendEntries(this.#ask, this.#schema, journal))
-    // Sent even if nothing was appended: a transaction that only reads does not wait for the standby.
-    ends.push(this.#keepName())
-    ends.push(commitPostgres(this.#client))
-    this.#isOpen = false
-    behind()
-    stream.uncork()
+    const ends = this.#line.together(() => {
+      const sent = this.grown().map(([, journal]) => sendEntries(this.#ask, this.#schema, journal))
+      // Sent even if nothing was appended: a transaction that only reads does not wait for the standby.
+      sent.push(this.#keepName())
+      sent.push(this.#line.commit())
+      this.#isOpen = false
+      behind()
+      return sent
+    })
     await Promise.all(this.#sent)
     const settled = await Promise.allSettled(ends)
     if (this.failure !== undefined) throw this.failure

@@ -287,7 +287,7 @@ describe.skipIf(postgresMissing !== undefined)(
 
       it('none that takes writes is the service’s own error', async () => {
         const gone = `postgres://notes_app@${encodeURIComponent(folder)}/notes`
-        await expect(open(gone, { roundsMax: 2 })).rejects.toThrow(NotesUnavailable)
+        await expect(open(gone, { findMs: 100 })).rejects.toThrow(NotesUnavailable)
       })
     })
   },

@@ -3,13 +3,14 @@
  * wake-ups and the service's own rows have connections of their own. The owner makes the schema with migratePostgresStore.
  */
 import { type CheckpointFile, requireContinued } from './checkpoint-file.ts'
-import { type PostgresOptions } from './connect-postgres.ts'
 import { openGroupCommit } from './group-commit.ts'
 import type { Awaitable, Durability, JournalReader } from './journal-store.ts'
 import { PostgresAppender, type PostgresHead } from './postgres-appender.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
+import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 import type { PostgresTransaction } from './postgres-group.ts'
 import { committedJournal, one, readHeads, requireSchema } from './postgres-heads.ts'
+import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import { removeLeftDrafts } from './private-file.ts'
 import { requireKeys } from './sealed-bodies.ts'
@@ -23,11 +24,13 @@ import {
 } from './store-kind.ts'
 import { watchPostgres } from './watch-postgres.ts'
 
-export type PostgresStoreOptions = Omit<PostgresOptions, 'Unavailable' | 'timeline'> & StoreOpening
+export type PostgresStoreOptions = Omit<PostgresOptions, 'Unavailable'> & StoreOpening
 
 type PostgresWriterOptions<Name extends string> = PostgresStoreOptions & {
   /** For a service of one process: while it runs, another that opens the store this way is refused. */
   readonly isAlone?: boolean
+  /** The door that other connections of the process use, too; by default one of its own. */
+  readonly door?: PostgresDoor
   /** Runs last in each transaction, where the service sends all rows that it gathered. */
   readonly beforeCommit?: (
     transaction: PostgresTransaction<Name>,
@@ -69,13 +72,13 @@ type Opened<Name extends string> = Awaited<ReturnType<typeof openReader<Name>>>
 /** Reads the heads of a store and compares them with this replica's checkpoints. */
 async function openReader<Name extends string>(
   kind: PostgresStoreKind<Name>,
-  options: PostgresStoreOptions,
+  options: PostgresStoreOptions & { readonly door?: PostgresDoor },
 ) {
-  const timeline = { newest: 0 }
+  const { schema, Unavailable } = kind
+  const { door = new PostgresDoor({ ...options, Unavailable }) } = options
   const connections: PostgresConnection[] = []
   const connect = () => {
-    const { schema, Unavailable } = kind
-    const made = new PostgresConnection({ ...options, schema, timeline, Unavailable })
+    const made = new PostgresConnection(door, { schema })
     connections.push(made)
     return made
   }
@@ -102,7 +105,7 @@ async function openReader<Name extends string>(
         requireContinued(readings[name], { journal: journals[name], noun }, kind),
       )
     const reader = { ...signedJournals(journals, files), read, tuples }
-    return { source, heads, reader, connect, timeline, end }
+    return { source, heads, reader, connect, door, end }
   } catch (error) {
     await end()
     throw error
@@ -117,7 +120,7 @@ export async function openPostgresJournalReader<Name extends string>(
   kind: PostgresStoreKind<Name>,
   options: PostgresStoreOptions,
 ): Promise<PostgresJournalReader<Name>> {
-  const { end, reader } = await openReader(kind, options)
+  const { end, reader } = await openReader(kind, { answerMs: UPKEEP_ANSWER_MS, ...options })
   return { ...reader, close: end }
 }
 
@@ -141,7 +144,7 @@ export async function openPostgresJournalStore<Name extends string>(
 }
 
 async function writerOf<Name extends string>(
-  { connect, end, heads, reader, source, timeline }: Opened<Name>,
+  { connect, door, end, heads, reader, source }: Opened<Name>,
   of: {
     readonly kind: PostgresStoreKind<Name>
     readonly options: PostgresWriterOptions<Name>
@@ -167,6 +170,7 @@ async function writerOf<Name extends string>(
     tellGrown()
   }
   const appender = new PostgresAppender({
+    door,
     kind,
     connection: connect(),
     heads,
@@ -184,8 +188,8 @@ async function writerOf<Name extends string>(
     if (grown.length > 0) tellGrown()
   }
   const ownName = appender.writer
-  const watched = { ...options, channel: schema, ownName, timeline, Unavailable, onProblem }
-  const watch = await watchPostgres({ ...watched, look: (read) => catchUp(read, true) })
+  const watched = { channel: schema, ownName, isAlone: options.isAlone, onProblem }
+  const watch = await watchPostgres(door, { ...watched, look: (read) => catchUp(read, true) })
   const queue = openGroupCommit({ writeTogether: appender.writeTogether, writesMax, Unavailable })
   const close = async (): Promise<void> => {
     await queue.close()

@@ -1,6 +1,7 @@
 /** Resealing on PostgreSQL, as a role that may replace the body of a row, and nothing else. */
-import { type PostgresOptions } from './connect-postgres.ts'
 import { PostgresConnection } from './postgres-connection.ts'
+import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
+import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 import { type ResealEngine, type ResealOptions, type ResealOutcome, reseal } from './reseal.ts'
 import { bodyOfBytes } from './sealed-bodies.ts'
@@ -15,7 +16,8 @@ export async function resealPostgresStore<Name extends string>(
   { keyRing, plan, ...server }: Omit<PostgresOptions, 'Unavailable'> & Omit<ResealOptions, 'pause'>,
 ): Promise<ResealOutcome> {
   const { appRole, journals, schema, Unavailable } = kind
-  const connection = new PostgresConnection({ ...server, schema, Unavailable })
+  const door = new PostgresDoor({ answerMs: UPKEEP_ANSWER_MS, ...server, Unavailable })
+  const connection = new PostgresConnection(door, { schema })
   const tables = Object.values<PostgresJournalTable>(journals)
   const engine: ResealEngine = {
     connection,

@@ -1,7 +1,15 @@
 // A PostgreSQL server for a test run: the one of DATABASE_URL, or its own from Debian's package, on a socket in a temporary
 // folder. PostgreSQL refuses to run as root, so there it runs as another user.
 import { spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, type QueryResult } from 'pg'
@@ -113,6 +121,13 @@ const startServer = ({ data, folder, settings }: Server & { readonly settings: s
 const stopServer = ({ data, folder }: Server): void =>
   runProgram(folder, ['pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop'])
 
+/** Sends a signal to a server and all its processes. */
+function signalServer({ data }: Server, signal: NodeJS.Signals): void {
+  const [own = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
+  const children = readFileSync(`/proc/${own}/task/${own}/children`, 'utf8')
+  for (const pid of [own, ...children.trim().split(' ')]) process.kill(Number(pid), signal)
+}
+
 /** A primary and its synchronous standby, each on its own socket; our URL names both. */
 export async function startPostgresPair() {
   const folder = makeServerFolder()
@@ -144,6 +159,17 @@ export async function startPostgresPair() {
       const [one, other] = [primary, standby].map(({ sockets }) => encodeURIComponent(sockets))
       return url.replace(one ?? '', `${one},${other}`)
     },
+    /** The standby stops, and with it every commit that waits for it; `startStandby` lets them go on. */
+    stopStandby: (): void => stop(standby),
+    startStandby: (): void => {
+      startServer(standby)
+      running.add(standby)
+    },
+    /** The primary hangs: it takes connections, keeps those that it has, and says nothing. */
+    freezePrimary: (): void => signalServer(primary, 'SIGSTOP'),
+    /** It goes on, as a primary. */
+    thawPrimary: (): void => signalServer(primary, 'SIGCONT'),
+    promoteStandby: (): void => runProgram(folder, ['pg_ctl', '-D', standby.data, '-w', 'promote']),
     /** The primary dies, and the standby takes its place and waits for no other. */
     failOver: (): void => {
       stop(primary)

@@ -4,8 +4,9 @@
  * checkpoint exposes anyone who drops the triggers. If bodies are sealed, one more role may replace the body of a row, and
  * nothing else.
  */
-import { connectPostgres, type PostgresOptions } from './connect-postgres.ts'
 import { messageOf } from './journal-store.ts'
+import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
+import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import type { JournalTable, StoreKind } from './store-kind.ts'
 
 /** A journal's table: `at bigint` from 0, `leaf_hash bytea`, and the columns of its cells. */
@@ -23,7 +24,8 @@ export type PostgresStoreKind<Name extends string> = StoreKind<Name, PostgresJou
   /** Role of the service: it reads, and appends by function. */
   readonly appRole: string
   /**
-   * The service's own tables, after the journals'. Each string takes the schema one version further, and grants the service's
+   * The service's own tables, after the journals'; `placesSql` is one of them if the store moves between engines or one process
+   * has it to itself. Each string takes the schema one version further, and grants the service's
    * role its rights besides reading.
    */
   readonly migrations: readonly string[]
@@ -178,32 +180,33 @@ export async function migratePostgresStore<Name extends string>(
   options: Omit<PostgresOptions, 'Unavailable'>,
 ): Promise<void> {
   const { schema, Unavailable } = kind
-  const client = await connectPostgres({ ...options, Unavailable })
+  const door = new PostgresDoor({ answerMs: UPKEEP_ANSWER_MS, ...options, Unavailable })
+  const line = await door.find()
   try {
     // Only another migration waits for this one, so a busy machine may pause between its steps.
-    await client.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0;
+    await line.run(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0;
       SELECT pg_advisory_xact_lock(hashtextextended('${schema} migrations', 0));
       ${[kind.appRole, ...(kind.seal === undefined ? [] : [kind.seal.role])].map(roleSql).join('')}
       CREATE SCHEMA IF NOT EXISTS ${schema};
       CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL);${writersSql(schema)}`)
-    const { rows } = await client.query<{ readonly value: string }>(
+    const [stored] = await line.run<{ readonly value: string }>(
       `SELECT value FROM ${schema}.meta WHERE name = 'schema_version'`,
     )
-    const [applied, known] = [Number(rows[0]?.value ?? 0), migrationsOf(kind)]
+    const [applied, known] = [Number(stored?.value ?? 0), migrationsOf(kind)]
     if (applied > known.length) throw new Error(`its schema ${applied} is newer than this program`)
-    for (const migration of known.slice(applied)) await client.query(migration)
+    for (const migration of known.slice(applied)) await line.run(migration)
     // A role's rights cover only what exists when they are granted.
-    await client.query(rightsOf(kind))
-    await client.query(
+    await line.run(rightsOf(kind))
+    await line.ask(
       `INSERT INTO ${schema}.meta VALUES ('schema_version', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       [String(known.length)],
     )
-    await client.query('COMMIT')
+    await line.commit()
   } catch (error) {
     throw new Unavailable(`${schema} cannot be brought up to date: ${messageOf(error)}`, {
       cause: error,
     })
   } finally {
-    await client.end().catch(() => undefined)
+    await line.end()
   }
 }

@@ -12,11 +12,11 @@
  * }) // 0, on the disk
  */
 
-export { type PostgresOptions } from './connect-postgres.ts'
 export { moveToPostgres, moveToSqlite } from './move-store.ts'
 export type { StoreMove } from './moved-rows.ts'
 export { acceptPostgresBackup } from './postgres-backup.ts'
 export { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
+export { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 export type { PostgresTransaction } from './postgres-group.ts'
 export { readHeads } from './postgres-heads.ts'
 export {
@@ -26,9 +26,12 @@ export {
   type PostgresJournalStore,
   type PostgresStoreOptions,
 } from './postgres-journal-store.ts'
+export { UPKEEP_ANSWER_MS } from './postgres-line.ts'
+export { openPostgresLease, type PostgresLease, placesSql } from './postgres-place.ts'
 export { resealPostgresStore } from './postgres-reseal.ts'
 export {
   migratePostgresStore,
   type PostgresJournalTable,
   type PostgresStoreKind,
 } from './postgres-store-kind.ts'
+export { openWriteProbe } from './write-probe.ts'

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { NotesUnavailable } from './notes-store.fixture.ts'
+import { PostgresDoor } from './postgres-door.ts'
 import {
   type PostgresServer,
   postgresMissing,
@@ -28,16 +29,15 @@ describe.skipIf(postgresMissing !== undefined)(
       url = (await server.database()).owner
       looks = []
       pauses = []
-      watch = await watchPostgres({
-        url,
-        Unavailable: NotesUnavailable,
+      const pause = () => {
+        const paused = Promise.withResolvers<void>()
+        pauses.push(paused)
+        return paused.promise
+      }
+      const door = new PostgresDoor({ url, Unavailable: NotesUnavailable, pause })
+      watch = await watchPostgres(door, {
         channel: 'notes',
         ownName: 'me',
-        pause: () => {
-          const pause = Promise.withResolvers<void>()
-          pauses.push(pause)
-          return pause.promise
-        },
         look: (read) => {
           const look = Promise.withResolvers<void>()
           looks.push(look)

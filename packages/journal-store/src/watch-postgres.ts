@@ -2,14 +2,14 @@
  * Notices other processes' commits: a listener on its own connection, and a regular look in case it missed one. The same
  * connection holds the place of a single-process service.
  */
-import type { Client } from 'pg'
-import { type PostgresOptions } from './connect-postgres.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
+import type { PostgresDoor } from './postgres-door.ts'
+import { keepPlace } from './postgres-place.ts'
 
 /** A notification may be lost with its connection, so there is a look this often anyway, milliseconds. */
 const LOOK_MS = 250
 
-type WatchOptions = PostgresOptions & {
+type WatchOptions = {
   /** Notified by whoever commits; the notification says only who. */
   readonly channel: string
   /** Whose notifications need no look. */
@@ -21,52 +21,32 @@ type WatchOptions = PostgresOptions & {
   readonly isAlone?: boolean | undefined
 }
 
-/** How often to ask for the place of a single process, and the pause between, milliseconds: a killed one's is soon free. */
-const PLACE_TRIES_MAX = 20
-const PLACE_PAUSE_MS = 50
-
-/** Takes the place of a single process for as long as the connection lives. Rejects with the service's error. */
-export async function takePlace(
-  client: Client,
-  of: Pick<WatchOptions, 'channel' | 'pause' | 'Unavailable'>,
-): Promise<void> {
-  for (let tries = 0; tries < PLACE_TRIES_MAX; tries += 1) {
-    const { rows } = await client.query<{ readonly is_mine: boolean }>(
-      'SELECT pg_try_advisory_lock(hashtextextended($1, 1)) AS is_mine',
-      [of.channel],
-    )
-    if (rows[0]?.is_mine === true) return
-    await of.pause(PLACE_PAUSE_MS)
-  }
-  await client.end()
-  throw new of.Unavailable(
-    'another process has this store open (one process at a time may serve it)',
-  )
-}
-
 /**
  * Looks when woken, and every quarter of a second; `end` resolves once no look is under way. Rejects with the service's error
  * if another process has the place.
  */
-export async function watchPostgres(of: WatchOptions): Promise<{ end(): Promise<void> }> {
+export async function watchPostgres(
+  door: PostgresDoor,
+  of: WatchOptions,
+): Promise<{ end(): Promise<void> }> {
   const ended = new AbortController()
   // A notification during a look may be too late for it, so it is kept for the next one.
   let woken = Promise.withResolvers<void>()
-  const listener = new PostgresConnection({
-    ...of,
-    onConnected: async (client) => {
-      if (of.isAlone === true) await takePlace(client, of)
-      client.on('notification', ({ payload }) => {
+  const { channel } = of
+  const listener = new PostgresConnection(door, {
+    onConnected: async (line) => {
+      if (of.isAlone === true) await keepPlace(door, line, { name: channel, schema: channel })
+      line.onNotification((payload) => {
         if (payload !== of.ownName) woken.resolve()
       })
-      await client.query(`LISTEN ${of.channel}`)
+      await line.run(`LISTEN ${channel}`)
       // Looks for what was committed while nobody listened.
       woken.resolve()
     },
   })
   const loop = async (): Promise<void> => {
     while (!ended.signal.aborted) {
-      await Promise.race([woken.promise, of.pause(LOOK_MS)])
+      await Promise.race([woken.promise, door.pause(LOOK_MS)])
       if (ended.signal.aborted) return
       woken = Promise.withResolvers()
       try {
@@ -74,7 +54,7 @@ export async function watchPostgres(of: WatchOptions): Promise<{ end(): Promise<
         await of.look(listener.read)
       } catch (error) {
         if (!ended.signal.aborted) of.onProblem(error)
-        await of.pause(LOOK_MS)
+        await door.pause(LOOK_MS)
       }
     }
   }

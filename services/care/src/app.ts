@@ -6,6 +6,7 @@ import type { WitnessPush } from '@tallystick/journal-store'
 import {
   type Clock,
   createServiceApp,
+  type ReadinessFinding,
   type Registry,
   type ServiceApp,
   sendError,
@@ -41,6 +42,10 @@ type CareAppDeps = {
   readonly logger?: FastifyBaseLogger | undefined
   readonly registry: Registry
   readonly store: RecordStore
+  /** Why a write would fail or wait now; undefined if it would not. */
+  readonly writeTrouble: () => Promise<
+    { readonly reason: string; readonly sentence: string } | undefined
+  >
   readonly audit: AuditTrail
   readonly tokens: TokenCheck
   readonly publish: PublishRecord
@@ -49,6 +54,20 @@ type CareAppDeps = {
   readonly witnesses: WitnessPush
   /** Called for each export: it holds records. */
   readonly noteRead: (row: ReadRow) => void
+}
+
+/** Reads, and would a write be committed. On SQLite a full disk shows up at the next write, as 503. */
+async function storeReadiness({
+  store,
+  writeTrouble,
+}: Pick<CareAppDeps, 'store' | 'writeTrouble'>): Promise<ReadinessFinding> {
+  const trouble = await writeTrouble()
+  if (trouble !== undefined) {
+    const { reason, sentence } = trouble
+    return { kind: 'not-ready', reason, details: { sentence } }
+  }
+  await store.heads({ reach: [{ audience: 'user' }], limit: 1 })
+  return { kind: 'ready', details: { sealed: store.sealKeyId !== undefined } }
 }
 
 /** Builds the application without listening. */
@@ -74,13 +93,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
     errors: { answer: dependencyAnswer },
     logger,
     registry,
-    readiness: {
-      // A full disk shows up at the next write, as 503.
-      async store() {
-        await store.heads({ reach: [{ audience: 'user' }], limit: 1 })
-        return { kind: 'ready', details: { sealed: store.sealKeyId !== undefined } }
-      },
-    },
+    readiness: { store: () => storeReadiness(deps) },
     llmsNotes: llmsNotes({ baseUrl, resource, metadataUrl }),
     metricsToken: config.METRICS_TOKEN,
     unroutedHook: cors,

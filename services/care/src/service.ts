@@ -56,11 +56,12 @@ type CareServiceOptions = {
   readonly environment?: Environment | undefined
 }
 
-export type CareService = Required<Omit<Service, 'start' | 'lost' | 'unfinished'>> & {
-  readonly store: RecordStore
-  readonly audit: AuditTrail
-  readonly hub: SessionHub
-}
+export type CareService = Required<Omit<Service, 'start' | 'lost' | 'unfinished'>> &
+  Pick<Service, 'lost'> & {
+    readonly store: RecordStore
+    readonly audit: AuditTrail
+    readonly hub: SessionHub
+  }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -209,8 +210,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const isRevoked = (jti: string): boolean => revoked.has(jti)
   const { noteRead } = ending(openReads(options, { sides, onProblem }))
   const tokensFor = tokenChecks(options, { isRevoked, onProblem: telemetry.onIssuerProblem })
-  const tokens = tokensFor('/mcp')
-  const modernTokens = tokensFor(MODERN_MCP_PATH)
+  const [tokens, modernTokens] = [tokensFor('/mcp'), tokensFor(MODERN_MCP_PATH)]
   const webhook = ending(openWebhook(options, telemetry.onWebhookProblem))
   const observe = (event: McpEvent): void => {
     telemetry.onMcp(event)
@@ -247,7 +247,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   }
   const figures = { mcp: () => mcp.figures(), replays: () => verifier.runs() }
   registerFigures(registry, { ...figures, events: () => deliverer?.count() ?? 0 })
-  const shown = { verifier, mcp, witnesses: witnesses.push }
+  const shown = { verifier, mcp, witnesses: witnesses.push, writeTrouble: stores.writeTrouble }
   const app = await createCareApp({ ...parts, ...shown, publish, noteRead })
   const ends = opened.move()
   return {
@@ -256,7 +256,11 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
     store,
     audit,
     hub: mcp.hub,
-    stopping: () => mcp.endStreams(),
+    stopping: () => {
+      stores.stopping()
+      mcp.endStreams()
+    },
+    lost: stores.lost,
     close: () => ends.disposeAsync(),
   }
 }

@@ -73,6 +73,10 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
 
 type ReadinessDeps = {
   readonly store: Pick<GradingStore, 'counts'>
+  /** Why a write would fail or wait now; undefined if it would not. */
+  readonly writeTrouble: () => Promise<
+    { readonly reason: string; readonly sentence: string } | undefined
+  >
   /** Whether the configured token is the one on the network, asked now. */
   readonly token: { check(): Promise<Pick<DomainCheck, 'kind'>> }
   readonly facilitators: Pick<FeePayerDirectory, 'firstAttempt' | 'state'>
@@ -89,10 +93,14 @@ function gradingReadiness({
   facilitators,
   store,
   token,
+  writeTrouble,
 }: ReadinessDeps): Readonly<Record<string, ReadinessCheck>> {
   return {
     secp256k1: async () => ({ ...ready, details: secp256k1Facts }),
     async ledger() {
+      // Payments are kept beside it.
+      const trouble = await writeTrouble()
+      if (trouble !== undefined) return notReady(trouble.reason, { sentence: trouble.sentence })
       const { entries, events } = await store.counts()
       return { ...ready, details: { entries, events } }
     },

@@ -6,12 +6,12 @@ import { type Clock, Registry, type Service } from '@tallystick/service-kit'
 import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import type { FastifyBaseLogger } from 'fastify'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
-import { ledgerOwner, openLedger, openReservations } from './adapters/open-stores.ts'
+import { ledgerOwner, openStores } from './adapters/open-stores.ts'
 import { createGradingApp } from './app.ts'
 import { type GradingConfig, paymentAsset } from './config.ts'
 import { createGrader } from './domain/grader.ts'
 import type { GradingStore } from './domain/grading-store.ts'
-import { createPollRounds } from './ingest/odds-poller.ts'
+import { createPollRounds, type PollRoundsOptions } from './ingest/odds-poller.ts'
 import { connectPayments, publicNode } from './payments.ts'
 import { resumeSales } from './routes/sale-job.ts'
 import { createTelemetry, registerLedgerFigures, type Telemetry } from './telemetry.ts'
@@ -45,7 +45,7 @@ function tokenVerifier({ BASE_URL, TOKEN_SECRET }: GradingConfig, clock: Clock) 
 
 function pollRounds(
   { config, clock }: GradingServiceOptions,
-  store: GradingStore,
+  ledger: Pick<PollRoundsOptions, 'store' | 'mayPoll'>,
   telemetry: Telemetry,
 ) {
   const { ODDS_API_KEY, ODDS_API_MARKETS, ODDS_API_REGIONS, ODDS_API_SPORTS, ODDS_API_URL } = config
@@ -58,7 +58,7 @@ function pollRounds(
     clock,
   }
   return createPollRounds({
-    store,
+    ...ledger,
     feeds: ODDS_API_SPORTS.map((sport) => createOddsApiFeed({ ...source, sport })),
     clock,
     pauseMs: config.ODDS_POLL_SECONDS * 1_000,
@@ -84,9 +84,9 @@ export async function createGradingService(
   await using opened = new AsyncDisposableStack()
   const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
     opened.adopt(part, () => part.close())
-  const store = ending(await openLedger(config, { clock, onProblem }))
+  const stores = ending(await openStores(config, { clock, onProblem }))
+  const { ledger: store, mayPoll, reservations, writeTrouble } = stores
   const { checkpointSeed } = ledgerOwner(config)
-  const reservations = ending(await openReservations(config, clock))
   registerLedgerFigures(registry, () => store.counts())
   const payments = connectPayments({ config, clock, reservations, checkpointSeed, telemetry })
   const { terms } = payments
@@ -106,6 +106,7 @@ export async function createGradingService(
     grader,
     gate,
     store,
+    writeTrouble,
     report: telemetry.sold,
     verifyToken: tokenVerifier(config, clock),
     reportUpload: telemetry.uploaded,
@@ -121,7 +122,8 @@ export async function createGradingService(
     facilitators,
     token,
   })
-  const rounds = opened.adopt(pollRounds(options, store, telemetry), (polls) => polls?.close())
+  const polls = pollRounds(options, { store, mayPoll }, telemetry)
+  const rounds = opened.adopt(polls, (running) => running?.close())
   const ends = opened.move()
   return {
     app,
@@ -134,7 +136,10 @@ export async function createGradingService(
       )
     },
     // Payments in flight are finished, or answered as pending within seconds.
-    stopping: () => gate.close(),
+    stopping: () => {
+      stores.stopping()
+      return gate.close()
+    },
     close: () => ends.disposeAsync(),
   }
 }

@@ -9,6 +9,7 @@ import {
   loadCheckpointSeed,
   resealSqliteStore,
   type StoreOwner,
+  type WriteTrouble,
 } from '@tallystick/journal-store'
 import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
 import { DEFAULT_DATABASE_PATH } from '../config.ts'
@@ -80,13 +81,26 @@ type Opening = {
   readonly onRow?: (row: AuditRow) => void
 }
 
-export type Stores = {
+/** What the engine decides. */
+type Engine = {
   readonly records: RecordStore
+  readonly sides: SideRows
+  /** Why a write would fail or wait now; undefined if it would not. */
+  readonly writeTrouble: () => Promise<WriteTrouble | undefined>
+  /** Resolves with a sentence once another process has this one's place. */
+  readonly lost?: Promise<string>
+  /** The process stops: from now on nothing waits long. */
+  stopping(): void
+}
+
+export type Stores = Engine & {
   readonly sessions: SessionStore
   readonly audit: AuditTrail
-  readonly sides: SideRows
   close(): Promise<void>
 }
+
+/** How long what waits for the database may go on once the process is told to stop, milliseconds: half of what S6 gives it. */
+const STOPPING_MS = 5_000
 
 /**
  * Makes the default folder, for its owner alone. Throws RecordStoreUnavailable if an earlier release's default place holds
@@ -107,7 +121,8 @@ const FORMER_PATH = 'care.db'
 /** Opens all of them, or none. Rejects with RecordStoreUnavailable, whose message is for the operator. */
 export async function openStores(config: StoreConfig, opening: Opening): Promise<Stores> {
   prepareDefaultPlace(config)
-  const { records, sides } = await openEngine(config, opening)
+  const engine = await openEngine(config, opening)
+  const { records, sides } = engine
   const sessions = openSessionStore(sides, opening.onProblem)
   const audit = openAuditTrail(sides, opening)
   const close = async (): Promise<void> => {
@@ -116,23 +131,35 @@ export async function openStores(config: StoreConfig, opening: Opening): Promise
     await sides.end()
     await records.close()
   }
-  return { records, sessions, audit, sides, close }
+  return { ...engine, sessions, audit, close }
 }
 
-async function openEngine(
-  config: StoreConfig,
-  opening: Opening,
-): Promise<Pick<Stores, 'records' | 'sides'>> {
+async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine> {
   const { DATABASE_PATH, DATABASE_URL } = config
   const options = { ...recordsOf(config), ...opening }
   if (DATABASE_URL !== undefined) {
-    const { openPostgresRecordStore } = await loadPostgres()
-    const opened = await openPostgresRecordStore({ ...options, ...serverOf(DATABASE_URL) })
-    return { records: opened.records, sides: postgresSideRows(opened.store) }
+    const { openPostgresRecordStore, openWriteProbe, PostgresDoor } = await loadPostgres()
+    const server = { ...options, ...serverOf(DATABASE_URL) }
+    const door = new PostgresDoor({ ...server, Unavailable: RecordStoreUnavailable })
+    const opened = await openPostgresRecordStore({ ...server, door })
+    const probe = openWriteProbe(door, opening.onProblem)
+    const sides = postgresSideRows(opened.store)
+    return {
+      records: opened.records,
+      sides: { ...sides, end: () => probe.end() },
+      writeTrouble: probe.trouble,
+      lost: door.lost,
+      stopping: () => door.shutAfter(STOPPING_MS, opening.onProblem),
+    }
   }
   const records = openSqliteRecordStore(options)
   try {
-    return { records, sides: openSqliteSideRows(sessionsPath(DATABASE_PATH)) }
+    return {
+      records,
+      sides: openSqliteSideRows(sessionsPath(DATABASE_PATH)),
+      writeTrouble: async () => undefined,
+      stopping: () => undefined,
+    }
   } catch (error) {
     await records.close()
     throw error
@@ -163,9 +190,10 @@ export async function withSideRows<Result>(
     const rows = openSqliteSideRows(sessionsPath(DATABASE_PATH), to)
     return run(rows).finally(() => rows.end())
   }
-  const { POSTGRES_RECORDS, PostgresConnection } = await loadPostgres()
+  const { POSTGRES_RECORDS, PostgresConnection, PostgresDoor } = await loadPostgres()
   const { schema, Unavailable } = POSTGRES_RECORDS
-  const connection = new PostgresConnection({ ...serverOf(DATABASE_URL), schema, Unavailable })
+  const server = { ...serverOf(DATABASE_URL), databasePath: DATABASE_PATH, Unavailable }
+  const connection = new PostgresConnection(new PostgresDoor(server), { schema })
   const rows = postgresSideRows({
     read: connection.read,
     writeRows: (work, durability) => connection.transaction(work, durability),
@@ -235,7 +263,8 @@ export async function resealStore(place: Place, { keyRing, pause: rest }: Upkeep
     if (DATABASE_URL === undefined)
       return resealSqliteStore(RECORDS, { databasePath, ...sealing, pause: rest })
     const { POSTGRES_RECORDS, resealPostgresStore } = await loadPostgres()
-    return resealPostgresStore(POSTGRES_RECORDS, { ...serverOf(DATABASE_URL), ...sealing })
+    const server = { ...serverOf(DATABASE_URL), databasePath }
+    return resealPostgresStore(POSTGRES_RECORDS, { ...server, ...sealing })
   }
   const { needed, ...counts } = await reseal()
   return {
@@ -257,7 +286,7 @@ export async function eraseChain(
   using keys = keysOf(place, upkeep.keyRing)
   if (DATABASE_URL === undefined) return await eraseSqliteChain(slot, by, { databasePath, keys })
   const { erasePostgresChain } = await loadPostgres()
-  return await erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), keys })
+  return await erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), databasePath, keys })
 }
 
 export function listErasures(place: Place, keyRing: KeyRing): readonly KeptErasure[] {

@@ -1,9 +1,10 @@
 // The schema that holds the records on PostgreSQL: the journals of sqlite-record-database.ts, in the same columns. Text that is
 // hashed, and text that others send, is kept as bytes: no collation touches it, and it may hold a NUL.
-import type {
-  PostgresJournalTable,
-  PostgresStoreKind,
-  StoreMove,
+import {
+  type PostgresJournalTable,
+  type PostgresStoreKind,
+  placesSql,
+  type StoreMove,
 } from '@tallystick/journal-store/postgres'
 import type { Audience } from '../wire/records.ts'
 import { RECORDS, SEALED_BODY, VERSION_TABLES } from './sqlite-record-database.ts'
@@ -189,6 +190,8 @@ CREATE TABLE care.event_lease (
 INSERT INTO care.event_lease VALUES ('', 0, 0);
 GRANT INSERT, UPDATE, DELETE ON care.event_subscriptions, care.event_receivers TO care_app;
 GRANT UPDATE ON care.event_lease TO care_app;`,
+  // The place of the process that serves the records (C44).
+  placesSql('care'),
 ]
 
 /** The store of processes on one database (C14, C16, C17). */

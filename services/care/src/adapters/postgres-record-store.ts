@@ -3,6 +3,7 @@ import {
   openPostgresJournalReader,
   openPostgresJournalStore,
   PostgresConnection,
+  PostgresDoor,
   type PostgresJournalStore,
   type PostgresOptions,
   type PostgresQuery,
@@ -49,7 +50,9 @@ const underHeads =
  * rows beside the records.
  */
 export const openPostgresRecordStore = (
-  options: PostgresStoreOptions & KeptKeys & Omit<AppendOptions, 'seal'>,
+  options: PostgresStoreOptions &
+    KeptKeys &
+    Omit<AppendOptions, 'seal'> & { readonly door?: PostgresDoor },
 ): Promise<{ readonly records: RecordStore; readonly store: PostgresJournalStore<Audience> }> =>
   openWithKeys(options, async (keys) => {
     const { clock, random } = options
@@ -103,7 +106,9 @@ export async function erasePostgresChain(
 ): Promise<ErasedChain> {
   const { keys } = erasing
   const { schema, Unavailable } = POSTGRES_RECORDS
-  const connection = new PostgresConnection({ ...erasing, schema, Unavailable })
+  const connection = new PostgresConnection(new PostgresDoor({ ...erasing, Unavailable }), {
+    schema,
+  })
   try {
     const source = postgresSource(connection.tuples)
     const atOnce = (run: Parameters<typeof underHeads>[0]) =>

@@ -1,6 +1,12 @@
 /** Which engine keeps the ledger and the reservations: PostgreSQL if a connection string is given, else SQLite's files. */
-import { checkpointOrigin, loadCheckpointSeed, type StoreOwner } from '@tallystick/journal-store'
-import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
+import {
+  type Awaitable,
+  checkpointOrigin,
+  loadCheckpointSeed,
+  type StoreOwner,
+  type WriteTrouble,
+} from '@tallystick/journal-store'
+import { checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
 import {
   type OpenReservationStore,
@@ -39,7 +45,7 @@ export async function loadPostgres() {
   return { ...engine, ...schema, ...stores, ...moves }
 }
 
-/** Opens the ledger. Rejects with GradingStoreUnavailable. */
+/** Opens the ledger for a command, which may read all of it. Rejects with GradingStoreUnavailable. */
 export async function openLedger(
   config: StoreConfig,
   opening: LedgerOpening,
@@ -47,16 +53,71 @@ export async function openLedger(
   const { DATABASE_URL } = config
   const options = { ...ledgerOwner(config), ...opening }
   if (DATABASE_URL === undefined) return openSqliteLedger(options)
-  const { openPostgresGradingStore } = await loadPostgres()
-  return openPostgresGradingStore({ ...options, ...serverOf(DATABASE_URL) })
+  const { openPostgresGradingStore, UPKEEP_ANSWER_MS: answerMs } = await loadPostgres()
+  return openPostgresGradingStore({ ...options, ...serverOf(DATABASE_URL), answerMs })
 }
 
-/** Opens the reservations. Rejects with GradingStoreUnavailable. */
-export async function openReservations(
+/** What a service has open. */
+export type Stores = {
+  readonly ledger: GradingStore
+  readonly reservations: OpenReservationStore
+  /** Why a write would fail or wait now; undefined if it would not. */
+  readonly writeTrouble: () => Promise<WriteTrouble | undefined>
+  /** Whether this process is the one that polls (G12). */
+  readonly mayPoll: () => Promise<boolean>
+  /** The process stops: from now on nothing waits long. */
+  stopping(): void
+  close(): Promise<void>
+}
+
+/** How long what waits for the database may go on once the process is told to stop, milliseconds: half of what S6 gives it. */
+const STOPPING_MS = 5_000
+
+/** Opens all of them, or none. Rejects with GradingStoreUnavailable. */
+export async function openStores(
   config: StoreConfig,
-  clock: Clock,
-): Promise<OpenReservationStore> {
+  opening: LedgerOpening & { readonly onProblem: (error: unknown) => void },
+): Promise<Stores> {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = config
-  if (DATABASE_URL === undefined) return openSqliteReservationStore({ databasePath, clock })
-  return openPostgresReservationStore({ ...serverOf(DATABASE_URL), clock })
+  const { clock, onProblem } = opening
+  const owner = { ...ledgerOwner(config), ...opening }
+  if (DATABASE_URL === undefined) {
+    const ledger = await openSqliteLedger(owner)
+    return closingTogether(ledger, () => openSqliteReservationStore({ databasePath, clock }), {
+      writeTrouble: async () => undefined,
+      mayPoll: async () => true,
+      stopping: () => undefined,
+    })
+  }
+  const { openPostgresGradingStore, openPostgresLease, openWriteProbe, PostgresDoor } =
+    await loadPostgres()
+  const server = { ...serverOf(DATABASE_URL), databasePath }
+  const door = new PostgresDoor({ ...server, Unavailable: GradingStoreUnavailable })
+  const ledger = await openPostgresGradingStore({ ...owner, ...server, door })
+  const lease = openPostgresLease(door, { schema: 'grading', name: 'grading poller' })
+  const probe = openWriteProbe(door, onProblem)
+  return closingTogether(ledger, () => openPostgresReservationStore({ door, clock }), {
+    writeTrouble: probe.trouble,
+    mayPoll: lease.isMine,
+    stopping: () => door.shutAfter(STOPPING_MS, onProblem),
+    close: async () => void (await Promise.all([lease.close(), probe.end()])),
+  })
+}
+
+async function closingTogether(
+  ledger: GradingStore,
+  openReservations: () => Awaitable<OpenReservationStore>,
+  rest: Omit<Stores, 'ledger' | 'reservations' | 'close'> & Partial<Pick<Stores, 'close'>>,
+): Promise<Stores> {
+  try {
+    const reservations = await openReservations()
+    const close = async (): Promise<void> => {
+      await Promise.all([reservations.close(), rest.close?.()])
+      await ledger.close()
+    }
+    return { ...rest, ledger, reservations, close }
+  } catch (error) {
+    await ledger.close()
+    throw error
+  }
 }

@@ -23,7 +23,6 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-import { openPostgresReservationStore } from './reservation-store.ts'
 
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
 const NOW_SECONDS = 1_780_000_000
@@ -145,13 +144,7 @@ describe.skipIf(isSkipped)(
       test.each(['before', 'behind'] as const)(
         'G4: %s the server: each step of a reservation is taken once, and answered as it was',
         async (how) => {
-          const store = ledger.keep(
-            await openPostgresReservationStore({
-              ...ledger.identity,
-              url: torn.url,
-              clock: systemClock,
-            }),
-          )
+          const store = await ledger.openReservations({ clock: systemClock }, torn.url)
           const expiresAtSeconds = systemClock.unixMs() / 1_000 + 1_000
           for (let round = 0; round < 5; round += 1) {
             const of = { keepsAnswer: true, fingerprint: `${round}`, expiresAtSeconds } as const

@@ -5,6 +5,7 @@
 import { createCompactRange } from '@tallystick/hashchain'
 import {
   openPostgresJournalStore,
+  type PostgresDoor,
   type PostgresJournalReader,
   type PostgresJournalStore,
   type PostgresStoreOptions,
@@ -66,7 +67,7 @@ async function openMemory(
  * another version, and if the ledger does not extend the last checkpoint signed here.
  */
 export async function openPostgresGradingStore(
-  options: PostgresStoreOptions,
+  options: PostgresStoreOptions & { readonly door?: PostgresDoor },
 ): Promise<GradingStore> {
   let memory: LedgerMemory | undefined
   const store = await openPostgresJournalStore<'ledger'>(POSTGRES_LEDGER, {

@@ -2,7 +2,7 @@
  * The ledger and the reservations on PostgreSQL: schema `grading`, and what the service's role may do in it. The server
  * keeps entries and picks append-only; what is counted from them (events, truth) may be recounted.
  */
-import type { PostgresStoreKind } from '@tallystick/journal-store/postgres'
+import { type PostgresStoreKind, placesSql } from '@tallystick/journal-store/postgres'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 
 const TABLES = `
@@ -99,7 +99,8 @@ export const POSTGRES_LEDGER = {
       ],
     },
   },
-  migrations: [TABLES, RESERVATIONS],
+  // Of several processes one polls (G12).
+  migrations: [TABLES, RESERVATIONS, placesSql('grading')],
   // They hold the head's lock, and a paid pick waits for it.
   writesPerCommitMax: 256,
   Unavailable: GradingStoreUnavailable,

@@ -10,7 +10,6 @@ import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
 import {
   type OpenReservationStore,
-  openPostgresReservationStore,
   openSqliteReservationStore,
   reservationStatements,
   SQLITE_DIALECT,
@@ -118,8 +117,8 @@ function describeStore(name: string, place: () => Promise<Place>): void {
   })
 }
 
-const openOn = async (ledger: PostgresLedger, limits: object = {}) =>
-  ledger.keep(await openPostgresReservationStore({ ...ledger.identity, clock, ...limits }))
+const openOn = (ledger: PostgresLedger, limits: object = {}) =>
+  ledger.openReservations({ clock, ...limits })
 
 describe('reservations on SQLite', () => {
   describeStore('SQLite', async () => {

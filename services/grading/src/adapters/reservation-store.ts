@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { SqliteConnection, type SqlQuery } from '@tallystick/journal-store'
-import type { PostgresOptions } from '@tallystick/journal-store/postgres'
+import type { PostgresDoor } from '@tallystick/journal-store/postgres'
 import type { Clock } from '@tallystick/service-kit'
 import {
   payerKeyOf,
@@ -242,12 +242,11 @@ const MAKE_OWN = "SELECT pg_logical_emit_message(true, 'grading', '')"
 
 /** Opens the reservations in an existing schema. Its steps reject with GradingStoreUnavailable. */
 export async function openPostgresReservationStore(
-  options: Options & Omit<PostgresOptions, 'Unavailable' | 'schema'>,
+  options: Options & { readonly door: PostgresDoor },
 ): Promise<OpenReservationStore> {
   // A store in a file loads no driver.
   const { PostgresConnection } = await import('@tallystick/journal-store/postgres')
-  const server = { ...options, schema: 'grading', Unavailable: GradingStoreUnavailable }
-  const connect = () => new PostgresConnection(server)
+  const connect = () => new PostgresConnection(options.door, { schema: 'grading' })
   const first = connect()
   const connections = [first, ...Array.from({ length: CONNECTIONS - 1 }, connect)]
   const engine: Engine = {

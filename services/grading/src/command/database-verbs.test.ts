@@ -5,10 +5,7 @@ import { manualClock } from '@tallystick/service-kit'
 import { reservationOf } from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { LEDGER_MOVE } from '../adapters/move-ledger.ts'
-import {
-  openPostgresReservationStore,
-  openSqliteReservationStore,
-} from '../adapters/reservation-store.ts'
+import { openSqliteReservationStore } from '../adapters/reservation-store.ts'
 import { openGradingDatabase, openReservationDatabase } from '../adapters/sqlite-database.ts'
 import { openSqliteGradingStore } from '../adapters/sqlite-grading-store.ts'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
@@ -199,7 +196,7 @@ describe.skipIf(postgresMissing !== undefined)(
       const database = { ...file, DATABASE_URL: ledger.url }
       expect((await grading(['export'], database)).out).toBe(exported)
       expect((await grading(['verify'], database)).out).toBe(verified)
-      const there = ledger.keep(await openPostgresReservationStore({ ...ledger.identity, clock }))
+      const there = await ledger.openReservations({ clock })
       expect(await there.open()).toEqual(open)
       expect(await there.get('answered')).toMatchObject({ state: 'answered', answer: '{}' })
       expect((await grading(['import', '-'], database, [table])).out).toMatch(/imported before/)

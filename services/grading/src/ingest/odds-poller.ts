@@ -118,21 +118,26 @@ export async function pollOdds(options: {
   return { account, ...(await finaliseStarted(store, receivedAtSeconds)) }
 }
 
-/** The poller's rounds: one sport after another, then a pause; a failure costs one sport one round. */
-export function createPollRounds(options: {
+export type PollRoundsOptions = {
   readonly store: GradingStore
+  /** Whether this process is the one that polls. */
+  readonly mayPoll: () => Promise<boolean>
   readonly feeds: readonly OddsFeed[]
   readonly clock: Clock
   readonly pauseMs: number
   readonly onPolled: (outcome: PollOutcome) => void
   readonly onFailed: (error: unknown) => void
-}) {
-  const { clock, feeds, onFailed, onPolled, pauseMs, store } = options
+}
+
+/** The poller's rounds: one sport after another, then a pause; a failure costs one sport one round. */
+export function createPollRounds(options: PollRoundsOptions) {
+  const { clock, feeds, mayPoll, onFailed, onPolled, pauseMs, store } = options
   const closing = new AbortController()
   const { signal } = closing
   let running: Promise<void> = Promise.resolve()
   const poll = async (feed: OddsFeed): Promise<void> => {
-    if (signal.aborted) return
+    // Asked before each request: another process may have taken over.
+    if (!(await mayPoll()) || signal.aborted) return
     try {
       onPolled(await pollOdds({ store, feed, clock, signal }))
     } catch (error) {

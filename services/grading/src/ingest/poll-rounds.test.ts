@@ -37,12 +37,13 @@ const payload = (price: number, at: string) =>
     ]),
   )
 
-function roundsOf(feeds: readonly OddsFeed[]) {
+function roundsOf(feeds: readonly OddsFeed[], mayPoll = async () => true) {
   const fixture = createGraderFixture()
   const failed: unknown[] = []
   let polled = 0
   const rounds = createPollRounds({
     store: fixture.store,
+    mayPoll,
     feeds,
     clock: fixture.clock,
     pauseMs: PAUSE_MS,
@@ -90,8 +91,32 @@ describe('the poller’s rounds', () => {
     }
     const { clock, failed, rounds } = roundsOf([hanging, hanging])
     rounds.start()
+    await expect.poll(() => asked.length).toBe(1)
     await rounds.close()
     expect([asked.length, failed, clock.pendingCount()]).toEqual([1, [], 0])
+  })
+
+  test('G12: of several processes the one with the lease polls, asked before each request', async () => {
+    const polls: string[] = []
+    let holder = 'one'
+    const feedOf = (name: string) => ({
+      fetchOdds: async () => {
+        polls.push(name)
+        holder = 'other'
+        return Buffer.from('[]')
+      },
+    })
+    const [one, other] = ['one', 'other'].map((name) =>
+      roundsOf([feedOf(name), feedOf(name)], async () => holder === name),
+    )
+    one?.rounds.start()
+    await expect.poll(() => polls).toEqual(['one'])
+    other?.rounds.start()
+    await expect.poll(() => polls).toEqual(['one', 'other', 'other'])
+    await one?.clock.advanceMsSettled(PAUSE_MS)
+    await one?.rounds.close()
+    await other?.rounds.close()
+    expect(polls).toEqual(['one', 'other', 'other'])
   })
 
   test('a failing sport loses one round, and no other sport does', async () => {

@@ -129,6 +129,7 @@ export async function createHttpFixture(): Promise<HttpFixture> {
   const app = await createGradingApp({
     grader,
     store,
+    writeTrouble: async () => undefined,
     gate: observedGate(gate, telemetry.outcome),
     termsOf: (kind, door) => (state.isTokenWrong ? undefined : terms[door][kind]),
     didDocument: receipts.didDocument,

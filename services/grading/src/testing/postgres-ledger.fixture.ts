@@ -3,7 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { migratePostgresStore, type PostgresStoreOptions } from '@tallystick/journal-store/postgres'
+import {
+  migratePostgresStore,
+  PostgresDoor,
+  type PostgresStoreOptions,
+} from '@tallystick/journal-store/postgres'
 import {
   type PostgresServer,
   runSql,
@@ -11,7 +15,8 @@ import {
 } from '@tallystick/journal-store/postgres-server'
 import { openPostgresGradingStore } from '../adapters/postgres-grading-store.ts'
 import { POSTGRES_LEDGER } from '../adapters/postgres-schema.ts'
-import type { GradingStore } from '../domain/grading-store.ts'
+import { openPostgresReservationStore } from '../adapters/reservation-store.ts'
+import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
 
 const pause = (ms: number): Promise<void> => pauseFor(ms, undefined, { ref: false })
 
@@ -59,6 +64,15 @@ async function makePostgresLedger(server: PostgresServer) {
       const opening = openPostgresGradingStore({ ...identity, ...by })
       opened.push(opening)
       return opening
+    },
+    /** The payments beside it, through a door of their own. */
+    openReservations: async (
+      options: Omit<Parameters<typeof openPostgresReservationStore>[0], 'door'>,
+      through = url,
+    ) => {
+      const named = { ...identity, url: through, Unavailable: GradingStoreUnavailable }
+      const door = new PostgresDoor(named)
+      return keep(await openPostgresReservationStore({ ...options, door }))
     },
     /** Does what no role of the service can: triggers are off. */
     tamper: (sql: string) =>

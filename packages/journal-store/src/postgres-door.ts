@@ -1,0 +1,248 @@
+/**
+ * The one door to PostgreSQL: every connection of a process to a database goes through its door, so that hosts, timelines, the
+ * process's place and the end of all waiting are judged here and nowhere else.
+ */
+import { readFileSync } from 'node:fs'
+import { messageOf, type UnavailableError } from './journal-store.ts'
+import { ANSWER_MS, PostgresLine, sqlCodeOf } from './postgres-line.ts'
+import { besideDatabase, codeOf, replaceFileNow } from './private-file.ts'
+
+/** One address for each host of a connection string `postgres://user@host:port,host:port/database`. */
+function postgresAddresses(url: string): readonly string[] {
+  const [, before = '', hosts = '', behind = ''] =
+    /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/.exec(url) ?? []
+  return hosts.split(',').map((host) => before + host + behind)
+}
+
+/** How long a host that takes writes is looked for before giving up, milliseconds: a promotion at once takes a second or two. */
+const FIND_MS = 5_000
+/** Pause before all hosts are asked again, milliseconds. */
+const ROUND_PAUSE_MS = 50
+
+export type PostgresOptions = {
+  /** Several hosts are separated by commas. */
+  readonly url: string
+  readonly Unavailable: UnavailableError
+  /** Resolves after so many milliseconds. */
+  readonly pause: (ms: number) => Promise<void>
+  /** Beside it the newest timeline is kept, so that the next process knows it, too. */
+  readonly databasePath?: string | undefined
+  readonly findMs?: number | undefined
+  /** How long an answer may take, milliseconds. */
+  readonly answerMs?: number | undefined
+}
+
+/** What a connection may have for itself. */
+export type LineLimits = Pick<PostgresOptions, 'answerMs' | 'findMs'>
+
+/**
+ * A promotion begins a new timeline: the first eight hex digits of a WAL file's name. A standby tells the one that it follows,
+ * some minutes late.
+ */
+const STATE = `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only,
+  (SELECT system_identifier::text FROM pg_control_system()) AS system,
+  CASE WHEN pg_is_in_recovery() THEN (SELECT timeline_id FROM pg_control_checkpoint())
+    ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline`
+
+type ServerState = {
+  readonly is_read_only: boolean
+  /** Of the cluster: its primary and standbys share it. */
+  readonly system: string
+  readonly timeline: number
+}
+
+type FoundServer = { readonly line: PostgresLine; readonly state: ServerState }
+
+/** Raised by a schema's require_place. */
+const PLACE_LOST = 'TS001'
+export const PLACE_LOST_SENTENCE = 'another process took the place of this one'
+
+const TIMELINE_ENDING = '.timeline'
+
+/** The newest timelines that were seen, by cluster, in a file beside the checkpoints. */
+class SeenTimelines {
+  readonly #path: string | undefined
+  #seen: Readonly<Record<string, number>>
+
+  constructor(databasePath: string | undefined, Unavailable: UnavailableError) {
+    this.#path = databasePath && besideDatabase(databasePath, TIMELINE_ENDING)
+    try {
+      this.#seen = this.#read()
+    } catch (cause) {
+      throw new Unavailable(`${this.#path} cannot be read: ${messageOf(cause)}`, { cause })
+    }
+  }
+
+  newest(system: string): number {
+    return this.#seen[system] ?? 0
+  }
+
+  /** Takes note; returns whether it is newer than what was seen. */
+  note({ system, timeline }: ServerState): boolean {
+    if (timeline <= this.newest(system)) return false
+    this.#seen = { ...this.#seen, [system]: timeline }
+    // Nothing is older than a cluster's first.
+    if (this.#path !== undefined && timeline > 1) this.#keep(this.#path)
+    return true
+  }
+
+  /** Takes a server's word for what is newest: an operator has put back an older one on purpose. */
+  accept({ system, timeline }: ServerState): void {
+    this.#seen = { ...this.#seen, [system]: timeline }
+    if (this.#path !== undefined) this.#keep(this.#path)
+  }
+
+  #read(): Readonly<Record<string, number>> {
+    if (this.#path === undefined) return {}
+    try {
+      return JSON.parse(readFileSync(this.#path, 'utf8')) as Readonly<Record<string, number>>
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return {}
+      throw error
+    }
+  }
+
+  #keep(path: string): void {
+    try {
+      replaceFileNow(path, `${JSON.stringify(this.#seen)}\n`)
+    } catch {
+      // A full disk must not keep this process from the right server. The next one learns it from the servers.
+    }
+  }
+}
+
+/** What every connection of a process to one database shares. */
+export class PostgresDoor {
+  readonly #options: PostgresOptions
+  readonly #addresses: readonly string[]
+  readonly #timelines: SeenTimelines
+  readonly #open = new Map<PostgresLine, ServerState>()
+  readonly #lost = Promise.withResolvers<string>()
+  #refusal: Error | undefined
+  /** The statement by which each transaction makes sure of this process's place; empty for one without a place. */
+  placeCheck = ''
+
+  /** Throws the service's error if the file of timelines cannot be read. */
+  constructor(options: PostgresOptions) {
+    this.#options = options
+    this.#addresses = postgresAddresses(options.url)
+    this.#timelines = new SeenTimelines(options.databasePath, options.Unavailable)
+  }
+
+  get Unavailable(): UnavailableError {
+    return this.#options.Unavailable
+  }
+
+  get pause(): PostgresOptions['pause'] {
+    return this.#options.pause
+  }
+
+  /** Resolves with a sentence once another process has this one's place. */
+  get lost(): Promise<string> {
+    return this.#lost.promise
+  }
+
+  /** A connection to the host that takes writes. Rejects with the service's error if none does in time. */
+  async find(limits: LineLimits = {}): Promise<PostgresLine> {
+    const { findMs = this.#options.findMs ?? FIND_MS } = limits
+    const endMs = performance.now() + findMs
+    for (;;) {
+      if (this.#refusal !== undefined) throw this.#refusal
+      const found = await this.#askHosts(limits)
+      if (found instanceof PostgresLine) return found
+      if (performance.now() > endMs) {
+        const reason = `no server takes writes: ${messageOf(found)}`
+        throw new this.#options.Unavailable(reason, { cause: found })
+      }
+      await this.#options.pause(ROUND_PAUSE_MS)
+    }
+  }
+
+  /** Lets nothing more pass, and ends what is under way. */
+  shut(reason: string): void {
+    this.#refusal ??= new this.#options.Unavailable(reason)
+    for (const line of this.#open.keys()) line.destroy(this.#refusal)
+  }
+
+  /** The same after so many milliseconds: a process that stops waits for nothing longer. Says what is in doubt then. */
+  shutAfter(ms: number, onProblem: (error: unknown) => void): void {
+    const shut = (): void => {
+      const inDoubt = [...this.#open.keys()].filter((line) => line.isCommitting).length
+      if (inDoubt > 0)
+        onProblem(
+          new this.#options.Unavailable(
+            `${inDoubt} COMMITs were sent and are not answered: it is not known what was written`,
+          ),
+        )
+      this.shut('the process stops')
+    }
+    setTimeout(shut, ms).unref()
+  }
+
+  /** Takes the timeline of the server that takes writes for the newest: an operator has put an older one back on purpose. */
+  async acceptTimeline(): Promise<void> {
+    const servers = await this.#servers({})
+    const writer = servers.find(({ state }) => !state.is_read_only)
+    if (writer !== undefined) this.#timelines.accept(writer.state)
+    await Promise.all(servers.map(({ line }) => line.end()))
+  }
+
+  /**
+   * Asks all hosts, since more than one may take writes: the old primary that comes back is on an older timeline, and is
+   * never taken.
+   */
+  async #askHosts(limits: LineLimits): Promise<PostgresLine | Error> {
+    const reasons: Error[] = []
+    const servers = await this.#servers(limits, (error) => reasons.push(error))
+    for (const { state } of servers) if (this.#timelines.note(state)) this.#endOlder(state)
+    let taken: FoundServer | undefined
+    for (const server of servers) {
+      const refusal = this.#refusalOf(server.state)
+      if (refusal !== undefined) reasons.push(new Error(refusal))
+      else if (taken === undefined && server.line.isOpen) taken = server
+    }
+    const others = servers.filter((server) => server !== taken)
+    await Promise.all(others.map(({ line }) => line.end()))
+    return taken?.line ?? reasons.at(-1) ?? new Error('no host is named')
+  }
+
+  async #servers(
+    { answerMs = this.#options.answerMs ?? ANSWER_MS }: LineLimits,
+    onUnreachable: (error: Error) => void = () => undefined,
+  ): Promise<readonly FoundServer[]> {
+    const onEnd = (line: PostgresLine): void => void this.#open.delete(line)
+    const onError = (error: unknown): void => {
+      if (sqlCodeOf(error) !== PLACE_LOST) return
+      this.shut(PLACE_LOST_SENTENCE)
+      this.#lost.resolve(PLACE_LOST_SENTENCE)
+    }
+    const reach = async (address: string): Promise<readonly FoundServer[]> => {
+      try {
+        const line = await PostgresLine.connect(address, { answerMs, onError, onEnd })
+        const [state] = await line.ask<ServerState>(STATE)
+        if (state === undefined) return []
+        if (line.isOpen) this.#open.set(line, state)
+        return [{ line, state }]
+      } catch (error) {
+        onUnreachable(error instanceof Error ? error : new Error(String(error)))
+        return []
+      }
+    }
+    return (await Promise.all(this.#addresses.map(reach))).flat()
+  }
+
+  #refusalOf({ is_read_only: isReadOnly, system, timeline }: ServerState): string | undefined {
+    if (isReadOnly) return 'the server takes no writes'
+    const newest = this.#timelines.newest(system)
+    return timeline < newest
+      ? `the server is on timeline ${timeline}, and ${newest} was seen: another was promoted since`
+      : undefined
+  }
+
+  /** Connections that were made before the promotion lead to the old primary. */
+  #endOlder({ system, timeline }: ServerState): void {
+    for (const [line, state] of this.#open)
+      if (state.system === system && state.timeline < timeline)
+        line.destroy(new Error('another server was promoted'))
+  }
+}

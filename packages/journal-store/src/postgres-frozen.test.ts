@@ -1,0 +1,202 @@
+// S12 on PostgreSQL: servers that hang, standbys that are gone, networks that swallow, and the old primary that comes back.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pauseMs } from 'node:timers/promises'
+import { leafHash, rootOf } from '@tallystick/hashchain'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { appendText } from './journal-store.contract.ts'
+import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
+import { NotesUnavailable } from './notes-store.fixture.ts'
+import { PostgresConnection } from './postgres-connection.ts'
+import { PostgresDoor } from './postgres-door.ts'
+import { openPostgresJournalStore, type PostgresJournalStore } from './postgres-journal-store.ts'
+import { postgresMissing, runSql, startPostgresPair } from './postgres-server.fixture.ts'
+import { migratePostgresStore } from './postgres-store-kind.ts'
+import { openWriteProbe } from './write-probe.ts'
+
+/** A failing database is waited for at most 5 s, and these machines are slow. */
+const POLL = { timeout: 30_000, interval: 20 }
+
+const textsOf = async (store: PostgresJournalStore<'notes'>): Promise<readonly string[]> =>
+  (await store.read<{ readonly text: string }>('SELECT text FROM notes.notes ORDER BY at')).map(
+    ({ text }) => text,
+  )
+
+const timelineOf = async (connection: PostgresConnection) => {
+  const [row] = await connection.read<{ readonly name: string }>(
+    'SELECT pg_walfile_name(pg_current_wal_lsn()) AS name',
+  )
+  return Number(row?.name.slice(0, 8))
+}
+
+const add = (connection: PostgresConnection, id: number) =>
+  connection.transaction((query) => query('INSERT INTO notes.other VALUES ($1)', [id]))
+
+describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !== undefined)(
+  `S12 on PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    let folder: string
+    let pair: Awaited<ReturnType<typeof startPostgresPair>>
+    let url: string
+    let endings: (() => Promise<unknown>)[]
+    const server = (name = 'one', at = url) => ({
+      ...notesOptions(at, join(folder, name)),
+      Unavailable: NotesUnavailable,
+    })
+    const open = async (name = 'one'): Promise<PostgresJournalStore<'notes'>> => {
+      const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, server(name))
+      endings.push(() => store.close())
+      return store
+    }
+    const connect = (door: PostgresDoor): PostgresConnection => {
+      const connection = new PostgresConnection(door, { schema: 'notes' })
+      endings.push(() => connection.end())
+      return connection
+    }
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'frozen-'))
+      endings = []
+      pair = await startPostgresPair()
+      const database = await pair.database()
+      await migratePostgresStore(POSTGRES_NOTES, notesOptions(database.owner, ':memory:'))
+      await runSql(database.owner, 'GRANT INSERT ON notes.other TO notes_app')
+      url = pair.both(database.as('notes_app'))
+    })
+    afterEach(async () => {
+      pair.thawPrimary()
+      await Promise.all(endings.map((end) => end()))
+      pair.end()
+      rmSync(folder, { recursive: true, force: true })
+    })
+
+    it('a primary that hangs, and its standby promoted, under 16 writers: writes go on by themselves, 0 lost, 0 twice', async (context) => {
+      const stores = [await open('one'), await open('other')] as const
+      const acknowledged: string[] = []
+      const over = new AbortController()
+      const write = async (writer: number): Promise<void> => {
+        for (let count = 0; !over.signal.aborted; count += 1) {
+          await appendText(stores[writer % 2 === 0 ? 0 : 1], `${writer} ${count}`)
+          acknowledged.push(`${writer} ${count}`)
+        }
+      }
+      const writers = Array.from({ length: 16 }, (_, writer) => write(writer))
+      await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(100)
+      pair.freezePrimary()
+      await pauseMs(1_000)
+      const survived = acknowledged.length
+      pair.promoteStandby()
+      const promotedMs = performance.now()
+      await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(survived)
+      await context.annotate(
+        `written again ${Math.round(performance.now() - promotedMs)} ms after the promotion`,
+      )
+      await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(survived + 100)
+      over.abort()
+      await Promise.all(writers)
+      const texts = await textsOf(stores[0])
+      const stored = new Set(texts)
+      expect(acknowledged.filter((text) => !stored.has(text))).toEqual([])
+      expect(stored.size).toBe(texts.length)
+      await stores[0].catchUp()
+      const root = rootOf(texts.map((text) => leafHash(Buffer.from(text))))
+      expect(Buffer.from(stores[0].journals.notes.rootHash())).toEqual(Buffer.from(root))
+    })
+
+    it('the old primary that comes back takes nothing: what was open to it is cut, and whoever starts now, or elsewhere, takes the newer one', async () => {
+      const door = new PostgresDoor(server())
+      const [idle, busy] = [connect(door), connect(door)]
+      expect([await timelineOf(idle), await timelineOf(busy)]).toEqual([1, 1])
+      pair.freezePrimary()
+      pair.promoteStandby()
+      expect(await timelineOf(busy)).toBe(2)
+      pair.thawPrimary()
+      // It was idle all the time, and its server answers again.
+      await add(idle, 1)
+      expect(await timelineOf(idle)).toBe(2)
+      // Another machine knows no timeline, and finds two servers that take writes.
+      expect(await timelineOf(connect(new PostgresDoor(server('elsewhere'))))).toBe(2)
+      // The next process on this one finds the old one alone.
+      const alone = { ...server('one', url.replace(/,[^/]*/, '')), findMs: 100 }
+      await expect(add(connect(new PostgresDoor(alone)), 2)).rejects.toThrow(
+        /on timeline 1, and 2 was seen/,
+      )
+    })
+
+    it('no standby confirms: a write is refused as not known in time, readiness says why, and the write is there once the standby is back', async () => {
+      const store = await open()
+      const door = new PostgresDoor(server())
+      const probe = openWriteProbe(door, () => undefined)
+      endings.push(() => probe.end())
+      await appendText(store, 'confirmed')
+      expect(await probe.trouble()).toBeUndefined()
+      pair.stopStandby()
+      const writing = appendText(store, 'in doubt').catch(String)
+      await expect.poll(() => probe.trouble(), POLL).toMatchObject({ reason: 'commits_wait' })
+      expect(await writing).toMatch(/not known what was written/)
+      const backends = await runSql(
+        url.replace(/,[^/]*/, ''),
+        "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+      )
+      // One of the appender, one of the probe, however often they asked.
+      expect(backends.rowCount).toBe(2)
+      pair.startStandby()
+      await expect.poll(() => probe.trouble(), POLL).toBeUndefined()
+      await appendText(store, 'after')
+      expect(await textsOf(store)).toEqual(['confirmed', 'in doubt', 'after'])
+    })
+
+    it('rows whose COMMIT waits are not sent a second time beside it', async () => {
+      const connection = connect(new PostgresDoor(server()))
+      await add(connection, 1)
+      pair.stopStandby()
+      await expect(add(connection, 2)).rejects.toThrow(/commits wait/)
+      await expect(add(connection, 3)).rejects.toThrow(/commits wait/)
+      pair.startStandby()
+      await expect
+        .poll(
+          () =>
+            add(connection, 4).then(
+              () => 'added',
+              () => 'refused',
+            ),
+          POLL,
+        )
+        .toBe('added')
+      const rows = await connection.read('SELECT id FROM notes.other ORDER BY id')
+      expect(rows).toEqual([{ id: 1 }, { id: 2 }, { id: 4 }])
+    })
+
+    it('a process that stops says what is in doubt, and waits for it no longer', async () => {
+      const problems: string[] = []
+      const door = new PostgresDoor(server())
+      const onProblem = (error: unknown) => problems.push(String(error))
+      const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, {
+        ...server(),
+        door,
+        onProblem,
+      })
+      endings.push(() => store.close())
+      await appendText(store, 'confirmed')
+      pair.stopStandby()
+      const writing = appendText(store, 'in doubt').catch(String)
+      await expect
+        .poll(
+          async () =>
+            (
+              await runSql(
+                url.replace(/,[^/]*/, ''),
+                "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+              )
+            ).rowCount,
+          POLL,
+        )
+        .toBe(1)
+      door.shutAfter(100, onProblem)
+      expect(await writing).toMatch(/not known what was written: the process stops/)
+      await store.close()
+      expect(problems.join()).toMatch(/it is not known what was written/)
+      pair.startStandby()
+    })
+  },
+)

@@ -1,0 +1,126 @@
+/**
+ * The place of a process that must be the only one of its kind. A lock tells whether its holder lives; but it goes with its
+ * connection, which can be cut while the process goes on. So whoever takes the place moves an epoch on, and every
+ * transaction of a holder makes sure of its own: what it writes after that is refused.
+ */
+
+import { PostgresConnection } from './postgres-connection.ts'
+import type { PostgresDoor } from './postgres-door.ts'
+import type { PostgresLine } from './postgres-line.ts'
+
+/** A migration: the epochs of a schema's places. */
+export const placesSql = (schema: string): string => `
+CREATE TABLE ${schema}.places ( -- what only one process at a time may be; whoever takes it moves the epoch on
+  name text COLLATE "C" PRIMARY KEY,
+  epoch bigint NOT NULL
+);
+CREATE FUNCTION ${schema}.take_place(place text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE taken bigint;
+BEGIN
+  -- Waits for the transactions of whoever had it.
+  PERFORM pg_advisory_xact_lock(hashtextextended(place, 2));
+  INSERT INTO ${schema}.places VALUES (place, 1)
+    ON CONFLICT (name) DO UPDATE SET epoch = places.epoch + 1 RETURNING epoch INTO taken;
+  RETURN taken;
+END $$;
+CREATE FUNCTION ${schema}.require_place(place text, mine bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  -- The next statement sees what is committed by now, and nobody takes the place before this transaction ends.
+  PERFORM pg_advisory_xact_lock_shared(hashtextextended(place, 2));
+  PERFORM FROM ${schema}.places WHERE name = place AND epoch = mine;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'another process took the place' USING ERRCODE = 'TS001';
+  END IF;
+END $$;`
+
+/** How often to ask for a place, and the pause between, milliseconds: a killed process's is soon free. */
+const PLACE_TRIES_MAX = 20
+const PLACE_PAUSE_MS = 50
+
+type Place = {
+  /** Unique in its database. */
+  readonly name: string
+  readonly schema: string
+}
+
+async function isLocked(line: PostgresLine, { name }: Place): Promise<boolean> {
+  const [row] = await line.ask<{ readonly is_mine: boolean }>(
+    'SELECT pg_try_advisory_lock(hashtextextended($1, 1)) AS is_mine',
+    [name],
+  )
+  return row?.is_mine === true
+}
+
+/** Moves the epoch on; returns the statement that fails for every other. */
+async function moveOn(line: PostgresLine, { name, schema }: Place): Promise<string> {
+  const [row] = await line.ask<{ readonly epoch: number }>(
+    `SELECT ${schema}.take_place($1) AS epoch`,
+    [name],
+  )
+  return ` SELECT ${schema}.require_place('${name}', ${row?.epoch ?? 0});`
+}
+
+/** Takes a place for as long as the connection lives. Rejects with the service's error. */
+export async function takePlace(
+  door: Pick<PostgresDoor, 'pause' | 'Unavailable'>,
+  line: PostgresLine,
+  place: Place,
+): Promise<string> {
+  for (let tries = 0; tries < PLACE_TRIES_MAX; tries += 1) {
+    if (await isLocked(line, place)) return moveOn(line, place)
+    await door.pause(PLACE_PAUSE_MS)
+  }
+  throw new door.Unavailable(
+    'another process has this store open (one process at a time may serve it)',
+  )
+}
+
+/** Takes the process's place on its first connection; on each further one, makes sure that it still has it. */
+export async function keepPlace(
+  door: PostgresDoor,
+  line: PostgresLine,
+  place: Place,
+): Promise<void> {
+  if (door.placeCheck === '') {
+    door.placeCheck = await takePlace(door, line, place)
+    return
+  }
+  await line.run(door.placeCheck)
+  // If the server still holds the lock for the lost connection, the epoch alone stands for the place.
+  await isLocked(line, place)
+}
+
+/** Work that one of several processes does. */
+export type PostgresLease = {
+  /** Whether this process has it now; takes it if nobody has. */
+  readonly isMine: () => Promise<boolean>
+  readonly close: () => Promise<void>
+}
+
+/** Opens a lease; it ends with its connection, and another process takes it. */
+export function openPostgresLease(door: PostgresDoor, place: Place): PostgresLease {
+  const connection = new PostgresConnection(door, { schema: place.schema })
+  let held: { readonly line: PostgresLine; readonly check: string } | undefined
+  return {
+    isMine: async () => {
+      let line: PostgresLine | undefined
+      try {
+        line = await connection.use()
+        if (held?.line !== line) {
+          held = undefined
+          if (!(await isLocked(line, place))) return false
+          held = { line, check: await moveOn(line, place) }
+        }
+        await line.run(held.check)
+        return true
+      } catch {
+        // Whoever cannot be sure has it not.
+        await connection.drop(line)
+        return false
+      }
+    },
+    close: () => connection.end(),
+  }
+}
