@@ -41,14 +41,15 @@ export async function* slicesOf(
   }
 }
 
-/** Chains by their ids. */
+/** Chains by their ids, in the order of these, which is a replay's: PostgreSQL finds them in any. */
 export async function chainsById(
   source: RecordSource,
   ids: Iterable<number>,
 ): Promise<ReadonlyMap<number, ChainRow>> {
   const rows = Array.from(ids, (id) => [id])
   const found = await askEach<ChainRow>(source, source.sql.chains, rows)
-  return new Map(found.map((chain) => [chain[0], chain]))
+  const ordered = found.toSorted(([left], [right]) => left - right)
+  return new Map(ordered.map((chain) => [chain[0], chain]))
 }
 
 /** How many times its slice's duration a replay rests: writes keep nine tenths of the time. */
