@@ -1,11 +1,13 @@
-// Runs every workspace's tests through turbo and ends with one line that adds them up: `N passed, N failed`. A workspace
+// Runs every workspace's tests through turbo and ends with one line that adds them up: `N passed, N failed`. A suite
 // without a report (its runner died), or with a failed report that names no failed test (a file that did not load),
-// counts as one failure. `--long` runs the full counts instead of the bounded ones.
+// counts as one failure. `--long` runs the full counts instead of the bounded ones. `--postgres` also runs, with stores on
+// PostgreSQL, the tests of care and grading whose result depends on the engine (vitest.package.ts); `--only-postgres` no others.
 import { spawn } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { postgresMissing } from '../packages/journal-store/src/postgres-server.fixture.ts'
 
 const Manifest = z.object({ scripts: z.record(z.string(), z.string()).optional() })
 const Report = z.object({
@@ -36,20 +38,23 @@ const MAX_REASON_CHARACTERS = 2_000
 type Totals = { passed: number; failed: number; skipped: number }
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'))
-const reportOf = (folder: string): string => join(folder, 'reports', 'tests.json')
+/** Where each task's suites report. */
+const REPORTS = { test: 'tests.json', 'test:postgres': 'postgres.json' }
+type Task = keyof typeof REPORTS
 
-function testedFolders(): readonly string[] {
+/** The reports that a task's suites will write. */
+function reportsOf(task: Task): readonly string[] {
   return globSync('{contracts,packages/*,services/*,e2e,bench}/package.json')
-    .filter((file) => Manifest.parse(readJson(file)).scripts?.test !== undefined)
-    .map((file) => dirname(file))
+    .filter((file) => Manifest.parse(readJson(file)).scripts?.[task] !== undefined)
+    .map((file) => join(dirname(file), 'reports', REPORTS[task]))
 }
 
-function totalsOf(folder: string): Totals {
-  if (!existsSync(reportOf(folder))) {
-    console.log(`${folder}: no report, counted as one failure`)
+function totalsOf(file: string): Totals {
+  if (!existsSync(file)) {
+    console.log(`${file}: no report, counted as one failure`)
     return { passed: 0, failed: 1, skipped: 0 }
   }
-  const report = Report.parse(readJson(reportOf(folder)))
+  const report = Report.parse(readJson(file))
   return {
     passed: report.numPassedTests,
     failed: Math.max(report.numFailedTests, report.success === false ? 1 : 0),
@@ -67,40 +72,57 @@ function reasonIn(messages: readonly string[]): string {
 }
 
 /**
- * Each failed test of a folder with its reason, and each file that did not load. The suites' outputs mix, so the end of a
+ * Each failed test of a report with its reason, and each file that did not load. The suites' outputs mix, so the end of a
  * run's output repeats these.
  */
-function failuresOf(folder: string): readonly string[] {
-  if (!existsSync(reportOf(folder))) return []
-  return Report.parse(readJson(reportOf(folder))).testResults.flatMap((file) => {
+function failuresIn(report: string): readonly string[] {
+  if (!existsSync(report)) return []
+  const where = report.endsWith(REPORTS['test:postgres']) ? ' on PostgreSQL' : ''
+  return Report.parse(readJson(report)).testResults.flatMap((file) => {
+    const place = `${file.name}${where}`
     const failed = file.assertionResults.filter(({ status }) => status === 'failed')
-    if (failed.length === 0 && file.status === 'failed') return [`${file.name}: ${file.message}`]
+    if (failed.length === 0 && file.status === 'failed') return [`${place}: ${file.message}`]
     return failed.map(
       ({ fullName, failureMessages }) =>
-        `${file.name}: ${fullName}\n${reasonIn(failureMessages ?? [])}`,
+        `${place}: ${fullName}\n${reasonIn(failureMessages ?? [])}`,
     )
   })
 }
 
-const passedOn = process.argv.slice(2)
-const isLong = passedOn.includes('--long')
+const OWN_FLAGS = ['--long', '--postgres', '--only-postgres']
+const given = process.argv.slice(2)
+const passedOn = given.filter((argument) => !OWN_FLAGS.includes(argument))
+const isLong = given.includes('--long')
 /** With a filter, the other workspaces need no report. */
-const isFiltered = passedOn.some((argument) => argument.startsWith('--filter'))
-const folders = testedFolders()
-for (const folder of folders) rmSync(reportOf(folder), { force: true })
+const isFiltered = given.some((argument) => argument.startsWith('--filter'))
+const isOnlyPostgres = given.includes('--only-postgres')
+const wantsPostgres = isOnlyPostgres || given.includes('--postgres')
+const runsPostgres = wantsPostgres && postgresMissing === undefined
+const reports = [
+  ...(isOnlyPostgres ? [] : reportsOf('test')),
+  ...(runsPostgres ? reportsOf('test:postgres') : []),
+]
+for (const report of reports) rmSync(report, { force: true })
 
-/** Runs the tests that the filters name, `concurrency` suites at once. Resolves with turbo's exit code. */
-function runSuites(filters: readonly string[], concurrency: number): Promise<number> {
+type Suites = {
+  readonly task?: Task
+  readonly filters?: readonly string[]
+  /** Suites at once. */
+  readonly concurrency: number
+}
+
+/** Runs a task's suites that the filters name. Resolves with turbo's exit code. */
+function runSuites({ task = 'test', filters = [], concurrency }: Suites): Promise<number> {
   const child = spawn(
     'turbo',
     [
       'run',
-      'test',
+      task,
       '--continue',
       '--output-logs=new-only',
       `--concurrency=${concurrency}`,
       ...filters,
-      ...passedOn.filter((argument) => argument !== '--long'),
+      ...passedOn,
     ],
     {
       stdio: ['ignore', 'inherit', 'inherit'],
@@ -124,18 +146,28 @@ const WAITING = ['@tallystick/e2e', '@tallystick/agent']
 const COMPUTING = ['@tallystick/contracts']
 const only = (names: readonly string[]) => names.map((name) => `--filter=${name}`)
 const exceptFor = (names: readonly string[]) => names.map((name) => `--filter=!${name}`)
-const exitCodes = await Promise.all(
-  isFiltered
-    ? [runSuites([], availableParallelism())]
-    : [
-        runSuites(only(WAITING), WAITING.length),
-        runSuites(only(['./services/*']), 3),
-        runSuites(only(COMPUTING), COMPUTING.length),
-        runSuites(exceptFor([...WAITING, ...COMPUTING, './services/*']), 1),
-      ],
-)
 
-const reported = isFiltered ? folders.filter((folder) => existsSync(reportOf(folder))) : folders
+async function runPostgres(): Promise<number> {
+  return runsPostgres ? await runSuites({ task: 'test:postgres', concurrency: 1 }) : 0
+}
+
+async function runAll(): Promise<readonly number[]> {
+  if (isOnlyPostgres) return [await runPostgres()]
+  if (isFiltered)
+    return [await runSuites({ concurrency: availableParallelism() }), await runPostgres()]
+  const packages = exceptFor([...WAITING, ...COMPUTING, './services/*'])
+  return await Promise.all([
+    runSuites({ filters: only(WAITING), concurrency: WAITING.length }),
+    runSuites({ filters: only(['./services/*']), concurrency: 3 }),
+    runSuites({ filters: only(COMPUTING), concurrency: COMPUTING.length }),
+    runSuites({ filters: packages, concurrency: 1 }).then(async (code) =>
+      Math.max(code, await runPostgres()),
+    ),
+  ])
+}
+
+const exitCodes = await runAll()
+const reported = isFiltered ? reports.filter((report) => existsSync(report)) : reports
 const totals = reported.map(totalsOf).reduce(
   (sum, one) => ({
     passed: sum.passed + one.passed,
@@ -145,6 +177,7 @@ const totals = reported.map(totalsOf).reduce(
   { passed: 0, failed: 0, skipped: 0 },
 )
 const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : ''
-for (const failure of folders.flatMap(failuresOf)) console.log(`\nFailed: ${failure}`)
+for (const failure of reports.flatMap(failuresIn)) console.log(`\nFailed: ${failure}`)
+if (wantsPostgres && !runsPostgres) console.log(`\nNothing ran on PostgreSQL: ${postgresMissing}`)
 console.log(`\n${totals.passed} passed, ${totals.failed} failed${skipped}`)
 process.exitCode = totals.failed > 0 ? 1 : Math.max(...exitCodes)

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -51,4 +51,53 @@ it('the report says on the first line of a failure what caused it', () => {
   const [{ assertionResults }] = Report.parse(report).testResults
   const [message] = assertionResults[0].failureMessages
   expect(message?.split('\n')[0]).toBe('TypeError: fetch failed: bad port')
+})
+
+/** A run of scripts/test.ts over one service, whose two suites write these reports in turbo's stead. */
+function runWith(reports: Readonly<Record<'test' | 'test:postgres', object | undefined>>) {
+  const folder = mkdtempSync(join(tmpdir(), 'test-run-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const service = join(folder, 'services', 'care')
+  mkdirSync(join(service, 'reports'), { recursive: true })
+  const scripts = { test: 'vitest run', 'test:postgres': 'vitest run' }
+  writeFileSync(join(service, 'package.json'), JSON.stringify({ scripts }))
+  const places = { test: 'tests.json', 'test:postgres': 'postgres.json' }
+  const turbo = `#!${process.execPath}
+    const [, , , task] = process.argv
+    const report = (${JSON.stringify(reports)})[task]
+    const file = '${service}/reports/' + (${JSON.stringify(places)})[task]
+    if (report !== undefined) require('node:fs').writeFileSync(file, JSON.stringify(report))`
+  writeFileSync(join(folder, 'turbo'), turbo)
+  chmodSync(join(folder, 'turbo'), 0o755)
+  const script = join(root, 'scripts', 'test.ts')
+  const run = spawnSync(process.execPath, [script, '--postgres'], {
+    cwd: folder,
+    encoding: 'utf8',
+    // Tells that a server is there; nothing asks it.
+    env: { ...process.env, PATH: folder, DATABASE_URL: 'postgres://127.0.0.1:1/none' },
+  })
+  return { status: run.status, last: run.stdout.trimEnd().split('\n').at(-1) }
+}
+
+const counts = (passed: number, failed: number, skipped: number) => ({
+  success: failed === 0,
+  numPassedTests: passed,
+  numFailedTests: failed,
+  numPendingTests: skipped,
+})
+
+it('the last line counts both runs, and a red one on PostgreSQL fails the script', () => {
+  const green = counts(5, 0, 1)
+  expect(runWith({ test: green, 'test:postgres': counts(3, 0, 2) })).toEqual({
+    status: 0,
+    last: '8 passed, 0 failed, 3 skipped',
+  })
+  expect(runWith({ test: green, 'test:postgres': counts(2, 1, 2) })).toEqual({
+    status: 1,
+    last: '7 passed, 1 failed, 3 skipped',
+  })
+  expect(runWith({ test: green, 'test:postgres': undefined })).toEqual({
+    status: 1,
+    last: '5 passed, 1 failed, 1 skipped',
+  })
 })
