@@ -4,10 +4,8 @@ import {
   type Market,
   type OfferTerms,
   offerEconomics,
-  recordsFor,
   windowCost,
 } from '../../services/access/src/domain/offer-economics.ts'
-import { LEASE_IDLE_MS } from '../../services/access/src/domain/usage-limits.ts'
 
 /** Prices of autumn 2026: the page names them. */
 const MARKET: Market = {
@@ -98,44 +96,23 @@ function offersTable(): string {
   )
 }
 
-/** At the whole quota of a lone agent. */
-const { callsTinybar, costTinybar } = windowCost(HOUR, MARKET, {
-  agents: 1,
-  calls: HOUR.callsAllowed,
-})
-
-/** The dearest use of a lone agent, and single calls with pauses between them. */
-function dearestTable(): string {
-  const pauses = HOUR.periodSeconds / (LEASE_IDLE_MS / 1000)
-  const single = windowCost(HOUR, MARKET, { agents: 1, calls: pauses })
+/** What a lone agent's window costs at most, whatever is called in it. */
+function mostTable(): string {
   const offers: readonly (readonly [string, OfferTerms])[] = [
-    ['default, dearest', HOUR],
-    ['with 100 calls an hour, dearest', { ...HOUR, callsAllowed: 100 }],
+    ['default', HOUR],
+    ['with 100 calls an hour', { ...HOUR, callsAllowed: 100 }],
   ]
   return table(
-    ['offer', 'calls', 'at once', 'records', 'recorder: its calls', 'together'],
-    [
-      ...offers.map(([name, terms]) => {
-        const { dearest } = offerEconomics(terms, MARKET)
-        const counts = [dearest.calls, dearest.burstCalls, dearest.records].map(String)
-        return [name, ...counts, hbar(dearest.callsTinybar), hbar(dearest.costTinybar)]
+    ['offer', 'processes', 'records', 'recorders: its calls', 'together'],
+    offers.flatMap(([name, terms]) =>
+      [1, 2, 3].map((processes) => {
+        const { recordingTinybarMax, recordsMax, table: rows } = offerEconomics(terms, MARKET)
+        const calls = BigInt(processes) * recordingTinybarMax
+        const others = rows[0]?.windows[0]?.costTinybar ?? 0n
+        const figures = [processes, processes * recordsMax].map(String)
+        return [name, ...figures, hbar(calls), hbar(others + calls)]
       }),
-      [
-        'default, single calls',
-        String(pauses),
-        '1',
-        String(recordsFor(HOUR, pauses)),
-        hbar(single.callsTinybar),
-        hbar(single.costTinybar),
-      ],
-      [
-        'default, the whole quota at once',
-        String(HOUR.callsAllowed),
-        String(HOUR.callsAllowed),
-        String(recordsFor(HOUR, HOUR.callsAllowed)),
-        ...[callsTinybar, costTinybar].map(hbar),
-      ],
-    ],
+    ),
   )
 }
 
@@ -155,7 +132,7 @@ export function sellerTables(): string {
     accountsTable(),
     'Other offers, the whole quota used:',
     offersTable(),
-    'A lone agent that pauses for 30 s after each burst, and one that does not:',
-    dearestTable(),
+    'The most that a window of a lone agent costs, whatever is called in it, by the number of processes that record:',
+    mostTable(),
   ].join('\n\n')
 }

@@ -22,6 +22,8 @@ describe('what an offer earns', () => {
     for (const line of report) expect(line.length).toBeLessThanOrEqual(80)
     expect(out).toContain('  agents         0 % used        50 % used       100 % used')
     expect(out).toContain('Break-even:  1 agent with the whole quota used')
+    expect(out).toMatch(/Recorder: +at most 23 records a window, [\d.]+ HBAR, whatever is called/)
+    expect(out).not.toContain('Dearest')
     expect(out).toMatch(/Reserve: +spends at most [\d.]+ HBAR an hour on 20 slots/)
   })
 

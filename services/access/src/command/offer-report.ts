@@ -55,7 +55,7 @@ function offerReportLines(
   market: Market,
   economics: OfferEconomics,
 ): readonly string[] {
-  const { breakEvenAgents, dearest, lockTinybar, reserveHourTinybar, slots, table } = economics
+  const { breakEvenAgents, lockTinybar, reserveHourTinybar, slots, table } = economics
   const uses = table[0]?.windows.map(({ usePercent }) => `${usePercent} % used`) ?? []
   return [
     `A window earns ${hbar(terms.priceTinybar)} HBAR (${dollars(terms.priceTinybar, market)}). It costs, and leaves, HBAR:`,
@@ -69,12 +69,8 @@ function offerReportLines(
     breakEvenAgents === undefined
       ? 'Break-even:  none; the whole quota costs more than the price at any number of agents'
       : `Break-even:  ${breakEvenAgents} ${breakEvenAgents === 1 ? 'agent' : 'agents'} with the whole quota used`,
-    ...(dearest.profitTinybar < 0n
-      ? [
-          `Dearest:     ${dearest.calls} calls of a lone agent, ${dearest.burstCalls} at once and then a pause of 30 s:`,
-          `             ${dearest.records} records, ${hbar(dearest.costTinybar)} HBAR a window`,
-        ]
-      : []),
+    `Recorder:    at most ${economics.recordsMax} records a window, ${hbar(economics.recordingTinybarMax)} HBAR, whatever is called in it,`,
+    '             by each process that records; the table has one',
     `Reserve:     spends at most ${hbar(reserveHourTinybar)} HBAR an hour on ${slots} slots,`,
     `             and locks ${hbar(lockTinybar)} HBAR for each that is armed`,
     `Reckoned at ${market.gasPriceTinybar} tinybar a gas and ${market.scheduleCost / 100} US cents a scheduled call, which`,
@@ -101,7 +97,7 @@ export async function reportOffer(
     )
   } else for (const line of offerReportLines(terms, market, economics)) call.print(line)
   if (!economics.isLossAtFullUse || call.has('at-a-loss')) return
-  const { costTinybar } = economics.table[0]?.windows.at(-1) ?? economics.dearest
+  const costTinybar = economics.table[0]?.windows.at(-1)?.costTinybar ?? 0n
   throw new OperatorRefusal(
     `A lone agent that uses its whole quota costs ${formatHbar(costTinybar)} a window and pays ${formatHbar(terms.priceTinybar)}. Ask for more, allow fewer calls, or say --at-a-loss.`,
   )

@@ -6,11 +6,10 @@ import {
   type Market,
   type OfferTerms,
   offerEconomics,
-  recordsFor,
   renewalTinybar,
   windowCost,
 } from './offer-economics.ts'
-import { leaseCallsMax } from './usage-limits.ts'
+import { countEntries, leaseCallsMax } from './usage-limits.ts'
 
 const HBAR = 100_000_000n
 const hbar = (tinybar: bigint): number => Number(tinybar) / 1e8
@@ -113,12 +112,11 @@ describe('A1: an offer', () => {
     expect(hbar(lockTinybar)).toBeCloseTo(3.98, 2)
   })
 
-  test('A18: says which use is dearest: bursts with pauses, after each of which leases begin again', () => {
-    const { dearest } = offerEconomics(HOUR, MARKET)
-    expect(dearest).toMatchObject({ burstCalls: 8, calls: 960, records: 600 })
-    expect(hbar(dearest.costTinybar)).toBeCloseTo(22.2, 0)
-    expect(dearest.profitTinybar).toBeLessThan(0n)
-    expect(offerEconomics(LOCAL, MARKET).dearest).toMatchObject({ calls: 200, burstCalls: 200 })
+  test('A18: says what one process records in a window at most, whatever is called in it', () => {
+    const { recordsMax, recordingTinybarMax } = offerEconomics(HOUR, MARKET)
+    expect(recordsMax).toBe(25)
+    expect(hbar(recordingTinybarMax)).toBeCloseTo(0.88, 2)
+    expect(offerEconomics(LOCAL, MARKET).recordsMax).toBe(23)
   })
 
   test('keeps the dollar price of a scheduled call when gas falls to a third', () => {
@@ -247,37 +245,31 @@ describe('A1: the table, against a slot played period by period', () => {
   })
 })
 
-describe('records of a window', () => {
-  test('1,000 calls with leases of at most 50 are 25 records', () => {
-    expect(leaseCallsMax(1_000)).toBe(50)
-    expect(recordsFor(HOUR, 1_000)).toBe(25)
-    expect(leaseCallsMax(200)).toBe(10)
-    expect(leaseCallsMax(3)).toBe(1)
+describe('A18: entries of a window', () => {
+  test('1,000 calls with leases of at most 50 are 25', () => {
+    expect([1_000, 200, 3].map(leaseCallsMax)).toEqual([50, 10, 1])
+    expect(countEntries(1_000)).toBe(25)
   })
 
-  test('are as many as when each call is made in its second', () => {
+  test('are as many as when each call is made by itself', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 2_000 }),
-        fc.integer({ min: 10, max: 90_000 }),
         fc.double({ min: 0, max: 1, noNaN: true }),
-        (callsAllowed, periodSeconds, use) => {
+        (callsAllowed, use) => {
           const calls = Math.floor(callsAllowed * use)
-          let records = 0
+          let entries = 0
           let covered = 0
           let lease = 0
           for (let call = 0; call < calls; call += 1) {
-            const isIdle = call > 0 && periodSeconds / calls >= 30
-            if (isIdle) covered = lease = 0
             if (covered === 0) {
               lease = lease === 0 ? 1 : Math.min(2 * lease, leaseCallsMax(callsAllowed))
               covered = lease
-              records += 1
+              entries += 1
             }
             covered -= 1
           }
-          const terms = { ...HOUR, callsAllowed, periodSeconds }
-          expect(recordsFor(terms, calls)).toBe(records)
+          expect(countEntries(callsAllowed, calls)).toBe(entries)
         },
       ),
     )

@@ -5,7 +5,7 @@
  */
 import { accessWindowRules } from '@tallystick/contracts'
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
-import { LEASE_IDLE_MS, leaseCallsMax } from './usage-limits.ts'
+import { countEntries } from './usage-limits.ts'
 
 export type OfferTerms = {
   /** Price of one period, tinybar. */
@@ -75,14 +75,12 @@ type WindowCost = {
   readonly profitTinybar: bigint
 }
 
-/** Agents with a window, spread evenly over the slots, and the calls that each makes in it at an even pace. */
+/** Agents with a window, spread evenly over the slots, and the calls that each makes in it, at any pace. */
 type Demand = {
   readonly agents: number
   readonly calls: number
   /** Agents that share a recording transaction, 1 to 50. */
   readonly batchedAgents?: number
-  /** Records that count the calls, if these come at another pace. */
-  readonly records?: number
 }
 
 const atLeast = (numerator: bigint, denominator: bigint): bigint =>
@@ -140,25 +138,10 @@ function slotCost(terms: OfferTerms, market: Market, agents: number): SlotCost {
   }
 }
 
-/** Records needed for this many calls of one window at an even pace. */
-export function recordsFor(terms: OfferTerms, calls: number): number {
-  if (calls > 0 && terms.periodSeconds * 1000 >= calls * LEASE_IDLE_MS) return calls
-  return burstRecords(terms, calls).counting
-}
-
-/** Records for calls without a pause, each counting as many as all before it together, and the calls left over. */
-function burstRecords(terms: OfferTerms, calls: number) {
-  const most = leaseCallsMax(terms.callsAllowed)
-  let counting = 0
-  let lease = 1
-  let covered = 0
-  for (; covered < calls; covered += lease, counting += 1)
-    lease = counting === 0 ? 1 : Math.min(lease * 2, most)
-  return { counting, unusedCalls: covered - calls }
-}
-
 function callsCost(terms: OfferTerms, market: Market, demand: Demand) {
-  const { batchedAgents = 1, records = recordsFor(terms, demand.calls) } = demand
+  const { batchedAgents = 1 } = demand
+  // One process makes no more, whatever the pace (A18).
+  const records = countEntries(terms.callsAllowed, demand.calls)
   if (records === 0) return 0n
   const agents = BigInt(batchedAgents)
   // The gas that a batch's agents share falls with their number; what each adds stays.
@@ -219,8 +202,9 @@ export function offerEconomics(terms: OfferTerms, market: Market) {
     table,
     /** Fewest agents that pay for the use of all their quotas; none if 1,000 do not. */
     breakEvenAgents,
-    /** The use at which a lone agent costs most. */
-    dearest: dearest(terms, market),
+    /** The most that one process records in a window, whatever is called in it; each further process may add as much. */
+    recordsMax: countEntries(terms.callsAllowed),
+    recordingTinybarMax: callsCost(terms, market, { agents: 1, calls: terms.callsAllowed }),
     isLossAtFullUse: at(1, terms.callsAllowed).profitTinybar < 0n,
     slots: slotCount(terms),
     /** Most that renewals take from the reserve in an hour, for one period length, with every slot armed. */
@@ -229,24 +213,4 @@ export function offerEconomics(terms: OfferTerms, market: Market) {
     /** Reserve that one armed slot locks. */
     lockTinybar: scheduledGas(market) * market.gasPriceTinybar * LOCK_FACTOR,
   }
-}
-
-/**
- * The use at which a lone agent costs most: bursts with a pause after each. Leases then start again at one call, and what
- * the last one left goes back in its own record (A18). Bursts beyond the longest lease only cost less per call.
- */
-function dearest(terms: OfferTerms, market: Market) {
-  const { callsAllowed, periodSeconds } = terms
-  const pauses = Math.max(1, Math.floor((periodSeconds * 1000) / LEASE_IDLE_MS))
-  const largest = Math.min(callsAllowed, 2 * leaseCallsMax(callsAllowed))
-  const sizes = [callsAllowed, ...Array.from({ length: largest }, (_, index) => index + 1)]
-  return sizes
-    .map((burstCalls) => {
-      const bursts = Math.min(pauses, Math.floor(callsAllowed / burstCalls))
-      const { counting, unusedCalls } = burstRecords(terms, burstCalls)
-      const givingBack = bursts > 1 && unusedCalls > 0 ? 1 : 0
-      return { burstCalls, calls: bursts * burstCalls, records: bursts * (counting + givingBack) }
-    })
-    .map((use) => ({ ...use, ...windowCost(terms, market, { agents: 1, ...use }) }))
-    .reduce((most, use) => (use.costTinybar > most.costTinybar ? use : most))
 }

@@ -159,6 +159,13 @@ export class RecorderRun {
     await this.clock.advanceMsSettled(400_000)
   }
 
+  /** Stops every process, which gives back what nobody used. */
+  async close(): Promise<void> {
+    const closed = Promise.all(this.recorders.map((recorder) => recorder.close()))
+    await this.clock.advanceMsSettled(5_000)
+    await closed
+  }
+
   readonly windowOf = (agent: number) => ({
     agent: `0x${`${agent}`.padStart(40, '0')}`,
     windowExpiresAtSeconds: WINDOW_END_SECONDS,
@@ -202,6 +209,14 @@ export class RecorderRun {
 
   get recorders(): readonly UsageRecorder[] {
     return this.#running.map(({ recorder }) => recorder)
+  }
+
+  /** Entries for that agent's window that each process sent, those that gave back included. */
+  entriesOf(agent: number): readonly number[] {
+    const { agent: address } = this.windowOf(agent)
+    return this.#running.map(
+      ({ ledger }) => [...new Set(ledger.sent)].filter((raw) => raw.includes(address)).length,
+    )
   }
 
   /** Calls of an agent, or of all, with that answer. */
@@ -284,11 +299,12 @@ function isExcused(
   )
 }
 
-/** Plays the history, each step on its recorder, and then repairs everything. */
+/** Plays the history, each step on its recorder, then repairs everything and stops the processes. */
 export async function play(
   run: RecorderRun,
   history: readonly (readonly [Step, number])[],
 ): Promise<void> {
   for (const [step, recorderAt] of history) await run.run(step, recorderAt)
   await run.rest()
+  await run.close()
 }

@@ -81,7 +81,9 @@ export class UsageAdmission {
       pending.settle({ kind: 'quota-spent' })
       return true
     }
-    if (window.isHeld || (window.mayCountTwice && !pending.hasCaughtUp)) return false
+    const { batcher } = this.#options
+    if (window.isHeld(!batcher.hasEntry(window)) || (window.mayCountTwice && !pending.hasCaughtUp))
+      return false
     // Nothing is left by A9, but the read may count calls whose receipts are still to come.
     if (window.callsRemaining <= 0) return false
     this.#accept(pending)

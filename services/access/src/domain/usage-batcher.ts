@@ -62,6 +62,11 @@ export class UsageBatcher {
     return this.#calls.size + this.#returning.size
   }
 
+  /** Whether the open batch has calls of this window: a further one needs no entry of its own. */
+  hasEntry(window: UsageWindow): boolean {
+    return this.#calls.has(window)
+  }
+
   /** Whether a call of this window may be added; false when the open batch is at its limits. */
   hasRoomFor(window: UsageWindow): boolean {
     const hasEntry = this.#calls.has(window) || this.#returning.has(window)
@@ -155,6 +160,7 @@ export class UsageBatcher {
     const { leases, queue, sender } = this.#options
     const { returning, calls } = this.#close()
     const isBehind = queue.waitingCount > 0
+    if (calls.size > 0) for (const window of leases.idle()) returning.add(window)
     const entries: SealedEntry[] = []
     for (const window of returning) {
       const unused = leases.take(window)

@@ -1,13 +1,22 @@
 /**
  * Leases (A18): an entry counts the next calls of its agent's window in advance, and each of them is answered with that
  * entry's transaction. This file says how many it counts, which calls a lease covers, and when unused ones go back. A
- * window never has more unused leased calls than its longest lease, and a lease ends with its window. Only calls that a
- * receipt shows as counted go back: a failed transaction leaves nothing to give back.
+ * window never has more unused leased calls than its longest lease, and a lease ends with its window. Within it leases never
+ * get shorter, and where one process records nothing goes back before SIGTERM: so any use of a window takes as many entries
+ * as its whole quota at most. Where several record, calls go back only as far as that bound holds for each process. Only
+ * calls that a receipt shows as counted go back: a failed transaction leaves nothing to give back.
  */
 import { getOrMake } from '@tallystick/service-kit'
 import type { PendingCall } from './pending-call.ts'
 import { SealedEntry } from './usage-batch.ts'
-import { EXTEND_MS, LEASE_IDLE_MS, LEASE_SWEEP_MS, leaseCallsMax } from './usage-limits.ts'
+import {
+  EXTEND_MS,
+  FORGET_SWEEP_MS,
+  IDLE_ENTRIES_MAX,
+  LEASE_IDLE_MS,
+  LEASE_LOOK_MS,
+  leaseCallsMax,
+} from './usage-limits.ts'
 import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageWindow } from './usage-window.ts'
 
@@ -24,6 +33,8 @@ export class UsageLeases {
   /** Windows that had a lease lately, used up or not. */
   readonly #recent = new Set<UsageWindow>()
   #cancelSweep: (() => void) | null = null
+  /** When idle leases were last looked for, Unix milliseconds. */
+  #lookedAtMs = 0
 
   constructor(options: LeaseOptions) {
     this.#options = options
@@ -50,8 +61,9 @@ export class UsageLeases {
    * batches wait it is the most at once, since the next calls cannot each have a batch. */
   sizeOf(window: UsageWindow, calls: number, isBehind: boolean): number {
     const longest = leaseCallsMax(window.callsAllowed)
-    const size = isBehind ? longest : Math.min(window.nextLeaseCalls, longest)
-    window.nextLeaseCalls = size * 2
+    const grown = isBehind ? longest : Math.min(window.nextLeaseCalls, longest)
+    window.nextLeaseCalls = grown * 2
+    const size = Math.max(Math.min(grown, calls + window.leaseShare), window.entryCallsMin(calls))
     return calls + Math.max(0, Math.min(size - calls, window.leasableCalls))
   }
 
@@ -68,19 +80,20 @@ export class UsageLeases {
       const unused = this.unusedOf(window)
       const longest = leaseCallsMax(window.callsAllowed)
       if (unused * 2 > longest || others.has(window)) continue
-      const calls = Math.min(longest - unused, window.leasableCalls)
-      if (calls > 0) entries.push(new SealedEntry({ window, calls }))
+      const calls = Math.min(longest - unused, window.leasableCalls, window.leaseShare)
+      if (calls >= window.entryCallsMin()) entries.push(new SealedEntry({ window, calls }))
     }
     return entries
   }
 
-  /** Covers the next calls of its window with this entry, if it has unused ones. */
+  /** The entry was made: it covers the next calls of its window if it has unused ones. */
   open(entry: SealedEntry): void {
+    entry.window.entries += 1
     if (entry.unusedCalls === 0) return
     entry.window.accept(entry.unusedCalls)
     this.#recent.add(entry.window)
     getOrMake(this.#open, entry.window, () => []).push(entry)
-    this.#cancelSweep ??= this.#options.clock.after(LEASE_IDLE_MS, () => this.#sweep())
+    this.#cancelSweep ??= this.#options.clock.after(FORGET_SWEEP_MS, () => this.#sweep())
   }
 
   /** Answers the call from its window's lease or, near a shared quota's end, keeps it for the receipt; false when no lease
@@ -96,7 +109,7 @@ export class UsageLeases {
     if (pending.waitsForReceipt) lease.pending.push(pending)
     this.#options.totals.acceptedCallsTotal += 1
     pending.signed(lease.transactionHash)
-    if (window.isScarce) this.#giveBack([window])
+    if (window.isScarce && window.mayGiveBack(this.#countedCalls(window))) this.#giveBack([window])
     return true
   }
 
@@ -107,8 +120,23 @@ export class UsageLeases {
       calls += lease.unusedCalls
       this.#remove(lease)
     }
+    if (calls > 0) window.entries += 1
     window.returning(calls)
     return calls
+  }
+
+  /** Windows that several processes count in and whose agents have not called for 30 s, as far as their unused calls may go
+   * back: with a record that is made anyway (A18). At most once a second any. */
+  idle(): readonly UsageWindow[] {
+    const nowMs = this.#options.clock.unixMs()
+    if (nowMs - this.#lookedAtMs < LEASE_LOOK_MS) return []
+    this.#lookedAtMs = nowMs
+    const isIdle = (window: UsageWindow): boolean => {
+      const calls = this.#countedCalls(window)
+      return calls > 0 && nowMs - window.lastCallAtMs >= LEASE_IDLE_MS && window.mayGiveBack(calls)
+    }
+    this.#forgetClosed([...this.#open.keys()])
+    return [...this.#open.keys()].filter(isIdle).slice(0, IDLE_ENTRIES_MAX)
   }
 
   /** The entry will not be counted: it covers no further call, and its window gets the calls back. */
@@ -138,6 +166,11 @@ export class UsageLeases {
     this.#recent.clear()
   }
 
+  /** Unused calls that could go back now. */
+  #countedCalls(window: UsageWindow): number {
+    return this.#countedOf(window).reduce((calls, lease) => calls + lease.unusedCalls, 0)
+  }
+
   #countedOf(window: UsageWindow): SealedEntry[] {
     return (this.#open.get(window) ?? []).filter((lease) => lease.isCounted)
   }
@@ -149,11 +182,15 @@ export class UsageLeases {
   }
 
   #giveBack(windows: readonly UsageWindow[]): void {
-    const { clock, giveBack } = this.#options
-    // The next window's counter starts at 0: nothing needs to go back to one that is over.
+    this.#forgetClosed(windows)
+    this.#options.giveBack(windows.filter((window) => this.#countedOf(window).length > 0))
+  }
+
+  /** The next window's counter starts at 0: nothing needs to go back to one that is over. */
+  #forgetClosed(windows: readonly UsageWindow[]): void {
+    const nowMs = this.#options.clock.unixMs()
     for (const window of windows)
-      if (window.windowExpiresAtSeconds * 1000 <= clock.unixMs()) this.#open.delete(window)
-    giveBack(windows.filter((window) => this.#countedOf(window).length > 0))
+      if (window.windowExpiresAtSeconds * 1000 <= nowMs) this.#open.delete(window)
   }
 
   /** The contract counts calls that nobody made and that do not go back. */
@@ -165,13 +202,10 @@ export class UsageLeases {
 
   #sweep(): void {
     const { clock } = this.#options
-    const idleMs = (window: UsageWindow): number => clock.unixMs() - window.lastCallAtMs
-    this.#giveBack([...this.#open.keys()].filter((window) => idleMs(window) >= LEASE_IDLE_MS))
-    let nextMs = LEASE_IDLE_MS
-    for (const window of this.#open.keys())
-      nextMs = Math.min(nextMs, Math.max(LEASE_SWEEP_MS, LEASE_IDLE_MS - idleMs(window)))
-    for (const window of this.#recent) if (idleMs(window) > EXTEND_MS) this.#recent.delete(window)
+    this.#forgetClosed([...this.#open.keys()])
+    for (const window of this.#recent)
+      if (clock.unixMs() - window.lastCallAtMs > EXTEND_MS) this.#recent.delete(window)
     const isDone = this.isEmpty && this.#recent.size === 0
-    this.#cancelSweep = isDone ? null : clock.after(nextMs, () => this.#sweep())
+    this.#cancelSweep = isDone ? null : clock.after(FORGET_SWEEP_MS, () => this.#sweep())
   }
 }

@@ -36,17 +36,35 @@ const LEASE_QUOTA_PERCENT = 5
 /** A18: the longest lease of a quota, calls. */
 export const leaseCallsMax = (callsAllowed: number): number =>
   Math.max(1, Math.min(LEASE_CALLS_MAX, Math.floor((callsAllowed * LEASE_QUOTA_PERCENT) / 100)))
-/** A18: after this time without a call of the agent its unused calls go back, and leases start at 1. Milliseconds. */
+/**
+ * A18: entries that count so many calls of a quota by leases of 1, 2, 4 … up to the longest. For the whole quota, the most
+ * that one process makes in a window, whatever comes: 25 of a quota of 1,000.
+ */
+export function countEntries(callsAllowed: number, calls = callsAllowed): number {
+  const longest = leaseCallsMax(callsAllowed)
+  let entries = 0
+  let callsLeft = calls
+  for (let lease = 1; callsLeft > 0 && lease < longest; lease *= 2) {
+    callsLeft -= lease
+    entries += 1
+  }
+  return entries + Math.ceil(Math.max(0, callsLeft) / longest)
+}
+/** A18: with several recorders, after this time without a call of the agent its unused calls go back with the next record.
+ * Milliseconds. */
 export const LEASE_IDLE_MS = 30_000
-/** A18: with less than this percent of the quota left, a process leaves it to others that ask for it. */
+/** A18: with several recorders and less than this percent of the quota left, unused calls go back at once. */
 export const SCARCE_QUOTA_PERCENT = 10
 
-/** With k recorders a lease takes at most 1/(k × this) of the calls left, so that every recorder gets some of the last. */
+/** With k recorders a lease takes 1/(k × this) of the calls left, so that every recorder gets some of the last; more where
+ * the entries left to this process would not do. */
 export const LEASE_PARTS_PER_RECORDER = 2
 /** A18: while batches wait, a batch also carries the next calls of agents that called this recently. Milliseconds. */
 export const EXTEND_MS = 10_000
-/** Least time between two searches for idle leases, milliseconds: many then go back in one transaction. */
-export const LEASE_SWEEP_MS = 1_000
+/** Least time between two searches for idle leases, milliseconds. */
+export const LEASE_LOOK_MS = 1_000
+/** Idle leases that go back with one record: its transaction doubles at most. */
+export const IDLE_ENTRIES_MAX = SEAL_AT_AGENTS
 /** A chain read later than this after a receipt includes it: public mirrors lag up to 10 s. Milliseconds. */
 export const READ_LAG_MS = 15_000
 /** Calls in the open batch: bounds the memory of a stuck sender (about 10 MB of promises). */

@@ -1,5 +1,5 @@
 // A recorder over the fake ledger, with time that a test moves: the tests of its parts go through it.
-import { manualClock } from '@tallystick/service-kit'
+import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import type { UsageEvent } from './events.ts'
 import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.fixture.ts'
 import {
@@ -23,6 +23,12 @@ export const hashesOf = (outcomes: readonly UsageOutcome[]): string[] =>
   outcomes.flatMap((outcome) => (outcome.kind === 'recorded' ? [outcome.transactionHash] : []))
 
 export type RecorderBench = ReturnType<typeof startRecorderBench>
+
+async function stopInTime(recorder: UsageRecorder, clock: ManualClock): Promise<void> {
+  const closed = recorder.close()
+  await clock.advanceMsSettled(5_000)
+  await closed
+}
 
 /** One recorder with windows of 20 calls, or of `quota`. */
 export function startRecorderBench(options: { quota?: number; recorderCount?: number } = {}) {
@@ -95,6 +101,8 @@ export function startRecorderBench(options: { quota?: number; recorderCount?: nu
       const own = new FakeUsageLedger({ chain, clock, key: 'another' })
       return { recorder: start(own), ledger: own }
     },
+    /** Stops the recorder, which gives back what nobody used (A18). */
+    stop: (): Promise<void> => stopInTime(recorder, clock),
     kinds: (): string[] => events.map((event) => event.kind),
   }
 }

@@ -44,6 +44,8 @@ describe('sends of 8 s, 50 calls a second of 20 agents', () => {
     // The queue does not grow: what a kill could lose stays within its limit, with room.
     expect(bench.recorder.figures().sealedBatches).toBeLessThan(16)
     await bench.clock.advanceMsSettled(600_000)
+    bench.ledger.sendMs = 0
+    await bench.stop()
     expect(bench.recorder.figures()).toMatchObject({ refusedCallsTotal: 0, unreceiptedCalls: 0 })
     expect(bench.chain.used).toBe(told.length)
   })
@@ -72,6 +74,8 @@ describe('sends of 8 s, 50 calls a second of 20 agents', () => {
       const told = await callFor(20, bench)
       expect(bench.recorder.figures().sealedBatches).toBeGreaterThan(4)
       await bench.clock.advanceMsSettled(900_000)
+      bench.ledger.sendMs = 0
+      await bench.stop()
       expect(bench.recorder.figures()).toMatchObject({ resigningsTotal: 0, unreceiptedCalls: 0 })
       expect(bench.chain.used).toBe(told.length)
       for (const { outcome } of told)

@@ -8,10 +8,11 @@ import type { Clock } from '@tallystick/service-kit'
 import type { UsageCall } from './pending-call.ts'
 import type { WindowId } from './usage-ledger.ts'
 import {
+  countEntries,
   FORGET_AFTER_SECONDS,
   FORGET_SWEEP_MS,
-  LEASE_IDLE_MS,
   LEASE_PARTS_PER_RECORDER,
+  leaseCallsMax,
   READ_LAG_MS,
   RECEIPT_WAIT_CALLS_PER_RECORDER,
   SCARCE_QUOTA_PERCENT,
@@ -37,11 +38,15 @@ export class UsageWindow {
   callsAllowed: number
   /** A18: how many calls the next entry counts; it grows with each. */
   nextLeaseCalls = 1
+  /** A18: entries that this process made for it, those that give back included. */
+  entries = 0
   /** Unix milliseconds. */
   lastCallAtMs = 0
   /** A receipt or a read shows calls in it, or the latest block is past its start (A9). */
   isBegun = false
   #isRefused = false
+  /** The contract refused the last entry, so that what is left is less than this process knows. */
+  #isUncertain = false
   /** Another process counted in it after this one did. */
   #isContended = false
   /** Certainly used, not counting unreceipted calls: from the last receipt, or a read while none was unreceipted. */
@@ -49,6 +54,10 @@ export class UsageWindow {
   /** Counter that chain reads showed: the last read, or for a lone recorder the highest. */
   #readCalls = 0
   #unreceiptedCalls = 0
+  /** Calls that receipts counted for this process, less what went back. */
+  #ownCalls = 0
+  /** Fewest calls that others certainly made in it. */
+  #othersCalls = 0
   /** Leased calls on their way back. */
   #returningCalls = 0
   /** Calls that this process gave back and that a read may still count. */
@@ -68,13 +77,13 @@ export class UsageWindow {
 
   /** A call of its agent came. */
   called(nowMs: number): void {
-    if (nowMs - this.lastCallAtMs >= LEASE_IDLE_MS) this.nextLeaseCalls = 1
     this.lastCallAtMs = nowMs
   }
 
   /** A chain read that was asked at that time showed this counter. It may lag. */
   sawRead(callsUsed: number, askedAtMs: number): void {
     if (callsUsed > 0) this.isBegun = true
+    this.#othersUsed(callsUsed - this.#ownCalls - this.#unreceiptedCalls - this.#givenBackCalls)
     if (this.#receiptedAtMs === null || askedAtMs - this.#receiptedAtMs > READ_LAG_MS)
       this.#knowsReceipts(callsUsed)
     const sureCalls = callsUsed - this.#givenBackCalls
@@ -106,7 +115,7 @@ export class UsageWindow {
   /** The contract refused some of its calls: no more go out until a read shows it as begun (A9). */
   refused(): void {
     this.#isRefused = true
-    this.nextLeaseCalls = 1
+    this.#isUncertain = true
   }
 
   /** A receipt counted accepted calls. Receipts come in the order of their transactions. */
@@ -114,6 +123,7 @@ export class UsageWindow {
     if (this.#receiptedAtMs !== null && receipt.usedAfter > this.#settledCalls + receipt.calls)
       this.#isContended = true
     this.#unreceiptedCalls -= receipt.calls
+    this.#ownCalls += receipt.calls
     this.#receipted(receipt)
     if (this.isShared && receipt.usedAfter > this.#readCalls) this.#unshown.push(receipt)
   }
@@ -127,6 +137,7 @@ export class UsageWindow {
   gaveBack(receipt: CountedCalls): void {
     this.#returningCalls -= receipt.calls
     this.#givenBackCalls += receipt.calls
+    this.#ownCalls -= receipt.calls
     this.#readCalls = Math.min(this.#readCalls, receipt.usedAfter)
     this.#receipted(receipt)
   }
@@ -153,9 +164,10 @@ export class UsageWindow {
     return this.#unreceiptedCalls > 0 && this.#readCalls > this.#settledCalls
   }
 
-  /** A9, A11: too many calls are out that the ledger does not show yet. */
-  get isHeld(): boolean {
-    if (this.isShared && this.callsUnshown >= UNSHOWN_CALLS_MAX) return true
+  /** A9, A11: too many calls are out that the ledger does not show yet. A new entry waits until it may count enough (A18). */
+  isHeld(needsEntry: boolean): boolean {
+    const callsMin = needsEntry ? Math.min(this.entryCallsMin(), this.callsRemainingAtBest) : 1
+    if (this.isShared && UNSHOWN_CALLS_MAX - this.callsUnshown < Math.max(1, callsMin)) return true
     return !this.isBegun && (this.#isRefused || this.#unreceiptedCalls >= UNBEGUN_CALLS_MAX)
   }
 
@@ -175,13 +187,42 @@ export class UsageWindow {
 
   /** A18: calls that may be leased now. May be negative. */
   get leasableCalls(): number {
+    if (this.#isUncertain) return 0
     const limits = [this.callsRemaining]
     if (!this.isBegun) limits.push(UNBEGUN_CALLS_MAX - this.#unreceiptedCalls)
-    if (this.isShared) {
-      const parts = this.#recorderCount * LEASE_PARTS_PER_RECORDER
-      limits.push(UNSHOWN_CALLS_MAX - this.callsUnshown, Math.floor(this.callsRemaining / parts))
-    }
-    return this.isScarce ? 0 : Math.min(...limits)
+    if (this.isShared) limits.push(UNSHOWN_CALLS_MAX - this.callsUnshown)
+    return Math.min(...limits)
+  }
+
+  /** A18: most calls that the next entry leases while the entries left to this process do. */
+  get leaseShare(): number {
+    if (!this.isShared) return Number.POSITIVE_INFINITY
+    const parts = this.#recorderCount * LEASE_PARTS_PER_RECORDER
+    return this.isScarce ? 0 : Math.floor(this.callsRemaining / parts)
+  }
+
+  /** A18: fewest calls that the next entry counts, so that the entries left to this process do for all that may come;
+   * `calls` of them are accepted already. */
+  entryCallsMin(calls = 0): number {
+    const callsMin = this.#callsAhead + calls - this.#callsInEntries(1)
+    return this.#isUncertain ? 1 : Math.max(1, Math.min(callsMin, leaseCallsMax(this.callsAllowed)))
+  }
+
+  /** A18: whether so many unused calls may go back: the entries left to this process still do for all that may come. */
+  mayGiveBack(calls: number): boolean {
+    return this.isShared && this.#callsAhead + calls <= this.#callsInEntries(1)
+  }
+
+  /** Calls that this process may still have to count: all but its own and what others certainly made. */
+  get #callsAhead(): number {
+    const ownCalls = this.#ownCalls + this.#unreceiptedCalls - this.#returningCalls
+    return this.callsAllowed - ownCalls - this.#othersCalls
+  }
+
+  /** Calls that fit the entries left to this process after so many more. */
+  #callsInEntries(entries: number): number {
+    const entriesLeft = countEntries(this.callsAllowed) - this.entries - entries
+    return Math.max(0, entriesLeft) * leaseCallsMax(this.callsAllowed)
   }
 
   /** A11: calls of this process that no chain read shows yet. */
@@ -205,8 +246,16 @@ export class UsageWindow {
 
   #receipted(receipt: CountedCalls): void {
     this.isBegun = true
+    this.#isUncertain = false
     this.#receiptedAtMs = receipt.atMs
     this.#settledCalls = receipt.usedAfter
+    this.#othersUsed(receipt.usedAfter - this.#ownCalls)
+  }
+
+  /** So many calls are counted that are not this process's. Each other recorder may give the calls of a lease back. */
+  #othersUsed(calls: number): void {
+    const unusedMax = (this.#recorderCount - 1) * leaseCallsMax(this.callsAllowed)
+    this.#othersCalls = Math.max(this.#othersCalls, calls - unusedMax)
   }
 
   /** A read is late enough to count all that receipts did: if it shows less, another process gave calls back. */
