@@ -152,13 +152,16 @@ export async function startPostgresPair() {
   const stop = (server: typeof primary): void => {
     if (running.delete(server)) stopServer(server)
   }
+  const startAlone = (): void => {
+    startServer({ ...primary, settings: `${primary.settings} -c synchronous_standby_names=` })
+    running.add(primary)
+  }
+  const hostOf = ({ sockets }: typeof primary): string => encodeURIComponent(sockets)
   return {
     ...databasesOf(admin),
-    /** The same URL over both hosts. */
-    both: (url: string): string => {
-      const [one, other] = [primary, standby].map(({ sockets }) => encodeURIComponent(sockets))
-      return url.replace(one ?? '', `${one},${other}`)
-    },
+    /** The URL of a database, which is the primary's, over both hosts. */
+    both: (url: string): string =>
+      url.replace(hostOf(primary), `${hostOf(primary)},${hostOf(standby)}`),
     /** The standby stops, and with it every commit that waits for it; `startStandby` lets them go on. */
     stopStandby: (): void => stop(standby),
     startStandby: (): void => {
@@ -175,12 +178,15 @@ export async function startPostgresPair() {
       stop(primary)
       runProgram(folder, ['pg_ctl', '-D', standby.data, '-w', 'promote'])
     },
-    /** The old primary returns as a primary, and the new one dies: an operator's mistake. */
+    /** The old primary returns as a primary beside the new one, and waits for no standby: an operator's mistake. */
+    startOldPrimary: (): void => startAlone(),
+    /** The same, and the new one dies. */
     goBack: async (): Promise<void> => {
-      startServer({ ...primary, settings: `${primary.settings} -c synchronous_standby_names=` })
-      running.add(primary)
+      startAlone()
       stop(standby)
     },
+    /** The same over the standby alone. */
+    second: (url: string): string => url.replace(hostOf(primary), hostOf(standby)),
     end: (): void => {
       for (const server of running) stopServer(server)
       running.clear()

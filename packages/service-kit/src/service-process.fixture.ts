@@ -20,7 +20,7 @@ type ServiceProcess = {
   url(): Promise<string>
   /** What it has written to stdout so far. */
   output(): string
-  kill(signal: 'SIGTERM' | 'SIGKILL'): void
+  kill(signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
   readonly ended: Promise<Ended>
 }
 

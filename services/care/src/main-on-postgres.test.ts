@@ -1,0 +1,139 @@
+/** The process on a PostgreSQL that half fails: it hangs, its standby is gone, or another process took the place. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { migratePostgresStore } from '@tallystick/journal-store/postgres'
+import {
+  postgresMissing,
+  runSql,
+  startPostgresPair,
+} from '@tallystick/journal-store/postgres-server'
+import { startServiceProcess } from '@tallystick/service-kit/service-process'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { POSTGRES_RECORDS } from './adapters/postgres-record-database.ts'
+import { sendSignedWrite } from './seed/seed-records.ts'
+import { testEnvironment, WRITE_SECRET } from './testing/care.fixture.ts'
+
+const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
+const POLL = { timeout: 30_000, interval: 50 }
+const WRITERS = 8
+const reason =
+  postgresMissing ?? (process.env['DATABASE_URL'] && 'DATABASE_URL is another’s server')
+
+const write = (baseUrl: string, body: Readonly<Record<string, string>>, unixMs = Date.now()) =>
+  sendSignedWrite({
+    baseUrl,
+    serviceName: 'care',
+    writeSecret: WRITE_SECRET,
+    unixMs,
+    body: { patient: 'ann', authorId: 'dr-osei', authorLabel: 'Dr Osei', ...body },
+  })
+const readiness = async (url: string): Promise<string> => (await fetch(`${url}/ready`)).text()
+
+describe.skipIf(reason !== undefined)(
+  `care on a PostgreSQL that half fails${reason === undefined ? '' : ` (skipped: ${reason})`}`,
+  () => {
+    let folder: string
+    let pair: Awaited<ReturnType<typeof startPostgresPair>>
+    let owner: string
+    let started: ReturnType<typeof startServiceProcess>[]
+    const start = (name: string) => {
+      const process = startServiceProcess([MAIN], {
+        ...testEnvironment,
+        HOST: '127.0.0.1',
+        PORT: '0',
+        LOG_LEVEL: 'info',
+        DATABASE_PATH: join(folder, name),
+        DATABASE_URL: pair.both(owner.replace(/\/\/[^@]*@/, '//care_app@')),
+      })
+      started.push(process)
+      return process
+    }
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'care-half-failing-'))
+      started = []
+      pair = await startPostgresPair()
+      ;({ owner } = await pair.database())
+      await migratePostgresStore(POSTGRES_RECORDS, { url: owner, pause: async () => undefined })
+    })
+    afterEach(async () => {
+      for (const process of started) process.kill('SIGKILL')
+      await Promise.all(started.map(({ ended }) => ended))
+      pair.thawPrimary()
+      pair.end()
+      rmSync(folder, { recursive: true, force: true })
+    })
+
+    it('S12: its primary hangs and the standby is promoted: writes go on, 0 lost, 0 twice', async () => {
+      const url = await start('one').url()
+      const acknowledged = Array.from({ length: WRITERS }, () => 0)
+      const over = new AbortController()
+      const writing = acknowledged.map(async (_, writer) => {
+        for (let count = 0; !over.signal.aborted; count += 1) {
+          const body = { domain: `topic-${writer}`, value: `${count}` }
+          const unixMs = Date.now()
+          // A write that was not acknowledged is sent again unchanged.
+          while ((await write(url, body, unixMs)).status !== 200) if (over.signal.aborted) return
+          acknowledged[writer] = count + 1
+        }
+      })
+      const all = (): number => acknowledged.reduce((sum, count) => sum + count, 0)
+      await expect.poll(all, POLL).toBeGreaterThan(50)
+      pair.freezePrimary()
+      const before = all()
+      pair.promoteStandby()
+      await expect.poll(all, POLL).toBeGreaterThan(before + 50)
+      over.abort()
+      await Promise.all(writing)
+      const { rows } = await runSql(
+        pair.second(owner),
+        'SELECT domain, latest_version::int AS version FROM care.chains ORDER BY domain',
+      )
+      const stored = rows.map((row: { readonly version: number }) => row.version)
+      expect(stored).toEqual(acknowledged)
+    })
+
+    it('S13: no standby confirms: /ready says so, and SIGTERM says what is in doubt and ends with 0 in time', async () => {
+      const process = start('one')
+      const url = await process.url()
+      expect((await write(url, { domain: 'tea', value: 'green' })).status).toBe(200)
+      await expect.poll(() => readiness(url), POLL).toContain('"ready":true')
+      pair.stopStandby()
+      const writing = write(url, { domain: 'tea', value: 'black' })
+      await expect.poll(() => readiness(url), POLL).toContain('commits wait: none of the standbys')
+      process.kill('SIGTERM')
+      expect((await writing).status).toBe(503)
+      const { code, output } = await process.ended
+      expect(code).toBe(0)
+      expect(output).toContain('it is not known what was written')
+      // It was over before the limit that ends a process which hangs.
+      expect(output).toContain('"msg":"stopped"')
+      pair.startStandby()
+    })
+
+    it('C44: two processes, the first stopped, cut off and continued: it ends with a sentence, and nothing of it is stored', async () => {
+      const first = start('one')
+      const url = await first.url()
+      expect((await write(url, { domain: 'tea', value: 'green' })).status).toBe(200)
+      first.kill('SIGSTOP')
+      await runSql(
+        owner,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'care_app'",
+      )
+      const secondUrl = await start('other').url()
+      const late = write(url, { domain: 'tea', value: 'late' }).then(
+        ({ status }) => status,
+        () => 0,
+      )
+      first.kill('SIGCONT')
+      const { code, errors } = await first.ended
+      expect(errors).toContain('another process took the place of this one\n')
+      expect(code).toBe(1)
+      expect(await late).not.toBe(200)
+      expect((await write(secondUrl, { domain: 'tea', value: 'black' })).status).toBe(200)
+      const { rows } = await runSql(owner, 'SELECT latest_version::int AS version FROM care.chains')
+      expect(rows).toEqual([{ version: 2 }])
+    })
+  },
+)
