@@ -63,7 +63,7 @@ function wordAndFile(call: CommandCall, word: string) {
 }
 
 const TOKENS_LIVE_ON =
-  'Access tokens that were issued end by themselves; `care revoke` refuses them at once.'
+  'Access tokens that were issued end by themselves; `care revoke --sub` refuses them at once.'
 
 /** Prints what happened, or that there is nobody of that name. */
 function endedFor(call: CommandCall, name: string, isKnown: boolean): ExitCode {

@@ -8,6 +8,7 @@ export {
 } from './token-keys.ts'
 export {
   createTokenVerifier,
+  type IsRevoked,
   judgeTokenClaims,
   type TokenClaims,
   type TokenFailure,

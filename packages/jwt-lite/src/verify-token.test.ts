@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/tokens.json' with { type: 'json' }
 import { mintToken } from './mint-token.ts'
 import { createTokenKeys } from './token-keys.ts'
-import { verifyToken } from './verify-token.ts'
+import { type IsRevoked, verifyToken } from './verify-token.ts'
 
 const secret = Buffer.from('correct horse battery staple, thirty-two')
 const keys = createTokenKeys([secret])
@@ -38,7 +38,7 @@ const signedText = (headerText: string, claimsText: string) => {
 
 const at = (seconds: number) => verifyToken(token, { ...expected, nowSeconds: seconds }).kind
 
-const isRevoked = (jti: string) => jti === 'lost'
+const isRevoked: IsRevoked = ({ jti }) => jti === 'lost'
 
 /** The verdict on a signed token whose `exp` is that text. */
 const verdictOfExpiry = (exp: string) => {
@@ -95,6 +95,7 @@ describe('Authentication 3: verification order and failure names', () => {
         sub: 'nurse-ada',
         scopes: ['care.read.user', 'care.write'],
         expiresAtSeconds: nowSeconds + 3600,
+        issuedAtSeconds: nowSeconds,
         jti: '5b0c0c0e',
       },
     })

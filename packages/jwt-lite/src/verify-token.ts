@@ -35,12 +35,21 @@ export type TokenClaims = {
   readonly expiresAtSeconds: number
   /** Unix time from which the token is valid, if it has an `nbf`. */
   readonly notBeforeSeconds?: number
+  /** Its `iat`, Unix time, if it has one. */
+  readonly issuedAtSeconds?: number
   /** The id under which this one token can be revoked, if it has one. */
   readonly jti?: string
 }
 
-/** Whether the token with this `jti` was revoked; asked at each use, so that a revocation takes effect at once. */
-type IsRevoked = (jti: string) => boolean
+/**
+ * Whether a token was revoked, by its `jti`, or as one of its principal's that were issued until then; asked at each use, so that
+ * a revocation takes effect at once. Without a number in `iat` nobody can tell that it is newer.
+ */
+export type IsRevoked = (token: {
+  readonly sub: string
+  readonly jti?: string | undefined
+  readonly issuedAtSeconds?: number | undefined
+}) => boolean
 
 export type TokenVerdict =
   | { readonly kind: 'valid'; readonly claims: TokenClaims }
@@ -55,11 +64,11 @@ export type TokenVerdict =
  * 3. `bad_signature`: by none of the keys, or any other spelling of a right one. Claims are not read before this; signed
  *    claims that are not a JSON object are `malformed`.
  * 4. `expired`: `exp` is not in the future, or not a number (RFC 7519 §2: it may have a fraction). `not_yet_valid`: there is
- *    an `nbf`, and it is in the future or not a number. `revoked`: `isRevoked` says so for its `jti`.
+ *    an `nbf`, and it is in the future or not a number. `revoked`: `isRevoked` says so.
  * 5. `wrong_audience`: `aud` is not that one string; a list is refused even if it contains it.
  * 6. `no_scopes`: no scope, or a `sub` that is empty or not a string.
  *
- * `typ` and `iat` are not checked.
+ * `typ` is not checked, and `iat` only by `isRevoked`.
  */
 export function verifyToken(
   token: string,
@@ -68,7 +77,6 @@ export function verifyToken(
     readonly audience: string
     /** Unix time in seconds. */
     readonly nowSeconds: number
-    /** Whether the token with that `jti` was revoked. */
     readonly isRevoked?: IsRevoked | undefined
   },
 ): TokenVerdict {
@@ -97,14 +105,18 @@ export function judgeTokenClaims(
     readonly isRevoked?: IsRevoked | undefined
   },
 ): TokenVerdict {
-  const { exp, nbf, jti } = claims
+  const { exp, nbf, sub } = claims
   if (typeof exp !== 'number' || !Number.isFinite(exp) || exp <= expected.nowSeconds)
     return invalid('expired')
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= expected.nowSeconds))
     return invalid('not_yet_valid')
-  if (typeof jti === 'string' && expected.isRevoked?.(jti) === true) return invalid('revoked')
+  const known = {
+    ...(typeof claims['iat'] === 'number' ? { issuedAtSeconds: claims['iat'] } : {}),
+    ...(typeof claims['jti'] === 'string' ? { jti: claims['jti'] } : {}),
+  }
+  if (typeof sub === 'string' && expected.isRevoked?.({ sub, ...known }) === true)
+    return invalid('revoked')
   if (claims['aud'] !== expected.audience) return invalid('wrong_audience')
-  const sub = claims['sub']
   const scope = claims['scope']
   const scopes = typeof scope === 'string' ? scope.split(' ').filter((name) => name !== '') : []
   if (scopes.length === 0 || typeof sub !== 'string' || sub === '') return invalid('no_scopes')
@@ -115,7 +127,7 @@ export function judgeTokenClaims(
       scopes: [...new Set(scopes)],
       expiresAtSeconds: Math.min(exp, EXPIRY_SECONDS_MAX),
       ...(typeof nbf === 'number' ? { notBeforeSeconds: nbf } : {}),
-      ...(typeof jti === 'string' ? { jti } : {}),
+      ...known,
     },
   }
 }
@@ -185,8 +197,7 @@ export function createTokenVerifier(options: {
       if (known.expiresAtSeconds <= nowSeconds) return { kind: 'invalid', failure: 'expired' }
       if ((known.notBeforeSeconds ?? 0) > nowSeconds)
         return { kind: 'invalid', failure: 'not_yet_valid' }
-      if (known.jti !== undefined && isRevoked?.(known.jti) === true)
-        return { kind: 'invalid', failure: 'revoked' }
+      if (isRevoked?.(known) === true) return { kind: 'invalid', failure: 'revoked' }
       // Reinserted at the end: the map's order is the order of use.
       claimsByDigest.set(digest, known)
       return { kind: 'valid', claims: known }

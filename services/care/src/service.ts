@@ -1,6 +1,6 @@
 /** The one composition: stores, domain, MCP side and application for one configuration. Nothing here reads the environment. */
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createTokenVerifier } from '@tallystick/jwt-lite'
+import { createTokenVerifier, type IsRevoked } from '@tallystick/jwt-lite'
 import {
   type Clock,
   type Environment,
@@ -30,6 +30,7 @@ import {
   type SessionHub,
 } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
+import { watchRevocations } from './domain/revocations.ts'
 import { createChainVerifier } from './domain/verification.ts'
 import { watchAdded } from './domain/watch-added.ts'
 import { createEventMethods, EVENT_CAPABILITIES } from './mcp/event-methods.ts'
@@ -120,7 +121,7 @@ function openEvents(
   { config, clock }: CareServiceOptions,
   of: {
     readonly stores: Stores
-    readonly isRevoked: (jti: string) => boolean
+    readonly isRevoked: IsRevoked
     /** A receiver took the newest version of a record. */
     readonly onHeard: (uri: string) => void
     readonly observe: (report: EventReport) => void
@@ -204,10 +205,9 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const stores = ending(await openStores(config, { clock, onProblem, onRow: telemetry.onWrite }))
   const { records: store, sessions, audit, sides } = stores
   const watched = { clock, onProblem }
-  const revoked = ending(
-    await watchAdded({ ...watched, read: () => readRevocations(sides), nameOf: ({ jti }) => jti }),
+  const { isRevoked } = ending(
+    await watchRevocations({ ...watched, read: () => readRevocations(sides) }),
   )
-  const isRevoked = (jti: string): boolean => revoked.has(jti)
   const { noteRead } = ending(openReads(options, { sides, onProblem }))
   const tokensFor = tokenChecks(options, { isRevoked, onProblem: telemetry.onIssuerProblem })
   const [tokens, modernTokens] = [tokensFor('/mcp'), tokensFor(MODERN_MCP_PATH)]

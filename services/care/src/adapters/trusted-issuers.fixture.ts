@@ -42,7 +42,7 @@ export function useTrustedIssuers() {
       const withIssuers = createTrustedIssuers({
         issuers: trustedIssuers.parse(entries),
         clock,
-        isRevoked: (jti) => revoked.has(jti),
+        isRevoked: ({ jti }) => jti !== undefined && revoked.has(jti),
         onProblem: (error) => problems.push(error),
       })
       const ring = createTokenVerifier({ keys: createTokenKeys([SECRET]), audience, clock })

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import {
+  type IsRevoked,
   judgeTokenClaims,
   type TokenFailure,
   type TokenVerdict,
@@ -38,7 +39,7 @@ const invalid = (failure: TokenFailure): TokenVerdict => ({ kind: 'invalid', fai
 type TrustedIssuersOptions = {
   readonly issuers: readonly TrustedIssuer[]
   readonly clock: Clock
-  readonly isRevoked?: ((jti: string) => boolean) | undefined
+  readonly isRevoked?: IsRevoked | undefined
   /** Called for each failed fetch of keys. */
   readonly onProblem: (error: IssuerUnavailable) => void
 }

@@ -8,8 +8,9 @@ import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { auditVerb, eventsVerb, readsVerb } from './audit-verbs.ts'
 import { backupKeysVerb, eraseVerb, erasuresVerb } from './erasure-verbs.ts'
 import { exportVerb, verifyVerb } from './export-verbs.ts'
+import { revokeVerb } from './revoke-verb.ts'
 import { acceptBackupVerb, backupVerb, recordVerbs, resealVerb } from './store-verbs.ts'
-import { revocationsVerb, revokeVerb, tokenVerb } from './token-verbs.ts'
+import { revocationsVerb, tokenVerb } from './token-verbs.ts'
 
 /** Every verb of `care`, in the order of its help. */
 const verbs: readonly CommandVerb[] = [
@@ -32,7 +33,7 @@ const verbs: readonly CommandVerb[] = [
 
 const NOTES = [
   'Everything but verify reads the service’s environment: DATABASE_PATH, DATABASE_URL, SEAL_KEYS, CHAIN_KEYS_PATH, CHECKPOINT_KEY,',
-  'TOKEN_SECRET (or SEAL_KEYS_FILE, …), BASE_URL, SERVICE_NAME.',
+  'TOKEN_SECRET (or SEAL_KEYS_FILE, …), TRUSTED_ISSUERS, BASE_URL, SERVICE_NAME.',
   'Exit codes: 0 done or intact; 1 broken, refused or out of reach; 2 bad argument, variable or input.',
 ]
 

@@ -3,39 +3,22 @@ import { DEFAULT_LIFETIME_SECONDS, mintToken } from '@tallystick/jwt-lite'
 import { BadUsage, type CommandVerb, EXIT, lifetimeOption } from '@tallystick/service-kit/command'
 import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import { withSideRows } from '../adapters/open-stores.ts'
-import { addRevocation, readRevocations } from '../adapters/revoked-tokens.ts'
+import { readRevocations } from '../adapters/revoked-tokens.ts'
+import { principalIn } from '../domain/revocations.ts'
 import { CARE_SCOPES, isCareScope } from '../domain/scopes.ts'
 import { MODERN_MCP_PATH } from '../routes/service-routes.ts'
-import { commandConfig, lineOf, listVerb, storePlace } from './command-config.ts'
-
-/** `care revoke`: a single token is refused from now on, within a second. */
-export const revokeVerb: CommandVerb = {
-  name: 'revoke',
-  usage: 'JTI --by NAME --reason TEXT',
-  summary: 'refuses the one token with that jti for good, within a second',
-  options: { by: 'text', reason: 'text' },
-  wordsMax: 1,
-  run: async (call) => {
-    const { terminal } = call
-    const jti = lineOf(call.words[0], 'JTI')
-    const revocation = {
-      jti,
-      at: new Date(terminal.clock.unixMs()).toISOString(),
-      actor: lineOf(call.text('by'), '--by'),
-      reason: lineOf(call.text('reason'), '--reason'),
-    }
-    await withSideRows(storePlace(call), (rows) => addRevocation(rows, revocation))
-    terminal.print(`The token ${jti} is revoked; running services refuse it within a second.`)
-    return EXIT.done
-  },
-}
+import { commandConfig, listVerb, storePlace } from './command-config.ts'
 
 export const revocationsVerb = listVerb({
   name: 'revocations',
   summary: 'lists the tokens that were revoked, by whom, when and why',
   none: 'No token was revoked.',
   read: (call) => withSideRows(storePlace(call), readRevocations),
-  line: ({ actor, at, jti, reason }) => `${at}  ${jti}  by ${actor}: ${reason}`,
+  line: ({ actor, at, jti, reason }) => {
+    const sub = principalIn(jti)
+    const what = sub === undefined ? jti : `all of ${sub}`
+    return `${at}  ${what}  by ${actor}: ${reason}`
+  },
 })
 
 /** `care token`: mints a development token (C20). */

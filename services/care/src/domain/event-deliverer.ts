@@ -4,6 +4,7 @@
  * one delivery. Only the process that began last delivers; its number guards everything it stores, so a process believed dead
  * cannot move a subscription.
  */
+import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { CareRecord } from './care-record.ts'
 import {
   audiencesOf,
@@ -50,7 +51,7 @@ type DelivererDeps = {
   readonly clock: { unixMs(): number; after(ms: number, run: () => void): () => void }
   /** From 0 to 1. */
   readonly chance: () => number
-  readonly isRevoked: (jti: string) => boolean
+  readonly isRevoked: IsRevoked
   /** A receiver took the newest version of a record. */
   readonly onHeard: (record: CareRecord) => void
   readonly observe: (report: EventReport) => void
@@ -244,7 +245,9 @@ export class EventDeliverer {
     const { subscription } = held
     if (this.#held.get(subscription.id) !== held || this.#closed.signal.aborted) return 'stop'
     if (subscription.expiresAtMs <= clock.unixMs()) return 'expired'
-    if (subscription.jti !== undefined && isRevoked(subscription.jti)) return 'revoked'
+    // When the token was issued is not kept: a revocation of its principal names it by its jti, if it has one.
+    const issuedAtSeconds = subscription.jti === undefined ? 0 : Number.POSITIVE_INFINITY
+    if (isRevoked({ ...subscription, issuedAtSeconds })) return 'revoked'
     return mayRead(subscription.scopes, row) ? 'send' : 'skip'
   }
 

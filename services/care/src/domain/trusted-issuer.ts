@@ -89,6 +89,7 @@ export function ownClaims(
     typeof value === 'string' && value !== '' ? `${issuer.issuer}|${value}` : undefined
   return {
     exp: claims['exp'],
+    iat,
     // Nothing is valid before it was issued.
     nbf: typeof nbf === 'number' ? Math.max(nbf, iat) - CLOCK_TOLERANCE_SECONDS : nbf,
     aud: Array.isArray(aud) && aud.includes(audience) ? audience : aud,

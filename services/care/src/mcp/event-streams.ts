@@ -2,6 +2,7 @@
  * Server-sent event streams (C3). A stream holds no frames of its own: a cursor moves through its session's ring as fast
  * as the reader accepts data. So a slow reader costs one socket buffer, and beyond a bounded lag loses its stream.
  */
+import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { Clock } from '@tallystick/service-kit'
 import type { McpLimits } from './limits.ts'
 import {
@@ -142,7 +143,7 @@ export function createStreamKeeper(deps: {
   readonly limits: McpLimits
   /** Called when a stream has ended, with the session as it left it. */
   readonly onEnd: (session: McpSession, reason: StreamEnd) => void
-  readonly isRevoked: (jti: string) => boolean
+  readonly isRevoked: IsRevoked
   readonly onUpdate: (uri: string) => void
   readonly chance: () => number
 }) {

@@ -22,7 +22,7 @@ const { call, listen, post, tokenOf } = modernCalls(() => fixture)
 const readers: EventReader[] = []
 beforeEach(async () => {
   fixture = await startMcp({
-    isRevoked: (jti) => revoked.has(jti),
+    isRevoked: ({ jti }) => jti !== undefined && revoked.has(jti),
     limits: { unheardMs: 10 * MINUTE_MS, listensPerSubMax: 3, subscriptionsPerSessionMax: 4 },
   })
   await fixture.write({ domain: 'tea', value: 'One sugar.' })

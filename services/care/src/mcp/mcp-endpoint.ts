@@ -1,5 +1,7 @@
 /** The MCP side of the service, assembled: sessions, streams, methods and the route. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
 import type { SessionHub } from '../domain/publish-record.ts'
 import {
@@ -49,7 +51,7 @@ export type McpEvent =
 export type McpEndpointDeps = Pick<McpServices, 'store' | 'clock' | 'serviceName' | 'version'> &
   Partial<Pick<McpServices, 'noteRead' | 'verifyUrl'>> & {
     /** Whether the token with that `jti` was revoked: its stream ends. */
-    readonly isRevoked?: ((jti: string) => boolean) | undefined
+    readonly isRevoked?: IsRevoked | undefined
     /** Origins of pages that may call, besides the service's own; absent, any may. */
     readonly allowedOrigins?: readonly string[] | undefined
     /** Opened by the caller, who also closes it after `close`. */

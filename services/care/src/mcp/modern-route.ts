@@ -3,7 +3,9 @@
  * host, origin, token, method, type, size, JSON, envelope and headers, scope; then the method. The same functions serve records
  * as in a session (dispatch.ts); this file has what only this revision has, and the form of its results.
  */
+
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import type { IsRevoked } from '@tallystick/jwt-lite'
 import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import {
   completeResult,
@@ -80,7 +82,7 @@ type ModernParts = AdmissionDeps & {
   /** The services of records; tests replace them with a suite's own. */
   readonly records?: Readonly<Record<string, McpMethod>>
   readonly extensions?: ModernExtensions | undefined
-  readonly isRevoked: (jti: string) => boolean
+  readonly isRevoked: IsRevoked
   readonly onFailure: (error: unknown) => void
   readonly onEnd: (reason: StreamEnd) => void
 }

@@ -3,7 +3,7 @@
  * when its reader lags too far behind (C3, C21). event-streams.ts and listens.ts decide what it says.
  */
 import type { ServerResponse } from 'node:http'
-import type { TokenClaims } from '@tallystick/jwt-lite'
+import type { IsRevoked, TokenClaims } from '@tallystick/jwt-lite'
 import type { Clock } from '@tallystick/service-kit'
 import type { McpLimits } from './limits.ts'
 
@@ -24,7 +24,7 @@ export type OpenStreamOptions = {
   readonly response: ServerResponse
   /** Of the token that opened it. */
   readonly claims: TokenClaims
-  readonly isRevoked: (jti: string) => boolean
+  readonly isRevoked: IsRevoked
   readonly limits: McpLimits
   readonly clock: Clock
   /** The reader was told that a record it follows has changed. */
@@ -79,9 +79,8 @@ export abstract class OpenStream<Options extends OpenStreamOptions = OpenStreamO
   /** Ends it if its token is no longer good; returns whether it has ended. */
   isOver(): boolean {
     const { claims, clock, isRevoked } = this.options
-    const { expiresAtSeconds, jti } = claims
-    if (expiresAtSeconds * 1_000 <= clock.unixMs()) this.end('token-expired')
-    else if (jti !== undefined && isRevoked(jti)) this.end('token-revoked')
+    if (claims.expiresAtSeconds * 1_000 <= clock.unixMs()) this.end('token-expired')
+    else if (isRevoked(claims)) this.end('token-revoked')
     return this.#hasEnded
   }
 

@@ -72,7 +72,7 @@ export function useDeliveries(storeOf: (clock: ManualClock) => RecordStore = ope
       },
       cursorText: eventCursors(RING).write,
       chance: () => 1,
-      isRevoked: (jti) => on.revoked.has(jti),
+      isRevoked: ({ jti }) => jti !== undefined && on.revoked.has(jti),
       onHeard: ({ domain, version }) => on.heard.push(`${domain}/${version}`),
       observe: (report) => on.reports.push(report),
     })
