@@ -37,6 +37,8 @@ export function facilitatorRecipe(
   port: number,
 ): ServiceRecipe {
   const feePayer = devnetAccount(devnet, 'facilitator')
+  // Access's receiver, and grading's.
+  const payTo = devnetAccount(devnet, 'operator')
   return {
     name: 'facilitator',
     main: 'packages/facilitator/src/main.ts',
@@ -49,6 +51,7 @@ export function facilitatorRecipe(
       MIRROR_URL: devnet.mirrorUrl,
       FEE_PAYER: feePayer.accountId,
       FEE_PAYER_KEY: feePayer.privateKey,
+      SERVED_PAY_TO: `${payTo.accountId},${payTo.evmAddress}`,
       ...(xlayer && evmSettings(xlayer, feePayer)),
     },
   }

@@ -5,6 +5,7 @@ import {
   integerField,
   parsedField,
   sharedConfigFields,
+  switchField,
   textField,
 } from '@tallystick/service-kit'
 import { type EvmAsset, isEvmAddress, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
@@ -61,7 +62,9 @@ const fields = z.object({
   ).describe('Private key of FEE_PAYER.'),
   SERVED_PAY_TO: parsedField(parseReceivers, { expected: servedExpected })
     .optional()
-    .describe('The only receivers whose payments are settled; without it, anybody’s.'),
+    .describe(
+      'The only receivers whose payments, and refunds, are settled; without it anybody’s are, at your cost, and the start says so.',
+    ),
   EVM_RPC_URL: httpUrlField()
     .optional()
     .describe('JSON-RPC of a second network, an EVM chain; if unset, only NETWORK is served.'),
@@ -77,6 +80,11 @@ const fields = z.object({
     .prefault(X_LAYER_USDT0.address)
     .describe(
       'Tokens with signed transfers (EIP-3009) to settle, with their EIP-712 name and version.',
+    ),
+  CONTRACT_WALLETS: switchField()
+    .prefault('true')
+    .describe(
+      'Whether wallets that are contracts may pay there (EIP-1271); `false` or `off` to settle only what a key signed.',
     ),
   LOG_LEVEL: shared.LOG_LEVEL,
   METRICS_TOKEN: shared.METRICS_TOKEN,

@@ -81,7 +81,7 @@ describe('the command', () => {
     await chain.close()
   })
 
-  test.concurrent('starts and answers /supported while its ledger is down, and exits 0 on SIGTERM', async () => {
+  test.concurrent('starts and answers /supported while its ledger is down, says that it serves anybody, and exits 0 on SIGTERM', async () => {
     const { child, exit, output } = run({
       CONSENSUS_NODES: '127.0.0.1:1=0.0.3',
       MIRROR_URL: 'http://127.0.0.1:1',
@@ -98,5 +98,6 @@ describe('the command', () => {
     child.kill('SIGTERM')
     expect(await exit).toBe(0)
     expect(output.stdout + output.stderr).not.toContain(KEY)
+    expect(output.stdout).toContain('SERVED_PAY_TO is unset')
   })
 })

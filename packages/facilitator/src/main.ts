@@ -24,6 +24,7 @@ await runService({
               rpcUrl: config.EVM_RPC_URL,
               chainId: config.EVM_CHAIN_ID,
               privateKey: config.EVM_KEY.reveal(),
+              contractWallets: config.CONTRACT_WALLETS,
               assets: parseEvmAssets(config.EVM_ASSETS, config.EVM_CHAIN_ID) ?? [],
             },
       clock,

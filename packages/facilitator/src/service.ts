@@ -40,6 +40,8 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Se
   const { onDoubt, onEnd } = observer
   const servedPayTo = options.servedPayTo && new Set(options.servedPayTo.map(lowerCase))
   const parts = { clock, onDoubt, onEnd, servedPayTo }
+  if (servedPayTo === undefined)
+    logger?.warn({}, 'SERVED_PAY_TO is unset: payments to anybody are settled, at your cost')
   const evm = options.evm && (await createEvmFacilitator(options.evm, parts))
   const hedera = createHederaFacilitator(options, parts)
   const networks = evm === undefined ? [hedera] : [hedera, evm]

@@ -50,7 +50,8 @@ function scripted(script: {
       expired: 'transaction_expired',
       async verify(read) {
         const { id } = read as { id: string }
-        const payment = { id, network, payer: '0.0.9', amount: 100n } as VerifiedPayment
+        const { payTo } = wanted
+        const payment = { id, network, payer: '0.0.9', payTo, amount: 100n } as VerifiedPayment
         return { kind: 'valid', payment }
       },
       order(_payment, read) {
@@ -164,12 +165,14 @@ describe('settling once', () => {
     },
   )
 
-  test('X14: a facilitator that is told which payTo it serves settles for no other', async () => {
+  test('X14: a facilitator that is told which payTo it serves settles for no other, and what that one refunds', async () => {
     const served = scripted({
       submit: submitTaken,
       servedPayTo: new Set([wanted.payTo.toLowerCase()]),
     })
     expect(await served.settle('a', '1')).toMatchObject({ success: true })
+    const refunding = scripted({ submit: submitTaken, servedPayTo: new Set(['0.0.9']) })
+    expect(await refunding.settle('a', '1')).toMatchObject({ success: true })
     const other = scripted({ submit: submitTaken, servedPayTo: new Set(['0.0.4711']) })
     expect(await other.settle('a', '1')).toMatchObject({
       success: false,

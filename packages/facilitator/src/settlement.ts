@@ -45,6 +45,8 @@ export type SettlementEnd = {
   readonly message?: string
   /** For the log: why the outcome is unknown. */
   readonly cause?: unknown
+  /** Our transaction failed on the ledger, and nothing else had used the payment: its gas was spent for nothing. */
+  readonly hasReverted?: true
 }
 
 /** A submission that may not have arrived, for the log; the settlement's end is reported separately. */
@@ -124,7 +126,7 @@ const SUBMISSIONS_MAX = 2
 /** How a facilitator is observed and limited. */
 export type FacilitatorLimits = SettlementListener & {
   readonly inFlightMax?: number
-  /** The only receivers whose payments are settled, in lower case; by default any. */
+  /** The only receivers whose payments, and refunds, are settled, in lower case; by default any. */
   readonly servedPayTo?: ReadonlySet<string> | undefined
 }
 
@@ -142,9 +144,15 @@ export function createExactFacilitator(
   async function judge({ accepted, payload }: PaymentPayload, wanted: PaymentRequirements) {
     const requirement = acceptedRequirement(accepted, wanted, side.network)
     if ('reason' in requirement) return requirement
-    if (options.servedPayTo?.has(requirement.payTo.toLowerCase()) === false)
-      return { kind: 'refused', reason: 'pay_to_not_served_by_facilitator' } as const
-    return await side.verify(payload, requirement)
+    const verification = await side.verify(payload, requirement)
+    if (verification.kind === 'refused' || isServed(verification.payment)) return verification
+    return { kind: 'refused', reason: 'pay_to_not_served_by_facilitator' } as const
+  }
+
+  /** What a served receiver itself pays, such as a refund, is settled as well. */
+  function isServed({ payer, payTo }: VerifiedPayment): boolean {
+    const { servedPayTo } = options
+    return servedPayTo === undefined || servedPayTo.has(payTo) || servedPayTo.has(payer)
   }
 
   /** The order for a payment; an expired one is refused whatever the ledger says. */

@@ -8,6 +8,7 @@ import {
   sharedConfigFields,
   storeConfigFault,
   storeConfigFields,
+  switchField,
   textField,
   withFieldMeta,
 } from '@tallystick/service-kit'
@@ -87,6 +88,11 @@ const fields = z.object({
     .optional()
     .describe(
       'x402 facilitator that settles what the first did not; its success is read from the chain before it is believed.',
+    ),
+  CONTRACT_WALLETS: switchField()
+    .prefault('true')
+    .describe(
+      'Whether wallets that are contracts may pay (EIP-1271); `false` or `off` to take only what a key signed.',
     ),
   OKX_API_KEY: okxSecret().optional().describe('API key at OKX’s facilitator.'),
   OKX_SECRET_KEY: okxSecret().optional().describe('Signs requests to OKX; never sent.'),

@@ -70,7 +70,12 @@ export function connectPayments(options: {
     clock,
     earlierKeys: config.EARLIER_RECEIPT_KEYS,
   })
-  const scheme = createExactEvmScheme({ assets: [asset], ledger, clock })
+  const scheme = createExactEvmScheme({
+    assets: [asset],
+    ledger,
+    clock,
+    contractWallets: config.CONTRACT_WALLETS,
+  })
   const gate = createPaymentGate({
     schemes: [timedScheme(scheme, { nowMs: () => performance.now(), hear: telemetry.verified })],
     facilitator,

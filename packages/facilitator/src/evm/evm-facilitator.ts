@@ -13,6 +13,8 @@ export type EvmChain = {
   /** The tokens it settles, all on that chain. */
   readonly assets: readonly EvmAsset[]
   readonly outcomeMs?: number | undefined
+  /** Whether contracts may pay (EIP-1271); by default they may. */
+  readonly contractWallets?: boolean | undefined
 }
 
 /** EVM_RPC_URL leads to a different chain, or to one where a token signs under a different domain. */
@@ -31,7 +33,7 @@ export async function createEvmFacilitator(
   chain: EvmChain,
   { clock, ...limits }: FacilitatorLimits & { readonly clock: Clock },
 ) {
-  const { assets, outcomeMs, rpcUrl } = chain
+  const { assets, contractWallets, outcomeMs, rpcUrl } = chain
   const network = `eip155:${chain.chainId}`
   if (assets.length === 0 || assets.some((asset) => asset.network !== network)) {
     throw new RangeError(`EVM_ASSETS must name at least one token of ${network}`)
@@ -60,7 +62,16 @@ export async function createEvmFacilitator(
   }
   return {
     network,
-    scheme: createExactEvm({ network, assets, wallet, ledger, clock, outcomeMs, ...limits }),
+    scheme: createExactEvm({
+      network,
+      assets,
+      wallet,
+      ledger,
+      clock,
+      outcomeMs,
+      contractWallets,
+      ...limits,
+    }),
     readiness: { evm: ready },
     /** Submits and pays the gas. */
     payer: { label: `Pays gas on ${network}`, account: wallet.address, unit: 'wei' },

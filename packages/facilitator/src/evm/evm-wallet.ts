@@ -23,7 +23,10 @@ import type { EvmChain } from './evm-facilitator.ts'
 
 export type ContractCall = { readonly to: Hex; readonly data: Hex }
 
-type GasCall = ContractCall & { readonly gas: bigint }
+type GasPrice = Awaited<ReturnType<typeof readPrice>>
+
+/** At that price, or else at the node's suggestion. */
+type GasCall = ContractCall & { readonly gas: bigint; readonly price?: GasPrice | undefined }
 
 type EvmWalletOptions = Pick<EvmChain, 'rpcUrl' | 'chainId' | 'privateKey'> & {
   /** Longest wait for one answer from the node. */
@@ -31,8 +34,8 @@ type EvmWalletOptions = Pick<EvmChain, 'rpcUrl' | 'chainId' | 'privateKey'> & {
 }
 
 /** What a call would do now. */
-type Simulation =
-  | { readonly kind: 'succeeds'; readonly gas: bigint }
+export type Simulation =
+  | { readonly kind: 'succeeds'; readonly gas: bigint; readonly price?: GasPrice }
   /** More than TRANSFER_GAS_MAX: a contract wallet that checks its own signature may loop. */
   | { readonly kind: 'too-much-gas' }
   /** `reason` is the node's wording, for people. */
@@ -97,10 +100,23 @@ export function createEvmWallet(options: EvmWalletOptions) {
           gas: withHeadroom < TRANSFER_GAS_MAX ? withHeadroom : TRANSFER_GAS_MAX,
         }
       } catch (error) {
-        if (OUT_OF_GAS.test(textOf(error))) return { kind: 'too-much-gas' }
-        const revert = causeOf(error, ExecutionRevertedError)
-        if (revert === undefined) throw new LedgerUnavailable('gas_not_estimated', { cause: error })
-        return { kind: 'reverts', reason: revert.shortMessage }
+        return judgeSimulation(error)
+      }
+    },
+    /**
+     * Makes a call with the very gas and price that its transaction will have, for a payer whose own code runs: it could agree
+     * to any other (X21). Throws LedgerUnavailable, and ConsensusUnavailable if the account cannot pay for so much gas.
+     */
+    async rehearse(call: ContractCall): Promise<Simulation> {
+      const price = await readPrice(client)
+      const gas = TRANSFER_GAS_MAX
+      try {
+        await client.call({ account: account.address, ...call, gas, ...feesOf(price) })
+        return { kind: 'succeeds', gas, price }
+      } catch (error) {
+        if (judgeFailure(error) === 'poor')
+          throw new ConsensusUnavailable('fee_payer_balance_too_low', { cause: error })
+        return judgeSimulation(error)
       }
     },
     /**
@@ -118,6 +134,14 @@ export function createEvmWallet(options: EvmWalletOptions) {
   }
 }
 
+/** What a failed simulation says about the call. Throws LedgerUnavailable if it says nothing. */
+function judgeSimulation(error: unknown): Simulation {
+  if (OUT_OF_GAS.test(textOf(error))) return { kind: 'too-much-gas' }
+  const revert = causeOf(error, ExecutionRevertedError)
+  if (revert === undefined) throw new LedgerUnavailable('gas_not_estimated', { cause: error })
+  return { kind: 'reverts', reason: revert.shortMessage }
+}
+
 /** Signs and sends one transaction after another; the caller keeps the order. */
 function createSubmitter(parts: {
   readonly account: PrivateKeyAccount
@@ -126,8 +150,8 @@ function createSubmitter(parts: {
 }) {
   const { account, chainId, client } = parts
   let nextNonce: number | undefined
-  return async ({ data, gas, to }: GasCall): Promise<SentTransaction> => {
-    const price = await readPrice(client)
+  return async ({ data, gas, to, ...given }: GasCall): Promise<SentTransaction> => {
+    const price = given.price ?? (await readPrice(client))
     for (let attempt = 1; ; attempt += 1) {
       nextNonce ??= await read(() =>
         client.getTransactionCount({ address: account.address, blockTag: 'pending' }),
@@ -176,6 +200,15 @@ async function readPrice(client: PublicClient) {
   if (perGasWei > GAS_PRICE_MAX_WEI) throw new LedgerUnavailable('gas_price_too_high')
   return price
 }
+
+/** A price as a call takes it. */
+const feesOf = (price: GasPrice) =>
+  price.type === 'legacy'
+    ? { gasPrice: price.gasPrice }
+    : {
+        maxFeePerGas: price.maxFeePerGas,
+        maxPriorityFeePerGas: price.maxPriorityFeePerGas,
+      }
 
 /** What a failed submission means. Only an answer from the node proves that it did not take the transaction. */
 function judgeFailure(error: unknown): 'known' | 'nonce' | 'poor' | 'refused' | 'perhaps' {

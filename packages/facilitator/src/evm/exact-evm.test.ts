@@ -21,6 +21,19 @@ afterAll(async () => {
   await fixture.stop()
 })
 
+/** PUSH4 0x1626ba7e PUSH1 0xe0 SHL PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN: agrees to everything. */
+const AGREES = '0x631626ba7e60e01b60005260206000f3'
+
+/** An order of a contract wallet with that code and one cent. */
+async function contractOrder(wallet: `0x${string}`, code: `0x${string}`) {
+  const [payload, requirement] = await fixture.order(fixture.account('agent-9'))
+  await fixture.chain.controls.setCode(wallet, code)
+  await fixture.chain.controls.mint(wallet, 10_000n)
+  const { authorization } = payload.payload as { authorization: object }
+  const signed = { authorization: { ...authorization, from: wallet }, signature: '0x1234' }
+  return [{ ...payload, payload: signed }, requirement] as const
+}
+
 const usedAnswer = { errorReason: NONCE_USED.reason, transaction: '' }
 
 describe('what the facilitator answers', () => {
@@ -135,39 +148,73 @@ describe('what the facilitator answers', () => {
   test.each([
     // JUMPDEST, and back to it.
     ['always', '0x5b600056', 'invalid_exact_evm_payload_signature'],
-    // Agrees where nobody pays, in an eth_call without a sender.
+    // Agrees to its token's own call, and not in a transaction that somebody else pays for.
     [
       'once somebody pays',
-      '0x32601457631626ba7e60e01b60005260206000f35b601456',
+      '0x32331415601757631626ba7e60e01b60005260206000f35b601756',
       'invalid_exact_evm_transaction_simulation_failed',
     ],
-  ] as const)('X14: a contract wallet that loops %s costs nothing', async (_, code, reason) => {
-    const [payload, requirement] = await fixture.order(fixture.account('agent-9'))
-    const wallet = `0x${'10'.repeat(20)}` as const
-    await fixture.chain.controls.setCode(wallet, code)
-    await fixture.chain.controls.mint(wallet, 10_000n)
-    const { authorization } = payload.payload as { authorization: object }
-    const signed = { authorization: { ...authorization, from: wallet }, signature: '0x1234' }
-    const sent = await fixture.sentCount()
-    const answer = await fixture.settle({ ...payload, payload: signed }, requirement)
-    expect(answer).toMatchObject({ success: false, errorReason: reason, transaction: '' })
-    expect(await fixture.sentCount()).toBe(sent)
-  })
+    [
+      'unless gas is free',
+      '0x3a601457631626ba7e60e01b60005260206000f35b601456',
+      'invalid_exact_evm_payload_signature',
+    ],
+  ] as const)(
+    'X14, X21: a contract wallet that loops %s costs nothing',
+    async (_, code, reason) => {
+      const order = await contractOrder(`0x${'10'.repeat(20)}`, code)
+      const sent = await fixture.sentCount()
+      const answer = await fixture.settle(...order)
+      expect(answer).toMatchObject({ success: false, errorReason: reason, transaction: '' })
+      expect(await fixture.sentCount()).toBe(sent)
+    },
+  )
 
   test('a contract wallet pays by EIP-1271', async () => {
-    // PUSH4 0x1626ba7e PUSH1 0xe0 SHL PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN: agrees to everything.
     const wallet = `0x${'c0'.repeat(20)}` as const
-    await fixture.chain.controls.setCode(wallet, '0x631626ba7e60e01b60005260206000f3')
-    await fixture.chain.controls.mint(wallet, 10_000n)
-    const [{ payload }, requirement] = await fixture.order(fixture.account('agent-9'))
-    const { authorization } = payload as { authorization: Record<string, string> }
-    const signed = { authorization: { ...authorization, from: wallet }, signature: '0x1234' }
-    const ordered = { x402Version: 2, accepted: requirement, payload: signed } as const
-    expect(await fixture.settle(ordered, requirement)).toMatchObject({
+    expect(await fixture.settle(...(await contractOrder(wallet, AGREES)))).toMatchObject({
       success: true,
       payer: wallet,
     })
     expect(await fixture.chain.controls.balanceOf(wallet)).toBe(0n)
+  })
+
+  test('X21: a contract wallet whose transaction reverted, though it agreed before, is refused without another', async () => {
+    const wallet = `0x${'c1'.repeat(20)}` as const
+    const order = await contractOrder(wallet, AGREES)
+    await fixture.chain.controls.holdBlocks(true)
+    const settling = fixture.settle(...order)
+    await fixture.poolHolds(1)
+    await fixture.chain.controls.setCode(wallet, '0x5b600056')
+    await fixture.chain.controls.holdBlocks(false)
+    expect(await settling).toMatchObject({ success: false, errorReason: 'transaction_failed' })
+    const sent = await fixture.sentCount()
+    for (let again = 0; again < 3; again += 1)
+      expect(await fixture.settle(...(await contractOrder(wallet, AGREES)))).toMatchObject({
+        success: false,
+        errorReason: 'invalid_exact_evm_contract_wallet_reverted',
+        transaction: '',
+      })
+    expect(await fixture.sentCount()).toBe(sent)
+    expect(
+      await fixture.settle(...(await fixture.order(fixture.account('agent-9')))),
+    ).toMatchObject({ success: true })
+  })
+
+  test('X21: with contract wallets off, none is asked, and what a key signed is settled', async () => {
+    const { chainId, rpcUrl } = fixture.chain
+    const { privateKey } = fixture.account('facilitator')
+    const { scheme } = await createEvmFacilitator(
+      { rpcUrl, chainId, privateKey, assets: [fixture.asset], contractWallets: false },
+      { clock: systemClock },
+    )
+    const wallet = `0x${'c2'.repeat(20)}` as const
+    expect(await scheme.settle(...(await contractOrder(wallet, AGREES)))).toMatchObject({
+      errorReason: 'invalid_exact_evm_payload_key_signature_required',
+      transaction: '',
+    })
+    const order = await fixture.order(fixture.account('agent-9'))
+    expect(await scheme.settle(...order)).toMatchObject({ success: true })
   })
 
   test('an amount, a receiver or a network other than the seller’s is refused', async () => {

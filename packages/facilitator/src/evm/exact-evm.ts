@@ -6,18 +6,15 @@ import { type Clock, pause } from '@tallystick/service-kit'
 import { LedgerUnavailable, type VerifiedPayment } from '@tallystick/x402'
 import {
   assetOf,
-  authorizationDigest,
-  domainOf,
-  domainSeparator,
   type EvmAsset,
   type EvmLedger,
   type EvmPayload,
   type EvmReceipt,
   type Hex,
   isPaidBy,
+  isSignedByKey,
   readEcdsaSignature,
   readEvmPayload,
-  recoverSigner,
   verifyEvmPayment,
 } from '@tallystick/x402/evm'
 import { bytesToHex, encodeFunctionData, parseAbi } from 'viem'
@@ -28,7 +25,8 @@ import {
   type Order,
   type SettlementEnd,
 } from '../settlement.ts'
-import type { ContractCall, EvmWallet } from './evm-wallet.ts'
+import { type ContractPayers, createContractPayers } from './contract-payers.ts'
+import type { ContractCall, EvmWallet, Simulation } from './evm-wallet.ts'
 
 type ExactEvmOptions = FacilitatorLimits & {
   /** CAIP-2, e.g. `eip155:196`. */
@@ -40,6 +38,8 @@ type ExactEvmOptions = FacilitatorLimits & {
   readonly clock: Clock
   /** Longest wait for a receipt. */
   readonly outcomeMs?: number | undefined
+  /** Whether contracts may pay (EIP-1271); by default they may. */
+  readonly contractWallets?: boolean | undefined
 }
 
 /** X Layer makes a block every second or faster; on a busy chain a transaction waits for a few blocks. */
@@ -57,7 +57,8 @@ export const NONCE_USED: SettlementEnd = {
 
 /** Builds the facilitator side of `exact` on one EVM chain. */
 export function createExactEvm(options: ExactEvmOptions): ExactFacilitator {
-  const { assets, clock, ledger, network, wallet } = options
+  const { assets, clock, contractWallets, ledger, network, wallet } = options
+  const contractPayers = createContractPayers(clock)
   return createExactFacilitator(
     {
       network,
@@ -66,19 +67,24 @@ export function createExactEvm(options: ExactEvmOptions): ExactFacilitator {
       expired: 'invalid_exact_evm_payload_authorization_valid_before',
       async verify(payload, requirement) {
         const nowSeconds = Math.floor(clock.unixMs() / 1_000)
-        return await verifyEvmPayment(payload, requirement, { assets, ledger, nowSeconds })
+        const context = { assets, ledger, nowSeconds, contractWallets }
+        return await verifyEvmPayment(payload, requirement, context)
       },
-      order: (payment, payload) => orderOf(options, payment, payload),
+      order: (payment, payload) => orderOf({ ...options, contractPayers }, payment, payload),
     },
     options,
   )
 }
 
-function orderOf(options: ExactEvmOptions, payment: VerifiedPayment, payload: unknown): Order {
+type OrderParts = ExactEvmOptions & { readonly contractPayers: ContractPayers }
+
+function orderOf(options: OrderParts, payment: VerifiedPayment, payload: unknown): Order {
   const asset = assetOf(options.assets, payment)
   const read = readEvmPayload(payload)
   if (asset === undefined || read === undefined) throw new Error('the payload was not verified')
-  const call = transferCall(asset, read)
+  const isByKey = isSignedByKey(asset, read)
+  const call = { ...transferCall(asset, read), isByKey }
+  const { contractPayers } = options
   const { amount, payTo, validFromSeconds, validUntilSeconds } = payment
   return {
     // Without the signature: one authorization can have several spellings of it, but pays once.
@@ -91,28 +97,38 @@ function orderOf(options: ExactEvmOptions, payment: VerifiedPayment, payload: un
     async submit() {
       const checked = await preflight(options, payment, call)
       if (!('gas' in checked)) return checked
-      const { cause, hash } = await options.wallet.send({ ...call, gas: checked.gas })
-      return { hash, transaction: hash, cause }
+      if (!isByKey) contractPayers.begin(payment.payer)
+      try {
+        const { cause, hash } = await options.wallet.send({ ...call, ...checked })
+        return { hash, transaction: hash, cause }
+      } catch (error) {
+        contractPayers.end(payment.payer)
+        throw error
+      }
     },
     // A second transaction costs gas, and reverts if the first one arrived.
     isRepeatable: false,
     async conclude([hash]) {
-      return await conclude(options, payment, hash as Hex)
+      const end = await conclude(options, payment, hash as Hex)
+      contractPayers.end(payment.payer, end)
+      return end
     },
   }
 }
 
 /** A failure that is certain on the chain and would waste our gas; otherwise the gas that the call needs. */
 async function preflight(
-  { ledger, wallet }: ExactEvmOptions,
+  { contractPayers, ledger, wallet }: OrderParts,
   payment: VerifiedPayment,
-  call: ContractCall,
-): Promise<SettlementEnd | { readonly gas: bigint }> {
+  call: ContractCall & { readonly isByKey: boolean },
+): Promise<SettlementEnd | Extract<Simulation, { kind: 'succeeds' }>> {
   const { amount, asset, payer } = payment
+  if (!call.isByKey && contractPayers.hasReverted(payer))
+    return { outcome: 'refused', reason: 'invalid_exact_evm_contract_wallet_reverted' }
   const [isUsed, balance, simulation] = await Promise.all([
     ledger.isAuthorizationUsed(payment),
     ledger.balanceOf(asset, payer),
-    wallet.simulate(call),
+    call.isByKey ? wallet.simulate(call) : wallet.rehearse(call),
   ])
   if (isUsed) return NONCE_USED
   if (balance < amount) {
@@ -167,9 +183,13 @@ async function judgeReceipt(
       : NONCE_USED
   }
   return (await ledger.balanceOf(payment.asset, payment.payer)) >= payment.amount
-    ? { outcome: 'failed', reason: 'transaction_failed', transaction }
+    ? { outcome: 'failed', reason: 'transaction_failed', transaction, hasReverted: true }
     : // Meanwhile the money went elsewhere. None of our transactions is still on its way.
-      { outcome: 'refused', reason: 'invalid_exact_evm_insufficient_balance' }
+      {
+        outcome: 'refused',
+        reason: 'invalid_exact_evm_insufficient_balance',
+        hasReverted: true,
+      }
 }
 
 const abi = parseAbi([
@@ -189,8 +209,7 @@ export function transferCall(
   const head = [from, to, value, validAfter, validBefore, nonce] as const
   const functionName = 'transferWithAuthorization'
   const ecdsa = readEcdsaSignature(signature)
-  const digest = authorizationDigest(domainSeparator(domainOf(asset)), authorization)
-  if (ecdsa === undefined || recoverSigner(digest, ecdsa) !== from) {
+  if (ecdsa === undefined || !isSignedByKey(asset, { authorization, signature })) {
     const args = [...head, bytesToHex(signature)] as const
     return { to: asset.address, data: encodeFunctionData({ abi, functionName, args }) }
   }

@@ -56,6 +56,7 @@ const ABOUT_THE_PAYLOAD = [
   'invalid_exact_evm_missing_eip712_domain',
   'invalid_exact_evm_token_name_mismatch',
   'invalid_exact_evm_token_version_mismatch',
+  'invalid_exact_evm_payload_key_signature_required',
   'invalid_exact_evm_payload_recipient_mismatch',
   'invalid_exact_evm_payload_authorization_value_mismatch',
   // OKX: web3.okx.com/onchainos/dev-docs/market/payment-error-handling
@@ -83,6 +84,7 @@ const ABOUT_THE_LEDGER = [
   'invalid_exact_hedera_payload_not_yet_valid',
   // Ours, and the reference's for EVM, whose revert of a gas estimate comes before it sends anything
   'invalid_exact_evm_gas_too_high',
+  'invalid_exact_evm_contract_wallet_reverted',
   'invalid_exact_evm_insufficient_balance',
   'invalid_exact_evm_signature',
   'invalid_exact_evm_payload_signature',

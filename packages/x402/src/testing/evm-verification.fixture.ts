@@ -12,11 +12,12 @@ import {
 
 export const verify = (
   payload: unknown,
-  { chain = new EvmStandIn(), requirement = centRequirement() } = {},
+  { chain = new EvmStandIn(), contractWallets = true, requirement = centRequirement() } = {},
 ) =>
   verifyEvmPayment(payload, requirement, {
     assets: [X_LAYER_USDT0],
     ledger: chain.ledger,
+    contractWallets,
     nowSeconds: chain.nowSeconds,
   })
 

@@ -183,28 +183,7 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
       const found = await call(receiptSchema.nullable(), 'eth_getTransactionReceipt', [transaction])
       return found ?? undefined
     },
-    /**
-     * Whether a contract accepts a signature as its own (EIP-1271). False if there is no contract, or it reverts or needs
-     * more gas than a transfer may use.
-     */
-    async isValidSignature(asked: {
-      readonly wallet: Hex
-      readonly digest: Uint8Array
-      readonly signature: Uint8Array
-    }): Promise<boolean> {
-      const { digest, signature, wallet } = asked
-      if ((await call(hexSchema, 'eth_getCode', [wallet, 'latest'])) === '0x') return false
-      const parts = [SELECTORS.isValidSignature, digest, bytesArgument(signature)]
-      const data = hexOfBytes(Buffer.concat(parts))
-      try {
-        const gas = `0x${TRANSFER_GAS_MAX.toString(16)}`
-        const found = await call(hexSchema, 'eth_call', [{ to: wallet, data, gas }, 'latest'])
-        return found === VALID_SIGNATURE
-      } catch (error) {
-        if (error instanceof CallReverted) return false
-        throw error
-      }
-    },
+    isValidSignature: (asked: ContractSignature): Promise<boolean> => askContract(call, asked),
     /** A token's `DOMAIN_SEPARATOR()`. */
     domainSeparator: (asset: Hex): Promise<Hex> => view(asset, [SELECTORS.domainSeparator]),
     /** A token balance in base units. */
@@ -213,8 +192,49 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
   }
 }
 
+/** A signature that a contract may call its own. */
+type ContractSignature = {
+  readonly wallet: Hex
+  /** The token whose transfer is signed. */
+  readonly token: string
+  readonly digest: Uint8Array
+  readonly signature: Uint8Array
+}
+
+/**
+ * Whether a contract accepts a signature as its own (EIP-1271), asked as its token asks: at the price and with the gas of a
+ * transaction, since it could agree only to who pays nothing (X21). False if there is no contract, or it reverts or needs more
+ * gas than a transfer may use. The node's `eth_call` must take state overrides, as Geth's and Reth's do: the token, in whose
+ * name it is called, has no money for gas.
+ */
+async function askContract(
+  call: ReturnType<typeof createReader>,
+  { digest, signature, token: from, wallet }: ContractSignature,
+): Promise<boolean> {
+  const [code, price] = await Promise.all([
+    call(hexSchema, 'eth_getCode', [wallet, 'latest']),
+    call(quantitySchema, 'eth_gasPrice', []),
+  ])
+  if (code === '0x') return false
+  const data = hexOfBytes(
+    Buffer.concat([SELECTORS.isValidSignature, digest, bytesArgument(signature)]),
+  )
+  const gas = quantity(TRANSFER_GAS_MAX)
+  const asTransaction = { from, to: wallet, data, gas, gasPrice: quantity(price) }
+  const funds = { [from]: { balance: quantity(TRANSFER_GAS_MAX * price) } }
+  try {
+    const found = await call(hexSchema, 'eth_call', [asTransaction, 'latest', funds])
+    return found === VALID_SIGNATURE
+  } catch (error) {
+    if (error instanceof CallReverted) return false
+    throw error
+  }
+}
+
+const quantity = (number: bigint): Hex => `0x${number.toString(16)}`
+
 function blockTag(number: bigint | undefined): string {
-  return number === undefined ? 'latest' : `0x${number.toString(16)}`
+  return number === undefined ? 'latest' : quantity(number)
 }
 
 /** The ABI encoding of a `bytes` that is the second of two arguments, with its offset. */

@@ -198,27 +198,22 @@ describe('a hostile or broken node is LedgerUnavailable, never a wrong answer', 
   })
 
   test('a wallet’s revert means no, a node’s failure does not', async () => {
-    const asked = {
-      wallet: EVM_PAY_TO,
-      digest: Buffer.alloc(32),
-      signature: Buffer.alloc(65),
-    } as const
-    const reverting = walletThatFails('{"code":-32000,"message":"execution reverted"}')
-    expect(await reverting.isValidSignature(asked)).toBe(false)
-    const limited = walletThatFails('{"code":-32005,"message":"too many requests"}')
-    await expect(limited.isValidSignature(asked)).rejects.toThrow(LedgerUnavailable)
+    const reverting = walletThatAnswers({ error: { code: -32_000, message: 'execution reverted' } })
+    expect(await reverting.isValidSignature(ASKED)).toBe(false)
+    const limited = walletThatAnswers({ error: { code: -32_005, message: 'too many requests' } })
+    await expect(limited.isValidSignature(ASKED)).rejects.toThrow(LedgerUnavailable)
   })
 })
 
-test('X14: a wallet is asked with the gas of a transfer, 250,000, so that one which loops costs nothing', async () => {
-  const scripted = await scriptedServer()
-  scripted.answer = { status: 200, body: '{"jsonrpc":"2.0","id":1,"result":"0x60"}' }
-  const ledger = createJsonRpcLedger({ url: scripted.url, clock: manualClock(0) })
-  const [digest, signature] = [Buffer.alloc(32), Buffer.alloc(65)]
-  await ledger.isValidSignature({ wallet: EVM_PAY_TO, digest, signature })
-  const call = JSON.stringify(scripted.requests.at(-1)?.body)
-  expect(call).toContain(`"gas":"0x${(250_000).toString(16)}"`)
-  await scripted.close()
+test('X14, X21: a wallet is asked as in a transaction: by its token, with the gas of a transfer and at the price of gas', async () => {
+  node = await scriptedServer()
+  await walletThatAnswers({ result: '0x' }).isValidSignature(ASKED)
+  const bodies = node.requests.map(({ body }) => body as { readonly params?: readonly object[] })
+  const params = bodies.at(-1)?.params ?? []
+  const [gas, gasPrice] = [`0x${(250_000).toString(16)}`, '0x3b9aca00']
+  expect(params[0]).toMatchObject({ from: TOKEN, to: EVM_PAY_TO, gas, gasPrice })
+  expect(params[2]).toEqual({ [TOKEN]: { balance: `0x${(250_000n * 10n ** 9n).toString(16)}` } })
+  await node.close()
 })
 
 async function ledgerThatAnswers(body: string): Promise<EvmLedger> {
@@ -226,12 +221,26 @@ async function ledgerThatAnswers(body: string): Promise<EvmLedger> {
   return createJsonRpcLedger({ url: node.url, clock: manualClock(0) })
 }
 
-/** A chain on which every account is a contract, and every call to one fails. */
-function walletThatFails(error: string): EvmLedger {
-  node.answer = (call) => {
-    const isCode = JSON.stringify(call).includes('eth_getCode')
-    const body = isCode ? '"result":"0x60"' : `"error":${error}`
-    return { status: 200, body: `{"jsonrpc":"2.0","id":1,${body}}` }
+const TOKEN = `0x${'70'.repeat(20)}`
+const ASKED = {
+  wallet: EVM_PAY_TO,
+  token: TOKEN,
+  digest: Buffer.alloc(32),
+  signature: Buffer.alloc(65),
+} as const
+
+type Call = { readonly id: number; readonly method: string }
+
+/** A chain on which every account is a contract that answers so, and gas costs a gwei. */
+function walletThatAnswers(said: object): EvmLedger {
+  const known: Readonly<Record<string, object>> = {
+    eth_getCode: { result: '0x60' },
+    eth_gasPrice: { result: '0x3b9aca00' },
+  }
+  const answer = ({ id, method }: Call) => ({ jsonrpc: '2.0', id, ...(known[method] ?? said) })
+  node.answer = (body) => {
+    const answers = Array.isArray(body) ? (body as Call[]).map(answer) : answer(body as Call)
+    return { status: 200, body: JSON.stringify(answers) }
   }
   return createJsonRpcLedger({ url: node.url, clock: manualClock(0) })
 }

@@ -26,8 +26,10 @@ export function createExactEvmScheme(options: {
   readonly assets: readonly EvmAsset[]
   readonly ledger: EvmLedger
   readonly clock: Clock
+  /** Whether contracts may pay (EIP-1271); by default they may. */
+  readonly contractWallets?: boolean | undefined
 }): PaymentScheme {
-  const { assets, clock, ledger } = options
+  const { assets, clock, contractWallets, ledger } = options
   const networks = [...new Set(assets.map((asset) => asset.network))]
   if (networks.length !== 1) throw new RangeError('an EVM scheme serves assets of one network')
   return {
@@ -37,6 +39,7 @@ export function createExactEvmScheme(options: {
       verifyEvmPayment(payload, requirement, {
         assets,
         ledger,
+        contractWallets,
         nowSeconds: Math.floor(clock.unixMs() / 1_000),
         marginSeconds: SALE_MARGIN_SECONDS,
       }),

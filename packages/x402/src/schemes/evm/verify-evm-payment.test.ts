@@ -146,6 +146,16 @@ describe('EIP-1271: wallets that are contracts', () => {
     expect(await refusal(payload, { chain })).toBe('invalid_exact_evm_payload_signature')
   })
 
+  test('X21: where contract wallets are off only a key’s signature is taken, and the chain is not asked', async () => {
+    const chain = new EvmStandIn()
+    const payload = { ...(await payCent()), signature: `0x${'cd'.repeat(130)}` }
+    chain.wallets.set(evmPayer.address, () => true)
+    const off = { chain, contractWallets: false }
+    expect(await refusal(payload, off)).toBe('invalid_exact_evm_payload_key_signature_required')
+    expect(await refusal(await payCent(), off)).toBe('valid')
+    expect(chain.calls).toBe(0)
+  })
+
   test('without code at the address the signature is refused, even if wrapped for a wallet yet to be deployed (ERC-6492)', async () => {
     const chain = new EvmStandIn()
     const payload = { ...(await payCent()), signature: `0x${'cd'.repeat(64)}${'6492'.repeat(16)}` }

@@ -34,6 +34,8 @@ type EvmVerificationContext = {
   readonly assets: readonly EvmAsset[]
   readonly ledger: Pick<EvmLedger, 'isValidSignature'>
   readonly nowSeconds: number
+  /** Whether contracts may pay (EIP-1271); by default they may. */
+  readonly contractWallets?: boolean | undefined
   /** A payment with less validity left than this is `expired`; by default, what a submission needs. */
   readonly marginSeconds?: number
 }
@@ -64,8 +66,11 @@ export async function verifyEvmPayment(
   if (read === undefined) return refused('invalid_exact_evm_payload')
   const refusal = judge(read.authorization, wanted, context.nowSeconds)
   if (refusal !== undefined) return refused(refusal)
-  if (!(await isSigned(read, wanted.asset, context.ledger))) {
-    return refused('invalid_exact_evm_payload_signature')
+  if (!isSignedByKey(wanted.asset, read)) {
+    if (context.contractWallets === false)
+      return refused('invalid_exact_evm_payload_key_signature_required')
+    if (!(await isSignedByContract(wanted.asset, read, context.ledger)))
+      return refused('invalid_exact_evm_payload_signature')
   }
   const payment = toPayment(read.authorization, requirement)
   const { marginSeconds = EVM_SUBMIT_MARGIN_SECONDS, nowSeconds } = context
@@ -120,17 +125,22 @@ function judge(
   return undefined
 }
 
-/** An ordinary key is recovered natively; only if that yields another address may a contract have signed (EIP-1271). */
-async function isSigned(
-  { authorization, signature }: EvmPayload,
+/** Whether the payer's own key signed. Otherwise only a contract may have, whose code then runs (EIP-1271). */
+export function isSignedByKey(asset: EvmAsset, { authorization, signature }: EvmPayload): boolean {
+  const ecdsa = readEcdsaSignature(signature)
+  if (ecdsa === undefined) return false
+  const digest = authorizationDigest(separatorOf(asset), authorization)
+  return recoverSigner(digest, ecdsa) === authorization.from
+}
+
+async function isSignedByContract(
   asset: EvmAsset,
+  { authorization, signature }: EvmPayload,
   ledger: EvmVerificationContext['ledger'],
 ): Promise<boolean> {
   const digest = authorizationDigest(separatorOf(asset), authorization)
-  const ecdsa = readEcdsaSignature(signature)
-  const wallet = authorization.from
-  if (ecdsa !== undefined && recoverSigner(digest, ecdsa) === wallet) return true
-  return await ledger.isValidSignature({ wallet, digest, signature })
+  const token = asset.address.toLowerCase()
+  return await ledger.isValidSignature({ wallet: authorization.from, token, digest, signature })
 }
 
 function separatorOf(asset: EvmAsset): Buffer {
