@@ -18,7 +18,7 @@ export function forgeryTests(stackOf: () => ReplicaStack): void {
   describe('an invalid payment: 402 with its reason, no money moves, and the honest one is accepted afterwards', () => {
     const drafts: readonly (readonly [string, string, Draft])[] = [
       ['unsigned', `${MALFORMED}signature_invalid`, { key: 'none' }],
-      ['wrongly signed', `${MALFORMED}signature_invalid`, { key: PrivateKey.generateECDSA() }],
+      ['wrongly signed', `${MALFORMED}signed_by_another_key`, { key: PrivateKey.generateECDSA() }],
       [
         'an NFT smuggled in',
         MALFORMED,

@@ -24,7 +24,7 @@ describe('X8: refusals made before submission name no transaction', () => {
     const stranger = { accountId: fixture.payer.accountId, privateKey: fixture.seller.privateKey }
     expect(
       await fixture.attempt(await fixture.pay(fixture.requirementOf(), stranger)),
-    ).toMatchObject(refusal('invalid_exact_hedera_payload_signature_invalid'))
+    ).toMatchObject(refusal('invalid_exact_hedera_payload_signed_by_another_key'))
   })
 
   test('a false signature under the fee payer’s key', async () => {

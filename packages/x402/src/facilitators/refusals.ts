@@ -27,6 +27,7 @@ const ABOUT_THE_PAYLOAD = [
   'invalid_exact_hedera_payload_missing_fee_payer',
   'invalid_exact_hedera_payload_fee_payer_mismatch',
   'invalid_exact_hedera_payload_contains_non_transfer_ops',
+  'invalid_exact_hedera_payload_allowance_transfer',
   'invalid_exact_hedera_payload_hbar_sum_non_zero',
   'invalid_exact_hedera_payload_asset_sum_non_zero',
   'invalid_exact_hedera_payload_fee_payer_transferring_hbar',
@@ -80,6 +81,7 @@ const ABOUT_THE_LEDGER = [
   'transaction_expired',
   'invalid_exact_hedera_payload_fee_too_low',
   'invalid_exact_hedera_payload_signature_invalid',
+  'invalid_exact_hedera_payload_signed_by_another_key',
   'invalid_exact_hedera_payload_preflight_failed',
   'invalid_exact_hedera_payload_not_yet_valid',
   // Ours, and the reference's for EVM, whose revert of a gas estimate comes before it sends anything

@@ -97,6 +97,17 @@ export function isSignedByHollow(body: SignedBody, evmAddress: string): boolean 
   )
 }
 
+/** Whether a key other than an account's signed a body, named in full beside its signature. Null: a hollow account's. */
+export function isSignedByAnother(body: SignedBody, key: HederaKey | null): boolean {
+  if (key?.kind === 'threshold' || key?.kind === 'unsupported') return false
+  return body.signatures.some(
+    ({ kind, prefix, signature }) =>
+      prefix.length === (kind === 'ecdsa' ? 33 : 32) &&
+      !(key !== null && startsWith(key.publicKey, prefix)) &&
+      isSignature(body, { kind, publicKey: prefix }, signature),
+  )
+}
+
 /** The EVM address of a secp256k1 public key, lower case; undefined if the bytes are not a point on the curve. */
 export function evmAddressOf(publicKey: Uint8Array): `0x${string}` | undefined {
   const point = secp256k1.point(publicKey)

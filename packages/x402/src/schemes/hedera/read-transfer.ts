@@ -171,7 +171,7 @@ function readLines(operation: Uint8Array | undefined): TransferLine[] {
   const list = readMessage(transfer.bytes(1) ?? new Uint8Array(), { 1: 'repeated' })
   return list.repeated(1).map((bytes) => {
     const line = readMessage(bytes, { 1: 'bytes', 2: 'varint', 3: 'varint' })
-    if (line.varint(3) !== 0n) throw invalidShape()
+    if (line.varint(3) !== 0n) throw new Refused('invalid_exact_hedera_payload_allowance_transfer')
     const account = readAccountName(required(line.bytes(1)))
     return { account, amountTinybar: fromZigzag(line.varint(2)) }
   })

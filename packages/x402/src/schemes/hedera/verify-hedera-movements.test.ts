@@ -28,12 +28,12 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
     expect(await reasonOf({ edit: withTokens({ transfers }) })).toBe(at('asset_mismatch'))
   })
 
-  test('an allowance spent (is_approval)', async () => {
+  test('X22: an allowance spent (is_approval), under its own name', async () => {
     const lines = [
       { ...lineOf(PAYER, -300_000_000), isApproval: true },
       lineOf(PAY_TO, 300_000_000),
     ]
-    expect(await reasonOf({ edit: withLines(lines) })).toBe(at('transaction_invalid_shape'))
+    expect(await reasonOf({ edit: withLines(lines) })).toBe(at('allowance_transfer'))
   })
 
   test('an allowance hook called on the way', async () => {

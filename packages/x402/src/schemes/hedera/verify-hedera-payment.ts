@@ -17,7 +17,12 @@ import {
   VALID_DURATION_SECONDS_MAX,
   VALID_DURATION_SECONDS_MIN,
 } from './hbar.ts'
-import { isSignedBy, isSignedByHollow, SIGNATURE_CHECKS_MAX } from './hedera-key.ts'
+import {
+  isSignedBy,
+  isSignedByAnother,
+  isSignedByHollow,
+  SIGNATURE_CHECKS_MAX,
+} from './hedera-key.ts'
 import type { LedgerAccount } from './mirror-node.ts'
 import { type HbarTransfer, readTransfer, type TransferLine } from './read-transfer.ts'
 import { canonicalTransactionId } from './transaction-id.ts'
@@ -163,7 +168,7 @@ async function judgeAccounts(
     if (receiver.accountId !== wanted.payTo) return refused('invalid_exact_hedera_payload_pay_to')
   }
   const payer = await signerOf(transfer, sides.debit, accounts)
-  if (payer === undefined) return refused('invalid_exact_hedera_payload_signature_invalid')
+  if ('reason' in payer) return payer
   if (payer.isDeleted) return refused('invalid_exact_hedera_payload_preflight_failed')
   if (payer.accountId === wanted.feePayer) {
     return refused('invalid_exact_hedera_payload_fee_payer_transferring_hbar')
@@ -176,17 +181,23 @@ async function judgeAccounts(
   return { kind: isExpired ? 'expired' : 'valid', payment }
 }
 
-/** The account of that name if its remembered or current key signed; otherwise undefined. */
+/** The account of that name if its remembered or current key signed; otherwise why it did not. */
 async function signerOf(
   transfer: HbarTransfer,
   name: string,
   accounts: AccountDirectory,
-): Promise<LedgerAccount | undefined> {
+): Promise<LedgerAccount | Refusal> {
   const remembered = await accounts.account(name)
   if (remembered !== undefined && isSigned(transfer, remembered)) return remembered
   const current = await accounts.refresh(name)
-  if (current === undefined || current === remembered) return undefined
-  return isSigned(transfer, current) ? current : undefined
+  if (current !== undefined && current !== remembered && isSigned(transfer, current)) return current
+  const [body] = transfer.bodies
+  const isAnothers = current && body && isSignedByAnother(body, current.key)
+  return refused(
+    isAnothers
+      ? 'invalid_exact_hedera_payload_signed_by_another_key'
+      : 'invalid_exact_hedera_payload_signature_invalid',
+  )
 }
 
 /** Whether every node's body is signed, since any of them may be submitted. */

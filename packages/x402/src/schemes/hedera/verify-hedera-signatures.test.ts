@@ -23,12 +23,12 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
     expect(await reasonOf({ nodes: [3, 4], editPairs })).toBe(at('signature_invalid'))
   })
 
-  test('signed by somebody else, by nobody, or with a broken signature', async () => {
+  test('X22: signed by another account’s key, which the reason names, by nobody, or with a broken signature', async () => {
     const broken = (pairs: BodyJson[]): BodyJson[] =>
       pairs.map((pair) => ({ ...pair, ECDSASecp256k1: Buffer.alloc(64, 1) }))
     const short = (pairs: BodyJson[]): BodyJson[] =>
       pairs.map((pair) => ({ ...pair, ECDSASecp256k1: Buffer.alloc(63, 1) }))
-    expect(await reasonOf({ signers: [stranger] })).toBe(at('signature_invalid'))
+    expect(await reasonOf({ signers: [stranger] })).toBe(at('signed_by_another_key'))
     expect(await reasonOf({ signers: [] })).toBe(at('signature_invalid'))
     expect(await reasonOf({ editPairs: broken })).toBe(at('signature_invalid'))
     expect(await reasonOf({ editPairs: short })).toBe(at('signature_invalid'))
@@ -54,7 +54,7 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
 
   test('a hollow account signed by another key, or with a cut prefix', async () => {
     const hollow = ledgerWith({ evmAddress: `0x${'aa'.repeat(20)}`, key: null })
-    expect(await reasonOf({}, { ledger: hollow })).toBe(at('signature_invalid'))
+    expect(await reasonOf({}, { ledger: hollow })).toBe(at('signed_by_another_key'))
     const own = ledgerWith({ evmAddress: payer.evmAddress ?? '0x', key: null })
     const editPairs = (pairs: BodyJson[]): BodyJson[] =>
       pairs.map((pair) => ({ ...pair, pubKeyPrefix: payer.publicKey.subarray(0, 32) }))
