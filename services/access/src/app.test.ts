@@ -48,7 +48,7 @@ describe('S4', () => {
     fakes.contract.isDown = true
     const page = await app.inject('/')
     expect(page.statusCode).toBe(200)
-    expect(page.body).toContain('the ledger does not answer')
+    expect(page.body).toContain('could not be read')
   })
 
   test('/metrics asks for its token, and names no agent', async () => {

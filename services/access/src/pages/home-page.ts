@@ -14,7 +14,7 @@ type HomePageDeps = Pick<AccessParts, 'contract' | 'network' | 'payTo' | 'period
 }
 
 function offerFigures(offer: Offer | undefined, periodsPerPurchase: number) {
-  if (offer === undefined) return [{ label: 'On sale', value: 'the ledger does not answer' }]
+  if (offer === undefined) return [{ label: 'On sale', value: 'could not be read' }]
   return [
     { label: 'One payment', value: formatHbar(purchaseTinybar(offer, periodsPerPurchase)) },
     { label: 'Buys', value: `${periodsPerPurchase} periods of ${offer.periodSeconds} s` },

@@ -10,6 +10,14 @@ import type { SessionStore, StoredUnheard } from './session-store.ts'
 /** Corrections remembered, about 3 MB. Beyond that the oldest is forgotten: its alert was raised long ago. */
 const UNHEARD_MAX = 10_000
 
+/** A session that would hear of none now (C36): whose it is, since when it has no stream, and every URI that it follows. */
+export type SilentFollower = {
+  readonly sub: string
+  /** Unix milliseconds. */
+  readonly sinceMs: number
+  readonly uris: readonly string[]
+}
+
 export type UnheardCorrections = ReturnType<typeof createUnheardCorrections>
 
 export function createUnheardCorrections(deps: {

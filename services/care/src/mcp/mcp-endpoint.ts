@@ -12,7 +12,11 @@ import {
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
-import { createUnheardCorrections, type UnheardCorrections } from '../domain/unheard-corrections.ts'
+import {
+  createUnheardCorrections,
+  type SilentFollower,
+  type UnheardCorrections,
+} from '../domain/unheard-corrections.ts'
 import type { TokenCheck } from '../routes/bearer.ts'
 import { METADATA_PATH, MODERN_METADATA_PATH } from '../routes/service-routes.ts'
 import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
@@ -149,13 +153,6 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     addModernRoute(app)
   }
   return { hub, ...operating({ ...told, streams }, addRoutes) }
-}
-
-/** A silent session: whose it is, since when, and every URI that it follows. */
-export type SilentFollower = {
-  readonly sub: string
-  readonly sinceMs: number
-  readonly uris: readonly string[]
 }
 
 type McpParts = {

@@ -22,7 +22,7 @@ const silent = () => [
 const NONE = [0, 0, []]
 const SILENT = [1, 1, [['host', [TEA]]]]
 
-it('is silent after SILENT_SECONDS without a stream, whatever else it asks; it still counts as a subscriber', async () => {
+it('C36: is silent after SILENT_SECONDS without a stream, whatever else it asks; it still counts as a subscriber', async () => {
   await session.subscribe(TEA)
   fixture.clock.advanceMs(60 * SECOND_MS)
   await session.result('ping')
@@ -33,7 +33,7 @@ it('is silent after SILENT_SECONDS without a stream, whatever else it asks; it s
   expect((await fixture.write({ domain: 'tea', value: 'No sugar.' })).subscribers).toBe(1)
 })
 
-it('is not while its stream stands, and is again that long after the stream has gone', async () => {
+it('C36: is not silent while its stream stands, and is again that long after the stream has gone', async () => {
   await session.subscribe(TEA)
   fixture.clock.advanceMs(90 * SECOND_MS)
   const stream = await session.stream()
@@ -47,7 +47,7 @@ it('is not while its stream stands, and is again that long after the stream has 
   expect(silent()).toEqual(SILENT)
 })
 
-it('is counted from the start of a new process, which its client could not reach before', async () => {
+it('C36: is counted from the start of a new process, which its client could not reach before', async () => {
   await session.subscribe(TEA)
   fixture.clock.advanceMs(300 * SECOND_MS)
   await fixture.restart()
@@ -56,7 +56,7 @@ it('is counted from the start of a new process, which its client could not reach
   expect(silent()).toEqual(SILENT)
 })
 
-it('follows nothing, so it is not silent', async () => {
+it('C36: follows nothing, so it is not silent', async () => {
   fixture.clock.advanceMs(300 * SECOND_MS)
   expect(silent()).toEqual(NONE)
 })

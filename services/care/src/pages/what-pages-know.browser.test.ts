@@ -26,7 +26,7 @@ const AS_OF_2022 = `
 `
 
 describePages((pages) => {
-  it('a browser of 2022: the echo page hears, the clinician publishes, the overview has its verdict', async () => {
+  it('C39: a browser of 2022: the echo page hears, the clinician publishes, the overview has its verdict', async () => {
     const service = await pages.start()
     await service.write(medication)
     const echo = await pages.listen({ before: AS_OF_2022 })
@@ -44,7 +44,7 @@ describePages((pages) => {
       expect(await page.locator('#browser-check').count()).toBe(0)
   })
 
-  it('an older one: what it lacks is said by name, and the page does not claim to listen or to try again', async () => {
+  it('C39: an older one: what it lacks is said by name, and the page does not claim to listen or to try again', async () => {
     const service = await pages.start()
     await service.write(medication)
     const path = `/echo.html#token=${service.token(USER)}`
@@ -56,9 +56,10 @@ describePages((pages) => {
     expect(await text(echo, '#state')).toMatch(/^This page failed \(.*TextDecoder/)
     expect(await text(echo, '#records-title')).not.toContain('now')
     expect(await echo.isVisible('#count')).toBe(false)
+    expect(await echo.locator('#records li').count()).toBe(0)
   })
 
-  it('a script that fails, or does not load, is said on the page', async () => {
+  it('C39: a script that fails, or does not load, is said on the page', async () => {
     await pages.start()
     const broken = await pages.visit('/', {
       before:
@@ -69,7 +70,7 @@ describePages((pages) => {
     pages.forgive()
   })
 
-  it('no frame for 15 s: the list says how old it is, and not "now"; the next frame makes it current', async () => {
+  it('C39: no frame for 15 s: the list says how old it is, and not "now"; the next frame makes it current', async () => {
     const service = await pages.start()
     await service.write(medication)
     const echo = await pages.listen({ hasClock: true })
@@ -84,7 +85,7 @@ describePages((pages) => {
     expect(await text(echo, '#state')).toBe('Listening')
   })
 
-  it('a lost connection: the list is at once no longer what may be said "now"', async () => {
+  it('C39: a lost connection: the list is at once no longer what may be said "now"', async () => {
     const service = await pages.start()
     await service.write(medication)
     const echo = await pages.listen()
@@ -95,7 +96,7 @@ describePages((pages) => {
     await expect.poll(() => text(echo, '#records-title'), WAIT).toBe('What may be said now')
   })
 
-  it('the overview: figures that nobody answers for 15 s are not "right now", and the verdict is taken back', async () => {
+  it('C39: the overview: figures that nobody answers for 15 s are not "right now", and the verdict is taken back', async () => {
     const service = await pages.start()
     await service.write(medication)
     const page = await pages.visit('/', { hasClock: true })
@@ -109,7 +110,7 @@ describePages((pages) => {
     expect(await text(page, '#verdict-facts')).toMatch(/^Nothing was answered since /)
   })
 
-  it('VERIFY_NAMES=private: the overview says that names are private, and still what is public', async () => {
+  it('C39: VERIFY_NAMES=private: the overview says that names are private, and still what is public', async () => {
     const service = await pages.start({ environment: { VERIFY_NAMES: 'private' } })
     await service.write(medication)
     const page = await pages.visit('/')

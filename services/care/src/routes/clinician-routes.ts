@@ -4,7 +4,7 @@
  */
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { mayRead, mayWrite } from '../domain/scopes.ts'
-import type { SilentFollower } from '../mcp/mcp-endpoint.ts'
+import type { SilentFollower } from '../domain/unheard-corrections.ts'
 import { principalAnswer } from '../wire/principal.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import { type SilentSession, type UnheardCorrection, unheardAnswer } from '../wire/unheard.ts'

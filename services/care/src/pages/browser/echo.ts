@@ -133,8 +133,10 @@ function start(token: string): void {
   let session: McpSession | undefined
   const onState = (now: ListeningState): void => {
     if (!isCurrent()) return
-    if (now.kind === 'refused') refuse(now.why)
-    else showState(now)
+    if (now.kind === 'refused') return refuse(now.why)
+    // What a page that failed has read so far is not what may be said.
+    if (now.kind === 'failed') stop()
+    showState(now)
   }
   const listener: Listener = new Listener({
     url: '/mcp',
