@@ -7,7 +7,7 @@ import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
 import { PostgresDoor } from './postgres-door.ts'
 import { openPostgresJournalStore } from './postgres-journal-store.ts'
-import { openPostgresLease } from './postgres-place.ts'
+import { openPostgresPlace } from './postgres-place.ts'
 import {
   type PostgresServer,
   postgresMissing,
@@ -84,9 +84,9 @@ describe.skipIf(postgresMissing !== undefined)(
       },
     )
 
-    it('a lease is one process’s at a time, and the next one’s when that is gone', async () => {
+    it('a place to work in is one process’s at a time, and the next one’s when that is gone', async () => {
       const [one, other] = [door(), door()].map((each) =>
-        openPostgresLease(each, { schema: 'notes', name: 'polling' }),
+        openPostgresPlace(each, { schema: 'notes', name: 'polling' }),
       )
       endings.push(async () => other?.close())
       expect([await one?.isMine(), await other?.isMine(), await one?.isMine()]).toEqual([
@@ -98,9 +98,9 @@ describe.skipIf(postgresMissing !== undefined)(
       expect([await one?.isMine(), await other?.isMine()]).toEqual([false, true])
     })
 
-    it('a lease whose connection was cut is not its own any more once another took it', async () => {
+    it('a place to work in whose connection was cut is not its own any more once another took it', async () => {
       const [one, other] = [door(), door()].map((each) =>
-        openPostgresLease(each, { schema: 'notes', name: 'polling' }),
+        openPostgresPlace(each, { schema: 'notes', name: 'polling' }),
       )
       endings.push(
         async () => one?.close(),

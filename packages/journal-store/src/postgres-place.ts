@@ -39,13 +39,13 @@ END $$;`
 const PLACE_TRIES_MAX = 20
 const PLACE_PAUSE_MS = 50
 
-type Place = {
+type PlaceName = {
   /** Unique in its database. */
   readonly name: string
   readonly schema: string
 }
 
-async function isLocked(line: PostgresLine, { name }: Place): Promise<boolean> {
+async function isLocked(line: PostgresLine, { name }: PlaceName): Promise<boolean> {
   const [row] = await line.ask<{ readonly is_mine: boolean }>(
     'SELECT pg_try_advisory_lock(hashtextextended($1, 1)) AS is_mine',
     [name],
@@ -54,7 +54,7 @@ async function isLocked(line: PostgresLine, { name }: Place): Promise<boolean> {
 }
 
 /** Moves the epoch on; returns the statement that fails for every other. */
-async function moveOn(line: PostgresLine, { name, schema }: Place): Promise<string> {
+async function moveOn(line: PostgresLine, { name, schema }: PlaceName): Promise<string> {
   const [row] = await line.ask<{ readonly epoch: number }>(
     `SELECT ${schema}.take_place($1) AS epoch`,
     [name],
@@ -66,7 +66,7 @@ async function moveOn(line: PostgresLine, { name, schema }: Place): Promise<stri
 export async function takePlace(
   door: Pick<PostgresDoor, 'pause' | 'Unavailable'>,
   line: PostgresLine,
-  place: Place,
+  place: PlaceName,
 ): Promise<string> {
   for (let tries = 0; tries < PLACE_TRIES_MAX; tries += 1) {
     if (await isLocked(line, place)) return moveOn(line, place)
@@ -81,7 +81,7 @@ export async function takePlace(
 export async function keepPlace(
   door: PostgresDoor,
   line: PostgresLine,
-  place: Place,
+  place: PlaceName,
 ): Promise<void> {
   if (door.placeCheck === '') {
     door.placeCheck = await takePlace(door, line, place)
@@ -92,15 +92,15 @@ export async function keepPlace(
   await isLocked(line, place)
 }
 
-/** Work that one of several processes does. */
-export type PostgresLease = {
+/** A place that a process may do without. */
+export type PostgresPlace = {
   /** Whether this process has it now; takes it if nobody has. */
   readonly isMine: () => Promise<boolean>
   readonly close: () => Promise<void>
 }
 
-/** Opens a lease; it ends with its connection, and another process takes it. */
-export function openPostgresLease(door: PostgresDoor, place: Place): PostgresLease {
+/** Opens a place for work that one of several processes does; it ends with its connection, and another process takes it. */
+export function openPostgresPlace(door: PostgresDoor, place: PlaceName): PostgresPlace {
   const connection = new PostgresConnection(door, { schema: place.schema })
   let held: { readonly line: PostgresLine; readonly check: string } | undefined
   return {

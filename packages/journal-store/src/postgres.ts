@@ -27,7 +27,7 @@ export {
   type PostgresStoreOptions,
 } from './postgres-journal-store.ts'
 export { UPKEEP_ANSWER_MS } from './postgres-line.ts'
-export { openPostgresLease, type PostgresLease, placesSql } from './postgres-place.ts'
+export { openPostgresPlace, type PostgresPlace, placesSql } from './postgres-place.ts'
 export { resealPostgresStore } from './postgres-reseal.ts'
 export {
   migratePostgresStore,

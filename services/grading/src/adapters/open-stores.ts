@@ -89,18 +89,18 @@ export async function openStores(
       stopping: () => undefined,
     })
   }
-  const { openPostgresGradingStore, openPostgresLease, openWriteProbe, PostgresDoor } =
+  const { openPostgresGradingStore, openPostgresPlace, openWriteProbe, PostgresDoor } =
     await loadPostgres()
   const server = { ...serverOf(DATABASE_URL), databasePath }
   const door = new PostgresDoor({ ...server, Unavailable: GradingStoreUnavailable })
   const ledger = await openPostgresGradingStore({ ...owner, ...server, door })
-  const lease = openPostgresLease(door, { schema: 'grading', name: 'grading poller' })
+  const poller = openPostgresPlace(door, { schema: 'grading', name: 'grading poller' })
   const probe = openWriteProbe(door, onProblem)
   return closingTogether(ledger, () => openPostgresReservationStore({ door, clock }), {
     writeTrouble: probe.trouble,
-    mayPoll: lease.isMine,
+    mayPoll: poller.isMine,
     stopping: () => door.shutAfter(STOPPING_MS, onProblem),
-    close: async () => void (await Promise.all([lease.close(), probe.end()])),
+    close: async () => void (await Promise.all([poller.close(), probe.end()])),
   })
 }
 

@@ -49,8 +49,8 @@ const programs = (): string => {
   return join(DEBIAN, newest, 'bin')
 }
 
-const url = (role: string): string =>
-  `postgres://${role}@${encodeURIComponent(serverFolder)}/tallystick`
+const url = (role: string, ports: readonly number[] = [5432]): string =>
+  `postgres://${role}@${ports.map((port) => `${encodeURIComponent(serverFolder)}:${port}`).join(',')}/tallystick`
 
 const environment = () => ({
   ...NODE_ENVIRONMENT,
@@ -67,6 +67,9 @@ const environment = () => ({
   BACKUP: place('backup'),
   RESTORED: place('restored'),
   STANDBY: place('standby'),
+  THIRD: place('third'),
+  THIRD_OPTIONS: `-p 5435 -k ${serverFolder} -c listen_addresses=''`,
+  THIRD_URL: url('postgres', [5435]),
   STANDBY_OPTIONS: `-p 5433 -k ${serverFolder} -c listen_addresses=''`,
   REPLICATION: `host=${serverFolder} user=postgres`,
 })
@@ -130,7 +133,7 @@ async function importUpload(event: string, over: Readonly<Record<string, string>
 }
 
 afterAll(() => {
-  for (const name of ['restored', 'standby', 'data'])
+  for (const name of ['third', 'restored', 'standby', 'data'])
     spawnSync('bash', ['-c', `pg_ctl -D ${place(name)} -m immediate stop`], {
       ...(isRoot ? { uid: OTHER_USER, gid: OTHER_USER } : {}),
       cwd: folder,
@@ -153,9 +156,11 @@ test.skipIf(reason !== undefined)(
       pg_ctl -D "$DATA" -w -l "$DATA.log" -o "${options}" start >/dev/null
       createdb -h ${serverFolder} -U postgres tallystick`)
     const blocks = blocksOf(readFileSync(DOCUMENT, 'utf8'))
-    const [setUp, standby, move, back, care, backUp, name, restore, verify, accept, ...others] =
+    const [setUp, standby, move, back, care, backUp, name, restore, verify, accept, ...failing] =
       blocks.map((block) => () => run(block))
-    if (accept === undefined || others.length > 0) throw new Error('the how-to has other blocks')
+    const [third, failOver, ...others] = failing
+    if (accept === undefined || failOver === undefined || others.length > 0)
+      throw new Error('the how-to has other blocks')
     setUp?.()
     standby?.()
     for (const event of ['one', 'two', 'three']) await importUpload(event)
@@ -173,5 +178,13 @@ test.skipIf(reason !== undefined)(
     restore?.()
     expect(verify?.()).toMatch(/BROKEN at entry 4: entries at the end are gone/)
     expect(accept()).toMatch(/4 entries accepted; [^]* 1 are given up\.\nINTACT: 4 entries/)
+    third?.()
+    const hosts = { DATABASE_URL: url('grading_app', [5432, 5435]) }
+    await importUpload('five', hosts)
+    failOver()
+    await importUpload('six', hosts)
+    expect(
+      run({ isServer: false, script: `DATABASE_URL='${hosts.DATABASE_URL}' grading verify` }),
+    ).toMatch(/INTACT: 6 entries/)
   },
 )

@@ -96,7 +96,7 @@ describe('the poller’s rounds', () => {
     expect([asked.length, failed, clock.pendingCount()]).toEqual([1, [], 0])
   })
 
-  test('G12: of several processes the one with the lease polls, asked before each request', async () => {
+  test('G12: of several processes the one with the place polls, asked before each request', async () => {
     const polls: string[] = []
     let holder = 'one'
     const feedOf = (name: string) => ({
