@@ -109,7 +109,6 @@ describe('C50: registration', () => {
   })
 
   it.each([
-    ['42,000 characters', 'x'.repeat(42_000)],
     ['65 characters', 'x'.repeat(65)],
     ['turned text', 'Claude\u202etxt'],
     ['an isolate that does not end', '\u2066Claude'],
@@ -123,6 +122,11 @@ describe('C50: registration', () => {
       400,
       expect.objectContaining({ error: 'invalid_client_metadata' }),
     ])
+  })
+
+  it('metadata of 42,000 characters is refused', async () => {
+    const answer = await registerAlone({ client_name: 'x'.repeat(42_000) })
+    expect(answer.status).toBe(413)
   })
 
   it.each(['Claude', '診療所', 'کلینیک‌ها', 'क्‍ष', 'x'.repeat(64)])(

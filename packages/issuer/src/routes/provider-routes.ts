@@ -20,8 +20,11 @@ const TOO_MANY = {
   '/reg': { status: 429, error: 'too_many_registrations', headers: { 'retry-after': '3600' } },
   '/auth': { status: 429, error: 'too_many_sign_ins', headers: { 'retry-after': '900' } },
 }
+const TOO_LARGE = { status: 413, error: 'body_too_large' }
 /** Longest authorization request, characters: it is stored until its person has answered. Hosts send some hundreds. */
 const REQUEST_CHARACTERS_MAX = 4_096
+/** Longest metadata of a program that registers, bytes: strangers fill the store with it. */
+const REGISTRATION_BYTES_MAX = 8_192
 
 /** A request without a scope gets the configured one (`DEFAULT_SCOPE`): some hosts forget theirs when they reconnect. */
 export function addProviderRoutes(
@@ -80,13 +83,15 @@ function refuseTooMuch(
 ) {
   const { method, url, headers, routeOptions } = request
   const isPost = method === 'POST'
-  if (routeOptions.url === '/reg')
+  // Without its length, a body may be anything.
+  const isLongerThan = (max: number) => isPost && !(Number(headers['content-length']) <= max)
+  if (routeOptions.url === '/reg') {
+    if (isLongerThan(REGISTRATION_BYTES_MAX)) return TOO_LARGE
     return isPost && !mayRegister(networkOf(request)) ? TOO_MANY['/reg'] : undefined
+  }
   if (routeOptions.url !== '/auth') return undefined
   if (url.length > REQUEST_CHARACTERS_MAX) return { status: 414, error: 'uri_too_long' }
-  // Without its length, a body may be anything.
-  if (isPost && !(Number(headers['content-length']) <= REQUEST_CHARACTERS_MAX))
-    return { status: 413, error: 'body_too_large' }
+  if (isLongerThan(REQUEST_CHARACTERS_MAX)) return TOO_LARGE
   return mayBegin(networkOf(request)) ? undefined : TOO_MANY['/auth']
 }
 

@@ -88,11 +88,12 @@ ${refused.length > 0 && html`<p>It also asked for what you may not do yourself:<
 <form method="post" action="/interaction/${uid}/consent" class="stack">
 ${(scopes.length > 0 || refused.length === 0) && html`<button class="main" name="choice" value="allow">Allow</button>`}
 <button name="choice" value="deny">Deny</button>
-</form></section>
-<form method="post" action="/interaction/${uid}/consent" class="stack">
-<p>Not you? <button name="choice" value="other">Sign in as somebody else</button>
-<button name="choice" value="sign-out">Sign out</button></p>
-</form>`,
+</form>
+<form method="post" action="/interaction/${uid}/consent" class="row">
+<span>Not you?</span>
+<button name="choice" value="other">Sign in as somebody else</button>
+<button name="choice" value="sign-out">Sign out</button>
+</form></section>`,
   })
 }
 

@@ -41,21 +41,24 @@ export async function addPrincipalRevocation(
 export const readRevocations = (rows: SideRows): Promise<readonly Revocation[]> =>
   rows.read<Revocation>('SELECT jti, at, actor, reason FROM revoked_tokens ORDER BY at, jti')
 
-const isFound = async (rows: SideRows, sql: string, value: string): Promise<boolean> =>
-  (await rows.read(sql, [value])).length > 0
+const isFound = async (
+  rows: SideRows,
+  where: string,
+  value: string | Uint8Array,
+): Promise<boolean> =>
+  (await rows.read(`SELECT 1 AS found FROM ${where} = $1 LIMIT 1`, [value])).length > 0
 
 /** Whether a principal has a session, a subscription, or has written or read here. */
 export async function hasSeenPrincipal(rows: SideRows, sub: string): Promise<boolean> {
-  for (const from of [
-    'mcp_sessions WHERE sub',
-    'event_subscriptions WHERE sub',
-    'audit_rows WHERE actor',
-    'read_rows WHERE actor',
-  ])
-    if (await isFound(rows, `SELECT 1 AS seen FROM ${from} = $1 LIMIT 1`, sub)) return true
-  return false
+  const cell = rows.textCell(sub)
+  return (
+    (await isFound(rows, 'mcp_sessions WHERE sub', cell)) ||
+    (await isFound(rows, 'event_subscriptions WHERE sub', sub)) ||
+    (await isFound(rows, 'audit_rows WHERE actor', cell)) ||
+    (await isFound(rows, 'read_rows WHERE actor', sub))
+  )
 }
 
 /** Whether an event subscription rests on the token of that `jti`; others leave no row. */
 export const hasSeenToken = (rows: SideRows, jti: string): Promise<boolean> =>
-  isFound(rows, 'SELECT 1 AS seen FROM event_subscriptions WHERE jti = $1 LIMIT 1', jti)
+  isFound(rows, 'event_subscriptions WHERE jti', jti)
