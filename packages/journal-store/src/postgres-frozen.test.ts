@@ -39,6 +39,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
     let folder: string
     let pair: Awaited<ReturnType<typeof startPostgresPair>>
     let url: string
+    let owner: string
     let endings: (() => Promise<unknown>)[]
     const server = (name = 'one', at = url) => ({
       ...notesOptions(at, join(folder, name)),
@@ -59,8 +60,9 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       endings = []
       pair = await startPostgresPair()
       const database = await pair.database()
-      await migratePostgresStore(POSTGRES_NOTES, notesOptions(database.owner, ':memory:'))
-      await runSql(database.owner, 'GRANT INSERT ON notes.other TO notes_app')
+      owner = database.owner
+      await migratePostgresStore(POSTGRES_NOTES, notesOptions(owner, ':memory:'))
+      await runSql(owner, 'GRANT INSERT ON notes.other TO notes_app')
       url = pair.both(database.as('notes_app'))
     })
     afterEach(async () => {
@@ -144,6 +146,23 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       await expect.poll(() => probe.trouble(), POLL).toBeUndefined()
       await appendText(store, 'after')
       expect(await textsOf(store)).toEqual(['confirmed', 'in doubt', 'after'])
+    })
+
+    it('a promoted server whose copied settings name dead standbys: readiness says that commits wait, until it is told to wait for nobody', async () => {
+      const admin = pair.second(owner)
+      const waitFor = async (names: string): Promise<void> => {
+        await runSql(admin, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+        await runSql(admin, 'SELECT pg_reload_conf()')
+      }
+      const store = await open()
+      await waitFor('*')
+      pair.failOver()
+      const probe = openWriteProbe(new PostgresDoor(server()), () => undefined)
+      endings.push(() => probe.end())
+      await expect.poll(() => probe.trouble(), POLL).toMatchObject({ reason: 'commits_wait' })
+      await waitFor('')
+      await expect.poll(() => probe.trouble(), POLL).toBeUndefined()
+      expect(await appendText(store, 'goes on')).toBe(0)
     })
 
     it('rows whose COMMIT waits are not sent a second time beside it', async () => {

@@ -170,8 +170,10 @@ export async function startPostgresPair() {
     },
     /** The primary hangs: it takes connections, keeps those that it has, and says nothing. */
     freezePrimary: (): void => signalServer(primary, 'SIGSTOP'),
-    /** It goes on, as a primary. */
-    thawPrimary: (): void => signalServer(primary, 'SIGCONT'),
+    /** It goes on, as a primary, if it is there. */
+    thawPrimary: (): void => {
+      if (running.has(primary)) signalServer(primary, 'SIGCONT')
+    },
     promoteStandby: (): void => runProgram(folder, ['pg_ctl', '-D', standby.data, '-w', 'promote']),
     /** The primary dies, and the standby takes its place and waits for no other. */
     failOver: (): void => {
