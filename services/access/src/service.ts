@@ -102,7 +102,6 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   const ledgerClock = createLedgerClock({ clock: options.clock, wallClock: options.paymentClock })
   const { clock } = ledgerClock
   const { paymentClock = clock } = options
-  logger?.info(secp256k1Facts, 'secp256k1')
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   const { onUsageEvent, report } = telemetry
@@ -148,6 +147,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     registry,
     sweep,
     start() {
+      logger?.info(secp256k1Facts, 'secp256k1')
       sweep.start()
       alerts.start()
     },
