@@ -140,6 +140,8 @@ export function careRecipe(
       TOKEN_SECRET: place.tokenSecret,
       SEAL_KEYS: `local:${randomBytes(SECRET_BYTES).toString('base64')}`,
       DATABASE_PATH: join(folder, 'care.db'),
+      // Also with PostgreSQL: the data ends with the stack.
+      CHAIN_KEYS_PATH: join(folder, 'care.db.chain-keys'),
       ...postgres?.environment,
       ...(signIn && { TRUSTED_ISSUERS: JSON.stringify([{ issuer: signIn.url }]) }),
     },

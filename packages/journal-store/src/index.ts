@@ -34,7 +34,6 @@ export {
   openSqliteFile,
   prepareQuery,
   type SqliteFileKind,
-  type SqliteQuery,
 } from './sqlite-database.ts'
 export { readStoredHead, type SqliteJournalTable } from './sqlite-journal.ts'
 export {

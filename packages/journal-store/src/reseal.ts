@@ -70,6 +70,8 @@ export async function reseal(
   const { connection } = engine
   await requireKeys(connection.read, ring, kind)
   await makeKnown(engine, ring, kind)
+  for (const activeId of plan.needed)
+    await connection.read(...keyRegistration({ ...ring, activeId }, kind.seal))
   const tables = engine.tables.flatMap((table) =>
     table.sealed === undefined ? [] : [{ ...table, sealed: table.sealed }],
   )
@@ -90,6 +92,7 @@ export async function reseal(
     const reason = 'resealing stopped; what was done so far is kept'
     throw new kind.Unavailable(reason, { cause: error })
   }
+  await plan.finish()
   const keys = await connection.transaction((query) =>
     retireKeys(query, { engine, plan, tables, ring }),
   )
@@ -132,15 +135,19 @@ async function resealRows(
   const update = `UPDATE ${table} SET ${body} = $1 WHERE ${index} = $2`
   const sent: Promise<unknown>[] = []
   let broken = 0
-  for (const { row_index: at, row_body: stored, ...cells } of rows) {
-    const slot = slotText(Object.values(cells))
-    if (slot !== undefined && plan.isCurrent(sealReceipt(stored).keyId, slot)) continue
-    const entry = slot === undefined ? undefined : plan.seal.open(engine.bodyOf(stored), slot)
+  const found = rows.map(({ row_index: at, row_body: stored, ...cells }) => ({
+    at,
+    stored,
+    slot: slotText(Object.values(cells)),
+  }))
+  const seal = await plan.sealFor(found.flatMap(({ slot }) => slot ?? []))
+  for (const { at, slot, stored } of found) {
+    if (slot !== undefined && seal.isCurrent(sealReceipt(stored).keyId, slot)) continue
+    const entry = slot === undefined ? undefined : seal.open(engine.bodyOf(stored), slot)
     if (slot === undefined || entry === undefined) broken += 1
-    else sent.push(query(update, [plan.seal.close(entry, slot), at]))
+    else sent.push(query(update, [seal.close(entry, slot), at]))
   }
   await Promise.all(sent)
-  plan.commit()
   return { resealed: sent.length, broken }
 }
 
@@ -156,7 +163,7 @@ async function retireKeys(
 ): Promise<Pick<ResealOutcome, 'retired' | 'needed'>> {
   const { engine, plan, ring, tables } = of
   if (engine.hold !== undefined) await query(engine.hold)
-  const inUse = new Set(plan.finish())
+  const inUse = new Set(plan.needed)
   for (const table of tables)
     for (const { head } of await query<{ readonly head: Uint8Array }>(engine.heads(table))) {
       const keyId = keyIdOfHead(head)

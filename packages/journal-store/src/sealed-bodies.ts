@@ -25,21 +25,27 @@ export type BodySeal = {
 
 /** How resealing seals bodies, if not simply under the ring's active key. */
 export type SealPlan = {
-  readonly seal: BodySeal
+  /** What opens and seals the bodies in these slots; its keys are durable. */
+  sealFor(slots: readonly string[]): Awaitable<PlannedSeal>
+  /** Keys that the store needs besides the active one, whatever bodies name. */
+  readonly needed: readonly string[]
+  /** Called once every body is current. */
+  finish(): Awaitable<unknown>
+}
+
+type PlannedSeal = BodySeal & {
   /** Whether a body under that key (undefined: in the clear) may stay as it is in that slot. */
   isCurrent(keyId: string | undefined, slot: string): boolean
-  /** Makes new keys durable before the bodies sealed under them are stored. */
-  commit(): void
-  /** Called once every body is current. Returns the keys still needed besides the active one, whatever bodies name. */
-  finish(): readonly string[]
 }
 
 /** Everything under the ring's active key. */
 export const ringPlan = (ring: KeyRing): SealPlan => ({
-  seal: createBodySeal(ring),
-  isCurrent: (keyId) => keyId === ring.activeId,
-  commit: () => undefined,
-  finish: () => [],
+  sealFor: () => ({
+    ...createBodySeal(ring),
+    isCurrent: (keyId) => keyId === ring.activeId,
+  }),
+  needed: [],
+  finish: () => undefined,
 })
 
 /** Seals under the ring's active key; without a ring, entries stay in the clear. */

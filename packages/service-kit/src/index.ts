@@ -16,6 +16,7 @@ export {
   checkedSecretField,
   checkpointSeedOf,
   choiceField,
+  databaseUrlField,
   httpUrlField,
   integerField,
   jsonField,

@@ -11,6 +11,15 @@ import { careConfigSchema } from './config.ts'
 const SECRET = 'hunter2-hunter2-hunter2-hunter2-hunter2'
 const good = { WRITE_SECRET: SECRET, TOKEN_SECRET: SECRET }
 
+const faultOf = (environment: Readonly<Record<string, string>>) => {
+  const reading = readConfig(careConfigSchema, environment)
+  return reading.kind === 'valid' ? undefined : reading.problems
+}
+/** What is said of the keys of chains. */
+const refused = (expected: RegExp) => [
+  { variable: 'CHAIN_KEYS_URL', expected: expect.stringMatching(expected) as string },
+]
+
 describe('S3: the environment', () => {
   test('two secrets are enough', () => {
     expect(readConfig(careConfigSchema, good)).toMatchObject({
@@ -49,6 +58,33 @@ describe('S3: the environment', () => {
       'WRITE_SECRET',
     ])
     expect(JSON.stringify(reading).toLowerCase()).not.toContain('hunter2')
+  })
+
+  test('C43: with DATABASE_URL and SEAL_KEYS one says where the keys of chains are, apart from the records', () => {
+    const key = Buffer.alloc(32, 65).toString('base64')
+    const CHECKPOINT_KEY = key
+    const onServer = { ...good, CHECKPOINT_KEY, DATABASE_URL: 'postgres://care_app@db1,db2/care' }
+    const sealed = { ...onServer, SEAL_KEYS: `k1:${key}` }
+    expect(faultOf(onServer)).toBe(undefined)
+    expect(faultOf(sealed)).toEqual(refused(/or CHAIN_KEYS_PATH.*one of the two must be said/))
+    const [CHAIN_KEYS_PATH, CHAIN_KEYS_URL] = ['/keys', 'postgres://care_keys@db3/care']
+    expect(faultOf({ ...sealed, CHAIN_KEYS_PATH })).toBe(undefined)
+    expect(faultOf({ ...sealed, CHAIN_KEYS_URL })).toBe(undefined)
+    expect(faultOf({ ...sealed, CHAIN_KEYS_PATH, CHAIN_KEYS_URL })).toEqual(refused(/not both/))
+    for (const same of ['postgres://other@db2/care', 'postgresql://x:y@DB1:5432/care?ssl=true'])
+      expect(faultOf({ ...sealed, CHAIN_KEYS_URL: same })).toEqual(
+        refused(/another database than DATABASE_URL’s/),
+      )
+    for (const other of ['postgres://x@db1:5433/care', 'postgres://x@db1/keys'])
+      expect(faultOf({ ...sealed, CHAIN_KEYS_URL: other })).toBe(undefined)
+    // The file stays the default with SQLite.
+    expect(faultOf({ ...good, SEAL_KEYS: `k1:${key}` })).toBe(undefined)
+    expect(faultOf({ ...good, SEAL_KEYS: `k1:${key}`, CHAIN_KEYS_URL })).toEqual(
+      refused(/without DATABASE_URL/),
+    )
+    expect(faultOf({ ...sealed, CHAIN_KEYS_URL: 'hunter2' })).toMatchObject([
+      { variable: 'CHAIN_KEYS_URL' },
+    ])
   })
 
   test('no secret can be printed', () => {

@@ -3,10 +3,12 @@ import { isCosignatureKey, type KeyRing, parseKeyRing } from '@tallystick/hashch
 import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
 import {
   choiceField,
+  databaseUrlField,
   httpUrlField,
   integerField,
   jsonField,
   parsedField,
+  Secret,
   secretField,
   serviceNameField,
   sharedConfigFields,
@@ -168,7 +170,15 @@ const fields = z.object({
   CHAIN_KEYS_PATH: textField('a path')
     .optional()
     .describe(
-      'File of the chains’ own keys, outside every backup of the records. If unset, it is DATABASE_PATH with .chain-keys.',
+      'File of the chains’ own keys, outside every backup of the records. If unset, and CHAIN_KEYS_URL too, it is DATABASE_PATH with .chain-keys.',
+    ),
+  CHAIN_KEYS_URL: databaseUrlField().describe(
+    'PostgreSQL for the chains’ own keys, apart from that of the records, whose backups hold no keys then. With DATABASE_URL and SEAL_KEYS either this or CHAIN_KEYS_PATH is required.',
+  ),
+  CHAIN_KEYS_BACKUP_DAYS: integerField({ min: 0, max: 36_500 })
+    .prefault('30')
+    .describe(
+      'How long backups of the chains’ keys are kept, days: an erasure is final when the last one from before it is gone, and `care erase` says when.',
     ),
   SESSION_IDLE_SECONDS: integerField({ min: 60, max: 7 * SECONDS_PER_DAY })
     .prefault('1800')
@@ -221,11 +231,49 @@ const fields = z.object({
   LOG_LEVEL: shared.LOG_LEVEL,
 })
 
+type KeysConfig = Partial<
+  Pick<z.output<typeof fields>, 'DATABASE_URL' | 'SEAL_KEYS' | 'CHAIN_KEYS_PATH' | 'CHAIN_KEYS_URL'>
+>
+
+/** The databases that a connection string names, one for each host, as far as its text tells. */
+function databasesOf(url: Secret): readonly string[] {
+  const [, named = '', name = ''] =
+    /^\w+:\/\/(?:[^@/]*@)?([^/?]*)\/([^?]*)/.exec(url.reveal().toLowerCase()) ?? []
+  return named.split(',').map((host) => `${/:\d+$/.test(host) ? host : `${host}:5432`}/${name}`)
+}
+
+const keysFault = (message: string) => ({ path: ['CHAIN_KEYS_URL'] as const, message })
+
+/** What is wrong with where the keys of chains are, by the variable to change (C43). */
+export function chainKeysFault({
+  CHAIN_KEYS_PATH: path,
+  CHAIN_KEYS_URL: url,
+  DATABASE_URL,
+  SEAL_KEYS,
+}: KeysConfig): ReturnType<typeof keysFault> | undefined {
+  if (url === undefined)
+    return DATABASE_URL !== undefined && SEAL_KEYS !== undefined && path === undefined
+      ? keysFault(
+          'a PostgreSQL for the keys of chains, apart from DATABASE_URL’s, or CHAIN_KEYS_PATH, a file on this machine’s disk: with DATABASE_URL and SEAL_KEYS one of the two must be said, since whoever loses the keys loses every sealed sentence',
+        )
+      : undefined
+  if (path !== undefined) return keysFault('either CHAIN_KEYS_URL or CHAIN_KEYS_PATH, not both')
+  if (DATABASE_URL === undefined)
+    return keysFault('no value without DATABASE_URL: keys of records in a file are in a file')
+  // What is no URL is refused as such.
+  if (!(url instanceof Secret && DATABASE_URL instanceof Secret)) return undefined
+  const records = databasesOf(DATABASE_URL)
+  return databasesOf(url).some((database) => records.includes(database))
+    ? keysFault('another database than DATABASE_URL’s, whose backups would hold the keys')
+    : undefined
+}
+
 /** The whole environment of the service (S3). */
 export const careConfigSchema = fields.superRefine(
   (config: Partial<z.output<typeof fields>>, context) => {
-    const fault = storeConfigFault(config)
-    if (fault !== undefined) context.addIssue({ code: 'custom', ...fault })
+    for (const fault of [storeConfigFault(config), chainKeysFault(config)])
+      if (fault !== undefined)
+        context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message })
     const { EVENTS, SEAL_KEYS } = config
     if (EVENTS !== undefined && EVENTS !== 'off' && SEAL_KEYS === undefined)
       context.addIssue({

@@ -11,6 +11,7 @@ import {
   writeJournalEntry,
 } from '../domain/journal-entry.ts'
 import type { AppendOutcome, RequestKey } from '../domain/record-store.ts'
+import type { ChainSeals } from './chain-keys.ts'
 import { slotTextOf, type Tail } from './stored-record.ts'
 
 export type AskedWrite = {
@@ -30,7 +31,7 @@ export type WriteResult =
 export const macHashOf = (request: RequestKey): string => hash('sha256', request.mac)
 
 export type AppendOptions = {
-  readonly seal: BodySeal
+  readonly seals: ChainSeals
   readonly clock: Clock
   /** Draws what makes equal entries differ, ENTRY_RANDOM_BYTES in hex; a test that compares stores brings its own. */
   readonly random?: (() => string) | undefined
@@ -41,7 +42,12 @@ const drawRandom = (): string => randomBytes(ENTRY_RANDOM_BYTES).toString('hex')
 /** Makes the version that follows a chain's tail; its body is text, or sealed bytes. */
 export function makeVersion(
   record: NewRecord,
-  { tail, seal, clock, random = drawRandom }: AppendOptions & { readonly tail: Tail },
+  {
+    clock,
+    random = drawRandom,
+    seal,
+    tail,
+  }: Omit<AppendOptions, 'seals'> & { readonly seal: BodySeal; readonly tail: Tail },
 ) {
   const entry = nextEntry({
     record,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { versionHash } from '@tallystick/hashchain'
 import { acceptSqliteBackup, backupSqliteStore } from '@tallystick/journal-store'
-import { postgresMissing } from '@tallystick/journal-store/postgres-server'
+import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
 import { pause, Secret, systemClock } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
 import { describeErasure } from '../domain/erasure.contract.ts'
@@ -13,10 +13,12 @@ import { collect, TEA } from '../domain/record-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { AUDIENCES } from '../wire/records.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
-import { eraseChain, resealStore } from './open-stores.ts'
+import { openKeys, withKeysPlace } from './open-chain-keys.ts'
+import { eraseChain, listErasures, resealStore } from './open-stores.ts'
 import {
   makeRecordDatabase,
   tamperPostgresEntry,
+  testServer,
   useRecordServer,
 } from './postgres-store.fixture.ts'
 import { chainKeysPath, RECORDS } from './sqlite-record-database.ts'
@@ -65,19 +67,73 @@ describe.skipIf(postgresMissing !== undefined)(
       return {
         store: records,
         tamper: (slot, version, change) =>
-          tamperPostgresEntry(database.owner, {
-            slot,
-            version,
-            change,
-            keyRing,
-            chainKeysPath: chainKeysPath(database.databasePath),
-          }),
+          tamperPostgresEntry(database, { slot, version, change, keyRing }),
         erase: (slot) => eraseChain(place, { slot, by }, upkeep),
         end: async () => {
           await records.close()
           await database.end()
         },
       }
+    })
+
+    describeErasure('PostgreSQL, its keys in another one (C43)', async (clock) => {
+      const [database, apart] = [await makeRecordDatabase(), await testServer().database()]
+      const place = {
+        DATABASE_PATH: database.databasePath,
+        DATABASE_URL: new Secret(database.as('care_reseal')),
+        CHAIN_KEYS_URL: new Secret(apart.owner),
+      }
+      const { records } = await database.open({ clock, keys: await openKeys(place, keyRing) })
+      return {
+        store: records,
+        tamper: () => Promise.reject(new Error('no rule of erasure needs it')),
+        erase: (slot) => eraseChain(place, { slot, by }, upkeep),
+        end: async () => {
+          await records.close()
+          await database.end()
+          await apart.drop()
+        },
+      }
+    })
+
+    it('C31: attack: keys and records in two PostgreSQLs, and either is put back as it was before the erasure', async () => {
+      const [database, apart] = [await makeRecordDatabase(), await testServer().database()]
+      const place = {
+        DATABASE_PATH: database.databasePath,
+        DATABASE_URL: new Secret(database.as('care_reseal')),
+        CHAIN_KEYS_URL: new Secret(apart.owner),
+      }
+      const open = async () => database.open({ keys: await openKeys(place, keyRing) })
+      const first = await open()
+      await writeValues(first.records, 'Take ten drops.')
+      const { rows } = await runSql(apart.owner, 'SELECT * FROM care_keys.chain_keys')
+      await eraseChain(place, { slot: TEA, by }, upkeep)
+      await first.records.close()
+      // The keys as a backup of before holds them.
+      await runSql(apart.owner, 'DELETE FROM care_keys.chain_keys; DELETE FROM care_keys.erasures')
+      for (const { chain, key_id: keyId, wrapped } of rows as readonly {
+        readonly chain: string
+        readonly key_id: string
+        readonly wrapped: Buffer
+      }[])
+        await runSql(
+          apart.owner,
+          `INSERT INTO care_keys.chain_keys VALUES ('${chain}', '${keyId}', '\\x${wrapped.toString('hex')}')`,
+        )
+      const second = await open()
+      expect(await second.records.latest(TEA)).toEqual({ kind: 'absent' })
+      await second.records.close()
+      expect(await listErasures(place)).toMatchObject([{ actor: 'dr-osei' }])
+      const left = await runSql(apart.owner, "SELECT FROM care_keys.chain_keys WHERE chain <> ''")
+      expect(left.rows).toEqual([])
+      // The records as a backup of before holds them: the chain's row and its list know of no erasure.
+      await database.sql('UPDATE care.chains SET erased_leaves = NULL; DELETE FROM care.erasures')
+      const third = await open()
+      expect(await third.records.latest(TEA)).toEqual({ kind: 'absent' })
+      expect(await third.records.append(storeRecord())).toEqual({ kind: 'erased' })
+      await third.records.close()
+      await database.end()
+      await apart.drop()
     })
   },
 )
@@ -87,6 +143,10 @@ describe('C31: copies of the files of an erased record', () => {
   const open = () => suite.folder.open({ keyRing })
   const erase = () =>
     eraseChain({ DATABASE_PATH: suite.folder.databasePath }, { slot: TEA, by }, upkeep)
+  const backupKeys = (targetPath: string) =>
+    withKeysPlace({ DATABASE_PATH: suite.folder.databasePath }, (place) =>
+      backupChainKeys(place, targetPath),
+    )
   const owner = () => ({
     databasePath: suite.folder.databasePath,
     checkpointSeed: TEST_SEED,
@@ -155,7 +215,7 @@ describe('C31: copies of the files of an erased record', () => {
     const store = await fill('Take ten drops.')
     const path = chainKeysPath(suite.folder.databasePath)
     const targetPath = `${path}.copy`
-    expect(await backupChainKeys({ databasePath: path, targetPath })).toBe(1)
+    expect(await backupKeys(targetPath)).toBe(1)
     await erase()
     await store.close()
     putBack(targetPath, path)
@@ -192,8 +252,7 @@ describe('C31: copies of the files of an erased record', () => {
     )
     const store = open()
     await store.close()
-    const path = chainKeysPath(suite.folder.databasePath)
-    expect(await backupChainKeys({ databasePath: path, targetPath: `${path}.copy` })).toBe(0)
+    expect(await backupKeys(`${suite.folder.databasePath}.copy`)).toBe(0)
   })
 
   it('a store whose chain keys are missing does not open', async () => {

@@ -5,8 +5,7 @@ import { GENESIS_PREV_HASH, rootOf } from '@tallystick/hashchain'
 import { type Awaitable, whenAnswered } from '@tallystick/journal-store'
 import type { KeptErasure } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import type { ChainKeys } from './chain-keys.ts'
-import { chainName, erasureOfRow } from './chain-keys-file.ts'
+import { type ChainKeysPlace, chainName, type ErasureRow, erasureOfRow } from './chain-keys.ts'
 import type { RecordSource } from './record-sql.ts'
 import { type ChainRow, isErased } from './stored-record.ts'
 
@@ -35,13 +34,13 @@ type MarkedStore = {
 export async function eraseChainOf(
   slot: ChainSlot,
   by: ErasedBy,
-  { atOnce, keys, source }: MarkedStore & { readonly keys: ChainKeys },
+  { atOnce, keys, source }: MarkedStore & { readonly keys: ChainKeysPlace },
 ): Promise<ErasedChain> {
   const { audience, domain, patient } = slot
   const [chain] = await source.ask<ChainRow>(source.sql.chainByName, [patient, domain])
   if (chain?.[3] !== audience) return { kind: 'absent' }
   await atOnce((within) => markErased(within, { ...slot, ...by }))
-  keys.destroy({ ...slot, ...by })
+  await keys.destroy({ patient, domain, ...by })
   return { kind: 'erased', versions: chain[4] }
 }
 
@@ -76,19 +75,29 @@ function clearChain({ ask, sql }: RecordSource, [id, , , audience]: ChainRow): A
  * a copy.
  */
 export function reconcileErasures(
-  keys: ChainKeys,
+  keys: ChainKeysPlace,
   { atOnce, source }: MarkedStore,
 ): Awaitable<unknown> {
-  type Row = readonly [chain: string, at: string, actor: string, reason: string]
-  const kept = source.ask<Row>('SELECT chain, at, actor, reason FROM erasures')
-  return whenAnswered([kept], ([rows]) => {
-    for (const erasure of rows.map(erasureOfRow))
-      if (!keys.isErased(chainName(erasure))) keys.destroy(erasure)
-    const noted = new Set(rows.map(([chain]) => chain))
-    const missing = keys.erasures().filter((erasure) => !noted.has(chainName(erasure)))
+  const kept = source.ask<ErasureRow>('SELECT chain, at, actor, reason FROM erasures')
+  return whenAnswered([kept, keys.erasures()], ([rows, destroyed]) => {
+    const noted = rows.map(erasureOfRow)
     return whenAnswered(
-      missing.map((erasure) => atOnce((within) => markErased(within, erasure))),
+      [
+        ...missingIn(destroyed, noted).map((erasure) => keys.destroy(erasure)),
+        ...missingIn(noted, destroyed).map((erasure) =>
+          atOnce((within) => markErased(within, erasure)),
+        ),
+      ],
       () => undefined,
     )
   })
+}
+
+/** The other erasures that a list lacks. */
+function missingIn(
+  list: readonly KeptErasure[],
+  others: readonly KeptErasure[],
+): readonly KeptErasure[] {
+  const known = new Set(list.map(chainName))
+  return others.filter((erasure) => !known.has(chainName(erasure)))
 }

@@ -1,16 +1,31 @@
-// The file that holds the keys of chains and what was erased, and copies of it.
-import { backupSqliteFile, type SqliteFileKind } from '@tallystick/journal-store'
+// The keys of chains in a file of SQLite beside or apart from the records, and copies of the keys of any place, which are such
+// files too.
+import { existsSync, rmSync } from 'node:fs'
+import type { KeyRing } from '@tallystick/hashchain'
 import {
-  type ErasedName,
-  type KeptErasure,
-  RecordStoreUnavailable,
-} from '../domain/record-store.ts'
-
-/** The file's own key: the records name it, so another or an empty file is noticed. */
-export const FILE_KEY_CHAIN = ''
+  guardsOf,
+  messageOf,
+  openSqliteFile,
+  prepareQuery,
+  type SqliteFileKind,
+  sqliteAtOnce,
+} from '@tallystick/journal-store'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import {
+  type ChainKeys,
+  type ChainKeysCopy,
+  type ChainKeysPlace,
+  type ErasureRow,
+  erasureOfRow,
+  openChainKeys,
+  PLACE_KEY_CHAIN,
+  requireEmpty,
+  rowOfErasure,
+  type WrappedKey,
+} from './chain-keys.ts'
 
 /** What the file is. */
-export const CHAIN_KEYS = {
+const CHAIN_KEYS = {
   applicationId: 0x54616c6b, // Talk
   migrations: [
     `
@@ -32,32 +47,117 @@ CREATE TABLE erasures (
   Unavailable: RecordStoreUnavailable,
 } as const satisfies SqliteFileKind
 
-/** A chain's name in this file and in erasures: patient and domain hold no `|`. */
-export const chainName = ({ patient, domain }: { patient: string; domain: string }): string =>
-  `${patient}|${domain}`
+const { guardedNow } = guardsOf(RecordStoreUnavailable)
 
-export function namesOfChain(chain: string): ErasedName {
-  const [patient = '', domain = ''] = chain.split('|', 2)
-  return { patient, domain }
-}
+const ADD = `INSERT INTO chain_keys SELECT $1, $2, $3
+  WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE chain = $1) ON CONFLICT DO NOTHING`
+const ERASE = 'INSERT INTO erasures VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
 
-/** An erasure as both files keep it. */
-export function erasureOfRow([chain, at, actor, reason]: readonly [
-  chain: string,
-  at: string,
-  actor: string,
-  reason: string,
-]): KeptErasure {
-  return { ...namesOfChain(chain), at, actor, reason }
-}
-
-/** Copies the file; the newest copy alone opens everything. Rejects with RecordStoreUnavailable. */
-export const backupChainKeys = (paths: {
-  readonly databasePath: string
-  readonly targetPath: string
-}): Promise<number> =>
-  backupSqliteFile(paths, CHAIN_KEYS, (copy) =>
-    Number(
-      copy.prepare("SELECT count(*) AS kept FROM chain_keys WHERE chain <> ''").get()?.['kept'],
-    ),
+/** Opens the file, and makes it unless it must exist. Throws RecordStoreUnavailable. */
+export function openChainKeysFile(path: string, must?: 'exist'): ChainKeysPlace {
+  const database = openSqliteFile(path, CHAIN_KEYS, must)
+  // A destroyed key must not stay readable in the file.
+  database.exec('PRAGMA secure_delete = ON')
+  const columns = 'SELECT chain, key_id, wrapped FROM chain_keys'
+  const byChain = prepareQuery<WrappedKey>(database, `${columns} WHERE chain = ?`)
+  const all = prepareQuery<WrappedKey>(database, `${columns} ORDER BY chain`)
+  const noted = prepareQuery<ErasureRow>(
+    database,
+    'SELECT chain, at, actor, reason FROM erasures ORDER BY at, chain',
   )
+  /** Runs a statement with each row of values, all in one transaction. */
+  const atOnce = (...statements: readonly (readonly [string, readonly (readonly unknown[])[]])[]) =>
+    guardedNow(() =>
+      sqliteAtOnce(database, (ask) => {
+        for (const [text, rows] of statements) for (const values of rows) void ask(text, values)
+      }),
+    )
+  /** Nothing stays readable in the write-ahead log either. */
+  const purge = (): void => guardedNow(() => database.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
+  const erasures = () => guardedNow(() => noted.all().map(erasureOfRow))
+  const copy = (): ChainKeysCopy =>
+    guardedNow(() => sqliteAtOnce(database, () => ({ keys: all.all(), erasures: erasures() })))
+  return {
+    find: (chains) =>
+      guardedNow(() =>
+        chains.map((chain) => byChain.get(chain)).filter((found) => found !== undefined),
+      ),
+    add: (keys) => atOnce([ADD, keys]),
+    rewrap: (keys) => {
+      const rows = keys.map(([, keyId, wrapped]) => [wrapped, keyId])
+      atOnce(['UPDATE chain_keys SET wrapped = $1 WHERE key_id = $2', rows])
+      purge()
+    },
+    erasures,
+    destroy: (erasure) => {
+      const row = rowOfErasure(erasure)
+      atOnce([ERASE, [row]], ['DELETE FROM chain_keys WHERE chain = $1', [[row[0]]]])
+      purge()
+    },
+    copy,
+    fill: ({ erasures: others, keys }) => {
+      requireEmpty(copy())
+      const own = [[PLACE_KEY_CHAIN]]
+      atOnce(
+        ['DELETE FROM chain_keys WHERE chain = $1', own],
+        // First: what was erased gets no key.
+        [ERASE, others.map(rowOfErasure)],
+        [ADD, keys],
+      )
+    },
+    close: () => {
+      if (database.isOpen) database.close()
+    },
+  }
+}
+
+/** The keys in a file, which answers at once. */
+export function openFileKeys(path: string, ring: KeyRing): ChainKeys {
+  const place = openChainKeysFile(path)
+  try {
+    const keys = openChainKeys(place, ring)
+    if (keys instanceof Promise) throw new TypeError('a file answers at once')
+    return keys
+  } catch (error) {
+    void place.close()
+    throw error
+  }
+}
+
+/** How many chains a copy has the keys of. */
+const countOf = ({ keys }: ChainKeysCopy): number =>
+  keys.filter(([chain]) => chain !== PLACE_KEY_CHAIN).length
+
+/** Copies the keys of a place into a new file; the newest copy alone opens everything. Rejects with RecordStoreUnavailable. */
+export async function backupChainKeys(place: ChainKeysPlace, targetPath: string): Promise<number> {
+  if (existsSync(targetPath))
+    throw new RecordStoreUnavailable(`${targetPath} exists already; a backup overwrites nothing`)
+  const copied = await place.copy()
+  try {
+    const target = openChainKeysFile(targetPath)
+    try {
+      await target.fill(copied)
+    } finally {
+      await target.close()
+    }
+    return countOf(copied)
+  } catch (error) {
+    // It would block the next one, and could pass for a backup.
+    for (const end of ['', '-wal', '-shm']) rmSync(targetPath + end, { force: true })
+    throw new RecordStoreUnavailable(`${targetPath} could not be written: ${messageOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** Fills an empty place from a copy, which stays as it is. Rejects with RecordStoreUnavailable. */
+export async function restoreChainKeys(place: ChainKeysPlace, sourcePath: string): Promise<number> {
+  const source = openChainKeysFile(sourcePath, 'exist')
+  try {
+    const copied = await source.copy()
+    await place.fill(copied)
+    return countOf(copied)
+  } finally {
+    await source.close()
+  }
+}

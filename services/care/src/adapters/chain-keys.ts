@@ -1,28 +1,89 @@
-// The keys of chains (C31): each chain's entries are sealed under the chain's own key. A key of the ring wraps that key, in a
-// file that no backup of the records copies. Destroying a chain's key makes its entries unreadable for good, here and in every
-// copy. The file also lists erasures, so that erased records stay erased after a restore.
+// The keys of chains (C31): each chain's entries are sealed under the chain's own key, which a key of the ring wraps. Wrapped
+// keys are kept in a place of their own, which no backup of the records copies: a file (chain-keys-file.ts) or a PostgreSQL
+// (chain-keys-postgres.ts). A key is durable before anything is sealed under it, and each use asks the place: neither a commit
+// that failed (S12) nor another process that destroyed a key leaves one that still seals or opens.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import type { DatabaseSync } from 'node:sqlite'
 import { type KeyRing, openValue, sealedKeyId, sealValue } from '@tallystick/hashchain'
 import {
+  type Awaitable,
   type BodySeal,
   createBodySeal,
-  openSqliteFile,
-  prepareQuery,
   type SealPlan,
-  type SqliteQuery,
   sealReceipt,
-  sqliteAtOnce,
+  whenAnswered,
 } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
-import { type KeptErasure, RecordStoreUnavailable } from '../domain/record-store.ts'
-import { CHAIN_KEYS, chainName, erasureOfRow, FILE_KEY_CHAIN } from './chain-keys-file.ts'
-import { CHAIN_KEY_ID, guardedNow } from './sqlite-record-database.ts'
+import {
+  type ErasedName,
+  type KeptErasure,
+  RecordStoreUnavailable,
+} from '../domain/record-store.ts'
+import { sharedRuns } from './shared-runs.ts'
+import { CHAIN_KEY_ID } from './sqlite-record-database.ts'
 
 /** Unwrapped keys in memory, a few megabytes; unwrapping another one takes some microseconds. */
 const KEYS_HELD_MAX = 10_000
 /** AES-256. */
 const CHAIN_KEY_BYTES = 32
+/** Of the place's own key: the records name it, so another or an empty place is noticed. */
+export const PLACE_KEY_CHAIN = ''
+
+/** A chain's key, as a place keeps it. */
+export type WrappedKey = readonly [chain: string, keyId: string, wrapped: Uint8Array]
+
+/** What a place holds at one moment. */
+export type ChainKeysCopy = {
+  readonly keys: readonly WrappedKey[]
+  readonly erasures: readonly KeptErasure[]
+}
+
+/** Where wrapped keys and erasures are kept; chain-keys.contract.ts is the suite of every place. Failures are RecordStoreUnavailable. */
+export type ChainKeysPlace = {
+  find(chains: readonly string[]): Awaitable<readonly WrappedKey[]>
+  /** Keeps keys, except of chains that have one or were erased; they are durable when it answers. */
+  add(keys: readonly WrappedKey[]): Awaitable<unknown>
+  /** Puts other wrappings in the place of those of the same keys, of which nothing stays readable here. */
+  rewrap(keys: readonly WrappedKey[]): Awaitable<unknown>
+  erasures(): Awaitable<readonly KeptErasure[]>
+  /** Destroys a chain's key for good, of which nothing stays readable here, and notes who did so. Repeating it changes nothing. */
+  destroy(erasure: KeptErasure): Awaitable<unknown>
+  copy(): Awaitable<ChainKeysCopy>
+  /** Takes up a copy; refuses it if the place has keys of chains or erasures. */
+  fill(copy: ChainKeysCopy): Awaitable<unknown>
+  close(): Awaitable<void>
+}
+
+/** A chain's name in places and in erasures: patient and domain hold no `|`. */
+export const chainName = ({ patient, domain }: { patient: string; domain: string }): string =>
+  `${patient}|${domain}`
+
+export function namesOfChain(chain: string): ErasedName {
+  const [patient = '', domain = ''] = chain.split('|', 2)
+  return { patient, domain }
+}
+
+/** An erasure as records and places keep it. */
+export type ErasureRow = readonly [chain: string, at: string, actor: string, reason: string]
+
+export const erasureOfRow = ([chain, at, actor, reason]: ErasureRow): KeptErasure => ({
+  ...namesOfChain(chain),
+  at,
+  actor,
+  reason,
+})
+
+export const rowOfErasure = (erasure: KeptErasure): ErasureRow => [
+  chainName(erasure),
+  erasure.at,
+  erasure.actor,
+  erasure.reason,
+]
+
+/** A place that is filled may have its own key: whoever opens it makes one. */
+export function requireEmpty({ erasures, keys }: ChainKeysCopy): void {
+  if (erasures.length > 0 || keys.some(([chain]) => chain !== PLACE_KEY_CHAIN))
+    throw new RecordStoreUnavailable('there are chain keys already; a copy overwrites nothing')
+}
 
 /** The chain in a slot's text, `patient|domain|version|audience`. */
 const chainOfSlot = (slot: string): string => slot.split('|', 2).join('|')
@@ -30,225 +91,201 @@ const chainOfSlot = (slot: string): string => slot.split('|', 2).join('|')
 /** The additional data of a wrapped key: it binds the key to the chain and to the key's id. */
 const wrapSlot = (chain: string, keyId: string): string => `chain-key|${keyId}|${chain}`
 
-type KeyRow = readonly [chain: string, keyId: string, wrapped: Uint8Array]
-
-/** Opens or creates the file of chain keys. Throws RecordStoreUnavailable. */
-export function openChainKeys(path: string, ring: KeyRing): ChainKeys {
-  const database = openSqliteFile(path, CHAIN_KEYS)
-  try {
-    return guardedNow(() => new ChainKeys(database, ring))
-  } catch (error) {
-    database.close()
-    throw error
-  }
+/** Opens and seals the bodies of the chains that it was asked for. */
+export type ChainSeal = BodySeal & {
+  /** What stored bytes say of their sealing, and under which configured key ultimately. */
+  readonly receipt: (body: unknown, chain: string) => ReturnType<typeof sealReceipt>
 }
 
-/** The seal of a store whose chains have their own keys. */
-export class ChainKeys {
-  readonly #database: DatabaseSync
+/** Seals for chains. */
+export type ChainSeals = {
+  sealFor(chains: readonly string[]): Awaitable<ChainSeal>
+  /** The same, and makes keys that are missing; an erased chain gets none. */
+  sealToWrite(chains: readonly string[]): Awaitable<ChainSeal>
+}
+
+const CLEAR: ChainSeal = { ...createBodySeal(undefined), receipt: sealReceipt }
+/** For records in the clear. */
+export const CLEAR_SEALS: ChainSeals = { sealFor: () => CLEAR, sealToWrite: () => CLEAR }
+
+/** A stored key; without `key`, the ring does not unwrap it. */
+type ChainKey = { readonly wrapped: WrappedKey; readonly key: KeyObject | undefined }
+type KeysByChain = ReadonlyMap<string, ChainKey>
+
+/** Opens the keys in a place, and makes the place's own key. */
+export function openChainKeys(place: ChainKeysPlace, ring: KeyRing): Awaitable<ChainKeys> {
+  const keys = new ChainKeys(place, ring)
+  return whenAnswered([keys.makeOwn()], () => keys)
+}
+
+export class ChainKeys implements ChainSeals {
+  readonly place: ChainKeysPlace
   readonly #ring: KeyRing
-  #keys = new BoundedMap<string, KeyObject>(KEYS_HELD_MAX)
-  #idByChain = new BoundedMap<string, string>(KEYS_HELD_MAX)
-  readonly #byChain: SqliteQuery<KeyRow>
-  readonly #byId: SqliteQuery<KeyRow>
-  readonly #erasure: SqliteQuery<readonly [string]>
-  readonly #version: SqliteQuery<readonly [number]>
-  readonly #insert: ReturnType<DatabaseSync['prepare']>
-  #seenVersion: number | undefined
-  #isFresh = false
-  /** The key that belongs to the file. */
-  readonly fileKeyId: string
-  /** The configured keys, and those of chains by their ids. */
-  readonly ring: KeyRing
-  readonly seal: BodySeal
+  /** Spares unwrapping again what the place still has. */
+  readonly #unwrapped = new BoundedMap<string, ChainKey>(KEYS_HELD_MAX)
+  #own: ChainKey | undefined
+  #missing = new Set<string>()
+  /** Chains that are begun in one iteration of the event loop share a commit. */
+  readonly #makeMissing = sharedRuns(async () => {
+    const chains = [...this.#missing]
+    this.#missing = new Set()
+    await this.#make(chains)
+  })
 
-  constructor(database: DatabaseSync, ring: KeyRing) {
-    this.#database = database
+  constructor(place: ChainKeysPlace, ring: KeyRing) {
+    this.place = place
     this.#ring = ring
-    // A destroyed key must not stay readable in the file.
-    database.exec('PRAGMA secure_delete = ON')
-    const columns = 'SELECT chain, key_id, wrapped FROM chain_keys WHERE'
-    this.#byChain = prepareQuery(database, `${columns} chain = ?`)
-    this.#byId = prepareQuery(database, `${columns} key_id = ?`)
-    this.#erasure = prepareQuery(database, 'SELECT chain FROM erasures WHERE chain = ?')
-    this.#version = prepareQuery(database, 'PRAGMA data_version')
-    this.#insert = database.prepare('INSERT OR IGNORE INTO chain_keys VALUES (?, ?, ?)')
-    this.ring = { ...ring, key: (id) => ring.key(id) ?? this.#keyOf(id) }
-    const opening = createBodySeal(this.ring)
-    this.seal = {
-      close: (value, slot) => {
-        const activeId = this.#idOf(chainOfSlot(slot))
-        return sealValue({ ring: { ...this.ring, activeId }, value, slot })
-      },
-      open: (body, slot) => guardedNow(() => opening.open(body, slot)),
+  }
+
+  makeOwn(): Awaitable<void> {
+    return whenAnswered([this.#keysToWrite([PLACE_KEY_CHAIN])], ([keys]) => {
+      this.#own = keys.get(PLACE_KEY_CHAIN)
+    })
+  }
+
+  /** The key that belongs to the place. */
+  get ownKeyId(): string {
+    return this.#own?.wrapped[1] ?? ''
+  }
+
+  /** The configured keys, and the place's own. */
+  get ring(): KeyRing {
+    const own = this.#own
+    return {
+      ...this.#ring,
+      key: (id) => this.#ring.key(id) ?? (id === own?.wrapped[1] ? own.key : undefined),
     }
-    this.fileKeyId = this.#idOf(FILE_KEY_CHAIN)
-    this.commit()
   }
 
-  /** Makes new keys durable; a version is committed after its key. */
-  commit(): void {
-    if (this.#database.isTransaction) this.#database.exec('COMMIT')
-  }
+  readonly sealFor = (chains: readonly string[]): Awaitable<ChainSeal> =>
+    whenAnswered([this.#keysOf(chains)], ([keys]) => this.#sealWith(keys))
 
-  /** Whether stored bytes are sealed, and under which configured key ultimately. */
-  receipt(body: unknown): ReturnType<typeof sealReceipt> {
-    const { keyId, ...receipt } = sealReceipt(body)
-    if (keyId === undefined || this.#ring.key(keyId) !== undefined || !CHAIN_KEY_ID.test(keyId))
-      return keyId === undefined ? receipt : { ...receipt, keyId }
-    const wrapped = this.#byId.get(keyId)?.[2]
-    const wrappedBy = wrapped === undefined ? undefined : sealedKeyId(wrapped)
-    return wrappedBy === undefined ? receipt : { ...receipt, keyId: wrappedBy }
-  }
+  readonly sealToWrite = (chains: readonly string[]): Awaitable<ChainSeal> =>
+    whenAnswered([this.#keysOf(chains)], ([keys]) => {
+      const missing = chains.filter((chain) => !keys.has(chain))
+      if (missing.length === 0) return this.#sealWith(keys)
+      for (const chain of missing) this.#missing.add(chain)
+      return this.#makeMissing().then(() => this.sealFor(chains))
+    })
 
   /** How `care reseal` brings every entry under its chain's key, and every chain's key under the active one. */
   plan(): SealPlan & { readonly rewrapped: () => number } {
     let rewrapped = 0
     return {
-      seal: this.seal,
-      isCurrent: (keyId, slot) => {
-        if (keyId === undefined || !CHAIN_KEY_ID.test(keyId)) return false
-        const chain = chainOfSlot(slot)
-        return this.isErased(chain) || this.#byChain.get(chain)?.[1] === keyId
-      },
-      commit: () => this.commit(),
-      finish: () => {
-        rewrapped = this.#rewrap()
-        return [this.fileKeyId]
-      },
+      sealFor: (slots) =>
+        whenAnswered([this.#keysToWrite(slots.map(chainOfSlot))], ([keys]) => ({
+          ...this.#sealWith(keys),
+          isCurrent: (keyId, slot) => {
+            const own = keys.get(chainOfSlot(slot))
+            // What was erased stays as it is.
+            return keyId !== undefined && CHAIN_KEY_ID.test(keyId)
+              ? own === undefined || own.wrapped[1] === keyId
+              : false
+          },
+        })),
+      needed: [this.ownKeyId],
+      finish: () =>
+        whenAnswered([this.#rewrap()], ([count]) => {
+          rewrapped = count
+        }),
       rewrapped: () => rewrapped,
     }
   }
 
-  isErased(chain: string): boolean {
-    return this.#erasure.get(chain) !== undefined
+  close(): Awaitable<void> {
+    return this.place.close()
   }
 
-  erasures(): readonly KeptErasure[] {
-    return guardedNow(() =>
-      prepareQuery<readonly [string, string, string, string]>(
-        this.#database,
-        'SELECT chain, at, actor, reason FROM erasures ORDER BY at, chain',
-      )
-        .all()
-        .map(erasureOfRow),
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  #keysOf(chains: readonly string[]): Awaitable<KeysByChain> {
+    const names = [...new Set(chains)]
+    return whenAnswered([this.place.find(names)], ([found]) => {
+      const keys = new Map<string, ChainKey>()
+      for (const wrapped of found) keys.set(wrapped[0], this.#unwrap(wrapped))
+      return keys
+    })
+  }
+
+  #keysToWrite(chains: readonly string[]): Awaitable<KeysByChain> {
+    return whenAnswered([this.#keysOf(chains)], ([keys]) => {
+      const missing = [...new Set(chains)].filter((chain) => !keys.has(chain))
+      if (missing.length === 0) return keys
+      return whenAnswered([this.#make(missing)], () => this.#keysOf(chains))
+    })
+  }
+
+  #make(chains: readonly string[]): Awaitable<unknown> {
+    return this.place.add(
+      chains.map((chain) => {
+        const keyId = `c.${randomBytes(16).toString('hex')}`
+        const value = randomBytes(CHAIN_KEY_BYTES).toString('base64')
+        const wrapped = sealValue({ ring: this.#ring, value, slot: wrapSlot(chain, keyId) })
+        return [chain, keyId, wrapped]
+      }),
     )
   }
 
-  /** Destroys a chain's key for good and records who did so, when and why. Repeating it changes nothing. */
-  destroy({ patient, domain, at, actor, reason }: KeptErasure): void {
-    const chain = chainName({ patient, domain })
-    guardedNow(() => {
-      this.commit()
-      sqliteAtOnce(this.#database, (ask) => {
-        void ask('INSERT OR IGNORE INTO erasures VALUES ($1, $2, $3, $4)', [
-          chain,
-          at,
-          actor,
-          reason,
-        ])
-        void ask('DELETE FROM chain_keys WHERE chain = $1', [chain])
-      })
-      // It must not stay readable in the write-ahead log either.
-      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    })
-    this.#forget()
-  }
-
-  close(): void {
-    this.commit()
-    this.#database.close()
-  }
-
-  [Symbol.dispose](): void {
-    this.close()
-  }
-
-  /** The id of a chain's key, made if there is none. Throws RecordStoreUnavailable for an erased chain. */
-  #idOf(chain: string): string {
-    this.#refresh()
-    const held = this.#idByChain.get(chain)
-    if (held !== undefined) return held
-    const keyId = this.#byChain.get(chain)?.[1] ?? this.#makeKey(chain)
-    this.#idByChain.set(chain, keyId)
-    return keyId
-  }
-
-  #makeKey(chain: string): string {
-    if (!this.#database.isTransaction) {
-      this.#database.exec('BEGIN IMMEDIATE')
-      // Where no version follows.
-      setImmediate(() => {
-        if (this.#database.isOpen) this.commit()
-      })
-    }
-    if (this.isErased(chain)) throw new RecordStoreUnavailable('the chain was erased')
-    const keyId = `c.${randomBytes(16).toString('hex')}`
-    const value = randomBytes(CHAIN_KEY_BYTES).toString('base64')
-    const wrapped = sealValue({ ring: this.#ring, value, slot: wrapSlot(chain, keyId) })
-    this.#insert.run(chain, keyId, wrapped)
-    // Another process may have been first.
-    return this.#byChain.get(chain)?.[1] ?? keyId
-  }
-
-  #keyOf(keyId: string): KeyObject | undefined {
-    this.#refresh()
-    const held = this.#keys.get(keyId)
-    if (held !== undefined || !CHAIN_KEY_ID.test(keyId)) return held
-    const row = this.#byId.get(keyId)
-    const key = row === undefined ? undefined : this.#unwrap(row)
-    if (key !== undefined) this.#keys.set(keyId, key)
-    return key
-  }
-
-  #unwrap([chain, keyId, sealed]: KeyRow): KeyObject | undefined {
+  #unwrap(wrapped: WrappedKey): ChainKey {
+    const [chain, keyId, sealed] = wrapped
+    const known = this.#unwrapped.get(chain)
+    if (known !== undefined && Buffer.compare(known.wrapped[2], sealed) === 0) return known
     const opened = openValue({ ring: this.#ring, sealed, slot: wrapSlot(chain, keyId) })
-    return opened.kind === 'opened'
-      ? createSecretKey(Buffer.from(opened.value, 'base64'))
-      : undefined
+    const key =
+      opened.kind === 'opened' ? createSecretKey(Buffer.from(opened.value, 'base64')) : undefined
+    const made = { wrapped, key }
+    this.#unwrapped.set(chain, made)
+    return made
+  }
+
+  #sealWith(keys: KeysByChain): ChainSeal {
+    const ring = (own: ChainKey | undefined, activeId = this.#ring.activeId): KeyRing => ({
+      ...this.#ring,
+      activeId,
+      key: (id) => this.#ring.key(id) ?? (id === own?.wrapped[1] ? own.key : undefined),
+    })
+    return {
+      close: (value, slot) => {
+        const own = keys.get(chainOfSlot(slot))
+        if (own === undefined) throw new RecordStoreUnavailable('the chain was erased')
+        if (own.key === undefined)
+          throw new RecordStoreUnavailable('no key of SEAL_KEYS opens the key of this chain')
+        return sealValue({ ring: ring(own, own.wrapped[1]), value, slot })
+      },
+      open: (body, slot) => createBodySeal(ring(keys.get(chainOfSlot(slot)))).open(body, slot),
+      receipt: (body, chain) => {
+        const { keyId, ...receipt } = sealReceipt(body)
+        if (keyId === undefined) return receipt
+        if (this.#ring.key(keyId) !== undefined || !CHAIN_KEY_ID.test(keyId))
+          return { ...receipt, keyId }
+        const own = keys.get(chain)?.wrapped
+        const wrappedBy = own?.[1] === keyId ? sealedKeyId(own[2]) : undefined
+        return wrappedBy === undefined ? receipt : { ...receipt, keyId: wrappedBy }
+      },
+    }
   }
 
   /** Brings every key under the active key of the ring; returns how many were under another. */
-  #rewrap(): number {
+  #rewrap(): Awaitable<number> {
     const ring = this.#ring
-    let count = 0
-    this.commit()
-    sqliteAtOnce(this.#database, (ask) => {
-      const keys = prepareQuery<KeyRow>(
-        this.#database,
-        'SELECT chain, key_id, wrapped FROM chain_keys',
-      )
-      for (const [chain, keyId, sealed] of keys.all()) {
-        if (sealedKeyId(sealed) === ring.activeId) continue
+    return whenAnswered([this.place.copy()], ([{ keys }]) => {
+      const others = keys.filter(([, , sealed]) => sealedKeyId(sealed) !== ring.activeId)
+      const rewrapped = others.map(([chain, keyId, sealed]): WrappedKey => {
         const slot = wrapSlot(chain, keyId)
         const opened = openValue({ ring, sealed, slot })
         if (opened.kind !== 'opened')
           throw new RecordStoreUnavailable(
-            `the key of a chain does not open; nothing was rewrapped`,
+            'the key of a chain does not open; nothing was rewrapped',
           )
-        const wrapped = sealValue({ ring, value: opened.value, slot })
-        void ask('UPDATE chain_keys SET wrapped = $1 WHERE key_id = $2', [wrapped, keyId])
-        if (chain !== FILE_KEY_CHAIN) count += 1
-      }
+        return [chain, keyId, sealValue({ ring, value: opened.value, slot })]
+      })
+      const chains = rewrapped.filter(([chain]) => chain !== PLACE_KEY_CHAIN)
+      return whenAnswered(
+        [rewrapped.length === 0 ? undefined : this.place.rewrap(rewrapped)],
+        () => chains.length,
+      )
     })
-    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    return count
-  }
-
-  /** Once in each iteration of the event loop: another process may have destroyed keys. */
-  #refresh(): void {
-    if (this.#isFresh) return
-    this.#isFresh = true
-    setImmediate(() => {
-      this.#isFresh = false
-    })
-    const version = this.#version.get()?.[0]
-    if (version !== this.#seenVersion) this.#forget()
-    this.#seenVersion = version
-  }
-
-  #forget(): void {
-    this.#keys = new BoundedMap(KEYS_HELD_MAX)
-    this.#idByChain = new BoundedMap(KEYS_HELD_MAX)
   }
 }

@@ -25,8 +25,8 @@ import type { Audience } from '../wire/records.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { openAuditTrail } from './audit-rows.ts'
 import type { ErasedBy, ErasedChain } from './chain-erasure.ts'
-import { type ChainKeys, openChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
+import { type KeysPlace, openKeys, withKeysPlace } from './open-chain-keys.ts'
 import { openSqliteSideRows, postgresSideRows, type SideRows } from './side-rows.ts'
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import {
@@ -42,18 +42,16 @@ export type StoreConfig = {
   readonly DATABASE_URL?: Secret | undefined
   readonly CHECKPOINT_KEY?: Secret | undefined
   readonly SEAL_KEYS?: KeyRing | undefined
-  readonly CHAIN_KEYS_PATH?: string | undefined
   readonly BASE_URL: string
   readonly SERVICE_NAME: string
-}
+} & KeysPlace
 
-type Place = Pick<StoreConfig, 'DATABASE_PATH' | 'DATABASE_URL' | 'CHAIN_KEYS_PATH'>
+type Place = KeysPlace & Pick<StoreConfig, 'DATABASE_URL'>
 
-/** The configuration that opening a store needs. */
-const recordsOf = (config: StoreConfig) => ({
+/** What opening a store needs; the store closes the keys. */
+const recordsOf = async (config: StoreConfig) => ({
   ...ownerOf(config),
-  keyRing: config.SEAL_KEYS,
-  chainKeysPath: config.CHAIN_KEYS_PATH,
+  keys: config.SEAL_KEYS && (await openKeys(config, config.SEAL_KEYS)),
 })
 
 /** The key that signs checkpoints, made beside the file if there is none. Throws RecordStoreUnavailable. */
@@ -136,7 +134,7 @@ export async function openStores(config: StoreConfig, opening: Opening): Promise
 
 async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine> {
   const { DATABASE_PATH, DATABASE_URL } = config
-  const options = { ...recordsOf(config), ...opening }
+  const options = { ...(await recordsOf(config)), ...opening }
   if (DATABASE_URL !== undefined) {
     const { openPostgresRecordStore, openWriteProbe, PostgresDoor } = await loadPostgres()
     const server = { ...options, ...serverOf(DATABASE_URL) }
@@ -171,7 +169,7 @@ export async function openRecordReader(
   config: StoreConfig,
 ): Promise<Pick<RecordStore, 'verify' | 'exportLines' | 'close'>> {
   const { DATABASE_URL } = config
-  const options = recordsOf(config)
+  const options = await recordsOf(config)
   if (DATABASE_URL === undefined) return openSqliteRecordReader(options)
   const { openPostgresRecordReader } = await loadPostgres()
   return openPostgresRecordReader({ ...options, ...serverOf(DATABASE_URL) })
@@ -210,7 +208,7 @@ export async function moveStores(
   toFile: string | undefined,
 ) {
   const { moveToPostgres, moveToSqlite, RECORDS_MOVE } = await loadPostgres()
-  using keys = config.SEAL_KEYS && keysOf(config, config.SEAL_KEYS)
+  await using keys = config.SEAL_KEYS && (await openKeys(config, config.SEAL_KEYS))
   const heads = await (toFile === undefined ? moveToPostgres : moveToSqlite)(RECORDS_MOVE, {
     owner: ownerOf(config),
     server: serverOf(config.DATABASE_URL),
@@ -219,10 +217,7 @@ export async function moveStores(
   })
   // The new file finds its keys beside it.
   if (keys !== undefined && toFile !== undefined && config.CHAIN_KEYS_PATH === undefined)
-    await backupChainKeys({
-      databasePath: chainKeysPath(config.DATABASE_PATH),
-      targetPath: chainKeysPath(toFile),
-    })
+    await backupChainKeys(keys.place, chainKeysPath(toFile))
   return heads
 }
 
@@ -247,16 +242,13 @@ type Upkeep = {
   readonly pause: () => Promise<void>
 }
 
-const keysOf = ({ CHAIN_KEYS_PATH, DATABASE_PATH }: Place, keyRing: KeyRing): ChainKeys =>
-  openChainKeys(CHAIN_KEYS_PATH ?? chainKeysPath(DATABASE_PATH), keyRing)
-
 /**
  * Seals every version under its chain's key, and those under the ring's active one, while the service may be running (C16). On
  * PostgreSQL as `care_reseal`.
  */
 export async function resealStore(place: Place, { keyRing, pause: rest }: Upkeep) {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
-  using keys = keysOf(place, keyRing)
+  await using keys = await openKeys(place, keyRing)
   const plan = keys.plan()
   const sealing = { keyRing: keys.ring, plan }
   const reseal = async () => {
@@ -270,7 +262,7 @@ export async function resealStore(place: Place, { keyRing, pause: rest }: Upkeep
   return {
     ...counts,
     rewrapped: plan.rewrapped(),
-    needed: needed.filter((keyId) => keyId !== keys.fileKeyId),
+    needed: needed.filter((keyId) => keyId !== keys.ownKeyId),
   }
 }
 
@@ -283,13 +275,12 @@ export async function eraseChain(
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
   // Seals all its entries under its own key. Also refuses if a running service lacks the keys.
   await resealStore(place, upkeep)
-  using keys = keysOf(place, upkeep.keyRing)
-  if (DATABASE_URL === undefined) return await eraseSqliteChain(slot, by, { databasePath, keys })
-  const { erasePostgresChain } = await loadPostgres()
-  return await erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), databasePath, keys })
+  return withKeysPlace(place, async (keys) => {
+    if (DATABASE_URL === undefined) return eraseSqliteChain(slot, by, { databasePath, keys })
+    const { erasePostgresChain } = await loadPostgres()
+    return erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), databasePath, keys })
+  })
 }
 
-export function listErasures(place: Place, keyRing: KeyRing): readonly KeptErasure[] {
-  using keys = keysOf(place, keyRing)
-  return keys.erasures()
-}
+export const listErasures = (place: Place): Promise<readonly KeptErasure[]> =>
+  withKeysPlace(place, async (keys) => keys.erasures())

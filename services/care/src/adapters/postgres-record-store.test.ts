@@ -31,7 +31,7 @@ describe.skipIf(postgresMissing !== undefined)(
         return {
           store: records,
           tamper: (slot, version, change) =>
-            tamperPostgresEntry(database.owner, { slot, version, change, keyRing }),
+            tamperPostgresEntry(database, { slot, version, change, keyRing }),
           end: async () => {
             await records.close()
             await database.end()

@@ -19,7 +19,7 @@ import {
   eraseChainOf,
   reconcileErasures,
 } from './chain-erasure.ts'
-import type { ChainKeys } from './chain-keys.ts'
+import type { ChainKeysPlace } from './chain-keys.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import { RecordAppender } from './record-append.ts'
 import {
@@ -28,7 +28,7 @@ import {
   type KeptKeys,
   openWithKeys,
   type RecordReader,
-  sealOf,
+  sealsOf,
 } from './record-engine.ts'
 import { postgresSource, type RecordSource } from './record-sql.ts'
 
@@ -52,27 +52,26 @@ const underHeads =
 export const openPostgresRecordStore = (
   options: PostgresStoreOptions &
     KeptKeys &
-    Omit<AppendOptions, 'seal'> & { readonly door?: PostgresDoor },
+    Omit<AppendOptions, 'seals'> & { readonly door?: PostgresDoor },
 ): Promise<{ readonly records: RecordStore; readonly store: PostgresJournalStore<Audience> }> =>
   openWithKeys(options, async (keys) => {
     const { clock, random } = options
-    const seal = sealOf(keys)
-    const appender = new RecordAppender({ sourceOf: postgresSource, seal, clock, random })
+    const seals = sealsOf(keys)
+    const appender = new RecordAppender({ sourceOf: postgresSource, seals, clock, random })
     const store = await openPostgresJournalStore<Audience>(POSTGRES_RECORDS, {
       ...options,
       keyRing: keys?.ring,
-      neededKeys: keys === undefined ? [] : [keys.fileKeyId],
+      neededKeys: keys === undefined ? [] : [keys.ownKeyId],
       // Sessions and their streams are this process's.
       isAlone: true,
-      beforeCommit: (transaction) => {
-        appender.finish(transaction)
-        // A version is never without its key.
-        keys?.commit()
-      },
+      beforeCommit: (transaction) => appender.finish(transaction),
     })
     const source = postgresSource(store.tuples)
     if (keys !== undefined)
-      await reconcileErasures(keys, { source, atOnce: (run) => store.writeRows(underHeads(run)) })
+      await reconcileErasures(keys.place, {
+        source,
+        atOnce: (run) => store.writeRows(underHeads(run)),
+      })
     const engine = {
       ...store,
       source,
@@ -102,7 +101,7 @@ export const openPostgresRecordReader = (
 export async function erasePostgresChain(
   slot: ChainSlot,
   by: ErasedBy,
-  erasing: Omit<PostgresOptions, 'Unavailable'> & { readonly keys: ChainKeys },
+  erasing: Omit<PostgresOptions, 'Unavailable'> & { readonly keys: ChainKeysPlace },
 ): Promise<ErasedChain> {
   const { keys } = erasing
   const { schema, Unavailable } = POSTGRES_RECORDS

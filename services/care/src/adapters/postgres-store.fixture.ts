@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pauseMs } from 'node:timers/promises'
 import type { KeyRing } from '@tallystick/hashchain'
-import { bodyOfBytes, createBodySeal } from '@tallystick/journal-store'
+import { bodyOfBytes } from '@tallystick/journal-store'
 import { migratePostgresStore } from '@tallystick/journal-store/postgres'
 import {
   type PostgresServer,
@@ -15,9 +15,11 @@ import {
 import { type Clock, manualClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll } from 'vitest'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import { openChainKeys } from './chain-keys.ts'
+import { type ChainKeys, CLEAR_SEALS, chainName } from './chain-keys.ts'
+import { openFileKeys } from './chain-keys-file.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import { openPostgresRecordStore } from './postgres-record-store.ts'
+import { chainKeysPath } from './sqlite-record-database.ts'
 import { TEST_START_MS } from './sqlite-store.fixture.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 import { slotTextOf } from './stored-record.ts'
@@ -71,6 +73,7 @@ export async function makeRecordDatabase() {
       over: {
         readonly keyRing?: KeyRing
         readonly chainKeysPath?: string
+        readonly keys?: ChainKeys
         readonly clock?: Clock
         readonly random?: () => string
         readonly url?: string
@@ -96,19 +99,18 @@ const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** Changes a stored entry behind the store's back; a sealed one is resealed, in its slot, under the ring's key. */
 export async function tamperPostgresEntry(
-  owner: string,
+  { databasePath, owner }: { readonly databasePath: string; readonly owner: string },
   of: {
     readonly slot: ChainSlot
     readonly version: number
     readonly change: (entry: string) => string
     readonly keyRing?: KeyRing | undefined
-    /** Where a sealed store keeps its chain keys. */
-    readonly chainKeysPath?: string
   },
 ): Promise<void> {
-  const { change, chainKeysPath: path = ':memory:', keyRing, slot, version } = of
-  const keys = keyRing === undefined ? undefined : openChainKeys(path, keyRing)
-  const seal = keys?.seal ?? createBodySeal(undefined)
+  const { change, keyRing, slot, version } = of
+  const keys =
+    keyRing === undefined ? undefined : openFileKeys(chainKeysPath(databasePath), keyRing)
+  const seal = await (keys ?? CLEAR_SEALS).sealFor([chainName(slot)])
   const slotText = slotTextOf(slot)(version)
   const table = `care.${slot.audience}_versions`
   const where = `version = ${version} AND chain = (SELECT id FROM care.chains
@@ -121,5 +123,5 @@ export async function tamperPostgresEntry(
     owner,
     `SET session_replication_role = replica; UPDATE ${table} SET body = '\\x${body}' WHERE ${where}`,
   )
-  keys?.close()
+  await keys?.close()
 }

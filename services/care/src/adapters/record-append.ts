@@ -14,7 +14,7 @@ import {
   makeVersion,
   type WriteResult,
 } from './append-outcome.ts'
-import { chainName } from './chain-keys-file.ts'
+import { type ChainSeal, chainName } from './chain-keys.ts'
 import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import { RECORDS } from './sqlite-record-database.ts'
 import { isErased, NO_TAIL, recordOfRow, slotOfChain, type Tail, tailOf } from './stored-record.ts'
@@ -52,8 +52,8 @@ type HeldChain = ChainSlot & {
   tail: Tail
 }
 
-/** A waiting write, with its request's digest. */
-type HeldWrite = AskedWrite & { readonly macHash: string | undefined }
+/** A waiting write, with its request's digest, and the key of its chain. */
+type HeldWrite = AskedWrite & { readonly macHash: string | undefined; readonly seal: ChainSeal }
 
 type RequestRow = readonly [macHash: string, audience: Audience, leaf: number, subscribers: number]
 
@@ -68,6 +68,8 @@ const newGroup = (transaction: RecordTransaction, source: RecordSource) => ({
   /** By name and requested audience: a chain of the other audience is here too, without its tail. */
   chains: new Map<string, HeldChain>(),
   requests: new Map<string, KnownRequest>(),
+  /** By chain. */
+  seals: new Map<string, ChainSeal>(),
   /** Names of erased chains that do not exist. */
   erased: new Set<string>(),
   changed: new Set<HeldChain>(),
@@ -83,6 +85,15 @@ const FORGET = `DELETE FROM requests WHERE mac_hash IN
   (SELECT mac_hash FROM requests WHERE expires_at_ms < $1 LIMIT ${FORGOTTEN_PER_COMMIT})`
 
 const keyOf = (slot: ChainSlot): string => `${chainName(slot)}|${slot.audience}`
+
+/** What a known request made, if that still holds: in the chain that this write names again. */
+function recordMade(group: Group, rows: readonly FoundRow[]): CareRecord | undefined {
+  const [found] = foundChains(rows)
+  if (found === undefined) return undefined
+  const slot = slotOfChain(found.chain)
+  const seal = group.seals.get(chainName(slot))
+  return seal === undefined ? undefined : recordOfRow(found.versions[0], { slot, seal })
+}
 
 type Options = AppendOptions & {
   readonly sourceOf: (tuples: TupleQuery) => RecordSource
@@ -102,8 +113,11 @@ export class RecordAppender {
   /** Queues a write; resolves when it is durable. */
   async append(store: WrittenStore, asked: AskedWrite): Promise<AppendOutcome> {
     requireStorable(asked.record)
-    const { request } = asked
-    const held = { ...asked, macHash: request === undefined ? undefined : macHashOf(request) }
+    const { record, request } = asked
+    // Before the group: its key is durable first, and no lock is held while a place of keys is asked.
+    const seal = await this.#options.seals.sealToWrite([chainName(record)])
+    const macHash = request === undefined ? undefined : macHashOf(request)
+    const held = { ...asked, macHash, seal }
     this.#waiting.add(held)
     try {
       const result = await store.write((transaction) =>
@@ -158,8 +172,9 @@ export class RecordAppender {
     const slots = new Map<string, ChainSlot>()
     const macs: (readonly [string])[] = []
     for (const write of writes) {
-      const { macHash, record } = write
+      const { macHash, record, seal } = write
       group.read.add(write)
+      group.seals.set(chainName(record), seal)
       if (!group.chains.has(keyOf(record))) slots.set(keyOf(record), record)
       if (macHash !== undefined) macs.push([macHash])
     }
@@ -205,14 +220,15 @@ export class RecordAppender {
     const made = known.map(([, audience, leaf]) => ask<FoundRow>(sql.of[audience].byLeaf, [leaf]))
     return whenAnswered(made, (rows) => {
       for (const [at, [macHash, , , subscribers]] of known.entries())
-        group.requests.set(macHash, { record: this.#recordOf(rows[at] ?? []), subscribers })
+        group.requests.set(macHash, { record: recordMade(group, rows[at] ?? []), subscribers })
     })
   }
 
   #hold(group: Group, asked: Audience, rows: readonly FoundRow[]): void {
     for (const found of foundChains(rows)) {
       const slot = slotOfChain(found.chain)
-      const tail = slot.audience === asked ? tailOf(found, this.#options.seal) : NO_TAIL
+      const seal = slot.audience === asked ? group.seals.get(chainName(slot)) : undefined
+      const tail = seal === undefined ? NO_TAIL : tailOf(found, seal)
       group.chains.set(keyOf({ ...slot, audience: asked }), {
         ...slot,
         id: found.chain[0],
@@ -222,31 +238,25 @@ export class RecordAppender {
     }
   }
 
-  #recordOf(rows: readonly FoundRow[]): CareRecord | undefined {
-    const [found] = foundChains(rows)
-    if (found === undefined) return undefined
-    const at = { slot: slotOfChain(found.chain), seal: this.#options.seal }
-    return recordOfRow(found.versions[0], at)
-  }
-
-  #write(group: Group, { record, request, expectedVersion, macHash }: HeldWrite): WriteResult {
-    const known = macHash === undefined ? undefined : group.requests.get(macHash)
-    if (known !== undefined) {
-      const { record: made, subscribers } = known
+  #write(group: Group, held: HeldWrite): WriteResult {
+    const { record, request, expectedVersion, macHash, seal } = held
+    const repeated = macHash === undefined ? undefined : group.requests.get(macHash)
+    if (repeated !== undefined) {
+      const { record: made, subscribers } = repeated
       return made === undefined
         ? { kind: 'known-broken' }
         : { kind: 'repeated', record: made, subscribers }
     }
     const { patient, domain, audience } = record
-    const held = group.chains.get(keyOf(record))
-    if (held !== undefined && held.audience !== audience) return { kind: 'audience-conflict' }
-    if (held?.isErased ?? group.erased.has(chainName(record))) return { kind: 'erased' }
-    const tail = held?.tail ?? NO_TAIL
+    const known = group.chains.get(keyOf(record))
+    if (known !== undefined && known.audience !== audience) return { kind: 'audience-conflict' }
+    if (known?.isErased ?? group.erased.has(chainName(record))) return { kind: 'erased' }
+    const tail = known?.tail ?? NO_TAIL
     if (expectedVersion !== undefined && expectedVersion !== tail.version)
       return { kind: 'version-conflict', latestVersion: tail.version }
-    const made = makeVersion(record, { ...this.#options, tail })
+    const made = makeVersion(record, { ...this.#options, seal, tail })
     const { version, versionHash, writtenAt } = made.record
-    const chain = held ?? this.#newChain(group, { patient, domain, audience })
+    const chain = known ?? this.#newChain(group, { patient, domain, audience })
     const { journals } = group.transaction
     const cells = [chain.id, version, writtenAt, made.body]
     const leafIndex = journals[audience].append(made.leafHash, cells)

@@ -1,11 +1,12 @@
 // The record store over either engine: this file joins its halves, record-append.ts and record-reads.ts, with verification,
 // proofs and exports. The engines open their stores in sqlite-record-store.ts and postgres-record-store.ts.
 import type { KeyRing } from '@tallystick/hashchain'
-import { createBodySeal, type Journal, sealReceipt } from '@tallystick/journal-store'
+import type { Journal } from '@tallystick/journal-store'
 import type { RecordJournal, RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { macHashOf } from './append-outcome.ts'
-import { type ChainKeys, openChainKeys } from './chain-keys.ts'
+import { type ChainKeys, type ChainSeals, CLEAR_SEALS } from './chain-keys.ts'
+import { openFileKeys } from './chain-keys-file.ts'
 import type { RecordAppender, WrittenStore } from './record-append.ts'
 import { exportRecordLines } from './record-export.ts'
 import { createRecordReads } from './record-reads.ts'
@@ -37,19 +38,22 @@ type RecordEngine = ReadEngine &
 export type KeptKeys = {
   readonly keyRing?: KeyRing | undefined
   readonly databasePath: string
-  /** Where the keys of chains are; by default beside the database. */
+  /** The file of the keys of chains; by default beside the database. */
   readonly chainKeysPath?: string | undefined
+  /** The keys of chains, opened elsewhere; they are closed with the store. */
+  readonly keys?: ChainKeys | undefined
 }
 
 /** Opens a store with the keys of its chains, undefined for one in the clear; closes the keys if that fails. */
 export function openWithKeys<Opened>(
-  { chainKeysPath: path, databasePath, keyRing }: KeptKeys,
+  { chainKeysPath: path, databasePath, keyRing, keys: given }: KeptKeys,
   open: (keys: ChainKeys | undefined) => Opened,
 ): Opened {
-  const keys =
-    keyRing === undefined ? undefined : openChainKeys(path ?? chainKeysPath(databasePath), keyRing)
+  const openFile = (ring: KeyRing): ChainKeys =>
+    openFileKeys(path ?? chainKeysPath(databasePath), ring)
+  const keys = given ?? (keyRing === undefined ? undefined : openFile(keyRing))
   const fail = (error: unknown): never => {
-    keys?.close()
+    void keys?.close()
     throw error
   }
   try {
@@ -62,13 +66,12 @@ export function openWithKeys<Opened>(
 
 const NOTE_SUBSCRIBERS = 'UPDATE requests SET subscribers = $1 WHERE mac_hash = $2'
 
-export const sealOf = (keys: ChainKeys | undefined) => keys?.seal ?? createBodySeal(undefined)
+export const sealsOf = (keys: ChainKeys | undefined): ChainSeals => keys ?? CLEAR_SEALS
 
 /** Where verification and export read. */
 const sourceOf = (engine: ReadEngine, keys: ChainKeys | undefined) => ({
   ...engine,
-  seal: sealOf(keys),
-  receipt: (body: unknown) => keys?.receipt(body) ?? sealReceipt(body),
+  seals: sealsOf(keys),
 })
 
 /** What can be read beside a running service. */
@@ -81,7 +84,7 @@ export function createRecordReader(engine: ReadEngine, keys: ChainKeys | undefin
     exportLines: (query) => exportRecordLines(source, query),
     close: async () => {
       await engine.close()
-      keys?.close()
+      await keys?.close()
     },
   }
 }
@@ -113,7 +116,7 @@ export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefi
       // Its row says none from the start.
       if (subscribers > 0) await engine.note(NOTE_SUBSCRIBERS, [subscribers, macHashOf(request)])
     },
-    ...createRecordReads(engine.source, source.seal),
+    ...createRecordReads(engine.source, source.seals),
     ...createOutbox(engine.source),
     ...createRecordReader(engine, keys),
     verifyAdded: (query) => verifyAdded(source, query),

@@ -7,6 +7,7 @@ import { isWithin, type Reach } from '../domain/scopes.ts'
 import { chainUri, versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { EXPORT_FORMAT, type ExportLine } from '../wire/verify.ts'
+import { chainName } from './chain-keys.ts'
 import { chainsById, slicesOf } from './journal-slices.ts'
 import { findChain } from './record-reads.ts'
 import type { VerifySource } from './record-verify.ts'
@@ -67,12 +68,14 @@ const NO_CHAIN = 0
 
 /** The lines of a slice's versions, of chains that may be shown. */
 async function* versionLines(
-  { seal, source }: VerifySource,
+  { seals, source }: VerifySource,
   slice: readonly VersionRow[],
   of: { readonly audience: Audience; readonly within?: readonly Reach[] | undefined },
 ): AsyncGenerator<string> {
   const { audience, within } = of
   const chains = await chainsById(source, new Set(slice.map(([, chain]) => chain)))
+  const names = [...chains.values()].map((chain) => chainName(slotOfChain(chain)))
+  const seal = await seals.sealFor(names)
   for (const row of slice) {
     const chain = chains.get(row[1])
     if (chain?.[3] !== audience) continue

@@ -1,6 +1,5 @@
 // The reading half of the store: single versions, and lists. A read of a single chain is one statement, so it shows one moment.
 // stored-record.ts turns rows into domain values.
-import type { BodySeal } from '@tallystick/journal-store'
 import type {
   ChainsQuery,
   NamesQuery,
@@ -9,7 +8,7 @@ import type {
 } from '../domain/record-store.ts'
 import type { Reach } from '../domain/scopes.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import { namesOfChain } from './chain-keys-file.ts'
+import { type ChainSeals, chainName, namesOfChain } from './chain-keys.ts'
 import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import {
   type ChainRow,
@@ -20,6 +19,7 @@ import {
   latestOf,
   markOf,
   recordOfRow,
+  slotOfChain,
   type VersionRow,
   versionOf,
 } from './stored-record.ts'
@@ -52,13 +52,18 @@ export async function findVersion(
   return found?.versions.find(([, , version]) => version === number)
 }
 
-/** The reading half of the store. */
-export function createRecordReads(source: RecordSource, seal: BodySeal) {
+/** The reading half of the store. Keys are asked for after rows: a version's key was there before it. */
+export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainSeals, 'sealFor'>) {
   const { ask, sql } = source
   return {
-    latest: async (slot) => latestOf(await findChain(source, slot), { slot, seal }),
-    version: async (slot, number) =>
-      versionOf(await findWithBefore(source, slot, number), number, { slot, seal }),
+    latest: async (slot) => {
+      const found = await findChain(source, slot)
+      return latestOf(found, { slot, seal: await sealFor([chainName(slot)]) })
+    },
+    version: async (slot, number) => {
+      const found = await findWithBefore(source, slot, number)
+      return versionOf(found, number, { slot, seal: await sealFor([chainName(slot)]) })
+    },
     leaf: async (slot, version) => {
       const found = await findChain(source, slot)
       // For readers an erased chain does not exist.
@@ -68,7 +73,8 @@ export function createRecordReads(source: RecordSource, seal: BodySeal) {
     },
     head: async (slot) => {
       const found = await findChain(source, slot)
-      return found === undefined || isErased(found.chain) ? undefined : headOf(found, seal)
+      if (found === undefined || isErased(found.chain)) return undefined
+      return headOf(found, await sealFor([chainName(slot)]))
     },
     erased: async () =>
       (await ask<readonly [string]>('SELECT chain FROM erasures')).map(([chain]) =>
@@ -78,11 +84,14 @@ export function createRecordReads(source: RecordSource, seal: BodySeal) {
       const { audience, domain, patient } = slot
       const values = [audience, patient, domain, after, limit]
       const rows = await ask<VersionRow>(sql.of[audience].chainVersions, values)
+      const seal = await sealFor([chainName(slot)])
       return rows.flatMap((row) => recordOfRow(row, { slot, seal }) ?? [])
     },
     heads: async (query) => {
       const rows = await withinReach<FoundRow>(source, 'heads', query)
-      return foundChains(rows).map((found) => headOf(found, seal))
+      const chains = foundChains(rows)
+      const seal = await sealFor(chains.map(({ chain }) => chainName(slotOfChain(chain))))
+      return chains.map((found) => headOf(found, seal))
     },
     changedChains: async (query) => {
       const rows = await withinReach<readonly [...ChainRow, number]>(source, 'changed', query)

@@ -3,7 +3,7 @@
 // Versions appended meanwhile are included when their chain is judged.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { BodySeal, Journal, sealReceipt } from '@tallystick/journal-store'
+import type { BodySeal, Journal } from '@tallystick/journal-store'
 import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
 import {
   createErasedChainReplay,
@@ -13,6 +13,7 @@ import {
 } from '../domain/verify-chain.ts'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
+import { type ChainSeal, type ChainSeals, chainName } from './chain-keys.ts'
 import {
   chainsById,
   createRests,
@@ -39,15 +40,14 @@ const SLICE_LARGE = 8
 /** Where verification reads. */
 export type VerifySource = {
   readonly source: RecordSource
-  readonly seal: BodySeal
-  /** What stored bytes say of their sealing. */
-  readonly receipt: typeof sealReceipt
+  readonly seals: Pick<ChainSeals, 'sealFor'>
   readonly journals: Readonly<Record<Audience, Pick<Journal, 'size'>>>
 }
 
 type ChainState = {
   readonly replay: StoredChainReplay
   readonly isErased: boolean
+  readonly name: string
   readonly slotText: (version: number) => string
   lastVersion: number
 }
@@ -62,6 +62,7 @@ function stateOf(chain: ChainRow, known?: KnownPart): ChainState {
         ? createStoredChainReplay(slot, known)
         : createErasedChainReplay(erasedLeaves),
     isErased: isErasedChain(chain),
+    name: chainName(slot),
     slotText: slotTextOf(slot),
     lastVersion: known?.versions ?? 0,
   }
@@ -90,7 +91,7 @@ async function* verifyJournal(
   of: VerifySource,
   audience: Audience,
 ): AsyncGenerator<ChainVerification> {
-  const { seal, source } = of
+  const { seals, source } = of
   const written = of.journals[audience]
   const rest = createRests(() => written.size)
   const states = new Map<number, ChainState>()
@@ -100,6 +101,7 @@ async function* verifyJournal(
     const begun = slice.map(([, chain]) => chain).filter((chain) => !states.has(chain))
     for (const [id, chain] of await chainsById(source, new Set(begun)))
       if (chain[3] === audience) states.set(id, stateOf(chain))
+    const seal = await seals.sealFor(slice.flatMap(([, chain]) => states.get(chain)?.name ?? []))
     for (const row of slice) {
       const state = states.get(row[1])
       if (state === undefined) strays.push(row)
@@ -111,16 +113,18 @@ async function* verifyJournal(
     const found = foundChains(
       await source.ask<FoundRow>(chainsAfter, [audience, after, SLICE_CHAINS]),
     )
+    const seal = await seals.sealFor(found.map(({ chain }) => chainName(slotOfChain(chain))))
     for (const { chain, versions } of found) {
       const state = states.get(chain[0]) ?? stateOf(chain)
-      yield judge(of, { chain, state, body: versions[0]?.[5] })
+      yield judge(of, { chain, state, seal, body: versions[0]?.[5] })
     }
     const last = found.at(-1)
     if (last === undefined) break
     after = last.chain[0]
     await rest()
   }
-  yield* strays.map((row) => judgeStray(of, row, audience))
+  const seal = await seals.sealFor([])
+  yield* strays.map((row) => judgeStray(row, audience, seal))
 }
 
 /** Verdicts on the chains that gained versions with some leaves, replayed after their known parts. */
@@ -139,11 +143,12 @@ export async function* verifyAdded(
 
 /** The known part of a chain, if its last version still holds by itself. */
 async function knownPart(
-  { seal, source }: VerifySource,
+  { seals, source }: VerifySource,
   slot: ChainSlot,
   { intact, versions }: ChainVerification,
 ): Promise<KnownPart | undefined> {
   if (!intact) return undefined
+  const seal = await seals.sealFor([chainName(slot)])
   const record = recordOfRow(await findVersion(source, slot, versions), { slot, seal })
   return record === undefined ? undefined : { versions, headHash: record.versionHash }
 }
@@ -153,7 +158,7 @@ async function* verifyOne(
   slot: ChainSlot,
   known?: ChainVerification,
 ): AsyncGenerator<ChainVerification> {
-  const { seal, source } = of
+  const { seals, source } = of
   const found = await findChain(source, slot)
   if (found === undefined) return
   const { chain } = found
@@ -162,6 +167,7 @@ async function* verifyOne(
   let limit = SLICE_LARGE
   for (let isMore = true; isMore; ) {
     const slice = await versionsAfter(source, chain, { after: state.lastVersion, limit })
+    const seal = await seals.sealFor([chainName(slot)])
     for (const row of slice) take(state, row, seal)
     isMore = slice.length === limit
     const isLarge = slice.some((row) => sizeOf(row[5]) > SLICE_BYTES_MAX / SLICE_VERSIONS)
@@ -169,8 +175,9 @@ async function* verifyOne(
     await nextTurn()
   }
   const now = await findChain(source, slot)
+  const seal = await seals.sealFor([chainName(slot)])
   if (now !== undefined)
-    yield await judge(of, { chain: now.chain, state, body: now.versions[0]?.[5] })
+    yield await judge(of, { chain: now.chain, state, seal, body: now.versions[0]?.[5] })
 }
 
 /** Versions of a chain in order. */
@@ -189,38 +196,47 @@ const sizeOf = (body: unknown): number =>
 /** Ends a chain's replay by its current row, after replaying the versions appended up to it meanwhile. */
 async function judge(
   of: VerifySource,
-  found: { readonly chain: ChainRow; readonly state: ChainState; readonly body: unknown },
+  found: {
+    readonly chain: ChainRow
+    readonly state: ChainState
+    readonly seal: ChainSeal
+    readonly body: unknown
+  },
 ): Promise<ChainVerification> {
-  const { body, chain } = found
+  const { body, chain, seal } = found
   const [, , , , latestVersion, headHash] = chain
   // If it was erased during its replay, the replay starts again.
   const state = found.state.isErased === isErasedChain(chain) ? found.state : stateOf(chain)
   const { lastVersion: after } = state
   if (after < latestVersion)
     for (const row of await versionsAfter(of.source, chain, { after, upTo: latestVersion }))
-      take(state, row, of.seal)
+      take(state, row, seal)
   const { broken, versions } = state.replay.end({ version: latestVersion, versionHash: headHash })
   return {
     versions,
     intact: broken === undefined,
     ...(broken && { brokenAt: broken.version }),
     ...(isErasedChain(chain) && { erased: versions }),
-    ...storedAs(of, slotOfChain(chain), body),
+    ...storedAs(slotOfChain(chain), body, seal),
   }
 }
 
 /** A chain, and how its newest version is stored. */
-const storedAs = ({ receipt }: VerifySource, slot: ChainSlot, body: unknown) => ({
+const storedAs = (slot: ChainSlot, body: unknown, { receipt }: ChainSeal) => ({
   slot,
-  receipt: { uri: chainUri(slot), ...receipt(body), storedBytes: sizeOf(body) },
+  receipt: {
+    uri: chainUri(slot),
+    ...receipt(body, chainName(slot)),
+    storedBytes: sizeOf(body),
+  },
 })
 
 /** A version that belongs to no chain of its audience: its chain's row was removed or now names another chain. */
 function judgeStray(
-  of: VerifySource,
   [, chain, version, , , body]: VersionRow,
   audience: Audience,
+  seal: ChainSeal,
 ): ChainVerification {
   const slot: ChainSlot = { patient: 'stray', domain: `chain-${chain}`, audience }
-  return { versions: 1, intact: false, brokenAt: version, ...storedAs(of, slot, body) }
+  return { versions: 1, intact: false, brokenAt: version, ...storedAs(slot, body, seal) }
 }

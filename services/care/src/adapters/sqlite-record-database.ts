@@ -134,7 +134,10 @@ export const RECORDS = {
   seal: {
     proofText: 'tallystick care seal key',
     ringName: 'SEAL_KEYS',
-    kept: { ids: CHAIN_KEY_ID, name: 'the file of chain keys (CHAIN_KEYS_PATH)' },
+    kept: {
+      ids: CHAIN_KEY_ID,
+      name: 'the place of chain keys (CHAIN_KEYS_URL or CHAIN_KEYS_PATH)',
+    },
   },
   acceptCommand: 'care accept-backup',
 } as const satisfies SqliteStoreKind<Audience>

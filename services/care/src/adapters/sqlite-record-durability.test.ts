@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { openSync, readFileSync, readSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { createBodySeal, openSqliteJournalStore } from '@tallystick/journal-store'
+import { openSqliteJournalStore } from '@tallystick/journal-store'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CareRecord } from '../domain/care-record.ts'
@@ -12,6 +12,7 @@ import { intactVersions, TEA } from '../domain/record-store.fixture.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { verifyExport } from '../domain/verify-export.ts'
 import { AUDIENCES } from '../wire/records.ts'
+import { CLEAR_SEALS } from './chain-keys.ts'
 import { RecordAppender } from './record-append.ts'
 import { sqliteSource } from './record-sql.ts'
 import { RECORDS } from './sqlite-record-database.ts'
@@ -108,9 +109,8 @@ describe('C14: a 200 from /write means fsynced', () => {
   it('PRAGMA synchronous reads 2 and the journal mode is WAL, also after a note without fsync', async () => {
     const { databasePath } = folder
     const owner = { databasePath, checkpointSeed: TEST_SEED, origin: TEST_ORIGIN }
-    const seal = createBodySeal(undefined)
     const clock = manualClock(0)
-    const appender = new RecordAppender({ sourceOf: sqliteSource, seal, clock })
+    const appender = new RecordAppender({ sourceOf: sqliteSource, seals: CLEAR_SEALS, clock })
     const store = openSqliteJournalStore(RECORDS, {
       ...owner,
       beforeCommit: (transaction) => appender.finish(transaction),

@@ -10,8 +10,8 @@ for (const [name, keyRing] of [
     const store = folder.open(keyRing === undefined ? {} : { keyRing })
     return {
       store,
-      tamper: (slot, version, change) => {
-        tamperEntry({ folder, slot, version, change, keyRing })
+      tamper: async (slot, version, change) => {
+        await tamperEntry({ folder, slot, version, change, keyRing })
       },
       end: async () => {
         await store.close()

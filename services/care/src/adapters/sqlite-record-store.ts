@@ -18,7 +18,7 @@ import {
   eraseChainOf,
   reconcileErasures,
 } from './chain-erasure.ts'
-import type { ChainKeys } from './chain-keys.ts'
+import type { ChainKeysPlace } from './chain-keys.ts'
 import { RecordAppender } from './record-append.ts'
 import {
   createRecordReader,
@@ -26,7 +26,7 @@ import {
   type KeptKeys,
   openWithKeys,
   type RecordReader,
-  sealOf,
+  sealsOf,
 } from './record-engine.ts'
 import { type RecordSource, sqliteSource } from './record-sql.ts'
 import { guarded, guardedNow, RECORDS } from './sqlite-record-database.ts'
@@ -36,7 +36,7 @@ export type SqliteRecordStoreOptions = Pick<
   SqliteStoreOptions,
   'databasePath' | 'checkpointSeed' | 'origin' | 'keyRing' | 'onProblem'
 > &
-  Omit<AppendOptions, 'seal'> &
+  Omit<AppendOptions, 'seals'> &
   KeptKeys & {
     /** Pages that the database may grow to; tests of a full disk set it. */
     readonly pagesMax?: number
@@ -59,25 +59,23 @@ export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): Record
     const { clock, pagesMax, random } = options
     const appender = new RecordAppender({
       sourceOf: sqliteSource,
-      seal: sealOf(keys),
+      seals: sealsOf(keys),
       clock,
       random,
     })
     const store = openSqliteJournalStore<Audience>(RECORDS, {
       ...options,
       keyRing: keys?.ring,
-      neededKeys: keys === undefined ? [] : [keys.fileKeyId],
+      neededKeys: keys === undefined ? [] : [keys.ownKeyId],
       beforeCommit: (transaction) => {
         appender.finish(transaction)
-        // A version is never without its key.
-        keys?.commit()
         watch.beforeOwnCommit()
       },
     })
     const { database } = store
     const source = sqliteSource(store.tuples)
     if (keys !== undefined)
-      reconcileErasures(keys, { source, atOnce: (run) => atOnce(database, run) })
+      void reconcileErasures(keys.place, { source, atOnce: (run) => atOnce(database, run) })
     database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
     const watch = watchSqliteFile(database, options.databasePath)
     if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`)
@@ -118,7 +116,7 @@ export const eraseSqliteChain = guarded(
   async (
     slot: ChainSlot,
     by: ErasedBy,
-    { databasePath, keys }: { readonly databasePath: string; readonly keys: ChainKeys },
+    { databasePath, keys }: { readonly databasePath: string; readonly keys: ChainKeysPlace },
   ): Promise<ErasedChain> => {
     const database = openSqliteFile(databasePath, RECORDS, 'exist')
     try {

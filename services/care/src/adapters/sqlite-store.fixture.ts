@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createKeyRing, type KeyRing } from '@tallystick/hashchain'
-import { createBodySeal } from '@tallystick/journal-store'
 import { type Clock, manualClock } from '@tallystick/service-kit'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import { openChainKeys } from './chain-keys.ts'
+import { CLEAR_SEALS, chainName } from './chain-keys.ts'
+import { openFileKeys } from './chain-keys-file.ts'
 import { chainKeysPath } from './sqlite-record-database.ts'
 import { openSqliteRecordStore, type SqliteRecordStoreOptions } from './sqlite-record-store.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
@@ -71,17 +71,17 @@ export function openMemoryStore(clock: Clock = manualClock(TEST_START_MS)): Reco
 }
 
 /** Changes a stored entry behind the store's back; a sealed one is resealed, in its slot, under the ring's key. */
-export function tamperEntry(options: {
+export async function tamperEntry(options: {
   readonly folder: StoreFolder
   readonly slot: ChainSlot
   readonly version: number
   readonly change: (entry: string) => string
   readonly keyRing?: KeyRing | undefined
-}): void {
+}): Promise<void> {
   const { folder, slot, version, change, keyRing } = options
   const keys =
-    keyRing === undefined ? undefined : openChainKeys(chainKeysPath(folder.databasePath), keyRing)
-  const seal = keys?.seal ?? createBodySeal(undefined)
+    keyRing === undefined ? undefined : openFileKeys(chainKeysPath(folder.databasePath), keyRing)
+  const seal = await (keys ?? CLEAR_SEALS).sealFor([chainName(slot)])
   const slotText = slotTextOf(slot)(version)
   const table = `${slot.audience}_versions`
   folder.tinker((database) => {
@@ -95,5 +95,5 @@ export function tamperEntry(options: {
       .prepare(`UPDATE ${table} SET body = ? WHERE leaf_index = ?`)
       .run(body, Number(row?.leaf_index))
   })
-  keys?.close()
+  await keys?.close()
 }

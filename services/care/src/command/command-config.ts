@@ -9,7 +9,7 @@ import {
 import { requireStoreConfig } from '@tallystick/service-kit/database-verbs'
 import { z } from 'zod'
 import type { StoreConfig } from '../adapters/open-stores.ts'
-import { careConfigSchema } from '../config.ts'
+import { careConfigSchema, chainKeysFault } from '../config.ts'
 import { type ChainSlot, parseRecordUri } from '../wire/record-uri.ts'
 
 type Shape = typeof careConfigSchema.shape
@@ -23,18 +23,29 @@ export function commandConfig<Name extends keyof Shape>(
   return readVariables(terminal, z.object(fields as Pick<Shape, Name>))
 }
 
+const KEY_VARIABLES = [
+  'DATABASE_PATH',
+  'DATABASE_URL',
+  'SEAL_KEYS',
+  'CHAIN_KEYS_PATH',
+  'CHAIN_KEYS_URL',
+] as const
+
+/** Throws BadUsage if it is not said where the keys of chains are. */
+function requireKeysPlace<Read extends Parameters<typeof chainKeysFault>[0]>(config: Read): Read {
+  const fault = chainKeysFault(config)
+  if (fault !== undefined) throw new BadUsage(`${fault.path[0]}: expected ${fault.message}.`)
+  return config
+}
+
+/** Where the store and the keys of its chains are. Throws BadUsage. */
+export const keysConfig = (terminal: CommandTerminal) =>
+  requireKeysPlace(commandConfig(terminal, KEY_VARIABLES))
+
 /** What it takes to open the service's store, from its environment. Throws BadUsage. */
 export function storeConfig(terminal: CommandTerminal): StoreConfig {
-  const config = commandConfig(terminal, [
-    'DATABASE_PATH',
-    'DATABASE_URL',
-    'SEAL_KEYS',
-    'CHAIN_KEYS_PATH',
-    'CHECKPOINT_KEY',
-    'BASE_URL',
-    'SERVICE_NAME',
-  ])
-  return requireStoreConfig(config)
+  const names = [...KEY_VARIABLES, 'CHECKPOINT_KEY', 'BASE_URL', 'SERVICE_NAME'] as const
+  return requireStoreConfig(requireKeysPlace(commandConfig(terminal, names)))
 }
 
 /** Where the store is, for verbs that need no keys. Throws BadUsage. */

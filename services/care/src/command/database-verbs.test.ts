@@ -103,6 +103,10 @@ describe.skipIf(postgresMissing !== undefined)(
       expect((await care(['accept-backup'], onServer())).text).toContain(
         'user journal: 2 entries accepted; the last checkpoint counted 2.',
       )
+      const sealed = { ...onServer(), SEAL_KEYS }
+      expect(await care(['export'], sealed)).toMatchObject({ code: 2 })
+      expect((await care(['export'], sealed)).errors).toContain('CHAIN_KEYS_URL')
+      common['CHAIN_KEYS_PATH'] = chainKeysPath(database.databasePath)
       const reseal = { ...onServer(), DATABASE_URL: database.as('care_reseal'), SEAL_KEYS }
       expect(await care(['reseal'], reseal)).toMatchObject({
         code: 0,

@@ -1,11 +1,13 @@
 import { pause } from '@tallystick/service-kit'
 import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
-import { backupChainKeys } from '../adapters/chain-keys-file.ts'
+import { backupChainKeys, restoreChainKeys } from '../adapters/chain-keys-file.ts'
+import { withKeysPlace } from '../adapters/open-chain-keys.ts'
 import { eraseChain, listErasures } from '../adapters/open-stores.ts'
-import { chainKeysPath } from '../adapters/sqlite-record-database.ts'
 import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
-import { commandConfig, lineOf, listVerb } from './command-config.ts'
-import { KEY_VARIABLES, PAUSE_MS } from './store-verbs.ts'
+import { commandConfig, keysConfig, lineOf, listVerb } from './command-config.ts'
+import { PAUSE_MS } from './store-verbs.ts'
+
+const MS_PER_DAY = 86_400_000
 
 /** `care erase`: destroys the key of a chain (C31). */
 export const eraseVerb: CommandVerb = {
@@ -24,10 +26,12 @@ export const eraseVerb: CommandVerb = {
       )
     const actor = lineOf(call.text('by'), '--by')
     const reason = lineOf(call.text('reason'), '--reason')
-    const config = commandConfig(terminal, KEY_VARIABLES)
+    const config = keysConfig(terminal)
+    const { CHAIN_KEYS_BACKUP_DAYS: days } = commandConfig(terminal, ['CHAIN_KEYS_BACKUP_DAYS'])
     if (config.SEAL_KEYS === undefined)
       throw new BadUsage('SEAL_KEYS is not set: what is stored in the clear cannot be erased.')
-    const at = new Date(terminal.clock.unixMs()).toISOString()
+    const nowMs = terminal.clock.unixMs()
+    const at = new Date(nowMs).toISOString()
     const outcome = await eraseChain(
       config,
       { slot, by: { at, actor, reason } },
@@ -39,7 +43,10 @@ export const eraseVerb: CommandVerb = {
       return EXIT.failed
     }
     terminal.print(`${uri}: the values of ${outcome.versions} versions are gone for good.`)
-    terminal.print('Copies of the chain keys that are older than now still open it: replace them.')
+    const finalAt = new Date(nowMs + days * MS_PER_DAY).toISOString()
+    terminal.print(
+      `Backups of the chain keys from before now still open it: the erasure is final on ${finalAt}, when the last of them is gone (CHAIN_KEYS_BACKUP_DAYS=${days}).`,
+    )
     return EXIT.done
   },
 }
@@ -50,29 +57,43 @@ export const erasuresVerb = listVerb({
   summary: 'lists what was erased, by whom, when and why',
   options: { json: 'flag' },
   none: 'Nothing was erased.',
-  read: async ({ terminal }) => {
-    const config = commandConfig(terminal, KEY_VARIABLES)
-    if (config.SEAL_KEYS === undefined) throw new BadUsage('SEAL_KEYS is not set.')
-    return listErasures(config, config.SEAL_KEYS)
-  },
+  read: ({ terminal }) => listErasures(keysConfig(terminal)),
   line: ({ actor, at, domain, patient, reason }) =>
     `${at}  ${patient}/${domain}  by ${actor}: ${reason}`,
 })
 
-/** `care backup-keys`: copies the file of chain keys, apart from every copy of the records. */
+/** `care backup-keys`: copies the chain keys, apart from every copy of the records. */
 export const backupKeysVerb: CommandVerb = {
   name: 'backup-keys',
   usage: 'TARGET',
   summary:
     'copies the chain keys into a new file; keep only the newest copy, apart from the records',
   wordsMax: 1,
-  run: async ({ terminal, words }) => {
-    const [targetPath] = words
+  run: async ({ terminal, words: [targetPath] }) => {
     if (targetPath === undefined) throw new BadUsage('Name the file to write the copy to.')
-    const { CHAIN_KEYS_PATH, DATABASE_PATH } = commandConfig(terminal, KEY_VARIABLES)
-    const databasePath = CHAIN_KEYS_PATH ?? chainKeysPath(DATABASE_PATH)
-    const kept = await backupChainKeys({ databasePath, targetPath })
-    terminal.print(`${targetPath}: the keys of ${kept} chains, wrapped under SEAL_KEYS.`)
+    const count = await withKeysPlace(keysConfig(terminal), (place) =>
+      backupChainKeys(place, targetPath),
+    )
+    terminal.print(`${targetPath}: the keys of ${count} chains, wrapped under SEAL_KEYS.`)
+    return EXIT.done
+  },
+}
+
+/** `care restore-keys`: fills an empty place from a copy, so that keys are restored, or move from a file to a database. */
+export const restoreKeysVerb: CommandVerb = {
+  name: 'restore-keys',
+  usage: 'SOURCE',
+  summary:
+    'fills the empty CHAIN_KEYS_URL, or a new CHAIN_KEYS_PATH, from a copy or a file of chain keys, while no service runs',
+  wordsMax: 1,
+  run: async ({ terminal, words: [sourcePath] }) => {
+    if (sourcePath === undefined) throw new BadUsage('Name the file with the copy.')
+    const count = await withKeysPlace(
+      keysConfig(terminal),
+      (place) => restoreChainKeys(place, sourcePath),
+      undefined,
+    )
+    terminal.print(`The keys of ${count} chains are restored from ${sourcePath}.`)
     return EXIT.done
   },
 }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEventSubscriptions } from '../adapters/event-subscriptions.ts'
 import { withSideRows } from '../adapters/open-stores.ts'
 import { makeRecordDatabase, useRecordServer } from '../adapters/postgres-store.fixture.ts'
+import { chainKeysPath } from '../adapters/sqlite-record-database.ts'
 import { makeStoreFolder, TEST_START_MS, testKeyRing } from '../adapters/sqlite-store.fixture.ts'
 import { storeRecord } from '../adapters/sqlite-store-samples.fixture.ts'
 import type { EventSubscription, EventSubscriptions } from '../domain/event-subscription.ts'
@@ -47,9 +48,10 @@ async function serverPlace(): Promise<Place> {
   const database = await makeRecordDatabase()
   const { records: store } = await database.open({ keyRing: RING })
   const { databasePath: DATABASE_PATH, url: DATABASE_URL } = database
+  const CHAIN_KEYS_PATH = chainKeysPath(DATABASE_PATH)
   return {
-    environment: { DATABASE_PATH, DATABASE_URL },
-    erasing: { DATABASE_PATH, DATABASE_URL: database.as('care_reseal') },
+    environment: { DATABASE_PATH, DATABASE_URL, CHAIN_KEYS_PATH },
+    erasing: { DATABASE_PATH, DATABASE_URL: database.as('care_reseal'), CHAIN_KEYS_PATH },
     store,
     end: () => store.close().then(() => database.end()),
   }

@@ -245,6 +245,30 @@ describe('the care command', () => {
     expect(readFileSync(folder.databasePath).toString('latin1')).not.toContain('dr-osei')
   })
 
+  it('C43: erase says when it is final, by how long backups of the keys are kept; keys are copied and restored', async () => {
+    environment.SEAL_KEYS = SEAL_KEYS
+    const keys = `${folder.databasePath}.chain-keys`
+    expect((await care(['backup-keys', `${keys}.copy`])).errors).toContain('no such file')
+    await care(['reseal'])
+    expect((await care(['backup-keys', `${keys}.copy`])).output).toEqual([
+      `${keys}.copy: the keys of 2 chains, wrapped under SEAL_KEYS.`,
+    ])
+    expect((await care(['restore-keys', `${keys}.copy`])).errors).toContain('overwrites nothing')
+    const words = ['erase', 'care://ann/tea', '--by', 'dr-osei', '--reason', 'asked to']
+    expect((await care(words)).text).toContain('final on 2026-07-01T08:00:00.000Z')
+    environment['CHAIN_KEYS_BACKUP_DAYS'] = '7'
+    expect((await care(words)).text).toContain('final on 2026-06-08T08:00:00.000Z')
+    const before = (await care(['export'])).text
+    for (const end of ['', '-wal', '-shm']) rmSync(keys + end, { force: true })
+    expect((await care(['export'])).errors).toMatch(
+      /which the place of chain keys .* does not have/,
+    )
+    expect((await care(['restore-keys', `${keys}.copy`])).output).toEqual([
+      `The keys of 2 chains are restored from ${keys}.copy.`,
+    ])
+    expect((await care(['export'])).text).toBe(before)
+  })
+
   it('bad usage exits 2 and never repeats a value', async () => {
     environment.TOKEN_SECRET = 'short-secret'
     const { code, errors } = await care(['token', '--sub', 'me'])

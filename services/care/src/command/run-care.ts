@@ -6,7 +6,7 @@ import {
 } from '@tallystick/service-kit/command'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { auditVerb, eventsVerb, readsVerb } from './audit-verbs.ts'
-import { backupKeysVerb, eraseVerb, erasuresVerb } from './erasure-verbs.ts'
+import { backupKeysVerb, eraseVerb, erasuresVerb, restoreKeysVerb } from './erasure-verbs.ts'
 import { exportVerb, verifyVerb } from './export-verbs.ts'
 import { revokeVerb } from './revoke-verb.ts'
 import { acceptBackupVerb, backupVerb, recordVerbs, resealVerb } from './store-verbs.ts'
@@ -28,12 +28,13 @@ const verbs: readonly CommandVerb[] = [
   eraseVerb,
   erasuresVerb,
   backupKeysVerb,
+  restoreKeysVerb,
   ...recordVerbs,
 ]
 
 const NOTES = [
-  'Everything but verify reads the service’s environment: DATABASE_PATH, DATABASE_URL, SEAL_KEYS, CHAIN_KEYS_PATH, CHECKPOINT_KEY,',
-  'TOKEN_SECRET (or SEAL_KEYS_FILE, …), TRUSTED_ISSUERS, BASE_URL, SERVICE_NAME.',
+  'Everything but verify reads the service’s environment: DATABASE_PATH, DATABASE_URL, SEAL_KEYS, CHAIN_KEYS_PATH,',
+  'CHAIN_KEYS_URL, CHAIN_KEYS_BACKUP_DAYS, CHECKPOINT_KEY, TOKEN_SECRET (or SEAL_KEYS_FILE, …), TRUSTED_ISSUERS, BASE_URL, SERVICE_NAME.',
   'Exit codes: 0 done or intact; 1 broken, refused or out of reach; 2 bad argument, variable or input.',
 ]
 

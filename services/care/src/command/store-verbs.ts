@@ -5,7 +5,7 @@ import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
 import { acceptStore, migrateRecords, moveStores, resealStore } from '../adapters/open-stores.ts'
 import { RECORDS } from '../adapters/sqlite-record-database.ts'
 import { AUDIENCES } from '../wire/records.ts'
-import { commandConfig, storeConfig, storePlace } from './command-config.ts'
+import { keysConfig, storeConfig, storePlace } from './command-config.ts'
 
 /** `care migrate` and `care move`. */
 export const recordVerbs = databaseVerbs({
@@ -57,13 +57,6 @@ export const acceptBackupVerb: CommandVerb = {
   },
 }
 
-export const KEY_VARIABLES = [
-  'DATABASE_PATH',
-  'DATABASE_URL',
-  'SEAL_KEYS',
-  'CHAIN_KEYS_PATH',
-] as const
-
 /** Pause between transactions, in milliseconds, so that a running service can write in between. */
 export const PAUSE_MS = 1
 
@@ -73,7 +66,7 @@ export const resealVerb: CommandVerb = {
   summary:
     'seals every value under the first key of SEAL_KEYS; hashes stay the same, the service may run',
   run: async ({ terminal }) => {
-    const config = commandConfig(terminal, KEY_VARIABLES)
+    const config = keysConfig(terminal)
     if (config.SEAL_KEYS === undefined)
       throw new BadUsage('SEAL_KEYS is not set, so there is no key to seal under.')
     const outcome = await resealStore(config, {

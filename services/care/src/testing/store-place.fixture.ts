@@ -5,6 +5,7 @@ import type { KeyRing } from '@tallystick/hashchain'
 import { type Clock, Secret } from '@tallystick/service-kit'
 import { openStores, type Stores } from '../adapters/open-stores.ts'
 import { makeRecordDatabase, tamperPostgresEntry } from '../adapters/postgres-store.fixture.ts'
+import { chainKeysPath } from '../adapters/sqlite-record-database.ts'
 import { makeStoreFolder, tamperEntry } from '../adapters/sqlite-store.fixture.ts'
 import { TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
@@ -21,7 +22,11 @@ type Tampering = {
 
 export type StorePlace = {
   /** The variables that name it. */
-  readonly environment: { readonly DATABASE_PATH: string; readonly DATABASE_URL?: string }
+  readonly environment: {
+    readonly DATABASE_PATH: string
+    readonly DATABASE_URL?: string
+    readonly CHAIN_KEYS_PATH?: string
+  }
   /** Changes a stored entry behind the store's back. */
   tamper(of: Tampering): Promise<void>
   /** Removes every session of a stopped service. */
@@ -40,7 +45,7 @@ export async function makeStorePlace(of: {
     environment: { DATABASE_PATH: folder?.databasePath ?? ':memory:' },
     tamper: async (change) => {
       if (folder === undefined) throw new Error('only a store on disk can be tampered with')
-      tamperEntry({ folder, ...change })
+      await tamperEntry({ folder, ...change })
     },
     forgetSessions: async () => {
       for (const ending of ['', '-wal', '-shm'])
@@ -53,8 +58,12 @@ export async function makeStorePlace(of: {
 async function postgresPlace(): Promise<StorePlace> {
   const database = await makeRecordDatabase()
   return {
-    environment: { DATABASE_PATH: database.databasePath, DATABASE_URL: database.url },
-    tamper: (change) => tamperPostgresEntry(database.owner, change),
+    environment: {
+      DATABASE_PATH: database.databasePath,
+      DATABASE_URL: database.url,
+      CHAIN_KEYS_PATH: chainKeysPath(database.databasePath),
+    },
+    tamper: (change) => tamperPostgresEntry(database, change),
     forgetSessions: async () =>
       void (await database.sql(
         'DELETE FROM care.mcp_sessions; DELETE FROM care.mcp_subscriptions; DELETE FROM care.mcp_frames; DELETE FROM care.mcp_published',

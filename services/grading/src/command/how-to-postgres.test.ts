@@ -52,12 +52,21 @@ const programs = (): string => {
 const url = (role: string, ports: readonly number[] = [5432]): string =>
   `postgres://${role}@${ports.map((port) => `${encodeURIComponent(serverFolder)}:${port}`).join(',')}/tallystick`
 
+/** Records of an earlier release come under keys of their chains. */
+const SEALED_RECORDS = 'export DATABASE_PATH=care.db; care accept-backup; care reseal'
+/** Beside the primary and its standby. */
+const KEYS_PORT = 5434
+const keysUrl = (role: string, database: string): string =>
+  `postgres://${role}@${encodeURIComponent(serverFolder)}:${KEYS_PORT}/${database}`
+
 const environment = () => ({
   ...NODE_ENVIRONMENT,
   PATH: `${programs()}:${NODE_ENVIRONMENT['PATH']}`,
   ADMIN_URL: url('postgres'),
   CARE_URL: url('care_app'),
   GRADING_URL: url('grading_app'),
+  KEYS_ADMIN_URL: keysUrl('postgres', 'postgres'),
+  KEYS_URL: keysUrl('care_keys', 'chain_keys'),
   CHECKPOINT_KEY: Buffer.alloc(32, 5).toString('base64'),
   // What care's stored file is sealed under.
   SEAL_KEYS: `key-1:${Buffer.alloc(32, '1').toString('base64')}`,
@@ -70,6 +79,8 @@ const environment = () => ({
   THIRD: place('third'),
   THIRD_OPTIONS: `-p 5435 -k ${serverFolder} -c listen_addresses=''`,
   THIRD_URL: url('postgres', [5435]),
+  KEYS_DATA: place('keys'),
+  KEYS_OPTIONS: `-p ${KEYS_PORT} -k ${serverFolder} -c listen_addresses=''`,
   STANDBY_OPTIONS: `-p 5433 -k ${serverFolder} -c listen_addresses=''`,
   REPLICATION: `host=${serverFolder} user=postgres`,
 })
@@ -133,7 +144,7 @@ async function importUpload(event: string, over: Readonly<Record<string, string>
 }
 
 afterAll(() => {
-  for (const name of ['third', 'restored', 'standby', 'data'])
+  for (const name of ['third', 'restored', 'standby', 'keys', 'data'])
     spawnSync('bash', ['-c', `pg_ctl -D ${place(name)} -m immediate stop`], {
       ...(isRoot ? { uid: OTHER_USER, gid: OTHER_USER } : {}),
       cwd: folder,
@@ -156,20 +167,23 @@ test.skipIf(reason !== undefined)(
       pg_ctl -D "$DATA" -w -l "$DATA.log" -o "${options}" start >/dev/null
       createdb -h ${serverFolder} -U postgres tallystick`)
     const blocks = blocksOf(readFileSync(DOCUMENT, 'utf8'))
-    const [setUp, standby, move, back, care, backUp, name, restore, verify, accept, ...failing] =
-      blocks.map((block) => () => run(block))
-    const [third, failOver, ...others] = failing
+    const [setUp, keys, standby, move, back, care, copyKeys, ...later] = blocks.map(
+      (block) => () => run(block),
+    )
+    const [backUp, name, restore, verify, accept, third, failOver, ...others] = later
     if (accept === undefined || failOver === undefined || others.length > 0)
       throw new Error('the how-to has other blocks')
     setUp?.()
+    keys?.()
     standby?.()
     for (const event of ['one', 'two', 'three']) await importUpload(event)
     expect(move?.()).toMatch(/3 entries moved, root [0-9a-f]{64}\.\n[^]*INTACT: 3/)
     expect(back?.()).toMatch(/3 entries moved[^]*INTACT: 3/)
     const records = readFileSync(join(root, 'services/care/src/adapters/stored/care.db.gz'))
     writeFileSync(join(folder, 'care.db'), gunzipSync(records))
-    run({ isServer: false, script: 'DATABASE_PATH=care.db care accept-backup' })
+    run({ isServer: false, script: SEALED_RECORDS })
     expect(care?.()).toMatch(/user: \d+ entries moved[^]*assistant: \d+ entries moved/)
+    expect(copyKeys?.()).toMatch(/keys of \d+ chains[^]*does not have[^]*are restored/)
     const database = { DATABASE_URL: url('grading_app') }
     backUp?.()
     await importUpload('four', database)

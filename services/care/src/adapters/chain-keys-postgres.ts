@@ -1,0 +1,130 @@
+// The keys of chains in a PostgreSQL of their own (C43). Whoever the URL names owns the schema and makes it at the first
+// opening. Backups of that server hold destroyed keys for as long as they are kept.
+import {
+  PostgresConnection,
+  PostgresDoor,
+  type PostgresOptions,
+  UPKEEP_ANSWER_MS,
+} from '@tallystick/journal-store/postgres'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import {
+  type ChainKeysPlace,
+  type ErasureRow,
+  erasureOfRow,
+  PLACE_KEY_CHAIN,
+  requireEmpty,
+  rowOfErasure,
+  type WrappedKey,
+} from './chain-keys.ts'
+import { POSTGRES_RECORDS } from './postgres-record-database.ts'
+
+const SCHEMA = 'care_keys'
+
+const TABLES = [
+  `CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`,
+  `CREATE TABLE IF NOT EXISTS ${SCHEMA}.chain_keys (
+    chain text COLLATE "C" PRIMARY KEY, -- patient|domain; empty for the key of this place
+    key_id text COLLATE "C" NOT NULL UNIQUE,
+    wrapped bytea NOT NULL -- the key, sealed under one of SEAL_KEYS
+  )`,
+  `CREATE TABLE IF NOT EXISTS ${SCHEMA}.erasures (
+    chain text COLLATE "C" PRIMARY KEY, -- patient|domain
+    at text NOT NULL,
+    actor text NOT NULL,
+    reason text NOT NULL
+  )`,
+]
+
+/** Whoever adds or destroys keys: without it, a key could be added beside the destruction of its chain's. */
+const ALONE = `SELECT pg_advisory_xact_lock(hashtextextended('${SCHEMA}', 0))`
+const KEYS = 'unnest($1::text[], $2::text[], $3::bytea[]) AS given (chain, key_id, wrapped)'
+const ADD = `INSERT INTO chain_keys SELECT * FROM ${KEYS}
+  WHERE chain NOT IN (SELECT chain FROM erasures) ON CONFLICT DO NOTHING`
+const REWRAP = `UPDATE chain_keys SET wrapped = given.wrapped FROM ${KEYS} WHERE chain_keys.key_id = given.key_id`
+const ERASE = `INSERT INTO erasures SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
+  ON CONFLICT DO NOTHING`
+const FIND = 'SELECT chain, key_id, wrapped FROM chain_keys'
+const ERASURES = 'SELECT chain, at, actor, reason FROM erasures ORDER BY at, chain'
+
+/** Rows as arrays of their columns. */
+const columnsOf = (rows: readonly (readonly unknown[])[], count: number) =>
+  Array.from({ length: count }, (_, at) => rows.map((row) => row[at]))
+
+/** Opens the keys in a database, and makes its schema. Rejects with RecordStoreUnavailable, also for a database of records. */
+export async function openChainKeysDatabase(
+  server: Omit<PostgresOptions, 'Unavailable'>,
+): Promise<ChainKeysPlace> {
+  const door = new PostgresDoor({ ...server, Unavailable: RecordStoreUnavailable })
+  const connect = (answerMs?: number) => new PostgresConnection(door, { schema: SCHEMA, answerMs })
+  const [reads, writes, upkeep] = [connect(), connect(), connect(UPKEEP_ANSWER_MS)]
+  const { tuples } = reads
+  /** A rewritten table has no dead rows, whose bytes a later base backup would hold. */
+  const purge = () => upkeep.read(`VACUUM FULL ${SCHEMA}.chain_keys`)
+  const erasures = async () => (await tuples<ErasureRow>(ERASURES)).map(erasureOfRow)
+  const copy = async () => ({
+    keys: await upkeep.tuples<WrappedKey>(`${FIND} ORDER BY chain`),
+    erasures: await erasures(),
+  })
+  const close = async (): Promise<void> => {
+    await Promise.all([reads, writes, upkeep].map((connection) => connection.end()))
+  }
+  try {
+    await prepareTables(writes)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    find: async (chains) =>
+      chains.length === 0
+        ? []
+        : tuples<WrappedKey>(`${FIND} WHERE chain = ANY ($1::text[])`, [chains]),
+    add: (keys) =>
+      writes.transaction(async (query) => {
+        await query(ALONE)
+        await query(ADD, columnsOf(keys, 3))
+      }),
+    rewrap: async (keys) => {
+      await upkeep.transaction((query) => query(REWRAP, columnsOf(keys, 3)))
+      await purge()
+    },
+    erasures,
+    destroy: async (erasure) => {
+      const row = rowOfErasure(erasure)
+      await writes.transaction(async (query) => {
+        await query(ALONE)
+        await query(ERASE, columnsOf([row], 4))
+        await query('DELETE FROM chain_keys WHERE chain = $1', [row[0]])
+      })
+      await purge()
+    },
+    copy,
+    fill: async (given) => {
+      requireEmpty(await copy())
+      await upkeep.transaction(async (query) => {
+        await query(ALONE)
+        await query('DELETE FROM chain_keys WHERE chain = $1', [PLACE_KEY_CHAIN])
+        // First: what was erased gets no key.
+        await query(ERASE, columnsOf(given.erasures.map(rowOfErasure), 4))
+        await query(ADD, columnsOf(given.keys, 3))
+      })
+    },
+    close,
+  }
+}
+
+function prepareTables(writes: PostgresConnection): Promise<void> {
+  return writes.transaction(async (query) => {
+    await query(ALONE)
+    const records = await query('SELECT 1 AS found FROM pg_namespace WHERE nspname = $1', [
+      POSTGRES_RECORDS.schema,
+    ])
+    if (records.length > 0)
+      throw new RecordStoreUnavailable(
+        'CHAIN_KEYS_URL names a database of records: every backup of it would hold the keys',
+      )
+    const known = await query('SELECT 1 AS found FROM pg_namespace WHERE nspname = $1', [SCHEMA])
+    // Whoever may only use the schema may not make it, even if it is there.
+    if (known.length === 0) for (const table of TABLES) await query(table)
+  })
+}

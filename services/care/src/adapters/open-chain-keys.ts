@@ -1,0 +1,52 @@
+// Which place keeps the keys of chains: the PostgreSQL of CHAIN_KEYS_URL, else a file.
+import type { KeyRing } from '@tallystick/hashchain'
+import { type Secret, serverOf } from '@tallystick/service-kit'
+import { type ChainKeys, type ChainKeysPlace, openChainKeys } from './chain-keys.ts'
+import { openChainKeysFile } from './chain-keys-file.ts'
+import { chainKeysPath } from './sqlite-record-database.ts'
+
+/** The variables that say where. */
+export type KeysPlace = {
+  readonly DATABASE_PATH: string
+  readonly CHAIN_KEYS_PATH?: string | undefined
+  readonly CHAIN_KEYS_URL?: Secret | undefined
+}
+
+/** Opens the place, and makes it unless a file must exist. Rejects with RecordStoreUnavailable. */
+async function openKeysPlace(
+  { CHAIN_KEYS_PATH, CHAIN_KEYS_URL, DATABASE_PATH }: KeysPlace,
+  must?: 'exist',
+): Promise<ChainKeysPlace> {
+  if (CHAIN_KEYS_URL === undefined)
+    return openChainKeysFile(CHAIN_KEYS_PATH ?? chainKeysPath(DATABASE_PATH), must)
+  // A service whose keys are in a file loads no driver.
+  const { openChainKeysDatabase } = await import('./chain-keys-postgres.ts')
+  // Beside it the newest timeline of that server is kept.
+  const databasePath = chainKeysPath(DATABASE_PATH)
+  return openChainKeysDatabase({ ...serverOf(CHAIN_KEYS_URL), databasePath })
+}
+
+/** Opens the keys in it. Rejects with RecordStoreUnavailable. */
+export async function openKeys(of: KeysPlace, ring: KeyRing): Promise<ChainKeys> {
+  const place = await openKeysPlace(of)
+  try {
+    return await openChainKeys(place, ring)
+  } catch (error) {
+    await place.close()
+    throw error
+  }
+}
+
+/** Runs with the place of the keys, which exists, and closes it. Rejects with RecordStoreUnavailable. */
+export async function withKeysPlace<Result>(
+  of: KeysPlace,
+  run: (place: ChainKeysPlace) => Promise<Result>,
+  must: 'exist' | undefined = 'exist',
+): Promise<Result> {
+  const place = await openKeysPlace(of, must)
+  try {
+    return await run(place)
+  } finally {
+    await place.close()
+  }
+}
