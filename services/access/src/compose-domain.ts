@@ -8,6 +8,7 @@ import {
 import { type AccessConfig, alertLimits } from './config.ts'
 import { createReaper } from './domain/access-window.ts'
 import { type AgentGuardDeps, createAgentGuard } from './domain/agent-guard.ts'
+import { createAgentHolder } from './domain/agent-holder.ts'
 import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
 import { createCreditSweep } from './domain/credit-sweep.ts'
 import type { LedgerClock } from './domain/ledger-clock.ts'
@@ -90,6 +91,7 @@ export function composeDomain(
     stops,
     terms,
     guard: createAgentGuard({ ...given, terms }),
+    holder: createAgentHolder(given),
   })
   return { account, alerts, callAccess, gate, reaper, stops, subscriptions, sweep }
 }

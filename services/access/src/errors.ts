@@ -34,6 +34,11 @@ export const accessErrors = {
     status: 402,
     meaning: 'That payment bought before, or can buy for another agent only.',
   },
+  agent_unheld: {
+    status: 402,
+    meaning:
+      'Nobody acts under the address in `agent`, as `notice` explains; the payment was not settled.',
+  },
   sign_in_required: {
     status: 402,
     meaning: 'The agent is guarded and its window open: nothing to pay, prove its key.',

@@ -28,6 +28,8 @@ export type PaymentTerms = {
   readonly resource: PaidResource
   /** How to make the call and what it answers, for agents and catalogues. */
   readonly discovery?: ResourceDiscovery | undefined
+  /** What a person should know before paying, in a sentence: sent beside `error`. */
+  readonly notice?: string | undefined
   /** Clients may name their requests (`payment-identifier`). Only for jobs that keep their answers. */
   readonly takesIdentifier?: true | undefined
 }
@@ -68,13 +70,13 @@ export function buildChallenge(
   const { byError } = rendered
   const cached = byError.get(error)
   if (cached !== undefined) return cached
-  const { requirements, resource } = terms
+  const { notice, requirements, resource } = terms
   const accepts = requirements.map((requirement) => {
     const { amount, asset } = requirement
     return { ...requirement, price: { asset, amount } }
   })
   const encode = (extensions: object | undefined): Challenge =>
-    encodeChallenge({ x402Version: 2, error, resource, accepts, extensions })
+    encodeChallenge({ x402Version: 2, error, notice, resource, accepts, extensions })
   let challenge = encode(extensionsOf(terms, offers))
   if (isTooLong(challenge)) challenge = encode(extensionsOf(terms, undefined))
   if (isTooLong(challenge))

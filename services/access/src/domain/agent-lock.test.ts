@@ -2,8 +2,8 @@ import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { createAgentLock } from './agent-lock.ts'
 
-const agent = '0x00000000000000000000000000000000000000aa'
-const other = '0x00000000000000000000000000000000000000bb'
+const agent = '0xaa00000000000000000000000000000000000000'
+const other = '0xbb00000000000000000000000000000000000000'
 
 function startLock() {
   const clock = manualClock(0)

@@ -15,6 +15,7 @@ import type { AccessGranted } from '../wire/access-answers.ts'
 import { callIn, grantedBody } from './access-answers.ts'
 import { type Hex, ledgerSeconds, secondsRemaining } from './access-window.ts'
 import type { AgentGuard, GuardedCall } from './agent-guard.ts'
+import type { AgentHolder } from './agent-holder.ts'
 import { createAgentLock } from './agent-lock.ts'
 import type { CallRate } from './call-rate.ts'
 import {
@@ -66,6 +67,7 @@ export type CallAccessDeps = PurchaseDeps &
   WindowForCallDeps & {
     readonly terms: SalesTerms
     readonly guard: AgentGuard
+    readonly holder: AgentHolder
     readonly agentRate: CallRate
     readonly addressRate: CallRate
   }
@@ -116,6 +118,10 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
       deps.report({ kind: 'payment-refused', reason: error })
       return challenge(deps, agent, { error })
     }
+    if (await isForNobody(deps, agent, admission)) {
+      deps.report({ kind: 'payment-refused', reason: 'agent_unheld' })
+      return challenge(deps, agent, { error: 'agent_unheld' })
+    }
     const isOwn = admission.kind === 'admitted' && admission.payment.payerEvmAddress === agent
     return lockAgent({ agent, isOwn, payment }, async (hasWaited) => {
       if (!hasWaited) return sell(deps, call, { terms, admission })
@@ -134,6 +140,16 @@ async function bringsPayment(
   if (headers.paymentSignature === undefined && headers.xPayment === undefined) return false
   const admission = await gate.admit(headers, terms.acceptedBefore())
   return admission.kind === 'admitted' && admission.order !== undefined
+}
+
+/** Whether that payment, which is not settled yet, would buy for an address that nobody acts under (A24). */
+async function isForNobody(
+  { holder }: Pick<CallAccessDeps, 'holder'>,
+  agent: Hex,
+  admission: Admission,
+): Promise<boolean> {
+  const isUnsettled = admission.kind === 'admitted' && admission.order !== undefined
+  return isUnsettled && (await holder.find(agent)) !== undefined
 }
 
 function tooMany(
@@ -221,7 +237,8 @@ async function challenge(
   const retryAfterSeconds = deps.gate.challengeProblem(terms)?.retryAfterSeconds
   if (retryAfterSeconds !== undefined)
     return { kind: 'refused', error: 'facilitator_turns_away', retryAfterSeconds }
-  return { kind: 'challenged', error, terms, settlement }
+  const notice = await deps.holder.explain(agent)
+  return { kind: 'challenged', error, terms: notice ? { ...terms, notice } : terms, settlement }
 }
 
 /** Refuses a payment unless a window is now open: another replica may have taken this very payment (X9). */
@@ -239,6 +256,7 @@ async function sell(
   call: AccessCall,
   { admission, terms }: { readonly admission: Admission; readonly terms: PaymentTerms },
 ): Promise<AccessOutcome> {
+  const calledAtMs = deps.clock.unixMs()
   const outcome = await deps.gate.payAdmitted<PreparedPurchase, PurchaseAnswer, PurchaseDeclined>(
     admission,
     terms,
@@ -250,6 +268,9 @@ async function sell(
       const { answer, settlement } = outcome
       if (answer.kind === 'used-for-another')
         return refuse(deps, call, { error: 'payment_already_used', settlement })
+      // It was answered before this call came, and its window is over since: nothing is bought twice.
+      if (answer.grantedAtMs < calledAtMs)
+        return refuse(deps, call, { error: 'payment_already_used' })
       deps.report({ kind: 'granted', isPaid: true })
       return { kind: 'granted', body: answer.body, settlement }
     }

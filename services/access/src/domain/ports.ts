@@ -219,7 +219,7 @@ export type PaymentLog = {
 }
 
 /** The accounts behind agents, as the mirror node shows them now. Throws x402's LedgerUnavailable. */
-export type AgentAccounts = Pick<AccountDirectory, 'refresh'>
+export type AgentAccounts = Pick<AccountDirectory, 'account' | 'refresh'>
 
 /** Nonces and tokens with which guarded agents prove themselves, made from a key that replicas share (A17). */
 export type SessionKeys = {

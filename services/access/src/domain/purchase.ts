@@ -24,7 +24,8 @@ const VISIBLE_POLL_MS = 500
 export type PreparedPurchase = { readonly order: PurchaseOrder; readonly resource: unknown }
 
 export type PurchaseAnswer =
-  | { readonly kind: 'granted'; readonly body: AccessGranted }
+  /** `grantedAtMs`: when, Unix milliseconds. */
+  | { readonly kind: 'granted'; readonly body: AccessGranted; readonly grantedAtMs: number }
   /** The contract took this payment for another agent before. */
   | { readonly kind: 'used-for-another' }
 
@@ -168,7 +169,7 @@ async function fulfil(
   const granted = (window: AccessWindow, told: Pick<AccessGranted, 'why' | 'metering'>) => {
     const nowSeconds = ledgerSeconds(deps.clock)
     const body = grantedBody({ paidThisRequest: true, window, nowSeconds, resource, ...told })
-    return { kind: 'granted', body } as const
+    return { kind: 'granted', body, grantedAtMs: deps.clock.unixMs() } as const
   }
   const outcome = await openSettled(deps, order, { by: 'gate', requestId })
   switch (outcome.kind) {

@@ -6,8 +6,8 @@ import { type AccessWindow, createReaper, type Hex, ZERO_ADDRESS } from './acces
 import type { AccessEvent } from './events.ts'
 import type { AccessParts } from './ports.ts'
 
-const AGENT: Hex = '0x00000000000000000000000000000000000000aa'
-const OTHER: Hex = '0x00000000000000000000000000000000000000bb'
+const AGENT: Hex = '0xaa00000000000000000000000000000000000000'
+const OTHER: Hex = '0xbb00000000000000000000000000000000000000'
 const START_SECONDS = 1_000_000
 const HOUR_MS = 3_600_000
 

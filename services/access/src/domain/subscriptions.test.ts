@@ -4,7 +4,7 @@ import { createFakeContract, openWindow } from '../testing/fake-contract.ts'
 import { createRelayBudget } from './relay-budget.ts'
 import { createSubscriptions } from './subscriptions.ts'
 
-const AGENT = '0x00000000000000000000000000000000000000aa'
+const AGENT = '0xaa00000000000000000000000000000000000000'
 
 function startReads() {
   const clock = manualClock(1_000_000)
@@ -165,7 +165,7 @@ const startSpent = async () => {
 }
 
 describe('A12: with the budget of the relay used up', () => {
-  const STRANGER = '0x00000000000000000000000000000000000000bb'
+  const STRANGER = '0xbb00000000000000000000000000000000000000'
 
   test('a poll is told the last read with its second; without one it fails', async () => {
     const { contract, subscriptions } = await startSpent()

@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { createSessionKeys, sessionKeyOf } from '../adapters/session-keys.ts'
 import type { Hex } from '../domain/access-window.ts'
-import { AGENT, START_SECONDS } from '../testing/fake-service.ts'
+import { START_SECONDS } from '../testing/fake-service.ts'
 import { decoded } from './access-route.fixture.ts'
 import {
   account,
@@ -193,7 +193,8 @@ describe('A17: the key behind the agent', () => {
   })
 
   test('an agent that is an account number has no key that could prove itself: said at once', async () => {
-    fakes().contract.windows.set(AGENT, guarded())
-    expect(await refusalOf({}, AGENT)).toBe('key_unsupported')
+    const byNumber = `0x${(5_005).toString(16).padStart(40, '0')}` as const
+    fakes().contract.windows.set(byNumber, guarded())
+    expect(await refusalOf({}, byNumber)).toBe('key_unsupported')
   })
 })

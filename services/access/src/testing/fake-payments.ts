@@ -12,7 +12,7 @@ const FEE_PAYER = '0.0.9001'
 export const PAYER = '0.0.5001'
 export const PAY_TO = '0.0.7001'
 export const PAY_TO_ADDRESS: Hex = '0x0000000000000000000000000000000000007001'
-export const PAYER_ADDRESS: Hex = '0x00000000000000000000000000000000000000aa'
+export const PAYER_ADDRESS: Hex = '0xaa00000000000000000000000000000000000000'
 
 export type FakePayment = {
   /** Nanoseconds of the transaction id, which distinguish payments. */

@@ -26,8 +26,8 @@ import {
 import { createFakeSender, type FakeSender } from './fake-sender.ts'
 
 export const START_SECONDS = 1_800_000_000
-export const AGENT: Hex = '0x00000000000000000000000000000000000000aa'
-export const OTHER_AGENT: Hex = '0x00000000000000000000000000000000000000bb'
+export const AGENT: Hex = '0xaa00000000000000000000000000000000000000'
+export const OTHER_AGENT: Hex = '0xbb00000000000000000000000000000000000000'
 const RECORDER: Hex = '0x0000000000000000000000000000000000000cec'
 export const USAGE_HASH = `0x${'ab'.repeat(32)}`
 
@@ -45,8 +45,8 @@ export type Fakes = {
   /** What its processes logged. */
   readonly lines: LogLine[]
   feePayers: readonly string[]
-  /** Accounts at the mirror node by EVM address; any other is unknown, and a read throws for `down`. */
-  readonly accounts: Map<Hex, Awaited<ReturnType<AgentAccounts['refresh']>> | 'down'>
+  /** Accounts at the mirror node by EVM address or id; any other is unknown, and a read throws for `down`. */
+  readonly accounts: Map<string, Awaited<ReturnType<AgentAccounts['refresh']>> | 'down'>
   usage: UsageOutcome | undefined
   figures: UsageFigures
   isResourceDown: boolean
@@ -113,6 +113,11 @@ export async function startFakeService(
     RECORDER_KEY: '22'.repeat(32),
     ...environment,
   })
+  const readAccount: AgentAccounts['refresh'] = async (name) => {
+    const account = fakes.accounts.get(name)
+    if (account === 'down') throw new LedgerUnavailable('down')
+    return account
+  }
   const service = await createAccessService({
     config,
     clock: fakes.clock,
@@ -123,13 +128,7 @@ export async function startFakeService(
     }),
     connect: () => ({
       ...fakes,
-      accounts: {
-        async refresh(name) {
-          const account = fakes.accounts.get(name as Hex)
-          if (account === 'down') throw new LedgerUnavailable('down')
-          return account
-        },
-      },
+      accounts: { account: readAccount, refresh: readAccount },
       scheme: { ...fakes.scheme, find: (payment) => fakes.scheme.find(payment) },
       usage: fakeUsage(fakes),
       feePayers: {

@@ -83,6 +83,10 @@ export const paymentRequiredSchema = z
   .object({
     x402Version: z.int(),
     error: z.string(),
+    notice: z
+      .string()
+      .optional()
+      .describe('Why nobody should buy for this `agent`, and the right address if there is one.'),
     resource: z.object({ url: z.string(), description: z.string(), mimeType: z.string() }),
     accepts: z.array(
       z.object({

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 
 /** What the reference shows for `agent`: nobody's address. */
-export const agentExample = '0x00000000000000000000000000000000000000aa'
+export const agentExample = '0xaa00000000000000000000000000000000000000'
 
 /** `agent`: 0x and forty hex digits; its EIP-55 checksum is not checked. Lower case from here on. */
 export const agentQuery = z.object({
