@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { environmentTable } from '@tallystick/service-kit'
+import { describeConfig, environmentTable } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { facilitatorConfig } from '../../packages/facilitator/src/config.ts'
 import { issuerConfigSchema } from '../../packages/issuer/src/config.ts'
@@ -12,6 +12,7 @@ import {
   runSql,
   startPostgres,
 } from '../../packages/journal-store/src/postgres-server.fixture.ts'
+import { findSlips } from '../../packages/service-kit/src/variable-slips.ts'
 import { installableServices } from '../../scripts/install/installable-services.ts'
 import { accessConfigSchema } from '../../services/access/src/config.ts'
 import { careConfigSchema } from '../../services/care/src/config.ts'
@@ -82,12 +83,52 @@ describe('docker-compose.yml', () => {
     ])
   })
 
-  it('needs exactly the variables in the testnet example', () => {
-    const listed = Object.keys(envFile('testnet.env.example')).toSorted()
-    expect(listed).toEqual(
-      [...composeVariables(['access', 'care', 'issuer', 'grading'])].toSorted(),
-    )
+  it('S11: passes every variable that a service reads, and every secret’s file', () => {
+    for (const [name, schema] of Object.entries(schemas)) {
+      const read = describeConfig(schema).flatMap(({ isSecret, variable }) =>
+        isSecret ? [variable, `${variable}_FILE`] : [variable],
+      )
+      expect(Object.keys(local[name]?.environment ?? {}).toSorted(), name).toEqual(read.toSorted())
+    }
+    const { access, care } = composeServices({ VERIFY_NAMES: 'private', RECORDER_COUNT: '2' })
+    expect(care?.environment['VERIFY_NAMES']).toBe('private')
+    expect(access?.environment['RECORDER_COUNT']).toBe('2')
   })
+
+  it.each(['local.env', 'postgres.env', 'testnet.env.example'])(
+    'takes every variable that deploy/%s sets',
+    (name) => {
+      const taken = composeVariables(Object.keys(local))
+      expect(Object.keys(envFile(name)).filter((variable) => !taken.has(variable))).toEqual([])
+    },
+  )
+})
+
+describe('S11: no false alarm', () => {
+  /** Kubernetes sets these for each service beside, and compose and shells set these everywhere. */
+  const ordinary = [
+    ...['CARE', 'GRADING', 'ACCESS', 'MIRROR', 'ISSUER', 'FACILITATOR', 'LEDGER'].flatMap((name) =>
+      ['SERVICE_HOST', 'SERVICE_PORT', 'PORT', 'PORT_80_TCP', 'PORT_80_TCP_ADDR'].map(
+        (part) => `${name}_${part}`,
+      ),
+    ),
+    ...['KUBERNETES_SERVICE_HOST', 'KUBERNETES_PORT', 'PATH', 'PWD', 'HOME', 'HOSTNAME', 'USER'],
+    ...['TERM', 'LANG', 'TZ', 'SHLVL', 'NODE_ENV', 'NODE_OPTIONS', 'HTTP_PROXY', 'NO_PROXY'],
+    ...['NODE_VERSION', 'YARN_VERSION', 'LOGNAME', 'SHELL', 'MAIL', 'EDITOR', 'HOSTTYPE', 'OSTYPE'],
+    ...Object.keys(process.env),
+  ]
+
+  it.each(Object.entries(schemas))(
+    '%s finds no slip among its own variables, nor in an ordinary environment',
+    (_, schema) => {
+      const own = Object.keys(schema.shape)
+      for (const variable of own) {
+        const others = new Set(own.filter((name) => name !== variable))
+        expect(findSlips([variable], others)).toEqual([])
+      }
+      expect(findSlips(ordinary, new Set(own))).toEqual([])
+    },
+  )
 })
 
 const serverMissing =

@@ -23,20 +23,28 @@ export function copyOf(source: string, path: string): GeneratedFile {
   }
 }
 
-/** A file with one generated part, between `<!-- name -->` and `<!-- /name -->`. */
-export function section(
-  path: string,
-  { name, text }: { name: string; text: string },
-): GeneratedFile {
-  const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
-  const current = read(path)
+type Part = { readonly name: string; readonly text: string }
+
+/** A part lies between `<!-- name -->` and `<!-- /name -->`; in YAML, between `# <name>` and `# </name>`. */
+function withPart(path: string, current: string, { name, text }: Part): string {
+  const isYaml = path.endsWith('.yml')
+  const open = isYaml ? `# <${name}>` : `<!-- ${name} -->`
+  const close = isYaml ? `      # </${name}>` : `<!-- /${name} -->`
   const start = current.indexOf(open)
   const end = current.indexOf(close)
   if (start < 0 || end < start) throw new Error(`${path} lacks the markers ${open} and ${close}`)
-  return {
-    path,
-    text: `${current.slice(0, start + open.length)}\n${text.trim()}\n${current.slice(end)}`,
-  }
+  const generated = isYaml ? text : text.trim()
+  return `${current.slice(0, start + open.length)}\n${generated}\n${current.slice(end)}`
+}
+
+/** A file with one generated part. */
+export function section(path: string, part: Part): GeneratedFile {
+  return sections(path, [part])
+}
+
+/** A file with several generated parts. */
+export function sections(path: string, parts: readonly Part[]): GeneratedFile {
+  return { path, text: parts.reduce((text, part) => withPart(path, text, part), read(path)) }
 }
 
 /** Whether the committed file has its expected text. */

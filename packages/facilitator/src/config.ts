@@ -60,7 +60,7 @@ const fields = z.object({
     keyExpected,
     (text) => parsePrivateKey(text) !== undefined,
   ).describe('Private key of FEE_PAYER.'),
-  SERVED_PAY_TO: parsedField(parseReceivers, { expected: servedExpected })
+  SERVED_PAY_TO: parsedField(parseReceivers, { expected: servedExpected, isGuard: true })
     .optional()
     .describe(
       'The only receivers whose payments, and refunds, are settled; without it anybody’s are, at your cost, and the start says so.',

@@ -118,12 +118,13 @@ const fields = z.object({
     .describe('Programs that are known beforehand.'),
   CLIENT_DOCUMENTS: jsonField(z.array(z.url({ protocol: /^https$/ })), {
     expected: 'a JSON array of https URLs',
+    isGuard: true,
   })
     .prefault(JSON.stringify(KNOWN_DOCUMENTS))
     .describe(
       'Client metadata documents that are fetched; one that ends in `/` allows all below it.',
     ),
-  REGISTRATION: choiceField(['off', 'loopback', 'any'])
+  REGISTRATION: choiceField(['off', 'loopback', 'any'], { isGuard: true })
     .prefault('off')
     .describe(
       'Whether unknown programs may register: `loopback`, those that run on the person’s own machine; `any`, every one.',

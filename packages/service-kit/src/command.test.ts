@@ -5,6 +5,7 @@ import {
   type CommandCall,
   type CommandVerb,
   EXIT,
+  type ExitCode,
   inputLines,
   lifetimeOption,
   readVariables,
@@ -119,6 +120,18 @@ describe('a command', () => {
     expect(code).toBe(2)
     expect(errors).toMatch(/KEY: .*\n.*SIZE: /)
     expect(errors).not.toContain('s3cr3t')
+  })
+
+  it('S11: names a variable one slip away from a known one, and goes on', async () => {
+    const schema = z.object({ SIZE_MM: z.string().optional() })
+    const weigh = ({ terminal }: CommandCall): Promise<ExitCode> => {
+      readVariables(terminal, schema)
+      return Promise.resolve(EXIT.done)
+    }
+    expect(await run(['weigh'], weigh, { SIZE_M: 's3cr3t' })).toMatchObject({
+      code: 0,
+      errors: 'Nobody reads SIZE_M; is SIZE_MM meant?',
+    })
   })
 
   it('prints an error that a person can act on, and exits 1', async () => {

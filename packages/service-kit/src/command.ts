@@ -6,7 +6,7 @@ import { createReadStream } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
-import { configMessage, type Environment, readConfig } from './config.ts'
+import { configMessage, type Environment, readConfig, slipSentence } from './config.ts'
 
 /** Where a command reads and writes; a test brings its own. */
 export type CommandTerminal = {
@@ -188,13 +188,14 @@ export function processTerminal(owner: NodeJS.Process): CommandTerminal {
   }
 }
 
-/** Reads the variables that a verb needs. Throws BadUsage naming every bad one. */
+/** Reads the variables that a verb needs, and warns of slips in their names. Throws BadUsage naming every bad one. */
 export function readVariables<Schema extends z.ZodObject>(
-  { environment }: CommandTerminal,
+  { environment, printError }: CommandTerminal,
   schema: Schema,
 ): z.output<Schema> {
   const reading = readConfig(schema, environment)
   if (reading.kind === 'invalid') throw new BadUsage(configMessage(reading.problems))
+  for (const slip of reading.slips) printError(slipSentence(slip))
   return reading.config
 }
 

@@ -16,6 +16,8 @@ type FieldMeta = {
   readonly expected?: string | undefined
   /** The default in words, if it depends on the machine. */
   readonly defaultText?: string | undefined
+  /** Without it data or a door stands open, as without a secret: a slip of its name refuses the start (S11). */
+  readonly isGuard?: boolean | undefined
 }
 
 const fieldMetas = z.registry<FieldMeta>()
@@ -81,9 +83,12 @@ export function textField(expected = 'a text', isGood = (text: string): boolean 
 }
 
 /** One of a few words. */
-export function choiceField<const Word extends string>(words: readonly [Word, ...Word[]]) {
+export function choiceField<const Word extends string>(
+  words: readonly [Word, ...Word[]],
+  meta: Pick<FieldMeta, 'isGuard'> = {},
+) {
   const expected = `one of ${words.join(', ')}`
-  return withFieldMeta(z.enum(words, { error: expected }), { expected })
+  return withFieldMeta(z.enum(words, { error: expected }), { expected, ...meta })
 }
 
 /** A switch, `true` or `false`; zod's other words for them are taken as well. */

@@ -158,6 +158,32 @@ describe('S3: configuration', () => {
   })
 })
 
+describe('S11: a variable one slip away from a known one', () => {
+  const environment = { SIGNING_SECRET: 'hunter2hunter2', NAME: 'x' }
+
+  test.each(['SIGNING_SECRETS', 'SIGNING_SECRE_FILE', 'SIGNNG_SECRET', 'PRIVATES'])(
+    '%s is refused by name, since the known one guards data or a door',
+    (variable) => {
+      const guarded = schema.extend({ PRIVATE: choiceField(['on', 'off'], { isGuard: true }) })
+      const given = { ...environment, PRIVATE: 'on', [variable]: 'hunter2' }
+      const reading = readConfig(guarded, given)
+      if (reading.kind === 'valid') throw new Error('it was taken')
+      expect(configMessage(reading.problems)).toMatch(
+        new RegExp(`^ {2}${variable}: expected the name (\\w+): nobody reads ${variable}$`, 'm'),
+      )
+      expect(configMessage(reading.problems)).not.toContain('hunter2')
+    },
+  )
+
+  test('any other one is a warning; an empty one is none', () => {
+    const given = { ...environment, POLLMS: '5', MARKET: '' }
+    expect(readConfig(schema, given)).toMatchObject({
+      kind: 'valid',
+      slips: [{ variable: 'POLLMS', meant: 'POLL_MS' }],
+    })
+  })
+})
+
 describe('the configuration documents itself', () => {
   test('rows carry description, expectation, default and whether the field is secret', () => {
     const rows = describeConfig(schema)

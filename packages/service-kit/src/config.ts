@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { fieldMetaOf, innerOf } from './config-field.ts'
+import { findSlips, type VariableSlip } from './variable-slips.ts'
 
 /** The process environment, or what a test puts in its place. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -13,7 +14,12 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export type ConfigProblem = { readonly variable: string; readonly expected: string }
 
 type ConfigReading<Config> =
-  | { readonly kind: 'valid'; readonly config: Config }
+  | {
+      readonly kind: 'valid'
+      readonly config: Config
+      /** Variables that nobody reads, and what was probably meant. */
+      readonly slips: readonly VariableSlip[]
+    }
   | { readonly kind: 'invalid'; readonly problems: readonly ConfigProblem[] }
 
 const fileVariableOf = (variable: string): string => `${variable}_FILE`
@@ -46,6 +52,36 @@ function readSecret(
   }
 }
 
+/** Slips in the names of variables (S11), apart from those whose meant one guards data or a door. */
+function readSlips(schema: z.ZodObject, environment: Environment) {
+  const known = new Set<string>()
+  const guards = new Set<string>()
+  for (const [variable, field] of Object.entries(schema.shape)) {
+    const { isGuard, isSecret } = fieldMetaOf(field)
+    const names = isSecret === true ? [variable, fileVariableOf(variable)] : [variable]
+    for (const name of names) {
+      known.add(name)
+      if (isSecret === true || isGuard === true) guards.add(name)
+    }
+  }
+  const present = Object.keys(environment).filter((name) => Boolean(environment[name]))
+  const found = findSlips(present, known)
+  return {
+    slips: found.filter(({ meant }) => !guards.has(meant)),
+    problems: found
+      .filter(({ meant }) => guards.has(meant))
+      .map(({ meant, variable }) => ({
+        variable,
+        expected: `the name ${meant}: nobody reads ${variable}`,
+      })),
+  }
+}
+
+/** What a slip is, for people. */
+export function slipSentence({ meant, variable }: VariableSlip): string {
+  return `Nobody reads ${variable}; is ${meant} meant?`
+}
+
 /**
  * Parses the environment by a schema whose keys are variable names, and reports all problems at once. An empty variable
  * counts as unset; secrets are also read from `<NAME>_FILE`.
@@ -54,7 +90,8 @@ export function readConfig<Schema extends z.ZodObject>(
   schema: Schema,
   environment: Environment,
 ): ConfigReading<z.output<Schema>> {
-  const problems: ConfigProblem[] = []
+  const { problems: slipProblems, slips } = readSlips(schema, environment)
+  const problems: ConfigProblem[] = [...slipProblems]
   const values: Record<string, string> = {}
   for (const [variable, field] of Object.entries(schema.shape)) {
     const value =
@@ -77,7 +114,7 @@ export function readConfig<Schema extends z.ZodObject>(
     })
   }
   return parsed.success && problems.length === 0
-    ? { kind: 'valid', config: parsed.data }
+    ? { kind: 'valid', config: parsed.data, slips }
     : { kind: 'invalid', problems }
 }
 
@@ -101,9 +138,9 @@ export function requireConfig<Schema extends z.ZodObject>(
 export function loadConfig<Schema extends z.ZodObject>(
   schema: Schema,
   environment: Environment,
-): z.output<Schema> {
+): { readonly config: z.output<Schema>; readonly slips: readonly VariableSlip[] } {
   const reading = readConfig(schema, environment)
-  if (reading.kind === 'valid') return reading.config
+  if (reading.kind === 'valid') return reading
   process.stderr.write(`${configMessage(reading.problems)}\n`)
   return process.exit(1)
 }

@@ -5,12 +5,14 @@ export { type Clock, pause, systemClock } from './clock.ts'
 export {
   type ConfigProblem,
   configMessage,
+  describeConfig,
   type Environment,
   environmentExample,
   environmentTable,
   isVariableSet,
   readConfig,
   requireConfig,
+  slipSentence,
 } from './config.ts'
 export {
   checkedSecretField,

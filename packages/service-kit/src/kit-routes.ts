@@ -10,6 +10,13 @@ import { referencePage } from './pages/reference-page.ts'
 import { readinessReporter } from './readiness.ts'
 import type { ServiceApp, ServiceAppOptions } from './service-app.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Sentences about the start that `/ready` repeats as `warnings`; they are public. */
+    readonly startWarnings: string[]
+  }
+}
+
 const TAG = ['operations']
 const readinessBody = z.looseObject({
   ready: z.boolean(),
@@ -49,13 +56,15 @@ function addHealth(app: ServiceApp): void {
 
 function addReadiness(app: ServiceApp, { clock, readiness }: ServiceAppOptions): void {
   const report = readinessReporter(readiness ?? {}, clock)
+  const warnings: string[] = []
+  app.decorate('startWarnings', warnings)
   const schema = {
     tags: TAG,
     summary: 'Readiness: what the service depends on, by name.',
     response: { 200: readinessBody, 503: errorBody },
   }
   app.get('/ready', { exposeHeadRoute: true, schema }, async (_request, reply) => {
-    const current = await report()
+    const current = { ...(await report()), ...(warnings.length > 0 && { warnings }) }
     void reply.header('cache-control', 'no-store')
     return current.ready
       ? reply.send(current)

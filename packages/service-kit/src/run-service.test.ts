@@ -139,6 +139,17 @@ describe('runService', () => {
     expect(said).toEqual(['started', 'listening', 'stopping', 'told to stop', 'flushed', 'stopped'])
   })
 
+  test('S11: names a variable one slip away from a known one at the start and on /ready', async () => {
+    const service = start({ BASE_URLS: 'http://hunter2' })
+    const ready = await (await fetch(`${await service.url()}/ready`)).text()
+    expect(JSON.parse(ready)).toMatchObject({
+      ready: true,
+      warnings: ['Nobody reads BASE_URLS; is BASE_URL meant?'],
+    })
+    expect(service.stdout).toContain('"variable":"BASE_URLS","meant":"BASE_URL"')
+    expect(service.stdout + ready).not.toContain('hunter2')
+  })
+
   test('prints the operator’s sentence and exits 1 if the service cannot start', async () => {
     const service = start({ FAULT: 'refusal' })
     expect(await service.exit).toBe(1)

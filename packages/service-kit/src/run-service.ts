@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, type Registry } from 'prom-client'
 import type { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
-import { type Environment, loadConfig } from './config.ts'
+import { type Environment, loadConfig, slipSentence } from './config.ts'
 import { type LogOutput, lastLinesWritten, openLogOutput } from './log-output.ts'
 import { createLogger } from './logging.ts'
 import type { ServiceApp } from './service-app.ts'
@@ -236,7 +236,7 @@ export async function runService<Schema extends z.ZodObject>(
   options: RunOptions<Schema>,
 ): Promise<void> {
   const { name, environment, startRefusal } = options
-  const config = loadConfig(options.schema, environment)
+  const { config, slips } = loadConfig(options.schema, environment)
   const { logger, output } = openLog(name, config.LOG_LEVEL)
   const service = await options
     .create({ config, clock: systemClock, logger, environment })
@@ -246,6 +246,13 @@ export async function runService<Schema extends z.ZodObject>(
       process.stderr.write(`${refusal}\n`)
       return process.exit(1)
     })
+  for (const { meant, variable } of slips) {
+    logger.warn(
+      { variable, meant },
+      'nobody reads a variable that is one slip away from a known one',
+    )
+    service.app.startWarnings.push(slipSentence({ meant, variable }))
+  }
   service.start?.()
   const address = { host: config.HOST, port: config.PORT }
   const { stop, url } = await listen(service, address).catch((error: unknown) => {

@@ -16,6 +16,7 @@ import {
   storeConfigFields,
   switchField,
   textField,
+  withFieldMeta,
 } from '@tallystick/service-kit'
 import { z } from 'zod'
 import { trustedIssuers } from './domain/trusted-issuer.ts'
@@ -77,14 +78,14 @@ const witnessList = z
   )
   .max(WITNESSES_MAX)
 
-/** Texts separated by commas, in lower case. */
+/** A list of who may: texts separated by commas, in lower case. */
 const listField = (expected: string, isGood: (text: string) => boolean) =>
   parsedField(
     (text) => {
       const given = text.split(',').map((one) => one.trim().toLowerCase())
       return given.every(isGood) ? given : undefined
     },
-    { expected },
+    { expected, isGuard: true },
   )
 
 const hosts = () =>
@@ -108,7 +109,7 @@ const fields = z.object({
   WRITE_SECRET: writeKeys().describe(
     'Keys of signed writes, one per line: all are accepted, so that one can replace another. Their UTF-8 bytes are used unchanged.',
   ),
-  BEARER_AUTHOR: choiceField(['any', 'sub'])
+  BEARER_AUTHOR: choiceField(['any', 'sub'], { isGuard: true })
     .prefault('any')
     .describe(
       '`sub`: a write with a token names no other author than the token’s `sub`; `any`: it may.',
@@ -126,6 +127,7 @@ const fields = z.object({
   TRUSTED_ISSUERS: jsonField(trustedIssuers, {
     expected:
       'a JSON array of issuers, each with its https `issuer`, as docs/how-to/sign-in.md describes',
+    isGuard: true,
   })
     .prefault('[]')
     .describe(
@@ -146,7 +148,7 @@ const fields = z.object({
     .describe(
       'Origins of pages that may call /mcp, besides BASE_URL’s; another one is 403. If unset, any may: a page sends only what its user gave it.',
     ),
-  VERIFY_NAMES: choiceField(['public', 'private'])
+  VERIFY_NAMES: choiceField(['public', 'private'], { isGuard: true })
     .prefault('public')
     .describe(
       '`private`: /verify asks for a token before it shows names of patients and topics; `public`: it does not.',
@@ -167,7 +169,7 @@ const fields = z.object({
     .describe(
       'Keys that seal the key of each chain, and so its values, at rest; without them values are stored in plaintext and nothing can be erased.',
     ),
-  CHAIN_KEYS_PATH: textField('a path')
+  CHAIN_KEYS_PATH: withFieldMeta(textField('a path'), { expected: 'a path', isGuard: true })
     .optional()
     .describe(
       'File of the chains’ own keys, outside every backup of the records. If unset, and CHAIN_KEYS_URL too, it is DATABASE_PATH with .chain-keys.',

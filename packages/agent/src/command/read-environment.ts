@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
+import { findSlips } from '../generated/variable-slips.ts'
 
 /** The process environment, or what a test puts in its place. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -53,12 +54,21 @@ const AgentEnvironment = z.object({
     .default('hedera:testnet'),
 })
 
+/** A slip of these names is refused, of any other a warning (S11). */
+const GUARDS: ReadonlySet<string> = new Set(['AGENT_KEY', 'AGENT_KEY_FILE', 'ACCESS_CONTRACT'])
+const KNOWN: ReadonlySet<string> = new Set([...Object.keys(AgentEnvironment.shape), ...GUARDS])
+
 /** What the command reads from the environment. The key leaves this object only to sign. */
 export type AgentConfig = z.infer<typeof AgentEnvironment>
 
 /** Result of reading; `message` names every bad variable at once and never a value. */
 type AgentConfigReading =
-  | { readonly kind: 'valid'; readonly config: AgentConfig }
+  | {
+      readonly kind: 'valid'
+      readonly config: AgentConfig
+      /** Sentences about variables that nobody reads. */
+      readonly warnings: readonly string[]
+    }
   | { readonly kind: 'invalid'; readonly message: string }
 
 /** The text of the key, or what is wrong with where it is. */
@@ -86,12 +96,17 @@ export function readEnvironment(
   }: { readonly isKeyNeeded: boolean; readonly isContractNeeded: boolean },
 ): AgentConfigReading {
   const { problem, text } = readKey(environment)
+  const present = Object.keys(environment).filter((name) => Boolean(environment[name]))
+  const slips = findSlips(present, KNOWN)
   const values = Object.fromEntries(
     Object.keys(AgentEnvironment.shape).map((name) => [name, environment[name] || undefined]),
   )
   const parsed = AgentEnvironment.safeParse({ ...values, AGENT_KEY: text })
   const lines = [
     ...(problem === undefined ? [] : [problem]),
+    ...slips
+      .filter(({ meant }) => GUARDS.has(meant))
+      .map(({ meant, variable }) => `${variable}: expected the name ${meant}`),
     ...(parsed.error?.issues ?? []).map(
       (issue) => `${String(issue.path[0])}: expected ${issue.message}`,
     ),
@@ -104,7 +119,12 @@ export function readEnvironment(
   if (isContractNeeded && values['ACCESS_CONTRACT'] === undefined) {
     lines.push('ACCESS_CONTRACT: expected the contract that gets the money (it is not set)')
   }
-  if (parsed.success && lines.length === 0) return { kind: 'valid', config: parsed.data }
+  if (parsed.success && lines.length === 0) {
+    const warnings = slips.map(
+      ({ meant, variable }) => `Nobody reads ${variable}; is ${meant} meant?`,
+    )
+    return { kind: 'valid', config: parsed.data, warnings }
+  }
   const message = ['The configuration is not usable:', ...lines.map((line) => `  ${line}`)]
   return { kind: 'invalid', message: message.join('\n') }
 }

@@ -196,6 +196,15 @@ describe('arguments and environment', () => {
     expect(await run(['status'], {})).toMatchObject({ code: EXIT.usage })
   })
 
+  test('S11: a slip in the name of a key is refused, of another variable named', async () => {
+    const refused = await run(['status'], { AGENT_KEYS: KEY })
+    expect(refused).toMatchObject({ code: EXIT.usage })
+    expect(refused.err).toContain('AGENT_KEYS: expected the name AGENT_KEY')
+    expect(refused.err).not.toContain(KEY)
+    const warned = await run(['status'], { AGENT_KEY: KEY, MIRROR_URLS: 'x' })
+    expect(warned.err).toContain('Nobody reads MIRROR_URLS; is MIRROR_URL meant?')
+  })
+
   test('a key comes from a file as well, and not from both', async () => {
     const file = join(folder, 'key')
     writeFileSync(file, `0x${KEY}\n`, { mode: 0o600 })

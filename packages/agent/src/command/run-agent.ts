@@ -145,6 +145,7 @@ export async function runAgent(run: AgentRun): Promise<ExitCode> {
     run.output.printError(environment.message)
     return EXIT.usage
   }
+  for (const warning of environment.warnings) run.output.printError(warning)
   try {
     const agent = openAgent(given, environment.config, run)
     return await runVerb(given, agent, run)

@@ -2,11 +2,17 @@ import {
   type Clock,
   type ConfigProblem,
   configMessage,
-  type Environment,
   isVariableSet,
   readConfig,
+  slipSentence,
 } from '@tallystick/service-kit'
-import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
+import {
+  BadUsage,
+  type CommandCall,
+  type CommandTerminal,
+  type CommandVerb,
+  EXIT,
+} from '@tallystick/service-kit/command'
 import { parseHbar } from '@tallystick/x402/hedera'
 import { isAddress } from 'viem'
 import { z } from 'zod'
@@ -36,7 +42,7 @@ export function operatorVerb(verb: OperatorVerb): CommandVerb {
     ...verb,
     async run({ terminal, words, text, has }) {
       const needs = typeof verb.needs === 'function' ? verb.needs(words) : verb.needs
-      const config = readOperatorConfig(terminal.environment, needs)
+      const config = readOperatorConfig(terminal, needs)
       await verb.run({ config, words, text, has, clock: terminal.clock, print: terminal.print })
       return EXIT.done
     },
@@ -83,7 +89,7 @@ type NeededVariable = keyof typeof NEEDED
 
 /** Reads the environment for one verb. Throws BadUsage, naming every bad or missing variable, never a value (S3). */
 function readOperatorConfig(
-  environment: Environment,
+  { environment, printError }: CommandTerminal,
   needs: readonly NeededVariable[],
 ): OperatorConfig {
   const reading = readConfig(OperatorEnvironment, environment)
@@ -93,6 +99,7 @@ function readOperatorConfig(
     problems.push({ variable, expected: `${NEEDED[variable]} (it is not set)` })
   }
   if (reading.kind === 'invalid' || problems.length > 0) throw new BadUsage(configMessage(problems))
+  for (const slip of reading.slips) printError(slipSentence(slip))
   return reading.config
 }
 

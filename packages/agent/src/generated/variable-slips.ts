@@ -1,0 +1,40 @@
+// Generated from packages/service-kit/src/variable-slips.ts: edit that, then run npm run generate.
+/** Variables that nobody reads, but whose name is one slip away from one that is read (S11). Pure: names in, names out. */
+
+/** A variable in the environment, and the one that was probably meant. */
+export type VariableSlip = { readonly variable: string; readonly meant: string }
+
+/** With fewer letters, words of other programs are one letter away: PORT from SORT, HOST from POST. */
+const LETTERS_MIN = 5
+
+/** The letters from which two texts differ, without what they begin and end with alike. */
+function differingParts(one: string, other: string): readonly [string, string] {
+  const shorter = Math.min(one.length, other.length)
+  let start = 0
+  while (start < shorter && one[start] === other[start]) start += 1
+  let end = 0
+  while (end < shorter - start && one.at(-1 - end) === other.at(-1 - end)) end += 1
+  return [one.slice(start, one.length - end), other.slice(start, other.length - end)]
+}
+
+/** Whether one letter more, less or other, or two neighbours swapped, make one name of the other. */
+function isSlip(variable: string, known: string): boolean {
+  const [found, expected] = differingParts(variable, known)
+  const isSwap = found.length === 2 && found === [...expected].toReversed().join('')
+  const isS = found + expected === 'S'
+  const isLetter = found.length <= 1 && expected.length <= 1
+  return isSwap || isS || (isLetter && known.length >= LETTERS_MIN)
+}
+
+/** The slips among the names of an environment; `known` are the names that are read. */
+export function findSlips(
+  names: readonly string[],
+  known: ReadonlySet<string>,
+): readonly VariableSlip[] {
+  return names
+    .filter((variable) => !known.has(variable))
+    .flatMap((variable) => {
+      const meant = [...known].find((name) => isSlip(variable, name))
+      return meant === undefined ? [] : [{ variable, meant }]
+    })
+}
