@@ -4,6 +4,7 @@ export {
   loadCheckpointSeed,
   type StoreOwner,
 } from './checkpoint-file.ts'
+export { openDiskProbe } from './disk-probe.ts'
 export { type Awaitable, type Journal, messageOf, type WriteTrouble } from './journal-store.ts'
 export { besideDatabase, makePrivateFile, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
 export { resealSqliteStore } from './reseal.ts'

@@ -56,7 +56,7 @@ type CareAppDeps = {
   readonly noteRead: (row: ReadRow) => void
 }
 
-/** Reads, and would a write be committed. On SQLite a full disk shows up at the next write, as 503. */
+/** Reads, and would a write be committed (S13). */
 async function storeReadiness({
   store,
   writeTrouble,

@@ -7,6 +7,7 @@ import {
   acceptSqliteBackup,
   checkpointOrigin,
   loadCheckpointSeed,
+  openDiskProbe,
   resealSqliteStore,
   type StoreOwner,
   type WriteTrouble,
@@ -141,11 +142,17 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
     const door = new PostgresDoor({ ...server, Unavailable: RecordStoreUnavailable })
     const opened = await openPostgresRecordStore({ ...server, door })
     const probe = openWriteProbe(door, opening.onProblem)
+    const { CHAIN_KEYS_PATH: keysPath = chainKeysPath(DATABASE_PATH), SEAL_KEYS } = config
+    // A new record writes its key there before it is committed.
+    const keysDisk = openDiskProbe(
+      SEAL_KEYS === undefined ? ':memory:' : keysPath,
+      opening.onProblem,
+    )
     const sides = postgresSideRows(opened.store)
     return {
       records: opened.records,
       sides: { ...sides, end: () => probe.end() },
-      writeTrouble: probe.trouble,
+      writeTrouble: async () => (await probe.trouble()) ?? (await keysDisk.trouble()),
       lost: door.lost,
       stopping: () => door.shutAfter(STOPPING_MS, opening.onProblem),
     }
@@ -155,7 +162,7 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
     return {
       records,
       sides: openSqliteSideRows(sessionsPath(DATABASE_PATH)),
-      writeTrouble: async () => undefined,
+      writeTrouble: openDiskProbe(DATABASE_PATH, opening.onProblem).trouble,
       stopping: () => undefined,
     }
   } catch (error) {

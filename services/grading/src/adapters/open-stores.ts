@@ -3,6 +3,7 @@ import {
   type Awaitable,
   checkpointOrigin,
   loadCheckpointSeed,
+  openDiskProbe,
   type StoreOwner,
   type WriteTrouble,
 } from '@tallystick/journal-store'
@@ -84,7 +85,7 @@ export async function openStores(
   if (DATABASE_URL === undefined) {
     const ledger = await openSqliteLedger(owner)
     return closingTogether(ledger, () => openSqliteReservationStore({ databasePath, clock }), {
-      writeTrouble: async () => undefined,
+      writeTrouble: openDiskProbe(databasePath, onProblem).trouble,
       mayPoll: async () => true,
       stopping: () => undefined,
     })

@@ -1,0 +1,63 @@
+import { open, rm } from 'node:fs/promises'
+import { messageOf, type WriteTrouble } from './journal-store.ts'
+
+/** What the largest write adds to a store and its log: with less room, writes begin to fail. */
+const PROBE_BYTES = 524_288
+
+/** How long a finding holds, milliseconds: each costs an fsync, and anybody may ask. */
+const FINDING_MS = 1_000
+
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+/** The public words: those of the system name paths. */
+function troubleOf(error: unknown): WriteTrouble {
+  const isFull = error instanceof Error && 'code' in error && FULL.has(String(error.code))
+  return isFull
+    ? { reason: 'disk_full', sentence: 'the disk of the store has no room for a write' }
+    : { reason: 'disk_unwritable', sentence: 'the disk of the store takes no writes' }
+}
+
+/** Writes a file beside the store's, to the disk and off it again. */
+async function tryDisk(path: string): Promise<void> {
+  const file = `${path}.probe`
+  try {
+    const handle = await open(file, 'w', 0o600)
+    try {
+      await handle.writeFile(new Uint8Array(PROBE_BYTES))
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  } finally {
+    await rm(file, { force: true })
+  }
+}
+
+/** SQLite's name for a store in memory. */
+const IN_MEMORY = ':memory:'
+
+/** Whether the disk of a store's file takes writes now, for `/ready` (S13): one that is full still answers every read. */
+export function openDiskProbe(path: string, onProblem: (error: unknown) => void) {
+  let last = {
+    atMs: Number.NEGATIVE_INFINITY,
+    finding: Promise.resolve<WriteTrouble | undefined>(undefined),
+  }
+  const look = async (): Promise<WriteTrouble | undefined> => {
+    try {
+      await tryDisk(path)
+      return undefined
+    } catch (error) {
+      onProblem(new Error(`${path}: ${messageOf(error)}`, { cause: error }))
+      return troubleOf(error)
+    }
+  }
+  return {
+    /** Why a write would fail now; undefined if it would not. */
+    trouble: (): Promise<WriteTrouble | undefined> => {
+      if (path === IN_MEMORY) return last.finding
+      const nowMs = performance.now()
+      if (nowMs - last.atMs > FINDING_MS) last = { atMs: nowMs, finding: look() }
+      return last.finding
+    },
+  }
+}
