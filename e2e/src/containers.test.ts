@@ -112,9 +112,10 @@ describe('S11: no false alarm', () => {
         (part) => `${name}_${part}`,
       ),
     ),
-    ...['KUBERNETES_SERVICE_HOST', 'KUBERNETES_PORT', 'PATH', 'PWD', 'HOME', 'HOSTNAME', 'USER'],
-    ...['TERM', 'LANG', 'TZ', 'SHLVL', 'NODE_ENV', 'NODE_OPTIONS', 'HTTP_PROXY', 'NO_PROXY'],
-    ...['NODE_VERSION', 'YARN_VERSION', 'LOGNAME', 'SHELL', 'MAIL', 'EDITOR', 'HOSTTYPE', 'OSTYPE'],
+    ...'KUBERNETES_SERVICE_HOST KUBERNETES_PORT PATH PWD HOME HOSTNAME USER TERM LANG'.split(' '),
+    ...'TZ SHLVL NODE_ENV NODE_OPTIONS HTTP_PROXY NO_PROXY NODE_VERSION YARN_VERSION LOGNAME SHELL MAIL EDITOR HOSTTYPE OSTYPE'.split(
+      ' ',
+    ),
     ...Object.keys(process.env),
   ]
 
