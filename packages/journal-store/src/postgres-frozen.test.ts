@@ -1,5 +1,7 @@
 // S12 on PostgreSQL: servers that hang, standbys that are gone, networks that swallow, and the old primary that comes back.
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { connect as connectTo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pauseMs } from 'node:timers/promises'
@@ -32,6 +34,35 @@ const timelineOf = async (connection: PostgresConnection) => {
 
 const add = (connection: PostgresConnection, id: number) =>
   connection.transaction((query) => query('INSERT INTO notes.other VALUES ($1)', [id]))
+
+/** Stands before a server's socket: as soon as it swallows, nothing comes through any more, and nobody is told. */
+async function openSwallower(folder: string, before: string) {
+  const sockets: Socket[] = []
+  let isSwallowing = false
+  const pass = (from: Socket, to: Socket): void => {
+    sockets.push(from)
+    from.on('data', (chunk) => {
+      if (!isSwallowing) to.write(chunk)
+    })
+    from.on('error', () => to.destroy()).on('close', () => isSwallowing || to.destroy())
+  }
+  const proxy = createServer((client) => {
+    const server = connectTo(join(before, '.s.PGSQL.5432'))
+    pass(client, server)
+    pass(server, client)
+  })
+  proxy.listen(join(folder, '.s.PGSQL.5432'))
+  await once(proxy, 'listening')
+  return {
+    swallow: (): void => {
+      isSwallowing = true
+    },
+    end: async (): Promise<void> => {
+      for (const socket of sockets) socket.destroy()
+      proxy.close()
+    },
+  }
+}
 
 describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !== undefined)(
   `S12 on PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
@@ -72,38 +103,47 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       rmSync(folder, { recursive: true, force: true })
     })
 
-    it('a primary that hangs, and its standby promoted, under 16 writers: writes go on by themselves, 0 lost, 0 twice', async (context) => {
-      const stores = [await open('one'), await open('other')] as const
-      const acknowledged: string[] = []
-      const over = new AbortController()
-      const write = async (writer: number): Promise<void> => {
-        for (let count = 0; !over.signal.aborted; count += 1) {
-          await appendText(stores[writer % 2 === 0 ? 0 : 1], `${writer} ${count}`)
-          acknowledged.push(`${writer} ${count}`)
+    it.for(['a primary that hangs', 'a network that swallows'])(
+      '%s, and the standby promoted, under 16 writers: writes go on by themselves, 0 lost, 0 twice',
+      async (what, context) => {
+        const primary = /@([^,/]*)/.exec(url)?.[1] ?? ''
+        const swallower = await openSwallower(folder, decodeURIComponent(primary))
+        endings.push(swallower.end)
+        if (what === 'a network that swallows')
+          url = url.replace(primary, encodeURIComponent(folder))
+        const stores = [await open('one'), await open('other')] as const
+        const acknowledged: string[] = []
+        const over = new AbortController()
+        const write = async (writer: number): Promise<void> => {
+          for (let count = 0; !over.signal.aborted; count += 1) {
+            await appendText(stores[writer % 2 === 0 ? 0 : 1], `${writer} ${count}`)
+            acknowledged.push(`${writer} ${count}`)
+          }
         }
-      }
-      const writers = Array.from({ length: 16 }, (_, writer) => write(writer))
-      await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(100)
-      pair.freezePrimary()
-      await pauseMs(1_000)
-      const survived = acknowledged.length
-      pair.promoteStandby()
-      const promotedMs = performance.now()
-      await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(survived)
-      await context.annotate(
-        `written again ${Math.round(performance.now() - promotedMs)} ms after the promotion`,
-      )
-      await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(survived + 100)
-      over.abort()
-      await Promise.all(writers)
-      const texts = await textsOf(stores[0])
-      const stored = new Set(texts)
-      expect(acknowledged.filter((text) => !stored.has(text))).toEqual([])
-      expect(stored.size).toBe(texts.length)
-      await stores[0].catchUp()
-      const root = rootOf(texts.map((text) => leafHash(Buffer.from(text))))
-      expect(Buffer.from(stores[0].journals.notes.rootHash())).toEqual(Buffer.from(root))
-    })
+        const writers = Array.from({ length: 16 }, (_, writer) => write(writer))
+        await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(100)
+        if (what === 'a primary that hangs') pair.freezePrimary()
+        else swallower.swallow()
+        await pauseMs(1_000)
+        const survived = acknowledged.length
+        pair.promoteStandby()
+        const promotedMs = performance.now()
+        await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(survived)
+        await context.annotate(
+          `written again ${Math.round(performance.now() - promotedMs)} ms after the promotion`,
+        )
+        await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(survived + 100)
+        over.abort()
+        await Promise.all(writers)
+        const texts = await textsOf(stores[0])
+        const stored = new Set(texts)
+        expect(acknowledged.filter((text) => !stored.has(text))).toEqual([])
+        expect(stored.size).toBe(texts.length)
+        await stores[0].catchUp()
+        const root = rootOf(texts.map((text) => leafHash(Buffer.from(text))))
+        expect(Buffer.from(stores[0].journals.notes.rootHash())).toEqual(Buffer.from(root))
+      },
+    )
 
     it('the old primary that comes back takes nothing: what was open to it is cut, and whoever starts now, or elsewhere, takes the newer one', async () => {
       const door = new PostgresDoor(server())
