@@ -61,6 +61,7 @@ export async function homePage(deps: HomePageDeps): Promise<Page> {
         code: firstRequestCode({
           url: deps.accessUrl,
           network: deps.network,
+          contract: contract.address ?? 'the contract',
           amount:
             offer === undefined
               ? 'tinybar of a purchase'
