@@ -58,6 +58,23 @@ export function mayWrite(scopes: readonly string[], patient: string): boolean {
   return covers(scopes, WRITE_SCOPE, patient)
 }
 
+/**
+ * Whether these scopes may write that version (C47). Internal chains are no household's to fill, unless it reads them; and who
+ * names the version that he has seen must be able to see it, since the answer tells where the chain is.
+ */
+export function mayPublish(
+  scopes: readonly string[],
+  write: {
+    readonly slot: Pick<ChainSlot, 'audience' | 'patient'>
+    readonly isVersionNamed: boolean
+  },
+): boolean {
+  const { isVersionNamed, slot } = write
+  if (!mayWrite(scopes, slot.patient)) return false
+  const needsReading = isVersionNamed || !scopes.includes(WRITE_SCOPE)
+  return slot.audience === 'user' || !needsReading || mayRead(scopes, slot)
+}
+
 /** Whether these scopes may write anybody's records. */
 export function isWriter(scopes: readonly string[]): boolean {
   return scopes.some(

@@ -18,13 +18,14 @@ const start = async (environment: Readonly<Record<string, string>> = {}): Promis
   fixture = await startCareFixture({ environment })
 }
 
-const writeAs = (sub: string, body: object) =>
+const writeWith = (scope: string, sub: string, body: object) =>
   fixture.app.inject({
     method: 'POST',
     url: '/write',
-    headers: { authorization: `Bearer ${fixture.token('care.write', { sub })}` },
+    headers: { authorization: `Bearer ${fixture.token(scope, { sub })}` },
     payload: JSON.stringify(body),
   })
+const writeAs = (sub: string, body: object) => writeWith('care.write', sub, body)
 
 const signedWith = (secret: string, body: object) => {
   const payload = JSON.stringify(body)
@@ -79,6 +80,45 @@ describe('C33: BEARER_AUTHOR=sub', () => {
     await fixture.close()
     await start({ BEARER_AUTHOR: 'sub' })
     expect((await fixture.write({ ...tea, authorId: 'dr-osei' })).statusCode).toBe(200)
+  })
+})
+
+describe('C47: who writes internal records', () => {
+  const rule = { ...tea, audience: 'assistant' }
+  const refused = { reason: 'insufficient_scope', actor: 'kin' }
+
+  it('attack: a relative plants a rule for the assistant, and closes a topic to the clinician', async () => {
+    await start()
+    const kin = 'care.read.user:ann care.write:ann'
+    for (const domain of ['assistant-rules', 'medication'])
+      expect((await writeWith(kin, 'kin', { ...rule, domain })).statusCode).toBe(401)
+    expect(fixture.audit.rows).toMatchObject([refused, refused])
+    expect((await writeAs('dr-osei', { ...tea, domain: 'medication' })).statusCode).toBe(200)
+    expect((await writeWith(kin, 'kin', tea)).statusCode).toBe(200)
+    // Another patient's scope, or an audience's that reads speakable records, does not help.
+    const other = `${kin} care.read.user care.read.assistant:wren`
+    expect((await writeWith(other, 'kin', { ...rule, domain: 'plan' })).statusCode).toBe(401)
+    for (const scope of ['care.write:ann care.read.assistant:ann', 'care.write'])
+      expect((await writeWith(scope, 'nurse', { ...rule, domain: 'plan' })).statusCode).toBe(200)
+  })
+
+  it('attack: a writer who may not read learns where internal records are, and at which version', async () => {
+    await start()
+    await writeAs('dr-osei', rule)
+    const answers: object[] = []
+    for (const scope of ['care.write:ann', 'care.write'])
+      for (const domain of ['tea', 'nothing'])
+        for (const expectedVersion of [0, 1, 9]) {
+          const body = { ...rule, domain, expectedVersion }
+          const { statusCode, body: answer } = await writeWith(scope, 'kin', body)
+          answers.push({ statusCode, answer })
+        }
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
+    expect(answers).toContainEqual({ statusCode: 401, answer: '{"error":"unauthorized"}' })
+    expect(fixture.audit.rows.slice(1)).toEqual(answers.map(() => expect.objectContaining(refused)))
+    const seen = { ...rule, expectedVersion: 9 }
+    const reader = await writeWith('care.write care.read.assistant:ann', 'dr-osei', seen)
+    expect(reader.json()).toEqual({ error: 'version_conflict', version: 1 })
   })
 })
 

@@ -6,7 +6,7 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { TokenVerdict } from '@tallystick/jwt-lite'
 import { parseIsoTime, presentedToken } from '@tallystick/service-kit'
 import type { VerifiedWrite } from '../domain/publish-record.ts'
-import { isWriter, mayWrite } from '../domain/scopes.ts'
+import { isWriter, mayPublish } from '../domain/scopes.ts'
 import { readWriteFields } from '../domain/write-fields.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
@@ -131,8 +131,12 @@ function judgeBearer(
   const { sub, scopes } = verdict.claims
   if (!isWriter(scopes)) return refused({ reason, via, actor: sub })
   const judged = judgeBody(body, { via, sub, isHeldToSub: deps.isAuthorSub })
-  const isCovered = judged.kind !== 'verified' || mayWrite(scopes, judged.write.record.patient)
-  return isCovered ? judged : refused({ reason, via, actor: sub })
+  if (judged.kind === 'refused') return judged
+  const { expectedVersion, record } = judged.write
+  const isVersionNamed = expectedVersion !== undefined
+  return mayPublish(scopes, { slot: record, isVersionNamed })
+    ? judged
+    : refused({ reason, via, actor: sub })
 }
 
 /**

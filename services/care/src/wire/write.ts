@@ -13,7 +13,9 @@ export const writeBody = z.looseObject({
   audience: z
     .unknown()
     .optional()
-    .describe('`assistant` gives an internal record; anything else or absent is `user`.'),
+    .describe(
+      '`assistant` gives an internal record; anything else or absent is `user`. With `care.write:<patient>` alone an internal record also needs the scope that reads it.',
+    ),
   authorId: z
     .string()
     .optional()
@@ -29,7 +31,7 @@ export const writeBody = z.looseObject({
     .min(0)
     .nullish()
     .describe(
-      'The version that the writer has seen, 0 for none; if the record is at another one, nothing is written: 409 `version_conflict`.',
+      'The version that the writer has seen, 0 for none; if the record is at another one, nothing is written: 409 `version_conflict`. With a token, on an internal record, it needs the scope that reads it.',
     ),
 })
 
