@@ -7,6 +7,7 @@ import { migratePostgresStore } from '@tallystick/journal-store/postgres'
 import {
   postgresMissing,
   runSql,
+  startPostgres,
   startPostgresPair,
 } from '@tallystick/journal-store/postgres-server'
 import { startServiceProcess } from '@tallystick/service-kit/service-process'
@@ -38,7 +39,7 @@ describe.skipIf(reason !== undefined)(
     let pair: Awaited<ReturnType<typeof startPostgresPair>>
     let owner: string
     let started: ReturnType<typeof startServiceProcess>[]
-    const start = (name: string) => {
+    const start = (name: string, environment: Readonly<Record<string, string>> = {}) => {
       const process = startServiceProcess([MAIN], {
         ...testEnvironment,
         HOST: '127.0.0.1',
@@ -46,6 +47,7 @@ describe.skipIf(reason !== undefined)(
         LOG_LEVEL: 'info',
         DATABASE_PATH: join(folder, name),
         DATABASE_URL: pair.both(owner.replace(/\/\/[^@]*@/, '//care_app@')),
+        ...environment,
       })
       started.push(process)
       return process
@@ -110,6 +112,42 @@ describe.skipIf(reason !== undefined)(
       // It was over before the limit that ends a process which hangs.
       expect(output).toContain('"msg":"stopped"')
       pair.startStandby()
+    })
+
+    it('S13: the PostgreSQL of the chains’ keys hangs: /ready says so, no write waits for it, and SIGTERM ends with 0 in time', async () => {
+      const records = startPostgres()
+      try {
+        const database = await records.database()
+        await migratePostgresStore(POSTGRES_RECORDS, {
+          url: database.owner,
+          pause: async () => undefined,
+        })
+        const process = start('one', {
+          DATABASE_URL: database.owner.replace(/\/\/[^@]*@/, '//care_app@'),
+          SEAL_KEYS: `k1:${Buffer.alloc(32, 5).toString('base64')}`,
+          CHAIN_KEYS_URL: owner.replace(/[^/]*$/, 'postgres'),
+        })
+        const url = await process.url()
+        expect((await write(url, { domain: 'tea', value: 'green' })).status).toBe(200)
+        await expect.poll(() => readiness(url), POLL).toContain('"ready":true')
+        pair.freezePrimary()
+        await expect
+          .poll(() => readiness(url), POLL)
+          .toContain('the keys of chains: no database server commits in time')
+        expect((await write(url, { domain: 'milk', value: 'warm' })).status).toBe(503)
+        pair.thawPrimary()
+        await expect.poll(() => readiness(url), POLL).toContain('"ready":true')
+        expect((await write(url, { domain: 'milk', value: 'warm' })).status).toBe(200)
+        pair.freezePrimary()
+        const writing = write(url, { domain: 'bread', value: 'rye' })
+        process.kill('SIGTERM')
+        const { code, output } = await process.ended
+        expect((await writing).status).toBe(503)
+        expect(code).toBe(0)
+        expect(output).toContain('"msg":"stopped"')
+      } finally {
+        records.end()
+      }
     })
 
     it('C44: two processes, the first stopped, cut off and continued: it ends with a sentence, and nothing of it is stored', async () => {

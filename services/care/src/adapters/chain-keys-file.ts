@@ -5,6 +5,7 @@ import type { KeyRing } from '@tallystick/hashchain'
 import {
   guardsOf,
   messageOf,
+  openDiskProbe,
   openSqliteFile,
   prepareQuery,
   type SqliteFileKind,
@@ -105,6 +106,8 @@ export function openChainKeysFile(path: string, must?: 'exist'): ChainKeysPlace 
         [ADD, keys],
       )
     },
+    openProbe: (onProblem) => openDiskProbe(path, onProblem).trouble,
+    stopAfter: () => undefined,
     close: () => {
       if (database.isOpen) database.close()
     },

@@ -1,6 +1,7 @@
 // The keys of chains in a PostgreSQL of their own (C43). Whoever the URL names owns the schema and makes it at the first
 // opening. Backups of that server hold destroyed keys for as long as they are kept.
 import {
+  openWriteProbe,
   PostgresConnection,
   PostgresDoor,
   type PostgresOptions,
@@ -65,8 +66,9 @@ export async function openChainKeysDatabase(
     keys: await upkeep.tuples<WrappedKey>(`${FIND} ORDER BY chain`),
     erasures: await erasures(),
   })
+  const open: { end(): Promise<void> }[] = [reads, writes, upkeep]
   const close = async (): Promise<void> => {
-    await Promise.all([reads, writes, upkeep].map((connection) => connection.end()))
+    await Promise.all(open.map((connection) => connection.end()))
   }
   try {
     await prepareTables(writes)
@@ -109,6 +111,12 @@ export async function openChainKeysDatabase(
         await query(ADD, columnsOf(given.keys, 3))
       })
     },
+    openProbe: (onProblem) => {
+      const probe = openWriteProbe(door, onProblem)
+      open.push(probe)
+      return probe.trouble
+    },
+    stopAfter: (ms, onProblem) => door.shutAfter(ms, onProblem),
     close,
   }
 }

@@ -10,6 +10,7 @@ import {
   createBodySeal,
   type SealPlan,
   sealReceipt,
+  type WriteTrouble,
   whenAnswered,
 } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
@@ -37,6 +38,8 @@ export type ChainKeysCopy = {
   readonly erasures: readonly KeptErasure[]
 }
 
+type OnProblem = (error: unknown) => void
+
 /** Where wrapped keys and erasures are kept; chain-keys.contract.ts is the suite of every place. Failures are RecordStoreUnavailable. */
 export type ChainKeysPlace = {
   find(chains: readonly string[]): Awaitable<readonly WrappedKey[]>
@@ -50,6 +53,10 @@ export type ChainKeysPlace = {
   copy(): Awaitable<ChainKeysCopy>
   /** Takes up a copy; refuses it if the place has keys of chains or erasures. */
   fill(copy: ChainKeysCopy): Awaitable<unknown>
+  /** Asks, for `/ready`, why a key would not be kept now. */
+  openProbe(onProblem: OnProblem): () => Promise<WriteTrouble | undefined>
+  /** From so many milliseconds on nothing waits for the place any more: the process stops. */
+  stopAfter(ms: number, onProblem: OnProblem): void
   close(): Awaitable<void>
 }
 

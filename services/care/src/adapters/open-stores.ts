@@ -26,6 +26,7 @@ import type { Audience } from '../wire/records.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { openAuditTrail } from './audit-rows.ts'
 import type { ErasedBy, ErasedChain } from './chain-erasure.ts'
+import type { ChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { type KeysPlace, openKeys, withKeysPlace } from './open-chain-keys.ts'
 import { openSqliteSideRows, postgresSideRows, type SideRows } from './side-rows.ts'
@@ -133,36 +134,48 @@ export async function openStores(config: StoreConfig, opening: Opening): Promise
   return { ...engine, sessions, audit, close }
 }
 
+/** Asks the records and the place of their keys: a new record's key is durable there before the record is. */
+function askBoth(
+  records: Engine['writeTrouble'],
+  { keys, onProblem }: { readonly keys: ChainKeys | undefined } & Opening,
+): Engine['writeTrouble'] {
+  const askKeys = keys?.place.openProbe(onProblem)
+  return async () => {
+    // At once: a probe of readiness gives up after 3 s, which either may take.
+    const [trouble, ofKeys] = await Promise.all([records(), askKeys?.()])
+    return trouble ?? (ofKeys && { ...ofKeys, sentence: `the keys of chains: ${ofKeys.sentence}` })
+  }
+}
+
 async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine> {
   const { DATABASE_PATH, DATABASE_URL } = config
   const options = { ...(await recordsOf(config)), ...opening }
+  const { keys, onProblem } = options
   if (DATABASE_URL !== undefined) {
     const { openPostgresRecordStore, openWriteProbe, PostgresDoor } = await loadPostgres()
     const server = { ...options, ...serverOf(DATABASE_URL) }
     const door = new PostgresDoor({ ...server, Unavailable: RecordStoreUnavailable })
     const opened = await openPostgresRecordStore({ ...server, door })
-    const probe = openWriteProbe(door, opening.onProblem)
-    const { CHAIN_KEYS_PATH: keysPath = chainKeysPath(DATABASE_PATH), SEAL_KEYS } = config
-    // A new record writes its key there before it is committed.
-    const keysDisk = openDiskProbe(
-      SEAL_KEYS === undefined ? ':memory:' : keysPath,
-      opening.onProblem,
-    )
+    const probe = openWriteProbe(door, onProblem)
     const sides = postgresSideRows(opened.store)
     return {
       records: opened.records,
       sides: { ...sides, end: () => probe.end() },
-      writeTrouble: async () => (await probe.trouble()) ?? (await keysDisk.trouble()),
+      writeTrouble: askBoth(probe.trouble, options),
       lost: door.lost,
-      stopping: () => door.shutAfter(STOPPING_MS, opening.onProblem),
+      stopping: () => {
+        door.shutAfter(STOPPING_MS, onProblem)
+        keys?.place.stopAfter(STOPPING_MS, onProblem)
+      },
     }
   }
   const records = openSqliteRecordStore(options)
   try {
+    const disk = openDiskProbe(DATABASE_PATH, onProblem)
     return {
       records,
       sides: openSqliteSideRows(sessionsPath(DATABASE_PATH)),
-      writeTrouble: openDiskProbe(DATABASE_PATH, opening.onProblem).trouble,
+      writeTrouble: askBoth(disk.trouble, options),
       stopping: () => undefined,
     }
   } catch (error) {

@@ -98,7 +98,12 @@ test('C22: Standard Webhooks verifies every message, and both secrets while one 
   const host = on.hostOf('care.read.user', 'judge')
   const [before, after] = [drawSecret(), drawSecret()]
   const url = `${on.receiver.url}/rotating`
-  const messages = () => on.receiver.got.filter(({ path }) => path === '/rotating')
+  /** Each once: a delivery whose answer is late is repeated. */
+  const messages = () => {
+    const got = on.receiver.got.filter(({ path }) => path === '/rotating')
+    const ids = got.map(({ event }) => event.eventId)
+    return got.filter(({ event }, at) => ids.indexOf(event.eventId) === at)
+  }
   const delivery = { mode: 'webhook', url, secret: before }
   const bob = { arguments: { patient: 'bob' } }
   expect(await host.subscribe(url, { ...bob, delivery })).toMatchObject({
