@@ -1,4 +1,5 @@
 // The event stream: C3 and C4.
+import { decodeJwt } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { BOTH, USER } from './mcp.fixture.ts'
 import { PLAN, TEA, useStreams } from './streams.fixture.ts'
@@ -121,6 +122,28 @@ describe('C4', () => {
     suite.session.token = suite.fixture.token(BOTH)
     await suite.session.result('ping')
     expect((await plan('v3')).subscribers).toBe(0)
+  })
+})
+
+describe('C48: a stream shows what its session and its own token may see', () => {
+  const isRevoked = ({ jti }: { readonly jti?: string | undefined }): boolean => jti === revoked
+  let revoked: string | undefined
+
+  it('attack: a stream of a narrow token hears what a stronger one of its session may read, which was then revoked', async () => {
+    await suite.start({ isRevoked })
+    const session = await suite.fixture.open(USER)
+    const narrow = await stream(session)
+    await expect.poll(() => narrow.lastEventId).toBeDefined()
+    session.token = suite.fixture.token(BOTH)
+    await session.subscribe(PLAN)
+    await session.subscribe(TEA)
+    revoked = String(decodeJwt(session.token).jti)
+    await plan('v2')
+    await suite.fixture.write({ domain: 'new', audience: 'assistant' })
+    await tea('v2')
+    await expect.poll(() => narrow.updated).toEqual([TEA])
+    expect(JSON.stringify(narrow.messages)).not.toMatch(/internal|list_changed/)
+    expect(narrow.messages).toHaveLength(2)
   })
 })
 

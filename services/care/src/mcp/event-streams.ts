@@ -101,14 +101,19 @@ export class EventStream extends OpenStream<EventStreamOptions> {
     return { frames: ring.lastSequence - this.#stalledAt, bytes }
   }
 
-  /** The next events as text, re-authorised by the session's current scopes; moves the cursor past them. */
+  /**
+   * The next events as text; moves the cursor past them. Each is judged by the session's current scopes and by those of the
+   * stream's own token, since another token of its principal may have widened the session (C48).
+   */
   #take(): string {
     const { ring, scopes } = this.session
+    const { scopes: ownScopes } = this.options.claims
     let text = ''
     while (this.#cursor < ring.lastSequence && text.length < WRITE_CHARS) {
       this.#cursor += 1
       const frame = ring.at(this.#cursor)
       if (frame === undefined || !mayReceive(scopes, frame.names)) continue
+      if (!mayReceive(ownScopes, frame.names)) continue
       text += `id: ${formatEventId(this.session, this.#cursor)}\nevent: message\ndata: ${frame.text}\n\n`
       if (isPublic(frame)) this.framesSent += 1
       if (frame.isUpdate) this.options.onUpdate(frame.about)
