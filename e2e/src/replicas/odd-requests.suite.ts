@@ -1,6 +1,4 @@
 // Requests that confuse a router, a proxy or a cache, and an unusual agent.
-import { accessWindowAbi } from '@tallystick/contracts'
-import { createPublicClient, http } from 'viem'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openSocket } from '../raw-exchange.ts'
 import type { ReplicaStack } from '../replica-stack.ts'
@@ -76,26 +74,19 @@ export function oddRequestTests(stackOf: () => ReplicaStack): void {
   })
 
   describe('odd agents', () => {
-    it('the zero address is an agent like any other: a gift opens its window, and its calls are counted', async () => {
+    it('A24: the zero address gets the challenge of any other, which says that nobody holds it, and a payment for it moves nothing', async () => {
       const giver = await target.newAgent('giver-to-zero')
-      expect((await target.call(ZERO_ADDRESS)).status).toBe(402)
+      const challenge = await target.call(ZERO_ADDRESS)
+      expect(challenge).toMatchObject({ status: 402, body: { notice: expect.any(String) } })
       const gift = await target.call(
         ZERO_ADDRESS,
         await target.forge.headers(giver, {
-          fill: (one, agent) =>
-            target.forge.pay(one, agent).setTransactionMemo(`x402:${ZERO_ADDRESS}`),
+          fill: (payment, agent) =>
+            target.forge.pay(payment, agent).setTransactionMemo(`x402:${ZERO_ADDRESS}`),
         }),
       )
-      expect(gift).toMatchObject({ status: 200, body: { paidThisRequest: true } })
-      expect((await target.call(ZERO_ADDRESS)).body.paidThisRequest).toBe(false)
-      const client = createPublicClient({ transport: http(target.stack.devnet.rpcUrl) })
-      const window = await client.readContract({
-        abi: accessWindowAbi,
-        address: target.stack.contract,
-        functionName: 'windowOf',
-        args: [ZERO_ADDRESS as `0x${string}`, BigInt(target.stack.devnet.nowSeconds())],
-      })
-      expect(window.callsUsed).toBeGreaterThanOrEqual(1)
+      expect(gift).toMatchObject({ status: 402, body: { error: 'agent_unheld' } })
+      expect(await target.spentTinybar(giver)).toBe(0n)
     })
   })
 }

@@ -165,7 +165,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       )
     })
 
-    it('no standby confirms: a write is refused as not known in time, readiness says why, and the write is there once the standby is back', async () => {
+    it('S13: no standby confirms: a write is refused as not known in time, readiness says why, and the write is there once the standby is back', async () => {
       const store = await open()
       const door = new PostgresDoor(server())
       const probe = openWriteProbe(door, () => undefined)

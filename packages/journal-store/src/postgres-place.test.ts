@@ -55,7 +55,7 @@ describe.skipIf(postgresMissing !== undefined)(
       rmSync(folder, { recursive: true, force: true })
     })
 
-    it('is one process’s while it lives; cut off, it has its place again if nobody took it', async () => {
+    it('C44: is one process’s while it lives; cut off, it has its place again if nobody took it', async () => {
       const { door: own, store } = await openAlone('one')
       await expect(openAlone('other')).rejects.toThrow(/another process has this store open/)
       await runSql(owner, CUT)
@@ -84,7 +84,7 @@ describe.skipIf(postgresMissing !== undefined)(
       },
     )
 
-    it('a place to work in is one process’s at a time, and the next one’s when that is gone', async () => {
+    it('G12: a place to work in is one process’s at a time, and the next one’s when that is gone', async () => {
       const [one, other] = [door(), door()].map((each) =>
         openPostgresPlace(each, { schema: 'notes', name: 'polling' }),
       )

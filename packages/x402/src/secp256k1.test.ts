@@ -144,7 +144,7 @@ test.skipIf(native === undefined)(
   },
 )
 
-test('on an architecture without the native library the WebAssembly signs, and says so', () => {
+test('X12: on an architecture without the native library the WebAssembly signs, and says so', () => {
   const script = `
     import { secp256k1 } from '${new URL('./secp256k1.ts', import.meta.url).href}'
     const { rs } = secp256k1.sign(Buffer.from('${hash('sha256', 'Satoshi Nakamoto')}', 'hex'), Buffer.alloc(32, 1))

@@ -60,7 +60,7 @@ async function writeOnFullDisk(
   return read
 }
 
-describe.skipIf(reason !== undefined)(`the disk of the chains’ keys is full${suffix}`, () => {
+describe.skipIf(reason !== undefined)(`C16: the disk of the chains’ keys is full${suffix}`, () => {
   it('S12: what is acknowledged once it is free can be read after a restart', async () => {
     const folder = makeStoreFolder()
     try {

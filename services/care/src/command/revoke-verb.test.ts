@@ -100,7 +100,7 @@ describe('a token', () => {
   })
 })
 
-describe('a name that matches nothing', () => {
+describe('C51: a name that matches nothing', () => {
   it('a bare JTI, where issuers are trusted, and an issuer that is not fail; --unseen insists', async () => {
     const revoke = await start(trusted)
     const token = await issuer.token(systemClock.unixMs(), { claims: { scope: SCOPE } })
