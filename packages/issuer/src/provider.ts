@@ -90,6 +90,8 @@ export function createProvider(parts: ProviderParts): Provider {
         jwt: async (_context, token, jwt) => {
           const account = await accounts.find(String(jwt.payload['sub']))
           jwt.payload['scope'] = scopesFor(account, token.scope).join(' ')
+          // Care shows and speaks it under what the person writes (C46).
+          jwt.payload['name'] = account?.label
         },
       },
     },

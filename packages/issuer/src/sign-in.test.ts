@@ -54,7 +54,7 @@ describe('C27: a host signs a person in', () => {
       typ: 'at+jwt',
     })
     expect(protectedHeader.alg).toBe('ES256')
-    expect(payload).toMatchObject({ sub: 'ada', scope: 'care.read.user care.write' })
+    expect(payload).toMatchObject({ sub: 'ada', name: 'ada', scope: 'care.read.user care.write' })
     expect(tokens).toMatchObject({
       token_type: 'bearer',
       expires_in: 3_600,

@@ -37,6 +37,8 @@ export type TokenClaims = {
   readonly notBeforeSeconds?: number
   /** Its `iat`, Unix time, if it has one. */
   readonly issuedAtSeconds?: number
+  /** The holder's `name` as its issuer shows it, if it has one. */
+  readonly name?: string
   /** The id under which this one token can be revoked, if it has one. */
   readonly jti?: string
 }
@@ -113,6 +115,7 @@ export function judgeTokenClaims(
   const known = {
     ...(typeof claims['iat'] === 'number' ? { issuedAtSeconds: claims['iat'] } : {}),
     ...(typeof claims['jti'] === 'string' ? { jti: claims['jti'] } : {}),
+    ...(typeof claims['name'] === 'string' ? { name: claims['name'] } : {}),
   }
   if (typeof sub === 'string' && expected.isRevoked?.({ sub, ...known }) === true)
     return invalid('revoked')

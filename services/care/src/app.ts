@@ -14,6 +14,7 @@ import {
 import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
 import type { CareConfig } from './config.ts'
+import { createOwnLabels } from './domain/author-labels.ts'
 import type { ReadRow } from './domain/care-record.ts'
 import type { AuditTrail, PublishRecord } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
@@ -104,7 +105,8 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         serviceName,
         verifySignature,
         tokens,
-        isAuthorSub: config.BEARER_AUTHOR === 'sub',
+        ownLabel:
+          config.BEARER_AUTHOR === 'sub' ? createOwnLabels(config.AUTHOR_LABELS) : undefined,
         publish,
         audit,
         isoNow,

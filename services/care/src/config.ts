@@ -19,6 +19,7 @@ import {
   withFieldMeta,
 } from '@tallystick/service-kit'
 import { z } from 'zod'
+import { authorLabelTable } from './domain/author-labels.ts'
 import { trustedIssuers } from './domain/trusted-issuer.ts'
 
 /** An HMAC key shorter than its hash is weaker than the hash (RFC 2104 §3). */
@@ -112,7 +113,16 @@ const fields = z.object({
   BEARER_AUTHOR: choiceField(['any', 'sub'], { isGuard: true })
     .prefault('any')
     .describe(
-      '`sub`: a write with a token names no other author than the token’s `sub`; `any`: it may.',
+      '`sub`: a write with a token names no other author than the token’s `sub`, and its label is AUTHOR_LABELS’ or the token’s `name`; `any`: it may, and labels are claims.',
+    ),
+  AUTHOR_LABELS: jsonField(authorLabelTable, {
+    expected:
+      'a JSON object of labels by principal, such as {"dr-osei": "Dr Osei"}, no label twice',
+    isGuard: true,
+  })
+    .prefault('{}')
+    .describe(
+      'With BEARER_AUTHOR=sub, the name that is shown and spoken under the writes of each principal, and that no other may show.',
     ),
   TOKEN_SECRET: tokenKeys().describe(
     'Keys of HS256 tokens, one per line: all are trusted, the first signs development tokens.',
@@ -276,7 +286,13 @@ export const careConfigSchema = fields.superRefine(
     for (const fault of [storeConfigFault(config), chainKeysFault(config)])
       if (fault !== undefined)
         context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message })
-    const { EVENTS, SEAL_KEYS } = config
+    const { AUTHOR_LABELS: labels, BEARER_AUTHOR, EVENTS, SEAL_KEYS } = config
+    if (labels instanceof Map && labels.size > 0 && BEARER_AUTHOR === 'any')
+      context.addIssue({
+        code: 'custom',
+        path: ['AUTHOR_LABELS'],
+        message: 'no value without BEARER_AUTHOR=sub: labels are claims there',
+      })
     if (EVENTS !== undefined && EVENTS !== 'off' && SEAL_KEYS === undefined)
       context.addIssue({
         code: 'custom',

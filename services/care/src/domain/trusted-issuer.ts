@@ -95,6 +95,7 @@ export function ownClaims(
     aud: Array.isArray(aud) && aud.includes(audience) ? audience : aud,
     sub: named(sub),
     jti: named(jti),
+    name: claims['name'],
     scope: scopesOf(claims, issuer).join(' '),
   }
 }

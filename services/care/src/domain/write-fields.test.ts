@@ -5,7 +5,7 @@ import { chainUri, isRecordName, parseRecordUri, versionUri } from '../wire/reco
 import { readWriteFields } from './write-fields.ts'
 
 const body = { patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' }
-const CLINICIAN = { sub: 'clinician-1', isHeldToSub: false }
+const CLINICIAN = { sub: 'clinician-1' }
 const LONE = 'a\ud800b'
 
 const audienceOf = (audience: unknown) => {
@@ -114,7 +114,7 @@ describe('POST /write fields', () => {
       expect(readWriteFields({ ...body, [field]: 'ö'.repeat(129) }).kind).toBe('invalid')
     }
     const { authorId: _, ...without } = body
-    const longSub = { sub: 'x'.repeat(257), isHeldToSub: false }
+    const longSub = { sub: 'x'.repeat(257) }
     expect(readWriteFields(without, longSub).kind).toBe('invalid')
   })
 

@@ -32,8 +32,8 @@ function readableAuthor(body: unknown): string | null {
 type Bearer = {
   /** The token's `sub`, which is the author unless the body names one. */
   readonly sub: string
-  /** Whether the body may name nobody else (C33). */
-  readonly isHeldToSub: boolean
+  /** If the body may name nobody else (C33): whose name is shown, judged by the label that it gives (C46). */
+  readonly ownLabel?: ((given: string | undefined) => string | undefined) | undefined
 }
 
 const isShort = (text: string): boolean => Buffer.byteLength(text) <= TEXT_BYTES_MAX
@@ -48,7 +48,11 @@ export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
   if (typeof staleAfter === 'string' && parseIsoTime(staleAfter) === undefined) return invalid
   const authorId = parsed.data.authorId || bearer?.sub
   if (authorId === undefined || !authorId.isWellFormed()) return invalid
-  if (bearer?.isHeldToSub === true && authorId !== bearer.sub) return invalid
+  const isHeld = bearer?.ownLabel !== undefined
+  if (isHeld && authorId !== bearer.sub) return invalid
+  const given = authorLabel || undefined
+  const label = isHeld ? bearer.ownLabel?.(given) : (given ?? authorId)
+  if (label === undefined) return invalid
   if (![patient, domain, authorId, authorLabel ?? ''].every(isShort)) return invalid
   const audience = parsed.data.audience === 'assistant' ? 'assistant' : 'user'
   return {
@@ -60,7 +64,7 @@ export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
       audience,
       value,
       authorId,
-      authorLabel: authorLabel || authorId,
+      authorLabel: label,
       staleAfter: staleAfter ?? undefined,
       // JSON's 1e999 parses to infinity, which JSON cannot write back.
       priority: typeof priority === 'number' && Number.isFinite(priority) ? priority : undefined,

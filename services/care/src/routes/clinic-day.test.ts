@@ -5,6 +5,7 @@ import {
   type CareFixture,
   signatureOf,
   startCareFixture,
+  testConfig,
   WRITE_SECRET,
 } from '../testing/care.fixture.ts'
 
@@ -80,6 +81,49 @@ describe('C33: BEARER_AUTHOR=sub', () => {
     await fixture.close()
     await start({ BEARER_AUTHOR: 'sub' })
     expect((await fixture.write({ ...tea, authorId: 'dr-osei' })).statusCode).toBe(200)
+  })
+})
+
+describe('C46: whose name is shown', () => {
+  const slot = { ...tea, audience: 'user' } as const
+  const labels = { BEARER_AUTHOR: 'sub', AUTHOR_LABELS: '{"dr-nwosu":"Dr Nwosu"}' }
+  const shown = async () => {
+    const found = await fixture.store.latest(slot)
+    return found.kind === 'found' ? found.record.authorLabel : found.kind
+  }
+
+  it('attack: a relative signs with the clinician’s name, however it is spelled', async () => {
+    await start(labels)
+    const fullWidth = 'Ｄｒ Ｎｗｏｓｕ'
+    for (const authorLabel of ['Dr Nwosu', 'DR  NWOSU ', fullWidth, 'Dr N\u200bwosu', 'dr-nwosu'])
+      expect((await writeAs('kin', { ...tea, authorLabel })).statusCode).toBe(401)
+    expect(fixture.audit.rows.at(-1)).toMatchObject({ reason: 'invalid_fields', actor: 'kin' })
+    // A name that nobody owns is not refused, and is not shown either.
+    expect((await writeAs('kin', { ...tea, authorLabel: 'Dr Lind' })).statusCode).toBe(200)
+    expect(await shown()).toBe('kin')
+  })
+
+  it('the operator’s table says it, and without it the principal stands', async () => {
+    await start(labels)
+    for (const body of [tea, { ...tea, authorLabel: 'Dr Nwosu' }, { ...tea, authorLabel: 'N.' }]) {
+      expect((await writeAs('dr-nwosu', body)).statusCode).toBe(200)
+      expect(await shown()).toBe('Dr Nwosu')
+    }
+  })
+
+  it('by default labels are claims', async () => {
+    await start()
+    expect((await writeAs('kin', { ...tea, authorLabel: 'Dr Nwosu' })).statusCode).toBe(200)
+    expect(await shown()).toBe('Dr Nwosu')
+  })
+
+  it('a table where two share a name, or that nothing reads, does not start', () => {
+    for (const [AUTHOR_LABELS, BEARER_AUTHOR] of [
+      ['{"dr-nwosu":"Dr Nwosu","kin":"dr nwosu"}', 'sub'],
+      ['{"dr-nwosu":"Dr\\nNwosu"}', 'sub'],
+      ['{"dr-nwosu":"Dr Nwosu"}', 'any'],
+    ] as const)
+      expect(() => testConfig({ AUTHOR_LABELS, BEARER_AUTHOR })).toThrow('AUTHOR_LABELS')
   })
 })
 

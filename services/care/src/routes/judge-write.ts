@@ -5,6 +5,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { TokenVerdict } from '@tallystick/jwt-lite'
 import { parseIsoTime, presentedToken } from '@tallystick/service-kit'
+import type { OwnLabel } from '../domain/author-labels.ts'
 import type { VerifiedWrite } from '../domain/publish-record.ts'
 import { isWriter, mayPublish } from '../domain/scopes.ts'
 import { readWriteFields } from '../domain/write-fields.ts'
@@ -70,8 +71,8 @@ type WriteJudgement =
 export type JudgeWriteDeps = {
   readonly verifySignature: ReturnType<typeof createSignatureCheck>
   readonly tokens: TokenCheck
-  /** Whether a bearer writer must be the author (C33). */
-  readonly isAuthorSub: boolean
+  /** If a bearer writer must be the author (C33): whose name is shown (C46). */
+  readonly ownLabel: OwnLabel | undefined
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -88,18 +89,17 @@ function parseJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
 
 const refused = (refusal: WriteRefusal): WriteJudgement => ({ kind: 'refused', refusal })
 
-/** What the body of a known sender says; on the bearer path `sub` is the token's. */
+/** What the body of a known sender says; on the bearer path `bearer` is the token's. */
 function judgeBody(
   body: Uint8Array,
   sender: Pick<VerifiedWrite, 'via' | 'request'> & {
-    readonly sub?: string
-    readonly isHeldToSub?: boolean
+    readonly bearer?: Parameters<typeof readWriteFields>[1]
   },
 ): WriteJudgement {
-  const { via, request, sub, isHeldToSub = false } = sender
+  const { via, request, bearer } = sender
+  const sub = bearer?.sub
   const json = parseJson(body)
   if (json === undefined) return refused({ reason: 'malformed_body', via, actor: sub ?? null })
-  const bearer = sub === undefined ? undefined : { sub, isHeldToSub }
   const fields = readWriteFields(json.value, bearer)
   if (fields.kind === 'invalid')
     return refused({ reason: 'invalid_fields', via, actor: sub ?? fields.authorId })
@@ -128,9 +128,11 @@ function judgeBearer(
   const via = 'bearer'
   const reason = 'insufficient_scope'
   if (verdict.kind === 'invalid') return refused({ reason, via, actor: null })
-  const { sub, scopes } = verdict.claims
+  const { name, scopes, sub } = verdict.claims
+  const { ownLabel } = deps
   if (!isWriter(scopes)) return refused({ reason, via, actor: sub })
-  const judged = judgeBody(body, { via, sub, isHeldToSub: deps.isAuthorSub })
+  const bearer = { sub, ownLabel: ownLabel && ((given?: string) => ownLabel({ sub, name, given })) }
+  const judged = judgeBody(body, { via, bearer })
   if (judged.kind === 'refused') return judged
   const { expectedVersion, record } = judged.write
   const isVersionNamed = expectedVersion !== undefined

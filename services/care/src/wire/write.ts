@@ -20,7 +20,12 @@ export const writeBody = z.looseObject({
     .string()
     .optional()
     .describe('Required with a signature; with a bearer token its `sub` is the default.'),
-  authorLabel: z.string().nullish().describe('Display label; defaults to `authorId`.'),
+  authorLabel: z
+    .string()
+    .nullish()
+    .describe(
+      'Display label, as the writer claims it; defaults to `authorId`. With a token and BEARER_AUTHOR=sub the token or the operator decides, and another’s label is refused.',
+    ),
   staleAfter: z
     .string()
     .nullish()
