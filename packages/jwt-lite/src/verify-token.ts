@@ -37,6 +37,8 @@ export type TokenClaims = {
   readonly notBeforeSeconds?: number
   /** Its `iat`, Unix time, if it has one. */
   readonly issuedAtSeconds?: number
+  /** The program that it was issued to: its `client_id` (RFC 9068), or else its `azp`. */
+  readonly client?: string
   /** The holder's `name` as its issuer shows it, if it has one. */
   readonly name?: string
   /** The id under which this one token can be revoked, if it has one. */
@@ -112,7 +114,9 @@ export function judgeTokenClaims(
     return invalid('expired')
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= expected.nowSeconds))
     return invalid('not_yet_valid')
+  const client = claims['client_id'] ?? claims['azp']
   const known = {
+    ...(typeof client === 'string' ? { client } : {}),
     ...(typeof claims['iat'] === 'number' ? { issuedAtSeconds: claims['iat'] } : {}),
     ...(typeof claims['jti'] === 'string' ? { jti: claims['jti'] } : {}),
     ...(typeof claims['name'] === 'string' ? { name: claims['name'] } : {}),

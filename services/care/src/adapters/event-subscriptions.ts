@@ -4,11 +4,12 @@ import { hash } from 'node:crypto'
 import { type KeyRing, openValue, sealValue } from '@tallystick/hashchain'
 import { z } from 'zod'
 import {
-  type Destination,
   type EventSubscription,
   type EventSubscriptions,
   eventFailure,
   eventReceiver,
+  identifyHost,
+  type Signed,
 } from '../domain/event-subscription.ts'
 import type { SideRows } from './side-rows.ts'
 
@@ -55,8 +56,8 @@ const NOTE = `UPDATE event_subscriptions SET done_to = $1, is_active = $2, last_
 const BEGIN = 'UPDATE event_lease SET fence = fence + 1 RETURNING fence'
 
 const slotOf = (id: string): string => `event-receiver|${id}`
-const receiverKey = ({ sub, url }: Destination): string =>
-  hash('sha256', JSON.stringify([sub, url]))
+const receiverKey = (signed: Signed): string =>
+  hash('sha256', JSON.stringify([...identifyHost(signed), signed.url, signed.secret]))
 
 const iso = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString())
 

@@ -87,7 +87,7 @@ CREATE TABLE IF NOT EXISTS event_subscriptions (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS event_subscriptions_by_sub ON event_subscriptions (sub);
 CREATE TABLE IF NOT EXISTS event_receivers (
-  receiver TEXT PRIMARY KEY, -- hash of principal and URL
+  receiver TEXT PRIMARY KEY, -- hash of principal, program, URL and secret
   until_ms INTEGER NOT NULL
 ) STRICT;
 -- Only the fence is used: holder and until_ms are of the lease that it once was, and older programs still write them.

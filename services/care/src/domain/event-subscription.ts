@@ -16,8 +16,15 @@ const ID_HEX = 32
 
 type EventArguments = { readonly patient: string; readonly domain?: string | undefined }
 
-/** A principal, and the URL that it named. */
-export type Destination = Pick<Principal, 'sub'> & { readonly url: string }
+/** A principal with its program, and the URL that they named: another program of the same person is another one (C48). */
+type Destination = Pick<Principal, 'client' | 'sub'> & { readonly url: string }
+
+/** A URL of theirs, and the secret that would sign what is sent there. */
+export type Signed = Destination & { readonly secret: string }
+
+/** Texts that tell a principal with its program from every other. */
+export const identifyHost = ({ client, sub }: Destination): readonly string[] =>
+  client === undefined ? [sub] : [sub, client]
 
 /** Where deliveries go, and the secrets that sign them: the newest first, and for a while the previous one. */
 export const eventReceiver = z.object({
@@ -68,11 +75,11 @@ export type EventSubscription = Principal &
     readonly failedSinceMs?: number | undefined
   }
 
-/** The id of a principal's subscription to a URL with these arguments; a refresh has the same id. */
+/** The id of a program's subscription to a URL with these arguments; a refresh has the same id. */
 export function subscriptionId(of: EventArguments & Destination) {
-  const { domain, patient, sub, url } = of
+  const { domain, patient, url } = of
   const args = domain === undefined ? { patient } : { patient, domain }
-  const key = canonicalJson([sub, url, RECORD_REVISED.name, args])
+  const key = canonicalJson([...identifyHost(of), url, RECORD_REVISED.name, args])
   return `sub_${preimageHash(key).slice(0, ID_HEX)}`
 }
 
@@ -134,9 +141,9 @@ export type EventSubscriptions = {
    * Notes how far a delivery came, if the subscription is unchanged and no other process has begun; otherwise false.
    */
   note(subscription: EventSubscription, fence: number): Promise<boolean>
-  /** Whether a receiver recently answered a challenge of that principal. */
-  isVerified(of: Destination & { readonly nowMs: number }): Promise<boolean>
-  keepVerified(of: Destination & { readonly untilMs: number }): Promise<void>
+  /** Whether a receiver recently answered a challenge of that program with that secret. */
+  isVerified(of: Signed & { readonly nowMs: number }): Promise<boolean>
+  keepVerified(of: Signed & { readonly untilMs: number }): Promise<void>
   /** Begins to deliver; returns this process's number, higher than every earlier one. */
   begin(): Promise<number | undefined>
 }

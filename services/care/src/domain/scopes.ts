@@ -23,6 +23,8 @@ export type Principal = {
   readonly sub: string
   readonly scopes: readonly string[]
   readonly jti?: string | undefined
+  /** The program that the token was issued to, if it says so. */
+  readonly client?: string | undefined
 }
 
 /** Permits writes on the bearer path (care.md, Authentication 4). */

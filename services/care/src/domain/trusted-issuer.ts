@@ -96,6 +96,7 @@ export function ownClaims(
     sub: named(sub),
     jti: named(jti),
     name: claims['name'],
+    client_id: claims['client_id'] ?? claims['azp'],
     scope: scopesOf(claims, issuer).join(' '),
   }
 }

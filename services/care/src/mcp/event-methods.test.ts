@@ -1,6 +1,8 @@
 // C22: the methods of MCP Events, their error table, and attacks on what they open: records of others, the operator's network,
 // the receivers of others. Over real HTTP, with a receiver that answers as each test wants.
+import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { TOKEN_SECRET } from '../testing/care.fixture.ts'
 import {
   drawSecret,
   EVENTS_AUDIENCE,
@@ -29,6 +31,12 @@ beforeEach(() => {
 
 const hostOf = (scope: string, sub = `sub-${count}`) => on.hostOf(scope, sub)
 const write = (over: Record<string, string>) => on.write({ domain: `tea-${count}`, ...over })
+/** A host of one person, whose token says for which program it was issued. */
+const hostWith = async (claims: object) => {
+  const payload = decodeJwt(on.tokenOf('care.read.user', `sub-${count}`))
+  const signing = new SignJWT({ ...payload, ...claims }).setProtectedHeader({ alg: 'HS256' })
+  return eventHost(on.care, await signing.sign(Buffer.from(TOKEN_SECRET)))
+}
 /** Ends once everything before it would have come. */
 const settle = async (): Promise<void> => {
   const mark = `mark-${count}-${on.receiver.got.length}`
@@ -205,9 +213,13 @@ describe('C22: refusals', () => {
 
   test('a host that has a hundred may not have more, and may refresh those', async () => {
     const host = hostOf('care.read.user')
-    const patients = Array.from({ length: 100 }, (_, at) => ({ arguments: { patient: `p-${at}` } }))
+    const delivery = { mode: 'webhook', url, secret: drawSecret() }
+    const patients = Array.from({ length: 100 }, (_, at) => ({
+      arguments: { patient: `p-${at}` },
+      delivery,
+    }))
     for (const one of patients) expect((await host.subscribe(url, one)).error).toBeUndefined()
-    expect((await host.subscribe(url)).error).toMatchObject({
+    expect((await host.subscribe(url, { delivery })).error).toMatchObject({
       code: -32_013,
       data: { limit: 'subscriptions', max: 100 },
     })
@@ -258,6 +270,38 @@ describe('an attack', () => {
     await hostOf('care.read.user', 'mallory').unsubscribe(url)
     await write({})
     await expect.poll(uris).toHaveLength(1)
+  })
+
+  test('by another host of the same person: it has a subscription of its own, and needs the receiver’s word', async () => {
+    const first = await hostWith({ client_id: 'chatgpt' })
+    const { result } = await first.subscribe(url)
+    on.receiver.challenge = (_, response) => void response.writeHead(404).end()
+    for (const claims of [{ client_id: 'other' }, { azp: 'other' }, {}]) {
+      const other = await hostWith(claims)
+      expect((await other.subscribe(url)).error).toMatchObject({ code: -32_015 })
+      await other.unsubscribe(url)
+    }
+    await write({})
+    await expect.poll(uris).toHaveLength(1)
+    expect(on.receiver.challenges).toHaveLength(4)
+    on.receiver.challenge = ({ event }, response) =>
+      void response.writeHead(200).end(JSON.stringify({ challenge: event.challenge }))
+    const own = await (await hostWith({ azp: 'other' })).subscribe(url)
+    expect(own.result?.['id']).not.toBe(result?.['id'])
+  })
+
+  test('by another secret for the same URL: it signs nothing until the receiver has answered it', async () => {
+    const host = hostOf('care.read.user')
+    const secret = drawSecret()
+    const delivery = { mode: 'webhook', url, secret }
+    expect((await host.subscribe(url, { delivery })).error).toBeUndefined()
+    on.receiver.challenge = (_, response) => void response.writeHead(404).end()
+    expect((await host.subscribe(url)).error?.code).toBe(-32_015)
+    await host.unsubscribe(url)
+    expect((await host.subscribe(url)).error?.code).toBe(-32_015)
+    // The one that it knows needs no other word.
+    expect((await host.subscribe(url, { delivery })).error).toBeUndefined()
+    expect(on.receiver.challenges).toHaveLength(3)
   })
 
   test('by many challenges: the eleventh within a minute is refused', async () => {

@@ -1,7 +1,7 @@
 /**
  * `events/list`, `events/subscribe` and `events/unsubscribe` (C22). What a principal may subscribe to is decided from names
  * alone, before any look-up, so it learns nothing about what exists. A receiver is challenged first unless it recently
- * confirmed that it wants events.
+ * confirmed to that program that it wants events signed with that secret (C48).
  */
 import { BoundedMap } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
@@ -11,6 +11,7 @@ import {
   type EventReceiver,
   type EventSubscription,
   type EventSubscriptions,
+  type Signed,
   subscriptionId,
 } from '../domain/event-subscription.ts'
 import type { RecordStore } from '../domain/record-store.ts'
@@ -117,16 +118,15 @@ function createChecks(deps: EventMethodDeps) {
       })
     return parseParams(subscribeParams, params)
   }
-  const requireVerified = async (sub: string, to: { id: string; receiver: EventReceiver }) => {
-    const of = { sub, url: to.receiver.url }
-    if (await subscriptions.isVerified({ ...of, nowMs: clock.unixMs() })) return
-    if (!isWithinLimit(sub)) throw exhausted('challenges per minute', CHALLENGES_MAX)
+  const requireVerified = async (signed: Signed, to: { id: string; receiver: EventReceiver }) => {
+    if (await subscriptions.isVerified({ ...signed, nowMs: clock.unixMs() })) return
+    if (!isWithinLimit(signed.sub)) throw exhausted('challenges per minute', CHALLENGES_MAX)
     const outcome = await deps.challenge(to)
     if (outcome.kind === 'failed') {
       const { reason } = outcome
       throw new RpcFailure(codes.callback, 'The callback endpoint did not answer', { reason })
     }
-    await subscriptions.keepVerified({ ...of, untilMs: clock.unixMs() + VERIFIED_MS })
+    await subscriptions.keepVerified({ ...signed, untilMs: clock.unixMs() + VERIFIED_MS })
   }
   const requireRoom = async (sub: string): Promise<void> => {
     const { all, own } = await subscriptions.countOf(sub)
@@ -149,15 +149,16 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
     'events/subscribe': async ({ principal }, params) => {
       const asked = readSubscribe(params)
       requireAllowed(principal, asked)
-      const { jti, scopes, sub } = principal
+      const { client, jti, scopes, sub } = principal
       const { arguments: args, cursor, delivery, maxAgeMs } = asked
-      const id = subscriptionId({ ...args, sub, url: delivery.url })
+      const signed = { client, sub, url: delivery.url, secret: delivery.secret }
+      const id = subscriptionId({ ...args, ...signed })
       const found = await subscriptions.find(id)
       const cursorGiven = cursor == null ? undefined : deps.readCursor(sub, cursor)
       if (cursor != null && cursorGiven === undefined) throw unknownCursor()
       if (found === undefined) await requireRoom(sub)
       const receiver = receiverOf(delivery, found, clock.unixMs())
-      await requireVerified(sub, { id, receiver })
+      await requireVerified(signed, { id, receiver })
       const from = await startOf(deps, {
         principal,
         args,
@@ -187,10 +188,10 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
         ...(found === undefined ? {} : { deliveryStatus: statusOf(found) }),
       }
     },
-    'events/unsubscribe': async ({ principal: { sub } }, params) => {
+    'events/unsubscribe': async ({ principal: { client, sub } }, params) => {
       requireEvent(params)
       const { arguments: args, delivery } = parseParams(unsubscribeParams, params)
-      const id = subscriptionId({ ...args, sub, url: delivery.url })
+      const id = subscriptionId({ ...args, client, sub, url: delivery.url })
       await subscriptions.remove({ id })
       await onChanged(id)
       return {}

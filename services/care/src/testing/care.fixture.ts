@@ -19,7 +19,7 @@ import { makeStorePlace } from './store-place.fixture.ts'
 
 const START_MS = Date.UTC(2026, 10, 21, 12)
 export const WRITE_SECRET = 'write-secret-for-tests-0123456789abcdef'
-const TOKEN_SECRET = 'token-secret-for-tests-0123456789abcdef'
+export const TOKEN_SECRET = 'token-secret-for-tests-0123456789abcdef'
 export const BASE_URL = 'https://care.test'
 export const RESOURCE = `${BASE_URL}/mcp`
 export const MODERN_RESOURCE = `${RESOURCE}/2026-07-28`
