@@ -82,6 +82,10 @@ export class UsageAdmission {
       return true
     }
     const { batcher } = this.#options
+    if (window.isExhausted && !batcher.hasEntry(window)) {
+      pending.settle({ kind: 'unavailable' })
+      return true
+    }
     if (window.isHeld(!batcher.hasEntry(window)) || (window.mayCountTwice && !pending.hasCaughtUp))
       return false
     // Nothing is left by A9, but the read may count calls whose receipts are still to come.

@@ -3,8 +3,9 @@
  * entry's transaction. This file says how many it counts, which calls a lease covers, and when unused ones go back. A
  * window never has more unused leased calls than its longest lease, and a lease ends with its window. Within it leases never
  * get shorter, and where one process records nothing goes back before SIGTERM: so any use of a window takes as many entries
- * as its whole quota at most. Where several record, calls go back only as far as that bound holds for each process. Only
- * calls that a receipt shows as counted go back: a failed transaction leaves nothing to give back.
+ * as its whole quota at most. Where several record, calls go back only as far as that bound holds for each process, and
+ * one that has made them all leaves the rest to the others. Only calls that a receipt shows as counted go back: a failed
+ * transaction leaves nothing to give back.
  */
 import { getOrMake } from '@tallystick/service-kit'
 import type { PendingCall } from './pending-call.ts'
@@ -81,7 +82,8 @@ export class UsageLeases {
       const longest = leaseCallsMax(window.callsAllowed)
       if (unused * 2 > longest || others.has(window)) continue
       const calls = Math.min(longest - unused, window.leasableCalls, window.leaseShare)
-      if (calls >= window.entryCallsMin()) entries.push(new SealedEntry({ window, calls }))
+      if (!window.isExhausted && calls >= window.entryCallsMin())
+        entries.push(new SealedEntry({ window, calls }))
     }
     return entries
   }

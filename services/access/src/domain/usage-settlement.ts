@@ -51,6 +51,8 @@ export function settleUsageBatch(
 
 /** Gives back to its window the calls of an entry that counted nothing; calls that wait become unavailable. */
 function release(entry: SealedEntry, leases: UsageLeases): void {
+  // A failure of the ledger takes none of the entries that use may take (A18).
+  entry.window.entries -= 1
   if (entry.calls < 0) leases.notReturned(entry)
   else leases.void(entry)
   for (const pending of entry.pending) pending.settle({ kind: 'unavailable' })

@@ -38,7 +38,7 @@ export class UsageWindow {
   callsAllowed: number
   /** A18: how many calls the next entry counts; it grows with each. */
   nextLeaseCalls = 1
-  /** A18: entries that this process made for it, those that give back included. */
+  /** A18: entries that this process made for it, those that give back included, less those whose transaction failed. */
   entries = 0
   /** Unix milliseconds. */
   lastCallAtMs = 0
@@ -206,6 +206,12 @@ export class UsageWindow {
   entryCallsMin(calls = 0): number {
     const callsMin = this.#callsAhead + calls - this.#callsInEntries(1)
     return this.#isUncertain ? 1 : Math.max(1, Math.min(callsMin, leaseCallsMax(this.callsAllowed)))
+  }
+
+  /** A18: this process made all its entries. Calls are left if the contract refused one of them, since another process had
+   * counted meanwhile, or if others gave calls back: those have entries for them. */
+  get isExhausted(): boolean {
+    return this.isShared && this.entries >= countEntries(this.callsAllowed)
   }
 
   /** A18: whether so many unused calls may go back: the entries left to this process still do for all that may come. */
