@@ -106,10 +106,10 @@ function mostTable(): string {
     ['offer', 'processes', 'records', 'recorders: its calls', 'together'],
     offers.flatMap(([name, terms]) =>
       [1, 2, 3].map((processes) => {
-        const { recordingTinybarMax, recordsMax, table: rows } = offerEconomics(terms, MARKET)
-        const calls = BigInt(processes) * recordingTinybarMax
-        const others = rows[0]?.windows[0]?.costTinybar ?? 0n
-        const figures = [processes, processes * recordsMax].map(String)
+        const economics = offerEconomics(terms, MARKET, processes)
+        const calls = economics.recordingTinybarMax
+        const others = economics.table[0]?.windows[0]?.costTinybar ?? 0n
+        const figures = [processes, economics.recordsMax].map(String)
         return [name, ...figures, hbar(calls), hbar(others + calls)]
       }),
     ),

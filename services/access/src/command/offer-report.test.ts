@@ -23,6 +23,12 @@ describe('what an offer earns', () => {
     expect(out).toContain('  agents         0 % used        50 % used       100 % used')
     expect(out).toContain('Break-even:  1 agent with the whole quota used')
     expect(out).toMatch(/Recorder: +at most 23 records a window, [\d.]+ HBAR, whatever is called/)
+    expect(out).toContain('by the process that records')
+    const { out: ofThree } = await stack.run(['deploy'], { RECORDER_COUNT: '3' })
+    expect(ofThree).toMatch(
+      /Recorder: +at most 69 records a window, [\d.]+ HBAR, whatever is called/,
+    )
+    expect(ofThree).toContain('by the 3 processes that record (RECORDER_COUNT)')
     expect(out).not.toContain('Dearest')
     expect(out).toMatch(/Reserve: +spends at most [\d.]+ HBAR an hour on 20 slots/)
   })

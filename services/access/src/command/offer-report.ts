@@ -53,9 +53,13 @@ const cells = (values: readonly string[]): string =>
 function offerReportLines(
   terms: OfferTerms,
   market: Market,
-  economics: OfferEconomics,
+  economics: OfferEconomics & { readonly recorderCount: number },
 ): readonly string[] {
   const { breakEvenAgents, lockTinybar, reserveHourTinybar, slots, table } = economics
+  const processes =
+    economics.recorderCount === 1
+      ? 'the process that records'
+      : `the ${economics.recorderCount} processes that record (RECORDER_COUNT)`
   const uses = table[0]?.windows.map(({ usePercent }) => `${usePercent} % used`) ?? []
   return [
     `A window earns ${hbar(terms.priceTinybar)} HBAR (${dollars(terms.priceTinybar, market)}). It costs, and leaves, HBAR:`,
@@ -70,7 +74,7 @@ function offerReportLines(
       ? 'Break-even:  none; the whole quota costs more than the price at any number of agents'
       : `Break-even:  ${breakEvenAgents} ${breakEvenAgents === 1 ? 'agent' : 'agents'} with the whole quota used`,
     `Recorder:    at most ${economics.recordsMax} records a window, ${hbar(economics.recordingTinybarMax)} HBAR, whatever is called in it,`,
-    '             by each process that records; the table has one',
+    `             by ${processes}; the table has one`,
     `Reserve:     spends at most ${hbar(reserveHourTinybar)} HBAR an hour on ${slots} slots,`,
     `             and locks ${hbar(lockTinybar)} HBAR for each that is armed`,
     `Reckoned at ${market.gasPriceTinybar} tinybar a gas and ${market.scheduleCost / 100} US cents a scheduled call, which`,
@@ -85,9 +89,9 @@ export async function reportOffer(
   facts: LedgerFacts,
   { terms, arming }: { readonly terms: OfferTerms; readonly arming: Arming },
 ): Promise<void> {
-  const { PERIODS_PER_PURCHASE: periodsPerPurchase } = call.config
+  const { PERIODS_PER_PURCHASE: periodsPerPurchase, RECORDER_COUNT: recorderCount } = call.config
   const market = { ...arming, ...(await readMarket(facts)), periodsPerPurchase }
-  const economics = offerEconomics(terms, market)
+  const economics = { recorderCount, ...offerEconomics(terms, market, recorderCount) }
   if (call.has('json')) {
     const figures = { ...terms, market, ...economics }
     call.print(

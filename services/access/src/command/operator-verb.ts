@@ -64,6 +64,7 @@ const OperatorEnvironment = z.object({
   FACILITATOR_URL: shape.FACILITATOR_URL,
   NETWORK: shape.NETWORK,
   PERIODS_PER_PURCHASE: shape.PERIODS_PER_PURCHASE,
+  RECORDER_COUNT: shape.RECORDER_COUNT,
   ACCESS_CONTRACT: shape.ACCESS_CONTRACT,
   PREVIOUS_CONTRACTS: shape.PREVIOUS_CONTRACTS,
   PAY_TO: shape.PAY_TO.optional().describe('Account that payments go to.'),

@@ -43,8 +43,8 @@ export const verbs: readonly CommandVerb[] = [
 
 const NOTES = [
   'Keys and addresses come from the environment: OWNER_KEY, PAY_TO_KEY, RECORDER_KEY (or',
-  'OWNER_KEY_FILE, …), ACCESS_CONTRACT, PAY_TO, PERIODS_PER_PURCHASE, NETWORK, LEDGER_RPC_URL,',
-  'LEDGER_CHAIN_ID, MIRROR_URL, FACILITATOR_URL.',
+  'OWNER_KEY_FILE, …), ACCESS_CONTRACT, PAY_TO, PERIODS_PER_PURCHASE, RECORDER_COUNT, NETWORK,',
+  'LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, FACILITATOR_URL.',
   'Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable.',
 ]
 

@@ -112,11 +112,14 @@ describe('A1: an offer', () => {
     expect(hbar(lockTinybar)).toBeCloseTo(3.98, 2)
   })
 
-  test('A18: says what one process records in a window at most, whatever is called in it', () => {
+  test('A18: says what all processes record in a window at most, whatever is called in it', () => {
     const { recordsMax, recordingTinybarMax } = offerEconomics(HOUR, MARKET)
     expect(recordsMax).toBe(25)
     expect(hbar(recordingTinybarMax)).toBeCloseTo(0.88, 2)
     expect(offerEconomics(LOCAL, MARKET).recordsMax).toBe(23)
+    const ofThree = offerEconomics(HOUR, MARKET, 3)
+    expect(ofThree.recordsMax).toBe(75)
+    expect(ofThree.recordingTinybarMax).toBe(3n * recordingTinybarMax)
   })
 
   test('keeps the dollar price of a scheduled call when gas falls to a third', () => {

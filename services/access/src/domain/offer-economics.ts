@@ -182,8 +182,8 @@ const TABLE_USE_PERCENT = [0, 50, 100] as const
 
 export type OfferEconomics = ReturnType<typeof offerEconomics>
 
-/** Everything that `deploy`, `set-offer` and the documents say about an offer. */
-export function offerEconomics(terms: OfferTerms, market: Market) {
+/** Everything that `deploy`, `set-offer` and the documents say about an offer that `recorderCount` processes record. */
+export function offerEconomics(terms: OfferTerms, market: Market, recorderCount = 1) {
   const at = (agents: number, calls: number) => windowCost(terms, market, { agents, calls })
   const table = TABLE_AGENTS.map((agents) => ({
     agents,
@@ -202,9 +202,10 @@ export function offerEconomics(terms: OfferTerms, market: Market) {
     table,
     /** Fewest agents that pay for the use of all their quotas; none if 1,000 do not. */
     breakEvenAgents,
-    /** The most that one process records in a window, whatever is called in it; each further process may add as much. */
-    recordsMax: countEntries(terms.callsAllowed),
-    recordingTinybarMax: callsCost(terms, market, { agents: 1, calls: terms.callsAllowed }),
+    /** The most that all processes together record in a window, whatever is called in it. */
+    recordsMax: recorderCount * countEntries(terms.callsAllowed),
+    recordingTinybarMax:
+      BigInt(recorderCount) * callsCost(terms, market, { agents: 1, calls: terms.callsAllowed }),
     isLossAtFullUse: at(1, terms.callsAllowed).profitTinybar < 0n,
     slots: slotCount(terms),
     /** Most that renewals take from the reserve in an hour, for one period length, with every slot armed. */
