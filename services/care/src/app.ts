@@ -81,6 +81,8 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const verifySignature = createSignatureCheck({ keys: config.WRITE_SECRET, clock })
   const bearer = { tokens, metadataUrl, serviceName }
   const isPrivate = config.VERIFY_NAMES === 'private'
+  const ownLabel =
+    config.BEARER_AUTHOR === 'sub' ? createOwnLabels(config.AUTHOR_LABELS) : undefined
   const cors = corsHook(serviceName)
   const app = await createServiceApp({
     name: 'tallystick-care',
@@ -105,13 +107,12 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         serviceName,
         verifySignature,
         tokens,
-        ownLabel:
-          config.BEARER_AUTHOR === 'sub' ? createOwnLabels(config.AUTHOR_LABELS) : undefined,
+        ownLabel,
         publish,
         audit,
         isoNow,
       })
-      addClinicianRoutes(scope, { ...bearer, ...unheardParts(deps) })
+      addClinicianRoutes(scope, { ...bearer, ownLabel, ...unheardParts(deps) })
       addProofRoutes(scope, { ...bearer, store, witnesses: deps.witnesses })
       addVerifyRoutes(scope, {
         ...bearer,

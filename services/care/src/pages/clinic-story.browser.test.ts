@@ -14,13 +14,21 @@ const drops = { patient: 'rosa-12', domain: 'drops' }
 
 describePages((pages) => {
   it.skipIf(process.env['DATABASE_URL'] !== undefined)(
-    'C29, C31: a clinic’s day: somebody is faster, a device was away, a record is erased (on PostgreSQL another role erases)',
+    'C29, C31, C46: a clinic’s day: somebody is faster, a device was away, a record is erased (on PostgreSQL another role erases)',
     async () => {
-      const environment = { SEAL_KEYS, BEARER_AUTHOR: 'sub', VERIFY_NAMES: 'private' }
+      const AUTHOR_LABELS = '{"dr-osei":"Dr Osei"}'
+      const environment = {
+        SEAL_KEYS,
+        BEARER_AUTHOR: 'sub',
+        VERIFY_NAMES: 'private',
+        AUTHOR_LABELS,
+      }
       const service = await pages.start({ environment })
       const token = service.token(`${USER} care.write`, 3_600, 'dr-osei')
       const osei = await pages.visit(`/clinician.html#token=${token}`)
       await fillWrite(osei, drops)
+      await expect.poll(() => osei.inputValue('#authorLabel'), WAIT).toBe('Dr Osei')
+      expect(await osei.isEditable('#authorLabel')).toBe(false)
       // The sentence alone: typing another name of patient or domain reads the record again.
       const publish = async (value: string): Promise<void> => {
         await osei.fill('#value', value)

@@ -43,6 +43,7 @@ beforeAll(async () => {
         tokens,
         metadataUrl: `${BASE_URL}/metadata`,
         serviceName: 'care',
+        ownLabel: undefined,
         minutes: 60,
         corrections: () => corrections,
         silentSeconds: 60,

@@ -3,6 +3,7 @@
  * follows records without listening (C36).
  */
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
+import type { OwnLabel } from '../domain/author-labels.ts'
 import { mayRead, mayWrite } from '../domain/scopes.ts'
 import type { SilentFollower } from '../domain/unheard-corrections.ts'
 import { principalAnswer } from '../wire/principal.ts'
@@ -37,6 +38,8 @@ const silentFor = (scopes: readonly string[], silent: readonly SilentFollower[])
 export function addClinicianRoutes(
   app: ServiceApp,
   deps: BearerCheckDeps & {
+    /** Where the service decides whose name is shown (C46). */
+    readonly ownLabel: OwnLabel | undefined
     readonly minutes: number
     readonly corrections: () => readonly UnheardCorrection[]
     readonly silentSeconds: number
@@ -52,9 +55,10 @@ export function addClinicianRoutes(
   app.get('/principal', { schema: principal }, async (request, reply) => {
     const check = await checkBearer(request.headers.authorization, deps)
     if (check.kind === 'refused') return sendError(reply, check.answer)
-    const { expiresAtSeconds, scopes, sub } = check.claims
+    const { expiresAtSeconds, name, scopes, sub } = check.claims
+    const label = deps.ownLabel?.({ sub, name, given: undefined })
     void reply.header('cache-control', 'no-store')
-    return { sub, scopes, expiresAt: new Date(expiresAtSeconds * 1_000).toISOString() }
+    return { sub, scopes, label, expiresAt: new Date(expiresAtSeconds * 1_000).toISOString() }
   })
   const unheard = {
     tags: TAG,

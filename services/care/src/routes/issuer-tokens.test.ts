@@ -129,7 +129,7 @@ describe('C23 on the routes', () => {
       expect(principal.json()).toEqual(
         scopes === undefined
           ? { error: 'invalid_token', error_description: 'no_scopes' }
-          : { sub, scopes, expiresAt },
+          : { sub, scopes, expiresAt, label: sub },
       )
       const written = await write(presented, { ...WRITE, domain: 'rights' })
       expect(written.statusCode).toBe(scopes?.includes('care.write') === true ? 200 : 401)

@@ -10,6 +10,12 @@ export const principalAnswer = z.object({
     .array(z.string())
     .readonly()
     .describe('What it may do, by the token’s own scopes and by what its issuer’s claims grant.'),
+  label: z
+    .string()
+    .optional()
+    .describe(
+      'The name that is shown under what it writes, where the service and not the writer decides (BEARER_AUTHOR=sub).',
+    ),
   expiresAt: z.string().describe('ISO 8601.'),
 })
 

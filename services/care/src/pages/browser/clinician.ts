@@ -186,9 +186,21 @@ async function showSignIn(): Promise<void> {
     clearMended('authorId')
   }
   if (isBearer) clearMended('secret')
+  showLabel(isBearer ? signIn.label : undefined)
   // Only a signature needs WebCrypto.
   pageElement('cannot-sign').hidden = canSign() || isBearer
   send.disabled = !canSign() && !isBearer
+}
+
+/** The name that the service shows for the writer, where it is not for the writer to say (C46). */
+let givenLabel: string | undefined
+function showLabel(label: string | undefined): void {
+  const authorLabel = pageElement('authorLabel', HTMLInputElement)
+  if (label !== givenLabel) authorLabel.value = label ?? ''
+  givenLabel = label
+  authorLabel.readOnly = label !== undefined
+  clearMended('authorLabel')
+  showDraft()
 }
 
 /** Offers the names of public chains, which are public already. */
