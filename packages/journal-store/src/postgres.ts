@@ -15,7 +15,7 @@
 export { moveToPostgres, moveToSqlite } from './move-store.ts'
 export type { StoreMove } from './moved-rows.ts'
 export { acceptPostgresBackup } from './postgres-backup.ts'
-export { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
+export { MAKE_OWN, PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 export { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 export type { PostgresTransaction } from './postgres-group.ts'
 export { readHeads } from './postgres-heads.ts'

@@ -1,6 +1,7 @@
 // The keys of chains in a PostgreSQL of their own (C43). Whoever the URL names owns the schema and makes it at the first
 // opening. Backups of that server hold destroyed keys for as long as they are kept.
 import {
+  MAKE_OWN,
   openWriteProbe,
   PostgresConnection,
   PostgresDoor,
@@ -85,6 +86,8 @@ export async function openChainKeysDatabase(
       writes.transaction(async (query) => {
         await query(ALONE)
         await query(ADD, columnsOf(keys, 3))
+        // A key that was there, too, is on the standby once this commit is.
+        await query(MAKE_OWN)
       }),
     rewrap: async (keys) => {
       await upkeep.transaction((query) => query(REWRAP, columnsOf(keys, 3)))
@@ -120,6 +123,10 @@ export async function openChainKeysDatabase(
     close,
   }
 }
+
+/** Takes the server's timeline for the newest: an operator has put back an older one on purpose. */
+export const acceptKeysTimeline = (server: Omit<PostgresOptions, 'Unavailable'>): Promise<void> =>
+  new PostgresDoor({ ...server, Unavailable: RecordStoreUnavailable }).acceptTimeline()
 
 function prepareTables(writes: PostgresConnection): Promise<void> {
   return writes.transaction(async (query) => {

@@ -75,6 +75,32 @@ export function describeChainKeys(name: string, start: () => Promise<KeysPlaceUn
       expect(await opens(await open(), body)).toBe('ten drops')
     })
 
+    it('S12: a key that is only seen, as one whose COMMIT no standby confirmed, seals nothing before a commit stands behind it', async () => {
+      await sealed(await open())
+      const place = await openPlace()
+      let commits = 0
+      let isWaiting = true
+      const keys = await openChainKeys(
+        {
+          ...place,
+          add: async (given) => {
+            if (given.some(([chain]) => chain === TEA)) {
+              if (isWaiting) throw new RecordStoreUnavailable('commits wait')
+              commits += 1
+            }
+            await place.add(given)
+          },
+        },
+        keyRing,
+      )
+      await expect(sealed(keys)).rejects.toThrow('commits wait')
+      isWaiting = false
+      const body = await sealed(keys)
+      await sealed(keys)
+      expect(commits).toBe(1)
+      expect(await opens(await open(), body)).toBe('ten drops')
+    })
+
     it('openings that begin one chain at the same time agree on its key', async () => {
       const all = [await open(), await open(), await open()]
       const bodies = await Promise.all(all.map((keys) => sealed(keys)))

@@ -43,7 +43,7 @@ type OnProblem = (error: unknown) => void
 /** Where wrapped keys and erasures are kept; chain-keys.contract.ts is the suite of every place. Failures are RecordStoreUnavailable. */
 export type ChainKeysPlace = {
   find(chains: readonly string[]): Awaitable<readonly WrappedKey[]>
-  /** Keeps keys, except of chains that have one or were erased; they are durable when it answers. */
+  /** Keeps keys, except of chains that have one or were erased; each of these chains' keys is durable when it answers. */
   add(keys: readonly WrappedKey[]): Awaitable<unknown>
   /** Puts other wrappings in the place of those of the same keys, of which nothing stays readable here. */
   rewrap(keys: readonly WrappedKey[]): Awaitable<unknown>
@@ -131,11 +131,13 @@ export class ChainKeys implements ChainSeals {
   /** Spares unwrapping again what the place still has. */
   readonly #unwrapped = new BoundedMap<string, ChainKey>(KEYS_HELD_MAX)
   #own: ChainKey | undefined
-  #missing = new Set<string>()
+  /** Ids of keys behind which this process has committed: a key that is only seen may be lost in a failover. */
+  readonly #sure = new BoundedMap<string, true>(KEYS_HELD_MAX)
+  #unsure = new Set<string>()
   /** Chains that are begun in one iteration of the event loop share a commit. */
-  readonly #makeMissing = sharedRuns(async () => {
-    const chains = [...this.#missing]
-    this.#missing = new Set()
+  readonly #makeUnsure = sharedRuns(async () => {
+    const chains = [...this.#unsure]
+    this.#unsure = new Set()
     await this.#make(chains)
   })
 
@@ -169,10 +171,10 @@ export class ChainKeys implements ChainSeals {
 
   readonly sealToWrite = (chains: readonly string[]): Awaitable<ChainSeal> =>
     whenAnswered([this.#keysOf(chains)], ([keys]) => {
-      const missing = chains.filter((chain) => !keys.has(chain))
-      if (missing.length === 0) return this.#sealWith(keys)
-      for (const chain of missing) this.#missing.add(chain)
-      return this.#makeMissing().then(() => this.sealFor(chains))
+      const unsure = this.#unsureOf(chains, keys)
+      if (unsure.length === 0) return this.#sealWith(keys)
+      for (const chain of unsure) this.#unsure.add(chain)
+      return this.#makeUnsure().then(() => this.#sealSurely(chains))
     })
 
   /** How `care reseal` brings every entry under its chain's key, and every chain's key under the active one. */
@@ -218,10 +220,30 @@ export class ChainKeys implements ChainSeals {
 
   #keysToWrite(chains: readonly string[]): Awaitable<KeysByChain> {
     return whenAnswered([this.#keysOf(chains)], ([keys]) => {
-      const missing = [...new Set(chains)].filter((chain) => !keys.has(chain))
-      if (missing.length === 0) return keys
-      return whenAnswered([this.#make(missing)], () => this.#keysOf(chains))
+      const unsure = this.#unsureOf(chains, keys)
+      if (unsure.length === 0) return keys
+      return whenAnswered([this.#make(unsure)], () => this.#sureKeys(chains))
     })
+  }
+
+  /** Chains without a key, or whose key another process may have committed in vain. */
+  #unsureOf(chains: readonly string[], keys: KeysByChain): readonly string[] {
+    return [...new Set(chains)].filter((chain) => {
+      const keyId = keys.get(chain)?.wrapped[1]
+      return keyId === undefined || this.#sure.get(keyId) === undefined
+    })
+  }
+
+  /** Keys behind which a commit was just made. */
+  #sureKeys(chains: readonly string[]): Awaitable<KeysByChain> {
+    return whenAnswered([this.#keysOf(chains)], ([keys]) => {
+      for (const { wrapped } of keys.values()) this.#sure.set(wrapped[1], true)
+      return keys
+    })
+  }
+
+  #sealSurely(chains: readonly string[]): Awaitable<ChainSeal> {
+    return whenAnswered([this.#sureKeys(chains)], ([keys]) => this.#sealWith(keys))
   }
 
   #make(chains: readonly string[]): Awaitable<unknown> {

@@ -12,6 +12,19 @@ export type KeysPlace = {
   readonly CHAIN_KEYS_URL?: Secret | undefined
 }
 
+/** The server, and the file beside which its newest timeline is kept. */
+const keysServer = (url: Secret, databasePath: string) => ({
+  ...serverOf(url),
+  databasePath: chainKeysPath(databasePath),
+})
+
+/** Accepts a keys' server that was put back to an older timeline. Rejects with RecordStoreUnavailable. */
+export async function acceptKeysPlace({ CHAIN_KEYS_URL, DATABASE_PATH }: KeysPlace): Promise<void> {
+  if (CHAIN_KEYS_URL === undefined) return
+  const { acceptKeysTimeline } = await import('./chain-keys-postgres.ts')
+  await acceptKeysTimeline(keysServer(CHAIN_KEYS_URL, DATABASE_PATH))
+}
+
 /** Opens the place, and makes it unless a file must exist. Rejects with RecordStoreUnavailable. */
 async function openKeysPlace(
   { CHAIN_KEYS_PATH, CHAIN_KEYS_URL, DATABASE_PATH }: KeysPlace,
@@ -21,9 +34,7 @@ async function openKeysPlace(
     return openChainKeysFile(CHAIN_KEYS_PATH ?? chainKeysPath(DATABASE_PATH), must)
   // A service whose keys are in a file loads no driver.
   const { openChainKeysDatabase } = await import('./chain-keys-postgres.ts')
-  // Beside it the newest timeline of that server is kept.
-  const databasePath = chainKeysPath(DATABASE_PATH)
-  return openChainKeysDatabase({ ...serverOf(CHAIN_KEYS_URL), databasePath })
+  return openChainKeysDatabase(keysServer(CHAIN_KEYS_URL, DATABASE_PATH))
 }
 
 /** Opens the keys in it. Rejects with RecordStoreUnavailable. */

@@ -28,7 +28,7 @@ import { openAuditTrail } from './audit-rows.ts'
 import type { ErasedBy, ErasedChain } from './chain-erasure.ts'
 import type { ChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
-import { type KeysPlace, openKeys, withKeysPlace } from './open-chain-keys.ts'
+import { acceptKeysPlace, type KeysPlace, openKeys, withKeysPlace } from './open-chain-keys.ts'
 import { openSqliteSideRows, postgresSideRows, type SideRows } from './side-rows.ts'
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import {
@@ -252,6 +252,7 @@ export async function acceptStore(config: StoreConfig) {
   const { DATABASE_URL } = config
   const owner = ownerOf(config)
   if (DATABASE_URL === undefined) return acceptSqliteBackup<Audience>(RECORDS, owner)
+  await acceptKeysPlace(config)
   const { acceptPostgresBackup, POSTGRES_RECORDS } = await loadPostgres()
   const server = serverOf(DATABASE_URL)
   return acceptPostgresBackup<Audience>(POSTGRES_RECORDS, { ...owner, ...server })
