@@ -290,7 +290,7 @@ describe('an attack', () => {
     expect(own.result?.['id']).not.toBe(result?.['id'])
   })
 
-  test('by another secret for the same URL: it signs nothing until the receiver has answered it', async () => {
+  test('C48: by another secret for the same URL: it signs nothing until the receiver has answered it', async () => {
     const host = hostOf('care.read.user')
     const secret = drawSecret()
     const delivery = { mode: 'webhook', url, secret }
