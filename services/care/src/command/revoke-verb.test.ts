@@ -138,7 +138,8 @@ describe('a sub', () => {
     const [first, second] = [1, 2].map(() => care.token(SCOPE, { sub: 'ada' }))
     const other = care.token(SCOPE, { sub: 'bob' })
     const host = await openHost({ url: care.url, token: () => first ?? '' }, '')
-    expect((await revoke(['--sub', 'ada'])).code).toBe(0)
+    // Known once its session is stored, which is behind its answer.
+    await expect.poll(async () => (await revoke(['--sub', 'ada'])).code).toBe(0)
     await refused(first ?? '')
     await refused(second ?? '')
     // Resolves once the stream has ended.

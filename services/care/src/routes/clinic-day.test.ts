@@ -117,7 +117,8 @@ describe('C46: whose name is shown', () => {
     expect(await shown()).toBe('Dr Nwosu')
   })
 
-  it('a table where two share a name, or that nothing reads, does not start', () => {
+  it('a table where two share a name, or that nothing reads, does not start', async () => {
+    await start()
     for (const [AUTHOR_LABELS, BEARER_AUTHOR] of [
       ['{"dr-nwosu":"Dr Nwosu","kin":"dr nwosu"}', 'sub'],
       ['{"dr-nwosu":"Dr\\nNwosu"}', 'sub'],
