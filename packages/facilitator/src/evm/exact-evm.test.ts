@@ -154,6 +154,12 @@ describe('what the facilitator answers', () => {
       '0x32331415601757631626ba7e60e01b60005260206000f35b601756',
       'invalid_exact_evm_transaction_simulation_failed',
     ],
+    // Agrees to the token's own call, and to any that is free: only the transaction itself shows it.
+    [
+      'once somebody pays a price',
+      '0x3233143a151715601a57631626ba7e60e01b60005260206000f35b601a56',
+      'invalid_exact_evm_transaction_simulation_failed',
+    ],
     [
       'unless gas is free',
       '0x3a601457631626ba7e60e01b60005260206000f35b601456',
