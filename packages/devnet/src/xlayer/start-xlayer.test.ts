@@ -82,6 +82,23 @@ describe('controls', () => {
     expect(chain.clock.unixMs() - clock).toBeGreaterThanOrEqual(86_400_000)
   })
 
+  test('L17: an idle chain closes blocks: time passes for whoever looks for a payment', async () => {
+    const clock = manualClock(1_795_226_000_000)
+    const second = await startXLayer({ clock })
+    const reader = createPublicClient({ chain: xLayer, transport: http(second.rpcUrl) })
+    const before = await reader.getBlock()
+    await expect
+      .poll(
+        async () => {
+          clock.advanceMs(1_000)
+          return (await reader.getBlock()).number - before.number
+        },
+        { timeout: 30_000 },
+      )
+      .toBeGreaterThan(2n)
+    await second.stop()
+  })
+
   test('an injected clock is the chain’s time at its start', async () => {
     const startMs = 1_795_226_000_000
     const second = await startXLayer({ clock: manualClock(startMs) })

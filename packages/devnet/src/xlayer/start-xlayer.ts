@@ -5,7 +5,7 @@ import { stablecoinAbi, stablecoinBytecode } from '@tallystick/contracts'
 import { type Clock, systemClock } from '@tallystick/service-kit'
 import { hederaSigner } from '@tallystick/x402/hedera'
 import { type Address, encodeFunctionData, getContractAddress, type Hex, parseEther } from 'viem'
-import { type AnvilClient, createAnvilClient } from '../anvil/anvil-client.ts'
+import { type AnvilClient, AnvilUnavailable, createAnvilClient } from '../anvil/anvil-client.ts'
 import { AnvilFailed, startAnvil } from '../anvil/anvil-process.ts'
 import { createConsensusClock } from '../ledger/consensus-clock.ts'
 import { lowerAddress } from '../ledger/entity-id.ts'
@@ -19,6 +19,12 @@ const STABLECOIN = { name: 'USD₮0', version: '1', decimals: 6 } as const
 
 /** Gas of one block, about as on X Layer. */
 const BLOCK_GAS_MAX = 30_000_000
+
+/** How often an idle chain closes a block, about as on X Layer, ms: who looks for a payment must see that time has passed. */
+const IDLE_BLOCK_MS = 1_000
+
+/** Blocks that are kept, two hours of an idle chain: far more than the longest payment is valid, and it may run for days. */
+const BLOCKS_KEPT = 7_200
 
 /** What the facilitator and the token's owner hold for gas: more than tests can spend. Agents hold none. */
 const GAS_BALANCE_WEI = parseEther('1000')
@@ -53,6 +59,7 @@ export async function startXLayer(options: XLayerOptions = {}) {
     chainId: CHAIN_ID,
     genesisSecond: clock.nowSeconds(),
     gasLimit: BLOCK_GAS_MAX,
+    blocksKept: BLOCKS_KEPT,
     host,
     port,
   })
@@ -71,8 +78,10 @@ export async function startXLayer(options: XLayerOptions = {}) {
     const accounts = xLayerAccounts()
     const owner = addressOf(accounts, 'owner')
     const token = getContractAddress({ from: owner, nonce: 0n })
-    const controls = createControls({ anvil, clock, owner, token })
+    const idle = { areHeld: false }
+    const controls = createControls({ anvil, clock, owner, token, idle })
     await fund({ anvil, accounts, controls, owner })
+    closeIdleBlocks({ anvil, clock, idle })
     return {
       /** JSON-RPC, e.g. `http://127.0.0.1:8546`. */
       rpcUrl: `http://${hostAndPort(anvilProcess.host, anvilProcess.port)}`,
@@ -90,6 +99,29 @@ export async function startXLayer(options: XLayerOptions = {}) {
     await stop()
     throw cause
   }
+}
+
+/** Closes blocks while nobody sends anything, until the clock stops. */
+function closeIdleBlocks(chain: {
+  readonly anvil: AnvilClient
+  readonly clock: ReturnType<typeof createConsensusClock>
+  readonly idle: { readonly areHeld: boolean }
+}): void {
+  const { anvil, clock, idle } = chain
+  const close = async (): Promise<void> => {
+    try {
+      const block = await anvil.call('eth_getBlockByNumber', ['latest', false])
+      const { timestamp } = block as { readonly timestamp: Hex }
+      // Blocks of transactions may have run ahead of the clock; an idle one would keep them there.
+      if (!idle.areHeld && Number(timestamp) < clock.nowSeconds()) await anvil.call('evm_mine')
+    } catch (error) {
+      // It is ending, or busy; the next look tries again.
+      if (!(error instanceof AnvilUnavailable)) throw error
+    }
+    wait()
+  }
+  const wait = (): void => void clock.after(IDLE_BLOCK_MS, () => void close())
+  wait()
 }
 
 async function fund(chain: {
@@ -115,8 +147,9 @@ function createControls(chain: {
   clock: ReturnType<typeof createConsensusClock>
   owner: Address
   token: Address
+  idle: { areHeld: boolean }
 }) {
-  const { anvil, clock, owner, token } = chain
+  const { anvil, clock, idle, owner, token } = chain
   const abi = stablecoinAbi
   return {
     /** Moves the time of the chain, and of `clock`, forward and closes a block. */
@@ -131,6 +164,7 @@ function createControls(chain: {
     },
     /** Holds transactions back from blocks, or releases the held ones. */
     async holdBlocks(isHeld: boolean): Promise<void> {
+      idle.areHeld = isHeld
       await anvil.call('evm_setAutomine', [!isHeld])
       if (!isHeld) await anvil.call('evm_mine')
     },
