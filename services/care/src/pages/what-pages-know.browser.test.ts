@@ -104,10 +104,45 @@ describePages((pages) => {
     expect(await text(page, '#now-title')).toBe('Right now')
     // Requests hang: nothing refuses them, and nothing answers.
     await page.route(/verify|health/, () => undefined)
-    await page.clock.fastForward(16_000)
+    await page.clock.runFor(16_000)
     await expect.poll(() => text(page, '#now-title'), WAIT).toMatch(/^As it was at /)
     expect(await text(page, '#verdict-words')).toBe('No verdict just now')
     expect(await text(page, '#verdict-facts')).toMatch(/^Nothing was answered since /)
+  })
+
+  it('C39: the overview: a verdict that is not asked for again is dated, and silence is said only of what was asked', async () => {
+    const service = await pages.start()
+    await service.write(medication)
+    const page = await pages.visit('/', { hasClock: true })
+    await expect.poll(() => text(page, '#verdict-words'), WAIT).toBe('The one chain is intact')
+    // A large store: its replay takes three seconds, and is asked for again after a minute.
+    const replay = Promise.withResolvers<void>()
+    await page.route(/verify$/, async (route) => {
+      await replay.promise
+      await route.continue()
+    })
+    const asking = page.waitForRequest(/verify$/)
+    await page.clock.fastForward(6_000)
+    await asking
+    await page.clock.fastForward(3_000)
+    const replayed = page.waitForResponse(/verify$/)
+    replay.resolve()
+    await (await replayed).finished()
+    for (let rounds = 0; rounds < 5; rounds += 1) {
+      const answered = page.waitForResponse(/health/)
+      await page.clock.fastForward(5_500)
+      await answered
+    }
+    await expect.poll(() => text(page, '#now-title'), WAIT).toMatch(/^As it was at /)
+    expect(await text(page, '#verdict-words')).toBe('The one chain is intact')
+    // Whoever fails for a moment has its verdict again soon.
+    await page.unroute(/verify$/)
+    await page.route(/verify$/, (route) => route.abort())
+    await page.clock.fastForward(70_000)
+    await expect.poll(() => text(page, '#verdict-words'), WAIT).toBe('No verdict just now')
+    await page.unroute(/verify$/)
+    await page.clock.fastForward(6_000)
+    await expect.poll(() => text(page, '#verdict-words'), WAIT).toBe('The one chain is intact')
   })
 
   it('C39: VERIFY_NAMES=private: the overview says that names are private, and still what is public', async () => {

@@ -10,11 +10,14 @@ import {
 import type { VerifyPayload } from '../../wire/verify.ts'
 import { showChains, showNoVerdict, showVerdict } from './overview-view.ts'
 
-/** A replay reads every stored byte, so the pause is at least this, and at least twenty times as long as the last replay took. */
+/** How often what is cheap is asked, and the verdict again after a failure. */
 const REFRESH_MS = 5_000
-const REFRESH_SHARE = 20
+/** A replay reads every stored byte, so the pause is at least this many times as long as the last one took. */
+const REPLAY_SHARE = 20
 /** From here on figures say how old they are. */
-const SILENCE_MS = 15_000
+const OLD_MS = 15_000
+/** How long requests go without an answer before the page says so: with the pause before the first, as long. */
+const SILENCE_MS = OLD_MS - REFRESH_MS
 /** How often that is looked at. */
 const AGE_MS = 1_000
 
@@ -23,11 +26,17 @@ const isPrivate = pageFact('verify-names') === 'private'
 
 /** When the service answered last; undefined until it has. */
 let answeredMs: number | undefined
+/** Since when requests are without an answer; undefined where the last one was answered. */
+let waitingSinceMs: number | undefined
+/** When the verdict came that is shown. */
+let verdictMs: number | undefined
 
 /** An answer, or why there is none. */
 async function read(path: string, accept: string): Promise<Response | string> {
+  waitingSinceMs ??= Date.now()
   try {
     const answer = await fetchInTime(path, { headers: { accept } })
+    waitingSinceMs = undefined
     if (!answer.ok) return `The service answered ${answer.status}.`
     answeredMs = Date.now()
     return answer
@@ -53,39 +62,63 @@ async function showSessions(): Promise<void> {
   put('sessions', String(sessions))
 }
 
-async function showVerification(): Promise<void> {
-  if (isPrivate) return
+/** Returns whether there was a verdict. */
+async function showVerification(): Promise<boolean> {
   const answer = await read('/verify', 'application/json')
-  if (typeof answer === 'string') return showNoVerdict(answer)
+  if (typeof answer === 'string') {
+    showNoVerdict(answer)
+    return false
+  }
   const verified: VerifyPayload = await answer.json()
+  verdictMs = Date.now()
   showVerdict(verified)
   showChains(verified)
+  return true
 }
 
 function showAge(): void {
-  const isOld = answeredMs === undefined || Date.now() - answeredMs > SILENCE_MS
-  const time = answeredMs === undefined ? '' : new Date(answeredMs).toLocaleTimeString()
-  put('now-title', isOld ? (time === '' ? 'Not read yet' : `As it was at ${time}`) : 'Right now')
-  if (isOld && time !== '' && !isPrivate) showNoVerdict(`Nothing was answered since ${time}.`)
+  const nowMs = Date.now()
+  const isSilent = waitingSinceMs !== undefined && nowMs - waitingSinceMs > SILENCE_MS
+  const shownMs = isPrivate || isSilent ? answeredMs : verdictMs
+  if (shownMs === undefined) return put('now-title', 'Not read yet')
+  const time = new Date(shownMs).toLocaleTimeString()
+  const isOld = isSilent || nowMs - shownMs > OLD_MS
+  put('now-title', isOld ? `As it was at ${time}` : 'Right now')
+  if (isSilent && !isPrivate) showNoVerdict(`Nothing was answered since ${time}.`)
 }
 
-async function refresh(): Promise<void> {
-  const startedMs = performance.now()
-  if (document.visibilityState === 'visible') {
-    // One that fails for a fault of the page is reported by browser-check.ts; the others go on.
-    for (const part of await Promise.allSettled([
-      showVerification(),
-      showSessions(),
-      showCheckpoint(),
-    ]))
-      if (part.status === 'rejected') reportError(part.reason)
+/** Runs while somebody is looking, again after the pause that it returns, and at once when somebody looks again. */
+function repeat(run: () => Promise<number>): void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isRunning = false
+  const runNow = async (): Promise<void> => {
+    if (isRunning || document.visibilityState !== 'visible') return
+    clearTimeout(timer)
+    isRunning = true
+    let pauseMs = REFRESH_MS
+    try {
+      pauseMs = await run()
+    } catch (error) {
+      // A fault of the page, which browser-check.ts shows; the rest goes on.
+      reportError(error)
+    }
+    isRunning = false
     showAge()
+    timer = setTimeout(() => void runNow(), pauseMs)
   }
-  const tookMs = performance.now() - startedMs
-  setTimeout(() => void refresh(), Math.max(REFRESH_MS, tookMs * REFRESH_SHARE))
+  document.addEventListener('visibilitychange', () => void runNow())
+  void runNow()
 }
 
 offerCopies()
-void refresh()
+repeat(async () => {
+  await Promise.all([showSessions(), showCheckpoint()])
+  return REFRESH_MS
+})
+if (!isPrivate)
+  repeat(async () => {
+    const startedMs = performance.now()
+    if (!(await showVerification())) return REFRESH_MS
+    return Math.max(REFRESH_MS, (performance.now() - startedMs) * REPLAY_SHARE)
+  })
 setInterval(showAge, AGE_MS)
-document.addEventListener('visibilitychange', showAge)
