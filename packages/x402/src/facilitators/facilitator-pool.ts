@@ -28,12 +28,12 @@ const UNWELL_MS = 30_000
 
 /**
  * How long no payment is asked for that only a facilitator could settle which turned the last one away, milliseconds: the first
- * time as long as its buyer waits, then twice as long each time, up to two minutes. Then payments are asked for again, since only
+ * time as long as its buyer waits, then twice as long, so that one that is mended sells again within half a minute. Then payments are asked for again, since only
  * a payment shows whether it settles: its `/supported` answered all the while. The buyer who finds that it does not is free
  * within 15 s.
  */
 const AWAY_FIRST_MS = 15_000
-const AWAY_MAX_MS = 120_000
+const AWAY_MAX_MS = 30_000
 
 /**
  * A pool, in order of preference. A payment that names a fee payer goes only to facilitators that pay from that account;
