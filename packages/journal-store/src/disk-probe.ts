@@ -10,7 +10,7 @@ const FINDING_MS = 1_000
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 /** The public words: those of the system name paths. */
-function troubleOf(error: unknown): WriteTrouble {
+function describeTrouble(error: unknown): WriteTrouble {
   const isFull = error instanceof Error && 'code' in error && FULL.has(String(error.code))
   return isFull
     ? { reason: 'disk_full', sentence: 'the disk of the store has no room for a write' }
@@ -48,7 +48,7 @@ export function openDiskProbe(path: string, onProblem: (error: unknown) => void)
       return undefined
     } catch (error) {
       onProblem(new Error(`${path}: ${messageOf(error)}`, { cause: error }))
-      return troubleOf(error)
+      return describeTrouble(error)
     }
   }
   return {

@@ -53,20 +53,20 @@ export const durabilityOf = (writes: readonly Write[]): Durability =>
 /** Settles writes in a transaction that answers at once. */
 export function inOneTransaction(
   transaction: GroupTransaction,
-  told: { readonly Unavailable: UnavailableError; readonly onProblem: (error: unknown) => void },
+  options: { readonly Unavailable: UnavailableError; readonly onProblem: (error: unknown) => void },
 ): (writes: readonly Write[]) => readonly Write[] {
   function goBack(): void {
     try {
       transaction.goBack()
     } catch (error) {
       // Memory is back. The next group rolls back first.
-      told.onProblem(error)
+      options.onProblem(error)
     }
   }
 
   function fail(writes: readonly Write[], cause: unknown): void {
     goBack()
-    const error = new told.Unavailable(`nothing was written: ${messageOf(cause)}`, { cause })
+    const error = new options.Unavailable(`nothing was written: ${messageOf(cause)}`, { cause })
     for (const { reject } of writes) reject(error)
   }
 
@@ -93,7 +93,7 @@ export function inOneTransaction(
       transaction.committed()
     } catch (error) {
       // A bug of whoever hears of it: the group is durable all the same (S12).
-      told.onProblem(error)
+      options.onProblem(error)
     }
     for (const { resolve } of writes) resolve()
     return []

@@ -68,21 +68,21 @@ export class PostgresConnection implements SqlConnection {
   use(): Promise<PostgresLine> {
     if (this.#isEnded) return Promise.reject(new this.#door.Unavailable('the store is closed'))
     if (this.#line !== undefined) return this.#line
-    const held = this.#connect()
-    this.#line = held
+    const connecting = this.#connect()
+    this.#line = connecting
     // The next use tries again.
-    held.catch(() => {
-      if (this.#line === held) this.#line = undefined
+    connecting.catch(() => {
+      if (this.#line === connecting) this.#line = undefined
     })
-    return held
+    return connecting
   }
 
   /** Ends the connection without waiting for its work. A connection made in the meantime stays. */
   async drop(lost?: PostgresLine): Promise<void> {
-    const held = this.#line
-    const made = await held?.catch(() => undefined)
+    const connecting = this.#line
+    const made = await connecting?.catch(() => undefined)
     if (lost !== undefined && made !== lost) return
-    if (this.#line === held) this.#line = undefined
+    if (this.#line === connecting) this.#line = undefined
     made?.destroy(new Error('the connection was given up'))
   }
 

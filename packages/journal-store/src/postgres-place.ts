@@ -73,7 +73,7 @@ export async function takePlace(
     await door.pause(PLACE_PAUSE_MS)
   }
   throw new door.Unavailable(
-    'another process has this store open (one process at a time may serve it)',
+    'another process has this store open (one process at a time may serve it), or its start still waits for a standby',
   )
 }
 
@@ -102,18 +102,18 @@ export type PostgresPlace = {
 /** Opens a place for work that one of several processes does; it ends with its connection, and another process takes it. */
 export function openPostgresPlace(door: PostgresDoor, place: PlaceName): PostgresPlace {
   const connection = new PostgresConnection(door, { schema: place.schema })
-  let held: { readonly line: PostgresLine; readonly check: string } | undefined
+  let taken: { readonly line: PostgresLine; readonly check: string } | undefined
   return {
     isMine: async () => {
       let line: PostgresLine | undefined
       try {
         line = await connection.use()
-        if (held?.line !== line) {
-          held = undefined
+        if (taken?.line !== line) {
+          taken = undefined
           if (!(await isLocked(line, place))) return false
-          held = { line, check: await moveOn(line, place) }
+          taken = { line, check: await moveOn(line, place) }
         }
-        await line.run(held.check)
+        await line.run(taken.check)
         return true
       } catch {
         // Whoever cannot be sure has it not.

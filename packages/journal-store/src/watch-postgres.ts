@@ -2,6 +2,7 @@
  * Notices other processes' commits: a listener on its own connection, and a regular look in case it missed one. The same
  * connection holds the place of a single-process service.
  */
+import { messageOf } from './journal-store.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
 import { keepPlace } from './postgres-place.ts'
@@ -58,7 +59,12 @@ export async function watchPostgres(
       }
     }
   }
-  await listener.use()
+  try {
+    await listener.use()
+  } catch (error) {
+    if (error instanceof door.Unavailable) throw error
+    throw new door.Unavailable(`the store cannot be used: ${messageOf(error)}`, { cause: error })
+  }
   const looping = loop()
   return {
     end: async () => {

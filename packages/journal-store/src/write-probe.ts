@@ -10,7 +10,7 @@ const LIMITS = { answerMs: 1_000, findMs: 300 }
 const FINDING_MS = 1_000
 
 /** The public words: those of the driver name hosts. */
-function troubleOf(message: string): WriteTrouble {
+function describeTrouble(message: string): WriteTrouble {
   switch (message) {
     case COMMITS_WAIT:
       return { reason: 'commits_wait', sentence: COMMITS_WAIT }
@@ -33,7 +33,7 @@ export function openWriteProbe(door: PostgresDoor, onProblem: (error: unknown) =
       return undefined
     } catch (error) {
       onProblem(error)
-      return troubleOf(messageOf(error))
+      return describeTrouble(messageOf(error))
     }
   }
   return {

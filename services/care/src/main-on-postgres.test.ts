@@ -114,6 +114,15 @@ describe.skipIf(reason !== undefined)(
       pair.startStandby()
     })
 
+    it('S12: a start while commits wait ends in time, with a sentence and no stack', async () => {
+      pair.stopStandby()
+      const { code, errors } = await start('one').ended
+      expect(code).toBe(1)
+      expect(errors).toContain('the store cannot be used: no answer within')
+      expect(errors).not.toMatch(/\n {4}at /)
+      pair.startStandby()
+    })
+
     it('S13: the PostgreSQL of the chains’ keys hangs: /ready says so, no write waits for it, and SIGTERM ends with 0 in time', async () => {
       const records = startPostgres()
       try {

@@ -104,14 +104,14 @@ export async function openChainKeysDatabase(
       await purge()
     },
     copy,
-    fill: async (given) => {
+    fill: async (copied) => {
       requireEmpty(await copy())
       await upkeep.transaction(async (query) => {
         await query(ALONE)
         await query('DELETE FROM chain_keys WHERE chain = $1', [PLACE_KEY_CHAIN])
         // First: what was erased gets no key.
-        await query(ERASE, columnsOf(given.erasures.map(rowOfErasure), 4))
-        await query(ADD, columnsOf(given.keys, 3))
+        await query(ERASE, columnsOf(copied.erasures.map(rowOfErasure), 4))
+        await query(ADD, columnsOf(copied.keys, 3))
       })
     },
     openProbe: (onProblem) => {

@@ -36,17 +36,17 @@ export type OwnLabel = (writer: {
   /** Of the token, which its issuer signed. */
   readonly name?: string | undefined
   /** In the body. */
-  readonly given: string | undefined
+  readonly claimed: string | undefined
 }) => string | undefined
 
 export function createOwnLabels(table: ReadonlyMap<string, string>): OwnLabel {
   const owners = new Map<string, string>()
   for (const sub of table.keys()) owners.set(heardAs(sub), sub)
   for (const [sub, label] of table) owners.set(heardAs(label), sub)
-  return ({ sub, name, given = '' }) => {
+  return ({ sub, name, claimed = '' }) => {
     const byToken = name !== undefined && isLabel(name) ? name : sub
     const own = table.get(sub) ?? byToken
     const isFree = (label: string): boolean => (owners.get(heardAs(label)) ?? sub) === sub
-    return isFree(own) && isFree(given) ? own : undefined
+    return isFree(own) && isFree(claimed) ? own : undefined
   }
 }

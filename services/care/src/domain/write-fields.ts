@@ -33,7 +33,7 @@ type Bearer = {
   /** The token's `sub`, which is the author unless the body names one. */
   readonly sub: string
   /** If the body may name nobody else (C33): whose name is shown, judged by the label that it gives (C46). */
-  readonly ownLabel?: ((given: string | undefined) => string | undefined) | undefined
+  readonly ownLabel?: ((claimed: string | undefined) => string | undefined) | undefined
 }
 
 const isShort = (text: string): boolean => Buffer.byteLength(text) <= TEXT_BYTES_MAX
@@ -50,8 +50,8 @@ export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
   if (authorId === undefined || !authorId.isWellFormed()) return invalid
   const isHeld = bearer?.ownLabel !== undefined
   if (isHeld && authorId !== bearer.sub) return invalid
-  const given = authorLabel || undefined
-  const label = isHeld ? bearer.ownLabel?.(given) : (given ?? authorId)
+  const claimed = authorLabel || undefined
+  const label = isHeld ? bearer.ownLabel?.(claimed) : (claimed ?? authorId)
   if (label === undefined) return invalid
   if (![patient, domain, authorId, authorLabel ?? ''].every(isShort)) return invalid
   const audience = parsed.data.audience === 'assistant' ? 'assistant' : 'user'

@@ -56,7 +56,7 @@ export function addClinicianRoutes(
     const check = await checkBearer(request.headers.authorization, deps)
     if (check.kind === 'refused') return sendError(reply, check.answer)
     const { expiresAtSeconds, name, scopes, sub } = check.claims
-    const label = deps.ownLabel?.({ sub, name, given: undefined })
+    const label = deps.ownLabel?.({ sub, name, claimed: undefined })
     void reply.header('cache-control', 'no-store')
     return { sub, scopes, label, expiresAt: new Date(expiresAtSeconds * 1_000).toISOString() }
   })

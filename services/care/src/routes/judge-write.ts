@@ -131,7 +131,10 @@ function judgeBearer(
   const { name, scopes, sub } = verdict.claims
   const { ownLabel } = deps
   if (!isWriter(scopes)) return refused({ reason, via, actor: sub })
-  const bearer = { sub, ownLabel: ownLabel && ((given?: string) => ownLabel({ sub, name, given })) }
+  const bearer = {
+    sub,
+    ownLabel: ownLabel && ((claimed?: string) => ownLabel({ sub, name, claimed })),
+  }
   const judged = judgeBody(body, { via, bearer })
   if (judged.kind === 'refused') return judged
   const { expectedVersion, record } = judged.write
