@@ -91,6 +91,61 @@ describe('Kalshi', () => {
   })
 })
 
+/** What one candle of a history closes at, or why it does not. */
+const kalshiClose = (ask: object, bid: object, more: object = {}) => {
+  const last = { end_period_ts: START_SECONDS - 60, yes_ask: ask, yes_bid: bid, ...more }
+  const { observations, refusals } = read('kalshi', { home: { candlesticks: [last] } })
+  return observations[0]?.closes[0]?.odds ?? refusals.map(({ detail }) => detail)
+}
+
+describe('G8: Kalshi’s prices in the unit that they are written in', () => {
+  const both = { home: '1.785714', away: '1.851852' }
+
+  test.each([
+    [
+      'dollars in a text, today’s answer',
+      { open_dollars: '0.5500', close_dollars: '0.5600' },
+      { close_dollars: '0.4600' },
+    ],
+    ['dollars in a text, of the archive', { close: '0.5600' }, { close: '0.46' }],
+    [
+      'cents beside dollars',
+      { close: 56, close_dollars: '0.5600' },
+      { close: 46, close_dollars: '0.4600' },
+    ],
+    ['cents', { close: 56 }, { close: 46 }],
+    ['dollars by their name, as a number', { close_dollars: 0.56 }, { close_dollars: 0.46 }],
+  ])('%s: 1 over 0.56', (_name, ask, bid) => {
+    const fixedPoint = { volume_fp: '3.00', open_interest_fp: '10.00', price: { close: null } }
+    expect(kalshiClose(ask, bid, fixedPoint)).toEqual(both)
+  })
+
+  test('tenths of a cent are read where dollars say them', () => {
+    expect(kalshiClose({ close_dollars: '0.5625' }, { close_dollars: '0.5' })).toEqual({
+      home: '1.777778',
+      away: '2',
+    })
+  })
+
+  test.each([
+    ['dollars as numbers', 0.56, 0.54],
+    ['a settled market in dollars as numbers', 1, 0.99],
+    ['dollars among cents', 56, 0.54],
+    ['an empty book', 1, 0],
+  ])('%s are refused with what they look like, never read as cents', (_name, ask, bid) => {
+    expect(kalshiClose({ close: ask }, { close: bid })).toEqual([
+      expect.stringMatching(/^home: .*looks? like dollars.*cents/),
+    ])
+  })
+
+  test('an empty side is no price', () => {
+    expect(kalshiClose({ close_dollars: '1.0000' }, { close_dollars: '0.0000' })).toEqual([
+      'no price between 0 and 1',
+    ])
+    expect(kalshiClose({ close_dollars: 'n/a' }, {})).toEqual(['home: no price before the start'])
+  })
+})
+
 test('a file is known by its exchange and read as a payload', () => {
   const { raw } = read('polymarket', { home: token([60, 0.5]) })
   expect(readPayload(raw, { receivedAtSeconds: RECEIVED, stage: 'provisional' }).kind).toBe(

@@ -18,11 +18,16 @@ const polymarketHistory = z.object({
   history: z.array(z.object({ t: z.number(), p: z.number() })),
 })
 
-const cents = z.object({ close: z.number().nullish() }).nullish()
-/** `GET …/markets/{ticker}/candlesticks`: what buying and selling a "yes" cost at the end of each period, in cents. */
+const amount = z.union([z.number(), z.string()]).nullish()
+/**
+ * An offer at the end of a period. Kalshi writes dollars as texts: `close_dollars` of today's answers, `close` of its
+ * archive; its numbers are whole cents, which it no longer sends.
+ */
+const offer = z.object({ close: amount, close_dollars: amount }).nullish()
+/** `GET …/markets/{ticker}/candlesticks`: what buying and selling a "yes" cost at the end of each period. */
 const kalshiCandles = z.object({
   candlesticks: z.array(
-    z.object({ end_period_ts: z.number(), yes_bid: cents, yes_ask: cents, price: cents }),
+    z.object({ end_period_ts: z.number(), yes_bid: offer, yes_ask: offer, price: offer }),
   ),
 })
 
@@ -48,14 +53,36 @@ type History = MarketEvent['histories'][string]
 /** What a share cost: to back the selection, and to back the other side. */
 type Quote = { readonly atSeconds: number; readonly yes: number; readonly no: number }
 
+const DOLLARS = /^\d*\.?\d+$/
+
+/** An offer in dollars; undefined if the period had none. */
+function dollarsOf(written: z.output<typeof offer>): number | undefined {
+  const { close, close_dollars: dollars } = written ?? {}
+  if (dollars == null && typeof close === 'number') return close / 100
+  const text = String(dollars ?? close ?? '')
+  return DOLLARS.test(text) ? Number(text) : undefined
+}
+
+/** The number that would be read as cents although it looks like dollars: a cent is whole, and not every price is at most one. */
+function dollarsAmongCents(history: History): number | undefined {
+  if ('history' in history) return undefined
+  const numbers = history.candlesticks
+    .flatMap(({ yes_ask: ask, yes_bid: bid }) => [ask, bid])
+    .flatMap((side) =>
+      typeof side?.close === 'number' && side.close_dollars == null ? [side.close] : [],
+    )
+  const isAtMostOne = numbers.every((cents) => cents <= 1)
+  return numbers.find((cents) => cents > 0 && (cents < 1 || isAtMostOne))
+}
+
 function quotesOf(history: History): readonly Quote[] {
   if ('history' in history)
     return history.history.map(({ t, p }) => ({ atSeconds: t, yes: p, no: 1 - p }))
   return history.candlesticks.flatMap(
     ({ end_period_ts: atSeconds, yes_ask: ask, yes_bid: bid }) => {
-      const [yes, sold] = [ask?.close, bid?.close]
-      if (yes == null || sold == null) return []
-      return [{ atSeconds, yes: yes / 100, no: 1 - sold / 100 }]
+      const [yes, sold] = [dollarsOf(ask), dollarsOf(bid)]
+      if (yes === undefined || sold === undefined) return []
+      return [{ atSeconds, yes, no: 1 - sold }]
     },
   )
 }
@@ -105,6 +132,12 @@ function closeOf(
   const odds: Record<string, string> = {}
   let captured = Number.POSITIVE_INFINITY
   for (const [selection, history] of named) {
+    const unclear = dollarsAmongCents(history)
+    if (unclear !== undefined)
+      return refused(
+        'malformed_row',
+        `${selection}: ${unclear} as a number looks like dollars; Kalshi's numbers are cents, 1 to 99, and its dollars texts such as close_dollars "0.5600"`,
+      )
     const quote = lastBefore(quotesOf(history), startAtSeconds)
     if (quote === undefined) return refused('no_price', `${selection}: no price before the start`)
     const untimely = refuseTime(quote.atSeconds, {
