@@ -57,6 +57,9 @@ function summary(file: string, account: PayloadAccount, seconds: number): readon
     ...account.refusals
       .slice(0, REFUSALS_SHOWN_MAX)
       .map(({ reason, place, detail }) => `  refused ${place}: ${reason}, ${detail}`),
+    ...(account.ignoredColumns.length === 0
+      ? []
+      : [`  columns not read: ${account.ignoredColumns.join(', ')}.`]),
     ...account.alike
       .slice(0, REFUSALS_SHOWN_MAX)
       .map(({ event, like }) => `  not joined: ${event} may be ${like.join(' or ')}`),

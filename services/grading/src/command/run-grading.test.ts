@@ -79,6 +79,13 @@ test('import reads a file, plain, gzip or from standard input, reports what it d
   })
 })
 
+test('an import names the columns that it does not read', async () => {
+  const fixtures =
+    'Div,Date,HomeTeam,AwayTeam,Referee,B365H,B365D,B365A,BWH,BWD,BWA\nE0,28/11/2026,Leeds,Everton,,2,3.4,4,2,3.4,4\n'
+  const { out } = await grading(['import', '-'], [Buffer.from(fixtures)])
+  expect(out).toMatch(/columns not read: Referee, BWH, BWD, BWA\./)
+})
+
 test('unreadable input is reported, and nothing is imported', async () => {
   expect(await grading(['import'])).toMatchObject({ code: 2 })
   expect(await grading(['import', join(folder, 'none.csv')])).toMatchObject({

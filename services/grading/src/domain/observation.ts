@@ -20,6 +20,8 @@ export type Observation = {
 /** Why a part of a payload was refused. */
 type RefusalReason =
   | 'malformed_row'
+  /** The source says that the match was not played, or not to its end. */
+  | 'not_played'
   | 'unknown_market'
   | 'stale_price'
   | 'in_play_price'
@@ -43,4 +45,6 @@ export type Normalised = {
   readonly refusals: readonly Refusal[]
   /** Prices marked as suspended, removed or off the board, or blank beside others. */
   readonly missingPrices: number
+  /** Columns of a table that are not read, by their names. */
+  readonly ignoredColumns?: readonly string[]
 }

@@ -15,6 +15,7 @@ export const REFERENCE_ORDER: readonly string[] = [
   'betfair_sp',
   'betfair_ex_eu',
   'betfair_ex_uk',
+  'betfair_exchange',
   'circasports',
   'market_average',
 ]

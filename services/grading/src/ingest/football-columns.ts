@@ -1,11 +1,13 @@
 /**
  * Maps a football-data.co.uk header to column numbers. The site's names changed over the years (BbAv became Avg, P became
- * PS); both are read. Best-of-books columns (Max) are not one book's close and count as early prices.
+ * PS); both are read. Best-of-books columns (Max) are not one book's close and count as early prices. Fixtures to come have
+ * no columns of results.
  */
 
 /** Book names for a synthetic table: a real book is never named on prices it did not offer. */
 export const SYNTHETIC_BOOKS: Readonly<Record<string, string>> = {
   pinnacle: 'synthetic_sharp',
+  betfair_exchange: 'synthetic_exchange',
   bet365: 'synthetic_soft',
   market_average: 'synthetic_average',
   best_of_books: 'synthetic_best',
@@ -20,6 +22,8 @@ type BookNames = {
 
 const BOOKS: readonly BookNames[] = [
   { book: 'pinnacle', prefixes: ['PS', 'P'], isClose: true },
+  // BFE is the exchange; BF alone is Betfair's own book.
+  { book: 'betfair_exchange', prefixes: ['BFE'], isClose: true },
   { book: 'bet365', prefixes: ['B365'], isClose: true },
   { book: 'market_average', prefixes: ['Avg', 'BbAv'], isClose: true },
   { book: 'best_of_books', prefixes: ['Max', 'BbMx'], isClose: false },
@@ -59,10 +63,13 @@ export function findColumns(
 ) {
   const named = BOOKS.map((one) => ({ ...one, book: bookNames[one.book] ?? one.book }))
   const places = new Map(header.map((name, index) => [name.trim(), index]))
+  const read = new Set<string>()
   const find: Find = (...names) => {
     for (const name of names) {
       const place = places.get(name)
-      if (place !== undefined) return place
+      if (place === undefined) continue
+      read.add(name)
+      return place
     }
     return -1
   }
@@ -72,8 +79,10 @@ export function findColumns(
     find('away', 'AwayTeam', 'Away'),
   ]
   const [homeGoals, awayGoals] = [find('hg', 'FTHG', 'HG'), find('ag', 'FTAG', 'AG')]
-  if ([date, home, away, homeGoals, awayGoals].includes(-1)) return undefined
-  return {
+  const hasResults = homeGoals !== -1 && awayGoals !== -1
+  const isOfTheSite = hasResults || find('Div') !== -1 || find('Country') !== -1
+  if ([date, home, away].includes(-1) || !isOfTheSite) return undefined
+  const columns = {
     date,
     home,
     away,
@@ -82,6 +91,7 @@ export function findColumns(
     division: find('div', 'League'),
     fullTime: { home: homeGoals, away: awayGoals },
     halfTime: { home: find('HTHG'), away: find('HTAG') },
+    result: find('FTR', 'Res'),
     early: {
       books: named.map((book) => bookColumns(find, book, '')),
       handicapLine: find('AHh', 'BbAHh'),
@@ -91,4 +101,8 @@ export function findColumns(
       handicapLine: find('AHCh'),
     },
   }
+  const isPriced = columns.early.books.some(({ matchOdds }) => Object.keys(matchOdds).length === 3)
+  if (!hasResults && !isPriced) return undefined
+  const ignored = [...places.keys()].filter((name) => name !== '' && !read.has(name))
+  return { ...columns, ignored }
 }

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseMarket } from '../domain/parse-market.ts'
+import { REFERENCE_ORDER } from '../domain/reference-close.ts'
 import { openMemoryStore } from '../testing/grader.fixture.ts'
 import { wholeReading } from '../testing/whole-reading.fixture.ts'
 import { isoText } from '../wire/times.ts'
@@ -182,6 +183,127 @@ describe('football-data.co.uk', () => {
         for (const slice of slices) expect((slice.toString().match(/"/g) ?? []).length % 2).toBe(0)
       }),
     )
+  })
+})
+
+/** A file of a season since 2025, without Pinnacle: closes of the exchange beside others. */
+const EXCHANGE_HEADER =
+  'Div,Date,Time,HomeTeam,AwayTeam,FTHG,FTAG,FTR,Referee,BFH,BFD,BFA,BFEH,BFED,BFEA,PSCH,PSCD,PSCA,MaxCH,MaxCD,MaxCA,AvgCH,AvgCD,AvgCA,BFECH,BFECD,BFECA,PC>2.5,PC<2.5,BFEC>2.5,BFEC<2.5,AHCh,PCAHH,PCAHA,BFECAHH,BFECAHA'
+const EXCHANGE_ROW =
+  'E0,18/08/2025,20:00,Leeds,Everton,1,0,H,,1.6,4,5,1.66,4.5,5.6,,,,1.78,4.2,5.3,1.72,4.02,4.84,1.77,4.2,5.2,,,1.70,2.36,-0.75,,,1.99,1.96'
+
+const readText = (...lines: readonly string[]) => {
+  const raw = Buffer.from(lines.join('\r\n'))
+  return { isKnown: isFootballData(raw), ...wholeReading(readFootballData(raw)) }
+}
+
+/** An exchange row with another result. */
+const playedAs = (result: string) => EXCHANGE_ROW.replace(',1,0,H,', `,${result},`)
+
+describe('G8: what a season’s file has beside Pinnacle', () => {
+  test('closes and early prices of the exchange are read: 1X2, over/under and Asian handicap', () => {
+    const { observations, refusals } = readText(EXCHANGE_HEADER, EXCHANGE_ROW)
+    expect(refusals).toEqual([])
+    const [observation] = observations
+    const ofExchange = observation?.closes.filter(({ book }) => book === 'betfair_exchange')
+    expect(ofExchange).toEqual([
+      {
+        market: '1x2/ft',
+        book: 'betfair_exchange',
+        odds: { home: '1.77', draw: '4.2', away: '5.2' },
+      },
+      {
+        market: 'total/ft/2.5',
+        book: 'betfair_exchange',
+        odds: { over: '1.7', under: '2.36' },
+      },
+      { market: 'ah/ft/-0.75', book: 'betfair_exchange', odds: { home: '1.99', away: '1.96' } },
+    ])
+    expect(observation?.snapshots).toMatchObject([
+      { book: 'betfair_exchange', odds: { home: '1.66', draw: '4.5', away: '5.6' } },
+    ])
+  })
+
+  test('G15: an exchange stands behind Pinnacle and before the average of the market', () => {
+    const order = ['pinnacle', 'betfair_exchange', 'market_average']
+    expect(REFERENCE_ORDER.filter((book) => order.includes(book))).toEqual(order)
+  })
+
+  test('columns that are not read are named, once for a file; blank names are none', () => {
+    const { ignoredColumns } = readText(`\u{feff}${EXCHANGE_HEADER},,`, `${EXCHANGE_ROW},,`)
+    expect(ignoredColumns).toEqual('Referee BFH BFD BFA MaxCH MaxCD MaxCA'.split(' '))
+  })
+
+  test.each([
+    ['postponed', 'P,P,'],
+    ['postponed, in the column of the result', ',,P'],
+    ['abandoned at a score', '1,0,Abd'],
+    ['abandoned', 'Aban.,,'],
+    ['cancelled', ',,C'],
+  ])('a match that was %s has neither closes nor a result, and is named', (_name, result) => {
+    const { observations, refusals } = readText(EXCHANGE_HEADER, playedAs(result), EXCHANGE_ROW)
+    expect(observations).toHaveLength(1)
+    expect(refusals).toMatchObject([{ reason: 'not_played', place: 'line 2' }])
+  })
+
+  test('a result that contradicts its score is named and not taken; the closes are', () => {
+    const { observations, refusals } = readText(EXCHANGE_HEADER, playedAs('1,0,A'))
+    expect(observations[0]?.outcomes).toEqual([])
+    expect(observations[0]?.closes.length).toBeGreaterThan(0)
+    expect(refusals).toMatchObject([{ reason: 'malformed_row', place: 'line 2' }])
+  })
+
+  test('a header that is repeated, or that of another season, is read as one', () => {
+    const { observations, refusals } = readText(
+      EXCHANGE_HEADER,
+      EXCHANGE_ROW,
+      EXCHANGE_HEADER,
+      'Div,Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR,PSCA,PSCD,PSCH',
+      'E0,19/08/2025,Burnley,Fulham,1,0,H,5.5,4.1,1.7',
+    )
+    expect(refusals).toEqual([])
+    expect(observations).toHaveLength(2)
+    expect(observations[1]?.closes).toEqual([
+      { market: '1x2/ft', book: 'pinnacle', odds: { home: '1.7', draw: '4.1', away: '5.5' } },
+    ])
+  })
+
+  test('rows of separators alone are no rows', () => {
+    const { observations, refusals } = readText(
+      `\u{feff}${EXCHANGE_HEADER},,`,
+      `${EXCHANGE_ROW},,`,
+      ','.repeat(40),
+      ' , ,',
+    )
+    expect([observations.length, refusals]).toEqual([1, []])
+  })
+
+  test.each([
+    [
+      'of main leagues',
+      'Div,Date,Time,HomeTeam,AwayTeam,Referee',
+      'B1,28/11/2026,19:45,Gent,Genk,',
+    ],
+    [
+      'of extra leagues',
+      'Country,League,Date,Time,Home,Away',
+      'USA,MLS,28/11/2026,19:45,Austin,LAFC',
+    ],
+  ])('fixtures %s, without columns of results, have early prices only', (_name, header, row) => {
+    const { isKnown, observations, refusals } = readText(
+      `${header},B365H,B365D,B365A,BFEH,BFED,BFEA`,
+      `${row},1.75,3.8,3.9,1.8,3.9,4`,
+    )
+    expect([isKnown, refusals]).toEqual([true, []])
+    expect(observations[0]).toMatchObject({ closes: [], outcomes: [] })
+    expect(observations[0]?.snapshots.map(({ book }) => book)).toEqual([
+      'betfair_exchange',
+      'bet365',
+    ])
+  })
+
+  test('a tracker’s columns of teams are no fixtures', () => {
+    expect(isFootballData(Buffer.from('Date,League,Home,Away,Market,Selection,Odds\n'))).toBe(false)
   })
 })
 

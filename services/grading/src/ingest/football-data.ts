@@ -5,6 +5,7 @@
  */
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
+import { ownValue } from '../domain/markets.ts'
 import type { Normalised, Observation } from '../domain/observation.ts'
 import { isoDay, isoSeconds } from '../wire/times.ts'
 import { acceptBook, newReading, privateFeed, type Reading, readPrice } from './accept-price.ts'
@@ -82,8 +83,43 @@ function scoreOf(
     : undefined
 }
 
-function outcomesOf(row: CsvRow, columns: FootballColumns): Observation['outcomes'] {
-  const full = scoreOf(row, columns.fullTime)
+const SIDE_WON: Readonly<Record<string, number>> = { H: 1, D: 0, A: -1 }
+
+/**
+ * What the cells of a result say instead of one: `P`, `Abd`. The site has no fixed words for a match that was postponed,
+ * abandoned or cancelled, so any other word is taken for one.
+ */
+function notPlayed(row: CsvRow, { fullTime, result }: FootballColumns): string | undefined {
+  const cell = (column: number): string => row[column]?.trim() ?? ''
+  const goals = [cell(fullTime.home), cell(fullTime.away)]
+  const side = cell(result)
+  const words = [
+    ...goals.filter((text) => !GOALS.test(text)),
+    ...(ownValue(SIDE_WON, side.toUpperCase()) === undefined ? [side] : []),
+  ]
+  return words.find((word) => word !== '')
+}
+
+/** The full-time score; a text if the column of the winner contradicts it. */
+function fullScore(row: CsvRow, { fullTime, result }: FootballColumns) {
+  const score = scoreOf(row, fullTime)
+  const won = ownValue(SIDE_WON, row[result]?.trim().toUpperCase() ?? '')
+  if (score === undefined || won === undefined) return score
+  return Math.sign(score.home - score.away) === won
+    ? score
+    : `the result ${row[result]} contradicts the score ${score.home}-${score.away}`
+}
+
+function outcomesOf(
+  reading: Reading,
+  row: CsvRow,
+  { columns, place }: { readonly columns: FootballColumns; readonly place: string },
+): Observation['outcomes'] {
+  const full = fullScore(row, columns)
+  if (typeof full === 'string') {
+    reading.refusals.push({ reason: 'malformed_row', place, detail: full })
+    return []
+  }
   const half = scoreOf(row, columns.halfTime)
   return [
     ...(full === undefined ? [] : [{ period: 'ft', status: 'final' as const, score: full }]),
@@ -104,13 +140,19 @@ function readRow(
     reading.refusals.push({ reason: 'malformed_row', place, detail: `${expected} expected` })
     return
   }
+  const instead = notPlayed(row, columns)
+  if (instead !== undefined) {
+    const detail = `${instead} in place of a result: neither closes nor a result are taken`
+    reading.refusals.push({ reason: 'not_played', place, detail })
+    return
+  }
   reading.observations.push({
     event,
     rule: 'source_declared',
     snapshots: takeStage(reading, row, { stage: columns.early, place }),
     closes: takeStage(reading, row, { stage: columns.closing, place }),
     closeStatus: 'final',
-    outcomes: outcomesOf(row, columns),
+    outcomes: outcomesOf(reading, row, options),
   })
 }
 
@@ -125,10 +167,12 @@ export function* readFootballData(
   raw: Uint8Array,
   feed: FeedInfo = FOOTBALL_DATA_FEED,
 ): Generator<Normalised> {
+  const bookNames = feed.isSynthetic ? SYNTHETIC_BOOKS : {}
+  const ignored = new Set<string>()
   let columns: FootballColumns | undefined
   for (const { header, rows } of csvTable(raw)) {
     const reading = newReading()
-    columns ??= findColumns(header, feed.isSynthetic ? SYNTHETIC_BOOKS : {})
+    columns ??= findColumns(header, bookNames)
     if (columns === undefined) {
       const detail =
         'a football-data.co.uk header was expected: Date, HomeTeam, AwayTeam, FTHG, FTAG, …'
@@ -136,8 +180,16 @@ export function* readFootballData(
       yield { feed, ...reading }
       return
     }
-    for (const [line, row] of rows) readRow(reading, row, { columns, place: `line ${line}` })
-    yield { feed, ...reading }
+    for (const name of columns.ignored) ignored.add(name)
+    for (const [line, row] of rows) {
+      if (row?.every((cell) => cell.trim() === '') === true) continue
+      // Seasons that were put into one file: the columns below are those of this header.
+      if (row?.includes('HomeTeam') === true || row?.includes('Date') === true) {
+        columns = findColumns(row, bookNames) ?? columns
+        for (const name of columns.ignored) ignored.add(name)
+      } else readRow(reading, row, { columns, place: `line ${line}` })
+    }
+    yield { feed, ...reading, ignoredColumns: [...ignored] }
   }
 }
 

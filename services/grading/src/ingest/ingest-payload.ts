@@ -27,6 +27,8 @@ export type PayloadAccount = IngestOutcome & {
   readonly refusals: readonly Refusal[]
   /** Events that may be the same match as another feed's, but were not joined with it. */
   readonly alike: readonly AlikeEvents[]
+  /** Columns of a table that were not read. */
+  readonly ignoredColumns: readonly string[]
 }
 
 /** Combines slices until they hold this many observations. */
@@ -41,6 +43,7 @@ function* gathered(slices: Iterable<Normalised>, atOnce: number): Generator<Norm
             observations: [...all.observations, ...slice.observations],
             refusals: [...all.refusals, ...slice.refusals],
             missingPrices: all.missingPrices + slice.missingPrices,
+            ignoredColumns: slice.ignoredColumns ?? [],
           }
     if (all.observations.length < atOnce) continue
     yield all
@@ -71,13 +74,14 @@ export async function ingestPayload(options: {
     refused: 0,
     refusals: [],
     alike: [],
+    ignoredColumns: [],
   }
   if (account.isRepeated) return account
   // The first feed of a ledger finds no other's matches.
   const isFirst = (await store.head()).size === 0
   let feedName: string | undefined
   const slices = gathered(options.read(), store.ingestedAtOnce ?? 0)
-  for (const { feed, observations, refusals, missingPrices } of slices) {
+  for (const { feed, observations, refusals, missingPrices, ignoredColumns = [] } of slices) {
     feedName = feed.feed
     const matched = await matchFeedEvents(store, observations)
     const { observations: joined, alike } = isFirst
@@ -97,6 +101,7 @@ export async function ingestPayload(options: {
       ),
       declined: [],
       alike: [...account.alike, ...alike].slice(0, REFUSALS_KEPT_MAX),
+      ignoredColumns,
     }
     onSlice?.(account)
   }

@@ -9,6 +9,7 @@ export function wholeReading(slices: Iterable<Normalised>): Normalised {
     feed: first.feed,
     observations: all.flatMap(({ observations }) => observations),
     refusals: all.flatMap(({ refusals }) => refusals),
+    ignoredColumns: first.ignoredColumns ?? [],
     missingPrices: all.reduce((sum, { missingPrices }) => sum + missingPrices, 0),
   }
 }
