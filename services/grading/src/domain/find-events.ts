@@ -7,6 +7,7 @@
 import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import { isoDay } from '../wire/times.ts'
 import type { EventInfo } from './event-state.ts'
+import { isOfPlayers, playerEvents } from './find-players.ts'
 import type { EventSearch, GradingStore } from './grading-store.ts'
 import { formatMarketKey } from './markets.ts'
 import type { PickRequest, SinglePick } from './pick-request.ts'
@@ -61,6 +62,12 @@ async function eventsOf(
   const { pairs, from, to } = search
   const found = new Map<string, EventInfo>()
   for (const { home, away } of pairs) {
+    if (isOfPlayers(sport)) {
+      const named = { ...(home !== undefined && { home }), ...(away !== undefined && { away }) }
+      for (const info of await playerEvents(store, sport, { ...named, from, to }))
+        found.set(info.path, info)
+      continue
+    }
     const teams = {
       ...(home === undefined ? {} : { home: teamKeys(sport, home) }),
       ...(away === undefined ? {} : { away: teamKeys(sport, away) }),

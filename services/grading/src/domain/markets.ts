@@ -137,6 +137,19 @@ const ALIASES: Readonly<Record<string, readonly MarketType[]>> = {
 const DRAW_SPORTS: ReadonlySet<string> = new Set(['soccer', 'rugby', 'handball', 'futsal'])
 export const canDraw = (sport: string): boolean => DRAW_SPORTS.has(sport)
 
+/** Sports whose final score includes overtime, so that only regulation can end level. */
+const OVERTIME_SPORTS: ReadonlySet<string> = new Set([
+  'american_football',
+  'baseball',
+  'basketball',
+  'ice_hockey',
+])
+const WITH_A_DRAW: ReadonlySet<string> = new Set(['1x2', 'dc', 'dnb'])
+
+/** The period that a market is on: one with a draw is on regulation where the whole game cannot end level. */
+export const periodOf = (sport: string, type: MarketType, period: string): string =>
+  period === 'ft' && WITH_A_DRAW.has(type) && OVERTIME_SPORTS.has(sport) ? 'reg' : period
+
 /** The types that a name may mean in a sport: none for an unknown name, several for an ambiguous one. */
 export function marketTypesNamed(
   name: string,

@@ -16,6 +16,7 @@ import {
   marketShape,
   marketTypesNamed,
   ownValue,
+  periodOf,
   selectionNamed,
 } from './markets.ts'
 import { sportNamed } from './team-names.ts'
@@ -148,7 +149,7 @@ export function parseMarket(pick: Pick<WireSingle, 'market' | 'selection' | 'lin
     sport: parts.sport,
     event: parts.event,
     type: one,
-    period: parts.period,
+    period: periodOf(parts.sport, one, parts.period),
     line: line === 0 ? 0 : line,
     participant: parts.participant,
   })

@@ -26,6 +26,16 @@ function totalResult(total: number, line: number, selection: string): LineResult
     : settleLine({ margin: -total, line })
 }
 
+/**
+ * Whether a score settles a market of its sport. A score of tennis counts sets: it says who won a whole match, and nothing
+ * of games; after a retirement, books differ about the rest. What it does not say has to be recorded as a result.
+ */
+function isByScore(sport: string | undefined, { type }: EventMarket, { away, home }: Score) {
+  if (sport !== 'tennis') return true
+  const sets = Math.max(home, away)
+  return type === 'ml' && home !== away && (sets === 2 || sets === 3)
+}
+
 /** A selection's result by score; undefined for markets that a score does not settle. */
 function resultByScore(
   { line = 0, participant, type }: EventMarket,
@@ -67,7 +77,7 @@ function resultByScore(
 
 /** A selection's result; undefined while the ledger has none. */
 export function settleSelection(
-  state: Pick<EventState, 'outcomes'>,
+  state: Pick<EventState, 'outcomes'> & { readonly info?: Pick<EventState['info'], 'sport'> },
   market: EventMarket,
   selection: string,
 ): SelectionResult | undefined {
@@ -76,7 +86,9 @@ export function settleSelection(
   if (outcome.status === 'void') return { result: 'void' }
   const given = ownValue(outcome.results?.[marketPath(market)], selection)
   if (given !== undefined) return given
-  const result = outcome.score && resultByScore(market, selection, outcome.score)
+  const { score } = outcome
+  if (score === undefined || !isByScore(state.info?.sport, market, score)) return undefined
+  const result = resultByScore(market, selection, score)
   return result && { result }
 }
 

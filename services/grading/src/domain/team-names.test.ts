@@ -55,6 +55,49 @@ describe('G11: one team by its other names', () => {
     expect(isSameTeam(sport, one, other)).toBe(false)
   })
 
+  test.for([
+    ['basketball', 30, ['Los Angeles', 'LA']],
+    // Arizona played until 2024.
+    ['ice_hockey', 33, ['New York', 'NY']],
+  ] as const)(
+    'every team of %s has names of its own, but for cities with two',
+    ([sport, teams, shared]) => {
+      const groups = aliases.teams[sport]
+      expect(groups).toHaveLength(teams)
+      const owners = Map.groupBy(
+        groups.flatMap((names) =>
+          names.map((name) => ({ key: teamKey(name), name, team: names[0] })),
+        ),
+        ({ key }) => key,
+      )
+      const twice = [...owners.values()].flatMap((own) =>
+        new Set(own.map(({ team }) => team)).size > 1 ? [own[0]?.name] : [],
+      )
+      expect(twice).toEqual(shared)
+    },
+  )
+
+  test('every table of teams says where its names are from', () => {
+    expect(Object.keys(aliases.sources).toSorted()).toEqual(Object.keys(aliases.teams).toSorted())
+  })
+
+  test.for([
+    ['Sinner', 'Jannik Sinner', true],
+    ['J. Sinner', 'Jannik Sinner', true],
+    ['Sinner J.', 'Jannik Sinner', true],
+    ['Sinner Jannik', 'Jannik Sinner', true],
+    ['De Minaur', 'Alex de Minaur', true],
+    ['J.M. Cerundolo', 'Juan Manuel Cerundolo', true],
+    ['M. Sinner', 'Jannik Sinner', false],
+    ['Jannik', 'Jannik Sinner', false],
+    ['F. Cerundolo', 'Juan Manuel Cerundolo', false],
+    ['J', 'Jannik Sinner', false],
+    ['Davidovich', 'Alejandro Davidovich Fokina', false],
+  ] as const)('tennis: %s and %s', ([one, other, isSame]) => {
+    expect(isSameTeam('tennis', one, other)).toBe(isSame)
+    expect(isSameTeam('tennis', other, one)).toBe(isSame)
+  })
+
   test('a sport without a table knows each name by itself', () => {
     expect(teamKeys('darts', 'Luke Littler')).toEqual(['luke littler'])
     expect(teamKeys('soccer', '–')).toEqual([])

@@ -1,7 +1,8 @@
 /**
  * Teams by every name that people use for them, and leagues by the names that feeds use. A name's key ignores case, accents,
  * punctuation and club forms (FC, AC). team-aliases.json lists other names: short ones, other languages' spellings, US
- * cities, nicknames and abbreviations. Nothing here is fuzzy: two names are one team only if the table says so.
+ * cities, nicknames and abbreviations. Nothing here is fuzzy: two names are one team only if the table says so. Tennis has
+ * no table: two names are one player if they share the surname and no given name or initial speaks against it.
  */
 import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import aliases from './team-aliases.json' with { type: 'json' }
@@ -90,8 +91,36 @@ export const isKnownTeam = (sport: string, name: string): boolean =>
 export const fullTeamName = (sport: keyof typeof aliases.teams, name: string): string | undefined =>
   aliases.teams[sport].find((names) => names.includes(name))?.[0]
 
-/** Whether two names may be one team. */
+const wordsOf = (name: string): readonly string[] =>
+  plainText(name)
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+
+/** Whether a name is the end of a longer one, and its initials those of the rest: `Sinner J.` of `Jannik Sinner`. */
+function isShortFor(short: readonly string[], long: readonly string[]): boolean {
+  const surname = short.filter((word) => word.length > 1)
+  const initials = short.filter((word) => word.length === 1)
+  const given = long.slice(0, long.length - surname.length)
+  return (
+    surname.length > 0 &&
+    surname.join(' ') === long.slice(given.length).join(' ') &&
+    initials.every((initial, place) => given[place]?.startsWith(initial) === true)
+  )
+}
+
+/** Whether two names may be one player's. */
+function isSamePlayer(one: string, other: string): boolean {
+  const [left, right] = [wordsOf(one), wordsOf(other)]
+  return (
+    left.toSorted().join(' ') === right.toSorted().join(' ') ||
+    isShortFor(left, right) ||
+    isShortFor(right, left)
+  )
+}
+
+/** Whether two names may be one team's, or one player's. */
 export function isSameTeam(sport: string, one: string, other: string): boolean {
+  if (sport === 'tennis') return isSamePlayer(one, other)
   const keys = teamKeys(sport, other)
   return teamKeys(sport, one).some((key) => keys.includes(key))
 }
@@ -107,7 +136,9 @@ export function sportNamed(name: string): string | undefined {
   const plain = plainText(name)
     .replace(/[_\s]+/g, ' ')
     .trim()
-  return SPORTS.get(plain) ?? SPORTS.get(plain.replaceAll(' ', '_'))
+  // Each tournament of a tour is a league of its own: `ATP Paris Masters`.
+  const tour = /^(?:atp|wta|itf) /.exec(plain)?.[0].trim() ?? ''
+  return SPORTS.get(plain) ?? SPORTS.get(plain.replaceAll(' ', '_')) ?? SPORTS.get(tour)
 }
 
 /** A league's name without case, accents and punctuation. */

@@ -7,7 +7,13 @@ import { getOrMake } from '@tallystick/service-kit'
 import { z } from 'zod'
 import type { EventInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
-import { marketTypesNamed, ownValue } from '../domain/markets.ts'
+import {
+  type MarketType,
+  marketPath,
+  marketTypesNamed,
+  ownValue,
+  periodOf,
+} from '../domain/markets.ts'
 import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
 import { isoSeconds } from '../wire/times.ts'
 import {
@@ -112,7 +118,7 @@ function selectionOf(event: FeedEvent, name: string): string | undefined {
 }
 
 /** Our type for a market: h2h with three outcomes is 1x2 in any sport. */
-function typeOf(event: FeedEvent, market: FeedMarket): string | undefined {
+function typeOf(event: FeedEvent, market: FeedMarket): MarketType | undefined {
   const { sport } = sportOf(event.sport_key)
   const name = market.key.replace(/^alternate_/, '').replace(/_lay$/, '')
   if (market.key.endsWith('_lay')) return undefined
@@ -157,7 +163,8 @@ function pricesOf(
       gathered.refusals.push({ reason: 'unknown_market', place, detail: `outcome ${name}` })
       continue
     }
-    const path = needsLine ? `${type}/ft/${line}` : `${type}/ft`
+    const period = periodOf(sportOf(event.sport_key).sport, type, 'ft')
+    const path = marketPath({ type, period, line: needsLine ? line : undefined })
     getOrMake(byPath, path, () => []).push([selection, price])
   }
   const further = market.key.startsWith('alternate_') ? { isAlternative: true } : {}

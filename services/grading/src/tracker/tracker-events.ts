@@ -7,7 +7,13 @@ export type Teams = { readonly home: string; readonly away: string }
 /** ` v `, ` vs. `, ` - `. */
 const SEPARATOR = /\s+(v|vs|versus|-|–|—|@|at)\.?\s+/i
 /** Sports whose teams are known by name. */
-export const SPORTS = ['soccer', 'american_football', 'baseball'] as const
+export const SPORTS = [
+  'soccer',
+  'american_football',
+  'baseball',
+  'basketball',
+  'ice_hockey',
+] as const
 
 /** `Football / Arsenal v Chelsea : Match Odds`, as an exchange writes a market. */
 const EXCHANGE_MARKET = /^[^/:]+\/\s*([^:]+?)\s*:\s*(.+)$/
