@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { createGrader } from '../domain/grader.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
-import { allRows, type ReadRow, readPicks } from '../routes/read-picks.ts'
+import { allRows, type Place, type ReadRow, readPicks } from '../routes/read-picks.ts'
 import { allAtOnce } from '../tracker/steps.ts'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card } from '../wire/cards.ts'
 import { withLedger } from './command-store.ts'
 import { readInput } from './import-verb.ts'
 
-const placeOf = ({ index, line }: ReadRow): string =>
+const placeWords = ({ index, line }: Place): string =>
   line === undefined ? `pick ${index + 1}` : `line ${line}`
 
 function rowLine(row: ReadRow, card: Card | undefined): string {
-  const place = placeOf(row).padEnd(9)
+  const place = placeWords(row).padEnd(9)
   if (row.kind === 'faulty') {
     const [issue] = row.issues
     const member =
@@ -25,8 +25,9 @@ function rowLine(row: ReadRow, card: Card | undefined): string {
   }
   if (card === undefined) return `  ${place}`
   const { market, selection } = card.pick
+  const again = row.repeats === undefined ? '' : `, the same bet as ${placeWords(row.repeats)}`
   if (card.outcome === 'GRADED')
-    return `  ${place} ${card.grade.padEnd(2)} ${market} ${selection} at ${card.taken.text}`
+    return `  ${place} ${card.grade.padEnd(2)} ${market} ${selection} at ${card.taken.text}${again}`
   const { message, nearest = [] } = card.reason
   const has = nearest.length === 0 ? '' : ` The ledger has: ${nearest.join(', ')}.`
   return `  ${place} UNGRADED ${market} ${selection}: ${message}${has}`

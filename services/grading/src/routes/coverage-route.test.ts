@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createHttpFixture, type HttpFixture, httpCalls } from '../testing/http.fixture.ts'
-import type { CoverageRequest, PreviewAnswer } from '../wire/coverage.ts'
+import type { CoverageRequest, PreviewAnswer, PreviewRow } from '../wire/coverage.ts'
 import { auditExample } from '../wire/examples.ts'
 import { createCoverageLook } from './coverage-route.ts'
 
@@ -46,6 +46,7 @@ describe('a look at picks before any payment', () => {
       pick: 3,
       written: 'epl.20260601.ars-che total · over · -105',
       status: 'gradable',
+      cause: { kind: 'graded', code: 'graded' },
       market: 'soccer/epl.20260601.ars-che/total/ft/2.5',
       selection: 'over',
       event: { home: 'Arsenal', away: 'Chelsea', starts_at: '2026-06-01T18:00:00Z' },
@@ -59,6 +60,7 @@ describe('a look at picks before any payment', () => {
     expect(answer.rows[4]).toMatchObject({
       pick: 4,
       status: 'ungraded',
+      cause: { kind: 'not_gradable', code: 'line_not_recorded' },
       reason: { code: 'line_not_recorded', nearest: ['2.5'] },
     })
     expect(JSON.stringify(answer)).not.toMatch(/clv|"close"|fair|1\.90|3\.55/)
@@ -103,6 +105,35 @@ describe('a look at picks before any payment', () => {
       headers,
     })
     expect(answer.json()).toMatchObject({ picks: 1, gradable: 1 })
+  })
+
+  test('G19: a row that may mean several things is a question, and each option is a pick or a member that answers it', async () => {
+    const csv =
+      'Date,Home,Away,Market,Selection,Odds\n2026-06-01,Arsenal,Chelsea,Moneyline,Arsenal,2.1\n03/04/2026,Arsenal,Chelsea,1X2,Draw,3.6\n'
+    const { rows } = await preview({ csv })
+    const [market, date] = rows.map(({ cause }: PreviewRow) => cause)
+    expect([market.kind, market.code, market.field]).toEqual([
+      'question',
+      'ambiguous_market',
+      'market',
+    ])
+    const { rows: looked } = await preview({ picks: [market.options[0].send] })
+    expect(looked[0]).toMatchObject({ status: 'gradable', cause: { kind: 'graded' } })
+    expect(date).toMatchObject({ kind: 'question', code: 'unclear', field: 'date' })
+    const { rows: read } = await preview({ csv, ...date.options[0].set })
+    expect(read[1].issues).toBeUndefined()
+  })
+
+  test('the same bet at two books is one pick: the second row says which line it repeats', async () => {
+    const csv =
+      'Date,Home,Away,Selection,Odds,Bookmaker\n2026-06-01,Arsenal,Chelsea,Draw,3.6,bet365\n2026-06-01,Arsenal,Chelsea,Draw,3.60,Betfair\n'
+    const answer = await preview({ csv })
+    expect(answer).toMatchObject({ gradable: 1, repeated: 1, unreadable: 0 })
+    expect(answer.rows[1]).toMatchObject({
+      line: 3,
+      repeats: 2,
+      cause: { kind: 'not_gradable', code: 'same_bet' },
+    })
   })
 
   test.each([

@@ -19,7 +19,7 @@ import { parseWholeMarket } from '../domain/parse-market.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
 import { invalidRequest } from '../errors.ts'
 import { inSteps } from '../tracker/steps.ts'
-import type { Card } from '../wire/cards.ts'
+import type { Card, UngradedCode } from '../wire/cards.ts'
 import {
   type CoverageAnswer,
   type CoverageRequest,
@@ -28,6 +28,7 @@ import {
   coverageRequestSchema,
   type PreviewAnswer,
   type PreviewRow,
+  type RowCause,
 } from '../wire/coverage.ts'
 import type { WirePick } from '../wire/requests.ts'
 import { isoSeconds } from '../wire/times.ts'
@@ -90,14 +91,37 @@ const placeOf = ({ index, line, written }: Place) => ({
   written,
 })
 
+/** A name of several markets is a question: which of their keys is meant. */
+function causeOfUngraded(
+  { pick, wire }: Extract<ReadRow, { kind: 'asked' }>,
+  code: UngradedCode,
+): RowCause {
+  if (pick.kind !== 'ambiguous' || 'legs' in wire) return { kind: 'not_gradable', code }
+  const { line: _line, ...rest } = wire
+  const options = pick.candidates.map((market) => ({ label: market, send: { ...rest, market } }))
+  return { kind: 'question', code, field: 'market', options }
+}
+
 function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
-  if (row.kind === 'faulty') return { ...placeOf(row), status: 'unreadable', issues: row.issues }
-  if (card === undefined) return { ...placeOf(row), status: 'not_looked_at' }
+  const place = placeOf(row)
+  if (row.kind === 'faulty') {
+    const { cause, issues } = row
+    return { ...place, status: 'unreadable', cause, issues }
+  }
+  if (card === undefined) return { ...place, status: 'not_looked_at' }
   const { market, selection, event } = card.pick
-  const known = { ...placeOf(row), market, selection, event }
-  return card.outcome === 'UNGRADED'
-    ? { ...known, status: 'ungraded', reason: card.reason, send: row.wire }
-    : { ...known, status: 'gradable', send: byKey(row.wire, card.pick) }
+  const known = { ...place, market, selection, event }
+  if (row.repeats !== undefined) {
+    const cause = { kind: 'not_gradable', code: 'same_bet' } as const
+    return { ...known, status: 'repeated', cause, repeats: row.repeats.line }
+  }
+  if (card.outcome === 'GRADED') {
+    const cause = { kind: 'graded', code: 'graded' } as const
+    return { ...known, status: 'gradable', cause, send: byKey(row.wire, card.pick) }
+  }
+  const { reason } = card
+  const cause = causeOfUngraded(row, reason.code)
+  return { ...known, status: 'ungraded', cause, reason, send: row.wire }
 }
 
 const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): number =>
@@ -146,6 +170,7 @@ async function previewAnswer(
     gradable: countOf(shown, 'gradable'),
     ungraded: countOf(shown, 'ungraded'),
     unreadable: countOf(shown, 'unreadable'),
+    repeated: countOf(shown, 'repeated'),
     not_looked_at: countOf(shown, 'not_looked_at'),
     rows: shown,
   }

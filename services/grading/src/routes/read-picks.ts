@@ -11,6 +11,8 @@ import {
 } from '../domain/pick-request.ts'
 import { type TrackerRow, trackerSteps } from '../tracker/read-tracker.ts'
 import type { Steps } from '../tracker/steps.ts'
+import type { TrackerProblem } from '../tracker/tracker-problem.ts'
+import type { RowCause } from '../wire/coverage.ts'
 import {
   AUDIT_PICKS_MAX,
   askedSchema,
@@ -141,8 +143,18 @@ export type Place = {
 
 export type ReadRow = Place &
   (
-    | { readonly kind: 'asked'; readonly pick: AskedPick; readonly wire: WirePick }
-    | { readonly kind: 'faulty'; readonly issues: readonly RequestIssue[] }
+    | {
+        readonly kind: 'asked'
+        readonly pick: AskedPick
+        readonly wire: WirePick
+        /** The row of a file that has the same bet: an audit counts the two once. */
+        readonly repeats?: Place
+      }
+    | {
+        readonly kind: 'faulty'
+        readonly issues: readonly RequestIssue[]
+        readonly cause: RowCause
+      }
   )
 
 /** The rows and their places; each is read on demand, since a free look stops when its time is spent. */
@@ -163,11 +175,23 @@ function writtenIn(pick: WirePick): string {
   return `${name} · ${selection} · ${odds}`
 }
 
+const SAME_BET: RowCause = { kind: 'not_gradable', code: 'same_bet' }
+const NOT_READ: RowCause = { kind: 'not_gradable', code: 'not_read' }
+
+/** A row's cause as the look before an audit tells it. */
+function causeOf({ code = 'not_read', field, options = [] }: TrackerProblem): RowCause {
+  if (options.length === 0) return { kind: 'not_gradable', code, field }
+  const shown = options.map(({ label, ...answer }) =>
+    'bet' in answer ? { label, send: answer.bet } : { label, ...answer },
+  )
+  return { kind: 'question', code, field, options: shown }
+}
+
 function readWire(place: Place, wire: WirePick, options: GradeOptions): ReadRow {
   const pick = readPick(wire, { field: fieldOfRow(place), options })
   const where = { written: writtenIn(wire), ...place }
   return 'issues' in pick
-    ? { ...where, kind: 'faulty', issues: pick.issues }
+    ? { ...where, kind: 'faulty', issues: pick.issues, cause: NOT_READ }
     : { ...where, kind: 'asked', pick, wire }
 }
 
@@ -179,11 +203,15 @@ function* readTrackerRows(rows: Iterable<TrackerRow>, options: GradeOptions): Ge
   for (const { bet, ...place } of rows)
     if ('expected' in bet) {
       const field = `${fieldOfRow(place)}.${bet.field}`
-      yield { ...place, kind: 'faulty', issues: [{ field, expected: bet.expected }] }
+      const issues = [{ field, expected: bet.expected }]
+      yield { ...place, kind: 'faulty', issues, cause: causeOf(bet) }
     } else yield readWire(place, bet, options)
 }
 
-/** A pick counted twice would pass for twice the evidence: the second of two alike is faulty. */
+/**
+ * A pick counted twice would pass for twice the evidence. In a list the second of two alike is faulty; in a file, where one
+ * bet stands at two books, it is marked, and an audit counts the two once.
+ */
 function* withoutRepeats(rows: Iterable<ReadRow>): Generator<ReadRow> {
   const first = new Map<string, Place>()
   for (const row of rows) {
@@ -195,9 +223,12 @@ function* withoutRepeats(rows: Iterable<ReadRow>): Generator<ReadRow> {
       continue
     }
     const { index, line, written = '' } = row
-    const place = line === undefined ? { index, written } : { index, line, written }
+    if (line !== undefined && row.kind === 'asked') {
+      yield { ...row, repeats: before }
+      continue
+    }
     const issue = { field: fieldOfRow(row), expected: `another pick than ${fieldOfRow(before)}` }
-    yield { ...place, kind: 'faulty', issues: [issue] }
+    yield { index, written, kind: 'faulty', issues: [issue], cause: SAME_BET }
   }
 }
 

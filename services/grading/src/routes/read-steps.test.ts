@@ -33,12 +33,13 @@ describe('a request is read in bounded steps', () => {
 
   test('rows are read in steps of 50, each row once', () => {
     let [inStep, most, read] = [0, 0, 0]
+    const cause = { kind: 'not_gradable', code: 'not_read' } as const
     function* rows(): Generator<ReadRow> {
       for (let index = 0; index < 1_000; index += 1) {
         inStep += 1
         read += 1
         most = Math.max(most, inStep)
-        yield { index, kind: 'faulty', issues: [] }
+        yield { index, kind: 'faulty', issues: [], cause }
       }
     }
     const steps = allRows({ rows: rows() })

@@ -8,7 +8,8 @@ import type { Steps } from './steps.ts'
 import { findTrackerColumns, type TrackerColumns, type TrackerField } from './tracker-columns.ts'
 import { type DayOrder, orderOf, readDate } from './tracker-dates.ts'
 import { eventIn, SPORTS, type Teams, teamsOf } from './tracker-events.ts'
-import { problem, readBet, type TrackerProblem } from './tracker-market.ts'
+import { readBet } from './tracker-market.ts'
+import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 import {
   HEADER_LINES_MAX,
   recordsOf,
@@ -91,9 +92,13 @@ function whenOf(
     text === '' ? undefined : readDate(text, order),
   )
   if (event?.kind === 'unclear' || (event === undefined && placed?.kind === 'unclear'))
-    return problem(
+    return question(
       'date',
       'a day that is clear: 2024-04-23, or say whether the day or the month comes first',
+      [
+        { label: 'the day comes first', set: { date_order: 'day_first' } },
+        { label: 'the month comes first', set: { date_order: 'month_first' } },
+      ],
     )
   if (event?.kind === 'unreadable') return problem('date', 'a date such as 2024-04-23')
   const placedAt = placed?.kind === 'date' ? placed.moment : undefined
@@ -130,11 +135,13 @@ const OWN_KEY = /^[\w-]+\/[^/]+\/[\w:.-]+\/[a-z0-9]+(?:\/|@|$)/i
 
 function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
   if (cell('odds') === '') return problem('odds', 'the price that was taken')
-  if (LAY.test(cell('lay'))) return problem('lay', 'a bet on a selection: a lay is one against it')
+  if (LAY.test(cell('lay')))
+    return problem('lay', 'a bet on a selection: a lay is one against it', 'lay')
   if (MULTIPLE.test(cell('kind')))
     return problem(
       'type',
       'a single bet: the file does not say how the legs of a multiple were priced',
+      'multiple',
     )
   const when = whenOf(cell, sheet)
   if ('field' in when) return when

@@ -5,6 +5,7 @@
 import { canDraw, marketShape, selectionNamed } from '../domain/markets.ts'
 import { isSameTeam, plainText } from '../domain/team-names.ts'
 import type { Teams } from './tracker-events.ts'
+import { problem, type TrackerProblem } from './tracker-problem.ts'
 
 type Bet = {
   readonly sport: string
@@ -21,11 +22,6 @@ type Market = {
   readonly line?: number
   readonly participant?: string
 }
-
-/** What a row lacks, or says unclearly. */
-export type TrackerProblem = { readonly field: string; readonly expected: string }
-
-export const problem = (field: string, expected: string): TrackerProblem => ({ field, expected })
 
 const on = (
   type: string,
@@ -213,6 +209,7 @@ export function readBet(written: Bet): (Market & { readonly period: string }) | 
     return problem(
       'market',
       'a market that the final score settles: the ledger has no closes of others',
+      'other_market',
     )
   const period = PERIODS.find(([pattern]) => pattern.test(both))?.[1] ?? 'ft'
   for (const [pattern] of PERIODS) {

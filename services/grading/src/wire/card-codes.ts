@@ -1,4 +1,4 @@
-/** The codes of cards and what each means, apart from the schemas: the pages' scripts import them too. */
+/** The codes of cards, and of rows that are none, and what each means, apart from the schemas: the pages' scripts import them too. */
 
 /** Why a pick has no grade: the message of its card. */
 export const UNGRADED_MEANINGS = {
@@ -43,3 +43,18 @@ export const RESULT_WORDS = {
   dead_heat: 'Dead heat',
   pending: 'Not settled yet',
 } as const
+
+/** What a row of a record is, or why it is no pick; a pick's own reasons are UNGRADED_MEANINGS. */
+export const ROW_MEANINGS = {
+  graded: 'A close is recorded: an audit grades it.',
+  in_play: 'It was placed while the match was played, so no closing price grades it.',
+  multiple: 'It is a multiple, and its legs with their own prices do not stand in the row.',
+  lay: 'It is a bet against its selection: the ledger grades backs only.',
+  each_way: 'It is half a bet on a place, and the file does not say on which terms.',
+  other_market: 'The final score does not settle its market, or the ledger keeps no closes of it.',
+  same_bet: 'It is the same bet as an earlier row: the two count as one pick.',
+  unclear: 'It can be read in more than one way: one of the options is meant.',
+  not_read: 'Something that a pick needs is missing, or not in a form that is read.',
+} as const
+
+export type RowCode = keyof typeof ROW_MEANINGS

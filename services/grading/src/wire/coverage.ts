@@ -1,6 +1,7 @@
 /** What `/api/coverage` takes and answers: whether a close is recorded, never a price. */
 import { z } from 'zod'
-import { cardEventSchema, reasonSchema } from './cards.ts'
+import { ROW_MEANINGS, type RowCode } from './card-codes.ts'
+import { cardEventSchema, reasonSchema, ungradedCodeSchema } from './cards.ts'
 import { issuesSchema } from './errors.ts'
 import { coverageExample } from './examples.ts'
 import {
@@ -65,20 +66,56 @@ const coveredEventSchema = z.object({
 })
 export type CoveredEvent = z.output<typeof coveredEventSchema>
 
+const pickToSend = z.record(z.string(), z.unknown())
+
+const rowOptionSchema = z
+  .object({
+    label: z.string().describe('What it means, in words.'),
+    send: pickToSend.optional().describe('The pick as an audit takes it, if this is the answer.'),
+    set: z
+      .object({
+        odds_notation: trackerMembers.odds_notation,
+        date_order: trackerMembers.date_order,
+      })
+      .optional()
+      .describe('Otherwise members of the request that answer it for the whole file: look again.'),
+  })
+  .meta({ id: 'RowOption' })
+export type RowOption = z.output<typeof rowOptionSchema>
+
+const rowCauseSchema = z
+  .object({
+    kind: z
+      .enum(['graded', 'question', 'not_gradable'])
+      .describe('A question has options, or a code that says what to name.'),
+    code: z
+      .enum([...(Object.keys(ROW_MEANINGS) as RowCode[]), ...ungradedCodeSchema.options])
+      .describe('Stable; ungraded rows have the code of their reason.'),
+    field: z.string().optional().describe('What it is about, such as odds or date.'),
+    options: z
+      .array(rowOptionSchema)
+      .readonly()
+      .optional()
+      .describe('The answers to a question: one of them is meant.'),
+  })
+  .meta({ id: 'RowCause' })
+export type RowCause = z.output<typeof rowCauseSchema>
+
 const previewRowSchema = z.object({
   pick: z.int().optional().describe('Its place in picks, from 0.'),
   line: z.int().optional().describe('Its line in the file, from 1.'),
   written: z.string().optional().describe('The bet as the file has it.'),
-  status: z.enum(['gradable', 'ungraded', 'unreadable', 'not_looked_at']),
+  status: z.enum(['gradable', 'ungraded', 'unreadable', 'repeated', 'not_looked_at']),
+  cause: rowCauseSchema
+    .optional()
+    .describe('Why, for machines; absent if the row was not looked at.'),
   market: z.string().optional(),
   selection: z.string().optional(),
   event: cardEventSchema.optional(),
   reason: reasonSchema.optional().describe('Why it would be UNGRADED, and be paid for.'),
   issues: issuesSchema.readonly().optional().describe('Why it cannot be sent.'),
-  send: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .describe('The pick as an audit takes it; a gradable one by its key.'),
+  repeats: z.int().optional().describe('The line of the bet that this one repeats.'),
+  send: pickToSend.optional().describe('The pick as an audit takes it; a gradable one by its key.'),
 })
 export type PreviewRow = z.output<typeof previewRowSchema>
 
@@ -88,6 +125,7 @@ const previewSchema = z
     gradable: z.int(),
     ungraded: z.int(),
     unreadable: z.int(),
+    repeated: z.int().describe('Rows of a file that repeat an earlier one: one pick, not two.'),
     not_looked_at: z
       .int()
       .describe('Beyond the CPU time that one free request has: ask for them again.'),

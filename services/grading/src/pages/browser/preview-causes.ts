@@ -1,4 +1,6 @@
 /** Why rows of a record are left out or would be UNGRADED, in words, and grouped by cause. */
+
+import { ROW_MEANINGS } from '../../wire/card-codes.ts'
 import type { PreviewRow } from '../../wire/coverage.ts'
 import type { Issue } from './page-api.ts'
 
@@ -27,6 +29,7 @@ export function issueWords({ field, expected }: Issue): string {
 
 export function whyWords({ issues = [], reason, status }: Omit<PreviewRow, 'line'>): string {
   if (status === 'not_looked_at') return 'Not looked at yet: the free look takes a part at a time.'
+  if (status === 'repeated') return ROW_MEANINGS.same_bet
   if (reason === undefined) return issues.map(expectedWords).join(' ')
   const { message, nearest = [] } = reason
   return nearest.length === 0 ? message : `${message} The ledger has: ${nearest.join(', ')}.`
