@@ -189,6 +189,29 @@ function tokenChecks(
   }
 }
 
+type Watched = Pick<Parameters<typeof watchAdded>[0], 'clock' | 'onProblem'>
+
+/** Tells sessions what commands erase and free beside the service. */
+const watchGone = ({
+  mcp,
+  store,
+  ...watched
+}: Watched & { readonly store: RecordStore; readonly mcp: McpEndpoint }) =>
+  Promise.all([
+    watchAdded({
+      ...watched,
+      read: () => store.erased(),
+      nameOf: ({ domain, patient, turn }) => `${patient}|${domain}|${turn}`,
+      onAdded: (chains) => mcp.erased(chains),
+    }),
+    watchAdded({
+      ...watched,
+      read: () => store.freed(),
+      nameOf: chainUri,
+      onAdded: (chains) => mcp.freed(chains),
+    }),
+  ])
+
 /**
  * Opens the stores and takes over the sessions that an earlier process left. Rejects with `RecordStoreUnavailable` and
  * its like if a store cannot be opened; their messages are for the operator.
@@ -221,14 +244,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const { deliverer, extensions } = events
   const read = { store, sessions, tokens, modernTokens, extensions }
   const mcp = ending(await openMcp(options, { ...read, observe, isRevoked, noteRead }))
-  ending(
-    await watchAdded({
-      ...watched,
-      read: () => store.erased(),
-      nameOf: ({ domain, patient }) => `${patient}|${domain}`,
-      onAdded: (chains) => mcp.erased(chains),
-    }),
-  )
+  for (const watch of await watchGone({ ...watched, store, mcp })) ending(watch)
   const isoNow = () => new Date(clock.unixMs()).toISOString()
   const verifier = createChainVerifier({ store, clock, isoNow })
   if (deliverer !== undefined) await ending(deliverer).start()

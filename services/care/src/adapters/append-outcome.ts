@@ -26,6 +26,8 @@ export type WriteResult =
   | AppendOutcome
   /** The request is known, but the version that it made no longer holds. */
   | { readonly kind: 'known-broken' }
+  /** The topic was freed since this write was sealed: it needs the key of another turn. */
+  | { readonly kind: 'other-turn'; readonly turn: number }
 
 /** The MAC itself is not kept: a reader of the disk could send the write again. */
 export const macHashOf = (request: RequestKey): string => hash('sha256', request.mac)
@@ -47,7 +49,12 @@ export function makeVersion(
     random = drawRandom,
     seal,
     tail,
-  }: Omit<AppendOptions, 'seals'> & { readonly seal: BodySeal; readonly tail: Tail },
+    turn,
+  }: Omit<AppendOptions, 'seals'> & {
+    readonly seal: BodySeal
+    readonly tail: Tail
+    readonly turn: number
+  },
 ) {
   const entry = nextEntry({
     record,
@@ -60,6 +67,6 @@ export function makeVersion(
   return {
     record: recordOf(entry),
     leafHash: Buffer.from(entryLeafHash(text), 'hex'),
-    body: seal.close(text, slotTextOf(record)(entry.version)),
+    body: seal.close(text, slotTextOf({ ...record, turn })(entry.version)),
   }
 }

@@ -3,13 +3,11 @@
 // chain's head hash is removed too: it would let someone guess a short sentence.
 import { GENESIS_PREV_HASH, rootOf } from '@tallystick/hashchain'
 import { type Awaitable, whenAnswered } from '@tallystick/journal-store'
-import type { KeptErasure } from '../domain/record-store.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { DoneBy, KeptErasure } from '../domain/record-store.ts'
+import type { NamedChain } from '../wire/record-uri.ts'
 import { type ChainKeysPlace, chainName, type ErasureRow, erasureOfRow } from './chain-keys.ts'
 import type { RecordSource } from './record-sql.ts'
 import { type ChainRow, isErased } from './stored-record.ts'
-
-export type ErasedBy = Omit<KeptErasure, 'patient' | 'domain'>
 
 export type ErasedChain =
   | { readonly kind: 'erased'; readonly versions: number }
@@ -23,8 +21,8 @@ const ERASED_HEAD = GENESIS_PREV_HASH
 const leavesRoot = (leaves: readonly (readonly [string])[]): string =>
   Buffer.from(rootOf(leaves.map(([leaf]) => Buffer.from(leaf, 'hex')))).toString('hex')
 
-/** The records that must forget a chain. */
-type MarkedStore = {
+/** The records that a chain is erased from, or moved aside in. */
+export type MarkedStore = {
   readonly source: RecordSource
   /** Runs statements in one transaction, while nothing is appended. */
   readonly atOnce: (run: (source: RecordSource) => Awaitable<unknown>) => Awaitable<unknown>
@@ -32,23 +30,24 @@ type MarkedStore = {
 
 /** Erases a chain whose entries are all under its own key. */
 export async function eraseChainOf(
-  slot: ChainSlot,
-  by: ErasedBy,
+  { audience, domain, freed = 0, patient }: NamedChain,
+  by: DoneBy,
   { atOnce, keys, source }: MarkedStore & { readonly keys: ChainKeysPlace },
 ): Promise<ErasedChain> {
-  const { audience, domain, patient } = slot
-  const [chain] = await source.ask<ChainRow>(source.sql.chainByName, [patient, domain])
-  if (chain?.[3] !== audience) return { kind: 'absent' }
-  await atOnce((within) => markErased(within, { ...slot, ...by }))
-  await keys.destroy({ patient, domain, ...by })
+  const values = [patient, domain, audience, freed]
+  const [chain] = await source.ask<ChainRow>(source.sql.chainByNumber, values)
+  if (chain === undefined) return { kind: 'absent' }
+  const erasure = { patient, domain, turn: chain[7], ...by }
+  await atOnce((within) => markErased(within, erasure))
+  await keys.destroy(erasure)
   return { kind: 'erased', versions: chain[4] }
 }
 
 /** Within a transaction: notes that a chain is erased; even one that does not exist cannot come back. */
 function markErased(source: RecordSource, erasure: KeptErasure): Awaitable<unknown> {
-  const { patient, domain, at, actor, reason } = erasure
+  const { patient, domain, turn, at, actor, reason } = erasure
   const { ask, sql } = source
-  return whenAnswered([ask<ChainRow>(sql.chainByName, [patient, domain])], ([[chain]]) => {
+  return whenAnswered([ask<ChainRow>(sql.chainByTurn, [patient, domain, turn])], ([[chain]]) => {
     const cleared = chain === undefined || isErased(chain) ? [] : clearChain(source, chain)
     return whenAnswered([cleared], () =>
       ask('INSERT INTO erasures VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING', [

@@ -25,6 +25,7 @@ const SLOT = 'ann|tea|1|user'
 const erasure = {
   patient: 'ann',
   domain: 'tea',
+  turn: 0,
   at: '2026-06-02T09:00:00.000Z',
   actor: 'dr-osei',
   reason: 'asked to',

@@ -60,13 +60,16 @@ export type ChainKeysPlace = {
   close(): Awaitable<void>
 }
 
-/** A chain's name in places and in erasures: patient and domain hold no `|`. */
-export const chainName = ({ patient, domain }: { patient: string; domain: string }): string =>
-  `${patient}|${domain}`
+/**
+ * A chain's name in places and in erasures: patient and domain hold no `|`. A chain that begins where its topic was freed has
+ * a name, and so a key, of its own: those of the freed one stay as they are.
+ */
+export const chainName = ({ patient, domain, turn }: ErasedName): string =>
+  turn === 0 ? `${patient}|${domain}` : `${patient}|${domain}|${turn}`
 
 export function namesOfChain(chain: string): ErasedName {
-  const [patient = '', domain = ''] = chain.split('|', 2)
-  return { patient, domain }
+  const [patient = '', domain = '', turn = '0'] = chain.split('|', 3)
+  return { patient, domain, turn: Number(turn) }
 }
 
 /** An erasure as records and places keep it. */
@@ -92,8 +95,11 @@ export function requireEmpty({ erasures, keys }: ChainKeysCopy): void {
     throw new RecordStoreUnavailable('there are chain keys already; a copy overwrites nothing')
 }
 
-/** The chain in a slot's text, `patient|domain|version|audience`. */
-const chainOfSlot = (slot: string): string => slot.split('|', 2).join('|')
+/** The chain in a slot's text, `patient|domain|version|audience`, with `|turn` if that is not 0. */
+function chainOfSlot(slot: string): string {
+  const [patient = '', domain = '', , , turn = '0'] = slot.split('|')
+  return chainName({ patient, domain, turn: Number(turn) })
+}
 
 /** The additional data of a wrapped key: it binds the key to the chain and to the key's id. */
 const wrapSlot = (chain: string, keyId: string): string => `chain-key|${keyId}|${chain}`

@@ -16,16 +16,19 @@ import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick
 import { DEFAULT_DATABASE_PATH } from '../config.ts'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import {
+  type DoneBy,
   type KeptErasure,
+  type KeptFree,
   type RecordStore,
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { openAuditTrail } from './audit-rows.ts'
-import type { ErasedBy, ErasedChain } from './chain-erasure.ts'
+import type { ErasedChain } from './chain-erasure.ts'
+import type { FreedChain } from './chain-freeing.ts'
 import type { ChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { acceptKeysPlace, type KeysPlace, openKeys, withKeysPlace } from './open-chain-keys.ts'
@@ -33,6 +36,8 @@ import { openSqliteSideRows, postgresSideRows, type SideRows } from './side-rows
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import {
   eraseSqliteChain,
+  freeSqliteChain,
+  listSqliteFrees,
   openSqliteRecordReader,
   openSqliteRecordStore,
 } from './sqlite-record-store.ts'
@@ -290,7 +295,7 @@ export async function resealStore(place: Place, { keyRing, pause: rest }: Upkeep
 /** Erases a chain for good (C31), while the service may be running. On PostgreSQL as `care_reseal`. */
 export async function eraseChain(
   place: Place,
-  { by, slot }: { readonly slot: ChainSlot; readonly by: ErasedBy },
+  { by, slot }: { readonly slot: NamedChain; readonly by: DoneBy },
   upkeep: Upkeep,
 ): Promise<ErasedChain> {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
@@ -301,6 +306,25 @@ export async function eraseChain(
     const { erasePostgresChain } = await loadPostgres()
     return erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), databasePath, keys })
   })
+}
+
+/** Moves a topic's chain aside (C47), while the service may be running. On PostgreSQL as `care_reseal`. */
+export async function freeChain(
+  { DATABASE_PATH: databasePath, DATABASE_URL }: Place,
+  { by, slot }: { readonly slot: ChainSlot; readonly by: DoneBy },
+): Promise<FreedChain> {
+  if (DATABASE_URL === undefined) return freeSqliteChain(slot, by, { databasePath })
+  const { freePostgresChain } = await loadPostgres()
+  return freePostgresChain(slot, by, { ...serverOf(DATABASE_URL), databasePath })
+}
+
+export async function listFrees({
+  DATABASE_PATH: databasePath,
+  DATABASE_URL,
+}: Place): Promise<readonly KeptFree[]> {
+  if (DATABASE_URL === undefined) return listSqliteFrees(databasePath)
+  const { listPostgresFrees } = await loadPostgres()
+  return listPostgresFrees({ ...serverOf(DATABASE_URL), databasePath })
 }
 
 export const listErasures = (place: Place): Promise<readonly KeptErasure[]> =>

@@ -192,6 +192,23 @@ GRANT INSERT, UPDATE, DELETE ON care.event_subscriptions, care.event_receivers T
 GRANT UPDATE ON care.event_lease TO care_app;`,
   // The place of the process that serves the records (C44).
   placesSql('care'),
+  // A freed chain keeps its versions, its leaves and its key; a topic's own chain is the one with 0 (C47).
+  `
+ALTER TABLE care.chains
+  ADD COLUMN turn bigint NOT NULL DEFAULT 0, -- chains of its topic that had been freed when it began
+  ADD COLUMN freed bigint NOT NULL DEFAULT 0, -- its number among those of its audience, from 1
+  DROP CONSTRAINT chains_patient_domain_key;
+CREATE UNIQUE INDEX chains_by_name ON care.chains (patient, domain) WHERE freed = 0;
+CREATE UNIQUE INDEX chains_by_turn ON care.chains (patient, domain, turn);
+CREATE UNIQUE INDEX chains_freed ON care.chains (patient, domain, audience, freed) WHERE freed > 0;
+CREATE TABLE care.frees (
+  chain bigint PRIMARY KEY REFERENCES care.chains,
+  at text COLLATE "C" NOT NULL,
+  actor text NOT NULL,
+  reason text NOT NULL
+);
+GRANT UPDATE (freed) ON care.chains TO care_reseal;
+GRANT INSERT ON care.frees TO care_reseal;`,
 ]
 
 /** The store of processes on one database (C14, C16, C17). */
@@ -212,5 +229,11 @@ export const POSTGRES_RECORDS = {
 export const RECORDS_MOVE: StoreMove<Audience> = {
   sqlite: RECORDS,
   postgres: POSTGRES_RECORDS,
-  tables: [{ table: 'chains' }, { table: 'requests' }, { table: 'erasures' }, { table: 'writes' }],
+  tables: [
+    { table: 'chains' },
+    { table: 'requests' },
+    { table: 'erasures' },
+    { table: 'frees' },
+    { table: 'writes' },
+  ],
 }

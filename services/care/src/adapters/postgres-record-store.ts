@@ -9,16 +9,17 @@ import {
   type PostgresQuery,
   type PostgresStoreOptions,
 } from '@tallystick/journal-store/postgres'
-import type { RecordStore } from '../domain/record-store.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { DoneBy, KeptFree, RecordStore } from '../domain/record-store.ts'
+import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AppendOptions } from './append-outcome.ts'
 import {
-  type ErasedBy,
   type ErasedChain,
   eraseChainOf,
+  type MarkedStore,
   reconcileErasures,
 } from './chain-erasure.ts'
+import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
 import type { ChainKeysPlace } from './chain-keys.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import { RecordAppender } from './record-append.ts'
@@ -94,26 +95,44 @@ export const openPostgresRecordReader = (
     return createRecordReader({ ...reader, source: postgresSource(reader.tuples) }, keys)
   })
 
-/**
- * Erases a chain, whose entries are all under its own key, as the resealing role. Dead rows and older backups hold only
- * sealed entries, whose key is gone everywhere. Rejects with RecordStoreUnavailable.
- */
-export async function erasePostgresChain(
-  slot: ChainSlot,
-  by: ErasedBy,
-  erasing: Omit<PostgresOptions, 'Unavailable'> & { readonly keys: ChainKeysPlace },
-): Promise<ErasedChain> {
-  const { keys } = erasing
+type Server = Omit<PostgresOptions, 'Unavailable'>
+
+/** Runs an operator's work on the records, even of a running service. Rejects with RecordStoreUnavailable. */
+async function besideService<Result>(
+  server: Server,
+  run: (records: MarkedStore) => Promise<Result>,
+): Promise<Result> {
   const { schema, Unavailable } = POSTGRES_RECORDS
-  const connection = new PostgresConnection(new PostgresDoor({ ...erasing, Unavailable }), {
+  const connection = new PostgresConnection(new PostgresDoor({ ...server, Unavailable }), {
     schema,
   })
   try {
-    const source = postgresSource(connection.tuples)
-    const atOnce = (run: Parameters<typeof underHeads>[0]) =>
-      connection.transaction(underHeads(run))
-    return await eraseChainOf(slot, by, { keys, source, atOnce })
+    return await run({
+      source: postgresSource(connection.tuples),
+      atOnce: (work) => connection.transaction(underHeads(work)),
+    })
   } finally {
     await connection.end()
   }
 }
+
+/**
+ * Erases a chain, whose entries are all under its own key, as the resealing role. Dead rows and older backups hold only
+ * sealed entries, whose key is gone everywhere.
+ */
+export const erasePostgresChain = (
+  chain: NamedChain,
+  by: DoneBy,
+  { keys, ...server }: Server & { readonly keys: ChainKeysPlace },
+): Promise<ErasedChain> =>
+  besideService(server, (records) => eraseChainOf(chain, by, { ...records, keys }))
+
+/** Moves a topic's chain aside, as the resealing role. */
+export const freePostgresChain = (
+  slot: ChainSlot,
+  by: DoneBy,
+  server: Server,
+): Promise<FreedChain> => besideService(server, (records) => freeChainOf(slot, by, records))
+
+export const listPostgresFrees = (server: Server): Promise<readonly KeptFree[]> =>
+  besideService(server, ({ source }) => freesIn(source))

@@ -14,7 +14,7 @@ import {
 } from '@tallystick/journal-store/postgres-server'
 import { type Clock, manualClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll } from 'vitest'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { NamedChain } from '../wire/record-uri.ts'
 import { type ChainKeys, CLEAR_SEALS, chainName } from './chain-keys.ts'
 import { openFileKeys } from './chain-keys-file.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
@@ -101,20 +101,23 @@ const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 export async function tamperPostgresEntry(
   { databasePath, owner }: { readonly databasePath: string; readonly owner: string },
   of: {
-    readonly slot: ChainSlot
+    readonly slot: NamedChain
     readonly version: number
     readonly change: (entry: string) => string
     readonly keyRing?: KeyRing | undefined
   },
 ): Promise<void> {
   const { change, keyRing, slot, version } = of
+  const { freed = 0 } = slot
   const keys =
     keyRing === undefined ? undefined : openFileKeys(chainKeysPath(databasePath), keyRing)
-  const seal = await (keys ?? CLEAR_SEALS).sealFor([chainName(slot)])
-  const slotText = slotTextOf(slot)(version)
+  const seal = await (keys ?? CLEAR_SEALS).sealFor([
+    chainName({ ...slot, turn: Math.max(freed - 1, 0) }),
+  ])
+  const slotText = slotTextOf({ ...slot, turn: Math.max(freed - 1, 0) })(version)
   const table = `care.${slot.audience}_versions`
   const where = `version = ${version} AND chain = (SELECT id FROM care.chains
-    WHERE patient = ${literal(slot.patient)} AND domain = ${literal(slot.domain)})`
+    WHERE patient = ${literal(slot.patient)} AND domain = ${literal(slot.domain)} AND freed = ${freed})`
   const { rows } = await runSql(owner, `SELECT body FROM ${table} WHERE ${where}`)
   const entry = seal.open(bodyOfBytes((rows[0] as { readonly body: Buffer }).body), slotText) ?? ''
   const body = Buffer.from(seal.close(change(entry), slotText)).toString('hex')

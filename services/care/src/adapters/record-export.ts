@@ -14,6 +14,7 @@ import type { VerifySource } from './record-verify.ts'
 import {
   type ChainRow,
   isErased,
+  namedChain,
   openVersion,
   slotOfChain,
   type VersionRow,
@@ -87,7 +88,8 @@ async function* versionLines(
 function exported(row: VersionRow, chain: ChainRow, seal: BodySeal): ExportLine {
   const [leafIndex, , version] = row
   const slot = slotOfChain(chain)
-  const place = { uri: versionUri(slot, version), journal: slot.audience, leafIndex, version }
+  const uri = versionUri(namedChain(chain), version)
+  const place = { uri, journal: slot.audience, leafIndex, version }
   if (isErased(chain)) return { kind: 'erased', ...place }
   const opened = openVersion(row, { slot, seal })
   if (opened.kind === 'broken') return { kind: 'broken', ...place, fault: opened.fault }

@@ -2,12 +2,13 @@
 // stored-record.ts turns rows into domain values.
 import type {
   ChainsQuery,
+  ErasedName,
   NamesQuery,
   RecordStore,
   WrittenVersion,
 } from '../domain/record-store.ts'
 import type { Reach } from '../domain/scopes.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import { type ChainSeals, chainName, namesOfChain } from './chain-keys.ts'
 import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import {
@@ -18,6 +19,7 @@ import {
   isErased,
   latestOf,
   markOf,
+  namedChain,
   recordOfRow,
   slotOfChain,
   type VersionRow,
@@ -27,25 +29,26 @@ import {
 /** A chain that is stored, erased or not, and its three newest versions. */
 export async function findChain(
   { ask, sql }: RecordSource,
-  { audience, domain, patient }: ChainSlot,
+  { audience, domain, freed = 0, patient }: NamedChain,
 ): Promise<FoundChain | undefined> {
-  return foundChains(await ask<FoundRow>(sql.of[audience].newest, [audience, patient, domain]))[0]
+  const values = [audience, patient, domain, freed]
+  return foundChains(await ask<FoundRow>(sql.of[audience].newest, values))[0]
 }
 
 /** A chain with one of its versions and the two before that. */
 async function findWithBefore(
   { ask, sql }: RecordSource,
-  { audience, domain, patient }: ChainSlot,
+  { audience, domain, freed = 0, patient }: NamedChain,
   number: number,
 ): Promise<FoundChain | undefined> {
-  const values = [audience, patient, domain, number]
+  const values = [audience, patient, domain, freed, number]
   return foundChains(await ask<FoundRow>(sql.of[audience].version, values))[0]
 }
 
 /** The row of a version, erased or not. */
 export async function findVersion(
   source: RecordSource,
-  slot: ChainSlot,
+  slot: NamedChain,
   number: number,
 ): Promise<VersionRow | undefined> {
   const found = await findWithBefore(source, slot, number)
@@ -55,14 +58,19 @@ export async function findVersion(
 /** The reading half of the store. Keys are asked for after rows: a version's key was there before it. */
 export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainSeals, 'sealFor'>) {
   const { ask, sql } = source
+  /** Where a chain was found; the way is the same for one that is not there (C30). */
+  const placeOf = async ({ audience, domain, patient }: ChainSlot, found?: FoundChain) => {
+    const slot = { patient, domain, audience, turn: found?.chain[7] ?? 0 }
+    return { slot, seal: await sealFor([chainName(slot)]) }
+  }
   return {
     latest: async (slot) => {
       const found = await findChain(source, slot)
-      return latestOf(found, { slot, seal: await sealFor([chainName(slot)]) })
+      return latestOf(found, await placeOf(slot, found))
     },
     version: async (slot, number) => {
       const found = await findWithBefore(source, slot, number)
-      return versionOf(found, number, { slot, seal: await sealFor([chainName(slot)]) })
+      return versionOf(found, number, await placeOf(slot, found))
     },
     leaf: async (slot, version) => {
       const found = await findChain(source, slot)
@@ -74,18 +82,21 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
     head: async (slot) => {
       const found = await findChain(source, slot)
       if (found === undefined || isErased(found.chain)) return undefined
-      return headOf(found, await sealFor([chainName(slot)]))
+      return headOf(found, (await placeOf(slot, found)).seal)
     },
-    erased: async () =>
-      (await ask<readonly [string]>('SELECT chain FROM erasures')).map(([chain]) =>
-        namesOfChain(chain),
-      ),
+    erased: () => erasedChains(source),
+    freed: async () => (await ask<ChainRow>(sql.lastFreed)).map(namedChain),
     versions: async ({ slot, after, limit }) => {
       const { audience, domain, patient } = slot
       const values = [audience, patient, domain, after, limit]
-      const rows = await ask<VersionRow>(sql.of[audience].chainVersions, values)
-      const seal = await sealFor([chainName(slot)])
-      return rows.flatMap((row) => recordOfRow(row, { slot, seal }) ?? [])
+      type Row = readonly [...VersionRow, turn: number]
+      const rows = await ask<Row>(sql.of[audience].chainVersions, values)
+      const at = { patient, domain, audience, turn: rows[0]?.[6] ?? 0 }
+      const seal = await sealFor([chainName(at)])
+      return rows.flatMap(
+        ([...row]) =>
+          recordOfRow(row.slice(0, 6) as unknown as VersionRow, { slot: at, seal }) ?? [],
+      )
     },
     heads: async (query) => {
       const rows = await withinReach<FoundRow>(source, 'heads', query)
@@ -96,13 +107,24 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
     changedChains: async (query) => {
       const rows = await withinReach<readonly [...ChainRow, number]>(source, 'changed', query)
       return rows.map((row) => {
-        const [id, patient, domain, audience, latestVersion, , , firstSince] = row
+        const [id, patient, domain, audience, latestVersion, , , , , firstSince] = row
         return { patient, domain, audience, sequence: id, latestVersion, firstSince }
       })
     },
     names: (query) => namesOf(source, query),
     written: (query) => writtenOf(source, query),
   } satisfies Partial<RecordStore>
+}
+
+/** Chains whose key was destroyed, but for those that were moved aside since. */
+async function erasedChains({ ask, sql }: RecordSource): Promise<readonly ErasedName[]> {
+  type Row = readonly [patient: string, domain: string, turn: number]
+  const turns = new Map(
+    (await ask<Row>(sql.turns)).map(([patient, domain, turn]) => [`${patient}|${domain}`, turn]),
+  )
+  return (await ask<readonly [string]>('SELECT chain FROM erasures'))
+    .map(([chain]) => namesOfChain(chain))
+    .filter(({ domain, patient, turn }) => turn >= (turns.get(`${patient}|${domain}`) ?? 0))
 }
 
 /**
@@ -152,13 +174,14 @@ async function writtenOf(
   { ask, sql }: RecordSource,
   { audience, behind, limit, reach }: Parameters<RecordStore['written']>[0],
 ): Promise<readonly WrittenVersion[] | undefined> {
-  const { place, written, writtenOfPatient } = sql.of[audience]
+  const { places: placesSql, written, writtenOfPatient } = sql.of[audience]
   let after = -1
   if (behind !== undefined) {
     const { domain, mark, patient, version } = behind
     const values = [audience, patient, domain, version]
-    const [found] = await ask<readonly [number, string]>(place, values)
-    if (found === undefined || markOf(found[1]) !== mark) return undefined
+    const places = await ask<readonly [number, string]>(placesSql, values)
+    const found = places.find(([, hash]) => markOf(hash) === mark)
+    if (found === undefined) return undefined
     after = found[0]
   }
   type Row = readonly [leaf: number, patient: string, domain: string, version: number, hash: string]

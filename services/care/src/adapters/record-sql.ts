@@ -48,12 +48,12 @@ const POSTGRES: Dialect = {
 }
 
 const CHAIN =
-  'c.id, c.patient, c.domain, c.audience, c.latest_version, c.head_hash, c.erased_leaves'
+  'c.id, c.patient, c.domain, c.audience, c.latest_version, c.head_hash, c.erased_leaves, c.turn, c.freed'
 
 /** A chain and one of its versions, or nulls. */
 export type FoundRow = readonly [...ChainRow, ...(VersionRow | readonly null[])]
 
-const CHAIN_CELLS = 7
+const CHAIN_CELLS = 9
 
 /** The chains of rows in their order, each with its versions, the newest first. */
 export function foundChains(rows: readonly FoundRow[]): readonly FoundChain[] {
@@ -69,24 +69,31 @@ export function foundChains(rows: readonly FoundRow[]): readonly FoundChain[] {
   return found
 }
 
+const TURNS = 'SELECT patient, domain, count(*) FROM chains WHERE freed > 0'
+
+/** Chains that exist for readers: neither erased nor freed. */
+const IS_READ = 'erased_leaves IS NULL AND freed = 0'
+
 /** The statements over one audience's versions. */
 function versionSql({ bySlot, isOneOf, leaf, leafHash, ofEach }: Dialect, audience: Audience) {
   const table = VERSION_TABLES[audience]
   const version = `v.${leaf}, v.chain, v.version, v.written_at, ${leafHash}, v.body`
   const newest = `(SELECT max(version) FROM ${table} WHERE chain = c.id)`
   const chainOfSlot = `chains c ${bySlot}`
-  const isSlot = 'c.audience = $1 AND c.patient = $2 AND c.domain = $3'
+  const isTopic = 'c.audience = $1 AND c.patient = $2 AND c.domain = $3'
+  // $4 is the number of a freed chain, 0 for the topic's own.
+  const isSlot = `${isTopic} AND c.freed = $4`
   const versions = `SELECT ${version} FROM ${table} v WHERE`
   const found = (from: string, which: string) =>
     `SELECT ${CHAIN}, ${version} FROM ${from} LEFT JOIN ${table} v ON v.chain = c.id AND v.version ${which} WHERE`
   const firstSince = `(SELECT min(version) FROM ${table} WHERE chain = c.id AND written_at >= $4)`
   // $1 is the audience, $2 the chain behind which to go on, $3 how many, and the last one the patient.
   const listed = (patient: string) => ({
-    heads: `${found('chains c', `= ${newest}`)} c.audience = $1 AND c.id > $2 AND c.erased_leaves IS NULL
+    heads: `${found('chains c', `= ${newest}`)} c.audience = $1 AND c.id > $2 AND ${IS_READ}
       ${patient === '' ? '' : `AND c.patient = $4`} ORDER BY c.id LIMIT $3`,
     changed: `SELECT * FROM (
         SELECT ${CHAIN}, ${firstSince} AS first_since FROM chains c
-        WHERE c.audience = $1 AND c.id > $2 AND c.erased_leaves IS NULL ${patient === '' ? '' : 'AND c.patient = $5'}
+        WHERE c.audience = $1 AND c.id > $2 AND ${IS_READ} ${patient === '' ? '' : 'AND c.patient = $5'}
       ) changed WHERE first_since IS NOT NULL ORDER BY id LIMIT $3`,
   })
   const written = `SELECT v.${leaf}, c.patient, c.domain, v.version, ${leafHash} FROM`
@@ -94,10 +101,11 @@ function versionSql({ bySlot, isOneOf, leaf, leafHash, ofEach }: Dialect, audien
     /** A chain and its three newest versions: the newest one, what it corrects, and what that is linked to. */
     newest: `${found(chainOfSlot, `>= ${newest} - 2`)} ${isSlot}`,
     /** A chain, and a version with the two before it. */
-    version: `${found(chainOfSlot, 'BETWEEN CAST($4 AS bigint) - 2 AND $4')} ${isSlot}`,
+    version: `${found(chainOfSlot, 'BETWEEN CAST($5 AS bigint) - 2 AND $5')} ${isSlot}`,
     /** Chains by names, whatever their audience, and the newest version of those of this one. */
-    tails: `${found('chains c', `= ${newest}`)} ${isOneOf({ 'c.patient': 'text', 'c.domain': 'text' })}`,
-    chainVersions: `${versions} v.chain = (SELECT c.id FROM ${chainOfSlot} WHERE ${isSlot} AND c.erased_leaves IS NULL)
+    tails: `${found('chains c', `= ${newest}`)} c.freed = 0 AND ${isOneOf({ 'c.patient': 'text', 'c.domain': 'text' })}`,
+    /** Each with its chain's turn. */
+    chainVersions: `SELECT ${version}, (SELECT turn FROM chains WHERE id = v.chain) FROM ${table} v WHERE v.chain = (SELECT c.id FROM ${chainOfSlot} WHERE ${isTopic} AND ${IS_READ})
       AND v.version > $4 ORDER BY v.version LIMIT $5`,
     all: listed(''),
     ofPatient: listed('c.patient'),
@@ -109,23 +117,24 @@ function versionSql({ bySlot, isOneOf, leaf, leafHash, ofEach }: Dialect, audien
     leafBytes: `SELECT coalesce(sum(octet_length(body)), 0) FROM ${table} WHERE ${leaf} >= $1 AND ${leaf} < $2`,
     leafHashes: `SELECT ${leafHash} FROM ${table} WHERE ${leaf} >= $1 AND ${leaf} < $2 ORDER BY ${leaf}`,
     versions: `${versions} v.chain = $1 AND v.version > $2 AND v.version <= $3 ORDER BY v.version LIMIT $4`,
-    place: `SELECT v.${leaf}, ${leafHash} FROM ${chainOfSlot} JOIN ${table} v ON v.chain = c.id
-      WHERE ${isSlot} AND v.version = $4`,
+    /** Also in freed chains: a reader may have come as far as one of them. */
+    places: `SELECT v.${leaf}, ${leafHash} FROM ${chainOfSlot} JOIN ${table} v ON v.chain = c.id
+      WHERE ${isTopic} AND v.version = $4`,
     hashesOfChain: `SELECT ${leafHash} FROM ${table} WHERE chain = $1 ORDER BY version`,
     forgetRequests: `DELETE FROM requests WHERE audience = $1
       AND leaf_index IN (SELECT ${leaf} FROM ${table} WHERE chain = $2)`,
     // CROSS JOIN keeps the tables in the order written.
     written: `${written} ${table} v CROSS JOIN chains c
-      WHERE c.id = v.chain AND v.${leaf} > $1 AND c.erased_leaves IS NULL ORDER BY v.${leaf} LIMIT $2`,
+      WHERE c.id = v.chain AND v.${leaf} > $1 AND ${IS_READ} ORDER BY v.${leaf} LIMIT $2`,
     writtenOfPatient: `${written} chains c CROSS JOIN ${ofEach(table)} v
       WHERE v.chain = c.id AND c.audience = '${audience}' AND c.patient = $3 AND v.${leaf} > $1
-        AND c.erased_leaves IS NULL ORDER BY v.${leaf} LIMIT $2`,
+        AND ${IS_READ} ORDER BY v.${leaf} LIMIT $2`,
   }
 }
 
 /** The least name from a text on, then the least after each: one index step per returned name. */
 function namesSql(name: 'patient' | 'domain', where: string): string {
-  const least = `SELECT min(${name}) FROM chains WHERE erased_leaves IS NULL AND audience = $1${where} AND ${name}`
+  const least = `SELECT min(${name}) FROM chains WHERE ${IS_READ} AND audience = $1${where} AND ${name}`
   const begins = 'substr(name, 1, length($2)) = $2'
   return `WITH RECURSIVE step (name) AS (
       ${least} >= $2 UNION ALL SELECT (${least} > step.name) FROM step WHERE ${begins}
@@ -147,13 +156,24 @@ function recordSql(dialect: Dialect) {
     requests: `SELECT mac_hash, audience, leaf_index, subscribers FROM requests WHERE ${isOneOf({ mac_hash: 'text' })}`,
     erased: `SELECT chain FROM erasures WHERE ${isOneOf({ chain: 'text' })}`,
     /** Chains that are new, or have new versions. */
-    keepChains: `INSERT INTO chains (id, patient, domain, audience, latest_version, head_hash)
-      ${rowsOf('bigint', 'text', 'text', 'text', 'bigint', 'text')}
+    keepChains: `INSERT INTO chains (id, patient, domain, audience, turn, latest_version, head_hash)
+      ${rowsOf('bigint', 'text', 'text', 'text', 'bigint', 'bigint', 'text')}
       ON CONFLICT (id) DO UPDATE SET latest_version = excluded.latest_version, head_hash = excluded.head_hash`,
     keepRequests: `INSERT INTO requests (mac_hash, expires_at_ms, audience, leaf_index, subscribers)
       ${rowsOf('text', 'bigint', 'text', 'bigint', 'bigint')}`,
     keepWrites: dialect.keepWrites,
-    chainByName: `SELECT ${CHAIN} FROM chains c WHERE c.patient = $1 AND c.domain = $2`,
+    chainByTurn: `SELECT ${CHAIN} FROM chains c WHERE c.patient = $1 AND c.domain = $2 AND c.turn = $3`,
+    /** The topic's own chain, or a freed one by its number, in an audience. */
+    chainByNumber: `SELECT ${CHAIN} FROM chains c
+      WHERE c.patient = $1 AND c.domain = $2 AND c.audience = $3 AND c.freed = $4`,
+    /** Numbers go by audience: one that stands in public tells nothing of internal chains (C30). */
+    lastNumber: `SELECT coalesce(max(freed), 0) FROM chains WHERE patient = $1 AND domain = $2 AND audience = $3`,
+    /** How many chains of a topic were freed, in both audiences. */
+    freedOf: `${TURNS} AND ${isOneOf({ patient: 'text', domain: 'text' })} GROUP BY patient, domain`,
+    turns: `${TURNS} GROUP BY patient, domain`,
+    /** Freed chains of topics that have no chain now. */
+    lastFreed: `SELECT ${CHAIN} FROM chains c WHERE c.freed > 0 AND NOT EXISTS
+      (SELECT 1 FROM chains own WHERE own.patient = c.patient AND own.domain = c.domain AND own.freed = 0)`,
     chains: `SELECT ${CHAIN} FROM chains c WHERE ${isOneOf({ 'c.id': 'bigint' })}`,
     batches: dialect.batches,
   }

@@ -11,7 +11,7 @@ import {
   type KnownPart,
   type StoredChainReplay,
 } from '../domain/verify-chain.ts'
-import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
+import { chainUri, type NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { type ChainSeal, type ChainSeals, chainName } from './chain-keys.ts'
 import {
@@ -26,6 +26,7 @@ import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import {
   type ChainRow,
   isErased as isErasedChain,
+  namedChain,
   recordOfRow,
   slotOfChain,
   slotTextOf,
@@ -135,7 +136,7 @@ export async function* verifyAdded(
   for await (const slice of slicesOf(of.source, leaves)) {
     const chains = await chainsById(of.source, new Set(slice.map(([, chain]) => chain)))
     for (const chain of chains.values()) {
-      const slot = slotOfChain(chain)
+      const slot = namedChain(chain)
       if (slot.audience === leaves.audience) yield* verifyOne(of, slot, known(slot))
     }
   }
@@ -144,38 +145,41 @@ export async function* verifyAdded(
 /** The known part of a chain, if its last version still holds by itself. */
 async function knownPart(
   { seals, source }: VerifySource,
-  slot: ChainSlot,
+  chain: ChainRow,
   { intact, versions }: ChainVerification,
 ): Promise<KnownPart | undefined> {
   if (!intact) return undefined
+  const slot = slotOfChain(chain)
   const seal = await seals.sealFor([chainName(slot)])
-  const record = recordOfRow(await findVersion(source, slot, versions), { slot, seal })
+  const row = await findVersion(source, namedChain(chain), versions)
+  const record = recordOfRow(row, { slot, seal })
   return record === undefined ? undefined : { versions, headHash: record.versionHash }
 }
 
 async function* verifyOne(
   of: VerifySource,
-  slot: ChainSlot,
+  named: NamedChain,
   known?: ChainVerification,
 ): AsyncGenerator<ChainVerification> {
   const { seals, source } = of
-  const found = await findChain(source, slot)
+  const found = await findChain(source, named)
   if (found === undefined) return
   const { chain } = found
+  const name = chainName(slotOfChain(chain))
   const isKnown = known !== undefined && !isErasedChain(chain)
-  const state = stateOf(chain, isKnown ? await knownPart(of, slot, known) : undefined)
+  const state = stateOf(chain, isKnown ? await knownPart(of, chain, known) : undefined)
   let limit = SLICE_LARGE
   for (let isMore = true; isMore; ) {
     const slice = await versionsAfter(source, chain, { after: state.lastVersion, limit })
-    const seal = await seals.sealFor([chainName(slot)])
+    const seal = await seals.sealFor([name])
     for (const row of slice) take(state, row, seal)
     isMore = slice.length === limit
     const isLarge = slice.some((row) => sizeOf(row[5]) > SLICE_BYTES_MAX / SLICE_VERSIONS)
     limit = isLarge ? SLICE_LARGE : SLICE_VERSIONS
     await nextTurn()
   }
-  const now = await findChain(source, slot)
-  const seal = await seals.sealFor([chainName(slot)])
+  const now = await findChain(source, named)
+  const seal = await seals.sealFor([name])
   if (now !== undefined)
     yield await judge(of, { chain: now.chain, state, seal, body: now.versions[0]?.[5] })
 }
@@ -217,18 +221,14 @@ async function judge(
     intact: broken === undefined,
     ...(broken && { brokenAt: broken.version }),
     ...(isErasedChain(chain) && { erased: versions }),
-    ...storedAs(slotOfChain(chain), body, seal),
+    ...storedAs(namedChain(chain), body, seal.receipt(body, chainName(slotOfChain(chain)))),
   }
 }
 
 /** A chain, and how its newest version is stored. */
-const storedAs = (slot: ChainSlot, body: unknown, { receipt }: ChainSeal) => ({
+const storedAs = (slot: NamedChain, body: unknown, receipt: ReturnType<ChainSeal['receipt']>) => ({
   slot,
-  receipt: {
-    uri: chainUri(slot),
-    ...receipt(body, chainName(slot)),
-    storedBytes: sizeOf(body),
-  },
+  receipt: { uri: chainUri(slot), ...receipt, storedBytes: sizeOf(body) },
 })
 
 /** A version that belongs to no chain of its audience: its chain's row was removed or now names another chain. */
@@ -237,6 +237,7 @@ function judgeStray(
   audience: Audience,
   seal: ChainSeal,
 ): ChainVerification {
-  const slot: ChainSlot = { patient: 'stray', domain: `chain-${chain}`, audience }
-  return { versions: 1, intact: false, brokenAt: version, ...storedAs(slot, body, seal) }
+  const slot = { patient: 'stray', domain: `chain-${chain}`, audience }
+  const receipt = seal.receipt(body, chainName({ ...slot, turn: 0 }))
+  return { versions: 1, intact: false, brokenAt: version, ...storedAs(slot, body, receipt) }
 }

@@ -17,8 +17,9 @@ const KEEP_SESSION = `INSERT INTO mcp_sessions VALUES ($1, $2, $3, $4, $5, $6, $
   ON CONFLICT (number) DO UPDATE SET id = excluded.id, sub = excluded.sub, scopes = excluded.scopes,
     log_level = excluded.log_level, created_at_ms = excluded.created_at_ms,
     last_sequence = excluded.last_sequence, carried_sequence = excluded.carried_sequence`
+/** A chain begins anew with 1 where its topic was freed. */
 const PUBLISH = `INSERT INTO mcp_published AS p VALUES ($1, $2)
-  ON CONFLICT (uri) DO UPDATE SET version = excluded.version WHERE p.version < excluded.version`
+  ON CONFLICT (uri) DO UPDATE SET version = excluded.version WHERE p.version < excluded.version OR excluded.version = 1`
 const KEEP_UNHEARD = `INSERT INTO mcp_unheard VALUES ($1, $2, $3)
   ON CONFLICT (uri) DO UPDATE SET version = excluded.version, since_ms = excluded.since_ms`
 const SUBSCRIBE = 'INSERT INTO mcp_subscriptions VALUES ($1, $2) ON CONFLICT DO NOTHING'

@@ -97,13 +97,27 @@ CREATE TABLE writes (
 -- Holds every column, so that the integrity check at opening compares each with its copy.
 CREATE INDEX writes_whole ON writes (patient, sequence, domain, audience, version, at_ms);
 CREATE INDEX writes_by_time ON writes (at_ms);`,
+  // A freed chain keeps its versions, its leaves and its key; a topic's own chain is the one with 0 (C47).
+  `
+ALTER TABLE chains ADD COLUMN turn INTEGER NOT NULL DEFAULT 0; -- chains of its topic that had been freed when it began
+ALTER TABLE chains ADD COLUMN freed INTEGER NOT NULL DEFAULT 0; -- its number among those of its audience, from 1
+DROP INDEX chains_by_name;
+CREATE UNIQUE INDEX chains_by_name ON chains (patient, domain) WHERE freed = 0;
+CREATE UNIQUE INDEX chains_by_turn ON chains (patient, domain, turn);
+CREATE UNIQUE INDEX chains_freed ON chains (patient, domain, audience, freed) WHERE freed > 0;
+CREATE TABLE frees (
+  chain INTEGER PRIMARY KEY,
+  at TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  reason TEXT NOT NULL
+) STRICT;`,
 ]
 
 /** The columns that bind a sealed body to its place. */
 export const SEALED_BODY = {
   body: 'body',
   join: 'LEFT JOIN chains ON chains.id = chain',
-  slotColumns: 'version, patient, domain, audience',
+  slotColumns: 'version, patient, domain, audience, turn',
   slotText: slotTextOfCells,
 }
 

@@ -8,16 +8,17 @@ import {
   sqliteAtOnce,
   sqliteTuples,
 } from '@tallystick/journal-store'
-import type { RecordStore } from '../domain/record-store.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { DoneBy, KeptFree, RecordStore } from '../domain/record-store.ts'
+import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AppendOptions } from './append-outcome.ts'
 import {
-  type ErasedBy,
   type ErasedChain,
   eraseChainOf,
+  type MarkedStore,
   reconcileErasures,
 } from './chain-erasure.ts'
+import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
 import type { ChainKeysPlace } from './chain-keys.ts'
 import { RecordAppender } from './record-append.ts'
 import {
@@ -108,24 +109,19 @@ export const openSqliteRecordReader = (
     return createRecordReader({ ...reader, source: sqliteSource(reader.tuples) }, keys)
   })
 
-/**
- * Erases a chain, whose entries are all under its own key, from a store on SQLite, even of a running service. Rejects with
- * RecordStoreUnavailable.
- */
-export const eraseSqliteChain = guarded(
-  async (
-    slot: ChainSlot,
-    by: ErasedBy,
-    { databasePath, keys }: { readonly databasePath: string; readonly keys: ChainKeysPlace },
-  ): Promise<ErasedChain> => {
+/** Runs an operator's work on the records in a file, even of a running service. Rejects with RecordStoreUnavailable. */
+const besideService = guarded(
+  async <Result>(
+    databasePath: string,
+    run: (records: MarkedStore) => Promise<Result>,
+  ): Promise<Result> => {
     const database = openSqliteFile(databasePath, RECORDS, 'exist')
     try {
       database.exec('PRAGMA secure_delete = ON')
-      return await eraseChainOf(slot, by, {
-        keys,
+      return await run({
         source: sqliteSource(sqliteTuples(database)),
-        atOnce: async (run) => {
-          await atOnce(database, run)
+        atOnce: async (work) => {
+          await atOnce(database, work)
           database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
         },
       })
@@ -134,3 +130,21 @@ export const eraseSqliteChain = guarded(
     }
   },
 )
+
+/** Erases a chain, whose entries are all under its own key. */
+export const eraseSqliteChain = (
+  chain: NamedChain,
+  by: DoneBy,
+  { databasePath, keys }: { readonly databasePath: string; readonly keys: ChainKeysPlace },
+): Promise<ErasedChain> =>
+  besideService(databasePath, (records) => eraseChainOf(chain, by, { ...records, keys }))
+
+/** Moves a topic's chain aside. */
+export const freeSqliteChain = (
+  slot: ChainSlot,
+  by: DoneBy,
+  { databasePath }: { readonly databasePath: string },
+): Promise<FreedChain> => besideService(databasePath, (records) => freeChainOf(slot, by, records))
+
+export const listSqliteFrees = (databasePath: string): Promise<readonly KeptFree[]> =>
+  besideService(databasePath, ({ source }) => freesIn(source))

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { createKeyRing, type KeyRing } from '@tallystick/hashchain'
 import { type Clock, manualClock } from '@tallystick/service-kit'
 import type { RecordStore } from '../domain/record-store.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { NamedChain } from '../wire/record-uri.ts'
 import { CLEAR_SEALS, chainName } from './chain-keys.ts'
 import { openFileKeys } from './chain-keys-file.ts'
 import { chainKeysPath } from './sqlite-record-database.ts'
@@ -73,23 +73,26 @@ export function openMemoryStore(clock: Clock = manualClock(TEST_START_MS)): Reco
 /** Changes a stored entry behind the store's back; a sealed one is resealed, in its slot, under the ring's key. */
 export async function tamperEntry(options: {
   readonly folder: StoreFolder
-  readonly slot: ChainSlot
+  readonly slot: NamedChain
   readonly version: number
   readonly change: (entry: string) => string
   readonly keyRing?: KeyRing | undefined
 }): Promise<void> {
   const { folder, slot, version, change, keyRing } = options
+  const { freed = 0 } = slot
   const keys =
     keyRing === undefined ? undefined : openFileKeys(chainKeysPath(folder.databasePath), keyRing)
-  const seal = await (keys ?? CLEAR_SEALS).sealFor([chainName(slot)])
-  const slotText = slotTextOf(slot)(version)
+  const seal = await (keys ?? CLEAR_SEALS).sealFor([
+    chainName({ ...slot, turn: Math.max(freed - 1, 0) }),
+  ])
+  const slotText = slotTextOf({ ...slot, turn: Math.max(freed - 1, 0) })(version)
   const table = `${slot.audience}_versions`
   folder.tinker((database) => {
     const row = database
       .prepare(
-        `SELECT leaf_index, body FROM ${table} WHERE version = ? AND chain = (SELECT id FROM chains WHERE patient = ? AND domain = ?)`,
+        `SELECT leaf_index, body FROM ${table} WHERE version = ? AND chain = (SELECT id FROM chains WHERE patient = ? AND domain = ? AND freed = ?)`,
       )
-      .get(version, slot.patient, slot.domain)
+      .get(version, slot.patient, slot.domain, freed)
     const body = seal.close(change(seal.open(row?.body, slotText) ?? ''), slotText)
     database
       .prepare(`UPDATE ${table} SET body = ? WHERE leaf_index = ?`)

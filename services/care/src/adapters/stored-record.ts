@@ -6,14 +6,27 @@ import type { CareRecord } from '../domain/care-record.ts'
 import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
 import type { ChainHead, ReadOutcome } from '../domain/record-store.ts'
 import { createVersionCheck } from '../domain/verify-chain.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { VersionFault } from '../wire/verify.ts'
 
 /** [leaf index, chain, version, written_at, leaf_hash, body] */
 export type VersionRow = readonly [number, number, number, string, string, unknown]
-/** [id, patient, domain, audience, latest_version, head_hash, erased_leaves] */
-export type ChainRow = readonly [number, string, string, Audience, number, string, string | null]
+/** [id, patient, domain, audience, latest_version, head_hash, erased_leaves, turn, freed] */
+export type ChainRow = readonly [
+  id: number,
+  patient: string,
+  domain: string,
+  audience: Audience,
+  latestVersion: number,
+  headHash: string,
+  erasedLeaves: string | null,
+  turn: number,
+  freed: number,
+]
+
+/** A stored chain's slot, and how many chains of its topic had been freed when it began: 0 for nearly every chain (C47). */
+export type StoredSlot = ChainSlot & { readonly turn: number }
 
 /** A chain and some of its versions, the newest first. */
 export type FoundChain = { readonly chain: ChainRow; readonly versions: readonly VersionRow[] }
@@ -24,22 +37,32 @@ type OpenedVersion =
   | { readonly kind: 'broken'; readonly fault: VersionFault }
 
 /** Where a row was found, and the key that opens it. */
-type InSlot = { readonly slot: ChainSlot; readonly seal: BodySeal }
+type InSlot = { readonly slot: StoredSlot; readonly seal: BodySeal }
 
-/** The additional authenticated data of a version, `patient|domain|version|audience`, for each version of a chain. */
-export function slotTextOf({ patient, domain, audience }: ChainSlot): (version: number) => string {
-  return (version) => `${patient}|${domain}|${version}|${audience}`
+/**
+ * The additional authenticated data of a version, `patient|domain|version|audience`, for each version of a chain; with
+ * `|turn` behind it where the topic was freed before.
+ */
+export function slotTextOf({
+  patient,
+  domain,
+  audience,
+  turn,
+}: StoredSlot): (version: number) => string {
+  const end = turn === 0 ? '' : `|${turn}`
+  return (version) => `${patient}|${domain}|${version}|${audience}${end}`
 }
 
-/** The same for a row `version, patient, domain, audience`; undefined if the version's chain is gone. */
+/** The same for a row `version, patient, domain, audience, turn`; undefined if the version's chain is gone. */
 export function slotTextOfCells(cells: readonly unknown[]): string | undefined {
-  const [version, patient, domain, audience] = cells as readonly [
+  const [version, patient, domain, audience, turn] = cells as readonly [
     number,
     string | null,
     string,
     Audience,
+    number,
   ]
-  return patient === null ? undefined : slotTextOf({ patient, domain, audience })(version)
+  return patient === null ? undefined : slotTextOf({ patient, domain, audience, turn })(version)
 }
 
 /** Opens one row in the slot where it was found, and checks it there. */
@@ -65,10 +88,19 @@ export function recordOfRow(row: VersionRow | undefined, at: InSlot): CareRecord
 }
 
 /** The slot that a chain's row names. */
-export const slotOfChain = ([, patient, domain, audience]: ChainRow): ChainSlot => ({
+export const slotOfChain = ([, patient, domain, audience, , , , turn]: ChainRow): StoredSlot => ({
   patient,
   domain,
   audience,
+  turn,
+})
+
+/** What a chain is called in verdicts, proofs and exports. */
+export const namedChain = ([, patient, domain, audience, , , , , freed]: ChainRow): NamedChain => ({
+  patient,
+  domain,
+  audience,
+  ...(freed > 0 && { freed }),
 })
 
 /** Whether a chain's key was destroyed: for readers the chain does not exist. */
@@ -142,7 +174,7 @@ export function headOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal
   const slot = slotOfChain(chain)
   const lone = newest === undefined ? undefined : checkRow(newest, { slot, seal }).lone
   return {
-    ...slot,
+    ...namedChain(chain),
     latestVersion,
     // It is the entry's own; a broken version shows only the time stored beside it.
     writtenAt: newest?.[3] ?? '',

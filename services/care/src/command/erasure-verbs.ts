@@ -1,13 +1,28 @@
 import { pause } from '@tallystick/service-kit'
-import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
+import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { backupChainKeys, restoreChainKeys } from '../adapters/chain-keys-file.ts'
 import { withKeysPlace } from '../adapters/open-chain-keys.ts'
-import { eraseChain, listErasures } from '../adapters/open-stores.ts'
-import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
-import { commandConfig, keysConfig, lineOf, listVerb } from './command-config.ts'
+import { eraseChain, freeChain, listErasures, listFrees } from '../adapters/open-stores.ts'
+import { chainUri, type NamedChain, parseChainUri } from '../wire/record-uri.ts'
+import { commandConfig, keysConfig, lineOf, listVerb, storePlace } from './command-config.ts'
 import { PAUSE_MS } from './store-verbs.ts'
 
 const MS_PER_DAY = 86_400_000
+
+/** The chain that the first word names. Throws BadUsage. */
+function namedChain({ words }: CommandCall): NamedChain {
+  const chain = parseChainUri(words[0] ?? '')?.slot
+  if (chain === undefined)
+    throw new BadUsage('Name the record: care://patient/domain or care-internal://patient/domain.')
+  return chain
+}
+
+/** By whom, why, and when: now. Throws BadUsage. */
+const doneBy = (call: CommandCall) => ({
+  at: new Date(call.terminal.clock.unixMs()).toISOString(),
+  actor: lineOf(call.text('by'), '--by'),
+  reason: lineOf(call.text('reason'), '--reason'),
+})
 
 /** `care erase`: destroys the key of a chain (C31). */
 export const eraseVerb: CommandVerb = {
@@ -18,23 +33,16 @@ export const eraseVerb: CommandVerb = {
   options: { by: 'text', reason: 'text' },
   wordsMax: 1,
   run: async (call) => {
-    const { terminal, words } = call
-    const slot = parseRecordUri(words[0] ?? '')?.slot
-    if (slot === undefined)
-      throw new BadUsage(
-        'Name the record: care://patient/domain or care-internal://patient/domain.',
-      )
-    const actor = lineOf(call.text('by'), '--by')
-    const reason = lineOf(call.text('reason'), '--reason')
+    const { terminal } = call
+    const slot = namedChain(call)
+    const by = doneBy(call)
     const config = keysConfig(terminal)
     const { CHAIN_KEYS_BACKUP_DAYS: days } = commandConfig(terminal, ['CHAIN_KEYS_BACKUP_DAYS'])
     if (config.SEAL_KEYS === undefined)
       throw new BadUsage('SEAL_KEYS is not set: what is stored in the clear cannot be erased.')
-    const nowMs = terminal.clock.unixMs()
-    const at = new Date(nowMs).toISOString()
     const outcome = await eraseChain(
       config,
-      { slot, by: { at, actor, reason } },
+      { slot, by },
       { keyRing: config.SEAL_KEYS, pause: () => pause(terminal.clock, PAUSE_MS) },
     )
     const uri = chainUri(slot)
@@ -43,7 +51,7 @@ export const eraseVerb: CommandVerb = {
       return EXIT.failed
     }
     terminal.print(`${uri}: the values of ${outcome.versions} versions are gone for good.`)
-    const finalAt = new Date(nowMs + days * MS_PER_DAY).toISOString()
+    const finalAt = new Date(Date.parse(by.at) + days * MS_PER_DAY).toISOString()
     terminal.print(
       `Backups of the chain keys from before now still open it: the erasure is final on ${finalAt}, when the last of them is gone (CHAIN_KEYS_BACKUP_DAYS=${days}).`,
     )
@@ -58,8 +66,44 @@ export const erasuresVerb = listVerb({
   options: { json: 'flag' },
   none: 'Nothing was erased.',
   read: ({ terminal }) => listErasures(keysConfig(terminal)),
-  line: ({ actor, at, domain, patient, reason }) =>
-    `${at}  ${patient}/${domain}  by ${actor}: ${reason}`,
+  line: ({ actor, at, domain, patient, reason, turn }) =>
+    `${at}  ${patient}/${domain}${turn === 0 ? '' : `, its chain ${turn + 1}`}  by ${actor}: ${reason}`,
+})
+
+/** `care free`: moves a topic's chain aside (C47). */
+export const freeVerb: CommandVerb = {
+  name: 'free',
+  usage: 'URI --by NAME --reason TEXT',
+  summary:
+    'moves a record’s chain aside, so that the topic can begin anew for either audience; the old chain stays provable under its number',
+  options: { by: 'text', reason: 'text' },
+  wordsMax: 1,
+  run: async (call) => {
+    const { terminal } = call
+    const slot = namedChain(call)
+    const uri = chainUri(slot)
+    if (slot.freed !== undefined) throw new BadUsage(`${uri} was freed already.`)
+    const outcome = await freeChain(storePlace(call), { slot, by: doneBy(call) })
+    if (outcome.kind === 'absent') {
+      terminal.print(`There is no record ${uri}.`)
+      return EXIT.failed
+    }
+    const { freed, versions } = outcome
+    terminal.print(
+      `${uri}: the topic is free. Its chain of ${versions} versions stays provable as ${chainUri({ ...slot, freed })}; care erase takes that URI too.`,
+    )
+    return EXIT.done
+  },
+}
+
+export const freesVerb = listVerb({
+  name: 'frees',
+  usage: '[--json]',
+  summary: 'lists the chains that were moved aside, by whom, when and why',
+  options: { json: 'flag' },
+  none: 'Nothing was freed.',
+  read: (call) => listFrees(storePlace(call)),
+  line: ({ actor, at, reason, ...chain }) => `${at}  ${chainUri(chain)}  by ${actor}: ${reason}`,
 })
 
 /** `care backup-keys`: copies the chain keys, apart from every copy of the records. */

@@ -6,7 +6,14 @@ import {
 } from '@tallystick/service-kit/command'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { auditVerb, eventsVerb, readsVerb } from './audit-verbs.ts'
-import { backupKeysVerb, eraseVerb, erasuresVerb, restoreKeysVerb } from './erasure-verbs.ts'
+import {
+  backupKeysVerb,
+  eraseVerb,
+  erasuresVerb,
+  freesVerb,
+  freeVerb,
+  restoreKeysVerb,
+} from './erasure-verbs.ts'
 import { exportVerb, verifyVerb } from './export-verbs.ts'
 import { revokeVerb } from './revoke-verb.ts'
 import { acceptBackupVerb, backupVerb, recordVerbs, resealVerb } from './store-verbs.ts'
@@ -27,6 +34,8 @@ const verbs: readonly CommandVerb[] = [
   resealVerb,
   eraseVerb,
   erasuresVerb,
+  freeVerb,
+  freesVerb,
   backupKeysVerb,
   restoreKeysVerb,
   ...recordVerbs,

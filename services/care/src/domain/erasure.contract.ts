@@ -39,7 +39,7 @@ export function describeErasure(
       expect(await suite.store.version(TEA, 1)).toEqual({ kind: 'absent' })
       expect(await suite.store.head(TEA)).toBe(undefined)
       expect(await suite.store.leaf(TEA, 1)).toBe(undefined)
-      expect(await suite.store.erased()).toEqual([{ patient: 'ann', domain: 'tea' }])
+      expect(await suite.store.erased()).toEqual([{ patient: 'ann', domain: 'tea', turn: 0 }])
       for (const narrowed of [{}, { patient: 'ann' }]) {
         const reach = [{ audience: 'user' as const, ...narrowed }]
         const heads = await suite.store.heads({ reach, limit: 9 })

@@ -3,7 +3,7 @@
  * it becomes a DocumentReference with a Provenance: neither a Communication nor a CarePlan, which would claim that
  * somebody was told, or that something is planned. The chain's hashes travel as identifiers; they are no signatures.
  */
-import { chainUri, versionUri } from '../wire/record-uri.ts'
+import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 import type { ExportLine } from '../wire/verify.ts'
 import type { CareRecord } from './care-record.ts'
 import { readJournalEntry } from './journal-entry.ts'
@@ -56,7 +56,9 @@ export async function* fhirBundle(
   for await (const line of lines) {
     // Our own store's lines, just written.
     const exported = JSON.parse(line) as ExportLine
-    const record = exported.kind === 'version' ? readJournalEntry(exported.entry) : undefined
+    // A chain that was moved aside is no record any more.
+    if (exported.kind !== 'version' || parseRecordUri(exported.uri) === undefined) continue
+    const record = readJournalEntry(exported.entry)
     if (record === undefined) continue
     const uri = chainUri(record)
     const older = newest.get(uri)

@@ -2,7 +2,7 @@
 // stored data behind the store's back.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, expect } from 'vitest'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { NamedChain } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 import type { AppendOutcome, ChainVerification, RecordStore } from './record-store.ts'
@@ -11,7 +11,7 @@ import { type ExportReport, verifyExport } from './verify-export.ts'
 export type StoreUnderTest = {
   readonly store: RecordStore
   /** Changes a version's stored entry as someone with access to the disk could, and nothing else. */
-  tamper(slot: ChainSlot, version: number, change: (entry: string) => string): void | Promise<void>
+  tamper(slot: NamedChain, version: number, change: (entry: string) => string): void | Promise<void>
   end(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export type RecordStoreFixture = {
   /** The verdicts on all chains, or on those of some audiences. */
   readonly verify: (audiences?: readonly Audience[]) => Promise<ChainVerification[]>
   /** What a replay of an export finds, for everything or for one chain. */
-  readonly checkExport: (slot?: ChainSlot) => Promise<ExportReport>
+  readonly checkExport: (slot?: NamedChain) => Promise<ExportReport>
 }
 
 /** Registers a suite's hooks. */

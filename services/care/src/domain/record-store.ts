@@ -2,7 +2,7 @@
 // record-store.contract.ts is the suite that both pass.
 
 import type { Journal, sealReceipt } from '@tallystick/journal-store'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { ChainVerdict } from '../wire/verify.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
@@ -21,7 +21,7 @@ export type AppendOutcome =
   | { readonly kind: 'audience-conflict' }
   /** Somebody was faster: the chain is not at the version that the writer expected. */
   | { readonly kind: 'version-conflict'; readonly latestVersion: number }
-  /** The chain was erased, and takes nothing more (C31). */
+  /** The chain was erased, and takes nothing more (C31); or the request was taken before, and its chain was freed (C47). */
   | { readonly kind: 'erased' }
 
 /** Identifies a signed write that may be sent again: its MAC, until its timestamp leaves the window. */
@@ -39,15 +39,25 @@ export type ReadOutcome =
   /** The stored version does not hold: hash, leaf, link, seal or slot. Its text is never given out. */
   | { readonly kind: 'broken'; readonly version: number }
 
-/** Whose sentence was erased, who did it, when and why (C31). */
-export type KeptErasure = Pick<ChainSlot, 'patient' | 'domain'> & {
+/** Who did something to a chain that cannot be undone, when and why. */
+export type DoneBy = {
   /** ISO 8601. */
   readonly at: string
   readonly actor: string
   readonly reason: string
 }
 
-export type ErasedName = Pick<KeptErasure, 'patient' | 'domain'>
+/** A topic, for either audience. */
+export type TopicName = Pick<ChainSlot, 'patient' | 'domain'>
+
+/** A chain by how many chains of its topic had been freed when it began. */
+export type ErasedName = TopicName & { readonly turn: number }
+
+/** Whose sentence was erased, and by whom (C31). */
+export type KeptErasure = ErasedName & DoneBy
+
+/** A chain that was moved aside, so that its topic can begin anew, and by whom (C47). */
+export type KeptFree = NamedChain & DoneBy
 
 /** A chain as shown in lists. */
 export type ChainHead = ChainSlot & {
@@ -102,7 +112,7 @@ type AtRestReceipt = ReturnType<typeof sealReceipt> & {
 
 /** The verdict on a chain; erased versions still have their leaves, but their values cannot be replayed (C31). */
 export type ChainVerification = Omit<ChainVerdict, 'uri'> & {
-  readonly slot: ChainSlot
+  readonly slot: NamedChain
   readonly receipt: AtRestReceipt
 }
 
@@ -139,7 +149,10 @@ export type RecordStore = {
   head(slot: ChainSlot): Promise<ChainHead | undefined>
   /** Chains within a reach in order of creation, after a sequence number. The time does not grow with the store. */
   heads(query: ChainsQuery): Promise<readonly ChainHead[]>
+  /** Chains that were erased; not those that were freed since. */
   erased(): Promise<readonly ErasedName[]>
+  /** Chains that were freed, of topics in which nothing has been written since. */
+  freed(): Promise<readonly NamedChain[]>
   /**
    * Names of patients or domains, from chains within a reach, that start with a text; each once, in the order of their UTF-8
    * bytes. The time does not grow with the store.
@@ -179,7 +192,7 @@ export type RecordStore = {
   /** Replays chains from stored bytes, in slices that yield to the event loop. */
   verify(query: {
     readonly audiences: readonly Audience[]
-    readonly slot?: ChainSlot | undefined
+    readonly slot?: NamedChain | undefined
   }): AsyncIterable<ChainVerification>
   /**
    * Verdicts on the chains that gained versions with the leaves from `from` to `to`, by the stored bytes of those versions.
@@ -189,7 +202,7 @@ export type RecordStore = {
     readonly audience: Audience
     readonly from: number
     readonly to: number
-    readonly known: (slot: ChainSlot) => ChainVerification | undefined
+    readonly known: (slot: NamedChain) => ChainVerification | undefined
   }): AsyncIterable<ChainVerification>
   /**
    * A different text once anything but this process changed the stored bytes, as far as file and database show; undefined if
@@ -198,14 +211,14 @@ export type RecordStore = {
   outsideMark(): string | undefined
   readonly journals: Readonly<Record<Audience, RecordJournal>>
   /** A version's leaf in its journal, by default the newest version's; undefined if there is none. */
-  leaf(slot: ChainSlot, version: number | undefined): Promise<JournalLeaf | undefined>
+  leaf(slot: NamedChain, version: number | undefined): Promise<JournalLeaf | undefined>
   /**
    * NDJSON lines of everything an auditor may see, each without its newline: journal entries, versions, leaf hashes,
    * checkpoint. wire/verify.ts has their shape, verify-export.ts checks them.
    */
   exportLines(query: {
     readonly audiences: readonly Audience[]
-    readonly slot?: ChainSlot | undefined
+    readonly slot?: NamedChain | undefined
     /** Versions of no other chains. */
     readonly within?: readonly Reach[] | undefined
   }): AsyncIterable<string>

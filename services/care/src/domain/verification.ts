@@ -5,7 +5,7 @@
  */
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
 import type { Clock } from '@tallystick/service-kit'
-import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
+import { chainUri, type NamedChain } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { ChainPayload } from '../wire/verify.ts'
 import {
@@ -97,7 +97,7 @@ function createRunQueue() {
 
 /** What to verify: one chain, or everything within a reach. */
 type VerifyQuery = {
-  readonly slot?: ChainSlot | undefined
+  readonly slot?: NamedChain | undefined
   readonly reach: readonly Reach[]
   /** Whether it is paced. */
   readonly isAnonymous: boolean
@@ -123,7 +123,7 @@ export function createChainVerifier(deps: VerifierDeps) {
     user: new KeptVerdict('user', { ...deps, onReplay }),
     assistant: new KeptVerdict('assistant', { ...deps, onReplay }),
   }
-  const replayOne = (slot: ChainSlot): Promise<VerifyRun> =>
+  const replayOne = (slot: NamedChain): Promise<VerifyRun> =>
     queue.share(chainUri(slot), async () => {
       onReplay()
       const checkedAt = isoNow()

@@ -7,7 +7,7 @@ import {
   parseCheckpoint,
   versionPreimage,
 } from '@tallystick/hashchain'
-import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
+import { chainUri, parseChainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { EXPORT_FORMAT, type ExportLine, exportLine, type VersionFault } from '../wire/verify.ts'
 import { readJournalEntry } from './journal-entry.ts'
@@ -178,7 +178,7 @@ class ExportCheck {
 
   /** The slot of a version's line, its chain, and its leaf; undefined where it names another place. */
   #place(line: Line<'version' | 'broken' | 'erased'>) {
-    const named = parseRecordUri(line.uri)
+    const named = parseChainUri(line.uri)
     if (named?.version !== line.version || named.slot.audience !== line.journal) {
       this.#problems.push(`the line of ${line.uri} names another version or journal`)
       return undefined

@@ -58,6 +58,9 @@ const acknowledged = ({ uris, wantsList }: GrantedListen): object => ({
   },
 })
 
+/** A written version, by its name; 0 where a chain was freed, and none is there. */
+type ToldVersion = Pick<CareRecord, 'patient' | 'domain' | 'audience' | 'version'>
+
 type ListenOptions = Pick<OpenStreamOptions, 'claims' | 'response'> & {
   /** Of the request; names the listen in its frames. */
   readonly id: RpcId
@@ -92,7 +95,7 @@ class Listen extends OpenStream<ListenParts> {
    * Announces the granted part of an accepted write, if the token is still good and may read the record. Returns whether the
    * listen follows that record.
    */
-  tell(record: CareRecord): boolean {
+  tell(record: ToldVersion): boolean {
     const { claims, granted } = this.options
     if (this.isOver() || !mayRead(claims.scopes, record)) return false
     const about = chainUri(record)
@@ -174,7 +177,7 @@ export function createListens(
       listen.open()
     },
     /** Announces an accepted write; returns how many listens to its record heard of it. */
-    publish(record: CareRecord): number {
+    publish(record: ToldVersion): number {
       const concerned = record.version === 1 ? listens.all() : (byUri.get(chainUri(record)) ?? [])
       let told = 0
       for (const listen of concerned) if (listen.tell(record)) told += 1

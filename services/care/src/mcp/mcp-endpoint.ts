@@ -4,11 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
 import type { SessionHub } from '../domain/publish-record.ts'
-import {
-  type ErasedName,
-  type RecordStore,
-  RecordStoreUnavailable,
-} from '../domain/record-store.ts'
+import { type RecordStore, RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
@@ -19,7 +15,7 @@ import {
 } from '../domain/unheard-corrections.ts'
 import type { TokenCheck } from '../routes/bearer.ts'
 import { METADATA_PATH, MODERN_METADATA_PATH } from '../routes/service-routes.ts'
-import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
+import { type ChainSlot, chainUri, type NamedChain, parseRecordUri } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { UnheardCorrection } from '../wire/unheard.ts'
 import { createHostGuard, createOriginGuard } from './admission.ts'
@@ -33,7 +29,7 @@ import { openModern } from './modern-route.ts'
 import type { StreamEnd } from './open-stream.ts'
 import { createRecordAudio } from './record-audio.ts'
 import { createReplayBuffer, type ReplayBuffer } from './replay-buffer.ts'
-import { createSessionHub } from './session-hub.ts'
+import { createSessionHub, type SubscribersHub } from './session-hub.ts'
 import { type SessionEnd, SessionRegistry } from './session-registry.ts'
 import { SessionServer } from './session-server.ts'
 import type { McpServices } from './visible-records.ts'
@@ -152,7 +148,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     addMcpRoute(app, { registry, streams, limits, ...guards, server, flush })
     addModernRoute(app)
   }
-  return { hub, ...operating({ ...told, streams }, addRoutes) }
+  return { hub, ...operating({ ...told, streams, hub }, addRoutes) }
 }
 
 type McpParts = {
@@ -162,12 +158,13 @@ type McpParts = {
   readonly store: SessionStore
   readonly streams: StreamKeeper
   readonly listens: Listens
+  readonly hub: Pick<SubscribersHub, 'withdrawn'>
   readonly flush: () => Promise<void>
 }
 
 /** The endpoint's controls, while the service runs and when it ends. */
 function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
-  const { registry, replay, unheard, streams, listens, flush } = parts
+  const { registry, replay, unheard, streams, listens, hub, flush } = parts
   const endStreams = (): void => {
     streams.endAll('shutdown')
     listens.endAll('shutdown')
@@ -201,8 +198,20 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
         .toSorted((first, second) => first.sinceMs - second.sinceMs),
     heard: unheard.heard,
     /** Chains were erased (C31): removes every mention of them from what is kept for sessions. */
-    erased: (chains: readonly ErasedName[]): Promise<void> =>
-      forgetErased(chains, parts).then(flush),
+    erased: (topics: readonly TopicName[]): Promise<void> =>
+      forgetChains(
+        topics.flatMap((topic) => AUDIENCES.map((audience) => ({ ...topic, audience }))),
+        parts,
+      ).then(flush),
+    /**
+     * Chains were moved aside (C47): removes every mention of them too, and tells those who follow their URIs, who then find
+     * nothing there. After a restart they are told once more.
+     */
+    freed: async (chains: readonly NamedChain[]): Promise<void> => {
+      const slots = chains.map(({ audience, domain, patient }) => ({ patient, domain, audience }))
+      await forgetChains(slots, parts)
+      await hub.withdrawn(slots)
+    },
     /** Ends all streams, telling clients to reconnect. */
     endStreams,
     /** Ends streams, stops timers and resolves when the sessions are stored: they outlive the process. */
@@ -218,10 +227,8 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
 /** Sessions whose frames are checked before other work runs. */
 const ERASING_SLICE = 100
 
-async function forgetErased(chains: readonly ErasedName[], of: McpParts): Promise<void> {
-  const uris = chains.flatMap((chain) =>
-    AUDIENCES.map((audience) => chainUri({ ...chain, audience })),
-  )
+async function forgetChains(slots: readonly ChainSlot[], of: McpParts): Promise<void> {
+  const uris = slots.map(chainUri)
   const known = new Set(uris)
   for (const uri of known) of.unheard.heard(uri)
   of.store.save([{ kind: 'erased', uris }])

@@ -7,7 +7,7 @@ import { mayRead } from '../domain/scopes.ts'
 import type { SessionStore } from '../domain/session-store.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
 import { LOG_LEVELS, type LogLevel } from '../wire/mcp.ts'
-import { chainUri } from '../wire/record-uri.ts'
+import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import type { Audience, RevisionNotice } from '../wire/records.ts'
 import type { Listens } from './listens.ts'
 import type { ReplayBuffer } from './replay-buffer.ts'
@@ -28,11 +28,11 @@ function letsNoticeThrough(logLevel: LogLevel | undefined): boolean {
   return logLevel === undefined || LOG_LEVELS.indexOf(logLevel) <= LOG_LEVELS.indexOf(NOTICE_LEVEL)
 }
 
-export function updatedMessage(record: CareRecord): object {
+export function updatedMessage(chain: ChainSlot): object {
   return {
     jsonrpc: '2.0',
     method: 'notifications/resources/updated',
-    params: { uri: chainUri(record) },
+    params: { uri: chainUri(chain) },
   }
 }
 
@@ -76,6 +76,11 @@ async function pumpAll(sessions: Iterable<McpSession>): Promise<void> {
   }
 }
 
+export type SubscribersHub = SessionHub & {
+  /** Tells the subscribers of chains that were freed to read again: nothing is there now (C47). */
+  withdrawn(chains: readonly ChainSlot[]): Promise<void>
+}
+
 /**
  * Frames are stored for every session that may receive them by its last scopes, whether its token expired or not (C4).
  * They are sent only once stored: no client ever holds an event id that a restart would not know.
@@ -93,7 +98,7 @@ export function createSessionHub(deps: {
   readonly listens: Pick<Listens, 'publish'>
   /** Called when a record's frames have been written to every open stream entitled to them, with how long that took. */
   readonly onFannedOut: (audience: Audience, seconds: number) => void
-}): SessionHub {
+}): SubscribersHub {
   const { clock, listens, serviceName, registry, replay, store, flush, onFannedOut, unheard } = deps
   return {
     async publish(record, previous) {
@@ -114,6 +119,18 @@ export function createSessionHub(deps: {
         .then(() => pumpAll(knowing))
         .then(() => onFannedOut(record.audience, (clock.unixMs() - startedMs) / 1_000))
       return subscribed.length + listens.publish(record)
+    },
+    async withdrawn(chains) {
+      const told = new Set<McpSession>()
+      for (const chain of chains) {
+        const about = chainUri(chain)
+        const subscribed = [...registry.subscriptions.of(about)]
+        replay.add({ message: updatedMessage(chain), about, recipients: subscribed })
+        for (const session of subscribed) told.add(session)
+        listens.publish({ ...chain, version: 0 })
+      }
+      await flush()
+      await pumpAll(told)
     },
     silent: (uri) => registry.silent(uri).length,
     sessions: () => registry.count,

@@ -8,7 +8,7 @@ import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { JournalLeaf, RecordStore } from '../domain/record-store.ts'
 import { isWithin } from '../domain/scopes.ts'
 import { errorAnswer } from '../errors.ts'
-import { parseRecordUri } from '../wire/record-uri.ts'
+import { parseChainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { type ProofAnswer, proofAnswer, proofQuery, witnessesAnswer } from '../wire/verify.ts'
 import { type BearerCheckDeps, readerOf, refusedTo } from './bearer.ts'
@@ -78,7 +78,7 @@ function addProofRoute(app: ServiceApp, deps: ProofDeps): void {
     if (reader === undefined) return reply
     void reply.header('cache-control', 'no-store')
     const { index, oldSize, uri } = request.query
-    const target = uri === undefined ? undefined : parseRecordUri(uri)
+    const target = uri === undefined ? undefined : parseChainUri(uri)
     const journal = target?.slot.audience ?? request.query.journal
     // Decided from the URI and the scope alone, before any look-up (C30).
     if (uri !== undefined) {

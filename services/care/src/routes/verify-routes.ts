@@ -15,7 +15,7 @@ import {
   verifyText,
 } from '../domain/verification.ts'
 import { errorAnswer } from '../errors.ts'
-import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
+import { chainUri, parseChainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { checkpointQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
 import { type BearerCheckDeps, readerOf, refusedTo } from './bearer.ts'
@@ -81,7 +81,7 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
     const place = reportPlace(deps.resource, deps.store)
     const isJson = isJsonAccepted(request.headers.accept)
     const { uri } = request.query
-    const target = typeof uri === 'string' ? parseRecordUri(uri) : undefined
+    const target = typeof uri === 'string' ? parseChainUri(uri) : undefined
     const isForbidden = target !== undefined && !isWithin(target.slot, reader.visible)
     if (uri !== undefined && (target === undefined || isForbidden))
       return sendError(reply, unknownUri(uri))
@@ -128,10 +128,10 @@ function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
     if (reader === undefined) return reply
     if (reader.readable.length === 0) return sendError(reply, refusedTo(reader, deps))
     const { uri } = request.query
-    const slot = typeof uri === 'string' ? parseRecordUri(uri)?.slot : undefined
+    const slot = typeof uri === 'string' ? parseChainUri(uri)?.slot : undefined
     if (uri !== undefined) {
       const isReadable = slot !== undefined && isWithin(slot, reader.readable)
-      if (!isReadable || (await deps.store.head(slot)) === undefined)
+      if (!isReadable || (await deps.store.leaf(slot, undefined)) === undefined)
         return sendError(reply, unknownUri(uri))
     }
     const { readable: within, sub = '' } = reader

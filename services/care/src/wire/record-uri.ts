@@ -8,6 +8,12 @@ export type ChainSlot = {
   readonly audience: Audience
 }
 
+/** A chain by its name: a topic's own, or one that was moved aside when the topic was freed, by its number (C47). */
+export type NamedChain = ChainSlot & {
+  /** From 1, in the order in which the topic's chains of that audience were freed. */
+  readonly freed?: number | undefined
+}
+
 /** The parts of a record's URI. Without `version` it names the newest; `isAudio` for `…/<version>/audio`. */
 export type RecordUri = {
   readonly slot: ChainSlot
@@ -71,14 +77,30 @@ function encodeName(name: string): string {
   return encodeURIComponent(name).replace(AS_THEY_ARE, (escape) => decodeURIComponent(escape))
 }
 
-/** The URI of a chain, `care://<patient>/<domain>`, names percent-encoded where needed. */
-export function chainUri({ patient, domain, audience }: ChainSlot): string {
+/**
+ * The URI of a chain, `care://<patient>/<domain>`, names percent-encoded where needed. That of a freed one ends in
+ * `/freed-<n>`: it is no record's URI.
+ */
+export function chainUri({ patient, domain, audience, freed }: NamedChain): string {
   const scheme = audience === 'user' ? 'care' : 'care-internal'
-  return `${scheme}://${encodeName(patient)}/${encodeName(domain)}`
+  const end = freed === undefined ? '' : `/freed-${freed}`
+  return `${scheme}://${encodeName(patient)}/${encodeName(domain)}${end}`
+}
+
+/** Reads the URI of a chain or of a version of it; those of freed chains too, which parseRecordUri does not know. */
+export function parseChainUri(
+  uri: string,
+): { readonly slot: NamedChain; readonly version?: number } | undefined {
+  const match = /^([^/]*\/\/[^/]*\/[^/]*)\/freed-([1-9]\d{0,8})(\/.*)?$/.exec(uri)
+  const parsed = parseRecordUri(match === null ? uri : `${match[1]}${match[3] ?? ''}`)
+  if (parsed === undefined || (match !== null && parsed.isAudio)) return undefined
+  const { slot, version } = parsed
+  const named = match === null ? slot : { ...slot, freed: Number(match[2]) }
+  return version === undefined ? { slot: named } : { slot: named, version }
 }
 
 /** The URI of one version, `…/<n>`. */
-export function versionUri(slot: ChainSlot, version: number): string {
+export function versionUri(slot: NamedChain, version: number): string {
   return `${chainUri(slot)}/${version}`
 }
 
