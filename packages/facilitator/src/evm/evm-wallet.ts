@@ -3,7 +3,7 @@
  * nonce. After every failure the nonce is read from the chain again, so that one lost transaction blocks nothing.
  */
 import { LedgerUnavailable } from '@tallystick/x402'
-import { type Hex, TRANSFER_GAS_MAX } from '@tallystick/x402/evm'
+import { type Hex, isContractFault, TRANSFER_GAS_MAX } from '@tallystick/x402/evm'
 import {
   BaseError,
   createPublicClient,
@@ -138,8 +138,10 @@ export function createEvmWallet(options: EvmWalletOptions) {
 function judgeSimulation(error: unknown): Simulation {
   if (OUT_OF_GAS.test(textOf(error))) return { kind: 'too-much-gas' }
   const revert = causeOf(error, ExecutionRevertedError)
-  if (revert === undefined) throw new LedgerUnavailable('gas_not_estimated', { cause: error })
-  return { kind: 'reverts', reason: revert.shortMessage }
+  if (revert !== undefined) return { kind: 'reverts', reason: revert.shortMessage }
+  const { details } = error instanceof BaseError ? error : {}
+  if (details !== undefined && isContractFault(details)) return { kind: 'reverts', reason: details }
+  throw new LedgerUnavailable('gas_not_estimated', { cause: error })
 }
 
 /** Signs and sends one transaction after another; the caller keeps the order. */

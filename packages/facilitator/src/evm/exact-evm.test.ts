@@ -147,34 +147,37 @@ describe('what the facilitator answers', () => {
 
   test.each([
     // JUMPDEST, and back to it.
-    ['always', '0x5b600056', 'invalid_exact_evm_payload_signature'],
+    ['loops always', '0x5b600056', 'invalid_exact_evm_payload_signature'],
+    ['runs into an invalid opcode', '0xfe', 'invalid_exact_evm_payload_signature'],
+    [
+      'runs into an invalid opcode once somebody pays',
+      '0x323314600757fe5b631626ba7e60e01b60005260206000f3',
+      'invalid_exact_evm_transaction_simulation_failed',
+    ],
     // Agrees to its token's own call, and not in a transaction that somebody else pays for.
     [
-      'once somebody pays',
+      'loops once somebody pays',
       '0x32331415601757631626ba7e60e01b60005260206000f35b601756',
       'invalid_exact_evm_transaction_simulation_failed',
     ],
     // Agrees to the token's own call, and to any that is free: only the transaction itself shows it.
     [
-      'once somebody pays a price',
+      'loops once somebody pays a price',
       '0x3233143a151715601a57631626ba7e60e01b60005260206000f35b601a56',
       'invalid_exact_evm_transaction_simulation_failed',
     ],
     [
-      'unless gas is free',
+      'loops unless gas is free',
       '0x3a601457631626ba7e60e01b60005260206000f35b601456',
       'invalid_exact_evm_payload_signature',
     ],
-  ] as const)(
-    'X14, X21: a contract wallet that loops %s costs nothing',
-    async (_, code, reason) => {
-      const order = await contractOrder(`0x${'10'.repeat(20)}`, code)
-      const sent = await fixture.sentCount()
-      const answer = await fixture.settle(...order)
-      expect(answer).toMatchObject({ success: false, errorReason: reason, transaction: '' })
-      expect(await fixture.sentCount()).toBe(sent)
-    },
-  )
+  ] as const)('X14, X21: a contract wallet that %s costs nothing', async (_, code, reason) => {
+    const order = await contractOrder(`0x${'10'.repeat(20)}`, code)
+    const sent = await fixture.sentCount()
+    const answer = await fixture.settle(...order)
+    expect(answer).toMatchObject({ success: false, errorReason: reason, transaction: '' })
+    expect(await fixture.sentCount()).toBe(sent)
+  })
 
   test('a contract wallet pays by EIP-1271', async () => {
     const wallet = `0x${'c0'.repeat(20)}` as const
@@ -205,6 +208,24 @@ describe('what the facilitator answers', () => {
     expect(
       await fixture.settle(...(await fixture.order(fixture.account('agent-9')))),
     ).toMatchObject({ success: true })
+  })
+
+  test('X21: while a contract wallet’s transaction is in doubt, no other of it is submitted', async () => {
+    const wallet = `0x${'c3'.repeat(20)}` as const
+    const client = new HTTPFacilitatorClient({ url: fixture.impatient.url })
+    const order = await contractOrder(wallet, AGREES)
+    const next = await contractOrder(wallet, AGREES)
+    await fixture.chain.controls.holdBlocks(true)
+    try {
+      expect(await client.settle(...order)).toMatchObject({ errorReason: 'settlement_pending' })
+      const sent = await fixture.sentCount()
+      await expect(client.settle(...next)).rejects.toThrow('consensus_unavailable')
+      expect(await fixture.sentCount()).toBe(sent)
+    } finally {
+      await fixture.chain.controls.holdBlocks(false)
+    }
+    for (const each of [order, next])
+      expect(await client.settle(...each)).toMatchObject({ success: true })
   })
 
   test('X21: with contract wallets off, none is asked, and what a key signed is settled', async () => {

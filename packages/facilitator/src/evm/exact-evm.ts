@@ -97,12 +97,12 @@ function orderOf(options: OrderParts, payment: VerifiedPayment, payload: unknown
     async submit() {
       const checked = await preflight(options, payment, call)
       if (!('gas' in checked)) return checked
-      if (!isByKey) contractPayers.begin(payment.payer)
+      if (!isByKey) contractPayers.begin(payment)
       try {
         const { cause, hash } = await options.wallet.send({ ...call, ...checked })
         return { hash, transaction: hash, cause }
       } catch (error) {
-        contractPayers.end(payment.payer)
+        contractPayers.end(payment)
         throw error
       }
     },
@@ -110,7 +110,7 @@ function orderOf(options: OrderParts, payment: VerifiedPayment, payload: unknown
     isRepeatable: false,
     async conclude([hash]) {
       const end = await conclude(options, payment, hash as Hex)
-      contractPayers.end(payment.payer, end)
+      if (!isByKey) contractPayers.end(payment, end)
       return end
     },
   }

@@ -53,6 +53,13 @@ describe('read', () => {
     expect(readPaymentHeaders({ paymentSignature: v1, xPayment: encode(envelope) })).toEqual(read)
   })
 
+  test('X22: a payment beside an empty header is that payment, whichever header is empty', () => {
+    const read = { kind: 'read', envelope }
+    const header = encode(envelope)
+    expect(readPaymentHeaders({ paymentSignature: '', xPayment: header })).toEqual(read)
+    expect(readPaymentHeaders({ paymentSignature: header, xPayment: '' })).toEqual(read)
+  })
+
   test('null and absent optional members, and unknown members', () => {
     const { extra: _extra, ...accepted } = envelope.accepted
     expect(errorOf(encode({ ...envelope, accepted, resource: null, extensions: { a: 1 } }))).toBe(

@@ -48,12 +48,13 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Reads a request's payment from `PAYMENT-SIGNATURE` or `X-PAYMENT` (X4). The same payment in both is one payment, read from
- * the first; v2 beside another version is the v2 (X22). Never throws: any other text is a refusal that names its cause, and
- * the size is checked before anything is decoded.
+ * the first; v2 beside another version is the v2, and an empty header says nothing beside one that is not (X22). Never throws:
+ * any other text is a refusal that names its cause, and the size is checked before anything is decoded.
  */
 export function readPaymentHeaders(headers: PaymentHeaders): PaymentHeaderReading {
-  const texts = [headers.paymentSignature, headers.xPayment].filter((text) => text !== undefined)
-  const [first, second] = texts.map(readHeader)
+  const sent = [headers.paymentSignature, headers.xPayment].filter((text) => text !== undefined)
+  const full = sent.filter((text) => text !== '')
+  const [first, second] = (full.length > 0 ? full : sent).map(readHeader)
   if (first === undefined) return { kind: 'absent' }
   if (second === undefined || isOtherVersion(second)) return first
   if (first.kind !== 'read') return isOtherVersion(first) ? second : first

@@ -102,7 +102,8 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     if (waitSeconds !== undefined) return tooMany(deps, 'address', waitSeconds)
     const covered = windows.coveredWindow(agent)
     if (covered !== undefined) return serveFromWindow(deps, call, covered)
-    const payment = headers.paymentSignature ?? headers.xPayment
+    // An empty header says nothing beside one that is not (X22).
+    const payment = headers.paymentSignature || (headers.xPayment ?? headers.paymentSignature)
     const isPaying = () => bringsPayment(deps, headers)
     const room = await windows.askForRoom({ agent, address, isPaying })
     if ('retryAfterSeconds' in room) return tooMany(deps, 'address', room.retryAfterSeconds)

@@ -99,10 +99,18 @@ const GATHER_MS = 2
 /** The contract reverted the call; every other error answer is the node's own failure. */
 class CallReverted extends LedgerUnavailable {}
 
+/**
+ * How nodes name what a contract's own code did wrong: Geth in words ("invalid opcode: INVALID"), Reth and anvil by the names of
+ * their engine ("InvalidFEOpcode"), Nethermind as "VM execution error".
+ */
+const CONTRACT_FAULT =
+  /revert|opcode|stack ?(under|over)flow|stack limit|invalid ?jump|out ?of ?(gas|offset)|gas required exceeds|gas uint64 overflow|write protection|static ?call|return data out|call ?(too ?deep|depth)|create ?collision|precompile ?error|vm execution error/i
+
+/** Whether an error of a node blames the called contract, and not the node itself. */
+export const isContractFault = (message: string): boolean => CONTRACT_FAULT.test(message)
+
 /** Code 3 is Geth's; other nodes only say it in the message. */
-const isRevert = (code: number, message: string): boolean =>
-  code === 3 ||
-  /revert|invalid opcode|stack underflow|out ?of ?gas|gas required exceeds/i.test(message)
+const isRevert = (code: number, message: string): boolean => code === 3 || isContractFault(message)
 
 /** Calls a node and parses the answers. Throws LedgerUnavailable, and CallReverted if a contract refuses. */
 function createReader(options: { readonly url: string; readonly clock: Clock }) {

@@ -197,10 +197,30 @@ describe('a hostile or broken node is LedgerUnavailable, never a wrong answer', 
     await expect(ledger.block()).rejects.toThrow(LedgerUnavailable)
   })
 
-  test('a wallet’s revert means no, a node’s failure does not', async () => {
-    const reverting = walletThatAnswers({ error: { code: -32_000, message: 'execution reverted' } })
-    expect(await reverting.isValidSignature(ASKED)).toBe(false)
-    const limited = walletThatAnswers({ error: { code: -32_005, message: 'too many requests' } })
+  test.each([
+    'execution reverted',
+    'invalid opcode: INVALID',
+    'invalid jump destination',
+    'stack limit reached 1024 (1023)',
+    'write protection',
+    'EVM error InvalidFEOpcode',
+    'EVM error: OpcodeNotFound',
+    'EVM error: StateChangeDuringStaticCall',
+    'VM execution error.',
+  ])('X21: what the wallet’s own code did wrong means no: %s', async (message) => {
+    const wallet = walletThatAnswers({ error: { code: -32_000, message } })
+    expect(await wallet.isValidSignature(ASKED)).toBe(false)
+  })
+
+  test.each([
+    'too many requests',
+    'header not found',
+    'request timed out',
+    'method handler crashed',
+    'execution aborted (timeout = 5s)',
+    'insufficient funds for gas * price + value',
+  ])('X21: a node’s own failure says nothing about a wallet: %s', async (message) => {
+    const limited = walletThatAnswers({ error: { code: -32_000, message } })
     await expect(limited.isValidSignature(ASKED)).rejects.toThrow(LedgerUnavailable)
   })
 })

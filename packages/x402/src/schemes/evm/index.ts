@@ -24,6 +24,7 @@ export {
   type DomainCheck,
   type EvmLedger,
   type EvmReceipt,
+  isContractFault,
   TRANSFER_GAS_MAX,
 } from './evm-ledger.ts'
 export type { Hex } from './evm-words.ts'
