@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeConfig, environmentTable } from '@tallystick/service-kit'
@@ -37,6 +37,13 @@ function config(...flags: readonly string[]) {
     encoding: 'utf8',
   })
 }
+
+/** Whether a manifest, or one in a document, runs several processes of a service: by compose's words or Kubernetes'. */
+const declaresReplicas = (text: string): boolean =>
+  /^\s*(replicas|scale):\s*(?!["']?[01]["']?\s*(#|$))\S/m.test(text)
+const REQUIRED_BY_REPLICAS = ['RECORDER_COUNT', 'SESSION_SECRET']
+const lacking = (text: string): readonly string[] =>
+  REQUIRED_BY_REPLICAS.filter((name) => !new RegExp(`\\$\\{(ACCESS_)?${name}:?\\?`).test(text))
 
 describe('docker-compose.yml', () => {
   it.skipIf(!hasCompose)(
@@ -93,6 +100,21 @@ describe('docker-compose.yml', () => {
     const { access, care } = composeServices({ VERIFY_NAMES: 'private', RECORDER_COUNT: '2' })
     expect(care?.environment['VERIFY_NAMES']).toBe('private')
     expect(access?.environment['RECORDER_COUNT']).toBe('2')
+  })
+
+  it('A14, S11: what declares replicas requires RECORDER_COUNT and SESSION_SECRET', () => {
+    const replicas = 'deploy:\n  replicas: 2\nRECORDER_COUNT: ${RECORDER_COUNT:?}'
+    expect([declaresReplicas(replicas), lacking(replicas)]).toEqual([true, ['SESSION_SECRET']])
+    expect(declaresReplicas('spec:\n  replicas: 1\n')).toBe(false)
+    const manifests = globSync('{*.yml,*.yaml,deploy/**/*,docs/**/*.md,services/*/README.md}', {
+      cwd: root,
+      withFileTypes: true,
+    }).filter((entry) => entry.isFile())
+    const texts = manifests.map(({ name, parentPath }) => {
+      return readFileSync(join(parentPath, name), 'utf8')
+    })
+    expect(texts.length).toBeGreaterThan(10)
+    expect(texts.filter((text) => declaresReplicas(text) && lacking(text).length > 0)).toEqual([])
   })
 
   it.each(['local.env', 'postgres.env', 'testnet.env.example'])(

@@ -164,7 +164,11 @@ describe('many at once', () => {
   test('A14: two replicas share payTo’s key: a nonce that the other took is retried', async () => {
     const recorder = await stack.agent('second-recorder')
     await asOwner(stack, { functionName: 'setRecorder', args: [recorder.evmAddress, true] })
-    const second = await stack.startService({ RECORDER_KEY: recorder.privateKey })
+    const second = await stack.startService({
+      RECORDER_KEY: recorder.privateKey,
+      RECORDER_COUNT: '3',
+      SESSION_SECRET: 'what both processes of this test share',
+    })
     await untilInTime(stack, async () => (await call(recorder.evmAddress, second)).status === 402)
     const agents = await Promise.all(
       Array.from({ length: 6 }, (_, index) => stack.agent(`replica-${index}`)),
@@ -239,7 +243,11 @@ describe('X9: identical requests', () => {
     const before = await status(agent.evmAddress)
     const recorder = await stack.agent('repeating-recorder')
     await asOwner(stack, { functionName: 'setRecorder', args: [recorder.evmAddress, true] })
-    const second = await stack.startService({ RECORDER_KEY: recorder.privateKey })
+    const second = await stack.startService({
+      RECORDER_KEY: recorder.privateKey,
+      RECORDER_COUNT: '3',
+      SESSION_SECRET: 'what both processes of this test share',
+    })
     await untilInTime(stack, callsOf(second).isReady)
     for (const later of [service, second])
       expect(await (await send(later)).json()).toMatchObject({ paidThisRequest: false })

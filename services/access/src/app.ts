@@ -10,6 +10,7 @@ import {
 import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import type { CreditSweep } from './domain/credit-sweep.ts'
 import type { AccessParts, AccessPorts } from './domain/ports.ts'
+import type { RecorderCount } from './domain/recorder-count.ts'
 import type { SalesStops } from './domain/sales-stops.ts'
 import { purchaseTinybar } from './domain/sales-terms.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
@@ -75,6 +76,7 @@ type ReadinessDeps = AccessPorts &
   Pick<AccessParts, 'network' | 'periodsPerPurchase'> & {
     readonly sweep: CreditSweep
     readonly stops: SalesStops
+    readonly recorders: RecorderCount
   }
 
 /** The sweep reads every 10 s and the mirror lags by up to 10 s: after three times that the mirror node has stopped. */
@@ -117,6 +119,10 @@ function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Readiness
         return notReady('mirror_behind', { ageSeconds })
       return ready
     },
+    recorders: onLedger(async () => {
+      const sentence = await deps.recorders.findSurplus()
+      return sentence === undefined ? ready : notReady('recorders_uncounted', { sentence })
+    }),
     float: onLedger(async () => {
       const [offers, held, gas] = await Promise.all([
         contract.offers(),

@@ -13,6 +13,7 @@ import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
 import { createCreditSweep } from './domain/credit-sweep.ts'
 import type { LedgerClock } from './domain/ledger-clock.ts'
 import type { AccessParts } from './domain/ports.ts'
+import { createRecorderCount } from './domain/recorder-count.ts'
 import { createSalesStops } from './domain/sales-stops.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
 import { createSellerAccount } from './domain/seller-account.ts'
@@ -81,6 +82,11 @@ export function composeDomain(
     spentPerHour: () => alerts.spentPerHour(),
     otherSales: () => sweep.otherSales(),
   })
+  const recorders = createRecorderCount({
+    ...given,
+    history,
+    recorderCount: config.RECORDER_COUNT,
+  })
   const reaper = createReaper(parts)
   const terms = createSalesTerms(parts, given.accessUrl)
   const callAccess = createCallAccess({
@@ -93,5 +99,5 @@ export function composeDomain(
     guard: createAgentGuard({ ...given, terms }),
     holder: createAgentHolder(given),
   })
-  return { account, alerts, callAccess, gate, reaper, stops, subscriptions, sweep }
+  return { account, alerts, callAccess, gate, reaper, recorders, stops, subscriptions, sweep }
 }

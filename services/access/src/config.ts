@@ -129,7 +129,9 @@ export const accessConfigSchema = z
     ),
     RECORDER_COUNT: integerField({ min: 1, max: 100 })
       .prefault('1')
-      .describe('How many processes record usage for this contract.'),
+      .describe(
+        'How many processes record usage for this contract; /ready is red while the contract has more recorders.',
+      ),
     SESSION_SECRET: secretField({ minBytes: SESSION_SECRET_BYTES_MIN })
       .optional()
       .describe(

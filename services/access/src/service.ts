@@ -38,6 +38,7 @@ import type { ReportAccessEvent, UsageEventListener } from './domain/events.ts'
 import { createLedgerClock } from './domain/ledger-clock.ts'
 import type { AccessPorts, PaidResourceReader } from './domain/ports.ts'
 import { afterPreviousContracts } from './domain/previous-contracts.ts'
+import type { RecorderCount } from './domain/recorder-count.ts'
 import { createRelayBudget } from './domain/relay-budget.ts'
 import { createUsageRecorder } from './domain/usage-recorder.ts'
 import { homePage } from './pages/home-page.ts'
@@ -127,7 +128,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   }
   const receipts = receiptsOf(config, clock)
   const domain = composeDomain(parts, { config, telemetry, ledgerClock, receipts })
-  const { account, alerts, gate, reaper, sweep } = domain
+  const { account, alerts, gate, reaper, recorders, sweep } = domain
   telemetry.measure({ usage, sweep, contract, alerts })
   const app = await createAccessApp({
     ...parts,
@@ -148,6 +149,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     sweep,
     start() {
       logger?.info(secp256k1Facts, 'secp256k1')
+      warnOfSurplus(recorders, logger)
       sweep.start()
       alerts.start()
     },
@@ -164,6 +166,14 @@ export async function createAccessService(options: AccessServiceOptions): Promis
       )
     },
   }
+}
+
+/** Says at the start what `/ready` would say; a ledger that is down says nothing, and stops no start. */
+function warnOfSurplus(recorders: RecorderCount, logger: FastifyBaseLogger | undefined): void {
+  recorders.findSurplus().then(
+    (sentence) => sentence !== undefined && logger?.warn({ sentence }, 'recorders_uncounted'),
+    () => undefined,
+  )
 }
 
 function atMost(clock: Clock, work: Promise<void>): Promise<void> {

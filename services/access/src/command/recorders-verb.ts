@@ -1,9 +1,10 @@
-// Who may count calls. The contract answers for one address at a time; the mirror node knows all that were ever set.
+// Who may count calls.
 import { BadUsage } from '@tallystick/service-kit/command'
 import { createMirrorNode } from '@tallystick/x402/hedera'
 import { type Address, getAddress } from 'viem'
 import { readView } from '../adapters/contract-calls.ts'
 import { createMirrorSellerHistory } from '../adapters/mirror-seller-history.ts'
+import { createRecorderReader } from '../domain/recorder-count.ts'
 import { actAsOwner } from './contract-verbs.ts'
 import { type ContractView, lookAtContract } from './operator-contract.ts'
 import { addressFrom, type OperatorCall, type OperatorVerb } from './operator-verb.ts'
@@ -16,15 +17,10 @@ async function currentRecorders(
 ): Promise<readonly Address[]> {
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
   const history = createMirrorSellerHistory({ mirror, clock, contract, payTo: undefined })
-  const named = new Set<Address>()
-  for await (const movement of history.movementsAfter(await history.createdAt()))
-    if (movement.kind === 'recorder-set') named.add(getAddress(movement.recorder))
-  const current: Address[] = []
-  for (const recorder of named) {
-    const asked = { contract, functionName: 'isRecorder', args: [recorder] } as const
-    if (await readView(relay, asked)) current.push(recorder)
-  }
-  return current
+  const isRecorder = (account: Address) =>
+    readView(relay, { contract, functionName: 'isRecorder', args: [account] })
+  const recorders = await createRecorderReader({ history, isRecorder })()
+  return recorders.map((account) => getAddress(account))
 }
 
 async function list(call: OperatorCall): Promise<void> {

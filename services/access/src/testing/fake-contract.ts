@@ -26,6 +26,8 @@ export type FakeContract = AccessContract & {
   isPaused: boolean
   /** Roles that its accounts lack. */
   readonly lacks: Set<'forwarder' | 'recorder'>
+  /** Accounts whose role as a recorder was taken away. */
+  readonly formerRecorders: Set<Hex>
   isReserveDown: boolean
   reserveCanArm: number
 }
@@ -76,6 +78,7 @@ export function createFakeContract(): FakeContract {
     isDown: false,
     isPaused: false,
     lacks: new Set(),
+    formerRecorders: new Set(),
     isReserveDown: false,
     reserveCanArm: 7,
     wrote: () => undefined,
@@ -111,7 +114,7 @@ export function createFakeContract(): FakeContract {
       return fake.isPaused
     },
     isForwarder: () => has('forwarder'),
-    isRecorder: () => has('recorder'),
+    isRecorder: async (account) => !fake.formerRecorders.has(account) && (await has('recorder')),
     async paymentOf(paymentReference) {
       await read('paymentOf')
       const agent = fake.payments.get(paymentReference)

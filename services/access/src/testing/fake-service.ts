@@ -11,6 +11,7 @@ import type { Hex } from '../domain/access-window.ts'
 import { USAGE_FIGURES, type UsageFigures } from '../domain/events.ts'
 import { type AgentAccounts, ResourceUnavailable } from '../domain/ports.ts'
 import { createRelayBudget, type RelayBudget } from '../domain/relay-budget.ts'
+import type { SellerHistory } from '../domain/seller-account.ts'
 import type { UsageCall, UsageOutcome, UsageRecorder } from '../domain/usage-recorder.ts'
 import { type AccessService, createAccessService } from '../service.ts'
 import { createFakeContract, type FakeContract } from './fake-contract.ts'
@@ -51,6 +52,8 @@ export type Fakes = {
   figures: UsageFigures
   isResourceDown: boolean
   recorderGas: { held: bigint; needed: bigint }
+  /** What the mirror node tells of the seller; nothing unless a test sets it. */
+  sellerHistory: SellerHistory | undefined
   /** Without a limit, unless a test sets another before the start. */
   budget: RelayBudget
 }
@@ -75,6 +78,7 @@ export function createFakes(): Fakes {
     ) as unknown as UsageFigures,
     isResourceDown: false,
     recorderGas: { held: 1n, needed: 1n },
+    sellerHistory: undefined,
     budget: createRelayBudget({ clock, callsPerMinute: 0 }),
   }
 }
