@@ -161,7 +161,7 @@ const fields = z.object({
   VERIFY_NAMES: choiceField(['public', 'private'], { isGuard: true })
     .prefault('public')
     .describe(
-      '`private`: /verify asks for a token before it shows names of patients and topics; `public`: it does not.',
+      '`private`: /verify asks for a token with one of this service’s scopes before it shows names of patients and topics; `public`: it does not.',
     ),
   READ_AUDIT: choiceField(['off', 'all'])
     .prefault('off')

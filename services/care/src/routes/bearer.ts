@@ -2,7 +2,7 @@
 import type { TokenClaims, TokenVerdict } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, presentedToken, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isOfHousehold, type Reach, reachOf } from '../domain/scopes.ts'
+import { isCareScope, isOfHousehold, type Reach, reachOf } from '../domain/scopes.ts'
 import { errorAnswer, invalidToken, type Protected } from '../errors.ts'
 
 /**
@@ -47,6 +47,8 @@ type Reader = {
   /** Chains that the reader may read; none without a token. */
   readonly readable: readonly Reach[]
   readonly isAnonymous: boolean
+  /** Whether its token has a scope of this service's: one of another service's, or one that names nobody, is none. */
+  readonly hasRights: boolean
   /** Of a token. */
   readonly sub?: string
 }
@@ -62,7 +64,7 @@ export async function readerOf(
 ): Promise<Reader | undefined> {
   const { authorization } = exchange.request.headers
   if (authorization === undefined)
-    return { visible: [EVERY_SPEAKABLE], readable: [], isAnonymous: true }
+    return { visible: [EVERY_SPEAKABLE], readable: [], isAnonymous: true, hasRights: false }
   const check = await checkBearer(authorization, deps)
   if (check.kind === 'refused') {
     sendError(exchange.reply, check.answer)
@@ -72,5 +74,5 @@ export async function readerOf(
   const readable = reachOf(scopes)
   const internal = readable.filter(({ audience }) => audience === 'assistant')
   const visible = isOfHousehold(scopes) ? readable : [EVERY_SPEAKABLE, ...internal]
-  return { visible, readable, isAnonymous: false, sub }
+  return { visible, readable, isAnonymous: false, hasRights: scopes.some(isCareScope), sub }
 }

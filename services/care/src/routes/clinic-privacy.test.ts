@@ -37,6 +37,18 @@ describe('C33: VERIFY_NAMES=private', () => {
     // The signed head names nobody.
     expect((await get('/verify/checkpoint')).status).toBe(200)
   })
+
+  it.each(['openid', 'openid profile', 'care.read', 'care.read.user:%E0%A4%A', 'care.read.user:'])(
+    'attack: a token that has no right here looks for names: %s',
+    async (scope) => {
+      care = await startRunningCare({ environment: { VERIFY_NAMES: 'private' } })
+      await care.write(tea)
+      for (const path of ['/verify', '/verify?uri=care://ann/tea', '/verify?uri=care://bob/tea']) {
+        const answer = await get(path, bearer(care.token(scope)))
+        expect([answer.status, await answer.json()]).toEqual([403, { error: 'insufficient_scope' }])
+      }
+    },
+  )
 })
 
 describe('a token that was lost', () => {

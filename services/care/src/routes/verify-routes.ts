@@ -52,7 +52,7 @@ type VerifyDeps = BearerCheckDeps & {
   readonly resource: string
   readonly store: RecordStore
   readonly witnesses: Pick<WitnessPush, 'cosigned'>
-  /** Whether names are shown to tokens alone (C33). */
+  /** Whether names are shown only to tokens that have rights here (C33). */
   readonly isPrivate: boolean
   /** Called for each export: it holds records. */
   readonly noteRead: (row: ReadRow) => void
@@ -71,12 +71,12 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
     description:
       'Public. Without a token it shows `care://` chains, and with the assistant scope internal ones as well. JSON, or plain text if `Accept` asks for another type. It holds no value, version hash, author or time of a record.',
     querystring: uriQuery,
-    response: { 200: verifyAnswer, 401: errorBody, 404: errorBody, 503: errorBody },
+    response: { 200: verifyAnswer, ...ERRORS, 404: errorBody },
   }
   app.get('/verify', { schema }, async (request, reply) => {
     const reader = await readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
-    if (deps.isPrivate && reader.isAnonymous) return sendError(reply, refusedTo(reader, deps))
+    if (deps.isPrivate && !reader.hasRights) return sendError(reply, refusedTo(reader, deps))
     void reply.header('cache-control', 'no-store')
     const place = reportPlace(deps.resource, deps.store)
     const isJson = isJsonAccepted(request.headers.accept)
