@@ -1,9 +1,12 @@
 /**
  * A bet as trackers write it, `Arsenal -0.5` in a column or `Over 2.5 Goals` beside a market's name, as a market, a
- * selection and a line of ours. It fails closed: whatever it does not know by name is a problem, never a guess.
+ * selection and a line of ours. It fails closed (G19): every word of the market's name, of the selection and of the line
+ * must be accounted for and agree with the others. Whatever is left over is a problem, never a guess.
  */
-import { canDraw, marketShape, selectionNamed } from '../domain/markets.ts'
-import { isSameTeam, plainText } from '../domain/team-names.ts'
+import { canDraw, type MarketType, marketShape, periodOf } from '../domain/markets.ts'
+import type { RowCode } from '../wire/card-codes.ts'
+import phrases from './market-phrases.json' with { type: 'json' }
+import { type MarketWord, readWords } from './market-words.ts'
 import type { Teams } from './tracker-events.ts'
 import { problem, type TrackerProblem } from './tracker-problem.ts'
 
@@ -18,233 +21,310 @@ type Bet = {
 
 type Market = {
   readonly type: string
+  readonly period: string
   readonly selection: string
   readonly line?: number
   readonly participant?: string
 }
 
-const on = (
-  type: string,
-  selection: string,
-  more: Pick<Market, 'line' | 'participant'> = {},
-): Market => ({ type, selection, ...more })
+type Line = Extract<MarketWord, { kind: 'line' }>
 
-/** Statistics beside the score: a total of corners is not one of goals. */
-const OTHER_STATISTICS =
-  /corner|card|booking|shot|foul|offside|player|prop|scorer|assist|rebound|yard|touchdown|strikeout|\bhits?\b|\bsets?\b|\baces?\b|first to|to score (?:first|last|anytime)|half ?time ?\/ ?full ?time|ht ?\/ ?ft|margin|odd ?\/ ?even|race to|penalt|qualif|outright|winner without|method|anytime/
-
-const PERIODS: readonly (readonly [RegExp, string])[] = [
-  [/\b(?:1st|first) half\b|\b1h\b|\bh1\b|\bhalf ?time\b|\bht\b/, 'h1'],
-  [/\b(?:2nd|second) half\b|\b2h\b|\bh2\b/, 'h2'],
-  [/\b(?:1st|first) (?:quarter|qtr)\b|\bq1\b|\b1q\b/, 'q1'],
-  [/\b(?:2nd|second) (?:quarter|qtr)\b|\bq2\b|\b2q\b/, 'q2'],
-  [/\b(?:3rd|third) (?:quarter|qtr)\b|\bq3\b|\b3q\b/, 'q3'],
-  [/\b(?:4th|fourth) (?:quarter|qtr)\b|\bq4\b|\b4q\b/, 'q4'],
-  [/\b(?:1st|first) (?:5|five)(?: innings?)?\b|\bf5\b/, 'f5'],
-]
-
-const FULL_TIME =
-  /\b(?:full[- ]?time|ft|match|game|90 ?min(?:ute)?s?|regular time|incl\.? ?(?:ot|overtime))\b/g
-
-/** Names of market types. `winner` is 1x2 where a match can be drawn, and the plain winner elsewhere. */
-const TYPES: readonly (readonly [RegExp, string])[] = [
-  [/both teams to score|\bbtts\b|\bgg\b|\bbeide teams\b|\bambos\b/, 'btts'],
-  [/draw no bet|\bdnb\b|tie no bet/, 'dnb'],
-  [/double chance|\bdc\b/, 'dc'],
-  [/correct score/, 'cs'],
-  [/team total/, 'team_total'],
-  [/european handicap|3[- ]way handicap|handicap 3[- ]way|handicap result/, 'unknown'],
-  [/handicap|\bah\b|spread|run ?line|puck ?line|\bhcp\b|\bhdp\b/, 'handicap'],
-  [
-    /over ?\/? ?under|\bo ?\/ ?u\b|totals?|goals? ?line|\bover\b|\bunder\b|total goals|^goals$|^points$|^runs$/,
-    'total',
-  ],
-  [/\bmoney ?line\b|\bml\b/, 'ml'],
-  [
-    /1x2|1 x 2|match odds|match result|result|winner|to win|\bwin\b|h2h|head to head|3[- ]?way|three way|2[- ]?way|wdl|w-d-w|win-draw-win|90 minutes/,
-    'winner',
-  ],
-]
-
-const DRAWS: ReadonlySet<string> = new Set(
-  'draw|the draw|x|d|tie|unentschieden|remis|empate|pareggio|match nul|nul'.split('|'),
-)
-
-const NUMBER = String.raw`[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)`
-/** `-0.5`, `2,5`, `0/-0.5`, `-0.5, -1`, `2.5/3`. */
-const LINE = new RegExp(String.raw`(?:^|[\s(])(${NUMBER})(?:\s*[/,]\s*(${NUMBER}))?\)?$`)
-
-const numberOf = (text: string): number => Number(text.replace(',', '.'))
-
-/** A line, or the mean of a split one, whose second half takes the first's sign if it has none. */
-function lineOf(first: string, second: string | undefined): number | undefined {
-  const one = numberOf(first)
-  if (second === undefined) return one
-  const isSigned = /^[+-]/.test(second)
-  const other = numberOf(second) * (isSigned || !first.startsWith('-') ? 1 : -1)
-  return Math.abs(Math.abs(one - other) - 0.5) < 1e-9 ? (one + other) / 2 : undefined
+/** What one text says. */
+type Said = {
+  /** Of `type`, `side`, `over`, `period` and so on, each value that it names. */
+  readonly values: (name: string) => readonly string[]
+  readonly lines: readonly Line[]
+  readonly scores: readonly string[]
 }
-
-const tidy = (text: string): string =>
-  plainText(text)
-    .replace(/[‒–—−]/g, '-')
-    .replace(/½/g, '.5')
-    .replace(/\bpk\b|\bpick'?em\b/g, '0')
-    .replace(/\s+/g, ' ')
-    .trim()
-
-/** A text without its trailing line, and the line. */
-function cutLine(text: string): { readonly rest: string; readonly line: number | undefined } {
-  const match = LINE.exec(text)
-  if (match === null) return { rest: text, line: undefined }
-  return { rest: text.slice(0, match.index).trim(), line: lineOf(match[1] ?? '', match[2]) }
-}
-
-type Side = 'home' | 'away'
-
-function sideOf(text: string, { sport, teams }: Pick<Bet, 'sport' | 'teams'>): Side | undefined {
-  if (['home', '1', 'h', 'hosts'].includes(text)) return 'home'
-  if (['away', '2', 'a', 'visitors'].includes(text)) return 'away'
-  if (teams === undefined || text === '') return undefined
-  const isHome = isSameTeam(sport, teams.home, text)
-  const isAway = isSameTeam(sport, teams.away, text)
-  return isHome === isAway ? undefined : isHome ? 'home' : 'away'
-}
-
-const typeNamed = (text: string): string | undefined =>
-  TYPES.find(([pattern]) => pattern.test(text))?.[1]
-
-/** Words that say how a side is backed, not which: `Arsenal to win`, `Arsenal ML`. */
-const MANNER =
-  /\b(?:to win|money ?line|ml|win|ah|asian handicap|handicap|spread|run line|puck line|dnb|draw no bet|goals?|points?|pts|runs|total|hcp)\b/g
-
-const withoutManner = (text: string): string =>
-  text
-    .replace(MANNER, ' ')
-    .replace(/[()[\]]/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
 
 const SELECTIONS = 'home, draw or away, a team of the event, or over or under with its line'
 
-/** The line in the cell of lines, otherwise in the market's name. */
-const lineBeside = ({ line, market }: Bet): number | undefined =>
-  cutLine(withoutManner(line)).line ?? cutLine(withoutManner(market)).line
+const notRecorded = (what: string, code: RowCode = 'other_market'): TrackerProblem =>
+  problem('market', `a market that the ledger records, not ${what}`, code)
 
-function readTotal(bet: Bet, text: string): Market | TrackerProblem | undefined {
-  const match = /^(.*?)\s*\b(over|under|o|u)\b\s*(.*)$/.exec(
-    text.replace(/\b([ou])(?=[\d.])/g, '$1 '),
-  )
-  if (match === null) return undefined
-  const [, before = '', word = '', after = ''] = match
-  const selection = word.startsWith('o') ? 'over' : 'under'
-  const line = cutLine(withoutManner(after)).line ?? lineBeside(bet)
-  if (line === undefined) return problem('line', 'the total that was bet over or under')
-  const whose = withoutManner(before)
-  if (whose === '') return on('total', selection, { line: Math.abs(line) })
-  const participant = sideOf(whose, bet)
-  return participant === undefined
-    ? problem('selection', 'over or under, or a team of the event before it')
-    : on('team_total', selection, { line: Math.abs(line), participant })
-}
+/** Longest part of a file that an answer repeats. */
+const REPEATED_CHARACTERS_MAX = 40
 
-function readDoubleChance(bet: Bet, text: string): Market | undefined {
-  const code = selectionNamed('dc', text.replace(/[\s/]/g, ''))
-  if (code !== undefined) return on('dc', code)
-  const [one, other, ...more] = text.split(/\s+(?:or|oder|o)\s+|\s*\/\s*/)
-  if (one === undefined || other === undefined || more.length > 0) return undefined
-  const sides = [one, other].map((part) => (DRAWS.has(part) ? 'draw' : sideOf(part, bet)))
-  const selection = marketShape('dc').selections?.find((name) =>
-    name.split('_').every((part) => sides.includes(part as Side)),
-  )
-  return selection === undefined ? undefined : on('dc', selection)
-}
-
-function readYesNo(text: string, market: string): Market | TrackerProblem {
-  const answer = text.replace(/both teams to score|\bbtts\b/g, '').replace(/[^a-z]/g, '')
-  const selection = ['yes', 'y', 'ja', 'si', 'gg'].includes(answer)
-    ? 'yes'
-    : ['no', 'n', 'nein', 'ng'].includes(answer)
-      ? 'no'
-      : answer === '' && /\byes\b/.test(market)
-        ? 'yes'
-        : undefined
-  return selection === undefined ? problem('selection', 'yes or no') : on('btts', selection)
-}
-
-/** A side of the match, in the type that the market or its line implies. */
-function readSide(bet: Bet, text: string, given: string | undefined): Market | TrackerProblem {
-  const bare = withoutManner(text)
-  // A team's name may end in a number: the whole name first.
-  const whole = sideOf(bare, bet)
-  const cut = whole === undefined ? cutLine(bare) : { rest: bare, line: undefined }
-  const side = whole ?? sideOf(cut.rest, bet)
-  const type = given ?? typeNamed(text)
-  if (side === undefined) return problem('selection', SELECTIONS)
-  const line = cut.line ?? lineBeside(bet)
-  const mayDraw = canDraw(bet.sport)
-  if (
-    type === 'handicap' ||
-    (type === undefined && line !== undefined) ||
-    (type === 'winner' && cut.line !== undefined)
-  ) {
-    if (line === undefined) return problem('line', 'the handicap of the team that was backed')
-    const home = side === 'home' ? line : -line
-    return on(mayDraw ? 'ah' : 'spread', side, { line: home === 0 ? 0 : home })
+/** What a text says, or the first word of it that has no place in a bet that is graded. */
+function saidIn(words: readonly MarketWord[], field: string): Said | TrackerProblem {
+  const named = new Map<string, Set<string>>()
+  const lines: Line[] = []
+  const scores: string[] = []
+  let unknown: string | undefined
+  for (const word of words) {
+    if (word.kind === 'notRecorded') return notRecorded(word.what, word.code)
+    if (word.kind === 'unknown') unknown ??= word.text
+    else if (word.kind === 'line') lines.push(word)
+    else if (word.kind === 'score') scores.push(word.score)
+    else {
+      const means = word.kind === 'team' ? [`side:${word.side}`] : word.means
+      for (const meaning of means) {
+        const [name = '', value = ''] = meaning.split(':')
+        if (name === 'level') lines.push({ kind: 'line', line: 0, isSigned: true })
+        if (name === 'versus') unknown ??= 'v'
+        named.set(name, (named.get(name) ?? new Set()).add(value))
+      }
+    }
   }
-  if (type === 'dnb' || type === 'ml') return on(type, side)
-  if (type === undefined || type === 'winner') return on(mayDraw ? '1x2' : 'ml', side)
-  return problem(
-    'selection',
-    `a selection of that market, not ${side === 'home' ? 'the home' : 'the away'} team`,
+  if (unknown !== undefined) {
+    const shown = unknown.slice(0, REPEATED_CHARACTERS_MAX)
+    return field === 'selection'
+      ? problem('selection', `${SELECTIONS}: “${shown}” is none of them`)
+      : problem(field, `a market whose every word is known: “${shown}” is not`)
+  }
+  return { values: (name) => [...(named.get(name) ?? [])], lines, scores }
+}
+
+/** A bet's three texts, and what they say together. */
+type Reading = {
+  readonly sport: string
+  readonly market: Said
+  readonly selection: Said
+  readonly cell: Said
+  readonly all: (name: string) => readonly string[]
+}
+
+function readTexts({ sport, teams, ...texts }: Bet): Reading | TrackerProblem {
+  const read = (field: keyof typeof texts) =>
+    saidIn(readWords(texts[field], { sport, teams, hasCodes: field === 'selection' }), field)
+  const market = read('market')
+  if ('expected' in market) return market
+  const selection = read('selection')
+  if ('expected' in selection) return selection
+  const cell = read('line')
+  if ('expected' in cell) return cell
+  const all = (name: string) => [
+    ...new Set([market, selection, cell].flatMap(({ values }) => values(name))),
+  ]
+  return { sport, market, selection, cell, all }
+}
+
+const TOTALS: readonly (string | undefined)[] = ['total', 'team_total']
+const HANDICAPS: readonly (string | undefined)[] = ['handicap', 'ah']
+
+/** The one market that all texts name, undefined if none does. */
+function typeIn({ all, market, selection }: Reading): string | undefined | TrackerProblem {
+  // `Match Winner (Draw No Bet)`: one name says less than the other.
+  const refinedBy: Readonly<Record<string, readonly string[]>> = phrases.refinedBy
+  const names = new Set(all('type'))
+  const isCounted = market.values('unit').length > 0 && market.values('type').length === 0
+  if (all('over').length > 0 || isCounted) names.add('total')
+  if (all('or').length > 0 || all('dc').length > 0) names.add('dc')
+  const [type, ...others] = [...names].filter(
+    (name) => !(refinedBy[name] ?? []).some((finer) => names.has(finer)),
   )
+  if (others.length > 0)
+    return problem('market', `one market: the row names ${[type, ...others].join(' and ')}`)
+  if (selection.scores.length > 0 && type !== 'cs')
+    return notRecorded('a score of another market than the correct score')
+  return type
+}
+
+const SETS_LINES_MAX = { total: 5.5, handicap: 2.5 }
+
+/** Goals are counted in football, points in basketball; a tennis line may be of games or of sets. */
+function unitProblem({ all, sport }: Reading, type: string | undefined, line: number) {
+  const isTotal = TOTALS.includes(type)
+  const units: Readonly<Record<string, readonly string[]>> = phrases.units
+  const strange = all('unit').find((unit) => !(units[unit] ?? []).includes(sport))
+  if (strange !== undefined) return notRecorded(`a count of ${strange} in this sport`)
+  const isInSets = phrases.playedInSets.includes(sport) && all('unit').length === 0
+  if (isInSets && Math.abs(line) <= (isTotal ? SETS_LINES_MAX.total : SETS_LINES_MAX.handicap))
+    return problem('market', 'a line that says what it counts: games, not sets', 'unclear')
+  return undefined
+}
+
+function periodIn({ all, sport }: Reading, type: MarketType): string | TrackerProblem {
+  const named = all('period')
+  const parts = named.filter((period) => period !== 'full' || named.length === 1)
+  const [part] = parts
+  if (parts.length > 1 || (named.includes('full') && part !== 'full'))
+    return problem('market', 'one part of the match')
+  const whole = periodOf(sport, type, 'ft')
+  if (part === 'ot' && (canDraw(sport) || whole === 'reg'))
+    return notRecorded('one with extra time')
+  if (part === 'reg') return canDraw(sport) ? 'ft' : 'reg'
+  if (part === undefined || part === 'full' || part === 'ot') return whole
+  return part
+}
+
+/** The handicap or total: in the selection, the column of lines or the market's name, where they agree. */
+function lineIn(
+  { market, selection, cell }: Reading,
+  isSame: (one: number, other: number) => boolean,
+) {
+  const lines = [selection, cell, market].flatMap((said) => said.lines)
+  const isEach = [selection, cell, market].every((said) => said.lines.length <= 1)
+  const [line, ...others] = lines
+  if (line === undefined) return undefined
+  return isEach && others.every((other) => isSame(line.line, other.line)) ? line : 'several'
+}
+
+const SEVERAL_LINES = problem('line', 'one line: the row has several that differ')
+
+function readTotal(reading: Reading, type: string): Market | TrackerProblem {
+  const { all, market, selection } = reading
+  const [over, ...others] = all('over')
+  if (over === undefined || others.length > 0) return problem('selection', 'over or under')
+  const isInSelection = selection.values('over').length > 0
+  const hasOther = selection.values('side').length > 0 || selection.values('answer').includes('no')
+  if (!isInSelection && (hasOther || market.values('over').length === 0))
+    return problem('selection', 'over or under, as the market’s name has it')
+  if (all('answer').length > 0 && isInSelection) return problem('selection', 'over or under')
+  const [whose, ...more] = all('side')
+  if (more.length > 0 || whose === 'draw' || (type === 'team_total' && whose === undefined))
+    return problem('selection', 'over or under, or a team of the event before it')
+  const line = lineIn(reading, (one, other) => Math.abs(one) === Math.abs(other))
+  if (line === 'several') return SEVERAL_LINES
+  if (line === undefined) return problem('line', 'the total that was bet over or under')
+  const unit = unitProblem(reading, type, line.line)
+  if (unit !== undefined) return unit
+  const kind = whose === undefined ? 'total' : 'team_total'
+  const period = periodIn(reading, kind)
+  if (typeof period !== 'string') return period
+  const participant = whose === undefined ? {} : { participant: whose }
+  return { type: kind, period, selection: over, line: Math.abs(line.line), ...participant }
+}
+
+function readDoubleChance({ all, selection }: Reading): string | TrackerProblem {
+  const wanted = problem('selection', '1X, 12 or X2, or two of the teams and the draw')
+  const [code, ...codes] = all('dc')
+  const sides = selection.values('side')
+  if (code !== undefined) return codes.length === 0 && sides.length === 0 ? code : wanted
+  if (sides.length !== 2) return wanted
+  const names = marketShape('dc').selections ?? []
+  return names.find((name) => name.split('_').every((side) => sides.includes(side))) ?? wanted
+}
+
+function readScore({ all, market, selection }: Reading): string | TrackerProblem {
+  const [score, ...others] = selection.scores
+  const [side, ...sides] = all('side')
+  const isOfTeam = market.values('side').length > 0
+  if (score === undefined || isOfTeam || others.length > 0 || sides.length > 0)
+    return problem('selection', 'a score such as 2-1')
+  const [home = 0, away = 0] = score.split('-').map(Number)
+  const isWinner = { home: home > away, draw: home === away, away: false }
+  // `Chelsea 2-1` may be Chelsea’s goals first.
+  return side === undefined || isWinner[side as keyof typeof isWinner]
+    ? `${home}-${away}`
+    : problem('selection', 'a score with the home team’s goals first, such as 1-2')
+}
+
+/** A bet that has no line: a total of zero is how some files leave the cell empty. */
+function readWithoutLine(reading: Reading, type: MarketType): Market | TrackerProblem {
+  const { all, cell, market, selection } = reading
+  const isLineless =
+    [...market.lines, ...selection.lines].length === 0 && cell.lines.every(({ line }) => line === 0)
+  if (!isLineless) return problem('line', 'no line: the market that the row names has none')
+  if (all('unit').length + all('lines').length > 0)
+    return problem('market', 'one market: goals and lines belong to totals and handicaps')
+  const period = periodIn(reading, type)
+  if (typeof period !== 'string') return period
+  if (type === 'btts') {
+    const own = selection.values('answer')
+    const [answer, ...others] = own.length > 0 ? own : market.values('answer')
+    return answer === undefined || others.length > 0 || all('side').length > 0
+      ? problem('selection', 'yes or no')
+      : { type, period, selection: answer }
+  }
+  const answer =
+    type === 'dc' ? readDoubleChance(reading) : type === 'cs' ? readScore(reading) : backed(reading)
+  if (typeof answer !== 'string') return answer
+  if (type === 'dnb' && answer === 'draw') return problem('selection', 'home or away')
+  if (type !== 'dc' && type !== 'cs') return { type, period, selection: answer }
+  return all('answer').length > 0
+    ? problem('selection', 'the bet itself, not yes or no')
+    : { type, period, selection: answer }
+}
+
+/** The side that was backed: the selection’s, or the one of `Arsenal to win`, answered with yes. */
+function backed({ all, selection }: Reading): string | TrackerProblem {
+  const [side, ...others] = all('side')
+  const answers = all('answer')
+  const isOwn = selection.values('side').length > 0
+  if (side === undefined || others.length > 0) return problem('selection', SELECTIONS)
+  const isAnswered = isOwn ? answers.length === 0 : answers.join() === 'yes'
+  return isAnswered ? side : problem('selection', SELECTIONS)
+}
+
+const WHICH_WAY = problem('market', 'Moneyline, or 3-way: this name may be either', 'unclear')
+
+/** What a side without a line is on, by the market's name, the sport and the part of the match. */
+function sideType({ all, sport }: Reading, type: string | undefined): MarketType | TrackerProblem {
+  const isDraw = all('side').includes('draw')
+  const isPart = all('period').some((period) => /^[hqpfi]\d/.test(period))
+  if (type === 'dnb' || type === '1x2') return type
+  if (isDraw || (canDraw(sport) && type !== 'ml')) return '1x2'
+  if (canDraw(sport) || type === 'ml' || type === 'h2h')
+    // A moneyline of regulation is sold with the draw and without it.
+    return all('period').includes('reg') && !canDraw(sport) ? WHICH_WAY : 'ml'
+  if (all('period').includes('reg')) return '1x2'
+  if (isPart || (type === 'result' && sport === 'ice_hockey')) return WHICH_WAY
+  return 'ml'
+}
+
+const WITH_DRAW_HANDICAP = notRecorded('a handicap with a draw')
+
+function readHandicap(reading: Reading, type: string | undefined): Market | TrackerProblem {
+  const { all, market, selection, sport } = reading
+  const [side, ...others] = all('side')
+  if (all('side').includes('draw')) return WITH_DRAW_HANDICAP
+  if (side === undefined || others.length > 0 || selection.values('side').length === 0)
+    return problem('selection', SELECTIONS)
+  if (all('answer').length > 0) return problem('selection', SELECTIONS)
+  const [own] = selection.lines
+  const isFromHome = own !== undefined && side === 'away'
+  const isSame = (one: number, other: number) => one === other || (isFromHome && one === -other)
+  const line = lineIn(reading, isSame)
+  if (line === 'several') return SEVERAL_LINES
+  if (line === undefined) return problem('line', 'the handicap of the team that was backed')
+  // A sheet's column of lines drops the plus of a number; a column that no market explains may hold anything.
+  const isWritten = own !== undefined || market.lines.length > 0
+  const isClear = line.isSigned || (isWritten ? line.line === 0 : type !== undefined)
+  if (!isClear) return problem('line', 'a handicap with its sign, + or -', 'unclear')
+  const isWhole = Number.isInteger(line.line) && line.line !== 0
+  if (canDraw(sport) && type === 'handicap' && isWhole)
+    return problem(
+      'market',
+      'Asian handicap: with a whole line “Handicap” may be one with a draw',
+      'unclear',
+    )
+  const unit = unitProblem(reading, type, line.line)
+  if (unit !== undefined) return unit
+  const kind = canDraw(sport) ? 'ah' : 'spread'
+  const period = periodIn(reading, kind)
+  if (typeof period !== 'string') return period
+  const home = side === 'home' ? line.line : -line.line
+  return { type: kind, period, selection: side, line: home === 0 ? 0 : home }
 }
 
 /** Reads a bet. Never throws. */
-export function readBet(written: Bet): (Market & { readonly period: string }) | TrackerProblem {
-  const bet = { ...written, market: tidy(written.market), line: tidy(written.line) }
-  let text = tidy(written.selection)
-  const both = `${bet.market} ${text}`
-  if (OTHER_STATISTICS.test(both))
-    return problem(
-      'market',
-      'a market that the final score settles: the ledger has no closes of others',
-      'other_market',
-    )
-  const period = PERIODS.find(([pattern]) => pattern.test(both))?.[1] ?? 'ft'
-  for (const [pattern] of PERIODS) {
-    text = text.replace(pattern, ' ').replace(/\s+/g, ' ').trim()
-    bet.market = bet.market.replace(pattern, ' ').replace(/\s+/g, ' ').trim()
-  }
-  const named = typeNamed(bet.market)
+export function readBet(bet: Bet): Market | TrackerProblem {
+  const reading = readTexts(bet)
+  if ('expected' in reading) return reading
+  const { cell, market, selection, sport } = reading
+  if (bet.selection.trim() === '') return problem('selection', SELECTIONS)
+  if (market.scores.length + cell.scores.length > 0)
+    // `Handicap 0:1` gives a start, `1X2 (1-0)` says what stood when the bet was placed.
+    return market.values('type').includes('handicap')
+      ? WITH_DRAW_HANDICAP
+      : notRecorded('a bet in play: a score is part of its name', 'in_play')
+  const type = typeIn(reading)
+  if (typeof type === 'object') return type
   if (
-    named === 'unknown' ||
-    (named === undefined && /\p{L}{3}/u.test(bet.market.replace(FULL_TIME, '')))
+    market.values('side').length > 0 &&
+    market.values('type').length + market.values('over').length + market.values('unit').length === 0
   )
-    return problem(
-      'market',
-      'a market such as 1X2, Asian handicap, over/under or both teams to score',
-    )
-  if (text === '') return problem('selection', SELECTIONS)
-  const read = readSelection(bet, text, named)
-  return 'expected' in read ? read : { ...read, period }
-}
-
-/** A selection of a market of the type `named`, or of the market that the selection itself names. */
-function readSelection(bet: Bet, text: string, named: string | undefined): Market | TrackerProblem {
-  const inText = typeNamed(text)
-  const type = named ?? (inText === 'btts' || inText === 'dnb' ? inText : undefined)
-  if (type === 'btts') return readYesNo(text, bet.market)
-  if (type === 'cs')
-    return /^\d+ ?[-:] ?\d+$/.test(text)
-      ? on('cs', text.replace(/ ?[-:] ?/, '-'))
-      : problem('selection', 'a score such as 2-1')
-  if (DRAWS.has(withoutManner(text)) && (type === undefined || type === 'winner' || type === 'ml'))
-    return on('1x2', 'draw')
-  if (type === 'dc' || (type === undefined && /\bor\b|^(?:1x|12|x2)$/.test(text)))
-    return (
-      readDoubleChance(bet, text) ??
-      problem('selection', '1X, 12 or X2, or two of the teams and the draw')
-    )
-  return readTotal(bet, text) ?? readSide(bet, text, type)
+    return problem('market', 'a market: the name of a side is none')
+  if (TOTALS.includes(type)) return readTotal(reading, type ?? '')
+  const hasLine = [...selection.lines, ...cell.lines].length > 0 && type === undefined
+  if (HANDICAPS.includes(type) || hasLine) return readHandicap(reading, type)
+  if (type === 'btts' || type === 'cs')
+    return canDraw(sport)
+      ? readWithoutLine(reading, type)
+      : notRecorded(
+          type === 'cs' ? 'a correct score in this sport' : 'both teams to score in this sport',
+        )
+  const named = type === 'dc' ? type : sideType(reading, type)
+  return typeof named === 'string' ? readWithoutLine(reading, named) : named
 }
