@@ -58,6 +58,17 @@ describe.skipIf(espeak === undefined)('C13: the system’s espeak-ng (skipped wh
     expect(soundSeconds(long)).toBeGreaterThan(soundSeconds(short) + 1)
   })
 
+  it('C45, A16: nothing in double brackets is taken for phonemes', async () => {
+    const speech = createEspeakSpeech({ program })
+    const [said, ...written] = await Promise.all(
+      ['Take five mg.', "Take [[f'aIv]] mg.", "Take [[[f'aIv]] mg."].map((text) =>
+        speech.speak(text),
+      ),
+    )
+    for (const wav of written)
+      expect(soundSeconds(wav)).toBeGreaterThan(soundSeconds(said ?? wav) + 0.3)
+  })
+
   it('text that looks like options or markup is only spoken', async () => {
     const wav = await createEspeakSpeech({ program }).speak('-w /tmp/x --version <b>dose</b>')
     expect(soundSeconds(wav)).toBeGreaterThan(1)

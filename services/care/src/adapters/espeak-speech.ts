@@ -67,6 +67,9 @@ async function speakOne(options: EspeakOptions, text: string): Promise<Uint8Arra
   }
 }
 
+/** espeak-ng reads what stands between `[[` and `]]` as phonemes, and has no option that says otherwise. */
+const withoutPhonemes = (text: string): string => text.replace(/\[(?=\[)/g, '[ ')
+
 async function runEspeak(
   run: EspeakOptions & { readonly text: string; readonly file: string },
 ): Promise<void> {
@@ -78,6 +81,6 @@ async function runEspeak(
   const { stdin } = running.child
   // A program that ends before it has read everything breaks the pipe; its exit code says why.
   stdin?.on('error', () => undefined)
-  stdin?.end(text)
+  stdin?.end(withoutPhonemes(text))
   await running.finally(cancelLimit)
 }

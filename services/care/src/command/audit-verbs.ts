@@ -4,6 +4,7 @@ import { listEventSubscriptions } from '../adapters/event-subscriptions.ts'
 import { withSideRows } from '../adapters/open-stores.ts'
 import { readReadRows } from '../adapters/read-trail.ts'
 import { chainUri } from '../wire/record-uri.ts'
+import { lineText } from '../wire/text-of-others.ts'
 import { listVerb, slotOption, storePlace } from './command-config.ts'
 
 const ROWS_DEFAULT = 50
@@ -20,9 +21,6 @@ function wholeNumber(text: string | undefined, name: string): number | undefined
   return Number(text)
 }
 
-/** Actors are outside text: control characters must not reach a terminal. */
-const printable = (text: string): string => text.replace(/\p{Cc}/gu, '?')
-
 export const auditVerb = listVerb({
   name: 'audit',
   usage: '[--limit N] [--before SEQUENCE] [--json]',
@@ -34,7 +32,7 @@ export const auditVerb = listVerb({
     return withSideRows(storePlace(call), (side) => readAuditRows(side, page), 'read')
   },
   line: ({ sequence, at, outcome, reason, via, actor, uri }) => {
-    const who = `${via}  ${printable(actor ?? '-')}`
+    const who = `${via}  ${lineText(actor ?? '-')}`
     return `${String(sequence).padStart(8)}  ${at}  ${outcome.padEnd(8)}  ${reason.padEnd(18)}  ${who}${uri === undefined ? '' : `  ${uri}`}`
   },
 })
@@ -52,8 +50,8 @@ export const readsVerb = listVerb({
     return withSideRows(storePlace(call), (side) => readReadRows(side, query))
   },
   line: ({ sequence, at, actor, way, outcome, uri }) => {
-    const facts = `${at}  ${outcome.padEnd(9)}  ${way.padEnd(14)}  ${printable(actor)}`
-    return `${String(sequence).padStart(8)}  ${facts}  ${printable(uri)}`
+    const facts = `${at}  ${outcome.padEnd(9)}  ${way.padEnd(14)}  ${lineText(actor)}`
+    return `${String(sequence).padStart(8)}  ${facts}  ${uri}`
   },
 })
 
@@ -67,7 +65,7 @@ export const eventsVerb = listVerb({
   line: ({ domain, expiresAt, failedSince, id, isActive, lastError, patient, sub }) => {
     const state = isActive ? (failedSince === undefined ? 'active' : 'failing') : 'suspended'
     const trouble = failedSince === undefined ? '' : `  since ${failedSince}: ${lastError ?? ''}`
-    const about = `${printable(sub)}  ${printable(patient)}/${printable(domain ?? '*')}`
+    const about = `${lineText(sub)}  ${lineText(patient)}/${lineText(domain ?? '*')}`
     return `${state.padEnd(9)}  until ${expiresAt}  ${id}  ${about}${trouble}`
   },
 })

@@ -4,6 +4,7 @@ import { backupChainKeys, restoreChainKeys } from '../adapters/chain-keys-file.t
 import { withKeysPlace } from '../adapters/open-chain-keys.ts'
 import { eraseChain, freeChain, listErasures, listFrees } from '../adapters/open-stores.ts'
 import { chainUri, type NamedChain, parseChainUri } from '../wire/record-uri.ts'
+import { lineText, recordName } from '../wire/text-of-others.ts'
 import { commandConfig, keysConfig, lineOf, listVerb, storePlace } from './command-config.ts'
 import { PAUSE_MS } from './store-verbs.ts'
 
@@ -67,7 +68,7 @@ export const erasuresVerb = listVerb({
   none: 'Nothing was erased.',
   read: ({ terminal }) => listErasures(keysConfig(terminal)),
   line: ({ actor, at, domain, patient, reason, turn }) =>
-    `${at}  ${patient}/${domain}${turn === 0 ? '' : `, its chain ${turn + 1}`}  by ${actor}: ${reason}`,
+    `${at}  ${recordName({ patient, domain })}${turn === 0 ? '' : `, its chain ${turn + 1}`}  by ${lineText(actor)}: ${lineText(reason)}`,
 })
 
 /** `care free`: moves a topic's chain aside (C47). */
@@ -103,7 +104,8 @@ export const freesVerb = listVerb({
   options: { json: 'flag' },
   none: 'Nothing was freed.',
   read: (call) => listFrees(storePlace(call)),
-  line: ({ actor, at, reason, ...chain }) => `${at}  ${chainUri(chain)}  by ${actor}: ${reason}`,
+  line: ({ actor, at, reason, ...chain }) =>
+    `${at}  ${chainUri(chain)}  by ${lineText(actor)}: ${lineText(reason)}`,
 })
 
 /** `care backup-keys`: copies the chain keys, apart from every copy of the records. */

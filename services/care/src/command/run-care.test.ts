@@ -64,9 +64,11 @@ describe('the care command', () => {
       expect(output).toContain('All 2 chains intact, 3 versions replayed.')
     })
 
-    it('a value may hold any character, line separators too', async () => {
-      await folder.open().append(storeRecord({ value: 'one\u2028two\u2029three\u0085\r\n' }))
+    it('C45: a value from before may hold any character, and none of them controls the terminal', async () => {
+      const value = 'one\u2028two\u2029three\u0085\r\n\u001b[2J\u009b2J\u202e'
+      await folder.open().append(storeRecord({ value }))
       const { text } = await care(['export'])
+      expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e]/u)
       expect((await care(['verify', '-'], text)).code).toBe(0)
     })
 
@@ -198,7 +200,7 @@ describe('the care command', () => {
     const { code, output } = await care(['audit', '--limit', '5'])
     expect(code).toBe(0)
     expect(output).toHaveLength(2)
-    expect(output[0]).toContain('dr-?[2Jevil')
+    expect(output[0]).toContain('dr-\\u{1B}\\u{5B}2Jevil')
     expect(output[1]).toMatch(/^ {7}1 .*accepted {2}ok .* hmac {2}dr-osei {2}care:\/\/ann\/tea$/)
     const [line] = (await care(['audit', '--limit', '1', '--json'])).output
     expect(JSON.parse(line ?? '')).toMatchObject({ sequence: 2, outcome: 'accepted' })

@@ -5,6 +5,7 @@ import {
   runCommand,
 } from '@tallystick/service-kit/command'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { terminalLine } from '../wire/text-of-others.ts'
 import { auditVerb, eventsVerb, readsVerb } from './audit-verbs.ts'
 import {
   backupKeysVerb,
@@ -50,8 +51,14 @@ const NOTES = [
 const refusalOf = (error: unknown): string | undefined =>
   error instanceof RecordStoreUnavailable ? error.message : undefined
 
-/** Runs one line of `care` and returns its exit code. Bugs throw. */
+/** Runs one line of `care` and returns its exit code. No verb prints what controls a terminal (C45). Bugs throw. */
 export async function runCare(terminal: CommandTerminal): Promise<ExitCode> {
   const title = 'the care-record store’s command'
-  return await runCommand({ name: 'care', title, verbs, notes: NOTES, refusalOf }, terminal)
+  const lines: CommandTerminal = {
+    ...terminal,
+    print: (line) => terminal.print(terminalLine(line)),
+    // The problems of a configuration are several lines, and none of them is of a record.
+    printError: (text) => terminal.printError(text.split('\n').map(terminalLine).join('\n')),
+  }
+  return await runCommand({ name: 'care', title, verbs, notes: NOTES, refusalOf }, lines)
 }

@@ -7,6 +7,7 @@ import { readRevocations } from '../adapters/revoked-tokens.ts'
 import { principalIn } from '../domain/revocations.ts'
 import { CARE_SCOPES, isCareScope } from '../domain/scopes.ts'
 import { MODERN_MCP_PATH } from '../routes/service-routes.ts'
+import { lineText } from '../wire/text-of-others.ts'
 import { commandConfig, listVerb, storePlace } from './command-config.ts'
 
 export const revocationsVerb = listVerb({
@@ -16,8 +17,8 @@ export const revocationsVerb = listVerb({
   read: (call) => withSideRows(storePlace(call), readRevocations),
   line: ({ actor, at, jti, reason }) => {
     const sub = principalIn(jti)
-    const what = sub === undefined ? jti : `all of ${sub}`
-    return `${at}  ${what}  by ${actor}: ${reason}`
+    const what = sub === undefined ? lineText(jti) : `all of ${lineText(sub)}`
+    return `${at}  ${what}  by ${lineText(actor)}: ${lineText(reason)}`
   },
 })
 

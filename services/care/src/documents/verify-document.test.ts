@@ -20,7 +20,14 @@ const values = [
 let fixture: CareFixture
 beforeEach(async () => {
   fixture = await startCareFixture({ isOnDisk: true })
-  for (const value of values) await fixture.write({ ...chain, value })
+  const facts = {
+    authorLabel: 'x',
+    audience: 'user',
+    staleAfter: undefined,
+    priority: undefined,
+  } as const
+  // Straight into the store: values from before may hold what is no longer taken.
+  for (const value of values) await fixture.store.append({ ...chain, ...facts, value })
 })
 afterEach(() => fixture.close())
 

@@ -4,12 +4,13 @@
  */
 import { z } from 'zod'
 import { TEXT_BYTES_MAX } from '../wire/record-uri.ts'
+import { isWritableLine } from '../wire/text-of-others.ts'
 
 /** One line, so that it can stand in a sentence. */
 const isLabel = (text: string): boolean =>
   text.trim() !== '' &&
   text.isWellFormed() &&
-  !/[\p{Cc}\u2028\u2029]/u.test(text) &&
+  isWritableLine(text) &&
   Buffer.byteLength(text) <= TEXT_BYTES_MAX
 
 /** What a listener takes for the same name: widths, capitals, spaces and what is invisible make no other one. */

@@ -4,6 +4,7 @@
  * somebody was told, or that something is planned. The chain's hashes travel as identifiers; they are no signatures.
  */
 import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
+import { lineText } from '../wire/text-of-others.ts'
 import type { ExportLine } from '../wire/verify.ts'
 import type { CareRecord } from './care-record.ts'
 import { readJournalEntry } from './journal-entry.ts'
@@ -120,7 +121,7 @@ function documentOf(
       { system: systems.versionHash, value: record.versionHash },
     ],
     status,
-    type: { text: domain },
+    type: { text: lineText(domain) },
     subject: { identifier: { system: systems.patient, value: patient } },
     date: record.writtenAt,
     author: [authorOf(record, systems)],
@@ -155,7 +156,7 @@ function provenanceOf(record: CareRecord, systems: Systems, documentUrl: string)
 
 const authorOf = ({ authorId, authorLabel }: CareRecord, systems: Systems) => ({
   identifier: { system: systems.author, value: authorId },
-  display: authorLabel === '' ? undefined : authorLabel,
+  display: authorLabel === '' ? undefined : lineText(authorLabel),
 })
 
 /** A UUID of version 8 (RFC 9562) from a version hash: the same version has the same in every bundle. */

@@ -1,4 +1,5 @@
 /** What is said of a value that no longer holds (C10, C29, C34). Pure: the browser runs this file too. */
+import { lineText, quotedValue } from '../wire/text-of-others.ts'
 import type { CareRecord } from './care-record.ts'
 import { spokenAge } from './staleness.ts'
 
@@ -15,10 +16,8 @@ type Correction = {
 }
 
 /** A value in quotation marks at the end of a sentence, which the value may already end by itself. */
-const quotedAtEnd = (value: string): string => {
-  const text = value.trim()
-  return /[.!?…]$/.test(text) ? `“${text}”` : `“${text}”.`
-}
+const quotedAtEnd = (value: string): string =>
+  /[.!?…]$/.test(value.trim()) ? quotedValue(value) : `${quotedValue(value)}.`
 
 /**
  * The sentences that take back every value that no longer holds, and say what holds now; undefined if everything said still
@@ -30,7 +29,7 @@ export function retractionSentence(correction: Correction): string | undefined {
   const [first, ...more] = past
   if (first === undefined) return undefined
   return [
-    `Correction from ${authorLabel}.`,
+    `Correction from ${lineText(authorLabel)}.`,
     `Please disregard ${quotedAtEnd(first)}`,
     ...more.map((one) => `Also disregard ${quotedAtEnd(one)}`),
     ...(corrections > 1 ? [`It was corrected ${corrections} times.`] : []),

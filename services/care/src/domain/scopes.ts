@@ -1,5 +1,5 @@
 // What scopes let their holder do with records (C24). Pure: the browser runs this file too.
-import { type ChainSlot, decodeName } from '../wire/record-uri.ts'
+import { type ChainSlot, decodeName, isWritableName } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 
 /** Scopes in the order in which metadata and challenges list them (care.md, Authentication 4 and 8). */
@@ -34,8 +34,11 @@ const WRITE_SCOPE = 'care.write'
 export type Reach = Pick<ChainSlot, 'audience'> & Partial<Pick<ChainSlot, 'patient'>>
 
 /** The patient that a scope `<scope>:<patient>` names, percent-encoded there (C24). */
-const patientOf = (granted: string, scope: string): string | undefined =>
-  granted.startsWith(`${scope}:`) ? decodeName(granted.slice(scope.length + 1)) : undefined
+function patientOf(granted: string, scope: string): string | undefined {
+  if (!granted.startsWith(`${scope}:`)) return undefined
+  const name = decodeName(granted.slice(scope.length + 1))
+  return name !== undefined && isWritableName(name) ? name : undefined
+}
 
 const covers = (scopes: readonly string[], scope: string, patient: string): boolean =>
   scopes.some((granted) => granted === scope || patientOf(granted, scope) === patient)

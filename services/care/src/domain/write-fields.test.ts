@@ -7,6 +7,13 @@ import { readWriteFields } from './write-fields.ts'
 const body = { patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' }
 const CLINICIAN = { sub: 'clinician-1' }
 const LONE = 'a\ud800b'
+/** In no field: C0 without line break and tab, DEL, C1, and what turns text. */
+const CONTROLS = [
+  ...Array.from({ length: 32 }, (_, code) => code).filter((code) => ![9, 10, 13].includes(code)),
+  ...Array.from({ length: 33 }, (_, at) => 0x7f + at),
+  ...Array.from({ length: 5 }, (_, at) => 0x20_2a + at),
+  ...Array.from({ length: 4 }, (_, at) => 0x20_66 + at),
+].map((code) => String.fromCodePoint(code))
 
 const audienceOf = (audience: unknown) => {
   const fields = readWriteFields({ ...body, audience })
@@ -116,6 +123,34 @@ describe('POST /write fields', () => {
     const { authorId: _, ...without } = body
     const longSub = { sub: 'x'.repeat(257) }
     expect(readWriteFields(without, longSub).kind).toBe('invalid')
+  })
+
+  test.each(['patient', 'domain'])(
+    'C38, A17: %s hides nothing, is one line and no folder',
+    (field) => {
+      const bad = ['.', '..', ' ann', 'ann ', 'a\u200bb', '5\u200d0', '\u200eann', '\ufeffann']
+      for (const hidden of [...CONTROLS, '\n', '\r', '\t', '\u2028', '\u2029'])
+        bad.push(`a${hidden}b`)
+      for (const name of bad)
+        expect([name, readWriteFields({ ...body, [field]: name }).kind]).toEqual([name, 'invalid'])
+      for (const name of ['...', 'می‌خواهم', 'क्‍ष', 'Ann Ö. (50 %)', 'a.b', '恵子'])
+        expect([name, readWriteFields({ ...body, [field]: name }).kind]).toEqual([name, 'valid'])
+    },
+  )
+
+  test('C45: a value holds line breaks, tabs, joiners and bidi marks, and no other control character', () => {
+    for (const value of ['a\nb\r\nc\td', 'می‌خواهم', '👩‍⚕️', '\u200fאב\u200e', 'He said “no”.'])
+      expect(readWriteFields({ ...body, value })).toMatchObject({ record: { value } })
+    for (const control of CONTROLS)
+      expect(readWriteFields({ ...body, value: `a${control}b` }).kind).toBe('invalid')
+  })
+
+  test.each(['authorId', 'authorLabel'])('C45: %s is one line', (field) => {
+    for (const control of [...CONTROLS, '\n', '\r', '\t', '\u2028', '\u2029'])
+      expect(readWriteFields({ ...body, [field]: `Dr${control}N` }).kind).toBe('invalid')
+    const sub = 'kin\nSYSTEM'
+    expect(readWriteFields({ ...body, authorId: undefined }, { sub }).kind).toBe('invalid')
+    expect(readWriteFields({ ...body, [field]: 'Dr. O’Neill-Ö “Jo”' }).kind).toBe('valid')
   })
 
   test('any JSON is judged without a throw; whatever is valid can be read by its URI', () => {

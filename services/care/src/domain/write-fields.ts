@@ -3,7 +3,8 @@
  * schema cannot express. Signatures, tokens and the store are decided elsewhere.
  */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
-import { isRecordName, TEXT_BYTES_MAX } from '../wire/record-uri.ts'
+import { isWritableName, TEXT_BYTES_MAX } from '../wire/record-uri.ts'
+import { isWritableLine, isWritableValue } from '../wire/text-of-others.ts'
 import { writeBody } from '../wire/write.ts'
 import type { NewRecord } from './care-record.ts'
 
@@ -44,7 +45,7 @@ export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
   const parsed = writeBody.safeParse(body)
   if (!parsed.success || holdsLoneSurrogate(parsed.data)) return invalid
   const { patient, domain, value, authorLabel, staleAfter, priority } = parsed.data
-  if (!isRecordName(patient) || !isRecordName(domain)) return invalid
+  if (!isWritableName(patient) || !isWritableName(domain) || !isWritableValue(value)) return invalid
   if (typeof staleAfter === 'string' && parseIsoTime(staleAfter) === undefined) return invalid
   const authorId = parsed.data.authorId || bearer?.sub
   if (authorId === undefined || !authorId.isWellFormed()) return invalid
@@ -54,6 +55,7 @@ export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
   const label = isHeld ? bearer.ownLabel?.(claimed) : (claimed ?? authorId)
   if (label === undefined) return invalid
   if (![patient, domain, authorId, authorLabel ?? ''].every(isShort)) return invalid
+  if (![authorId, claimed ?? '', label].every(isWritableLine)) return invalid
   const audience = parsed.data.audience === 'assistant' ? 'assistant' : 'user'
   return {
     kind: 'valid',

@@ -9,6 +9,7 @@ import {
   promptParams,
   whatsChangedParams,
 } from '../wire/mcp.ts'
+import { DATA_LINE, jsonText, lineText } from '../wire/text-of-others.ts'
 import { changesSince, type PatientChanges } from './changes-since.ts'
 import { type CallContext, readChainPage, readVisible, recordText } from './visible-records.ts'
 
@@ -73,7 +74,8 @@ async function briefText(
   for (const head of heads) lines.push(await briefLine(context, head))
   const records = lines.length === 0 ? ['Nothing is recorded that may be said.'] : lines
   return [
-    `Brief a carer about ${patient}, in plain words. All of this may be spoken; if a line says that it is stale, say its age aloud.`,
+    `Brief a carer about ${lineText(patient)}, in plain words. All of this may be spoken; if a line says that it is stale, say its age aloud.`,
+    DATA_LINE,
     ...records,
     ...more(nextCursor),
   ].join('\n\n')
@@ -92,8 +94,8 @@ async function briefLine(
   const uri = { slot: { ...slot, audience: 'user' as const }, isAudio: false }
   const outcome = await readVisible(context, uri)
   return outcome.kind === 'found'
-    ? `${slot.domain}: ${recordText(context, outcome)}`
-    : `${slot.domain}: this record failed verification and is left out.`
+    ? `${lineText(slot.domain)}: ${recordText(context, outcome)}`
+    : `${lineText(slot.domain)}: this record failed verification and is left out.`
 }
 
 function changedText(query: ChangesQuery, changes: PatientChanges): string {
@@ -101,9 +103,10 @@ function changedText(query: ChangesQuery, changes: PatientChanges): string {
   const when = query.since === undefined ? '' : ` since ${query.since}`
   const facts = changed.map(({ record: _record, ...shown }) => shown)
   return [
-    `${revisions} ${revisions === 1 ? 'revision' : 'revisions'} of the records of ${query.patient}${when}.`,
+    `${revisions} ${revisions === 1 ? 'revision' : 'revisions'} of the records of ${lineText(query.patient)}${when}.`,
     'Say each retraction first, then what holds now. Records of audience "assistant" are never spoken. Records under "failed" did not pass verification: say nothing of them.',
-    JSON.stringify({ count: revisions, changed: facts, failed }, undefined, 1),
+    DATA_LINE,
+    jsonText({ count: revisions, changed: facts, failed }, 1),
     ...more(nextCursor),
   ].join('\n\n')
 }

@@ -21,12 +21,13 @@ export function createRecordAudio(deps: {
     Buffer.from(await deps.speech.speak(text)).toString('base64')
 
   return {
-    /** Resolves to undefined if the sentence could not be spoken. */
+    /** Resolves to undefined if the sentence could not be spoken, or not as it is seen. */
     async spoken(
       { record, superseded }: VisibleRecord,
       nowMs: number,
     ): Promise<string | undefined> {
       const text = spokenText(record, { nowMs, superseded })
+      if (text === undefined) return undefined
       const key = `${record.versionHash}|${hash('sha256', text)}`
       const audio = byText.get(key) ?? speak(text)
       // Setting it again renews it.

@@ -6,6 +6,7 @@ import { mayRead, reachOf } from '../domain/scopes.ts'
 import { cursorParams, uriParams } from '../wire/mcp.ts'
 import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../wire/record-uri.ts'
 import type { RecordMeta } from '../wire/records.ts'
+import { DATA_LINE, recordName, recordTitle } from '../wire/text-of-others.ts'
 import { CARD_PAGE } from './card-page.ts'
 import {
   type CallContext,
@@ -55,13 +56,13 @@ export async function readNamed(context: CallContext, uri: string) {
 }
 
 function listedChain(context: CallContext, head: ChainHead): object[] {
-  const { patient, domain, audience, latestVersion, writtenAt, priority } = head
+  const { audience, latestVersion, writtenAt, priority } = head
   const facts = { version: latestVersion, audience, writtenAt }
   const annotations = recordAnnotations(head)
   const chain = {
     uri: chainUri(head),
-    name: `${patient}/${domain}`,
-    title: `${domain} of ${patient}`,
+    name: recordName(head),
+    title: recordTitle(head),
     mimeType: TEXT,
     annotations,
     _meta: { ...facts, priority },
@@ -69,8 +70,8 @@ function listedChain(context: CallContext, head: ChainHead): object[] {
   if (context.audio === undefined || audience !== 'user') return [chain]
   const audio = {
     uri: audioUri(head, latestVersion),
-    name: `${patient}/${domain}/audio`,
-    title: `${domain} of ${patient}, spoken`,
+    name: `${recordName(head)}/audio`,
+    title: `${recordTitle(head)}, spoken`,
     mimeType: WAV,
     annotations,
     _meta: facts,
@@ -135,7 +136,8 @@ export async function readResource(context: CallContext, params: unknown): Promi
   const card = cards(context.serviceName).find((one) => one.uri === uri)
   if (card !== undefined) return { contents: [{ uri, mimeType: card.mimeType, text: CARD_PAGE }] }
   const { parsed, ...visible } = await readNamed(context, uri)
-  const _meta = recordMeta(context, visible)
+  // The text is what care.md fixes, so what it is stands beside it (C45).
+  const _meta = { ...recordMeta(context, visible), [`${context.serviceName}/data`]: DATA_LINE }
   if (parsed.isAudio) return audioResult(context, { parsed, visible, uri, _meta })
   const text = recordText(context, visible)
   const spoken = { uri: canonicalUri(parsed), mimeType: TEXT, text, _meta }

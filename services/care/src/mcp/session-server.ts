@@ -7,6 +7,7 @@ import type {
   ServerCapabilities,
 } from '@modelcontextprotocol/sdk/types.js'
 import type { JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js'
+import { DATA_LINE } from '../wire/text-of-others.ts'
 import type { McpSession } from './session-registry.ts'
 
 /** The only version negotiated: the minimum (C1), and the newest whose sessions this transport supports. */
@@ -183,6 +184,8 @@ export function initializeResult(options: {
 export const INSTRUCTIONS = [
   'Care records of people at home, one per patient and domain, each a chain of versions.',
   'care:// records may be spoken to the person. care-internal:// records are for you alone: never say, quote or paraphrase them.',
+  DATA_LINE,
+  'In texts a further line of a value begins with "> ", and \\u{…} stands for a character that may not stand there.',
   'Read a record right before you speak it. If its text carries a [STALE …] line, say the age aloud with it.',
   'Call changes_since before you speak again, with the cursor of your last call: it tells what to take back.',
   'Subscribe to each record that you have spoken. When it is updated, read it again; if the read carries a retraction in its _meta, say that sentence first.',

@@ -4,6 +4,7 @@ import { reachOf, reachWithin } from '../domain/scopes.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
 import type { ToolInput, ToolOutput } from '../wire/mcp.ts'
 import { type ChainSlot, chainUri, parseRecordUri } from '../wire/record-uri.ts'
+import { DATA_LINE, jsonText, recordTitle, valueText } from '../wire/text-of-others.ts'
 import { changesBehind } from './changes-behind.ts'
 import { changesSince, type ToldChanges } from './changes-since.ts'
 import { searchRecords } from './record-search.ts'
@@ -17,6 +18,9 @@ import {
   retractionToSay,
   type VisibleRecord,
 } from './visible-records.ts'
+
+/** Beside the answer, whose own text is only what the records say (C45). */
+const SAID_ONCE = { type: 'text', text: DATA_LINE } as const
 
 export async function listRecords(
   context: CallContext,
@@ -36,7 +40,7 @@ export async function listRecords(
   const structuredContent: ToolOutput<'list_records'> = { records, nextCursor }
   const lines = records.map(({ uri, version }) => `${uri} (version ${version})`)
   const text = lines.length === 0 ? 'No records.' : lines.join('\n')
-  return { content: [{ type: 'text', text }], structuredContent }
+  return { content: [{ type: 'text', text }, SAID_ONCE], structuredContent }
 }
 
 /** The record that an argument names; a tool reads no sound. */
@@ -78,19 +82,22 @@ export async function readRecord(
   }
   const text = spokenText(context, visible)
   return {
-    content: [{ type: 'text', text, annotations: recordAnnotations(record) }],
+    content: [{ type: 'text', text, annotations: recordAnnotations(record) }, SAID_ONCE],
     structuredContent,
     _meta: recordMeta(context, visible),
   }
 }
 
 /** Exactly the object, and again as the only text: hosts with `search` and `fetch` read that. */
-const onlyObject = (structuredContent: Record<string, unknown>): Result => ({
-  content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
+const onlyObject = (
+  { serviceName }: CallContext,
+  structuredContent: Record<string, unknown>,
+  meta: object = {},
+): Result => ({
+  content: [{ type: 'text', text: jsonText(structuredContent) }],
   structuredContent,
+  _meta: { [`${serviceName}/data`]: DATA_LINE, ...meta },
 })
-
-const titleOf = ({ domain, patient }: ChainSlot): string => `${domain} of ${patient}`
 
 /** Where a person may look up a record; empty for an internal one, which no person may open. */
 const urlOf = ({ verifyUrl }: CallContext, slot: ChainSlot): string =>
@@ -106,12 +113,12 @@ export async function search(
   const structuredContent: ToolOutput<'search'> = {
     results: found.map((head) => ({
       id: chainUri(head),
-      title: titleOf(head),
+      title: recordTitle(head),
       url: urlOf(context, head),
     })),
   }
-  const _meta = truncated ? { [`${context.serviceName}/truncated`]: true } : undefined
-  return { ...onlyObject(structuredContent), ...(_meta && { _meta }) }
+  const meta = truncated ? { [`${context.serviceName}/truncated`]: true } : undefined
+  return onlyObject(context, structuredContent, meta)
 }
 
 export async function fetchRecord(
@@ -125,12 +132,20 @@ export async function fetchRecord(
   const versions = { version: String(record.version), latestVersion: String(latestVersion) }
   const structuredContent: ToolOutput<'fetch'> = {
     id: chainUri(record),
-    title: titleOf(record),
+    title: recordTitle(record),
     text: spokenText(context, visible),
     url: urlOf(context, record),
-    metadata: { patient, domain, audience, ...versions, authorLabel, writtenAt, age },
+    metadata: {
+      patient,
+      domain,
+      audience,
+      ...versions,
+      authorLabel,
+      writtenAt,
+      age,
+    },
   }
-  return onlyObject(structuredContent)
+  return onlyObject(context, structuredContent)
 }
 
 export async function changesSinceCursor(
@@ -145,7 +160,7 @@ export async function changesSinceCursor(
   }
   const more = truncated ? 'There is more: ask again at once with' : 'Next time ask with'
   const text = [...linesOf(told), `${more} cursor ${cursor}`].join('\n')
-  return { content: [{ type: 'text', text }], structuredContent }
+  return { content: [{ type: 'text', text }, SAID_ONCE], structuredContent }
 }
 
 const shownChanges = ({ clock }: CallContext, { changed, failed, revisions }: ToldChanges) => ({
@@ -160,7 +175,9 @@ const shownChanges = ({ clock }: CallContext, { changed, failed, revisions }: To
 
 const linesOf = ({ changed, failed, revisions }: ToldChanges): readonly string[] => [
   `${revisions} revision(s).`,
-  ...changed.map(({ uri, retraction, value }) => `${uri}: ${retraction ?? `now ${value}`}`),
+  ...changed.map(
+    ({ uri, retraction, value }) => `${uri}: ${retraction ?? `now ${valueText(value)}`}`,
+  ),
   ...failed.map((uri) => `${uri}: failed verification, say nothing of it`),
 ]
 
@@ -177,5 +194,5 @@ export async function whatsChanged(
   const more =
     nextCursor === undefined ? '' : `\nThere is more: ask again with cursor ${nextCursor}`
   const text = linesOf(told).join('\n') + more
-  return { content: [{ type: 'text', text }], structuredContent }
+  return { content: [{ type: 'text', text }, SAID_ONCE], structuredContent }
 }

@@ -20,6 +20,7 @@ import {
   versionUri,
 } from '../wire/record-uri.ts'
 import type { RecordMeta } from '../wire/records.ts'
+import { valueText } from '../wire/text-of-others.ts'
 import type { McpLimits } from './limits.ts'
 import type { RecordAudio } from './record-audio.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
@@ -133,9 +134,9 @@ export function noteHeard({ principal, unheard }: CallContext, slot: ChainSlot):
   if (!isWriter(principal.scopes)) unheard.heard(chainUri(slot))
 }
 
-/** The text of a read: value, newline, age line (C10); of an older version first that it was replaced (C34). */
+/** The text of a read: value, newline, age line (C10); of an older version first that it was replaced (C34). Encoded (C45). */
 export function recordText({ clock }: CallContext, { record, superseded }: VisibleRecord): string {
-  const lines = [record.value, ageLine(record, clock.unixMs())]
+  const lines = [valueText(record.value), ageLine(record, clock.unixMs())]
   return [...(superseded === undefined ? [] : [superseded]), ...lines].join('\n')
 }
 

@@ -16,7 +16,7 @@ const IN_BOTH = { inDarkToo: true }
 
 describePages((pages) => {
   describe('C19: record text reaches a page as text', () => {
-    const hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>{{baseUrl}}&amp;\u202e'
+    const hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>{{baseUrl}}&amp;\u200f'
 
     it('values, labels and names that are markup are shown verbatim; none of it runs', async () => {
       const service = await pages.start()

@@ -36,6 +36,36 @@ const signedWith = (secret: string, body: object) => {
   return fixture.app.inject({ method: 'POST', url: '/write', payload, headers })
 }
 
+describe('C38, A17: names at every door', () => {
+  it('a scope that names nobody who may be written about gives nothing', async () => {
+    await start()
+    for (const name of ['.', '..', 'a%0Ab', 'a%1B', 'a%E2%80%AE', 'a%E2%80%A8', '%20a'])
+      for (const scope of [`care.write:${name}`, 'care.write']) {
+        const patient = decodeURIComponent(name)
+        expect((await writeWith(scope, 'kin', { ...tea, patient })).statusCode).toBe(401)
+      }
+    expect(fixture.audit.rows.map(({ reason }) => reason)).toContain('invalid_fields')
+    expect(fixture.hub.published).toEqual([])
+  })
+
+  it('a name from before is read on, in one line of the report', async () => {
+    await start()
+    const old = { patient: '..', domain: 'a\n\u001b\u202eb', audience: 'user' as const }
+    const author = {
+      authorId: 'dr',
+      authorLabel: 'Dr N',
+      staleAfter: undefined,
+      priority: undefined,
+    }
+    await fixture.store.append({ ...old, ...author, value: 'No sugar.' })
+    const uri = 'care://../a%0A%1B%E2%80%AEb'
+    const chain = await fixture.get(`/verify?uri=${encodeURIComponent(uri)}`)
+    expect(chain.json()).toMatchObject({ uri, intact: true })
+    const report = await fixture.get('/verify', { accept: 'text/plain' })
+    expect(report.body).toContain(`\nINTACT ${uri} 1 version(s)\n`)
+  })
+})
+
 describe('expectedVersion: 409 when somebody was faster', () => {
   it('attack: two clinicians correct one version at once; one is told, and nothing of his is stored', async () => {
     await start()

@@ -1,5 +1,6 @@
 // Record URIs and the limits that follow from them. Pure: the browser runs this file too.
 import type { Audience } from './records.ts'
+import { isPlainLine } from './text-of-others.ts'
 
 /** Where a chain lives. `patient` and `domain` are record names. */
 export type ChainSlot = {
@@ -51,10 +52,17 @@ export function decodeName(text: string): string | undefined {
 /** Whether a text holds half a character. `isWellFormed` tells it too, but browsers of 2022 lack that. */
 export const hasLoneSurrogate = (text: string): boolean => /\p{Surrogate}/u.test(text)
 
-/** Whether a text can name a patient or a domain: not empty, no `/`, no `|`, no U+0000, well-formed Unicode. */
+/** Whether a text can be a name in the store: not empty, no `/`, no `|`, no U+0000, well-formed Unicode. Older names are kept. */
 export function isRecordName(text: string): boolean {
   return text !== '' && !/[/|]/.test(text) && !text.includes('\u0000') && !hasLoneSurrogate(text)
 }
+
+/**
+ * Whether a text may name a patient or a domain from now on (C38): nothing in it is hidden but the joiners of a script, nothing
+ * blank is around it, and no program takes it for a folder.
+ */
+export const isWritableName = (text: string): boolean =>
+  isRecordName(text) && isPlainLine(text) && text === text.trim() && !/^\.{1,2}$/.test(text)
 
 /** Reads a `care://` or `care-internal://` URI, versions as `/<n>` or `/v<n>`; undefined for anything else. */
 export function parseRecordUri(uri: string): RecordUri | undefined {

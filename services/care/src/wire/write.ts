@@ -6,10 +6,12 @@ const filled = () => z.string().min(1)
 /** The body of a write; other members are ignored. domain/write-fields.ts has the rules that a schema cannot express. */
 export const writeBody = z.looseObject({
   patient: filled().describe(
-    'Subject: not empty, no `/` or `|`. Public through /verify: use a pseudonym.',
+    'Subject: one line, not empty, no `/` or `|`, not `.` or `..`, no hidden characters. Public through /verify: use a pseudonym.',
   ),
-  domain: filled().describe('Topic: not empty, no `/` or `|`.'),
-  value: filled().describe('The sentence.'),
+  domain: filled().describe('Topic: under the same rules.'),
+  value: filled().describe(
+    'The sentence. Of control characters it may hold line breaks and tabs, and none that turns text (U+202A–E, U+2066–9).',
+  ),
   audience: z
     .unknown()
     .optional()
@@ -24,7 +26,7 @@ export const writeBody = z.looseObject({
     .string()
     .nullish()
     .describe(
-      'Display label, as the writer claims it; defaults to `authorId`. With a token and BEARER_AUTHOR=sub the token or the operator decides, and another’s label is refused.',
+      'Display label, one line, as the writer claims it; defaults to `authorId`. With a token and BEARER_AUTHOR=sub the token or the operator decides, and another’s label is refused.',
     ),
   staleAfter: z
     .string()

@@ -6,9 +6,11 @@ import { fetchInTime } from '@tallystick/service-kit/browser'
 import {
   hasLoneSurrogate,
   isRecordName,
+  isWritableName,
   TEXT_BYTES_MAX,
   WRITE_BODY_BYTES_MAX,
 } from '../../wire/record-uri.ts'
+import { isWritableLine, isWritableValue } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { serviceName } from './read-record.ts'
 
@@ -66,6 +68,15 @@ const TOO_LONG = `This is too long: ${TEXT_BYTES_MAX} bytes are the most, about 
 
 const HALF_A_CHARACTER = 'This holds half a character (a lone surrogate), which cannot be stored.'
 
+const HOLDS_CONTROLS =
+  'This holds a control character, or one that turns the text around it. Type it anew.'
+const NOT_A_LINE = 'This is not one line of visible characters. Type it anew.'
+
+const hiddenProblem = (name: string): string | undefined =>
+  isWritableName(name)
+    ? undefined
+    : 'This holds what cannot be seen, or is a dot alone. Type it anew.'
+
 function textProblem(
   fields: WriteFields,
   name: keyof typeof REQUIRED | 'authorLabel',
@@ -73,12 +84,13 @@ function textProblem(
   const text = fields[name]
   if (name !== 'authorLabel' && text.trim() === '') return REQUIRED[name]
   if (hasLoneSurrogate(text)) return HALF_A_CHARACTER
-  if (name === 'value') return undefined
+  if (name === 'value') return isWritableValue(text) ? undefined : HOLDS_CONTROLS
+  if (!isWritableLine(text)) return NOT_A_LINE
   if (bytesOf(text).length > TEXT_BYTES_MAX) return TOO_LONG
   if (name === 'authorId' || name === 'authorLabel') return undefined
   if (!isRecordName(text)) return 'This cannot hold “/” or “|”.'
   return text === text.trim()
-    ? undefined
+    ? hiddenProblem(text)
     : 'This begins or ends with a space, which would make another record.'
 }
 
