@@ -44,7 +44,9 @@ const isOnPostgres = process.env.TEST_ENGINE === 'postgres'
 /**
  * What such a run leaves out, since it is the same on both engines and ran in the other run: files that name their engine,
  * which take it in either run; the domain, which sees values of a store whose contract is tested on both; walks through a
- * whole how-to; pages, which see only answers that the routes' tests judge; and readers that leave their sockets full.
+ * whole how-to; pages, which see only answers that the routes' tests judge; readers that leave their sockets full; protocols, as
+ * their own suites and clients judge them; what is refused or read before a store is asked; and files that open no store, or
+ * one of their own.
  */
 const SAME_ON_EVERY_ENGINE = [
   '**/sqlite-*.test.ts',
@@ -54,6 +56,25 @@ const SAME_ON_EVERY_ENGINE = [
   '**/*.browser.test.ts',
   '**/browser/**',
   '**/slow-reader.test.ts',
+  // Protocols
+  '**/*conformance.test.ts',
+  '**/official-clients.test.ts',
+  '**/modern-client.test.ts',
+  // Before a store
+  '**/*-refusals.test.ts',
+  '**/hostile-bodies.test.ts',
+  '**/bad-*.test.ts',
+  '**/read-sale.test.ts',
+  '**/tracker/**',
+  '**/us-tables.test.ts',
+  // No store, or their own
+  '**/wire/**',
+  '**/documents/**',
+  '**/config.test.ts',
+  '**/main.test.ts',
+  '**/run-{care,grading}.test.ts',
+  '**/full-disk.test.ts',
+  '**/{espeak-speech,trusted-issuers,issuer-keys,alert-webhook,frame-ring,odds-api-feed}.test.ts',
 ]
 
 /** Ends a hang. */

@@ -34,6 +34,10 @@ describe('a figure against the tracked one', () => {
     [3, 1.99, 'worse'],
     [0.9, 0.61, 'held'],
     [0.9, 0.59, 'worse'],
+    [-3, -3, 'held'],
+    [-3, -2, 'held'],
+    [-3, 1, 'held'],
+    [-3, -4.1, 'worse'],
   ])(
     'a ratio of %s that becomes %s is %s: worse by more than a third fails',
     (tracked, now, kind) => {

@@ -32,7 +32,8 @@ export function compareFigures(
     const before = ratios.get(name)
     ratios.delete(name)
     if (before === undefined) return { kind: 'new', name, now: figure.ratio }
-    const isWorse = figure.ratio < before * (1 - WORSE_SHARE_MAX)
+    // Of its size: a ratio below zero, such as that of memory given back, is better when it grows too.
+    const isWorse = figure.ratio < before - Math.abs(before) * WORSE_SHARE_MAX
     return { kind: isWorse ? 'worse' : 'held', name, tracked: before, now: figure.ratio }
   })
   const gone = [...ratios].map(([name, before]): FigureChange => {

@@ -52,18 +52,19 @@ test('X5: a challenge is never stored', () => {
   expect(buildChallenge(terms, 'payment_required').headers['cache-control']).toBe('no-store')
 })
 
-test('S10: a challenge too long for a proxy’s buffer leaves out its signed offers, then the catalogue’s extension', () => {
+test('S10: a challenge too long for a proxy’s buffer leaves out its signed offers, then the catalogue’s extension, and names them', () => {
   const offers = [{ format: 'jws', signature: 'x'.repeat(700) }] as const
   const input = { method: 'GET', queryParams: {}, schema: {} } as const
   const discovery = describeCall({ input, output: { example: {} } })
   const extensionsAt = (urlLength: number) => {
     const resource = { ...terms.resource, url: 'https://example.com/'.padEnd(urlLength, 'x') }
     const { body } = buildChallenge({ ...terms, resource, discovery }, 'payment_required', offers)
-    return Object.keys(JSON.parse(body).extensions ?? {})
+    const { extensions = {}, omitted } = JSON.parse(body)
+    return [Object.keys(extensions), omitted]
   }
-  expect(extensionsAt(100)).toEqual(['bazaar', 'offer-receipt'])
-  expect(extensionsAt(1_000)).toEqual(['bazaar'])
-  expect(extensionsAt(1_500)).toEqual([])
+  expect(extensionsAt(100)).toEqual([['bazaar', 'offer-receipt'], undefined])
+  expect(extensionsAt(1_000)).toEqual([['bazaar'], ['offer-receipt']])
+  expect(extensionsAt(1_500)).toEqual([[], ['bazaar', 'offer-receipt']])
 })
 
 test('the bytes of a challenge are built once per terms and error, and only so many errors are kept', () => {

@@ -37,7 +37,7 @@ export type PaymentTerms = {
 /**
  * In base64, 2,800 bytes: with 700 for everything else, a `PAYMENT-RESPONSE` of a refusal included, the head of a 402 stays
  * under the 3,500 of S10. Where a long BASE_URL or name makes it longer, first the signed offers are left out, then the
- * catalogue's extension: a buyer can do without either.
+ * catalogue's extension: a buyer can do without either, and `omitted` names what was left out.
  */
 const CHALLENGE_BYTES_MAX = 2_100
 
@@ -75,9 +75,21 @@ export function buildChallenge(
     const { amount, asset } = requirement
     return { ...requirement, price: { asset, amount } }
   })
-  const encode = (extensions: object | undefined): Challenge =>
-    encodeChallenge({ x402Version: 2, error, notice, resource, accepts, extensions })
-  let challenge = encode(extensionsOf(terms, offers))
+  const whole = extensionsOf(terms, offers)
+  const encode = (extensions: Extensions): Challenge => {
+    const left = Object.keys(whole ?? {}).filter((name) => extensions?.[name] === undefined)
+    const omitted = left.length > 0 ? left : undefined
+    return encodeChallenge({
+      x402Version: 2,
+      error,
+      notice,
+      omitted,
+      resource,
+      accepts,
+      extensions,
+    })
+  }
+  let challenge = encode(whole)
   if (isTooLong(challenge)) challenge = encode(extensionsOf(terms, undefined))
   if (isTooLong(challenge))
     challenge = encode(extensionsOf({ ...terms, discovery: undefined }, undefined))
@@ -85,11 +97,13 @@ export function buildChallenge(
   return challenge
 }
 
+type Extensions = Readonly<Record<string, object>> | undefined
+
 /** Official clients echo all of this in a header (X15): only the catalogue's extension carries a schema. */
 function extensionsOf(
   { discovery, takesIdentifier }: PaymentTerms,
   offers: readonly SignedStatement[] | undefined,
-): object | undefined {
+): Extensions {
   const extensions = {
     ...(discovery && { bazaar: discovery }),
     ...(takesIdentifier && { [PAYMENT_IDENTIFIER]: PAYMENT_IDENTIFIER_OFFER }),

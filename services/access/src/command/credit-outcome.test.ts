@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import { ZERO_ADDRESS } from '../domain/access-window.ts'
 import type { PayToCredit } from '../domain/ports.ts'
 import { CONTRACT, createFakeContract, PRICE_TINYBAR } from '../testing/fake-contract.ts'
-import { createFakePaymentLog, PAYER, PAYER_ADDRESS } from '../testing/fake-payments.ts'
+import {
+  createFakePaymentLog,
+  PAY_TO,
+  PAY_TO_ADDRESS,
+  PAYER,
+  PAYER_ADDRESS,
+} from '../testing/fake-payments.ts'
 import { creditOutcome } from './credits.ts'
 
 const SECONDS = 1_800_000_000
@@ -21,7 +28,14 @@ function newFacts() {
   const contract = createFakeContract()
   const log = createFakePaymentLog(SECONDS)
   const offers = contract.offerList
-  return { contract, log, offers, periodsPerPurchase: 1, refunded: new Set<string>() }
+  return {
+    contract,
+    log,
+    offers,
+    payTo: PAY_TO,
+    periodsPerPurchase: 1,
+    refunded: new Set<string>(),
+  }
 }
 
 describe('A15: what became of a credit', () => {
@@ -33,6 +47,20 @@ describe('A15: what became of a credit', () => {
     const outcome = await creditOutcome(newFacts(), { ...credit, ...change })
     expect(outcome).toEqual({ kind: 'refused', reason })
   })
+
+  test.each([
+    ['the zero address', ZERO_ADDRESS],
+    ['an address of the ledger’s own', '0x000000000000000000000000000000000000016b'],
+    ['the contract', CONTRACT],
+    ['payTo', PAY_TO_ADDRESS],
+    ['the number of an account that has an alias', `0x${(4242).toString(16).padStart(40, '0')}`],
+  ])(
+    'A24: refused, so that it is refunded and never opened: its memo names %s',
+    async (_, agent) => {
+      const outcome = await creditOutcome(newFacts(), { ...credit, memo: `x402:${agent}` })
+      expect(outcome).toEqual({ kind: 'refused', reason: 'agent-unheld' })
+    },
+  )
 
   test('refused: the contract paid it out', async () => {
     const facts = newFacts()

@@ -72,6 +72,7 @@ export function openPayments(config: OperatorConfig, clock: Clock) {
     createViemAccessContract({ relay, clock, chainId: config.LEDGER_CHAIN_ID, address })
   return {
     mirror,
+    payTo: needed(config, 'PAY_TO'),
     periodsPerPurchase: config.PERIODS_PER_PURCHASE,
     log: createMirrorPaymentLog({ mirror, accounts, payTo: needed(config, 'PAY_TO') }),
     contract: afterPreviousContracts(

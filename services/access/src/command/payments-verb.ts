@@ -49,6 +49,7 @@ const DAY_SECONDS = 86_400
 const REFUSALS: Readonly<Record<CreditRefusal, string>> = {
   'several-payers': 'several accounts paid it',
   'reserved-memo': 'its memo names no agent',
+  'agent-unheld': 'nobody acts under the address that its memo names',
   'no-whole-purchase': 'it is no whole purchase at a price of that time',
   'paid-by-contract': 'the contract paid it out, so that it is yours',
 }

@@ -14,6 +14,16 @@ const SYSTEM_NUMBER_MAX = 0x3ffn
 /** An address that encodes an account's number, its last 8 bytes. */
 const LONG_ZERO = /^0x0{24}[0-9a-f]{16}$/
 
+/** Whether nobody acts under that address, for a payment that is on the ledger already. Throws LedgerUnavailable. */
+export async function isUnheld(
+  { contract, log, payTo }: Pick<AccessParts, 'contract' | 'log' | 'payTo'>,
+  agent: Hex,
+): Promise<boolean> {
+  if (contract.isOwn(agent) || BigInt(agent) <= SYSTEM_NUMBER_MAX) return true
+  if (agent === longZeroAddress(payTo) || agent === (await log.evmAddressOf(payTo))) return true
+  return LONG_ZERO.test(agent) && (await log.evmAddressOf(`0.0.${BigInt(agent)}`)) !== agent
+}
+
 /** Longest that a challenge waits for a look-up, milliseconds; then it says nothing. */
 const LOOK_UP_MS_MAX = 1_000
 

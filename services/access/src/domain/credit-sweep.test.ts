@@ -61,15 +61,13 @@ describe('A4: what a credit buys', () => {
     ['the contract', CONTRACT],
     ['the zero address', ZERO_ADDRESS],
     ['payTo', PAY_TO_ADDRESS],
-  ])(
-    'a memo may name %s: it is opened like any other, as the gate sells to it',
-    async (_who, agent) => {
-      fakes.log.credits.push(creditFor(agent, 1))
-      await service.sweep.sweep()
-      expect(fakes.sender.opened).toMatchObject([{ agent }])
-      expect((await call(agent)).statusCode).toBe(200)
-    },
-  )
+  ])('A24: a memo that names %s opens nothing, and holds nobody up', async (_who, agent) => {
+    fakes.log.credits.push(creditFor(agent, 1))
+    await service.sweep.sweep()
+    expect(fakes.sender.opened).toEqual([])
+    expect(service.sweep.unresolvedCount()).toBe(0)
+    expect((await call(agent)).statusCode).toBe(402)
+  })
 
   test('what the contract itself paid out buys for nobody', async () => {
     fakes.log.evmAddressOf = async () => CONTRACT

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { creditOutcome } from '../command/credits.ts'
 import { createFakeContract } from '../testing/fake-contract.ts'
-import { createFakePaymentLog, PAYER_ADDRESS } from '../testing/fake-payments.ts'
+import { createFakePaymentLog, PAY_TO, PAYER_ADDRESS } from '../testing/fake-payments.ts'
 import { START_SECONDS } from '../testing/fake-service.ts'
 import { credit as someCredit } from './pay-to-credit.fixture.ts'
 import { ChainUnavailable, ContractAbsent } from './ports.ts'
@@ -18,7 +18,15 @@ function newFacts() {
   const own = createFakeContract()
   const contract = afterPreviousContracts(own, [createFakeContract(), older])
   const offers = own.offerList
-  return { older, log, contract, offers, periodsPerPurchase: 4, refunded: new Set<string>() }
+  return {
+    older,
+    log,
+    contract,
+    offers,
+    payTo: PAY_TO,
+    periodsPerPurchase: 4,
+    refunded: new Set<string>(),
+  }
 }
 
 describe('A23: payments that a previous contract took', () => {

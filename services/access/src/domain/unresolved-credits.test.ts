@@ -4,6 +4,7 @@ import { createFakeContract, type FakeContract, PRICE_TINYBAR } from '../testing
 import {
   createFakePaymentLog,
   type FakePaymentLog,
+  PAY_TO,
   PAYER,
   transactionIdOf,
 } from '../testing/fake-payments.ts'
@@ -19,7 +20,10 @@ let credits: ReturnType<typeof createUnresolvedCredits>
 beforeEach(() => {
   contract = createFakeContract()
   log = createFakePaymentLog(FROM_SECONDS)
-  credits = createUnresolvedCredits({ contract, log, periodsPerPurchase: 1 }, FROM_SECONDS)
+  credits = createUnresolvedCredits(
+    { contract, log, payTo: PAY_TO, periodsPerPurchase: 1 },
+    FROM_SECONDS,
+  )
 })
 
 /** The credit of one period, `at` seconds after the first. */

@@ -1,9 +1,10 @@
 import type { Hex } from './access-window.ts'
+import { isUnheld } from './agent-holder.ts'
 import { readPaymentMemo } from './payment-memo.ts'
 import type { AccessParts, Offer, PayToCredit, PurchaseOrder } from './ports.ts'
 import { offerOfPayment, offersOfTime } from './sales-terms.ts'
 
-type CreditFacts = Pick<AccessParts, 'contract' | 'log' | 'periodsPerPurchase'>
+type CreditFacts = Pick<AccessParts, 'contract' | 'log' | 'payTo' | 'periodsPerPurchase'>
 
 /** The same, with every offer so far, read once for all credits of one read. */
 export type CreditJudge = CreditFacts & { readonly offers: readonly Offer[] }
@@ -22,6 +23,8 @@ export type CreditRefusal =
   | 'several-payers'
   /** Its memo begins like one of ours and names no agent. */
   | 'reserved-memo'
+  /** Its memo names an address that nobody acts under (A24). */
+  | 'agent-unheld'
   /** Not at any price of that time. */
   | 'no-whole-purchase'
   /** Earnings, reserve or a refund: nobody signed which agent it would buy for. */
@@ -42,9 +45,9 @@ const refused = (reason: CreditRefusal): CreditJudgement => ({ kind: 'refused', 
 
 /**
  * What a credit pays for (A4). It is a purchase when one account paid a whole purchase at a price that the contract
- * offered then, and the contract does not know its reference. A signed memo may name any address, even the contract's or
- * the zero address: the gate sells to those too, and what it settled is opened. Throws ChainUnavailable, ContractAbsent
- * or LedgerUnavailable.
+ * offered then, and the contract does not know its reference. A memo that names an address which nobody acts under opens nothing:
+ * the gate settles none for those, so the money came past it and is given back. Throws ChainUnavailable, ContractAbsent or
+ * LedgerUnavailable.
  */
 export async function judgeCredit(
   facts: CreditJudge,
@@ -66,6 +69,7 @@ export async function judgeCredit(
   const isNamed = memo.kind === 'agent'
   const agent = isNamed ? memo.agent : await facts.log.evmAddressOf(payer)
   if (!isNamed && facts.contract.isOwn(agent)) return refused('paid-by-contract')
+  if (isNamed && (await isUnheld(facts, agent))) return refused('agent-unheld')
   const purchase: CreditPurchase = {
     transactionId: credit.transactionId,
     isNamed,

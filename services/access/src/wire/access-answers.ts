@@ -87,6 +87,12 @@ export const paymentRequiredSchema = z
       .string()
       .optional()
       .describe('Why nobody should buy for this `agent`, and the right address if there is one.'),
+    omitted: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Extensions that were left out, since the answer’s head would be too long with them.',
+      ),
     resource: z.object({ url: z.string(), description: z.string(), mimeType: z.string() }),
     accepts: z.array(
       z.object({

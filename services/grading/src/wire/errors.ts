@@ -26,6 +26,12 @@ export const paymentRequiredSchema = z
   .object({
     x402Version: z.int(),
     error: z.string(),
+    omitted: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Extensions that were left out, since the answer’s head would be too long with them.',
+      ),
     resource: z.object({
       url: z.string(),
       description: z.string(),
