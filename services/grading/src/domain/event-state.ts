@@ -95,12 +95,14 @@ export type EventState = {
   readonly outcomes: readonly OutcomeRecord[]
 }
 
-const SECONDS_PER_DAY = 86_400
+/** A day of a venue's zone, until its end in the last zone that feeds record, the Pacific's: 8 hours beside UTC. */
+const DAY_SECONDS = (24 + 8) * 3_600
 
-/** Whether an event has certainly started by a moment, Unix seconds. If only the day is known, the day must be over. */
+/** Whether an event has certainly started by a moment, Unix seconds. If only the day is known, the
+ * day must be over where the match is played. */
 export function hasStarted(
   { startAtSeconds, startPrecision }: Pick<EventInfo, 'startAtSeconds' | 'startPrecision'>,
   atSeconds: number,
 ): boolean {
-  return atSeconds >= (startPrecision === 'day' ? startAtSeconds + SECONDS_PER_DAY : startAtSeconds)
+  return atSeconds >= (startPrecision === 'day' ? startAtSeconds + DAY_SECONDS : startAtSeconds)
 }

@@ -171,13 +171,19 @@ test('a misspelt team is never graded: the other team’s match is the candidate
   })
 })
 
-test('two matches of a pair on consecutive days: the day decides, a time does not', async () => {
+test('G20: of two matches on consecutive days the day decides, and the time of a bet only with 20 hours beside it', async () => {
   const { grader } = await fixtureOfSeasons()
   const text = 'nycfc v ny red bulls'
   expect(await grader.grade(onDay(text, '2026-06-02'))).toMatchObject({
     pick: { market: 'soccer/mls.20260602.nyc-nyr/1x2/ft' },
   })
-  expect(
-    await grader.grade({ ...named(text), placedAtSeconds: START_SECONDS - 3_600 }),
-  ).toMatchObject({ reason: { code: 'ambiguous_market' } })
+  const placed = (seconds: number) => ({ ...named(text), placedAtSeconds: START_SECONDS + seconds })
+  expect(await grader.grade(placed(-3_600))).toMatchObject({
+    pick: { market: 'soccer/mls.20260601.nyc-nyr/1x2/ft' },
+    flags: expect.arrayContaining(['inferred_start']),
+  })
+  for (const seconds of [3_600, 4 * 3_600, 19 * 3_600])
+    expect(await grader.grade(placed(seconds))).toMatchObject({
+      reason: { code: 'ambiguous_market' },
+    })
 })

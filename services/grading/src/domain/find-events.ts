@@ -1,17 +1,20 @@
 /**
  * Resolves team names in a pick's key to the one event they fit: both teams in the recorded order, within 36 hours of the
- * day or time that the pick gives (G11). Anything else that may be meant is a candidate, never graded. Each name is looked
- * up once per request, in an index of names: some tens of microseconds.
+ * day or time that the pick gives (G11), in its league, and clearly the nearest (G20, choose-start.ts). Anything else that may
+ * be meant is a candidate, never graded. Each name is looked up once per request, in an index of names: some tens of
+ * microseconds.
  */
 
 import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import { isoDay } from '../wire/times.ts'
+import { chooseStart } from './choose-start.ts'
 import type { EventInfo } from './event-state.ts'
 import { isOfPlayers, playerEvents } from './find-players.ts'
 import type { EventSearch, GradingStore } from './grading-store.ts'
 import { formatMarketKey } from './markets.ts'
-import type { PickRequest, SinglePick } from './pick-request.ts'
-import { teamKeys, withoutAccents } from './team-names.ts'
+import type { FoundBy, PickRequest, SinglePick } from './pick-request.ts'
+import { isOtherLeague, isSameTeam, teamKeys, withoutAccents } from './team-names.ts'
+import { turnSides } from './turn-sides.ts'
 
 /** Most candidates named when names fit several events. */
 const CANDIDATES_MAX = 10
@@ -19,6 +22,7 @@ const CANDIDATES_MAX = 10
 /** How far a start may be from the pick's time, or from noon of its day; seconds. */
 const MATCH_SECONDS_MAX = 36 * 3_600
 const NOON_SECONDS = 12 * 3_600
+const DAY_SECONDS = 24 * 3_600
 
 /** Words tried as two teams in a name without a `v`. */
 const SPLIT_WORDS_MAX = 10
@@ -47,11 +51,14 @@ function pairsOf(event: string): readonly Pair[] {
 
 const reversed = ({ home, away }: Pair): Pair => ({ home: away, away: home })
 
-function windowOf({ daySeconds, placedAtSeconds }: PickRequest): Window | undefined {
-  const at = daySeconds === undefined ? placedAtSeconds : daySeconds + NOON_SECONDS
-  return at === undefined
-    ? undefined
-    : { from: at - MATCH_SECONDS_MAX, to: at + MATCH_SECONDS_MAX + 1 }
+/** Around the start that the pick states, otherwise around its bet. */
+function windowOf({ daySeconds, isPlacedDay, placedAtSeconds, startsAt }: PickRequest) {
+  const noon = daySeconds === undefined ? undefined : daySeconds + NOON_SECONDS
+  const at = startsAt?.atSeconds ?? noon ?? placedAtSeconds
+  if (at === undefined) return undefined
+  const isBet = startsAt === undefined && noon === undefined && isPlacedDay === true
+  const from = at - MATCH_SECONDS_MAX
+  return { from, to: at + (isBet ? DAY_SECONDS : 0) + MATCH_SECONDS_MAX + 1 } satisfies Window
 }
 
 async function eventsOf(
@@ -80,28 +87,28 @@ async function eventsOf(
 }
 
 type Found = {
-  /** Events of both teams in the recorded order at the time: one is the match. */
+  /** Events of both teams in the recorded order at the time. */
   readonly matches: readonly EventInfo[]
-  /** Otherwise the likely matches: the fixture reversed, at another time, or against another team. */
+  /** Otherwise the same with the teams in the other order. */
+  readonly turned: readonly EventInfo[]
+  /** Otherwise the likely matches: at another time, or against another team. */
   readonly candidates: readonly EventInfo[]
 }
 
 /** Names that one request has looked up. */
 export type FoundNames = Map<string, Found>
 
-/** The best guesses at names that fit no event; none is ever graded. */
+/** The best guesses at names that fit no event in either order; none is ever graded. */
 async function candidatesOf(
   store: Store,
   sport: string,
   search: { readonly pairs: readonly Pair[]; readonly window: Window | undefined },
 ): Promise<readonly EventInfo[]> {
   const { pairs, window } = search
-  const turned = await eventsOf(store, sport, { ...window, pairs: pairs.map(reversed) })
-  if (window === undefined) return turned
-  const later = turned.length > 0 ? [] : await eventsOf(store, sport, { pairs })
-  const near = [...turned, ...later]
+  if (window === undefined) return []
+  const later = await eventsOf(store, sport, { pairs })
   const [pair, ...others] = pairs
-  if (near.length > 0 || pair === undefined || others.length > 0) return near
+  if (later.length > 0 || pair === undefined || others.length > 0) return later
   // One of the two names is known.
   const { home, away } = pair
   const sides = [{ home }, { away }, { home: away }, { away: home }]
@@ -113,39 +120,69 @@ async function findEvents(store: Store, pick: PickRequest): Promise<Found> {
   const window = windowOf(pick)
   const pairs = pairsOf(event)
   const matches = await eventsOf(store, sport, { ...window, pairs })
-  if (matches.length > 0) return { matches, candidates: [] }
-  return { matches, candidates: await candidatesOf(store, sport, { pairs, window }) }
+  if (matches.length > 0) return { matches, turned: [], candidates: [] }
+  const turned = await eventsOf(store, sport, { ...window, pairs: pairs.map(reversed) })
+  if (turned.length > 0) return { matches, turned, candidates: [] }
+  return { matches, turned, candidates: await candidatesOf(store, sport, { pairs, window }) }
 }
 
-/** Teams that meet on consecutive days: the matches of exactly that day, if any. */
-function ofTheDay(matches: readonly EventInfo[], { daySeconds }: PickRequest) {
-  if (daySeconds === undefined || matches.length === 1) return matches
-  const day = isoDay(daySeconds)
-  const exact = matches.filter(({ startAtSeconds }) => isoDay(startAtSeconds) === day)
-  return exact.length > 0 ? exact : matches
+const eventId = (pick: PickRequest, { path }: EventInfo): string =>
+  path.slice(pick.key.sport.length + 1)
+
+/** The match that a pick means among some of its pair, in its league. */
+function clearMatch(pick: PickRequest, matches: readonly EventInfo[]) {
+  const { sport } = pick.key
+  const [first] = matches
+  // Names that two pairs share are a question, whenever they play.
+  const isOnePair = matches.every(
+    ({ home, away }) =>
+      first !== undefined &&
+      isSameTeam(sport, home, first.home) &&
+      isSameTeam(sport, away, first.away),
+  )
+  if (!isOnePair) return undefined
+  const inLeague = ({ league }: EventInfo) => !isOtherLeague(sport, pick.league ?? '', league)
+  return chooseStart(matches.filter(inLeague), pick)
 }
 
-function resolved(pick: PickRequest, { matches, candidates }: Found): SinglePick {
+/** The pick on the one match that it means. */
+function pickOnMatch(pick: PickRequest, { matches, turned }: Found): PickRequest | undefined {
+  const straight = clearMatch(pick, matches)
+  const found = straight ?? (pick.isEitherOrder ? clearMatch(pick, turned) : undefined)
+  if (found === undefined) return undefined
+  const bet =
+    straight === undefined
+      ? turnSides(pick.key, pick.selection)
+      : { market: pick.key, selection: pick.selection }
+  if (bet === undefined) return undefined
+  const foundBy: FoundBy[] = []
+  if (found.isInferred) foundBy.push('inferred_start')
+  if (straight === undefined) foundBy.push('sides_turned')
+  const key = { ...pick.key, ...bet.market, event: eventId(pick, found.match) }
+  return { ...pick, key, selection: bet.selection, ...(foundBy.length === 0 ? {} : { foundBy }) }
+}
+
+function resolved(pick: PickRequest, found: Found): SinglePick {
+  const known = pickOnMatch(pick, found)
+  if (known !== undefined) return known
   const { key, selection, ref } = pick
-  const keyOf = ({ path }: EventInfo) => ({ ...key, event: path.slice(key.sport.length + 1) })
-  const [match, ...others] = ofTheDay(matches, pick)
-  if (match !== undefined && others.length === 0) return { ...pick, key: keyOf(match) }
-  const near = matches.length > 0 ? matches : candidates
-  if (near.length === 0) return pick
+  const near = [found.matches, found.turned, found.candidates].find(({ length }) => length > 0)
+  if (near === undefined) return pick
   return {
     kind: 'ambiguous',
     market: formatMarketKey(key),
     selection,
     ref,
     candidates: near.map(
-      (info) => `${formatMarketKey(keyOf(info))} (${isoDay(info.startAtSeconds)})`,
+      (info) =>
+        `${formatMarketKey({ ...key, event: eventId(pick, info) })} (${isoDay(info.startAtSeconds)})`,
     ),
   }
 }
 
 /**
- * Turns team names into events. If several fit, or only a reversed or another fixture, the pick is ambiguous and they are
- * its candidates. If none fits, the key stays as written, and the ledger does not know it.
+ * Turns team names into events. If several fit and none is clearly meant, or only a reversed or another fixture, the pick is ambiguous and they
+ * are its candidates. If none fits, the key stays as written, and the ledger does not know it.
  */
 export async function resolveEvents(
   store: Store,

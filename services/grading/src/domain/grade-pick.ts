@@ -110,11 +110,16 @@ export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
 function flagsOf(
   prepared: GradableSelection,
   grade: PriceGrade,
-  { isLate, isReduced }: { readonly isLate: boolean; readonly isReduced: boolean },
+  {
+    foundBy = [],
+    isLate,
+    isReduced,
+  }: Pick<PickRequest, 'foundBy'> & { readonly isLate: boolean; readonly isReduced: boolean },
 ): readonly GradeFlag[] {
   const isHeld = grade.isCapped && prepared.booksum !== undefined && prepared.booksum < 1
   const closeFlags = isLate ? prepared.lateFlags : prepared.flags
-  const flags = isReduced ? [...closeFlags, 'price_reduced' as const] : closeFlags
+  const ofPrice = isReduced ? [...closeFlags, 'price_reduced' as const] : closeFlags
+  const flags = foundBy.length === 0 ? ofPrice : [...foundBy, ...ofPrice]
   return isHeld ? ['booksum_below_one', ...flags] : flags
 }
 
@@ -179,7 +184,7 @@ function cardOfPick(
       scoreboard: scoreboardOf(prepared.result, paid),
       // Fair CLV is linear in the probability, so its spread over methods is theirs times the price.
       spread: spread === undefined ? undefined : spread * paid,
-      flags: flagsOf(prepared, grade, { isLate, isReduced }),
+      flags: flagsOf(prepared, grade, { foundBy: pick.foundBy, isLate, isReduced }),
     },
     calibration,
   )

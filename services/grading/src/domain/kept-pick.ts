@@ -65,7 +65,7 @@ export async function keepAudit(
 
 /** What the opening of a pick, or of a parlay filed under its first leg, does not have. */
 export function textsOfPick(pick: PickRequest, legs?: readonly PickRequest[]): Texts {
-  const { deductions, eachWay, fieldSize, options, ref } = pick
+  const { deductions, eachWay, fieldSize, foundBy, options, ref } = pick
   const kept = legs?.map(({ key, odds, selection }) => [formatMarketKey(key), selection, odds.text])
   const texts = {
     method: options.method,
@@ -73,6 +73,7 @@ export function textsOfPick(pick: PickRequest, legs?: readonly PickRequest[]): T
     reference: options.reference,
     ref,
     field_size: fieldSize?.toString(),
+    found_by: foundBy && JSON.stringify(foundBy),
     each_way: eachWay && JSON.stringify(eachWay),
     deductions: deductions && JSON.stringify(deductions),
     legs: kept && JSON.stringify(kept),
@@ -99,7 +100,7 @@ function readKept(
 
 /** The pick as requested. Throws if the store holds a pick that was never kept. */
 export function pickOfStored({ opening, options: texts }: StoredPick): PickRequest | Parlay {
-  const { deductions, each_way: eachWay, field_size: fieldSize, legs, reference, ref } = texts
+  const { deductions, each_way: eachWay, found_by: foundBy, legs, reference, ref } = texts
   const options = {
     method: (texts['method'] ?? 'power') as GradeOptions['method'],
     basis: (texts['basis'] ?? 'auto') as GradeOptions['basis'],
@@ -109,7 +110,8 @@ export function pickOfStored({ opening, options: texts }: StoredPick): PickReque
   const pick = readKept(opening, {
     placedAtSeconds,
     ref,
-    fieldSize: fieldSize === undefined ? undefined : Number(fieldSize),
+    fieldSize: texts['field_size'] === undefined ? undefined : Number(texts['field_size']),
+    ...(foundBy === undefined ? {} : { foundBy: JSON.parse(foundBy) }),
     ...(eachWay === undefined ? {} : { eachWay: JSON.parse(eachWay) }),
     ...(deductions === undefined ? {} : { deductions: JSON.parse(deductions) }),
     options,

@@ -1,4 +1,5 @@
 import type { MarginMethod, Odds } from '@tallystick/odds'
+import type { GradeFlag } from '../wire/cards.ts'
 import type { MarketKey } from './markets.ts'
 
 export type GradeOptions = {
@@ -11,6 +12,8 @@ export type GradeOptions = {
 /** The default for grades, and how the truth table is counted. */
 export const DEFAULT_GRADE_OPTIONS: GradeOptions = { method: 'power', basis: 'auto' }
 
+export type FoundBy = Extract<GradeFlag, 'inferred_start' | 'sides_turned'>
+
 /** A well-formed pick whose market is one key. */
 export type PickRequest = {
   readonly kind: 'pick'
@@ -18,8 +21,18 @@ export type PickRequest = {
   readonly selection: string
   readonly odds: Odds
   readonly placedAtSeconds?: number | undefined
+  /** Whether only the day is known on which the bet was placed: `placedAtSeconds` is its midnight UTC. */
+  readonly isPlacedDay?: boolean | undefined
   /** Midnight UTC of the event's day, Unix seconds; it narrows team names. */
   readonly daySeconds?: number | undefined
+  /** The event's start as the bet's record has it, Unix seconds; without a zone, its clock read as UTC. */
+  readonly startsAt?: { readonly atSeconds: number; readonly hasZone: boolean } | undefined
+  /** The event's league as the bet's record names it: a match of another league is never taken. */
+  readonly league?: string | undefined
+  /** Whether the names may stand in either order: the backed team is named, and the market is turned with the sides. */
+  readonly isEitherOrder?: boolean | undefined
+  /** How the event was found, where the card says so. */
+  readonly foundBy?: readonly FoundBy[] | undefined
   /** An each-way bet: half of the stake to win, half on a finish in these places at this share of the odds. */
   readonly eachWay?: { readonly places: number; readonly fraction: number } | undefined
   /** Shares that withdrawals deduct: of the profit (Rule 4), or of the whole price (an exchange's win markets). */

@@ -155,3 +155,16 @@ export function isSameLeague(sport: string, one: string, other: string): boolean
   const [left, right] = [plainLeague(one), plainLeague(other)]
   return left === right || LEAGUES.get(sport)?.get(left)?.includes(right) === true
 }
+
+/** Words of a league whose teams only share their names with a first team's. */
+const OTHER_TEAMS =
+  /\b(?:women|womens|wsl|frauen|femenina|feminine|femminile|ladies|youth|u ?1[5-9]|u ?2[0-3]|under ?(?:1[5-9]|2[0-3])|reserves?|primavera|academy)\b/
+
+/** Whether two names certainly mean different leagues: the table knows both and keeps them apart, or only one is of women, youth or reserves. */
+export function isOtherLeague(sport: string, one: string, other: string): boolean {
+  const [left, right] = [plainLeague(one), plainLeague(other)]
+  if (left === '' || right === '' || isSameLeague(sport, one, other)) return false
+  if (OTHER_TEAMS.test(left) !== OTHER_TEAMS.test(right)) return true
+  const names = LEAGUES.get(sport)
+  return names?.has(left) === true && names.has(right)
+}

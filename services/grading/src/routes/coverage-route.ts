@@ -81,8 +81,9 @@ function readQuery({ market, sport, date, text }: CoverageRequest): CoverageQuer
 /** A resolved pick by its key, so that nothing has to be looked up again; a parlay as it came. */
 function byKey(wire: WirePick, { market, selection }: Card['pick']): Record<string, unknown> {
   if ('legs' in wire) return wire
-  const { line: _line, date: _date, ...rest } = wire
-  return { ...rest, market, selection }
+  const { line: _line, date: _date, starts_at: _start, ...rest } = wire
+  const { league: _league, either_order: _order, ...bet } = rest
+  return { ...bet, market, selection }
 }
 
 const placeOf = ({ index, line, written }: Place) => ({

@@ -17,6 +17,7 @@ import {
   AUDIT_PICKS_MAX,
   askedSchema,
   placeFraction,
+  readStart,
   type WireOptions,
   type WireParlay,
   type WirePick,
@@ -84,6 +85,9 @@ function readParlay(parlay: WireParlay, { field, options }: Where): AskedPick | 
 export const readPick = (pick: WirePick, where: Where): AskedPick | Faults =>
   'legs' in pick ? readParlay(pick, where) : readSingle(pick, where)
 
+/** A bet whose record has only the day on which it was placed. */
+const DAY_TEXT = /^\d{4}-\d{2}-\d{2}$/
+
 function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | Faults {
   const odds = parseOdds(pick.odds)
   const issues = oddsIssues(odds, field)
@@ -113,9 +117,15 @@ function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | F
   const { key, selection } = market
   const { field_size: fieldSize, ref } = pick
   const daySeconds = pick.date === undefined ? undefined : isoSeconds(pick.date)
-  const when = { placedAtSeconds: placed, daySeconds }
+  const when = {
+    placedAtSeconds: placed,
+    isPlacedDay: pick.placed_at !== undefined && DAY_TEXT.test(pick.placed_at),
+    daySeconds,
+    startsAt: pick.starts_at === undefined ? undefined : readStart(pick.starts_at),
+  }
+  const where = { league: pick.league, isEitherOrder: pick.either_order }
   const bet = { kind: 'pick' as const, key, selection, odds, options }
-  return { ...bet, ...when, fieldSize, ref, ...termsOf(pick) }
+  return { ...bet, ...when, ...where, fieldSize, ref, ...termsOf(pick) }
 }
 
 /** Two notations of one price differ by less than this many decimals show. */
@@ -126,10 +136,10 @@ function duplicateKey(pick: AskedPick): string {
   if (pick.kind === 'ambiguous') return `${pick.market} ${pick.selection}`
   if (pick.kind === 'parlay')
     return `${pick.odds.decimal.toFixed(PRICE_DECIMALS)} ${pick.legs.map(duplicateKey).toSorted().join()}`
-  const { daySeconds = '', key, odds, placedAtSeconds = '', selection } = pick
+  const { daySeconds = '', key, odds, placedAtSeconds = '', selection, startsAt } = pick
   // -110 and 10/11 are one price; 1.91 beside them is found when the audit is made (audit-context.ts).
   const price = odds.decimal.toFixed(PRICE_DECIMALS)
-  return `${formatMarketKey(key)} ${selection} ${price} ${placedAtSeconds} ${daySeconds}`
+  return `${formatMarketKey(key)} ${selection} ${price} ${placedAtSeconds} ${startsAt?.atSeconds ?? daySeconds}`
 }
 
 /** Where a pick stands in its request. */

@@ -10,7 +10,8 @@ function briefly(csv: string, choices?: TrackerChoices): readonly string[] {
   if (read.kind === 'unreadable') return [`unreadable: ${read.problem}`]
   return [...read.rows].map((row) => {
     if ('expected' in row.bet) return `${row.line} ${row.bet.field}?`
-    const { market, selection, line, odds, date, placed_at } = row.bet
+    const { market, selection, line, odds, placed_at } = row.bet
+    const date = row.bet.starts_at?.slice(0, 10) ?? row.bet.date
     const key =
       typeof market === 'string'
         ? market

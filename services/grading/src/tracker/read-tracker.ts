@@ -2,7 +2,7 @@
  * A tracker's CSV export as picks of the API: one row, one pick, or what is missing in it. Pure: only the
  * ledger knows whether a match and its close are recorded.
  */
-import { isKnownTeam, sportNamed } from '../domain/team-names.ts'
+import { isKnownTeam, isSameTeam, sportNamed } from '../domain/team-names.ts'
 import type { WireSingle } from '../wire/requests.ts'
 import type { Steps } from './steps.ts'
 import { findTrackerColumns, type TrackerColumns, type TrackerField } from './tracker-columns.ts'
@@ -87,7 +87,7 @@ function sportOf(cell: Cells, teams: Teams | undefined): string | undefined {
 function whenOf(
   cell: Cells,
   { order }: Sheet,
-): { readonly date?: string; readonly placed_at?: string } | TrackerProblem {
+): Pick<WireSingle, 'date' | 'starts_at' | 'placed_at'> | TrackerProblem {
   const [event, placed] = [cell('date'), cell('placed')].map((text) =>
     text === '' ? undefined : readDate(text, order),
   )
@@ -101,13 +101,30 @@ function whenOf(
       ],
     )
   if (event?.kind === 'unreadable') return problem('date', 'a date such as 2024-04-23')
-  const placedAt = placed?.kind === 'date' ? placed.moment : undefined
-  const at = placedAt === undefined ? {} : { placed_at: placedAt }
-  if (event?.kind === 'date') return { date: event.moment?.slice(0, 10) ?? event.day, ...at }
-  // A day without a zone is taken from its beginning, so that no pick is late by it.
-  return placed?.kind === 'date' && placedAt === undefined
-    ? { placed_at: `${placed.day}T00:00:00Z` }
-    : at
+  // A bet of a day without a zone is taken from the day's beginning, so that it is not late by it.
+  const placedAt = placed?.kind === 'date' ? (placed.moment ?? placed.day) : undefined
+  const isDayOnly = placed?.kind === 'date' && placed.moment === undefined
+  if (event?.kind !== 'date') return placedAt === undefined ? {} : { placed_at: placedAt }
+  const bet = placedAt === undefined || isDayOnly ? {} : { placed_at: placedAt }
+  const start = event.moment ?? event.clock
+  return start === undefined ? { date: event.day, ...bet } : { starts_at: start, ...bet }
+}
+
+/** Sports whose fixtures are written with the away team first, whatever stands between the two. */
+const AWAY_FIRST_SPORTS: ReadonlySet<string> = new Set([
+  'american_football',
+  'baseball',
+  'basketball',
+  'ice_hockey',
+])
+
+/** Whether a selection begins with the name of one of the teams. */
+function namesTeam(sport: string, selection: string, { home, away }: Teams): boolean {
+  const words = selection.split(/\s+/)
+  return words.some((_word, index) => {
+    const name = words.slice(0, index + 1).join(' ')
+    return isSameTeam(sport, home, name) || isSameTeam(sport, away, name)
+  })
 }
 
 /** Kinds that say nothing of the market. */
@@ -153,7 +170,7 @@ function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
   }
   const written = teamsOf(cell)
   const found = written.event === '' ? eventIn(cell('selection')) : undefined
-  const { teams, event } = found ?? written
+  const { teams, event, isSided } = found ?? written
   if (event === '') return problem('event', 'both teams, such as Arsenal v Chelsea')
   const sport = sportOf(cell, teams)
   if (sport === undefined)
@@ -165,7 +182,22 @@ function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
   if ('expected' in bet) return bet
   const { type, period, participant, line } = bet
   const key = { sport, event, type, period, participant }
-  return { market: key, selection: bet.selection, line, odds, ...when, ...extrasOf(cell) }
+  const isTurnable =
+    !isSided &&
+    AWAY_FIRST_SPORTS.has(sport) &&
+    teams !== undefined &&
+    (type === 'total' || (participant === undefined && namesTeam(sport, selection, teams)))
+  const league = (cell('league') || cell('sport')).replace(/\p{C}/gu, ' ').slice(0, 80)
+  return {
+    market: key,
+    selection: bet.selection,
+    line,
+    odds,
+    ...when,
+    ...(league === '' ? {} : { league }),
+    ...(isTurnable ? { either_order: true } : {}),
+    ...extrasOf(cell),
+  }
 }
 
 /** What a bet is recognised by, in this order. */

@@ -5,7 +5,7 @@ describe('a date as trackers write it', () => {
   test.for([
     ['2024-04-23', '2024-04-23', undefined],
     ['2024/4/3', '2024-04-03', undefined],
-    ['2024-04-23 19:00', '2024-04-23', undefined],
+    ['2024-04-23 19:00', '2024-04-23', undefined, '2024-04-23T19:00:00'],
     ['2024-04-23T19:00:00Z', '2024-04-23', '2024-04-23T19:00:00Z'],
     ['2026-02-24T19:53:23.751Z', '2026-02-24', '2026-02-24T19:53:23Z'],
     ['02/24/2026 19:53:23 GMT', '2026-02-24', '2026-02-24T19:53:23Z'],
@@ -13,16 +13,15 @@ describe('a date as trackers write it', () => {
     ['23/04/2024', '2024-04-23', undefined],
     ['23.04.24', '2024-04-23', undefined],
     ['03.04.2024', '2024-04-03', undefined],
-    ['23-04-2024 20:45', '2024-04-23', undefined],
+    ['23-04-2024 20:45', '2024-04-23', undefined, '2024-04-23T20:45:00'],
     ['23 Apr 2024', '2024-04-23', undefined],
     ['23-Apr-24', '2024-04-23', undefined],
-    ['Sep 29 2024 9:18 PM', '2024-09-29', undefined],
+    ['Sep 29 2024 9:18 PM', '2024-09-29', undefined, '2024-09-29T21:18:00'],
     ['September 29, 2024', '2024-09-29', undefined],
     ['Sun, 29 Sep 2024 12:05 AM UTC', '2024-09-29', '2024-09-29T00:05:00Z'],
     ['04/04/2024', '2024-04-04', undefined],
-  ])('%s', ([text = '', day, moment]) => {
-    const expected = moment === undefined ? { kind: 'date', day } : { kind: 'date', day, moment }
-    expect(readDate(text, undefined)).toEqual(expected)
+  ])('%s', ([text = '', day, moment, clock]) => {
+    expect(readDate(text, undefined)).toEqual({ kind: 'date', day, moment, clock })
   })
 
   test.for(['', 'yesterday', '2024-13-01', '30/02/2024', '32 Jan 2024', '12:00', '20240423x'])(

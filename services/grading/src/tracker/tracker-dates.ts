@@ -11,6 +11,8 @@ type ReadDate =
       readonly kind: 'date'
       /** `2024-04-23`. */
       readonly day: string
+      /** The clock beside the day, `2024-04-23T20:00:00`, if the text has one without a zone. */
+      readonly clock?: string
       /** The moment in ISO 8601, if the text has a time and a zone. */
       readonly moment?: string
     }
@@ -55,10 +57,14 @@ function dated(
   const clock = CLOCK.exec(rest?.trim() ?? '')
   if (clock === null) return { kind: 'date', day: text }
   const [, hour = '', minute = '', second = '00', half, zone] = clock
-  if (zone === undefined) return { kind: 'date', day: text }
   const noon = half === undefined ? 0 : half.toLowerCase() === 'pm' ? 12 : 0
   const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + noon
-  const moment = `${text}T${two(hours)}:${minute}:${second}${zoneOf(zone)}`
+  const time = `${text}T${two(hours)}:${minute}:${second}`
+  if (zone === undefined)
+    return isoSeconds(`${time}Z`) === undefined
+      ? { kind: 'date', day: text }
+      : { kind: 'date', day: text, clock: time }
+  const moment = `${time}${zoneOf(zone)}`
   return isoSeconds(moment) === undefined
     ? { kind: 'date', day: text }
     : { kind: 'date', day: text, moment }

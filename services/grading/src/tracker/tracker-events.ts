@@ -22,11 +22,15 @@ const LEADING_TIME = /^\d{1,2}:\d{2}\s+/
 
 type Event = {
   readonly teams: Teams | undefined
+  /** Whether the row says who plays at home: in columns of its own, or with `@` or `at`. */
+  readonly isSided: boolean
   /** What the API takes as an event; empty if the file names none. */
   readonly event: string
   /** The market, where the same cell has it. */
   readonly market: string | undefined
 }
+
+const AWAY_FIRST = /\s(?:@|at)\s/i
 
 /** The sides of two teams: `@` and `at` name the away team first. */
 const sidesOf = (first: string, second: string, separator: string | undefined): Teams =>
@@ -52,13 +56,18 @@ const eventOf = ({ home, away }: Teams): string => `${home} v ${away}`
 export function teamsOf(cell: (field: TrackerField) => string): Event {
   const [home, away, written] = [cell('home'), cell('away'), cell('event')]
   if (home !== '' && away !== '')
-    return { teams: { home, away }, event: eventOf({ home, away }), market: undefined }
+    return {
+      teams: { home, away },
+      isSided: true,
+      event: eventOf({ home, away }),
+      market: undefined,
+    }
   const exchange = EXCHANGE_MARKET.exec(written === '' ? cell('market') : written)
   const text = (exchange?.[1] ?? written).replace(LEADING_TIME, '').trim()
   const teams = pairOf(text)
   // A single word would pass for an id.
   const event = teams === undefined ? (text.includes(' ') ? text : '') : eventOf(teams)
-  return { teams, event, market: exchange?.[2] }
+  return { teams, isSided: AWAY_FIRST.test(text), event, market: exchange?.[2] }
 }
 
 /**
@@ -67,7 +76,7 @@ export function teamsOf(cell: (field: TrackerField) => string): Event {
  */
 export function eventIn(
   text: string,
-): { readonly teams: Teams; readonly event: string; readonly selection: string } | undefined {
+): (Omit<Event, 'market'> & { readonly selection: string }) | undefined {
   const [before = '', separator, after, ...more] = text.split(SEPARATOR)
   if (after === undefined || more.length > 0 || !isKnown(after)) return undefined
   const words = before.split(/\s+/)
@@ -75,7 +84,12 @@ export function eventIn(
     const name = words.slice(at).join(' ')
     if (!isKnown(name)) continue
     const teams = sidesOf(name, after, separator)
-    return { teams, event: eventOf(teams), selection: words.slice(0, at).join(' ') }
+    return {
+      teams,
+      isSided: AWAY_FIRST.test(text),
+      event: eventOf(teams),
+      selection: words.slice(0, at).join(' '),
+    }
   }
   return undefined
 }

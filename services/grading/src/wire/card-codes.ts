@@ -29,6 +29,10 @@ export const FLAG_MEANINGS = {
   received_after_start: 'Received after the start: graded, but never counted.',
   line_from_halves:
     'The close has both halves of this quarter line; it was graded from the two, by identity.',
+  inferred_start:
+    'The record says only when the bet was placed: graded on the first start after it, the only one near.',
+  sides_turned:
+    'The record names the away team first: graded on the match as it was played, on the team that was backed.',
   price_reduced: 'Withdrawn runners reduced the price: it was graded as it pays.',
   synthetic: 'The close is synthetic, for trying the service out.',
 } as const

@@ -63,6 +63,17 @@ export const dayText = () =>
     .string(dateText)
     .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && isoSeconds(text) !== undefined, dateText)
 
+const startText =
+  'an ISO 8601 time such as 2026-06-01T18:00:00Z, or 2026-06-01T18:00 if its zone is not known'
+
+/** A start with its zone or without: then it is read as UTC. Undefined if it is no time. */
+export function readStart(text: string) {
+  const clock = /T\d{2}:\d{2}/.test(text)
+  const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text)
+  const atSeconds = isoSeconds(hasZone ? text : `${text}Z`)
+  return atSeconds === undefined || !clock ? undefined : { atSeconds, hasZone }
+}
+
 const fractionText = 'a fraction from 0 to 0.95'
 const fraction = () =>
   z.number(fractionText).min(0, fractionText).max(FRACTION_MAX, fractionText).optional()
@@ -114,10 +125,27 @@ const pickSchema = z
         .string(timeText)
         .max(40, timeText)
         .optional()
-        .describe('When the bet was placed; a bet placed after the start is not graded.'),
-      date: dayText()
+        .describe(
+          'When the bet was placed; a bet placed after the start is not graded. A day alone is read from its beginning.',
+        ),
+      date: dayText().optional().describe('Day of the event: it narrows team names to one match.'),
+      starts_at: z
+        .string(startText)
+        .max(40, startText)
+        .refine((text) => readStart(text) !== undefined, startText)
         .optional()
-        .describe('Day of the event, UTC: it narrows team names to one match.'),
+        .describe(
+          'Start of the event as your record has it, with its zone or without: of a series it names the game (G20).',
+        ),
+      league: shownText(REF_CHARACTERS_MAX)
+        .optional()
+        .describe('League of the event: a match of another league is never taken for it.'),
+      either_order: z
+        .boolean('true or false')
+        .optional()
+        .describe(
+          'True if the record names the backed team and may write the away team first: a single reversed fixture is taken, and the card says so.',
+        ),
       stake: z
         .number('a number above 0')
         .positive('a number above 0')
@@ -154,7 +182,16 @@ const parlaySchema = z
     {
       legs: z
         .array(
-          pickSchema.pick({ market: true, selection: true, line: true, odds: true, date: true }),
+          pickSchema.pick({
+            market: true,
+            selection: true,
+            line: true,
+            odds: true,
+            date: true,
+            starts_at: true,
+            league: true,
+            either_order: true,
+          }),
           legsText,
         )
         .min(2, legsText)
