@@ -128,15 +128,18 @@ describe('A15: payments', () => {
     expect((await stack.run(['payments', 'open', 'x'], stack.deployed)).err).toContain('Say which')
   })
 
-  test('a memo may name the contract: it is opened for it, as the gate would sell to it', async () => {
+  test('A24: a memo that names the contract opens nothing: it is listed as refused, and refunded', async () => {
     const from = stack.account('agent-7')
     const memo = `x402:${stack.contract}`
     const id = await stack.pay({ from, amountTinybar: PURCHASE_TINYBAR, memo })
-    const agent = stack.contract.toLowerCase()
+    const why = 'refused: nobody acts under the address that its memo names'
     const listed = await stack.run(['payments'], stack.deployed)
-    expect(listed.out).toContain(`${id}  12 HBAR from ${from.accountId}\n    pending for ${agent}`)
-    const { out } = await stack.run(['payments', 'open', id], stack.deployed)
-    expect(out).toContain(`The window of ${agent} is open.`)
+    expect(listed.out).toContain(`${id}  12 HBAR from ${from.accountId}\n    ${why}`)
+    const opened = await stack.run(['payments', 'open', id], stack.deployed)
+    expect(opened).toMatchObject({ code: 1, err: expect.stringContaining('Refund it instead') })
+    stack.nextSlot()
+    const { out } = await stack.run(['payments', 'refund', id], stack.deployed)
+    expect(out).toContain(`12 HBAR went back to ${from.accountId}`)
   })
 
   test('what the contract paid out to payTo, beside the gas that the owner paid, buys nothing', async () => {
