@@ -140,7 +140,10 @@ async function resealRows(
     stored,
     slot: slotText(Object.values(cells)),
   }))
-  const seal = await plan.sealFor(found.flatMap(({ slot }) => slot ?? []))
+  const seal = await plan.sealFor(
+    found.flatMap(({ slot }) => slot ?? []),
+    query,
+  )
   for (const { at, slot, stored } of found) {
     if (slot !== undefined && seal.isCurrent(sealReceipt(stored).keyId, slot)) continue
     const entry = slot === undefined ? undefined : seal.open(engine.bodyOf(stored), slot)

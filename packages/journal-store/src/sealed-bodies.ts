@@ -11,6 +11,7 @@ import {
   sealValue,
 } from '@tallystick/hashchain'
 import type { Awaitable, UnavailableError } from './journal-store.ts'
+import type { SqlQuery } from './sql-connection.ts'
 import { whenAnswered } from './sql-dialect.ts'
 
 /** What a row holds. */
@@ -25,8 +26,8 @@ export type BodySeal = {
 
 /** How resealing seals bodies, if not simply under the ring's active key. */
 export type SealPlan = {
-  /** What opens and seals the bodies in these slots; its keys are durable. */
-  sealFor(slots: readonly string[]): Awaitable<PlannedSeal>
+  /** What opens and seals the bodies in these slots; its keys are durable. `query` reads the store as it is now. */
+  sealFor(slots: readonly string[], query: SqlQuery): Awaitable<PlannedSeal>
   /** Keys that the store needs besides the active one, whatever bodies name. */
   readonly needed: readonly string[]
   /** Called once every body is current. */

@@ -4,7 +4,7 @@
  */
 import type { TokenFailure } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
-import { RecordStoreUnavailable } from './domain/record-store.ts'
+import { ChainKeyLost, RecordStoreUnavailable } from './domain/record-store.ts'
 import { CARE_SCOPES } from './domain/scopes.ts'
 
 /** Seconds to wait before retrying after a failing store or a full queue. */
@@ -51,6 +51,12 @@ export const careErrors = {
     meaning: 'The keys of the token’s issuer cannot be fetched. Send the same token again.',
     retryAfterSeconds: RETRY_SECONDS,
   },
+  chain_key_lost: {
+    status: 503,
+    meaning:
+      'The key that this record is sealed under is lost: it takes no further version until the operator restores the key. Nothing was written; other records are not affected.',
+    retryAfterSeconds: RETRY_SECONDS,
+  },
   store_unavailable: {
     status: 503,
     meaning: 'The record store cannot be read or written. A write may be sent again unchanged.',
@@ -94,5 +100,9 @@ const challengeOf = ({ metadataUrl, serviceName }: Protected): string =>
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
   if (error instanceof Error && error.name === 'IssuerUnavailable')
     return errorAnswer('issuer_unavailable')
+  if (error instanceof ChainKeyLost)
+    return errorAnswer('chain_key_lost', {
+      details: { message: careErrors.chain_key_lost.meaning },
+    })
   return error instanceof RecordStoreUnavailable ? errorAnswer('store_unavailable') : undefined
 }

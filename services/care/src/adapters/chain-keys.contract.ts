@@ -31,7 +31,8 @@ const erasure = {
   reason: 'asked to',
 }
 
-const sealed = async (keys: ChainKeys) => (await keys.sealToWrite([TEA])).close('ten drops', SLOT)
+const sealed = async (keys: ChainKeys) =>
+  (await keys.sealToWrite([TEA], () => [])).close('ten drops', SLOT)
 const opens = async (keys: ChainKeys, body: unknown) => (await keys.sealFor([TEA])).open(body, SLOT)
 
 export function describeChainKeys(name: string, start: () => Promise<KeysPlaceUnderTest>): void {
@@ -135,7 +136,7 @@ export function describeChainKeys(name: string, start: () => Promise<KeysPlaceUn
       expect((await keys.sealFor([TEA])).receipt(body, TEA)).toMatchObject({ keyId: 'key-1' })
       const newer = await open(testKeyRing('key-2', 'key-1'))
       const plan = newer.plan()
-      const seal = await plan.sealFor([SLOT])
+      const seal = await plan.sealFor([SLOT], async () => [])
       expect([seal.isCurrent('key-1', SLOT), seal.isCurrent(undefined, SLOT)]).toEqual([
         false,
         false,
@@ -152,7 +153,7 @@ export function describeChainKeys(name: string, start: () => Promise<KeysPlaceUn
     it('C43: a copy is a file that fills an empty place, erasures included, and overwrites nothing', async () => {
       const keys = await open()
       const body = await sealed(keys)
-      await keys.sealToWrite(['ann|walks'])
+      await keys.sealToWrite(['ann|walks'], () => [])
       await keys.place.destroy({ ...erasure, domain: 'walks' })
       const target = join(folder, 'copy')
       expect(await backupChainKeys(keys.place, target)).toBe(1)

@@ -15,10 +15,13 @@ import {
 } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
 import {
+  ChainKeyLost,
   type ErasedName,
   type KeptErasure,
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
+import type { NamedChain } from '../wire/record-uri.ts'
+import { ENDS_OF_CHAIN } from './record-sql.ts'
 import { sharedRuns } from './shared-runs.ts'
 import { CHAIN_KEY_ID } from './sqlite-record-database.ts'
 
@@ -110,11 +113,20 @@ export type ChainSeal = BodySeal & {
   readonly receipt: (body: unknown, chain: string) => ReturnType<typeof sealReceipt>
 }
 
+/** A row of ENDS_OF_CHAIN. */
+type EndRow = { readonly body: unknown; readonly audience: string; readonly freed: number }
+
+/** The first and the newest stored body of a chain that is not erased: keys come into use in the order of versions. */
+export type ReadEnds = (name: ErasedName) => Awaitable<readonly unknown[]>
+
 /** Seals for chains. */
 export type ChainSeals = {
   sealFor(chains: readonly string[]): Awaitable<ChainSeal>
-  /** The same, and makes keys that are missing; an erased chain gets none. */
-  sealToWrite(chains: readonly string[]): Awaitable<ChainSeal>
+  /**
+   * The same, and makes keys that are missing. An erased chain gets none; nor does one whose own key is lost: throws
+   * ChainKeyLost.
+   */
+  sealToWrite(chains: readonly string[], readEnds: ReadEnds): Awaitable<ChainSeal>
 }
 
 const CLEAR: ChainSeal = { ...createBodySeal(undefined), receipt: sealReceipt }
@@ -175,29 +187,48 @@ export class ChainKeys implements ChainSeals {
   readonly sealFor = (chains: readonly string[]): Awaitable<ChainSeal> =>
     whenAnswered([this.#keysOf(chains)], ([keys]) => this.#sealWith(keys))
 
-  readonly sealToWrite = (chains: readonly string[]): Awaitable<ChainSeal> =>
+  readonly sealToWrite = (chains: readonly string[], readEnds: ReadEnds): Awaitable<ChainSeal> =>
     whenAnswered([this.#keysOf(chains)], ([keys]) => {
       const unsure = this.#unsureOf(chains, keys)
       if (unsure.length === 0) return this.#sealWith(keys)
-      for (const chain of unsure) this.#unsure.add(chain)
-      return this.#makeUnsure().then(() => this.#sealSurely(chains))
+      const missing = unsure.filter((chain) => !keys.has(chain))
+      return whenAnswered([this.#lostOf(missing, readEnds)], ([[lost]]) => {
+        if (lost !== undefined)
+          throw new ChainKeyLost(
+            `the key of the chain ${lost} is lost, and no other is made: restore the newest copy of the chain keys that has it (care restore-keys), or erase the chain`,
+          )
+        for (const chain of unsure) this.#unsure.add(chain)
+        return this.#makeUnsure().then(() => this.#sealSurely(chains))
+      })
     })
 
-  /** How `care reseal` brings every entry under its chain's key, and every chain's key under the active one. */
-  plan(): SealPlan & { readonly rewrapped: () => number } {
+  /**
+   * How `care reseal` brings every entry under its chain's key, and every chain's key under the active one. A chain whose key is
+   * lost stays as it is, unless it is about to be erased.
+   */
+  plan(erased?: NamedChain): SealPlan & { readonly rewrapped: () => number } {
     let rewrapped = 0
+    const isErased = ({ domain, patient }: ErasedName, { audience, freed }: EndRow): boolean =>
+      erased?.patient === patient &&
+      erased.domain === domain &&
+      erased.audience === audience &&
+      (erased.freed ?? 0) === freed
     return {
-      sealFor: (slots) =>
-        whenAnswered([this.#keysToWrite(slots.map(chainOfSlot))], ([keys]) => ({
+      sealFor: (slots, query) => {
+        const readEnds: ReadEnds = async (name) => {
+          const { domain, patient, turn } = name
+          const rows = await query<EndRow>(ENDS_OF_CHAIN, [patient, domain, turn])
+          return rows.flatMap((row) => (isErased(name, row) ? [] : [row.body]))
+        }
+        return whenAnswered([this.#keysToReseal(slots.map(chainOfSlot), readEnds)], ([keys]) => ({
           ...this.#sealWith(keys),
           isCurrent: (keyId, slot) => {
-            const own = keys.get(chainOfSlot(slot))
-            // What was erased stays as it is.
-            return keyId !== undefined && CHAIN_KEY_ID.test(keyId)
-              ? own === undefined || own.wrapped[1] === keyId
-              : false
+            const own = keys.get(chainOfSlot(slot))?.wrapped[1]
+            // A chain without a key was erased, or lost it.
+            return own === undefined || own === keyId || CHAIN_KEY_ID.test(keyId ?? '')
           },
-        })),
+        }))
+      },
       needed: [this.ownKeyId],
       finish: () =>
         whenAnswered([this.#rewrap()], ([count]) => {
@@ -221,6 +252,30 @@ export class ChainKeys implements ChainSeals {
       const keys = new Map<string, ChainKey>()
       for (const wrapped of found) keys.set(wrapped[0], this.#unwrap(wrapped))
       return keys
+    })
+  }
+
+  #keysToReseal(chains: readonly string[], readEnds: ReadEnds): Awaitable<KeysByChain> {
+    return whenAnswered([this.#keysOf(chains)], ([keys]) => {
+      const missing = [...new Set(chains)].filter((chain) => !keys.has(chain))
+      return whenAnswered([this.#lostOf(missing, readEnds)], ([lost]) =>
+        this.#keysToWrite(chains.filter((chain) => !lost.includes(chain))),
+      )
+    })
+  }
+
+  /** Those of chains without a key that have bodies under one. */
+  #lostOf(missing: readonly string[], readEnds: ReadEnds): Awaitable<readonly string[]> {
+    if (missing.length === 0) return []
+    const read = missing.map((chain) => readEnds(namesOfChain(chain)))
+    return whenAnswered(read, (ends) => {
+      const sealed = missing.filter((_, at) =>
+        ends[at]?.some((body) => CHAIN_KEY_ID.test(sealReceipt(body).keyId ?? '')),
+      )
+      // One that was begun meanwhile has its key since before its first version.
+      return whenAnswered([sealed.length === 0 ? new Map() : this.#keysOf(sealed)], ([keys]) =>
+        sealed.filter((chain) => !keys.has(chain)),
+      )
     })
   }
 

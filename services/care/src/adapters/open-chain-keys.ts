@@ -48,13 +48,13 @@ export async function openKeys(of: KeysPlace, ring: KeyRing): Promise<ChainKeys>
   }
 }
 
-/** Runs with the place of the keys, which exists, and closes it. Rejects with RecordStoreUnavailable. */
+/** Runs with the place of the keys, which exists unless it may be made, and closes it. Rejects with RecordStoreUnavailable. */
 export async function withKeysPlace<Result>(
   of: KeysPlace,
   run: (place: ChainKeysPlace) => Promise<Result>,
-  must: 'exist' | undefined = 'exist',
+  ifMissing: 'fail' | 'make' = 'fail',
 ): Promise<Result> {
-  const place = await openKeysPlace(of, must)
+  const place = await openKeysPlace(of, ifMissing === 'fail' ? 'exist' : undefined)
   try {
     return await run(place)
   } finally {

@@ -272,10 +272,14 @@ type Upkeep = {
  * Seals every version under its chain's key, and those under the ring's active one, while the service may be running (C16). On
  * PostgreSQL as `care_reseal`.
  */
-export async function resealStore(place: Place, { keyRing, pause: rest }: Upkeep) {
+export async function resealStore(
+  place: Place,
+  { keyRing, pause: rest }: Upkeep,
+  erased?: NamedChain,
+) {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
   await using keys = await openKeys(place, keyRing)
-  const plan = keys.plan()
+  const plan = keys.plan(erased)
   const sealing = { keyRing: keys.ring, plan }
   const reseal = async () => {
     if (DATABASE_URL === undefined)
@@ -300,7 +304,7 @@ export async function eraseChain(
 ): Promise<ErasedChain> {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
   // Seals all its entries under its own key. Also refuses if a running service lacks the keys.
-  await resealStore(place, upkeep)
+  await resealStore(place, upkeep, slot)
   return withKeysPlace(place, async (keys) => {
     if (DATABASE_URL === undefined) return eraseSqliteChain(slot, by, { databasePath, keys })
     const { erasePostgresChain } = await loadPostgres()

@@ -20,7 +20,7 @@ import {
   type WriteResult,
 } from './append-outcome.ts'
 import { type ChainSeal, chainName } from './chain-keys.ts'
-import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
+import { ENDS_OF_CHAIN, type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import { RECORDS } from './sqlite-record-database.ts'
 import {
   isErased,
@@ -53,6 +53,7 @@ type WrittenCell = number | string | Uint8Array
 
 /** Where writes go. */
 export type WrittenStore = {
+  readonly source: RecordSource
   write<Result>(run: (transaction: RecordTransaction) => Awaitable<Result>): Promise<Result>
   /** Runs a statement by itself. Its effect survives the process at once, and a power loss after the next write. */
   note(text: string, values: readonly unknown[]): Promise<unknown>
@@ -161,7 +162,18 @@ export class RecordAppender {
     const { record, request } = asked
     const turn = this.#turns.get(topicOf(record)) ?? 0
     // Before the group: its key is durable first, and no lock is held while a place of keys is asked.
-    const seal = await this.#options.seals.sealToWrite([chainName({ ...record, turn })])
+    const seal = await this.#options.seals.sealToWrite([chainName({ ...record, turn })], (chain) =>
+      whenAnswered(
+        [
+          store.source.ask<readonly [unknown]>(ENDS_OF_CHAIN, [
+            chain.patient,
+            chain.domain,
+            chain.turn,
+          ]),
+        ],
+        ([rows]) => rows.map(([body]) => body),
+      ),
+    )
     const macHash = request === undefined ? undefined : macHashOf(request)
     const held = { ...asked, macHash, turn, seal }
     this.#waiting.add(held)

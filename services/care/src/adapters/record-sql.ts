@@ -7,7 +7,7 @@ import {
   type SqlDialect,
   type TupleQuery,
 } from '@tallystick/journal-store'
-import type { Audience } from '../wire/records.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { VERSION_TABLES } from './sqlite-record-database.ts'
 import type { ChainRow, FoundChain, VersionRow } from './stored-record.ts'
 
@@ -146,6 +146,14 @@ const namesOf = (name: 'patient' | 'domain') => ({
   all: namesSql(name, ''),
   ofPatient: namesSql(name, ' AND patient = $4'),
 })
+
+/** The first and the newest body of a chain that is not erased, whatever its audience, and which of its topic's it is. */
+export const ENDS_OF_CHAIN = AUDIENCES.map((audience) => {
+  const table = VERSION_TABLES[audience]
+  return `SELECT v.body AS body, c.audience AS audience, c.freed AS freed FROM chains c JOIN ${table} v ON v.chain = c.id
+    AND v.version IN (1, (SELECT max(version) FROM ${table} WHERE chain = c.id))
+    WHERE c.patient = $1 AND c.domain = $2 AND c.turn = $3 AND c.erased_leaves IS NULL`
+}).join(' UNION ALL ')
 
 function recordSql(dialect: Dialect) {
   const { isOneOf, rowsOf } = dialect

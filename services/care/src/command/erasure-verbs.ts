@@ -137,7 +137,7 @@ export const restoreKeysVerb: CommandVerb = {
     const count = await withKeysPlace(
       keysConfig(terminal),
       (place) => restoreChainKeys(place, sourcePath),
-      undefined,
+      'make',
     )
     terminal.print(`The keys of ${count} chains are restored from ${sourcePath}.`)
     return EXIT.done

@@ -229,5 +229,10 @@ export type RecordStore = {
 
 /** The store cannot be read or written: a full disk, a lock, a damaged file. The message is for the operator. */
 export class RecordStoreUnavailable extends Error {
-  override readonly name = 'RecordStoreUnavailable'
+  override readonly name: string = 'RecordStoreUnavailable'
+}
+
+/** The key that a chain's versions are sealed under is not where keys are. Other chains are not affected. */
+export class ChainKeyLost extends RecordStoreUnavailable {
+  override readonly name = 'ChainKeyLost'
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { ChainKeyLost, RecordStoreUnavailable } from '../domain/record-store.ts'
 import { type CareFixture, signatureOf, startCareFixture } from '../testing/care.fixture.ts'
 import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
 import { body, NOW, writesTo } from './write.fixture.ts'
@@ -237,6 +237,18 @@ describe('5xx', () => {
     expect(answer.statusCode).toBe(503)
     expect(answer.body).toBe('{"error":"store_unavailable"}')
     expect(answer.headers['retry-after']).toBe('5')
+  })
+
+  test('C31: 503 chain_key_lost, with a sentence that does not name the chain', async () => {
+    fixture.store.append = async () => {
+      throw new ChainKeyLost('the key of the chain ann|tea is lost')
+    }
+    const answer = await fixture.write(body)
+    expect(answer.statusCode).toBe(503)
+    expect(answer.json()).toEqual({
+      error: 'chain_key_lost',
+      message: expect.stringMatching(/until the operator restores the key/),
+    })
   })
 
   test('a write whose audit row was not stored is not a 200; sent again, it is the first version and has its row', async () => {
