@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { CompactRange } from '@tallystick/hashchain'
 import { durabilityOf, type Write } from './group-commit.ts'
 import { type Awaitable, type Durability, messageOf } from './journal-store.ts'
-import { beginPostgres, MAKE_OWN, type PostgresConnection } from './postgres-connection.ts'
+import { beginPostgres, type PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
 import {
   type GroupName,
@@ -155,8 +155,8 @@ export class PostgresAppender {
     )
     this.#requireGrowth(heads)
     if (this.#doubt !== undefined && (await this.#isStored(line, this.#doubt))) {
-      // The group found here may not have reached the standby. A commit of our own returns only once it has.
-      await line.ask(MAKE_OWN)
+      // The group found here may not have reached the standby. Locking the heads wrote to the log, so that this commit returns
+      // only once the standby has it, and everything before it.
       await line.commit()
       this.#doubt = undefined
       this.#notify(line)

@@ -151,7 +151,9 @@ export class PostgresConnection implements SqlConnection {
         const isLost = isLostConnection(error)
         if (isLost) await this.drop(line)
         if (isLost && tries === 0) continue
-        throw new Unavailable(`the store cannot be used: ${messageOf(error)}`, { cause: error })
+        throw new Unavailable(`${this.#door.name} cannot be used: ${messageOf(error)}`, {
+          cause: error,
+        })
       }
     }
   }
@@ -164,9 +166,11 @@ export class PostgresConnection implements SqlConnection {
       LEFT,
       [this.#left],
     )
-    if (left?.wait === 'SyncRep') throw new Unavailable(COMMITS_WAIT)
+    if (left?.wait === 'SyncRep') throw new Unavailable(`${this.#door.name}: ${COMMITS_WAIT}`)
     if (left?.is_ended === false)
-      throw new Unavailable('a connection that was given up at its COMMIT does not end')
+      throw new Unavailable(
+        `${this.#door.name}: a connection that was given up at its COMMIT does not end`,
+      )
     this.#left = undefined
   }
 

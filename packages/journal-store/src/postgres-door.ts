@@ -14,12 +14,21 @@ function postgresAddresses(url: string): readonly string[] {
   return hosts.split(',').map((host) => before + host + behind)
 }
 
+/** What a connection string names, without who enters and by what password. */
+function describeTarget(url: string): string {
+  const [, hosts = '', database = ''] = /^\w+:\/\/(?:[^@/]*@)?([^/?]*)\/?([^?]*)/.exec(url) ?? []
+  const named = hosts.split(',').map((host) => (/:\d+$/.test(host) ? host : `${host}:5432`))
+  return decodeURIComponent(`${named.join(',')}/${database}`)
+}
+
 /** How long a host that takes writes is looked for before giving up, milliseconds: a promotion at once takes a second or two. */
 const FIND_MS = 5_000
 /** Pause before all hosts are asked again, milliseconds. */
 const ROUND_PAUSE_MS = 50
 
 export type PostgresOptions = {
+  /** What lies there, for the operator; by default `the store`. */
+  readonly noun?: string | undefined
   /** Several hosts are separated by commas. */
   readonly url: string
   readonly Unavailable: UnavailableError
@@ -118,6 +127,8 @@ export class PostgresDoor {
   readonly #timelines: SeenTimelines
   readonly #open = new Map<PostgresLine, ServerState>()
   readonly #lost = Promise.withResolvers<string>()
+  /** What lies behind it and where, for the operator. */
+  readonly name: string
   #refusal: Error | undefined
   /** The statement by which each transaction makes sure of this process's place; empty for one without a place. */
   placeCheck = ''
@@ -125,6 +136,7 @@ export class PostgresDoor {
   /** Throws the service's error if the file of timelines cannot be read. */
   constructor(options: PostgresOptions) {
     this.#options = options
+    this.name = `${options.noun ?? 'the store'} (${describeTarget(options.url)})`
     this.#addresses = postgresAddresses(options.url)
     this.#timelines = new SeenTimelines(options.databasePath, options.Unavailable)
   }
@@ -151,11 +163,21 @@ export class PostgresDoor {
       const found = await this.#askHosts(limits)
       if (found instanceof PostgresLine) return found
       if (performance.now() > endMs) {
-        const reason = `no server takes writes: ${messageOf(found)}`
+        const reason = `${this.name}: no server takes writes: ${messageOf(found)}`
         throw new this.#options.Unavailable(reason, { cause: found })
       }
       await this.#options.pause(ROUND_PAUSE_MS)
     }
+  }
+
+  /** The identifier that a cluster gets once, by `initdb`: a base backup copies all its databases. Rejects as `find` does. */
+  async clusterId(): Promise<string> {
+    const line = await this.find()
+    const state = this.#open.get(line)
+    await line.end()
+    if (state === undefined)
+      throw new this.#options.Unavailable(`${this.name}: the connection ended`)
+    return state.system
   }
 
   /** Lets nothing more pass, and ends what is under way. */

@@ -165,6 +165,52 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       )
     })
 
+    it('S12: whoever sees the newer timeline first cuts what is open to the old primary, which still answers, with nothing asked there', async () => {
+      const door = new PostgresDoor(server())
+      const old = await door.find()
+      pair.promoteStandby()
+      expect(old.isOpen).toBe(true)
+      const newer = await door.find()
+      expect([old.isOpen, newer.isOpen]).toEqual([false, true])
+      await newer.end()
+    })
+
+    it('a failure names the database, with hosts, ports and name, and never the password', async () => {
+      const named = 'postgres://notes_app:hunter2@127.0.0.1:1,127.0.0.1:2/ledger?sslmode=disable'
+      const door = new PostgresDoor({ ...server('one', named), noun: 'the notes', findMs: 1 })
+      const failure: unknown = await add(connect(door), 1).catch(String)
+      expect(failure).toMatch(
+        /: the notes \(127\.0\.0\.1:1,127\.0\.0\.1:2\/ledger\): no server takes writes: /,
+      )
+      expect(failure).not.toContain('hunter2')
+    })
+
+    it('S12: a group in doubt that is found stored is acknowledged once the standby has it, not before', async () => {
+      const store = await open()
+      await appendText(store, 'confirmed')
+      pair.stopStandby()
+      let isAcknowledged = false
+      const writing = appendText(store, 'in doubt').then(() => {
+        isAcknowledged = true
+      })
+      const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE wait_event = 'SyncRep' AND usename = 'notes_app'`
+      const ended = async () => (await runSql(owner, end)).rowCount
+      // The group is stored now, and its COMMIT was not answered.
+      await expect.poll(ended, POLL).toBe(1)
+      // The next attempt found it, and waits.
+      await expect
+        .poll(
+          async () => (await runSql(owner, end.replace(/pg_terminate_backend.pid./, '1'))).rowCount,
+          POLL,
+        )
+        .toBe(1)
+      expect(isAcknowledged).toBe(false)
+      pair.startStandby()
+      await writing
+      expect(await textsOf(store)).toEqual(['confirmed', 'in doubt'])
+    })
+
     it('S13: no standby confirms: a write is refused as not known in time, readiness says why, and the write is there once the standby is back', async () => {
       const store = await open()
       const door = new PostgresDoor(server())

@@ -33,6 +33,10 @@ export const postgresMissing: string | undefined =
     ? undefined
     : 'neither DATABASE_URL nor Debian’s postgresql is there'
 
+/** The same for a server that is not that of DATABASE_URL. */
+export const ownPostgresMissing: string | undefined =
+  findPrograms() === undefined ? 'Debian’s postgresql is not there' : undefined
+
 /** Its URL, as its owner or as another role. */
 type PostgresDatabase = {
   readonly name: string
@@ -54,10 +58,10 @@ export type PostgresServer = {
   end(): void
 }
 
-/** With `isDurable` it waits for the disk, like a server with real data. */
-export function startPostgres({ isDurable = false } = {}): PostgresServer {
+/** With `isDurable` it waits for the disk, like a server with real data; with `isOwn` it is never that of DATABASE_URL. */
+export function startPostgres({ isDurable = false, isOwn = false } = {}): PostgresServer {
   const known = process.env['DATABASE_URL']
-  if (known !== undefined)
+  if (known !== undefined && !isOwn)
     return {
       url: known,
       ...databasesOf(known),

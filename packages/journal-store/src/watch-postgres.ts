@@ -63,7 +63,7 @@ export async function watchPostgres(
     await listener.use()
   } catch (error) {
     if (error instanceof door.Unavailable) throw error
-    throw new door.Unavailable(`the store cannot be used: ${messageOf(error)}`, { cause: error })
+    throw new door.Unavailable(`${door.name} cannot be used: ${messageOf(error)}`, { cause: error })
   }
   const looping = loop()
   return {

@@ -11,14 +11,10 @@ const FINDING_MS = 1_000
 
 /** The public words: those of the driver name hosts. */
 function describeTrouble(message: string): WriteTrouble {
-  switch (message) {
-    case COMMITS_WAIT:
-      return { reason: 'commits_wait', sentence: COMMITS_WAIT }
-    case PLACE_LOST_SENTENCE:
-      return { reason: 'place_lost', sentence: PLACE_LOST_SENTENCE }
-    default:
-      return { reason: 'database_unavailable', sentence: 'no database server commits in time' }
-  }
+  if (message.endsWith(COMMITS_WAIT)) return { reason: 'commits_wait', sentence: COMMITS_WAIT }
+  return message === PLACE_LOST_SENTENCE
+    ? { reason: 'place_lost', sentence: PLACE_LOST_SENTENCE }
+    : { reason: 'database_unavailable', sentence: 'no database server commits in time' }
 }
 
 export function openWriteProbe(door: PostgresDoor, onProblem: (error: unknown) => void) {

@@ -5,9 +5,15 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { versionHash } from '@tallystick/hashchain'
 import { acceptSqliteBackup, backupSqliteStore } from '@tallystick/journal-store'
-import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
+import {
+  ownPostgresMissing,
+  type PostgresServer,
+  postgresMissing,
+  runSql,
+  startPostgres,
+} from '@tallystick/journal-store/postgres-server'
 import { pause, Secret, systemClock } from '@tallystick/service-kit'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeErasure } from '../domain/erasure.contract.ts'
 import { collect, TEA } from '../domain/record-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
@@ -75,9 +81,37 @@ describe.skipIf(postgresMissing !== undefined)(
         },
       }
     })
+  },
+)
+
+describe.skipIf(ownPostgresMissing !== undefined)(
+  `on two PostgreSQL clusters${ownPostgresMissing === undefined ? '' : ` (skipped: ${ownPostgresMissing})`}`,
+  () => {
+    useRecordServer()
+    let keysServer: PostgresServer
+    beforeAll(() => {
+      keysServer = startPostgres({ isOwn: true })
+    })
+    afterAll(() => keysServer.end())
+
+    it('C43: keys in another database of the records’ own cluster are refused before anything is made there: one base backup would hold both', async () => {
+      const [database, beside] = [await makeRecordDatabase(), await testServer().database()]
+      const place = {
+        DATABASE_PATH: database.databasePath,
+        DATABASE_URL: new Secret(database.url),
+        CHAIN_KEYS_URL: new Secret(beside.owner),
+      }
+      const refusal = /^the chain keys \(.*\) and the records \(.*\) are in one PostgreSQL cluster/
+      await expect(openKeys(place, keyRing)).rejects.toThrow(refusal)
+      await expect(withKeysPlace(place, async () => undefined, 'make')).rejects.toThrow(refusal)
+      const made = "SELECT FROM pg_namespace WHERE nspname = 'care_keys'"
+      expect((await runSql(beside.owner, made)).rowCount).toBe(0)
+      await database.end()
+      await beside.drop()
+    })
 
     describeErasure('PostgreSQL, its keys in another one (C43)', async (clock) => {
-      const [database, apart] = [await makeRecordDatabase(), await testServer().database()]
+      const [database, apart] = [await makeRecordDatabase(), await keysServer.database()]
       const place = {
         DATABASE_PATH: database.databasePath,
         DATABASE_URL: new Secret(database.as('care_reseal')),
@@ -97,7 +131,7 @@ describe.skipIf(postgresMissing !== undefined)(
     })
 
     it('C31: attack: keys and records in two PostgreSQLs, and either is put back as it was before the erasure', async () => {
-      const [database, apart] = [await makeRecordDatabase(), await testServer().database()]
+      const [database, apart] = [await makeRecordDatabase(), await keysServer.database()]
       const place = {
         DATABASE_PATH: database.databasePath,
         DATABASE_URL: new Secret(database.as('care_reseal')),

@@ -52,11 +52,35 @@ const ERASURES = 'SELECT chain, at, actor, reason FROM erasures ORDER BY at, cha
 const columnsOf = (rows: readonly (readonly unknown[])[], count: number) =>
   Array.from({ length: count }, (_, at) => rows.map((row) => row[at]))
 
-/** Opens the keys in a database, and makes its schema. Rejects with RecordStoreUnavailable, also for a database of records. */
+type KeysServer = Omit<PostgresOptions, 'Unavailable'>
+
+const keysDoor = (server: KeysServer): PostgresDoor =>
+  new PostgresDoor({ noun: 'the chain keys', ...server, Unavailable: RecordStoreUnavailable })
+
+/** A base backup, or the archive of a write-ahead log, holds every database of its cluster. */
+async function requireApart(door: PostgresDoor, records: KeysServer): Promise<void> {
+  const other = new PostgresDoor({
+    noun: 'the records',
+    ...records,
+    Unavailable: RecordStoreUnavailable,
+  })
+  const [own, theirs] = await Promise.all([door.clusterId(), other.clusterId()])
+  if (own === theirs)
+    throw new RecordStoreUnavailable(
+      `${door.name} and ${other.name} are in one PostgreSQL cluster (system identifier ${own}), whose base backups would hold the keys beside the records: CHAIN_KEYS_URL needs a cluster of its own, made by initdb`,
+    )
+}
+
+/**
+ * Opens the keys in a database, and makes its schema. Rejects with RecordStoreUnavailable, also for a database of records or, if
+ * these are given, one in their cluster.
+ */
 export async function openChainKeysDatabase(
-  server: Omit<PostgresOptions, 'Unavailable'>,
+  server: KeysServer,
+  records?: KeysServer,
 ): Promise<ChainKeysPlace> {
-  const door = new PostgresDoor({ ...server, Unavailable: RecordStoreUnavailable })
+  const door = keysDoor(server)
+  if (records !== undefined) await requireApart(door, records)
   const connect = (answerMs?: number) => new PostgresConnection(door, { schema: SCHEMA, answerMs })
   const [reads, writes, upkeep] = [connect(), connect(), connect(UPKEEP_ANSWER_MS)]
   const { tuples } = reads
@@ -125,8 +149,8 @@ export async function openChainKeysDatabase(
 }
 
 /** Takes the server's timeline for the newest: an operator has put back an older one on purpose. */
-export const acceptKeysTimeline = (server: Omit<PostgresOptions, 'Unavailable'>): Promise<void> =>
-  new PostgresDoor({ ...server, Unavailable: RecordStoreUnavailable }).acceptTimeline()
+export const acceptKeysTimeline = (server: KeysServer): Promise<void> =>
+  keysDoor(server).acceptTimeline()
 
 function prepareTables(writes: PostgresConnection): Promise<void> {
   return writes.transaction(async (query) => {

@@ -10,6 +10,8 @@ export type KeysPlace = {
   readonly DATABASE_PATH: string
   readonly CHAIN_KEYS_PATH?: string | undefined
   readonly CHAIN_KEYS_URL?: Secret | undefined
+  /** Of the records. */
+  readonly DATABASE_URL?: Secret | undefined
 }
 
 /** The server, and the file beside which its newest timeline is kept. */
@@ -27,14 +29,17 @@ export async function acceptKeysPlace({ CHAIN_KEYS_URL, DATABASE_PATH }: KeysPla
 
 /** Opens the place, and makes it unless a file must exist. Rejects with RecordStoreUnavailable. */
 async function openKeysPlace(
-  { CHAIN_KEYS_PATH, CHAIN_KEYS_URL, DATABASE_PATH }: KeysPlace,
+  { CHAIN_KEYS_PATH, CHAIN_KEYS_URL, DATABASE_PATH, DATABASE_URL }: KeysPlace,
   must?: 'exist',
 ): Promise<ChainKeysPlace> {
   if (CHAIN_KEYS_URL === undefined)
     return openChainKeysFile(CHAIN_KEYS_PATH ?? chainKeysPath(DATABASE_PATH), must)
   // A service whose keys are in a file loads no driver.
   const { openChainKeysDatabase } = await import('./chain-keys-postgres.ts')
-  return openChainKeysDatabase(keysServer(CHAIN_KEYS_URL, DATABASE_PATH))
+  // Keys that are only copied out of a place are where they are: that must not need the records' server.
+  const records =
+    must === 'exist' || DATABASE_URL === undefined ? undefined : serverOf(DATABASE_URL)
+  return openChainKeysDatabase(keysServer(CHAIN_KEYS_URL, DATABASE_PATH), records)
 }
 
 /** Opens the keys in it. Rejects with RecordStoreUnavailable. */

@@ -53,8 +53,6 @@ export type StoreConfig = {
   readonly SERVICE_NAME: string
 } & KeysPlace
 
-type Place = KeysPlace & Pick<StoreConfig, 'DATABASE_URL'>
-
 /** What opening a store needs; the store closes the keys. */
 const recordsOf = async (config: StoreConfig) => ({
   ...ownerOf(config),
@@ -158,7 +156,7 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
   const { keys, onProblem } = options
   if (DATABASE_URL !== undefined) {
     const { openPostgresRecordStore, openWriteProbe, PostgresDoor } = await loadPostgres()
-    const server = { ...options, ...serverOf(DATABASE_URL) }
+    const server = { noun: 'the records', ...options, ...serverOf(DATABASE_URL) }
     const door = new PostgresDoor({ ...server, Unavailable: RecordStoreUnavailable })
     const opened = await openPostgresRecordStore({ ...server, door })
     const probe = openWriteProbe(door, onProblem)
@@ -205,7 +203,7 @@ export async function openRecordReader(
  * RecordStoreUnavailable.
  */
 export async function withSideRows<Result>(
-  { DATABASE_PATH, DATABASE_URL }: Place,
+  { DATABASE_PATH, DATABASE_URL }: KeysPlace,
   run: (rows: SideRows) => Promise<Result>,
   to: 'read' | 'write' = 'write',
 ): Promise<Result> {
@@ -215,7 +213,12 @@ export async function withSideRows<Result>(
   }
   const { POSTGRES_RECORDS, PostgresConnection, PostgresDoor } = await loadPostgres()
   const { schema, Unavailable } = POSTGRES_RECORDS
-  const server = { ...serverOf(DATABASE_URL), databasePath: DATABASE_PATH, Unavailable }
+  const server = {
+    noun: 'the records',
+    ...serverOf(DATABASE_URL),
+    databasePath: DATABASE_PATH,
+    Unavailable,
+  }
   const connection = new PostgresConnection(new PostgresDoor(server), { schema })
   const rows = postgresSideRows({
     read: connection.read,
@@ -273,7 +276,7 @@ type Upkeep = {
  * PostgreSQL as `care_reseal`.
  */
 export async function resealStore(
-  place: Place,
+  place: KeysPlace,
   { keyRing, pause: rest }: Upkeep,
   erased?: NamedChain,
 ) {
@@ -298,7 +301,7 @@ export async function resealStore(
 
 /** Erases a chain for good (C31), while the service may be running. On PostgreSQL as `care_reseal`. */
 export async function eraseChain(
-  place: Place,
+  place: KeysPlace,
   { by, slot }: { readonly slot: NamedChain; readonly by: DoneBy },
   upkeep: Upkeep,
 ): Promise<ErasedChain> {
@@ -314,7 +317,7 @@ export async function eraseChain(
 
 /** Moves a topic's chain aside (C47), while the service may be running. On PostgreSQL as `care_reseal`. */
 export async function freeChain(
-  { DATABASE_PATH: databasePath, DATABASE_URL }: Place,
+  { DATABASE_PATH: databasePath, DATABASE_URL }: KeysPlace,
   { by, slot }: { readonly slot: ChainSlot; readonly by: DoneBy },
 ): Promise<FreedChain> {
   if (DATABASE_URL === undefined) return freeSqliteChain(slot, by, { databasePath })
@@ -325,11 +328,11 @@ export async function freeChain(
 export async function listFrees({
   DATABASE_PATH: databasePath,
   DATABASE_URL,
-}: Place): Promise<readonly KeptFree[]> {
+}: KeysPlace): Promise<readonly KeptFree[]> {
   if (DATABASE_URL === undefined) return listSqliteFrees(databasePath)
   const { listPostgresFrees } = await loadPostgres()
   return listPostgresFrees({ ...serverOf(DATABASE_URL), databasePath })
 }
 
-export const listErasures = (place: Place): Promise<readonly KeptErasure[]> =>
+export const listErasures = (place: KeysPlace): Promise<readonly KeptErasure[]> =>
   withKeysPlace(place, async (keys) => keys.erasures())
