@@ -192,6 +192,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       let isAcknowledged = false
       const writing = appendText(store, 'in doubt').then(() => {
         isAcknowledged = true
+        return isAcknowledged
       })
       const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE wait_event = 'SyncRep' AND usename = 'notes_app'`

@@ -117,7 +117,7 @@ export type ChainSeal = BodySeal & {
 type EndRow = { readonly body: unknown; readonly audience: string; readonly freed: number }
 
 /** The first and the newest stored body of a chain that is not erased: keys come into use in the order of versions. */
-export type ReadEnds = (name: ErasedName) => Awaitable<readonly unknown[]>
+type ReadEnds = (name: ErasedName) => Awaitable<readonly unknown[]>
 
 /** Seals for chains. */
 export type ChainSeals = {

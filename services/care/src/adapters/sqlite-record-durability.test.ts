@@ -121,7 +121,8 @@ describe('C14: a 200 from /write means fsynced', () => {
       write(({ send }) => send(text, values), 'relaxed')
     const request = { mac: 'aa', expiresAtMs: 9e15 }
     const asked = { record: storeRecord(), request, expectedVersion: undefined }
-    await appender.append({ write, note }, asked)
+    const source = sqliteSource(store.tuples)
+    await appender.append({ source, write, note }, asked)
     await note('UPDATE requests SET subscribers = $1', [1])
     // Of the very connection that writes: another one has a setting of its own.
     expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
