@@ -65,7 +65,11 @@ function readSlips(schema: z.ZodObject, environment: Environment) {
     }
   }
   const present = Object.keys(environment).filter((name) => Boolean(environment[name]))
-  const found = findSlips(present, known)
+  // Beside the variable itself, one with a prefix is another program's.
+  const unset = [...guards].filter(
+    (name) => !isVariableSet(environment, name.replace(/_FILE$/, '')),
+  )
+  const found = findSlips(present, known, unset)
   return {
     slips: found.filter(({ meant }) => !guards.has(meant)),
     problems: found

@@ -103,6 +103,23 @@ describe('S13: a log that nobody reads never stops a service', () => {
     await expect.poll(stdout.text).toMatch(/the last words.*"msg":"stopped"\}\n$/s)
   })
 
+  test('a line of more than all that may wait is written, and mutes nothing behind it', async () => {
+    let written = ''
+    const stream = new Writable({
+      write: (chunk, _encoding, done) => {
+        written += String(chunk)
+        setImmediate(done)
+      },
+    })
+    const output = openLogOutput(stream, () => undefined)
+    output.write('short\n')
+    output.write(`${'x'.repeat(1_048_577)}\n`)
+    await expect.poll(() => stream.writableLength).toBe(0)
+    output.write('behind it\n')
+    await expect.poll(() => written.slice(-12)).toBe('x\nbehind it\n')
+    expect(output.droppedCount()).toBe(0)
+  })
+
   test('a reader who has gone is nobody who reads', async () => {
     const closed = new Writable({ write: (_chunk, _encoding, done) => done(new Error('EPIPE')) })
     const output = openLogOutput(closed, () => undefined)

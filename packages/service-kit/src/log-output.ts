@@ -34,7 +34,9 @@ export function openLogOutput(
   })
   return {
     write(line) {
-      if (missing > 0 || stream.writableLength + line.length > WAITING_CHARS_MAX) {
+      // Dropped only while a `drain` is to come, which ends it: a line that is too long by itself is written.
+      const isFull = stream.writableLength + line.length > WAITING_CHARS_MAX
+      if (missing > 0 || (isFull && stream.writableNeedDrain)) {
         missing += 1
         droppedCount += 1
         return

@@ -15,6 +15,9 @@ describe('S11: a variable one slip away from a known one', () => {
     ['BASE_URLS', 'BASE_URL'],
     ['PROT', 'PORT'],
     ['HOSTS', 'HOST'],
+    ['seal_keys', 'SEAL_KEYS'],
+    ['Seal_Keys_File', 'SEAL_KEYS_FILE'],
+    ['seal_key', 'SEAL_KEYS'],
   ])('%s is named with %s', (variable, meant) => {
     expect(findSlips([variable], KNOWN)).toEqual([{ variable, meant }])
   })
@@ -33,6 +36,15 @@ describe('S11: a variable one slip away from a known one', () => {
   ])('%s is another program’s', (variable) => {
     expect(findSlips([variable], KNOWN)).toEqual([])
   })
+
+  test.each(['CARE_SEAL_KEYS', 'care_seal_keys'])(
+    '%s is a slip of a guard with a prefix, and of nothing else',
+    (variable) => {
+      const meant = { variable, meant: 'SEAL_KEYS' }
+      expect(findSlips([variable, 'VITE_BASE_URL'], KNOWN, ['SEAL_KEYS'])).toEqual([meant])
+      expect(findSlips([variable], KNOWN)).toEqual([])
+    },
+  )
 
   test('a known one is none, however near it is to another', () => {
     expect(findSlips(['FEE_PAYER', 'FEE_PAYERS'], new Set(['FEE_PAYER', 'FEE_PAYERS']))).toEqual([])

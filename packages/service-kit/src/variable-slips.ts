@@ -25,15 +25,22 @@ function isSlip(variable: string, known: string): boolean {
   return isSwap || isS || (isLetter && known.length >= LETTERS_MIN)
 }
 
-/** The slips among the names of an environment; `known` are the names that are read. */
+/**
+ * The slips among the names of an environment; `known` are the names that are read. Case counts for none of them; a prefix, as in
+ * `CARE_SEAL_KEYS`, only before one of `guards`, since names of other programs end with any word.
+ */
 export function findSlips(
   names: readonly string[],
   known: ReadonlySet<string>,
+  guards: readonly string[] = [],
 ): readonly VariableSlip[] {
   return names
     .filter((variable) => !known.has(variable))
     .flatMap((variable) => {
-      const meant = [...known].find((name) => isSlip(variable, name))
+      const upper = variable.toUpperCase()
+      const meant =
+        [...known].find((name) => isSlip(upper, name)) ??
+        guards.find((name) => upper.endsWith(`_${name}`))
       return meant === undefined ? [] : [{ variable, meant }]
     })
 }

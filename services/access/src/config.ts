@@ -102,19 +102,25 @@ export const accessConfigSchema = z
       .describe(
         'x402 facilitator whose fee payer challenges name while the first is down; its success is read from the mirror node before it is believed.',
       ),
-    FEE_PAYERS: feePayers()
-      .optional()
-      .describe(
-        'Accounts that pay transaction fees at FACILITATOR_URL; without them its own list is used.',
-      ),
+    FEE_PAYERS: withFieldMeta(
+      feePayers()
+        .optional()
+        .describe(
+          'Accounts that pay transaction fees at FACILITATOR_URL; without them its own list is used.',
+        ),
+      { isGuard: true },
+    ),
     ACCESS_CONTRACT: address()
       .optional()
       .describe('The access contract. Without it both routes answer 503.'),
-    PREVIOUS_CONTRACTS: addresses()
-      .optional()
-      .describe(
-        'Every access contract that PAY_TO served before, the latest first: what they sold is neither opened nor refunded again.',
-      ),
+    PREVIOUS_CONTRACTS: withFieldMeta(
+      addresses()
+        .optional()
+        .describe(
+          'Every access contract that PAY_TO served before, the latest first: what they sold is neither opened nor refunded again.',
+        ),
+      { isGuard: true },
+    ),
     PAY_TO: accountId().describe('Account that payments go to, used for nothing else.'),
     EARLIER_RECEIPT_KEYS: receiptKeysField()
       .optional()

@@ -187,11 +187,14 @@ const fields = z.object({
   CHAIN_KEYS_URL: databaseUrlField().describe(
     'PostgreSQL for the chains’ own keys, apart from that of the records, whose backups hold no keys then. With DATABASE_URL and SEAL_KEYS either this or CHAIN_KEYS_PATH is required.',
   ),
-  CHAIN_KEYS_BACKUP_DAYS: integerField({ min: 0, max: 36_500 })
-    .prefault('30')
-    .describe(
-      'How long backups of the chains’ keys are kept, days: an erasure is final when the last one from before it is gone, and `care erase` says when.',
-    ),
+  CHAIN_KEYS_BACKUP_DAYS: withFieldMeta(
+    integerField({ min: 0, max: 36_500 })
+      .prefault('30')
+      .describe(
+        'How long backups of the chains’ keys are kept, days: an erasure is final when the last one from before it is gone, and `care erase` says when.',
+      ),
+    { isGuard: true },
+  ),
   SESSION_IDLE_SECONDS: integerField({ min: 60, max: 7 * SECONDS_PER_DAY })
     .prefault('1800')
     .describe('An MCP session without a request or stream ends after this, seconds.'),
