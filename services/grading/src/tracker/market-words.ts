@@ -66,7 +66,7 @@ function tokenAt(text: string, start: number): Token | undefined {
   }
   const word = matchAt(WORD, text, start)?.[0]
   if (word !== undefined) return { kind: 'word', text: word, start }
-  const symbol = text.charAt(start)
+  const symbol = String.fromCodePoint(text.codePointAt(start) ?? 0x20)
   return symbol.trim() === '' ? undefined : { kind: 'symbol', text: symbol, start }
 }
 
@@ -174,8 +174,12 @@ const YIELDS_TO_TEAM = /^(?:answer|nothing|type:winner)/
 
 const unknown = (text: string): MarketWord => ({ kind: 'unknown', text })
 
-/** A mark: it separates words, combines two bets (`&`, `+`), or is unknown. */
+/** Marks between two bets as well as between words: `Arsenal, Over 2.5`, `Half Time / Match Winner`. */
+const MAY_COMBINE = '/,;|'
+
+/** A mark: it separates words, combines two bets (`&`, `+`), may do either, or is unknown. */
 function readSymbol(text: string): MarketWord | undefined {
+  if (MAY_COMBINE.includes(text)) return { kind: 'phrase', means: [`mark:${text}`] }
   if (SEPARATORS.includes(text)) return undefined
   return text === '&' || text === '+' ? MARKET_PHRASES.get('and') : unknown(text)
 }
@@ -206,7 +210,7 @@ function wordAt(place: Place, named: Named): Read {
 }
 
 /** What may stand before a code: `Handicap 1`, but not `Game 1`. */
-const BEFORE_CODE = /^(?:type|period|lines):/
+const BEFORE_CODE = /^(?:type|period|lines|mark):/
 
 /** The words of a market's name, a selection or a line. A code such as `1` or `X2` is read only in a selection. */
 export function readWords(

@@ -102,6 +102,8 @@ function readTexts({ sport, teams, ...texts }: Bet): Reading | TrackerProblem {
 const TOTALS: readonly (string | undefined)[] = ['total', 'team_total']
 const HANDICAPS: readonly (string | undefined)[] = ['handicap', 'ah']
 
+const COMBINED = notRecorded('a combination of two markets')
+
 /** The one market that all texts name, undefined if none does. */
 function typeIn({ all, market, selection }: Reading): string | undefined | TrackerProblem {
   // `Match Winner (Draw No Bet)`: one name says less than the other.
@@ -117,6 +119,9 @@ function typeIn({ all, market, selection }: Reading): string | undefined | Track
     return problem('market', `one market: the row names ${[type, ...others].join(' and ')}`)
   if (selection.scores.length > 0 && type !== 'cs')
     return notRecorded('a score of another market than the correct score')
+  // `Arsenal/Draw` is a double chance if the row says so, and half-time/full-time elsewhere.
+  const isJoined = market.values('mark').includes('/')
+  if (isJoined || (selection.values('mark').includes('/') && type !== 'dc')) return COMBINED
   return type
 }
 
@@ -174,6 +179,8 @@ function readTotal(reading: Reading, type: string): Market | TrackerProblem {
   const [whose, ...more] = all('side')
   if (more.length > 0 || whose === 'draw' || (type === 'team_total' && whose === undefined))
     return problem('selection', 'over or under, or a team of the event before it')
+  // `Arsenal, Over 2.5` is a win and a total.
+  if (selection.values('side').length + selection.values('mark').length > 1) return COMBINED
   const line = lineIn(reading, (one, other) => Math.abs(one) === Math.abs(other))
   if (line === 'several') return SEVERAL_LINES
   if (line === undefined) return problem('line', 'the total that was bet over or under')
@@ -263,6 +270,9 @@ function sideType({ all, sport }: Reading, type: string | undefined): MarketType
   return 'ml'
 }
 
+/** `Lions -110` is a price. */
+const AMERICAN_ODDS_MIN = 100
+
 const WITH_DRAW_HANDICAP = notRecorded('a handicap with a draw')
 
 function readHandicap(reading: Reading, type: string | undefined): Market | TrackerProblem {
@@ -282,6 +292,7 @@ function readHandicap(reading: Reading, type: string | undefined): Market | Trac
   const isWritten = own !== undefined || market.lines.length > 0
   const isClear = line.isSigned || (isWritten ? line.line === 0 : type !== undefined)
   if (!isClear) return problem('line', 'a handicap with its sign, + or -', 'unclear')
+  if (Math.abs(line.line) >= AMERICAN_ODDS_MIN) return problem('line', 'a handicap, not a price')
   const isWhole = Number.isInteger(line.line) && line.line !== 0
   if (canDraw(sport) && type === 'handicap' && isWhole)
     return problem(
