@@ -70,7 +70,7 @@ test('audit: a file that is no tracker’s, or bad choices, exit 2 and say what 
     expect.stringContaining('a header with a column of odds'),
   ])
   expect((await grading('audit')).code).toBe(2)
-  expect((await grading('audit', 'x.csv', '--odds', 'fractional')).err).toContain(
-    'american or decimal',
+  expect((await grading('audit', 'x.csv', '--odds', 'klingon')).err).toContain(
+    'american, decimal, fractional',
   )
 })

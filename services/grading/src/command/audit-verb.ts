@@ -6,6 +6,7 @@ import { allRows, type Place, type ReadRow, readPicks } from '../routes/read-pic
 import { allAtOnce } from '../tracker/steps.ts'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card } from '../wire/cards.ts'
+import { ODDS_NOTATIONS, type OddsNotation } from '../wire/requests.ts'
 import { withLedger } from './command-store.ts'
 import { readInput } from './import-verb.ts'
 
@@ -41,10 +42,13 @@ function summaryOf({ coverage, raw_roi: roi, sharp_score: score, verdict }: Audi
   return `${coverage.graded} of ${coverage.picks} picks graded. Raw return ${raw}, Sharp Score ${sharp}. ${verdict}`
 }
 
+const isNotation = (text: string): text is OddsNotation =>
+  ODDS_NOTATIONS.some((notation) => notation === text)
+
 function choicesOf(call: CommandCall) {
   const [notation, order] = [call.text('odds'), call.text('dates')]
-  if (notation !== undefined && notation !== 'american' && notation !== 'decimal')
-    throw new BadUsage('--odds takes american or decimal.')
+  if (notation !== undefined && !isNotation(notation))
+    throw new BadUsage(`--odds takes one of ${ODDS_NOTATIONS.join(', ')}.`)
   if (order !== undefined && order !== 'day-first' && order !== 'month-first')
     throw new BadUsage('--dates takes day-first or month-first.')
   const orders = { 'day-first': 'day_first', 'month-first': 'month_first' } as const
@@ -54,7 +58,7 @@ function choicesOf(call: CommandCall) {
 /** `grading audit`: a tracker's file against the operator's own ledger, row by row. */
 export const auditVerb: CommandVerb = {
   name: 'audit',
-  usage: 'FILE [--odds american|decimal] [--dates day-first|month-first]',
+  usage: 'FILE [--odds american|decimal|…] [--dates day-first|month-first]',
   summary:
     'audits a tracker’s CSV against this ledger: what each row is or why not, and the figures; - is standard input',
   options: { odds: 'text', dates: 'text' },

@@ -52,11 +52,11 @@ b3,DraftKings,straight,SETTLED_LOSS,1.9,,,50,-50,02/23/2026 15:30:00 GMT,,2026-0
     expect(
       briefly(`Market,Selection,Bid type,Avg. odds matched,Stake (£),Start time,Settled date,Profit/Loss (£)
 Football / Man Utd v Arsenal : Match Odds,The Draw,Back,3.6,10.00,23-Apr-24 20:00,23-Apr-24 22:00,-10
-Football / Man Utd v Arsenal : Over/Under 2.5 Goals,Under 2.5 Goals,Back,110,10.00,23-Apr-24 20:00,,-10
+Football / Man Utd v Arsenal : Over/Under 2.5 Goals,Under 2.5 Goals,Back,110.0,10.00,23-Apr-24 20:00,,-10
 Football / Man Utd v Arsenal : Match Odds,Arsenal,Lay,3.6,10.00,23-Apr-24 20:00,23-Apr-24 22:00,-10`),
     ).toEqual([
       '2 soccer|Man Utd v Arsenal|1x2/ft draw @3.6 2024-04-23',
-      '3 soccer|Man Utd v Arsenal|total/ft under 2.5 @110 2024-04-23',
+      '3 soccer|Man Utd v Arsenal|total/ft under 2.5 @110.0 2024-04-23',
       '4 lay?',
     ])
   })
@@ -67,8 +67,8 @@ Football / Man Utd v Arsenal : Match Odds,Arsenal,Lay,3.6,10.00,23-Apr-24 20:00,
 #1;2024-04-22T09:00:00Z;23.04.2024;Arsenal - Chelsea;Arsenal -0,5;1,909;10,50
 #2;2024-04-22T09:00:00Z;23.04.2024;Arsenal - Chelsea;Draw;3,6;10`),
     ).toEqual([
-      '2 soccer|Arsenal v Chelsea|ah/ft home -0.5 @1.909 2024-04-23',
-      '3 soccer|Arsenal v Chelsea|1x2/ft draw @3.6 2024-04-23',
+      '2 soccer|Arsenal v Chelsea|ah/ft home -0.5 @1.909 2024-04-23 2024-04-22T09:00:00Z',
+      '3 soccer|Arsenal v Chelsea|1x2/ft draw @3.6 2024-04-23 2024-04-22T09:00:00Z',
     ])
   })
 
@@ -94,11 +94,26 @@ soccer/epl.20240423.ars-che/1x2/ft,home,2.10,mine`),
   })
 })
 
-test('a bare 110 stays as it is written, for the service to ask about; the reader’s answer decides', () => {
+test('a bare 110 is asked about; the reader’s answer decides', () => {
   const csv = 'date,home,away,selection,odds\n2024-04-23,Arsenal,Chelsea,1,110'
-  expect(briefly(csv)[0]).toContain('@110 ')
+  expect(briefly(csv)).toEqual(['2 odds?'])
   expect(briefly(csv, { notation: 'american' })[0]).toContain('@+110 ')
   expect(briefly(csv, { notation: 'decimal' })[0]).toContain('@110.0 ')
+})
+
+test('a day and its clock are read wherever the two stand', () => {
+  const header = 'Date,Start Time,Event/Match,Bet,Odds'
+  expect(
+    briefly(
+      `${header}\n2024-04-23,20:00,Arsenal v Chelsea,Arsenal,1.62\n2024-04-23,2024-04-24 20:00,Arsenal v Chelsea,Arsenal,1.62`,
+    ).map((row) => row.slice(-10)),
+  ).toEqual(['2024-04-23', '2024-04-24'])
+  // A kick-off on the bet's own day, in a column of its own, makes the bet late by its clock.
+  expect(
+    briefly(
+      'Match Date,Kick-off Time,Placed Date,Time Placed,Event,Bet,Odds\n2024-04-23,20:00,2024-04-23,20:30,Arsenal v Chelsea,Arsenal,1.62',
+    ),
+  ).toEqual(['2 placed_at?'])
 })
 
 test('day or month first is asked about where no date of the file says it', () => {

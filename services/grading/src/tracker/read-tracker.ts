@@ -3,12 +3,27 @@
  * ledger knows whether a match and its close are recorded.
  */
 import { isKnownTeam, isSameTeam, sportNamed } from '../domain/team-names.ts'
-import type { WireSingle } from '../wire/requests.ts'
+import type { OddsNotation, WireSingle } from '../wire/requests.ts'
+import {
+  betKindOf,
+  isMaybeInPlay,
+  kindProblem,
+  unknownKinds,
+  withoutPlainKind,
+} from './bet-kind.ts'
+import { isPlacedAfterStart } from './placed-after-start.ts'
 import type { Steps } from './steps.ts'
-import { findTrackerColumns, type TrackerColumns, type TrackerField } from './tracker-columns.ts'
+import {
+  cellsOf,
+  findTrackerColumns,
+  type TrackerCells,
+  type TrackerColumns,
+  type TrackerField,
+} from './tracker-columns.ts'
 import { type DayOrder, orderOf, readDate } from './tracker-dates.ts'
 import { eventIn, SPORTS, type Teams, teamsOf } from './tracker-events.ts'
 import { readBet } from './tracker-market.ts'
+import { isShareExchange, readOdds } from './tracker-odds.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 import {
   HEADER_LINES_MAX,
@@ -40,8 +55,8 @@ type ReadTracker =
 
 /** What the reader was asked about. */
 export type TrackerChoices = {
-  /** What a bare `110` in the odds column means. */
-  readonly notation?: 'american' | 'decimal' | undefined
+  /** What unclear prices mean, such as a bare `110`. */
+  readonly notation?: OddsNotation | undefined
   readonly order?: DayOrder | undefined
 }
 
@@ -49,24 +64,48 @@ type Sheet = {
   readonly columns: TrackerColumns
   readonly separator: string
   readonly order: DayOrder | undefined
-  readonly notation: TrackerChoices['notation']
+  readonly choices: TrackerChoices
+  /** Whether prices of the file have decimals, such as 1.67. */
+  readonly hasDecimals: boolean
 }
 
-type Cells = (field: TrackerField) => string
-
-const cellsOf =
-  ({ of }: TrackerColumns, record: readonly string[]): Cells =>
-  (field) =>
-    record[of.get(field) ?? -1] ?? ''
+type Cells = TrackerCells['cell']
 
 const unreadable = (why: string): ReadTracker => ({ kind: 'unreadable', problem: why })
 
-/** The odds as the column means them: its header or the reader says what a bare `110` is. */
-function oddsText(text: string, { notation, separator }: Sheet): string {
-  if (/^\d{3,}$/.test(text) && notation !== undefined)
-    return notation === 'american' ? `+${text}` : `${text}.0`
-  // If commas do not separate cells, a comma in a price is a decimal comma.
-  return separator !== ',' && /^\d+,\d+$/.test(text) ? text.replace(',', '.') : text
+/** What a price in each notation is called. */
+const NOTATION_LABELS: Readonly<Record<OddsNotation, string>> = {
+  american: 'American',
+  decimal: 'decimal',
+  fractional: 'a profit per unit',
+  hong_kong: 'Hong Kong',
+  indonesian: 'Indonesian',
+  malay: 'Malay',
+  share: 'a share of one',
+}
+
+/** The odds as the row, its header or the reader means them; a question if they may be two prices. */
+function oddsIn(cell: Cells, sheet: Sheet): string | TrackerProblem {
+  const { choices, columns, hasDecimals, separator } = sheet
+  const read = readOdds(cell('odds'), {
+    header: columns.notation,
+    named: cell('notation'),
+    choice: choices.notation,
+    isShares: isShareExchange(cell('book')),
+    hasDecimals,
+    // If commas do not separate cells, a comma in a price is a decimal comma.
+    isCommaDecimal: separator !== ',',
+  })
+  if (read.kind === 'odds') return read.odds
+  const options = read.readings.map(({ notation, odds }) => ({
+    label: `${NOTATION_LABELS[notation]}: ${odds}`,
+    set: { odds_notation: notation },
+  }))
+  return question(
+    'odds',
+    'a clear notation: "+110" is American, "110.0" decimal, "54¢" a share',
+    options,
+  )
 }
 
 /** The sport by the row's words, or by the teams where the file has none or only "Football". */
@@ -127,13 +166,6 @@ function namesTeam(sport: string, selection: string, { home, away }: Teams): boo
   })
 }
 
-/** Kinds that say nothing of the market. */
-const SINGLE = /^(?:singles?|straight|simple|normal)?$/i
-/** A bet against a selection, at an exchange. */
-const LAY = /^(?:lay|y|yes|true)$/i
-const MULTIPLE =
-  /parlay|multi|acca|accumulator|combo|combin|double|treble|teaser|system|sgp|same game/i
-
 /** Members that say more about a pick, and never spoil it. */
 function extrasOf(cell: Cells): Pick<WireSingle, 'stake' | 'book' | 'ref'> {
   const stake = Number(
@@ -150,19 +182,13 @@ function extrasOf(cell: Cells): Pick<WireSingle, 'stake' | 'book' | 'ref'> {
 /** `soccer/epl.20240423.ars-che/1x2/ft`. */
 const OWN_KEY = /^[\w-]+\/[^/]+\/[\w:.-]+\/[a-z0-9]+(?:\/|@|$)/i
 
-function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
+/** A row as a pick of its own, whatever kind of bet it is. */
+function readSingle({ cell, hints }: TrackerCells, sheet: Sheet): WireSingle | TrackerProblem {
   if (cell('odds') === '') return problem('odds', 'the price that was taken')
-  if (LAY.test(cell('lay')))
-    return problem('lay', 'a bet on a selection: a lay is one against it', 'lay')
-  if (MULTIPLE.test(cell('kind')))
-    return problem(
-      'type',
-      'a single bet: the file does not say how the legs of a multiple were priced',
-      'multiple',
-    )
   const when = whenOf(cell, sheet)
   if ('field' in when) return when
-  const odds = oddsText(cell('odds'), sheet)
+  const odds = oddsIn(cell, sheet)
+  if (typeof odds !== 'string') return odds
   // Our own keys are taken as they are.
   if (OWN_KEY.test(cell('market'))) {
     const [market, selection] = [cell('market'), cell('selection')]
@@ -176,8 +202,10 @@ function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
   if (sport === undefined)
     return problem('sport', 'a sport or league such as soccer, EPL, NFL or MLB')
   const selection = found?.selection ?? cell('selection')
-  const kind = SINGLE.test(cell('kind')) ? '' : cell('kind')
-  const market = written.market ?? (cell('market') || kind)
+  const kinds = hints('kinds').map(withoutPlainKind)
+  const market =
+    written.market ??
+    (withoutPlainKind(cell('market')) || (kinds.find((kind) => kind !== '') ?? ''))
   const bet = readBet({ sport, market, selection, line: cell('line'), teams })
   if ('expected' in bet) return bet
   const { type, period, participant, line } = bet
@@ -200,15 +228,48 @@ function readRow(cell: Cells, sheet: Sheet): WireSingle | TrackerProblem {
   }
 }
 
+/** A question with one answer that makes the row a pick; what else it lacks comes first. */
+const askWhether = (
+  {
+    expected,
+    field,
+    label,
+  }: Pick<TrackerProblem, 'field' | 'expected'> & { readonly label: string },
+  bet: WireSingle | TrackerProblem,
+): TrackerProblem => ('expected' in bet ? bet : question(field, expected, [{ label, bet }]))
+
+/** A row by the kind of bet that it is (G19): a multiple, a lay and a bet in play are no pick, however well they read. */
+function readRow(row: TrackerCells, sheet: Sheet): WireSingle | TrackerProblem {
+  const kind = betKindOf(row)
+  if (kind !== undefined) return kindProblem(kind)
+  if (isPlacedAfterStart(row.cell, sheet.order))
+    return problem('placed_at', 'a time before the start in the same row', 'placed_after_start')
+  const bet = readSingle(row, sheet)
+  if (isMaybeInPlay(row))
+    return askWhether(
+      {
+        field: 'in_play',
+        expected: 'a bet before the start: the row has words of a bet in play',
+        label: 'it was placed before the start',
+      },
+      bet,
+    )
+  const [unknown] = unknownKinds(row)
+  if (unknown === undefined) return bet
+  const expected = `a kind of bet that is known, not ${unknown.slice(0, 40)}`
+  return askWhether({ field: 'type', expected, label: 'it is a single bet before the start' }, bet)
+}
+
 /** What a bet is recognised by, in this order. */
 const SHOWN = ['date', 'home', 'away', 'event', 'market', 'selection', 'line', 'odds'] as const
 const IDENTIFYING_A_BET = ['odds', 'selection', 'event', 'home'] as const
 
 function* readRows(bets: readonly TrackerRecord[], sheet: Sheet): Generator<TrackerRow> {
   for (const [index, { line, record }] of bets.entries()) {
-    const cell = cellsOf(sheet.columns, record)
-    const words = SHOWN.map(cell).filter((part) => part !== '')
-    yield { index, line, written: words.join(' · ').slice(0, 200), bet: readRow(cell, sheet) }
+    const row = cellsOf(sheet.columns, record)
+    const words = SHOWN.map(row.cell).filter((part) => part !== '')
+    const written = words.join(' · ').replace(/\s+/g, ' ').slice(0, 200)
+    yield { index, line, written, bet: readRow(row, sheet) }
   }
 }
 
@@ -220,6 +281,9 @@ const OWN_COLUMNS: TrackerColumns = {
     ['odds', 2],
     ['ref', 3],
   ]),
+  times: new Map(),
+  hints: new Map(),
+  others: [],
   notation: undefined,
 }
 
@@ -238,17 +302,16 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
     )
   const rows = records.slice(top + 1)
   if (rows.length > TRACKER_ROWS_MAX) return unreadable(`at most ${TRACKER_ROWS_MAX} bets`)
-  const dates = rows.flatMap(({ record }) =>
-    (['date', 'placed'] as const).map(cellsOf(columns, record)),
-  )
+  const cells = rows.map(({ record }) => cellsOf(columns, record).cell)
   const sheet = {
     columns,
     separator,
-    order: choices.order ?? orderOf(dates),
-    notation: choices.notation ?? columns.notation,
+    order: choices.order ?? orderOf(cells.flatMap((cell) => [cell('date'), cell('placed')])),
+    choices,
+    hasDecimals: cells.some((cell) => /^[1-9][.,]\d*[1-9]/.test(cell('odds'))),
   }
   const bets = rows.filter(({ record }) => {
-    const cell = cellsOf(columns, record)
+    const { cell } = cellsOf(columns, record)
     // A row of sums has no bet.
     return isOwn
       ? !cell('market').startsWith('#')

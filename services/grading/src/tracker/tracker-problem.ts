@@ -1,7 +1,6 @@
 /** Why a row of a tracker's file is no pick: what it lacks, what its reader is asked, or what no close can grade. */
 
-import type { RowCode } from '../wire/card-codes.ts'
-import type { RowOption } from '../wire/coverage.ts'
+import type { RowCause, RowOption } from '../wire/coverage.ts'
 import type { WirePick } from '../wire/requests.ts'
 
 /** One answer to a question: what it means, and the pick with it or the members of the request that say it for the file. */
@@ -15,7 +14,7 @@ export type TrackerProblem = {
   readonly field: string
   readonly expected: string
   /** `not_read` by default. */
-  readonly code?: RowCode
+  readonly code?: RowCause['code']
   /** What the reader may answer with a click. */
   readonly options?: readonly TrackerOption[]
 }
@@ -23,7 +22,7 @@ export type TrackerProblem = {
 export const problem = (
   field: string,
   expected: string,
-  code: RowCode = 'not_read',
+  code: RowCause['code'] = 'not_read',
 ): TrackerProblem => ({ field, expected, code })
 
 /** A row that may be read in several ways. */

@@ -247,6 +247,18 @@ export const gradeSchema = z
 
 const csvText = `a tracker's CSV file as text, up to ${CSV_CHARACTERS_MAX} characters`
 
+/** Notations of prices that a file may have. */
+export const ODDS_NOTATIONS = [
+  'american',
+  'decimal',
+  'fractional',
+  'hong_kong',
+  'indonesian',
+  'malay',
+  'share',
+] as const
+export type OddsNotation = (typeof ODDS_NOTATIONS)[number]
+
 /** A tracker's file instead of picks, and what its reader was asked about. */
 export const trackerMembers = {
   csv: z
@@ -257,10 +269,10 @@ export const trackerMembers = {
     .describe(
       'A tracker’s export instead of picks; also sent by itself as text/csv. Columns are found by name.',
     ),
-  odds_notation: oneOf(['american', 'decimal'])
+  odds_notation: oneOf(ODDS_NOTATIONS)
     .optional()
     .describe(
-      'What a bare 110 in the file’s odds is; without it, and without a header that says so, it is asked about.',
+      'What unclear prices of the file are, such as a bare 110 or 0.54; hong_kong, indonesian, malay and fractional are said of all. Without it, and without a header or column that says so, they are asked about.',
     ),
   date_order: oneOf(['day_first', 'month_first'])
     .optional()

@@ -1,0 +1,175 @@
+/**
+ * What kind of bet a row is, before anything else is read of it (G19): only a bet before the start, on its selection and by
+ * itself, is graded as a single. The words are in bet-kind-words.ts, the columns in tracker-columns.ts.
+ */
+import { plainText, sportNamed } from '../domain/team-names.ts'
+import {
+  AGAINST,
+  ASKED_IN_NOTES,
+  EACH_WAY,
+  FOR,
+  IN_PLAY,
+  type KindWords,
+  LAY,
+  MULTIPLE,
+  NO,
+  NO_MARKS,
+  NOT_IN_PLAY,
+  NOT_LAY,
+  NOT_MULTIPLE,
+  PLAIN,
+} from './bet-kind-words.ts'
+import type { TrackerCells } from './tracker-columns.ts'
+import { problem, type TrackerProblem } from './tracker-problem.ts'
+
+/** A text as the lists have it: no accents, case or punctuation, digits apart from letters, `#` for a number but 1. */
+const plainWords = (text: string): string =>
+  plainText(text)
+    .replace(/\d(?=\p{L})|\p{L}(?=\d)/gu, '$& ')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .replace(/\b(?!1\b)\d+\b/g, '#')
+    .trim()
+
+const phraseOf = (words: readonly string[]): RegExp =>
+  new RegExp(`(?<![^ ])(?:${words.join('|') || '(?!)'})(?![^ ])`, 'gu')
+
+const has = (phrase: RegExp, text: string): boolean => text.search(phrase) !== -1
+
+type BetKind = 'in_play' | 'lay' | 'each_way' | 'multiple'
+
+const EXPECTED: Readonly<Record<BetKind, TrackerProblem>> = {
+  in_play: problem('in_play', 'a bet before the start: no close grades one in play', 'in_play'),
+  lay: problem('lay', 'a bet on a selection: a lay is one against it', 'lay'),
+  each_way: problem('each_way', 'a bet to win: the file does not say the place terms', 'each_way'),
+  multiple: problem(
+    'type',
+    'a single bet: the file does not say how the legs of a multiple were priced',
+    'multiple',
+  ),
+}
+
+const kindOf = (
+  kind: BetKind,
+  { alone, anywhere, inKinds }: KindWords,
+  except: readonly string[],
+) => ({
+  kind,
+  except: phraseOf(except),
+  anywhere: phraseOf(anywhere),
+  inTags: phraseOf(anywhere.filter((word) => !ASKED_IN_NOTES.includes(word))),
+  whole: new Set([...anywhere, ...alone]),
+  inKinds: phraseOf([...anywhere, ...alone, ...inKinds]),
+})
+
+const KINDS = [
+  kindOf('in_play', IN_PLAY, NOT_IN_PLAY),
+  kindOf('lay', LAY, NOT_LAY),
+  kindOf('each_way', EACH_WAY, []),
+  kindOf('multiple', MULTIPLE, NOT_MULTIPLE),
+]
+
+type Reach = 'text' | 'kinds' | 'tags' | 'whole'
+
+/** The kind that a cell names; `reach` says how much else may stand beside its words. */
+function kindNamed(cell: string, reach: Reach): BetKind | undefined {
+  if (cell === '') return undefined
+  const words = plainWords(cell)
+  const parts = reach === 'tags' ? cell.split(/[,;|#/\n•·]+/).map(plainWords) : [words]
+  return KINDS.find(({ anywhere, except, inKinds, inTags, whole }) => {
+    if (parts.some((part) => whole.has(part))) return true
+    if (reach === 'whole') return false
+    const phrase = { text: anywhere, kinds: inKinds, tags: inTags }[reach]
+    return has(phrase, words.replace(except, ' '))
+  })?.kind
+}
+
+/** Whether a column that flags something says so: what it does not know as a no is a yes. */
+const isMarked = (cell: string): boolean => !NO_MARKS.test(cell) && !NO.has(plainWordsOfFlag(cell))
+const plainWordsOfFlag = (cell: string): string =>
+  plainText(cell)
+    .replace(/[^\p{L}\p{N}✓✔☑]+/gu, ' ')
+    .trim()
+
+/** A current score, `(1-0)` or `@ 0:1`: neither a date, a time, a line of two halves nor a leading zero. */
+const SCORE = /(?<![\d.,:+/-]|- )(?!0\d)\d{1,3}(?:\s?[-–]\s?(?!0\d)\d{1,3}|:\d)(?![\d:/%-]|[.,]\d)/u
+const BRACKETED_SCORE = new RegExp(String.raw`[([]\s*(?:${SCORE.source})\s*[)\]]`, 'u')
+const CORRECT_SCORE = /score|resultado exacto|risultato esatto|ergebnis|\bcs\b/i
+/** Several bets in one cell: `A + B`, `A | B`, a line each; but neither `A +1` nor `-0.5 & +0`. */
+const JOINED = /\n|\s[|]\s|\p{L}\s*\+\s*(?=\p{L})|[\d)]\s\+\s(?=\p{L})/u
+const VERSUS = /\s(?:v|vs|versus|@)\.?\s/gi
+
+/** Whether the market or the selection has a score that is not itself the bet. */
+function hasScore({ cell, hints }: TrackerCells): boolean {
+  const [market, selection] = [cell('market'), cell('selection')]
+  const isOfScores = CORRECT_SCORE.test([market, ...hints('kinds')].join(' '))
+  if (SCORE.test(market)) return !isOfScores || SCORE.test(selection)
+  const isBeside = /\p{L}/u.test(selection.replace(SCORE, ' ').replace(/\d+/g, ''))
+  return SCORE.test(selection) && isBeside && !isOfScores
+}
+
+const isSeveral = ({ cell, hints }: TrackerCells): boolean =>
+  JOINED.test(cell('selection')) ||
+  JOINED.test(cell('event')) ||
+  /\S\s*[|\n]\s*\S/.test(cell('sport')) ||
+  (['selection', 'event'] as const).some((field) => (cell(field).match(VERSUS) ?? []).length > 1) ||
+  hints('many').some(isMarked) ||
+  hints('legs').some((count) => Number(count) > 1 || /[|;\n]|.,./.test(count))
+
+const isAgainst = ({ hints }: TrackerCells): boolean =>
+  hints('lay').some(isMarked) ||
+  hints('side').some((side) => AGAINST.has(plainWords(side))) ||
+  // A column of backs and lays says nothing else.
+  hints('backlay').some((side) => side !== '' && !FOR.has(plainWords(side)))
+
+/** The kind that a row's columns and words give it; undefined for a plain bet. */
+export function betKindOf(row: TrackerCells): BetKind | undefined {
+  const { cell, hints, others } = row
+  if (hints('live').some(isMarked) || hints('prematch').some((no) => no !== '' && !isMarked(no)))
+    return 'in_play'
+  if (hasScore(row)) return 'in_play'
+  if (isAgainst(row)) return 'lay'
+  if (hints('each_way').some(isMarked)) return 'each_way'
+  const texts = [cell('market'), cell('selection'), cell('event')]
+  const named = [
+    ...hints('kinds').map((text) => kindNamed(text, 'kinds')),
+    ...texts.map((text) => kindNamed(text, 'text')),
+    ...[...hints('tags'), ...hints('timing')].map((text) => kindNamed(text, 'tags')),
+    ...[cell('sport'), cell('league'), ...others].map((text) => kindNamed(text, 'whole')),
+  ]
+  const [first] = KINDS.flatMap(({ kind }) => (named.includes(kind) ? [kind] : []))
+  return first ?? (isSeveral(row) ? 'multiple' : undefined)
+}
+
+export const kindProblem = (kind: BetKind): TrackerProblem => EXPECTED[kind]
+
+/** What makes it unclear whether the bet was placed before the start. */
+export function isMaybeInPlay({ cell, hints }: TrackerCells): boolean {
+  const timings = hints('timing').filter((text) => text !== '' && !NO.has(plainWordsOfFlag(text)))
+  const notes = hints('tags').map((text) => plainWords(text).replace(ANY_NOT_IN_PLAY, ' '))
+  return (
+    timings.length > 0 ||
+    notes.some((text) => has(ASKED, text)) ||
+    BRACKETED_SCORE.test(cell('event'))
+  )
+}
+
+const ASKED = phraseOf(ASKED_IN_NOTES)
+const ANY_NOT_IN_PLAY = phraseOf(NOT_IN_PLAY)
+const PLAIN_PHRASE = phraseOf(PLAIN)
+const SINGLE_FIRST = /^(?:singles?|straight(?: bet)?)\b[\s:,/|–-]*/i
+
+/** A name without the words that say only that the bet is plain: a market's name or nothing remains. */
+export function withoutPlainKind(text: string): string {
+  const words = plainWords(text).replace('#', '# ')
+  return words.replace(PLAIN_PHRASE, ' ').trim() === '' ? '' : text.replace(SINGLE_FIRST, '')
+}
+
+/** Kinds that the row has beside its market, and that no list knows. */
+export const unknownKinds = ({ cell, hints }: TrackerCells): readonly string[] =>
+  hints('kinds').filter(
+    (text) =>
+      cell('market') !== '' &&
+      text !== cell('market') &&
+      withoutPlainKind(text) !== '' &&
+      sportNamed(text) === undefined,
+  )
