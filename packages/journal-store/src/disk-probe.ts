@@ -1,11 +1,9 @@
 import { open, rm } from 'node:fs/promises'
 import { messageOf, type WriteTrouble } from './journal-store.ts'
+import { keepFinding } from './keep-finding.ts'
 
 /** What the largest write adds to a store and its log: with less room, writes begin to fail. */
 const PROBE_BYTES = 524_288
-
-/** How long a finding holds, milliseconds: each costs an fsync, and anybody may ask. */
-const FINDING_MS = 1_000
 
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
@@ -38,10 +36,6 @@ const IN_MEMORY = ':memory:'
 
 /** Whether the disk of a store's file takes writes now, for `/ready` (S13): one that is full still answers every read. */
 export function openDiskProbe(path: string, onProblem: (error: unknown) => void) {
-  let last = {
-    atMs: Number.NEGATIVE_INFINITY,
-    finding: Promise.resolve<WriteTrouble | undefined>(undefined),
-  }
   const look = async (): Promise<WriteTrouble | undefined> => {
     try {
       await tryDisk(path)
@@ -53,11 +47,6 @@ export function openDiskProbe(path: string, onProblem: (error: unknown) => void)
   }
   return {
     /** Why a write would fail now; undefined if it would not. */
-    trouble: (): Promise<WriteTrouble | undefined> => {
-      if (path === IN_MEMORY) return last.finding
-      const nowMs = performance.now()
-      if (nowMs - last.atMs > FINDING_MS) last = { atMs: nowMs, finding: look() }
-      return last.finding
-    },
+    trouble: keepFinding(path === IN_MEMORY ? async () => undefined : look),
   }
 }

@@ -9,7 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { open, rename, writeFile } from 'node:fs/promises'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /** SQLite's path of a database without a file: such a store has no other files either. */
@@ -69,8 +69,14 @@ export function removeLeftDrafts(databasePath: string): void {
 
 /** Replaces a file durably: a reader finds the old text or the new one. */
 export function replaceFileNow(path: string, text: string): void {
-  writeFileSync(draftOf(path), text, { mode: PRIVATE_FILE_MODE, flush: true })
-  renameSync(draftOf(path), path)
+  try {
+    writeFileSync(draftOf(path), text, { mode: PRIVATE_FILE_MODE, flush: true })
+    renameSync(draftOf(path), path)
+  } catch (error) {
+    // Half a draft takes room on a full disk.
+    rmSync(draftOf(path), { force: true })
+    throw error
+  }
   const folder = openSync(dirname(path), 'r')
   try {
     fsyncSync(folder)
@@ -81,8 +87,13 @@ export function replaceFileNow(path: string, text: string): void {
 
 /** The same, off the event loop. */
 export async function replaceFile(path: string, text: string): Promise<void> {
-  await writeFile(draftOf(path), text, { mode: PRIVATE_FILE_MODE, flush: true })
-  await rename(draftOf(path), path)
+  try {
+    await writeFile(draftOf(path), text, { mode: PRIVATE_FILE_MODE, flush: true })
+    await rename(draftOf(path), path)
+  } catch (error) {
+    await rm(draftOf(path), { force: true })
+    throw error
+  }
   const folder = await open(dirname(path), 'r')
   try {
     await folder.sync()

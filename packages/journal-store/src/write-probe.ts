@@ -1,13 +1,11 @@
 /** Asks whether a write would be committed now, for `/ready` (S13): a database can answer every read and commit nothing. */
 import { messageOf, type WriteTrouble } from './journal-store.ts'
+import { keepFinding } from './keep-finding.ts'
 import { COMMITS_WAIT, MAKE_OWN, PostgresConnection } from './postgres-connection.ts'
 import { PLACE_LOST_SENTENCE, type PostgresDoor } from './postgres-door.ts'
 
 /** Asked, connected anew and asked again, it answers before a probe of readiness gives up after 3 s, milliseconds. */
 const LIMITS = { answerMs: 1_000, findMs: 300 }
-
-/** How long a finding holds, milliseconds: each costs a commit, and anybody may ask. */
-const FINDING_MS = 1_000
 
 /** The public words: those of the driver name hosts. */
 function describeTrouble(message: string): WriteTrouble {
@@ -19,10 +17,6 @@ function describeTrouble(message: string): WriteTrouble {
 
 export function openWriteProbe(door: PostgresDoor, onProblem: (error: unknown) => void) {
   const connection = new PostgresConnection(door, LIMITS)
-  let last = {
-    atMs: Number.NEGATIVE_INFINITY,
-    finding: Promise.resolve<WriteTrouble | undefined>(undefined),
-  }
   const look = async (): Promise<WriteTrouble | undefined> => {
     try {
       await connection.transaction((query) => query(MAKE_OWN))
@@ -34,11 +28,7 @@ export function openWriteProbe(door: PostgresDoor, onProblem: (error: unknown) =
   }
   return {
     /** Why a write would fail or wait now; undefined if it would not. */
-    trouble: (): Promise<WriteTrouble | undefined> => {
-      const nowMs = performance.now()
-      if (nowMs - last.atMs > FINDING_MS) last = { atMs: nowMs, finding: look() }
-      return last.finding
-    },
+    trouble: keepFinding(look),
     end: () => connection.end(),
   }
 }

@@ -10,9 +10,11 @@ import {
   startPostgres,
   startPostgresPair,
 } from '@tallystick/journal-store/postgres-server'
+import { systemClock } from '@tallystick/service-kit'
 import { startServiceProcess } from '@tallystick/service-kit/service-process'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { POSTGRES_RECORDS } from './adapters/postgres-record-database.ts'
+import { runCare } from './command/run-care.ts'
 import { sendSignedWrite } from './seed/seed-records.ts'
 import { testEnvironment, WRITE_SECRET } from './testing/care.fixture.ts'
 
@@ -120,6 +122,28 @@ describe.skipIf(reason !== undefined)(
       expect(code).toBe(1)
       expect(errors).toMatch(/the records \(.*primary-socket.*\) cannot be used: no answer within/)
       expect(errors).not.toMatch(/\n {4}at /)
+      pair.startStandby()
+    })
+
+    it('S12: care erase while commits wait ends at once, with a sentence, and erases nothing', async () => {
+      const sealing = {
+        SEAL_KEYS: `k1:${Buffer.alloc(32, 5).toString('base64')}`,
+        CHAIN_KEYS_PATH: join(folder, 'keys'),
+      }
+      await start('one', sealing).url()
+      pair.stopStandby()
+      const errors: string[] = []
+      const code = await runCare({
+        arguments: ['erase', 'care://ann/tea', '--by', 'dr-osei', '--reason', 'asked to'],
+        environment: { ...testEnvironment, DATABASE_URL: owner, ...sealing },
+        clock: systemClock,
+        stdin: process.stdin,
+        print: () => undefined,
+        printError: (line) => errors.push(line),
+      })
+      expect(code).toBe(1)
+      expect(errors.join()).toContain('commits wait: none of the standbys')
+      expect(errors.join()).toContain('nothing was erased')
       pair.startStandby()
     })
 

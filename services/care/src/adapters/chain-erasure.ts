@@ -10,7 +10,12 @@ import type { RecordSource } from './record-sql.ts'
 import { type ChainRow, isErased } from './stored-record.ts'
 
 export type ErasedChain =
-  | { readonly kind: 'erased'; readonly versions: number }
+  | {
+      readonly kind: 'erased'
+      readonly versions: number
+      /** When it was erased first, ISO 8601. */
+      readonly at: string
+    }
   /** Nothing is stored under that name in that audience. */
   | { readonly kind: 'absent' }
 
@@ -40,7 +45,9 @@ export async function eraseChainOf(
   const erasure = { patient, domain, turn: chain[7], ...by }
   await atOnce((within) => markErased(within, erasure))
   await keys.destroy(erasure)
-  return { kind: 'erased', versions: chain[4] }
+  const name = chainName(erasure)
+  const first = (await keys.erasures()).find((known) => chainName(known) === name)
+  return { kind: 'erased', versions: chain[4], at: first?.at ?? by.at }
 }
 
 /** Within a transaction: notes that a chain is erased; even one that does not exist cannot come back. */

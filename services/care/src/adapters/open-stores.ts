@@ -299,6 +299,33 @@ export async function resealStore(
   }
 }
 
+/** A probe's own words are said with the sentence of its trouble. */
+const ignore = (): void => undefined
+
+/** Why the records would not be written now; undefined if they would be. */
+async function askRecords(url: Secret) {
+  const { openWriteProbe, PostgresDoor } = await loadPostgres()
+  const probe = openWriteProbe(
+    new PostgresDoor({ ...serverOf(url), Unavailable: RecordStoreUnavailable }),
+    ignore,
+  )
+  return probe.trouble().finally(() => probe.end())
+}
+
+/** Says at once why nothing would be committed: the statements of a command have ten minutes, and say nothing meanwhile. */
+async function requireCommits(place: KeysPlace): Promise<void> {
+  const { DATABASE_URL } = place
+  const [ofRecords, ofKeys] = await Promise.all([
+    DATABASE_URL && askRecords(DATABASE_URL),
+    withKeysPlace(place, async (keys) => keys.openProbe(ignore)()),
+  ])
+  const trouble = ofRecords ?? ofKeys
+  if (trouble !== undefined) {
+    const whose = ofRecords === undefined ? 'the chain keys' : 'the records'
+    throw new RecordStoreUnavailable(`${whose}: ${trouble.sentence}; nothing was erased`)
+  }
+}
+
 /** Erases a chain for good (C31), while the service may be running. On PostgreSQL as `care_reseal`. */
 export async function eraseChain(
   place: KeysPlace,
@@ -306,6 +333,7 @@ export async function eraseChain(
   upkeep: Upkeep,
 ): Promise<ErasedChain> {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
+  await requireCommits(place)
   // Seals all its entries under its own key. Also refuses if a running service lacks the keys.
   await resealStore(place, upkeep, slot)
   return withKeysPlace(place, async (keys) => {

@@ -58,7 +58,10 @@ export async function readReadRows(
 }
 
 const ADD = 'INSERT INTO read_rows (at, actor, way, outcome, uri) VALUES ($1, $2, $3, $4, $5)'
-const FORGET = 'DELETE FROM read_rows WHERE at < $1'
+/** Old rows that one group deletes, twice what it adds at most: no transaction gets long. */
+const FORGOTTEN_PER_GROUP = 1_024
+const FORGET = `DELETE FROM read_rows WHERE sequence IN
+  (SELECT sequence FROM read_rows WHERE at < $1 ORDER BY at LIMIT ${FORGOTTEN_PER_GROUP})`
 
 export function openReadTrail(
   rows: SideRows,

@@ -139,6 +139,18 @@ function prepareTables(database: DatabaseSync): void {
     database.exec(`DELETE FROM mcp_schema; INSERT INTO mcp_schema VALUES (${SESSION_SCHEMA})`)
 }
 
+/** SQLITE_CORRUPT, SQLITE_NOTADB. */
+const DAMAGED: ReadonlySet<unknown> = new Set([11, 26])
+
+/** What to do about a damaged file. An empty one in its place would make revoked tokens good again, so nobody makes it unasked. */
+function repairOf(error: unknown, path: string): string {
+  const isDamaged =
+    error instanceof Error && 'errcode' in error && DAMAGED.has(Number(error.errcode) & 0xff)
+  return isDamaged
+    ? `. The file is damaged; it holds revoked tokens, sessions, event subscriptions, and rows of refused writes and reads. Put it back from a backup of the disk; or give those up: replace TOKEN_SECRET, so that no token from before is good, move ${path}, ${path}-wal and ${path}-shm away, start, and revoke tokens of TRUSTED_ISSUERS again with care revoke`
+    : ''
+}
+
 /** Opens rows in a file, and creates it unless it is only read. Throws RecordStoreUnavailable. */
 export function openSqliteSideRows(path: string, to: 'read' | 'write' = 'write'): SideRows {
   let database: DatabaseSync | undefined
@@ -149,7 +161,9 @@ export function openSqliteSideRows(path: string, to: 'read' | 'write' = 'write')
     return new SqliteSideRows(database, RecordStoreUnavailable)
   } catch (cause) {
     database?.close()
-    throw new RecordStoreUnavailable(`${path}: ${messageOf(cause)}`, { cause })
+    throw new RecordStoreUnavailable(`${path}: ${messageOf(cause)}${repairOf(cause, path)}`, {
+      cause,
+    })
   }
 }
 

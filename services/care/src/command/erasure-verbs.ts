@@ -52,9 +52,9 @@ export const eraseVerb: CommandVerb = {
       return EXIT.failed
     }
     terminal.print(`${uri}: the values of ${outcome.versions} versions are gone for good.`)
-    const finalAt = new Date(Date.parse(by.at) + days * MS_PER_DAY).toISOString()
+    const finalAt = new Date(Date.parse(outcome.at) + days * MS_PER_DAY).toISOString()
     terminal.print(
-      `Backups of the chain keys from before now still open it: the erasure is final on ${finalAt}, when the last of them is gone (CHAIN_KEYS_BACKUP_DAYS=${days}).`,
+      `Backups of the chain keys from before ${outcome.at} still open it: the erasure is final on ${finalAt}, when the last of them is gone (CHAIN_KEYS_BACKUP_DAYS=${days}).`,
     )
     return EXIT.done
   },

@@ -37,6 +37,7 @@ describe('the care command', () => {
     folder.remove()
   })
 
+  let nowMs = TEST_START_MS
   const care = async (list: readonly string[], input = '') => {
     const output: string[] = []
     const errors: string[] = []
@@ -44,7 +45,7 @@ describe('the care command', () => {
       arguments: list,
       environment,
       // Stands still, but lets pauses end.
-      clock: { ...systemClock, unixMs: () => TEST_START_MS },
+      clock: { ...systemClock, unixMs: () => nowMs },
       stdin: (async function* () {
         yield Buffer.from(input)
       })(),
@@ -259,7 +260,10 @@ describe('the care command', () => {
     const words = ['erase', 'care://ann/tea', '--by', 'dr-osei', '--reason', 'asked to']
     expect((await care(words)).text).toContain('final on 2026-07-01T08:00:00.000Z')
     environment['CHAIN_KEYS_BACKUP_DAYS'] = '7'
+    // Again, and later: the keys' backups from before the first time still count.
+    nowMs += 3 * 86_400_000
     expect((await care(words)).text).toContain('final on 2026-06-08T08:00:00.000Z')
+    nowMs = TEST_START_MS
     const before = (await care(['export'])).text
     for (const end of ['', '-wal', '-shm']) rmSync(keys + end, { force: true })
     expect((await care(['export'])).errors).toMatch(
