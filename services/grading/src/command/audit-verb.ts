@@ -3,6 +3,7 @@ import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/
 import { createGrader } from '../domain/grader.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
 import { allRows, type Place, type ReadRow, readPicks } from '../routes/read-picks.ts'
+import { decodeFile } from '../tracker/decode-file.ts'
 import { allAtOnce } from '../tracker/steps.ts'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card } from '../wire/cards.ts'
@@ -68,7 +69,7 @@ export const auditVerb: CommandVerb = {
     const [file] = words
     if (file === undefined) throw new BadUsage('Name a file, or - for standard input.')
     const choices = choicesOf(call)
-    const csv = Buffer.from(await readInput(call, file)).toString('utf8')
+    const csv = decodeFile(await readInput(call, file))
     const read = allAtOnce(readPicks({ csv, ...choices }, DEFAULT_GRADE_OPTIONS))
     if (read.kind === 'unreadable')
       throw new BadUsage(`${file}: expected ${read.issues[0]?.expected ?? 'a tracker’s file'}.`)

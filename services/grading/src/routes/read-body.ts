@@ -3,6 +3,7 @@ import { type RequestIssue, type ServiceApp, sendError } from '@tallystick/servi
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { invalidRequest, RefusedBody } from '../errors.ts'
+import { decodeFile } from '../tracker/decode-file.ts'
 
 /**
  * Treats an empty body of any content type as no body, so that anyone who asks for a route's price gets it. A body
@@ -19,8 +20,8 @@ export function acceptProbes(scope: ServiceApp): void {
   scope.removeContentTypeParser(['application/json', 'text/plain'])
   scope.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, readJson)
   // A tracker's file by itself: only routes that know `csv` take it.
-  scope.addContentTypeParser<string>('text/csv', { parseAs: 'string' }, (_request, csv, done) =>
-    done(null, csv.length === 0 ? undefined : { csv }),
+  scope.addContentTypeParser<Buffer>('text/csv', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body.length === 0 ? undefined : { csv: decodeFile(body) }),
   )
   scope.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0 || request.headers['content-type'] === undefined)
