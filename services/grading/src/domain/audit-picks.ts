@@ -16,40 +16,27 @@ import {
   wilsonInterval,
 } from '@tallystick/odds'
 import { type AuditAnswer, auditAnswerSchema } from '../wire/audit.ts'
-import type { Card, GradedCard, Scoreboard, UngradedCode } from '../wire/cards.ts'
+import type { Card, GradedCard, UngradedCode } from '../wire/cards.ts'
+import { breakdownOf, byStake } from './audit-breakdown.ts'
 import type { AuditContext } from './audit-context.ts'
+import { recordFindings } from './record-findings.ts'
 import { clustered, priceOf, type SlateCard, stoodOf } from './slate-clusters.ts'
+import {
+  type FlatResult,
+  isGraded,
+  meanOf,
+  profitOf,
+  returnsByEvent,
+  settledOf,
+  settledReturn,
+  valueOf,
+} from './slate-results.ts'
 
 type AuditScore = AuditAnswer['sharp_score']
 type RawRoi = AuditAnswer['raw_roi']
 
 /** What the cards alone do not say. */
 type AuditedAs = Partial<AuditContext> & { readonly label?: string | undefined }
-
-const isGraded = (entry: SlateCard): entry is SlateCard<GradedCard> =>
-  entry.card.outcome === 'GRADED'
-
-/** The value behind a card's band. */
-const valueOf = ({ clv }: GradedCard): number => clv.fair ?? clv.price
-
-const settledReturn = (scoreboard: Scoreboard | undefined): number | undefined =>
-  scoreboard === undefined || scoreboard.status === 'pending' || scoreboard.status === 'void'
-    ? undefined
-    : scoreboard.return_units
-
-/** The cards with a result other than void, and what they returned at flat stakes. */
-const settledOf = <Some extends Card>(entries: readonly SlateCard<Some>[]) =>
-  entries.flatMap((entry) => {
-    const { scoreboard, taken } = entry.card
-    const returnUnits = settledReturn(scoreboard)
-    if (returnUnits === undefined || taken === undefined || scoreboard === undefined) return []
-    return [{ ...entry, odds: priceOf(taken), returnUnits, stood: stoodOf(entry.card) }]
-  })
-
-type FlatResult = ReturnType<typeof settledOf>[number]
-
-const meanOf = (values: readonly number[]): number | null =>
-  values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
 
 function medianOf(values: readonly number[]): number | null {
   const sorted = values.toSorted((one, other) => one - other)
@@ -67,15 +54,6 @@ function recordOf(entries: readonly SlateCard[]): AuditAnswer['record'] {
   for (const { card } of entries) record[card.scoreboard?.status ?? 'pending'] += 1
   return record
 }
-
-/** What the cards of each event returned: an event is one observation. */
-function returnsByEvent(results: readonly FlatResult[]) {
-  const events = Map.groupBy(results, ({ event }) => event)
-  return [...events.values()].map((own) => ({ count: own.length, sum: profitOf(own) }))
-}
-
-const profitOf = (results: readonly FlatResult[]): number =>
-  results.reduce((sum, { returnUnits }) => sum + returnUnits, 0)
 
 function rawRoi(results: readonly FlatResult[]): RawRoi {
   const staked = results.length
@@ -253,12 +231,17 @@ export async function auditCards(
   const scores = scoresOf(graded, otherThanDefault)
   await breathe()
   const summary = summaryOf(graded)
+  const breakdown = breakdownOf(entries)
+  await breathe()
   return {
     ...(label === undefined ? {} : { label }),
     record: recordOf(entries),
     raw_roi: roi,
+    by_stake: byStake(entries),
     ...scores,
     summary,
+    breakdown,
+    findings: recordFindings(cards),
     coverage: coverageOf(cards, duplicates),
     verdict: verdictOf(scores, roi),
     needs: needsOf(scores.sharp_score),

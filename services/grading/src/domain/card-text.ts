@@ -19,10 +19,11 @@ const PLAIN = /^[ !#-[\]-~]*$/
 
 const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
 
-function pickText({ market, selection, event, ref }: Card['pick']): string {
+function pickText({ market, selection, event, ref, own }: Card['pick']): string {
   const eventText = event === undefined ? '' : `,"event":${sharedText(event)}`
   const refText = ref === undefined ? '' : `,"ref":${quoted(ref)}`
-  return `{"market":${quoted(market)},"selection":${quoted(selection)}${eventText}${refText}}`
+  const ownText = own === undefined ? '' : `,"own":${JSON.stringify(own)}`
+  return `{"market":${quoted(market)},"selection":${quoted(selection)}${eventText}${refText}${ownText}}`
 }
 
 function clvText({ price, fair, log, points, beat_close }: GradedCard['clv']): string {

@@ -1,6 +1,6 @@
 /** The grader: cards, audits, receipts and public entries over one store. Its only state is a memo. */
 import type { AuditAnswer } from '../wire/audit.ts'
-import type { Card, CardCounting, GradedCard } from '../wire/cards.ts'
+import type { Card, CardCounting, GradedCard, OwnRecord } from '../wire/cards.ts'
 import type { LedgerPage, PublicEntry } from '../wire/ledger.ts'
 import { auditContext } from './audit-context.ts'
 import { auditCards } from './audit-picks.ts'
@@ -25,6 +25,7 @@ import {
 import { eventPath, eventPathOf, formatMarketKey, marketPath } from './markets.ts'
 import { type AskedPick, legsOf, type PickRequest, type SinglePick } from './pick-request.ts'
 import { publicEntries, publicEntry } from './public-entries.ts'
+import { findingsOf, freeTolerance } from './record-findings.ts'
 import { bestRecorded } from './recorded-prices.ts'
 
 export type AuditRequest = {
@@ -220,6 +221,10 @@ async function cardOf(parts: Parts, receipt: string): Promise<Card | undefined> 
   return finished(parts, await cardOfOne(parts, pickOfStored(stored), at), stored)
 }
 
+/** A finished card with what the bettor's record says of its bet (G22). */
+const withOwnRecord = (card: Card, own: OwnRecord | undefined): Card =>
+  own === undefined ? card : { ...card, pick: { ...card.pick, own } }
+
 async function auditOf(parts: Parts, { picks, label }: AuditRequest): Promise<AuditAnswer> {
   const request = await openRequest(parts)
   const cards: Card[] = []
@@ -230,7 +235,20 @@ async function auditOf(parts: Parts, { picks, label }: AuditRequest): Promise<Au
   const singles = await resolveEvents(parts.store, picks.flatMap(legsOf), request.names)
   const context = { label, ...auditContext(picks, singles) }
   await parts.breathe?.()
-  return await auditCards(cards, context, parts.breathe)
+  const shown = cards.map((card, place) => withOwnRecord(card, picks[place]?.own))
+  return await auditCards(shown, context, parts.breathe)
+}
+
+/** What a free look tells about the records of picks. */
+async function lookFindings(
+  { store }: Parts,
+  card: Card,
+  own: OwnRecord | undefined,
+): Promise<ReturnType<typeof findingsOf>> {
+  if (own === undefined) return []
+  const close = card.outcome === 'GRADED' ? card.close.record.hash : ''
+  const secret = await store.payerTag(`look ${close} ${card.pick.market} ${card.pick.selection}`)
+  return findingsOf(card, own, freeTolerance(secret))
 }
 
 export type Grader = ReturnType<typeof createGrader>
@@ -249,6 +267,8 @@ export function createGrader(dependencies: Dependencies) {
     /** The cards that an audit of a few picks would have: they say what would become of each pick, never its grade. */
     preview: async (picks: readonly AskedPick[]): Promise<readonly Card[]> =>
       cardsOf(parts, picks, await openRequest(parts)),
+    /** Where the record of a previewed pick differs from the ledger, as far as a free look may tell. */
+    lookFindings: (card: Card, own: OwnRecord | undefined) => lookFindings(parts, card, own),
     cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),
     /** A ledger entry with its inclusion proof; prices only of redistributable sources. */
     publicEntry: (seq: number): Promise<PublicEntry | undefined> => publicEntry(parts, seq),

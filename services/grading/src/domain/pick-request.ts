@@ -1,6 +1,9 @@
 import type { MarginMethod, Odds } from '@tallystick/odds'
-import type { GradeFlag } from '../wire/cards.ts'
+import type { GradeFlag, OwnRecord } from '../wire/cards.ts'
 import type { MarketKey } from './markets.ts'
+
+/** What a bettor's record says besides the bet. An audit compares it with the cards; nothing that grades reads it (G22). */
+type WithOwnRecord = { readonly own?: OwnRecord | undefined }
 
 export type GradeOptions = {
   /** The book whose close to grade against; without it, the first in the reference order that has one. */
@@ -15,7 +18,7 @@ export const DEFAULT_GRADE_OPTIONS: GradeOptions = { method: 'power', basis: 'au
 export type FoundBy = Extract<GradeFlag, 'inferred_start' | 'sides_turned'>
 
 /** A well-formed pick whose market is one key. */
-export type PickRequest = {
+export type PickRequest = WithOwnRecord & {
   readonly kind: 'pick'
   readonly key: MarketKey
   readonly selection: string
@@ -45,7 +48,7 @@ export type PickRequest = {
 }
 
 /** A well-formed pick whose market is ambiguous. */
-export type AmbiguousPick = {
+export type AmbiguousPick = WithOwnRecord & {
   readonly kind: 'ambiguous'
   /** The market as written. */
   readonly market: string
@@ -58,7 +61,7 @@ export type AmbiguousPick = {
 export type SinglePick = PickRequest | AmbiguousPick
 
 /** Picks that must all win (G18). */
-export type Parlay = {
+export type Parlay = WithOwnRecord & {
   readonly kind: 'parlay'
   readonly legs: readonly SinglePick[]
   /** The price of the whole. */

@@ -2,10 +2,12 @@
  * Checks an audit from what it shows: its figures by adding up its cards, and each card's closing price by the ledger entry
  * that the card names. An audit's page runs this module in the reader's browser.
  */
-import type { AuditAnswer } from '../wire/audit.ts'
+import type { AuditAnswer, RecordFinding } from '../wire/audit.ts'
 import type { Card, GradedCard } from '../wire/cards.ts'
 import type { PublicEntry } from '../wire/ledger.ts'
+import { DIMENSIONS, groupsOf } from './audit-groups.ts'
 import type { EntryPrices } from './ledger-entry.ts'
+import { recordFindings } from './record-findings.ts'
 import type { EntryCheck } from './verify-entry.ts'
 
 /** A price on a card, and the entry it came from. */
@@ -81,29 +83,91 @@ const sum = (values: readonly number[]): number => values.reduce((all, one) => a
 const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : sum(values) / values.length
 
+/** A card's return per unit, if it has a result other than void. */
+const returnOf = ({ scoreboard }: Card): readonly number[] =>
+  scoreboard === undefined || scoreboard.status === 'pending' || scoreboard.status === 'void'
+    ? []
+    : [scoreboard.return_units]
+
+const valueOf = ({ clv }: GradedCard): number => clv.fair ?? clv.price
+
+/** The same at the stakes of the record. */
+function sumsByStake(cards: readonly Card[], figures: AuditAnswer['by_stake']): boolean {
+  const staked = cards.filter(({ pick }) => pick.own?.stake !== undefined)
+  if (figures === null) return staked.length === 0
+  const weigh = (of: (card: Card) => readonly number[]) =>
+    staked.flatMap((card) => of(card).map((value) => ({ stake: card.pick.own?.stake ?? 0, value })))
+  const weighted = (parts: ReturnType<typeof weigh>) => {
+    const whole = sum(parts.map(({ stake }) => stake))
+    const all = sum(parts.map(({ stake, value }) => stake * value))
+    return { whole, all, mean: whole === 0 ? null : all / whole }
+  }
+  const returns = weighted(weigh(returnOf))
+  const values = weighted(weigh((card) => (isGraded(card) ? [valueOf(card)] : [])))
+  return (
+    figures.picks === staked.length &&
+    isNear(figures.staked, returns.whole) &&
+    isNear(figures.profit, returns.all) &&
+    isNear(figures.pct, returns.mean) &&
+    isNear(figures.mean_clv, values.mean)
+  )
+}
+
+/** Whether the figures of each group are what its cards add up to. */
+function groupsAddUp(cards: readonly Card[], breakdown: AuditAnswer['breakdown']): boolean {
+  return DIMENSIONS.every((dimension) => {
+    const rows = breakdown[dimension]
+    const names = new Set(cards.map((card) => groupsOf(card)[dimension]))
+    return (
+      rows.length === names.size &&
+      rows.every((row) => {
+        const own = cards.filter((card) => groupsOf(card)[dimension] === row.name)
+        const returns = own.flatMap(returnOf)
+        const graded = own.filter(isGraded)
+        return (
+          row.picks === own.length &&
+          row.graded === graded.length &&
+          row.staked === returns.length &&
+          isNear(row.profit, sum(returns)) &&
+          isNear(row.pct, mean(returns)) &&
+          isNear(row.mean_clv, mean(graded.map(valueOf))) &&
+          sumsByStake(own, row.by_stake)
+        )
+      })
+    )
+  })
+}
+
+const findingText = ({ kind, ledger, pick, stated }: RecordFinding): string =>
+  [pick, kind, stated, ledger].join(' ')
+
 /** The figures that the cards add up to, and whether the audit gives the same. */
 export function sumsOf(
   audit: AuditAnswer,
 ): readonly { readonly name: string; readonly holds: boolean }[] {
-  const { coverage, picks, raw_roi: roi, summary } = audit
+  const { breakdown, coverage, findings, picks, raw_roi: roi, summary } = audit
   const graded = picks.filter(isGraded)
-  const returns = picks.flatMap(({ scoreboard }) =>
-    scoreboard === undefined || scoreboard.status === 'pending' || scoreboard.status === 'void'
-      ? []
-      : [scoreboard.return_units],
-  )
-  const values = graded.map(({ clv }) => clv.fair ?? clv.price)
+  const repeated = new Set(coverage.duplicates)
+  const counted = picks.filter((_card, place) => !repeated.has(place))
+  const returns = counted.flatMap(returnOf)
   const sums = {
     'The cards add up to the coverage':
       coverage.picks === picks.length && coverage.graded === graded.length,
     'The cards’ returns add up to the raw return':
       isNear(roi.profit, sum(returns)) && isNear(roi.pct, mean(returns)),
-    'The cards’ values have that mean': isNear(summary.mean_clv, mean(values)),
+    'The cards’ values have that mean': isNear(
+      summary.mean_clv,
+      mean(counted.filter(isGraded).map(valueOf)),
+    ),
     'Each card’s value follows from its price and its probability': graded.every(
       ({ clv, close, taken }) =>
         clv.fair === undefined ||
         isNear(clv.fair, (taken.pays ?? taken.odds) * (close.fair_prob ?? Number.NaN) - 1),
     ),
+    'The cards add up to the figures weighted by stake': sumsByStake(counted, audit.by_stake),
+    'The cards add up to the figures of each group': groupsAddUp(counted, breakdown),
+    'The cards show each finding about the record':
+      findings.map(findingText).join() === recordFindings(picks).map(findingText).join(),
   }
   return Object.entries(sums).map(([name, holds]) => ({ name, holds }))
 }

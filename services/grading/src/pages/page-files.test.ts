@@ -27,7 +27,9 @@ describe('what is served', () => {
   it('is little of the server and of packages, plus what signs with a development key', () => {
     const others = [...bodies.keys()].filter((path) => path.startsWith('/pages/@'))
     expect(others.filter((path) => !path.startsWith('/pages/@noble/')).toSorted()).toEqual([
+      '/pages/@tallystick/grading/src/domain/audit-groups.js',
       '/pages/@tallystick/grading/src/domain/markets.js',
+      '/pages/@tallystick/grading/src/domain/record-findings.js',
       '/pages/@tallystick/grading/src/domain/verify-audit.js',
       '/pages/@tallystick/grading/src/domain/verify-entry.js',
       '/pages/@tallystick/grading/src/pages/figures.js',

@@ -29,7 +29,7 @@ const lookAt = async (body: CoverageRequest, msAPick: number): Promise<PreviewAn
   }
   const coverage = createCoverageLook({
     clock,
-    grader: { preview: metered },
+    grader: { ...grader, preview: metered },
     store,
     cpuMs: () => spentMs,
   })

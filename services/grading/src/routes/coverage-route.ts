@@ -38,7 +38,7 @@ import { freeBody } from './read-body.ts'
 import { type Place, type ReadRow, type Rows, readPicks } from './read-picks.ts'
 
 export type CoverageDeps = {
-  readonly grader: Pick<Grader, 'preview'>
+  readonly grader: Pick<Grader, 'preview' | 'lookFindings'>
   readonly store: GradingStore
   readonly clock: Clock
   /** CPU time used by this thread so far, ms. Waiting for a database uses none. */
@@ -125,6 +125,14 @@ function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
   return { ...known, status: 'ungraded', cause, reason, send: row.wire }
 }
 
+/** Without what the ledger has: a look shows no price. */
+const shownFindings = (
+  findings: Awaited<ReturnType<Grader['lookFindings']>>,
+): Pick<PreviewRow, 'findings'> =>
+  findings.length === 0
+    ? {}
+    : { findings: findings.map(({ kind, message, stated }) => ({ kind, message, stated })) }
+
 const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): number =>
   rows.filter((row) => row.status === status).length
 
@@ -161,7 +169,12 @@ async function previewAnswer(
     const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
     const cards = await grader.preview(asked.map(({ pick }) => pick))
     const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
-    shown.push(...rows.map((row) => previewRow(row, byIndex.get(row.index))))
+    for (const row of rows) {
+      const card = byIndex.get(row.index)
+      const own = row.kind === 'asked' ? row.pick.own : undefined
+      const findings = card === undefined ? [] : await grader.lookFindings(card, own)
+      shown.push({ ...previewRow(row, card), ...shownFindings(findings) })
+    }
     await meter.pause()
   }
   for (const place of places.slice(shown.length))

@@ -12,6 +12,7 @@ import {
 import { type TrackerRow, trackerSteps } from '../tracker/read-tracker.ts'
 import type { Steps } from '../tracker/steps.ts'
 import type { TrackerProblem } from '../tracker/tracker-problem.ts'
+import type { OwnRecord } from '../wire/cards.ts'
 import type { RowCause } from '../wire/coverage.ts'
 import {
   AUDIT_PICKS_MAX,
@@ -65,6 +66,24 @@ function termsOf(
 const oddsIssues = (odds: ReturnType<typeof parseOdds>, field: string): RequestIssue[] =>
   odds.kind === 'refused' ? [{ field: `${field}.odds`, expected: EXPECTED_ODDS[odds.reason] }] : []
 
+/** What the bettor's record says of a bet; undefined if it says nothing. */
+function ownRecordOf(
+  { book, closing_odds: closing, profit, result, stake }: WirePick,
+  { field, issues }: { readonly field: string; readonly issues: RequestIssue[] },
+): OwnRecord | undefined {
+  const price = closing === undefined ? undefined : parseOdds(closing)
+  if (price?.kind === 'refused')
+    issues.push({ field: `${field}.closing_odds`, expected: EXPECTED_ODDS[price.reason] })
+  const own = {
+    ...(stake !== undefined && { stake }),
+    ...(book !== undefined && { book }),
+    ...(result !== undefined && { result }),
+    ...(profit !== undefined && { profit }),
+    ...(price?.kind === 'odds' && { closing_odds: price.decimal }),
+  }
+  return Object.keys(own).length === 0 ? undefined : own
+}
+
 /** A parlay with every fault of its legs, by leg. */
 function readParlay(parlay: WireParlay, { field, options }: Where): AskedPick | Faults {
   const { legs, placed_at, ref } = parlay
@@ -77,8 +96,9 @@ function readParlay(parlay: WireParlay, { field, options }: Where): AskedPick | 
     issues.push(...pick.issues)
     return []
   })
+  const own = ownRecordOf(parlay, { field, issues })
   if (odds.kind === 'refused' || issues.length > 0) return { issues }
-  return { kind: 'parlay', legs: read, odds, options, ref }
+  return { kind: 'parlay', legs: read, odds, options, ref, own }
 }
 
 /** Reads a pick of the right shape into the domain's pick, or says what is malformed, whatever the ledger knows (G3). */
@@ -105,6 +125,7 @@ function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | F
       field: `${field}.each_way`,
       expected: 'none: only winners of a field have places',
     })
+  const own = ownRecordOf(pick, { field, issues })
   if (odds.kind === 'refused' || market.kind === 'malformed' || issues.length > 0) return { issues }
   if (market.kind === 'ambiguous')
     return {
@@ -113,6 +134,7 @@ function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | F
       selection: pick.selection,
       candidates: market.candidates,
       ref: pick.ref,
+      own,
     }
   const { key, selection } = market
   const { field_size: fieldSize, ref } = pick
@@ -125,7 +147,7 @@ function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | F
   }
   const where = { league: pick.league, isEitherOrder: pick.either_order }
   const bet = { kind: 'pick' as const, key, selection, odds, options }
-  return { ...bet, ...when, ...where, fieldSize, ref, ...termsOf(pick) }
+  return { ...bet, ...when, ...where, fieldSize, ref, own, ...termsOf(pick) }
 }
 
 /** Two notations of one price differ by less than this many decimals show. */

@@ -66,7 +66,7 @@ test('an audit’s cards are sorted, and each of its sums made, between two brea
     breaths += 1
   })
   expect(audit).toEqual(await auditCards(cards))
-  expect(breaths).toBe(3)
+  expect(breaths).toBe(4)
 })
 
 test('an audit’s text is written card by card, and 64 Ki characters between two breaths', async () => {

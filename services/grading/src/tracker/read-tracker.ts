@@ -25,6 +25,7 @@ import { eventIn, SPORTS, type Teams, teamsOf } from './tracker-events.ts'
 import { readBet } from './tracker-market.ts'
 import { isShareExchange, readOdds } from './tracker-odds.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
+import { readOwnRecord } from './tracker-record.ts'
 import {
   HEADER_LINES_MAX,
   recordsOf,
@@ -167,17 +168,10 @@ function namesTeam(sport: string, selection: string, { home, away }: Teams): boo
 }
 
 /** Members that say more about a pick, and never spoil it. */
-function extrasOf(cell: Cells): Pick<WireSingle, 'stake' | 'book' | 'ref'> {
-  const stake = Number(
-    cell('stake')
-      .replace(/[^\d.,]/g, '')
-      .replace(/,(?=\d{1,2}$)/, '.')
-      .replaceAll(',', ''),
-  )
-  const short = (field: TrackerField): string => cell(field).replace(/\p{C}/gu, ' ').slice(0, 80)
-  const [book, ref] = [short('book'), short('ref')]
-  return { stake: stake > 0 ? stake : undefined, book: book || undefined, ref: ref || undefined }
-}
+const extrasOf = (cell: Cells, sheet: Sheet, hasLine: boolean) => ({
+  ...readOwnRecord(cell, { hasLine, odds: (text) => oddsText(text, sheet) }),
+  ref: cell('ref').replace(/\p{C}/gu, ' ').slice(0, 80) || undefined,
+})
 
 /** `soccer/epl.20240423.ars-che/1x2/ft`. */
 const OWN_KEY = /^[\w-]+\/[^/]+\/[\w:.-]+\/[a-z0-9]+(?:\/|@|$)/i
@@ -192,7 +186,13 @@ function readSingle({ cell, hints }: TrackerCells, sheet: Sheet): WireSingle | T
   // Our own keys are taken as they are.
   if (OWN_KEY.test(cell('market'))) {
     const [market, selection] = [cell('market'), cell('selection')]
-    return { market, selection, odds, ...when, ...extrasOf(cell) }
+    return {
+      market,
+      selection,
+      odds,
+      ...when,
+      ...extrasOf(cell, sheet, market.split('/').length > 4),
+    }
   }
   const written = teamsOf(cell)
   const found = written.event === '' ? eventIn(cell('selection')) : undefined
@@ -224,7 +224,7 @@ function readSingle({ cell, hints }: TrackerCells, sheet: Sheet): WireSingle | T
     ...when,
     ...(league === '' ? {} : { league }),
     ...(isTurnable ? { either_order: true } : {}),
-    ...extrasOf(cell),
+    ...extrasOf(cell, sheet, line !== undefined),
   }
 }
 

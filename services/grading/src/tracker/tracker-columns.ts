@@ -23,6 +23,12 @@ const SPELLINGS = {
   odds: 'oddsdecimal decimalodds odds oddstaken takenodds betodds price pricetaken takenprice avgoddsmatched averageoddsmatched avgodds matchedodds oddsamerican americanodds oddsus usodds betamericanodds oddsfractional fractionalodds oddshk hkodds oddshongkong oddsmalay malayodds oddsindonesian oddscents pricecents avgprice averageprice shareprice quote quota cuota cote kurs oddseu euodds',
   stake:
     'stake stakeamount stakemoney amount betamount wageramount risk riskamount units stakeunits einsatz puntata importe mise',
+  result:
+    'result betresult resultado ergebnis esito status betstatus winloss winlose wl win won outcomeresult',
+  profit: 'profit profitloss netprofit pl pnl netpl profitamount netresult net guadagno ganancia',
+  closing_odds:
+    'closingodds closingoddsdecimal closingoddsus closingoddsamerican oddsclosing closingprice closeodds closeprice clodds pinnacleclosingodds pinnacleclosing',
+  closing_line: 'closingline closeline closing',
   book: 'bookmaker sportsbook book bookie bookmakername site agency operator platform casa',
   sport: 'sport sports sportname category',
   league: 'league leagues leaguename competition tournament sportleague division liga campionato',

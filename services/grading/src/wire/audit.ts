@@ -25,6 +25,41 @@ const scoreSchema = z.object({
   }),
 })
 
+const stakeFiguresSchema = z
+  .object({
+    picks: z.int().describe('Those whose record has a stake.'),
+    staked: z.number(),
+    profit: z.number().describe('By the ledger’s results at the price taken.'),
+    pct: z.number().nullable(),
+    ci95: interval,
+    mean_clv: z.number().nullable(),
+  })
+  .nullable()
+  .describe('Weighted by the stakes of your record; null without any. No Sharp Score is.')
+
+const groupSchema = z.object({
+  name: z.string(),
+  picks: z.int(),
+  graded: z.int(),
+  mean_clv: z.number().nullable(),
+  staked: z.number().describe('Picks with a result, at flat stakes.'),
+  profit: z.number(),
+  pct: z.number().nullable(),
+  ci95: interval.describe('Clustered by event.'),
+  by_stake: stakeFiguresSchema,
+})
+const groups = z.array(groupSchema).readonly()
+
+/** Where a bettor's record and the ledger differ. */
+export const findingSchema = z.object({
+  kind: z.enum(['result', 'closing_odds', 'profit']),
+  stated: z.string(),
+  ledger: z.string(),
+  message: z.string(),
+})
+const recordFindingSchema = findingSchema.extend({ pick: z.int().describe('Place of its card.') })
+export type RecordFinding = z.output<typeof recordFindingSchema>
+
 export const auditAnswerSchema = z
   .object({
     label: z.string().exactOptional(),
@@ -47,6 +82,7 @@ export const auditAnswerSchema = z
       p_value: z.number().nullable(),
       ci95: interval,
     }),
+    by_stake: stakeFiguresSchema,
     sharp_score: scoreSchema
       .nullable()
       .describe('Of fair closing-line values at the default reference and method only.'),
@@ -71,6 +107,15 @@ export const auditAnswerSchema = z
         .object({ profit: z.number(), edge: z.number(), luck: z.number(), luck_z: z.number() })
         .nullable(),
     }),
+    breakdown: z
+      .object({ sport: groups, market: groups, book: groups, month: groups, odds: groups })
+      .describe('The flat figures by sport, market, book, month of the start and price taken.'),
+    findings: z
+      .array(recordFindingSchema)
+      .readonly()
+      .describe(
+        'Results, profits and closing prices of your record that differ from the ledger’s.',
+      ),
     coverage: z.object({
       picks: z.int(),
       graded: z.int(),

@@ -55,11 +55,24 @@ export const cardEventSchema = z.object({
   starts_at: z.string().describe('A time in ISO 8601, or a day where no time is known.'),
 })
 
+/** What a bettor's own record says of a bet, on the cards of an audit; no grade depends on it. */
+const ownRecordSchema = z.object({
+  stake: z.number().exactOptional(),
+  book: z.string().exactOptional(),
+  result: z.enum(['won', 'lost', 'push', 'void', 'half_won', 'half_lost']).exactOptional(),
+  profit: z.number().exactOptional(),
+  closing_odds: z.number().exactOptional(),
+})
+export type OwnRecord = z.output<typeof ownRecordSchema>
+
 const cardPickSchema = z.object({
   market: z.string().describe('Its key; `parlay` for one, whose legs are in close.'),
   selection: z.string(),
   event: cardEventSchema.optional(),
   ref: z.string().optional(),
+  own: ownRecordSchema
+    .optional()
+    .describe('In an audit: what your own record says of the bet. No grade depends on it.'),
 })
 export type CardPick = z.output<typeof cardPickSchema>
 

@@ -1,5 +1,6 @@
 /** What `/api/coverage` takes and answers: whether a close is recorded, never a price. */
 import { z } from 'zod'
+import { findingSchema } from './audit.ts'
 import { ROW_MEANINGS, type RowCode } from './card-codes.ts'
 import { cardEventSchema, reasonSchema, ungradedCodeSchema } from './cards.ts'
 import { issuesSchema } from './errors.ts'
@@ -115,6 +116,13 @@ const previewRowSchema = z.object({
   reason: reasonSchema.optional().describe('Why it would be UNGRADED, and be paid for.'),
   issues: issuesSchema.readonly().optional().describe('Why it cannot be sent.'),
   repeats: z.int().optional().describe('The line of the bet that this one repeats.'),
+  findings: z
+    .array(findingSchema.omit({ ledger: true }))
+    .readonly()
+    .optional()
+    .describe(
+      'Where your own record differs from the ledger: its result and profit, and a closing price only if it is far off.',
+    ),
   send: pickToSend.optional().describe('The pick as an audit takes it; a gradable one by its key.'),
 })
 export type PreviewRow = z.output<typeof previewRowSchema>

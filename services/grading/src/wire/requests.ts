@@ -100,6 +100,29 @@ export function placeFraction(share: string | number): number | undefined {
   return value >= PLACE_FRACTION_MIN && value <= 1 ? value : undefined
 }
 
+/** What a bettor's own record says of a bet: compared with the ledger, never graded (G22). */
+const ownRecord = {
+  stake: z
+    .number('a number above 0')
+    .positive('a number above 0')
+    .optional()
+    .describe('Weighs an audit’s second, stake-weighted figures; the others are per unit staked.'),
+  book: shownText(REF_CHARACTERS_MAX)
+    .optional()
+    .describe('Where the bet was placed: an audit shows its figures by book.'),
+  result: oneOf(['won', 'lost', 'push', 'void', 'half_won', 'half_lost'])
+    .optional()
+    .describe('How your record says that it ended: an audit says where the ledger differs.'),
+  profit: z
+    .number('a number')
+    .optional()
+    .describe('What your record says that it earned: compared with stake, odds and result.'),
+  closing_odds: z
+    .union([z.number(oddsText), z.string(oddsText).max(ODDS_CHARACTERS_MAX, oddsText)], oddsText)
+    .optional()
+    .describe('The closing price in your record: compared with the recorded one.'),
+}
+
 const pickSchema = z
   .strictObject(
     {
@@ -146,14 +169,7 @@ const pickSchema = z
         .describe(
           'True if the record names the backed team and may write the away team first: a single reversed fixture is taken, and the card says so.',
         ),
-      stake: z
-        .number('a number above 0')
-        .positive('a number above 0')
-        .optional()
-        .describe('Accepted but not used: every figure is per unit staked.'),
-      book: shownText(REF_CHARACTERS_MAX)
-        .optional()
-        .describe('Accepted but not used: where the bet was placed.'),
+      ...ownRecord,
       field_size: wholeNumber(FIELD_SIZE_MAX)
         .optional()
         .describe(
@@ -199,8 +215,7 @@ const parlaySchema = z
         .describe('Picks of different events that must all win; each with its own price.'),
       odds: pickSchema.shape.odds.describe('The price of the whole parlay.'),
       placed_at: pickSchema.shape.placed_at,
-      stake: pickSchema.shape.stake,
-      book: pickSchema.shape.book,
+      ...ownRecord,
       ref: pickSchema.shape.ref,
     },
     'an object with legs and odds',
