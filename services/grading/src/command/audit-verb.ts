@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
+import { isUnconfirmed } from '../domain/far-price.ts'
 import { createGrader } from '../domain/grader.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
 import { allRows, type Place, type ReadRow, readPicks } from '../routes/read-picks.ts'
@@ -29,7 +30,7 @@ function rowLine(row: ReadRow, card: Card | undefined): string {
   const { market, selection } = card.pick
   const again = row.repeats === undefined ? '' : `, the same bet as ${placeWords(row.repeats)}`
   if (card.outcome === 'GRADED')
-    return `  ${place} ${card.grade.padEnd(2)} ${market} ${selection} at ${card.taken.text}${again}`
+    return `  ${place} ${card.grade.padEnd(2)} ${market} ${selection} at ${card.taken.text}${again}${isUnconfirmed(card) ? ', not counted: a price far from any recorded one' : ''}`
   const { message, nearest = [] } = card.reason
   const has = nearest.length === 0 ? '' : ` The ledger has: ${nearest.join(', ')}.`
   return `  ${place} UNGRADED ${market} ${selection}: ${message}${has}`

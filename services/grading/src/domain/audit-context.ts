@@ -18,6 +18,14 @@ export type AuditContext = {
   readonly duplicates: readonly number[]
 }
 
+type Audited = {
+  readonly picks: readonly AskedPick[]
+  /** The legs of all picks, in order, with their names resolved. */
+  readonly singles: readonly SinglePick[]
+  /** Whether the card at a place counts nowhere, so that a pick like it repeats nothing that counts. */
+  readonly isOut: (place: number) => boolean
+}
+
 /** Two notations of one price differ by up to this: -110 is 10/11, 1.909 and 1.91. Odds equal to two decimals are one price. */
 const priceText = (odds: number): string => odds.toFixed(2)
 
@@ -37,17 +45,14 @@ function betOf(pick: AskedPick, legs: readonly SinglePick[]): string | undefined
 }
 
 /** Places of picks that repeat an earlier bet, unless both say when they were placed, in different minutes. */
-function repeatedPicks(
-  picks: readonly AskedPick[],
-  singles: readonly SinglePick[],
-): readonly number[] {
+function repeatedPicks({ isOut, picks, singles }: Audited): readonly number[] {
   const seen = new Map<string, (number | undefined)[]>()
   let from = 0
   return picks.flatMap((pick, place) => {
     const legs = singles.slice(from, from + legsOf(pick).length)
     from += legs.length
     const bet = betOf(pick, legs)
-    if (bet === undefined) return []
+    if (bet === undefined || isOut(place)) return []
     const [first] = legs
     const minute = first?.kind === 'pick' ? minuteOf(first) : undefined
     const before = seen.get(bet)
@@ -74,11 +79,7 @@ function choiceWords(picks: readonly AskedPick[]): string | undefined {
   return words.length === 0 ? undefined : words.join(', ')
 }
 
-/** `singles` are the legs of all picks, in order, with their names resolved. */
-export const auditContext = (
-  picks: readonly AskedPick[],
-  singles: readonly SinglePick[],
-): AuditContext => ({
-  otherThanDefault: choiceWords(picks),
-  duplicates: repeatedPicks(picks, singles),
+export const auditContext = (audited: Audited): AuditContext => ({
+  otherThanDefault: choiceWords(audited.picks),
+  duplicates: repeatedPicks(audited),
 })

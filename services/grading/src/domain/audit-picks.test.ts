@@ -186,6 +186,7 @@ test('G5: without a graded pick the score is null, and the results still count',
     by_reason: { no_close_recorded: 3 },
     price_basis: 0,
     duplicates: [],
+    unconfirmed: [],
   })
 })
 

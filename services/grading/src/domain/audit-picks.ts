@@ -1,6 +1,6 @@
 /**
  * An audit: the sum of its cards. It uses only what the cards show, so anyone can recompute it from them. Cards on one event
- * depend on each other and count as one observation; a duplicate counts nowhere.
+ * depend on each other and count as one observation; a duplicate, and a card whose price waits to be confirmed (G21), counts nowhere.
  */
 import {
   clusterInterval,
@@ -19,6 +19,7 @@ import { type AuditAnswer, auditAnswerSchema } from '../wire/audit.ts'
 import type { Card, GradedCard, UngradedCode } from '../wire/cards.ts'
 import { breakdownOf, byStake } from './audit-breakdown.ts'
 import type { AuditContext } from './audit-context.ts'
+import { isUnconfirmed } from './far-price.ts'
 import { recordFindings } from './record-findings.ts'
 import { clustered, priceOf, type SlateCard, stoodOf } from './slate-clusters.ts'
 import {
@@ -168,10 +169,8 @@ function splitOf(
   return { profit, edge, luck, luck_z: luckDeviations }
 }
 
-function coverageOf(
-  cards: readonly Card[],
-  duplicates: readonly number[],
-): AuditAnswer['coverage'] {
+function coverageOf(all: readonly Card[], duplicates: readonly number[]): AuditAnswer['coverage'] {
+  const cards = all.filter((card) => !isUnconfirmed(card))
   const reasons: Partial<Record<UngradedCode, number>> = {}
   for (const card of cards)
     if (card.outcome === 'UNGRADED')
@@ -184,6 +183,7 @@ function coverageOf(
     by_reason: reasons,
     price_basis: graded.filter((basis) => basis === 'price').length,
     duplicates,
+    unconfirmed: all.flatMap((card, place) => (isUnconfirmed(card) ? [place] : [])),
   }
 }
 
@@ -223,7 +223,9 @@ export async function auditCards(
 ): Promise<AuditAnswer> {
   const { duplicates = [], label, otherThanDefault } = context
   const repeated = new Set(duplicates)
-  const entries = clustered(cards).filter((_entry, place) => !repeated.has(place))
+  const entries = clustered(cards).filter(
+    ({ card }, place) => !repeated.has(place) && !isUnconfirmed(card),
+  )
   const graded = entries.filter(isGraded)
   await breathe()
   const roi = rawRoi(settledOf(entries))

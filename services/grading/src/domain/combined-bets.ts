@@ -8,10 +8,20 @@ import type {
   CardLeg,
   CardPick,
   GradedCard,
+  GradeFlag,
   Scoreboard,
   TakenPrice,
   UngradedCard,
 } from '../wire/cards.ts'
+import {
+  farFlags,
+  isFar,
+  isFarFlag,
+  isUnconfirmed,
+  productRange,
+  type RecordedRange,
+  withPrice,
+} from './far-price.ts'
 import { type GradeContext, gradedCard, gradePick, ungraded } from './grade-pick.ts'
 import { eventPathOf } from './markets.ts'
 import type { Parlay, PickRequest } from './pick-request.ts'
@@ -30,6 +40,8 @@ type Bet = {
   readonly rule: 'product_of_legs' | 'win_and_place'
   readonly scoreboard: Scoreboard
   readonly isSeen: boolean
+  /** What the card says of the whole price, if its parts do not say it. */
+  readonly priceFlags?: readonly GradeFlag[]
 }
 
 const product = (values: readonly number[]): number => values.reduce((all, one) => all * one, 1)
@@ -71,6 +83,15 @@ function closeOf(parts: readonly GradedCard[], bet: Bet): GradedCard['close'] {
   }
 }
 
+function flagsOf(
+  parts: readonly GradedCard[],
+  priceFlags: readonly GradeFlag[] | undefined,
+): readonly GradeFlag[] {
+  const flags = [...new Set(parts.flatMap((part) => part.flags))]
+  if (priceFlags === undefined) return flags
+  return [...priceFlags, ...flags.filter((flag) => !isFarFlag(flag))]
+}
+
 function cardOf(
   parts: readonly GradedCard[],
   bet: Bet,
@@ -90,7 +111,7 @@ function cardOf(
       close: closeOf(parts, bet),
       scoreboard,
       spread: undefined,
-      flags: [...new Set(parts.flatMap(({ flags }) => flags))],
+      flags: flagsOf(parts, bet.priceFlags),
     },
     calibration,
   )
@@ -122,12 +143,49 @@ const ungradedLegs = (cards: readonly Card[]): readonly string[] =>
     isGraded(card) ? [] : [`leg ${index + 1}, ${card.pick.market}: ${card.reason.code}`],
   )
 
+/** A card, and the prices recorded for its selection; a parlay has the product of its legs'. */
+export type PricedCard = { readonly card: Card; readonly recorded: RecordedRange | undefined }
+
+/** The prices recorded for a parlay; a leg's price belongs to them once it is confirmed. Undefined if a leg has none. */
+function parlayRange(legs: readonly PricedCard[]): RecordedRange | undefined {
+  const ranges = legs.flatMap(({ card, recorded }) => {
+    if (recorded === undefined) return []
+    const taken = card.flags?.includes('price_confirmed') === true ? card.taken : undefined
+    return [taken === undefined ? recorded : withPrice(recorded, taken.odds)]
+  })
+  return ranges.length === legs.length ? productRange(ranges) : undefined
+}
+
+/** A parlay's price is far if one of its legs' is, or the whole is far from their product. */
+function parlayFlags(
+  { isConfirmed, odds }: Parlay,
+  legs: readonly PricedCard[],
+  range: RecordedRange | undefined,
+): readonly GradeFlag[] {
+  const cards = legs.map(({ card }) => card)
+  const isWholeFar = range !== undefined && isFar(odds.decimal, range)
+  const isLegFar = cards.some((card) => card.flags?.some(isFarFlag))
+  const isLegSure = !isWholeFar && !cards.some(isUnconfirmed)
+  return farFlags(isWholeFar || isLegFar, isConfirmed === true || isLegSure)
+}
+
 /**
  * A parlay by the cards of its legs: their closing prices and fair probabilities multiplied. Legs on one event depend on each
  * other, so no product is their price.
  */
 export function gradeParlay(
   parlay: Parlay,
+  legs: readonly PricedCard[],
+  calibration: GradeContext['calibration'],
+): PricedCard {
+  const recorded = parlayRange(legs)
+  const cards = legs.map(({ card }) => card)
+  const flags = parlayFlags(parlay, legs, recorded)
+  return { card: parlayCard({ parlay, flags }, cards, calibration), recorded }
+}
+
+function parlayCard(
+  { parlay, flags }: { readonly parlay: Parlay; readonly flags: readonly GradeFlag[] },
   cards: readonly Card[],
   calibration: GradeContext['calibration'],
 ): Card {
@@ -136,10 +194,10 @@ export function gradeParlay(
   const pick = { market: PARLAY_MARKET, selection, ref }
   const taken = { odds: odds.decimal, text: odds.text }
   const paths = new Set(cards.map((card) => eventPathOf(card.pick.market)))
-  if (paths.size < cards.length) return ungraded({ pick, taken, code: 'legs_of_one_event' })
+  if (paths.size < cards.length) return ungraded({ pick, taken, flags, code: 'legs_of_one_event' })
   const parts = cards.filter(isGraded)
   if (parts.length < cards.length)
-    return ungraded({ pick, taken, code: 'leg_ungraded', nearest: ungradedLegs(cards) })
+    return ungraded({ pick, taken, flags, code: 'leg_ungraded', nearest: ungradedLegs(cards) })
   const chances = parts.flatMap(({ close }) => close.fair_prob ?? [])
   const bet: Bet = {
     pick,
@@ -152,6 +210,7 @@ export function gradeParlay(
     isSeen:
       parts.every((card) => card.price_seen) &&
       isWithinReach(odds.decimal, product(parts.map((card) => card.taken.odds))),
+    priceFlags: flags,
   }
   return cardOf(parts, bet, calibration)
 }
@@ -190,7 +249,8 @@ export function gradeEachWay(
   if (failed !== undefined) {
     const { code, nearest } = failed.reason
     const taken = { odds: odds.decimal, text: odds.text, each_way: eachWay }
-    return ungraded({ pick: winCard.pick, taken, code, nearest })
+    const flags = winCard.flags?.filter(isFarFlag) ?? []
+    return ungraded({ pick: winCard.pick, taken, flags, code, nearest })
   }
   const parts = [winCard, placeCard].filter(isGraded)
   const [one, other] = parts

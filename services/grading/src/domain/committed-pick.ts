@@ -24,6 +24,8 @@ export type PickOpening = {
   readonly isBestOpen?: true
   /** Otherwise 32 random bytes, hex: the opening gives the hash of salt and best price instead of the price (G14). */
   readonly bestSalt?: string
+  /** The price was far from any that was recorded then, and the payer did not confirm it: it counts nowhere (G21). */
+  readonly isUnconfirmed?: true
   /** One tag per payer and store: it counts repeats without naming the payer. */
   readonly payerTag: string
   /** 32 random bytes, hex: without them the commitment to a likely pick could be guessed. */
@@ -78,6 +80,7 @@ export function refusalOf(
   { opening }: Pick<CommittedPick, 'opening'>,
 ): Exclude<NotCountedReason, 'not_kept' | 'repeated_selection'> | undefined {
   if (opening.receivedAtSeconds >= startAtSeconds) return 'received_after_start'
+  if (opening.isUnconfirmed === true) return 'price_far_from_recorded'
   const best = parseDecimalOdds(opening.bestRecorded)
   const taken = takenOdds(opening)
   if (best.kind !== 'odds' || taken.kind !== 'odds') return 'no_recorded_price'

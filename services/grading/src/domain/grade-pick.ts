@@ -16,6 +16,7 @@ import type {
   UngradedCode,
 } from '../wire/cards.ts'
 import { type EventState, hasStarted } from './event-state.ts'
+import { farFlags, isFar, isUnconfirmed } from './far-price.ts'
 import { formatMarketKey } from './markets.ts'
 import type { AmbiguousPick, PickRequest } from './pick-request.ts'
 import {
@@ -81,8 +82,9 @@ export function ungraded(options: {
   readonly code: UngradedCode
   readonly nearest?: readonly string[] | undefined
   readonly scoreboard?: Scoreboard | undefined
+  readonly flags?: readonly GradeFlag[]
 }): UngradedCard {
-  const { pick, taken, isSeen = false, code, nearest, scoreboard } = options
+  const { pick, taken, isSeen = false, code, flags = [], nearest, scoreboard } = options
   const isOfBook = code === 'no_close_recorded' && nearest !== undefined
   const message = isOfBook ? NO_CLOSE_OF_BOOK : UNGRADED_MEANINGS[code]
   return {
@@ -92,6 +94,7 @@ export function ungraded(options: {
     ...(taken === undefined ? {} : { taken, price_seen: isSeen }),
     reason: { code, message, nearest },
     scoreboard,
+    ...(flags.length === 0 ? {} : { flags }),
     counted: NOT_KEPT,
     summary: `Ungraded. ${message}`,
   }
@@ -110,16 +113,18 @@ export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
 function flagsOf(
   prepared: GradableSelection,
   grade: PriceGrade,
-  {
-    foundBy = [],
-    isLate,
-    isReduced,
-  }: Pick<PickRequest, 'foundBy'> & { readonly isLate: boolean; readonly isReduced: boolean },
+  own: Pick<PickRequest, 'foundBy'> & {
+    readonly isLate: boolean
+    readonly isReduced: boolean
+    readonly ofPrice: readonly GradeFlag[]
+  },
 ): readonly GradeFlag[] {
+  const { foundBy = [], isLate, isReduced, ofPrice } = own
   const isHeld = grade.isCapped && prepared.booksum !== undefined && prepared.booksum < 1
   const closeFlags = isLate ? prepared.lateFlags : prepared.flags
-  const ofPrice = isReduced ? [...closeFlags, 'price_reduced' as const] : closeFlags
-  const flags = foundBy.length === 0 ? ofPrice : [...foundBy, ...ofPrice]
+  const reduced = isReduced ? [...closeFlags, 'price_reduced' as const] : closeFlags
+  const isPlain = ofPrice.length === 0 && foundBy.length === 0
+  const flags = isPlain ? reduced : [...foundBy, ...ofPrice, ...reduced]
   return isHeld ? ['booksum_below_one', ...flags] : flags
 }
 
@@ -160,14 +165,22 @@ export function gradedCard(
       taken: taken.text,
       close: close.odds,
       isSynthetic,
+      isUnconfirmed: isUnconfirmed(parts),
     }),
     counted: NOT_KEPT,
   }
 }
 
+/** What a card says of its price beside those that were recorded (G21). */
+const priceFlags = (
+  { isConfirmed, odds }: PickRequest,
+  { recorded }: ReturnType<typeof prepareSelection>,
+): readonly GradeFlag[] =>
+  farFlags(recorded !== undefined && isFar(odds.decimal, recorded), isConfirmed)
+
 function cardOfPick(
   pick: PickRequest,
-  prepared: GradableSelection & Pick<ReturnType<typeof prepareSelection>, 'isSeen'>,
+  prepared: GradableSelection & ReturnType<typeof prepareSelection>,
   { calibration, isLate = false }: GradeContext,
 ): GradedCard {
   const { closing, probability, spread } = prepared
@@ -184,7 +197,12 @@ function cardOfPick(
       scoreboard: scoreboardOf(prepared.result, paid),
       // Fair CLV is linear in the probability, so its spread over methods is theirs times the price.
       spread: spread === undefined ? undefined : spread * paid,
-      flags: flagsOf(prepared, grade, { foundBy: pick.foundBy, isLate, isReduced }),
+      flags: flagsOf(prepared, grade, {
+        foundBy: pick.foundBy,
+        isLate,
+        isReduced,
+        ofPrice: priceFlags(pick, prepared),
+      }),
     },
     calibration,
   )
@@ -218,6 +236,7 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
     code: isPlacedLate ? 'placed_after_start' : (refused?.code ?? 'field_changed'),
     nearest: isPlacedLate ? undefined : refused?.nearest,
     scoreboard: scoreboardOf(prepared.result, payingOdds(pick)),
+    flags: priceFlags(pick, prepared),
   })
 }
 
@@ -234,6 +253,7 @@ export function gradedSummary(card: {
   readonly taken: string
   readonly close: number
   readonly isSynthetic: boolean
+  readonly isUnconfirmed: boolean
 }): string {
   const { scoreboard, grade, taken, close, isSynthetic } = card
   const worth =
@@ -241,7 +261,10 @@ export function gradedSummary(card: {
       ? `worth ${grade.fair < 0 ? '-' : '+'}${percent(grade.fair)} at the fair close`
       : 'graded on price alone'
   const kind = isSynthetic ? 'Synthetic fixture, not a real market. ' : ''
-  return `${kind}${RESULT_WORDS[scoreboard.status]}. Taken at ${taken} against a close of ${Number(close.toFixed(4))}: ${priceWords(grade.price)}, ${worth}. Grade ${grade.band satisfies GradeBand}.`
+  const doubt = card.isUnconfirmed
+    ? 'Not counted: the price is far from any recorded one, and nobody has confirmed it. '
+    : ''
+  return `${doubt}${kind}${RESULT_WORDS[scoreboard.status]}. Taken at ${taken} against a close of ${Number(close.toFixed(4))}: ${priceWords(grade.price)}, ${worth}. Grade ${grade.band satisfies GradeBand}.`
 }
 
 /** The message of `no_close_recorded` when only the requested book lacks a close. */

@@ -2,12 +2,14 @@
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card, CardCounting, GradedCard, OwnRecord } from '../wire/cards.ts'
 import type { LedgerPage, PublicEntry } from '../wire/ledger.ts'
+import { asksPrice } from './asked-price.ts'
 import { auditContext } from './audit-context.ts'
 import { auditCards } from './audit-picks.ts'
 import { createCardFigures } from './calibration.ts'
-import { gradeEachWay, gradeParlay } from './combined-bets.ts'
+import { gradeEachWay, gradeParlay, type PricedCard } from './combined-bets.ts'
 import { bestInOpening, createCountedPicks, type PickOpening, refusalOf } from './committed-pick.ts'
 import { type EventState, hasStarted } from './event-state.ts'
+import { isUnconfirmed } from './far-price.ts'
 import { type FoundNames, resolveEvents } from './find-events.ts'
 import { ambiguousCard, gradePick } from './grade-pick.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
@@ -23,7 +25,14 @@ import {
   textsOfPick,
 } from './kept-pick.ts'
 import { eventPath, eventPathOf, formatMarketKey, marketPath } from './markets.ts'
-import { type AskedPick, legsOf, type PickRequest, type SinglePick } from './pick-request.ts'
+import {
+  type AskedPick,
+  legsOf,
+  type Parlay,
+  type PickRequest,
+  type SinglePick,
+} from './pick-request.ts'
+import { prepareSelection } from './prepare-selection.ts'
 import { publicEntries, publicEntry } from './public-entries.ts'
 import { findingsOf, freeTolerance } from './record-findings.ts'
 import { bestRecorded } from './recorded-prices.ts'
@@ -73,46 +82,48 @@ async function singleCards(
   { store }: Parts,
   asked: readonly SinglePick[],
   { figures, names, nowSeconds }: Request,
-): Promise<readonly Card[]> {
+): Promise<readonly PricedCard[]> {
   const picks = await resolveEvents(store, asked, names)
   const paths = picks.map((pick) => (pick.kind === 'pick' ? eventPath(pick.key) : ''))
   const states = await store.events(paths)
   return picks.map((pick, index) => {
-    if (pick.kind === 'ambiguous') return ambiguousCard(pick)
+    if (pick.kind === 'ambiguous') return { card: ambiguousCard(pick), recorded: undefined }
     const state = states[index]
     const isLate =
       state !== undefined && nowSeconds !== undefined && hasStarted(state.info, nowSeconds)
     const context = { state, calibration: figures, isLate }
     const { eachWay } = pick
-    return eachWay === undefined
-      ? gradePick(pick, context)
-      : gradeEachWay({ ...pick, eachWay }, context)
+    const card =
+      eachWay === undefined ? gradePick(pick, context) : gradeEachWay({ ...pick, eachWay }, context)
+    return { card, recorded: state && prepareSelection(state, pick).recorded }
   })
 }
+
+const cardsOnly = (priced: readonly PricedCard[]): readonly Card[] => priced.map(({ card }) => card)
 
 /** Cards of picks in order; a parlay's is made of its legs'. */
 async function cardsOf(
   parts: Parts,
   asked: readonly AskedPick[],
   request: Request,
-): Promise<readonly Card[]> {
+): Promise<readonly PricedCard[]> {
   const singles = await singleCards(parts, asked.flatMap(legsOf), request)
   if (singles.length === asked.length) return singles
   let from = 0
   return asked.map((pick) => {
     const cards = singles.slice(from, from + legsOf(pick).length)
     from += cards.length
-    const [card] = cards
+    const [single] = cards
     if (pick.kind === 'parlay') return gradeParlay(pick, cards, request.figures)
-    if (card === undefined) throw new Error('a pick gave no card')
-    return card
+    if (single === undefined) throw new Error('a pick gave no card')
+    return single
   })
 }
 
 async function cardOfOne(parts: Parts, pick: AskedPick, nowSeconds?: number): Promise<Card> {
-  const [card] = await cardsOf(parts, [pick], await openRequest(parts, nowSeconds))
-  if (card === undefined) throw new Error('one pick gave no card')
-  return card
+  const [priced] = await cardsOf(parts, [pick], await openRequest(parts, nowSeconds))
+  if (priced === undefined) throw new Error('one pick gave no card')
+  return priced.card
 }
 
 /** Picks graded between two other requests: a few milliseconds, even if every event is read from the file. */
@@ -145,6 +156,7 @@ async function openingOf(
     receivedAtSeconds: atSeconds,
     ...(placedAtSeconds === undefined ? {} : { placedAtSeconds }),
     ...bestInOpening(best, () => random(SALT_BYTES)),
+    ...(isUnconfirmed(paid.card) ? { isUnconfirmed: true as const } : {}),
     payerTag: await store.payerTag(paid.payer.toLowerCase()),
     salt: random(SALT_BYTES),
   }
@@ -199,6 +211,9 @@ async function finished(parts: Parts, card: Card, pick: StoredPick): Promise<Car
   return { ...shown, counted, receipt: pick.receipt }
 }
 
+/** What a parlay that is filed under its first leg has of its own. */
+const wholeOf = ({ isConfirmed, odds, ref }: Parlay) => ({ isConfirmed, odds, ref })
+
 async function release(parts: Parts, paid: GradeRelease): Promise<Card> {
   const picks = await resolveEvents(parts.store, legsOf(paid.pick))
   const known = picks.filter((pick): pick is PickRequest => pick.kind === 'pick')
@@ -208,7 +223,7 @@ async function release(parts: Parts, paid: GradeRelease): Promise<Card> {
   const filed =
     paid.pick.kind === 'parlay'
       ? // It is filed under its first leg, with its own price.
-        { pick: { ...pick, odds: paid.pick.odds, ref: paid.pick.ref }, legs: known }
+        { pick: { ...pick, ...wholeOf(paid.pick) }, legs: known }
       : { pick }
   return finished(parts, paid.card, await keepPaidPick(parts, paid, filed))
 }
@@ -229,11 +244,13 @@ async function auditOf(parts: Parts, { picks, label }: AuditRequest): Promise<Au
   const request = await openRequest(parts)
   const cards: Card[] = []
   for (const slice of slicesOf(picks)) {
-    cards.push(...(await cardsOf(parts, slice, request)))
+    cards.push(...cardsOnly(await cardsOf(parts, slice, request)))
     await parts.breathe?.()
   }
   const singles = await resolveEvents(parts.store, picks.flatMap(legsOf), request.names)
-  const context = { label, ...auditContext(picks, singles) }
+  const isOut = (place: number): boolean =>
+    cards[place] !== undefined && isUnconfirmed(cards[place])
+  const context = { label, ...auditContext({ picks, singles, isOut }) }
   await parts.breathe?.()
   const shown = cards.map((card, place) => withOwnRecord(card, picks[place]?.own))
   return await auditCards(shown, context, parts.breathe)
@@ -266,7 +283,9 @@ export function createGrader(dependencies: Dependencies) {
     audit: (request: AuditRequest): Promise<AuditAnswer> => auditOf(parts, request),
     /** The cards that an audit of a few picks would have: they say what would become of each pick, never its grade. */
     preview: async (picks: readonly AskedPick[]): Promise<readonly Card[]> =>
-      cardsOf(parts, picks, await openRequest(parts)),
+      cardsOnly(await cardsOf(parts, picks, await openRequest(parts))),
+    /** Whether a free look asks if a previewed pick was taken at this price. */
+    asksPrice: (card: Card): Promise<boolean> => asksPrice(parts.store, card),
     /** Where the record of a previewed pick differs from the ledger, as far as a free look may tell. */
     lookFindings: (card: Card, own: OwnRecord | undefined) => lookFindings(parts, card, own),
     cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),

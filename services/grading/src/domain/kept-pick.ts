@@ -14,6 +14,9 @@ export const SALT_BYTES = 32
 
 type Texts = StoredPick['options']
 
+/** How a price far from anything recorded is kept if the bettor confirmed it. */
+const CONFIRMED = 'confirmed'
+
 /** The option that holds the text of a kept audit's request. */
 export const AUDIT_TEXT = 'audit'
 
@@ -65,8 +68,13 @@ export async function keepAudit(
 
 /** What the opening of a pick, or of a parlay filed under its first leg, does not have. */
 export function textsOfPick(pick: PickRequest, legs?: readonly PickRequest[]): Texts {
-  const { deductions, eachWay, fieldSize, foundBy, options, ref } = pick
-  const kept = legs?.map(({ key, odds, selection }) => [formatMarketKey(key), selection, odds.text])
+  const { deductions, eachWay, fieldSize, foundBy, isConfirmed, options, ref } = pick
+  const kept = legs?.map((leg) => [
+    formatMarketKey(leg.key),
+    leg.selection,
+    leg.odds.text,
+    ...(leg.isConfirmed === true ? [CONFIRMED] : []),
+  ])
   const texts = {
     method: options.method,
     basis: options.basis,
@@ -74,6 +82,7 @@ export function textsOfPick(pick: PickRequest, legs?: readonly PickRequest[]): T
     ref,
     field_size: fieldSize?.toString(),
     found_by: foundBy && JSON.stringify(foundBy),
+    confirmed: isConfirmed === true ? CONFIRMED : undefined,
     each_way: eachWay && JSON.stringify(eachWay),
     deductions: deductions && JSON.stringify(deductions),
     legs: kept && JSON.stringify(kept),
@@ -101,6 +110,7 @@ function readKept(
 /** The pick as requested. Throws if the store holds a pick that was never kept. */
 export function pickOfStored({ opening, options: texts }: StoredPick): PickRequest | Parlay {
   const { deductions, each_way: eachWay, found_by: foundBy, legs, reference, ref } = texts
+  const isConfirmed = texts['confirmed'] !== undefined
   const options = {
     method: (texts['method'] ?? 'power') as GradeOptions['method'],
     basis: (texts['basis'] ?? 'auto') as GradeOptions['basis'],
@@ -109,6 +119,7 @@ export function pickOfStored({ opening, options: texts }: StoredPick): PickReque
   const { placedAtSeconds } = opening
   const pick = readKept(opening, {
     placedAtSeconds,
+    isConfirmed,
     ref,
     fieldSize: texts['field_size'] === undefined ? undefined : Number(texts['field_size']),
     ...(foundBy === undefined ? {} : { foundBy: JSON.parse(foundBy) }),
@@ -117,14 +128,18 @@ export function pickOfStored({ opening, options: texts }: StoredPick): PickReque
     options,
   })
   if (legs === undefined) return pick
-  const kept = JSON.parse(legs) as readonly (readonly [string, string, string])[]
+  const kept = JSON.parse(legs) as readonly (readonly [string, string, string, string?])[]
   return {
     kind: 'parlay',
     odds: pick.odds,
+    isConfirmed,
     ref,
     options,
-    legs: kept.map(([market, selection, odds]) =>
-      readKept({ market, selection, odds }, { placedAtSeconds, options }),
+    legs: kept.map(([market, selection, odds, sure]) =>
+      readKept(
+        { market, selection, odds },
+        { placedAtSeconds, isConfirmed: sure !== undefined, options },
+      ),
     ),
   }
 }

@@ -5,6 +5,11 @@ import type { MarketKey } from './markets.ts'
 /** What a bettor's record says besides the bet. An audit compares it with the cards; nothing that grades reads it (G22). */
 type WithOwnRecord = { readonly own?: OwnRecord | undefined }
 
+/** Says that a price far from anything recorded was the bet's (G21). */
+type Confirmable = { readonly isConfirmed?: boolean | undefined }
+
+type Said = WithOwnRecord & Confirmable
+
 export type GradeOptions = {
   /** The book whose close to grade against; without it, the first in the reference order that has one. */
   readonly reference?: string | undefined
@@ -18,7 +23,7 @@ export const DEFAULT_GRADE_OPTIONS: GradeOptions = { method: 'power', basis: 'au
 export type FoundBy = Extract<GradeFlag, 'inferred_start' | 'sides_turned'>
 
 /** A well-formed pick whose market is one key. */
-export type PickRequest = WithOwnRecord & {
+export type PickRequest = Said & {
   readonly kind: 'pick'
   readonly key: MarketKey
   readonly selection: string
@@ -61,10 +66,10 @@ export type AmbiguousPick = WithOwnRecord & {
 export type SinglePick = PickRequest | AmbiguousPick
 
 /** Picks that must all win (G18). */
-export type Parlay = WithOwnRecord & {
+export type Parlay = Said & {
   readonly kind: 'parlay'
   readonly legs: readonly SinglePick[]
-  /** The price of the whole. */
+  /** The price of the whole; if it is confirmed, so are those of its legs. */
   readonly odds: Odds
   readonly ref?: string | undefined
   readonly options: GradeOptions

@@ -10,10 +10,11 @@ import { isoDay, isoText } from '../wire/times.ts'
 import type { SelectionResult } from '../wire/upload.ts'
 import { sharedPart } from './card-text.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
+import { type RecordedRange, withPrice } from './far-price.ts'
 import { formatMarketKey, marketPath } from './markets.ts'
 import { DEFAULT_GRADE_OPTIONS, type PickRequest } from './pick-request.ts'
-import { quarterClose } from './quarter-line.ts'
-import { priceSeenOf } from './recorded-prices.ts'
+import { type QuarterClose, quarterClose } from './quarter-line.ts'
+import { priceSeenOf, recordedRange } from './recorded-prices.ts'
 import { chooseClose, type FairClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 import { settleSelection } from './settle-selection.ts'
 
@@ -61,6 +62,8 @@ type UngradableSelection = Pick<GradableSelection, 'result' | 'event' | 'market'
 type PreparedSelection = (GradableSelection | UngradableSelection) & {
   /** Whether the ledger records such a price as standing at a time. */
   readonly isSeen: ReturnType<typeof priceSeenOf>
+  /** Undefined if the ledger never had a price of it. */
+  readonly recorded: RecordedRange | undefined
 }
 
 const kept = new WeakMap<EventState, BoundedMap<string, PreparedSelection>>()
@@ -168,6 +171,25 @@ const gradable = (
   lateFlags: [...own.flags, 'received_after_start' as const],
 })
 
+/** The prices that a quarter line had by those of its halves, and its own if it had any. */
+function quarterRange(
+  state: EventState,
+  { key, selection }: PickRequest,
+  { halves, oddsAt }: QuarterClose,
+): RecordedRange | undefined {
+  const [half, whole] = halves.map(({ close }) =>
+    recordedRange(state, { market: close.market, selection }),
+  )
+  const own = recordedRange(state, { market: marketPath(key), selection })
+  if (half === undefined || whole === undefined) return own
+  const range = {
+    highest: oddsAt(half.highest, whole.highest),
+    lowest: oddsAt(half.lowest, whole.lowest),
+    isOpen: half.isOpen && whole.isOpen && own?.isOpen !== false,
+  }
+  return own === undefined ? range : withPrice(withPrice(range, own.lowest), own.highest)
+}
+
 /** A quarter line from its two recorded halves. */
 function prepareQuarter(state: EventState, pick: PickRequest) {
   const { key, selection, options } = pick
@@ -193,11 +215,8 @@ function prepareQuarter(state: EventState, pick: PickRequest) {
       record: half.close.record,
     })),
   }
-  return gradable(parts, {
-    spread: Math.max(...spread) - Math.min(...spread),
-    close: card,
-    flags,
-  })
+  const own = { spread: Math.max(...spread) - Math.min(...spread), close: card, flags }
+  return { ...gradable(parts, own), recorded: quarterRange(state, pick, quarter) }
 }
 
 function prepare(state: EventState, pick: PickRequest): PreparedSelection {
@@ -207,6 +226,7 @@ function prepare(state: EventState, pick: PickRequest): PreparedSelection {
     event: eventOnCard(state.info),
     market: formatMarketKey(key),
     isSeen: priceSeenOf(state, { market: marketPath(key), selection }),
+    recorded: recordedRange(state, { market: marketPath(key), selection }),
   }
   const chosen = chooseClose(state, { key, selection, reference: options.reference })
   if (chosen.kind === 'none') {

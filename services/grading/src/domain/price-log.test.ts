@@ -9,11 +9,12 @@ type Given = {
   readonly seen: number | undefined
   readonly recorded: number
   readonly odds: number
+  readonly isOpen?: boolean
 }
 
-const recordOf = ({ book, market, odds, recorded, seen }: Given): PriceRecord => ({
+const recordOf = ({ book, isOpen = true, market, odds, recorded, seen }: Given): PriceRecord => ({
   feed: 'feed',
-  isRedistributable: true,
+  isRedistributable: isOpen,
   isSynthetic: false,
   market,
   family: market,
@@ -31,6 +32,7 @@ const given = fc.record({
   seen: fc.option(fc.integer({ min: 0, max: 400 }), { nil: undefined }),
   recorded: fc.integer({ min: 0, max: 400 }),
   odds: fc.integer({ min: 11, max: 90 }).map((tenths) => tenths / 10),
+  isOpen: fc.boolean(),
 })
 
 /** Long enough for an index, in rounds. */
@@ -49,7 +51,7 @@ const price = (odds: number): PriceRecord =>
   recordOf({ book: 'a', market: '1x2/ft', seen: odds, recorded: odds, odds })
 
 describe('a log of prices answers as a scan of all its prices does, whatever came in whatever order', () => {
-  test('the last of a source, those of a minute, the highest, the markets', () => {
+  test('the last of a source, those of a minute, the extremes, the markets', () => {
     fc.assert(
       fc.property(rounds, given, (all, { book, market, recorded }) => {
         const log = logOf(all)
@@ -64,8 +66,10 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
         )
         expect(log.ofMinute(source, recorded)).toEqual(minute)
         const prices = records.filter((one) => one.market === market)
-        expect(log.highest(market, 'home')).toEqual({
-          ever: most(prices),
+        expect(log.extremes(market, 'home')).toEqual({
+          highest: most(prices),
+          lowest: Math.min(...prices.map(({ odds }) => odds['home'] ?? 0)),
+          isOpen: prices.every(({ isRedistributable }) => isRedistributable),
           timeless: most(prices.filter(({ capturedAtSeconds: seen }) => seen === undefined)),
         })
         expect(new Set(log.markets)).toEqual(new Set(records.map((one) => one.market)))
@@ -97,5 +101,5 @@ test('a state keeps its prices although later ones share them, and a state that 
   const source = { feed: 'feed', market: '1x2/ft', book: 'a' }
   expect([first.length, one.length, other.length]).toEqual([60, 61, 61])
   expect([first, one, other].map((log) => log.last(source)?.odds['home'])).toEqual([61, 100, 200])
-  expect(first.highest('1x2/ft', 'home').ever).toBe(61)
+  expect(first.extremes('1x2/ft', 'home').highest).toBe(61)
 })

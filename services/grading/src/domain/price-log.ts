@@ -33,17 +33,31 @@ type Index = {
   readonly sources: Map<string, OfSource>
   /** Names of a market's sources. */
   readonly byMarket: Map<string, Set<string>>
-  /** Each market selection's highest price, among all and among those without a time. */
-  readonly highest: Map<string, Map<string, Highest>>
+  /** Each market selection's extremes. */
+  readonly extremes: Map<string, Map<string, Extremes>>
 }
 
-type Highest = { readonly ever: number; readonly timeless: number }
-const NONE: Highest = { ever: 0, timeless: 0 }
+/** The prices of a selection: the highest and the lowest, and the highest without a time. */
+type Extremes = {
+  readonly highest: number
+  readonly lowest: number
+  readonly timeless: number
+  /** Whether all of them may be shown. */
+  readonly isOpen: boolean
+}
+const NONE: Extremes = { highest: 0, lowest: Infinity, timeless: 0, isOpen: true }
 
-const higher = ({ ever, timeless }: Highest, price: number, isTimed: boolean): Highest => ({
-  ever: Math.max(ever, price),
-  timeless: isTimed ? timeless : Math.max(timeless, price),
-})
+function widened(extremes: Extremes, record: PriceRecord, price: number | undefined): Extremes {
+  if (price === undefined) return extremes
+  const { highest, isOpen, lowest, timeless } = extremes
+  const isTimed = record.capturedAtSeconds !== undefined
+  return {
+    highest: Math.max(highest, price),
+    lowest: Math.min(lowest, price),
+    timeless: isTimed ? timeless : Math.max(timeless, price),
+    isOpen: isOpen && record.isRedistributable,
+  }
+}
 
 /** Shared by several states; it only grows. */
 type Shared = { readonly records: PriceRecord[]; index: Index | undefined; hasSynthetic: boolean }
@@ -71,9 +85,9 @@ function addToIndex(index: Index, records: readonly PriceRecord[], place: number
   source.places.push(place)
   if (isTimed) getOrMake(source.byMinute, minuteOf(capturedAtSeconds), () => []).push(place)
   getOrMake(index.byMarket, market, () => new Set()).add(name)
-  const highest = getOrMake(index.highest, market, () => new Map())
+  const extremes = getOrMake(index.extremes, market, () => new Map())
   for (const selection in odds)
-    highest.set(selection, higher(highest.get(selection) ?? NONE, odds[selection] ?? 0, isTimed))
+    extremes.set(selection, widened(extremes.get(selection) ?? NONE, record, odds[selection]))
 }
 
 /** The last of ascending places that passes a test; the first ones pass, and none after them. */
@@ -135,7 +149,7 @@ export class PriceLog implements Iterable<PriceRecord> {
     const { records } = this.#shared
     if (this.length < INDEXED_FROM || records.length !== this.length) return undefined
     if (this.#shared.index === undefined) {
-      const index: Index = { sources: new Map(), byMarket: new Map(), highest: new Map() }
+      const index: Index = { sources: new Map(), byMarket: new Map(), extremes: new Map() }
       for (let place = 0; place < records.length; place += 1) addToIndex(index, records, place)
       this.#shared.index = index
     }
@@ -180,15 +194,15 @@ export class PriceLog implements Iterable<PriceRecord> {
     return this.#shared.hasSynthetic
   }
 
-  /** The highest price ever recorded for a selection, and the highest without a time; 0 for none. */
-  highest(market: string, selection: string): Highest {
+  /** The extremes of a selection's prices; without any, 0 and infinity. */
+  extremes(market: string, selection: string): Extremes {
     const index = this.#index
-    if (index !== undefined) return index.highest.get(market)?.get(selection) ?? NONE
-    let most = NONE
-    for (const { capturedAtSeconds, market: its, odds } of this)
-      if (its === market)
-        most = higher(most, ownValue(odds, selection) ?? 0, capturedAtSeconds !== undefined)
-    return most
+    if (index !== undefined) return index.extremes.get(market)?.get(selection) ?? NONE
+    let extremes = NONE
+    for (const record of this)
+      if (record.market === market)
+        extremes = widened(extremes, record, ownValue(record.odds, selection))
+    return extremes
   }
 
   /** For each source of a market, its last price that stood at a moment. */

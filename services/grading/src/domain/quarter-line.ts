@@ -10,13 +10,15 @@ import { chooseClose, fairClose, fairProbabilityOf } from './reference-close.ts'
 /** One half: its close, the price of the selection there, and that price without the margin. */
 type Half = { readonly close: CloseRecord; readonly odds: number; readonly probability: number }
 
-type QuarterClose = {
+export type QuarterClose = {
   /** The half without a refund, and the one with. */
   readonly halves: readonly [half: Half, whole: Half]
   /** Chance that a unit of the stake wins, if it wins or loses: the fair probability of any two-way pair. */
   readonly probability: number
   /** The one price at which the stake would have the expected return of both halves at theirs. */
   readonly odds: number
+  /** The same if the halves had these prices. */
+  readonly oddsAt: (half: number, whole: number) => number
 }
 
 /** The chances that a bet on the whole-number line wins and loses; the rest is refunded. */
@@ -45,8 +47,9 @@ export function quarterOf(
   if (outcome.won + outcome.lost > 1 + ROUNDING) return undefined
   const won = (half.probability + outcome.won) / 2
   const lost = (1 - half.probability + outcome.lost) / 2
-  const profit = ((half.odds - 1) * half.probability + (whole.odds - 1) * outcome.won) / 2
-  return { probability: won / (won + lost), odds: 1 + profit / won }
+  const oddsAt = (ofHalf: number, ofWhole: number): number =>
+    1 + ((ofHalf - 1) * half.probability + (ofWhole - 1) * outcome.won) / 2 / won
+  return { probability: won / (won + lost), odds: oddsAt(half.odds, whole.odds), oddsAt }
 }
 
 const LINED: ReadonlySet<string> = new Set(['ah', 'total', 'team_total'])

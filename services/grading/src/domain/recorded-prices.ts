@@ -3,6 +3,7 @@
  * was available. Each source's book counts with its last price by then, not with earlier ones.
  */
 import type { EventState, PriceRecord } from './event-state.ts'
+import type { RecordedRange } from './far-price.ts'
 import { ownValue } from './markets.ts'
 import { lastOfEach, type StandingAt, stoodAt } from './price-log.ts'
 
@@ -63,7 +64,7 @@ export function priceSeenOf(
   { market, selection }: { readonly market: string; readonly selection: string },
 ): (taken: number, atSeconds: number | undefined) => boolean {
   const closes = state.closes.filter((close) => close.market === market)
-  const early = state.snapshots.highest(market, selection)
+  const early = state.snapshots.extremes(market, selection)
   const timeless = Math.max(
     early.timeless,
     bestOf(
@@ -71,10 +72,26 @@ export function priceSeenOf(
       selection,
     ),
   )
-  const ever = Math.max(early.ever, bestOf(closes, selection))
+  const ever = Math.max(early.highest, bestOf(closes, selection))
   return (taken, atSeconds) => {
     if (atSeconds === undefined) return isWithinReach(taken, ever)
     const prices = standing(state, market, { atSeconds, by: 'source' })
     return isWithinReach(taken, Math.max(timeless, bestOf(prices, selection)))
   }
+}
+
+/** The worst and the best price ever recorded for a selection, early or closing, of any book; undefined without any. */
+export function recordedRange(
+  state: Pick<EventState, 'closes' | 'snapshots'>,
+  { market, selection }: { readonly market: string; readonly selection: string },
+): RecordedRange | undefined {
+  let { highest, isOpen, lowest } = state.snapshots.extremes(market, selection)
+  for (const close of state.closes) {
+    const price = close.market === market ? ownValue(close.odds, selection) : undefined
+    if (price === undefined) continue
+    highest = Math.max(highest, price)
+    lowest = Math.min(lowest, price)
+    isOpen &&= close.isRedistributable
+  }
+  return highest === 0 ? undefined : { highest, isOpen, lowest }
 }

@@ -6,6 +6,7 @@ import type { AuditAnswer, RecordFinding } from '../wire/audit.ts'
 import type { Card, GradedCard } from '../wire/cards.ts'
 import type { PublicEntry } from '../wire/ledger.ts'
 import { DIMENSIONS, groupsOf } from './audit-groups.ts'
+import { isUnconfirmed } from './far-price.ts'
 import type { EntryPrices } from './ledger-entry.ts'
 import { recordFindings } from './record-findings.ts'
 import type { EntryCheck } from './verify-entry.ts'
@@ -147,12 +148,16 @@ export function sumsOf(
 ): readonly { readonly name: string; readonly holds: boolean }[] {
   const { breakdown, coverage, findings, picks, raw_roi: roi, summary } = audit
   const graded = picks.filter(isGraded)
-  const repeated = new Set(coverage.duplicates)
-  const counted = picks.filter((_card, place) => !repeated.has(place))
+  const unconfirmed = picks.flatMap((card, place) => (isUnconfirmed(card) ? [place] : []))
+  const left = new Set([...coverage.duplicates, ...unconfirmed])
+  const counted = picks.filter((_card, place) => !left.has(place))
+  const covered = picks.filter((card) => !isUnconfirmed(card))
   const returns = counted.flatMap(returnOf)
   const sums = {
     'The cards add up to the coverage':
-      coverage.picks === picks.length && coverage.graded === graded.length,
+      coverage.picks === covered.length &&
+      coverage.graded === covered.filter(isGraded).length &&
+      coverage.unconfirmed.join() === unconfirmed.join(),
     'The cards’ returns add up to the raw return':
       isNear(roi.profit, sum(returns)) && isNear(roi.pct, mean(returns)),
     'The cards’ values have that mean': isNear(

@@ -53,6 +53,7 @@ function caseSection(shown: Case): Html {
     taken: String(taken),
     close,
     isSynthetic: false,
+    isUnconfirmed: false,
   })
   return html`<section aria-labelledby="case-title" class="stack">
 <h2 id="case-title">One case, worked through</h2>

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { askedRatio } from '../domain/far-price.ts'
 import { createHttpFixture, type HttpFixture, httpCalls } from '../testing/http.fixture.ts'
 import type { CoverageRequest, PreviewAnswer, PreviewRow } from '../wire/coverage.ts'
 import { auditExample } from '../wire/examples.ts'
 import { createCoverageLook } from './coverage-route.ts'
 
 let fixture: HttpFixture
-const { post, upload } = httpCalls(() => fixture)
+const { newPayment, post, upload } = httpCalls(() => fixture)
 
 beforeAll(async () => {
   fixture = await createHttpFixture()
@@ -85,18 +86,53 @@ describe('a look at picks before any payment', () => {
     expect([wrong.statusCode, wrong.json().issues[0].field]).toEqual([400, 'body.picks[0].oods'])
   })
 
+  test('G21: a price far from anything recorded is a question; its one answer is counted, and so is a confirmed row', async () => {
+    const rows = ['Arsenal,30,', 'Draw,1.5,', 'Away,3.9,', 'Arsenal,31,yes']
+    const csv = `Date,Home,Away,Selection,Odds,Confirmed\n${rows.map((row) => `2026-06-01,Arsenal,Chelsea,${row}`).join('\n')}\n`
+    const answer: PreviewAnswer = await preview({ csv })
+    expect(answer).toMatchObject({ picks: 4, gradable: 2, unconfirmed: 2 })
+    const [high] = answer.rows
+    const send = {
+      market: 'soccer/epl.20260601.ars-che/1x2/ft',
+      selection: 'home',
+      odds: '30',
+      confirmed: true,
+    }
+    expect(high).toMatchObject({
+      status: 'unconfirmed',
+      cause: {
+        kind: 'question',
+        code: 'price_far_from_recorded',
+        field: 'odds',
+        options: [{ label: 'Yes, 30 was my price', send }],
+      },
+    })
+    expect(high).not.toHaveProperty('send')
+    expect((await preview({ picks: [send] })).gradable).toBe(1)
+    const priced = await post('/api/audit', { csv }, newPayment('audit'))
+    expect(priced.json().coverage).toMatchObject({ picks: 2, graded: 2, unconfirmed: [0, 1] })
+    const flags = ['price_far_from_recorded', 'price_confirmed']
+    expect(priced.json().picks[3].flags).toEqual(expect.arrayContaining(flags))
+  })
+
+  test('G14, G21: where a price is asked about depends on the selection’s secret, if prices may not be shown', async () => {
+    const range = { lowest: 2, highest: 2, isOpen: false }
+    expect(['0000', 'ffff'].map((secret) => askedRatio(range, secret))).toEqual([1.35, 1.5])
+    expect(askedRatio({ ...range, isOpen: true }, '0000')).toBe(1.5)
+  })
+
   test('a tracker’s file, as csv in JSON or by itself', async () => {
-    const csv = 'Date,Home,Away,Selection,Odds\n2026-06-01,Arsenal London,CFC Chelsea,Draw,110\n'
+    const csv = 'Date,Home,Away,Selection,Odds\n2026-06-01,Arsenal London,CFC Chelsea,Draw,260\n'
     const asked = await preview({ csv })
     expect(asked.rows[0]).toMatchObject({ line: 2, status: 'unreadable' })
     const american = await preview({ csv, odds_notation: 'american' })
     expect(american.rows[0]).toMatchObject({
       line: 2,
-      written: '2026-06-01 · Arsenal London · CFC Chelsea · Draw · 110',
+      written: '2026-06-01 · Arsenal London · CFC Chelsea · Draw · 260',
       status: 'gradable',
-      send: { market: 'soccer/epl.20260601.ars-che/1x2/ft', selection: 'draw', odds: '+110' },
+      send: { market: 'soccer/epl.20260601.ars-che/1x2/ft', selection: 'draw', odds: '+260' },
     })
-    const plain = csv.replace(',110', ',3.60')
+    const plain = csv.replace(',260', ',3.60')
     const headers = { 'content-type': 'text/csv' }
     const answer = await fixture.app.inject({
       method: 'POST',

@@ -38,7 +38,7 @@ import { freeBody } from './read-body.ts'
 import { type Place, type ReadRow, type Rows, readPicks } from './read-picks.ts'
 
 export type CoverageDeps = {
-  readonly grader: Pick<Grader, 'preview' | 'lookFindings'>
+  readonly grader: Pick<Grader, 'preview' | 'asksPrice' | 'lookFindings'>
   readonly store: GradingStore
   readonly clock: Clock
   /** CPU time used by this thread so far, ms. Waiting for a database uses none. */
@@ -103,7 +103,14 @@ function causeOfUngraded(
   return { kind: 'question', code, field: 'market', options }
 }
 
-function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
+/** A price far from anything recorded, answered by one click: the same pick, confirmed. */
+function priceQuestion(wire: WirePick, send: Record<string, unknown>): RowCause {
+  const label = `Yes, ${wire.odds} was my price`
+  const options = [{ label, send: { ...send, confirmed: true } }]
+  return { kind: 'question', code: 'price_far_from_recorded', field: 'odds', options }
+}
+
+function previewRow(row: ReadRow, card: Card | undefined, isPriceAsked: boolean): PreviewRow {
   const place = placeOf(row)
   if (row.kind === 'faulty') {
     const { cause, issues } = row
@@ -115,6 +122,10 @@ function previewRow(row: ReadRow, card: Card | undefined): PreviewRow {
   if (row.repeats !== undefined) {
     const cause = { kind: 'not_gradable', code: 'same_bet' } as const
     return { ...known, status: 'repeated', cause, repeats: row.repeats.line }
+  }
+  if (card.outcome === 'GRADED' && isPriceAsked) {
+    const cause = priceQuestion(row.wire, byKey(row.wire, card.pick))
+    return { ...known, status: 'unconfirmed', cause }
   }
   if (card.outcome === 'GRADED') {
     const cause = { kind: 'graded', code: 'graded' } as const
@@ -173,7 +184,9 @@ async function previewAnswer(
       const card = byIndex.get(row.index)
       const own = row.kind === 'asked' ? row.pick.own : undefined
       const findings = card === undefined ? [] : await grader.lookFindings(card, own)
-      shown.push({ ...previewRow(row, card), ...shownFindings(findings) })
+      const isConfirmed = row.kind === 'asked' && row.wire.confirmed === true
+      const isPriceAsked = card !== undefined && !isConfirmed && (await grader.asksPrice(card))
+      shown.push({ ...previewRow(row, card, isPriceAsked), ...shownFindings(findings) })
     }
     await meter.pause()
   }
@@ -184,6 +197,7 @@ async function previewAnswer(
     gradable: countOf(shown, 'gradable'),
     ungraded: countOf(shown, 'ungraded'),
     unreadable: countOf(shown, 'unreadable'),
+    unconfirmed: countOf(shown, 'unconfirmed'),
     repeated: countOf(shown, 'repeated'),
     not_looked_at: countOf(shown, 'not_looked_at'),
     rows: shown,

@@ -98,7 +98,7 @@ function readParlay(parlay: WireParlay, { field, options }: Where): AskedPick | 
   })
   const own = ownRecordOf(parlay, { field, issues })
   if (odds.kind === 'refused' || issues.length > 0) return { issues }
-  return { kind: 'parlay', legs: read, odds, options, ref, own }
+  return { kind: 'parlay', legs: read, odds, isConfirmed: parlay.confirmed, options, ref, own }
 }
 
 /** Reads a pick of the right shape into the domain's pick, or says what is malformed, whatever the ledger knows (G3). */
@@ -137,7 +137,7 @@ function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | F
       own,
     }
   const { key, selection } = market
-  const { field_size: fieldSize, ref } = pick
+  const { confirmed: isConfirmed, field_size: fieldSize, ref } = pick
   const daySeconds = pick.date === undefined ? undefined : isoSeconds(pick.date)
   const when = {
     placedAtSeconds: placed,
@@ -147,7 +147,7 @@ function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | F
   }
   const where = { league: pick.league, isEitherOrder: pick.either_order }
   const bet = { kind: 'pick' as const, key, selection, odds, options }
-  return { ...bet, ...when, ...where, fieldSize, ref, own, ...termsOf(pick) }
+  return { ...bet, ...when, ...where, isConfirmed, fieldSize, ref, own, ...termsOf(pick) }
 }
 
 /** Two notations of one price differ by less than this many decimals show. */

@@ -85,10 +85,10 @@ const NOTATION_LABELS: Readonly<Record<OddsNotation, string>> = {
   share: 'a share of one',
 }
 
-/** The odds as the row, its header or the reader means them; a question if they may be two prices. */
-function oddsIn(cell: Cells, sheet: Sheet): string | TrackerProblem {
+/** A price of the row as the row, its header or the reader means it. */
+function readPrice(text: string, cell: Cells, sheet: Sheet): ReturnType<typeof readOdds> {
   const { choices, columns, hasDecimals, separator } = sheet
-  const read = readOdds(cell('odds'), {
+  return readOdds(text, {
     header: columns.notation,
     named: cell('notation'),
     choice: choices.notation,
@@ -97,6 +97,11 @@ function oddsIn(cell: Cells, sheet: Sheet): string | TrackerProblem {
     // If commas do not separate cells, a comma in a price is a decimal comma.
     isCommaDecimal: separator !== ',',
   })
+}
+
+/** The odds that were taken; a question if they may be two prices. */
+function oddsIn(cell: Cells, sheet: Sheet): string | TrackerProblem {
+  const read = readPrice(cell('odds'), cell, sheet)
   if (read.kind === 'odds') return read.odds
   const options = read.readings.map(({ notation, odds }) => ({
     label: `${NOTATION_LABELS[notation]}: ${odds}`,
@@ -167,10 +172,20 @@ function namesTeam(sport: string, selection: string, { home, away }: Teams): boo
   })
 }
 
+/** A bettor's yes to a price far from anything recorded (G21). */
+const CONFIRMED = /^(?:y|yes|true|1|x)$/i
+
+/** A closing price of the record; one that may be two prices is left as it is, and compared with nothing. */
+function closingOdds(text: string, cell: Cells, sheet: Sheet): string {
+  const read = readPrice(text, cell, sheet)
+  return read.kind === 'odds' ? read.odds : text
+}
+
 /** Members that say more about a pick, and never spoil it. */
 const extrasOf = (cell: Cells, sheet: Sheet, hasLine: boolean) => ({
-  ...readOwnRecord(cell, { hasLine, odds: (text) => oddsText(text, sheet) }),
+  ...readOwnRecord(cell, { hasLine, odds: (text) => closingOdds(text, cell, sheet) }),
   ref: cell('ref').replace(/\p{C}/gu, ' ').slice(0, 80) || undefined,
+  confirmed: CONFIRMED.test(cell('confirmed')) || undefined,
 })
 
 /** `soccer/epl.20240423.ars-che/1x2/ft`. */

@@ -58,7 +58,8 @@ describe.skipIf(skipped !== '')(`20 real picks in a tracker’s file${skipped}`,
   test('every pick whose line is recorded is gradable, at least 16; all others are named before payment', () => {
     expect(preview).toMatchObject({
       picks: 20,
-      gradable: 17,
+      gradable: 16,
+      unconfirmed: 1,
       ungraded: 2,
       unreadable: 1,
       not_looked_at: 0,
@@ -72,6 +73,8 @@ describe.skipIf(skipped !== '')(`20 real picks in a tracker’s file${skipped}`,
         reason?.nearest?.[0],
       ]),
     ).toEqual([
+      // Atlético closed far below +110 at home.
+      [7, 'unconfirmed', undefined, undefined],
       [19, 'ungraded', 'line_not_recorded', '2.5'],
       [
         20,
@@ -85,15 +88,20 @@ describe.skipIf(skipped !== '')(`20 real picks in a tracker’s file${skipped}`,
 
   test('the preview tells no price and no grade', () => {
     const text = JSON.stringify(
-      preview.rows.map(({ send: _send, written: _written, ...row }) => row),
+      preview.rows.map(({ send: _send, written: _written, cause, ...row }) => ({
+        ...row,
+        cause: cause?.kind,
+      })),
     )
     expect(text).not.toMatch(/odds|clv|fair|grade"|close"/)
   })
 
-  test('the audit of what it names as gradable grades every pick', async () => {
+  test('the audit of what it names as gradable, and of the price that was confirmed, grades every pick', async () => {
     const picks = preview.rows.flatMap(({ send: pick, status }) =>
       status === 'gradable' ? [pick] : [],
     )
+    const [answer7] = preview.rows[5]?.cause?.options ?? []
+    picks.push(answer7?.send)
     const answer = await send('audit', { payload: { picks }, headers: newPayment('audit') })
     expect(answer.statusCode).toBe(200)
     expect(answer.json().coverage).toMatchObject({ picks: 17, graded: 17, ungraded: 0 })
@@ -113,6 +121,11 @@ describe.skipIf(skipped !== '')(`20 real picks in a tracker’s file${skipped}`,
     expect(fixture.settlements).toBe(before)
     const payload = TRACKER.replace(/.*Corners.*\n/, '')
     const paid = await send('audit', { payload, headers: { ...headers, ...newPayment('audit') } })
-    expect(paid.json().coverage).toMatchObject({ picks: 19, graded: 17, ungraded: 2 })
+    expect(paid.json().coverage).toMatchObject({
+      picks: 18,
+      graded: 16,
+      ungraded: 2,
+      unconfirmed: [5],
+    })
   })
 })

@@ -33,6 +33,7 @@ const SPELLINGS = {
   sport: 'sport sports sportname category',
   league: 'league leagues leaguename competition tournament sportleague division liga campionato',
   notation: 'oddstype oddsformat oddsnotation priceformat pricetype oddsstyle oddsfmt formatodds',
+  confirmed: 'confirmed priceconfirmed',
   ref: 'betid externalbetid ticket ticketid wagernumber betno betref ref reference id',
 } as const
 

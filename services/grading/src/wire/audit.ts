@@ -126,6 +126,12 @@ export const auditAnswerSchema = z
         .array(z.int())
         .readonly()
         .describe('Places of cards that repeat an earlier one: they count in no other figure.'),
+      unconfirmed: z
+        .array(z.int())
+        .readonly()
+        .describe(
+          'Places of cards whose price is far from any recorded one and not confirmed: they count in no figure, not even `picks`.',
+        ),
     }),
     verdict: z.string(),
     needs: z.object({ picks_for_95: z.number().nullable() }),

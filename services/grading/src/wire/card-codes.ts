@@ -33,6 +33,9 @@ export const FLAG_MEANINGS = {
     'The record says only when the bet was placed: graded on the first start after it, the only one near.',
   sides_turned:
     'The record names the away team first: graded on the match as it was played, on the team that was backed.',
+  price_far_from_recorded:
+    'The price is over 1.5 times the best ever recorded for its selection, or under 1/1.5 of the worst: it counts nowhere until it is confirmed.',
+  price_confirmed: 'The bettor says that this was the price: it counts.',
   price_reduced: 'Withdrawn runners reduced the price: it was graded as it pays.',
   synthetic: 'The close is synthetic, for trying the service out.',
 } as const
@@ -57,6 +60,8 @@ export const ROW_MEANINGS = {
   each_way: 'It is half a bet on a place, and the file does not say on which terms.',
   other_market: 'The final score does not settle its market, or the ledger keeps no closes of it.',
   same_bet: 'It is the same bet as an earlier row: the two count as one pick.',
+  price_far_from_recorded:
+    'Its price is far from any that was recorded: it counts once you say that it was yours.',
   unclear: 'It can be read in more than one way: one of the options is meant.',
   not_read: 'Something that a pick needs is missing, or not in a form that is read.',
 } as const

@@ -83,6 +83,7 @@ const notCounted = z.enum([
   'above_recorded_price',
   'no_recorded_price',
   'repeated_selection',
+  'price_far_from_recorded',
   'combined_bet',
 ])
 export type NotCountedReason = z.output<typeof notCounted>
@@ -220,6 +221,11 @@ const ungradedCardSchema = z
     price_seen: priceSeen.optional(),
     reason: reasonSchema,
     scoreboard: scoreboardSchema.optional(),
+    flags: z
+      .array(flagSchema)
+      .readonly()
+      .optional()
+      .describe('About its price: one that waits to be confirmed counts in no figure.'),
     counted: countingSchema,
     summary: z.string(),
     receipt,

@@ -106,7 +106,14 @@ const previewRowSchema = z.object({
   pick: z.int().optional().describe('Its place in picks, from 0.'),
   line: z.int().optional().describe('Its line in the file, from 1.'),
   written: z.string().optional().describe('The bet as the file has it.'),
-  status: z.enum(['gradable', 'ungraded', 'unreadable', 'repeated', 'not_looked_at']),
+  status: z.enum([
+    'gradable',
+    'ungraded',
+    'unreadable',
+    'unconfirmed',
+    'repeated',
+    'not_looked_at',
+  ]),
   cause: rowCauseSchema
     .optional()
     .describe('Why, for machines; absent if the row was not looked at.'),
@@ -133,6 +140,9 @@ const previewSchema = z
     gradable: z.int(),
     ungraded: z.int(),
     unreadable: z.int(),
+    unconfirmed: z
+      .int()
+      .describe('Rows whose price is far from any recorded one: a question, whose answer is sent.'),
     repeated: z.int().describe('Rows of a file that repeat an earlier one: one pick, not two.'),
     not_looked_at: z
       .int()

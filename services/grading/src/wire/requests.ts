@@ -144,6 +144,12 @@ const pickSchema = z
         .describe(
           'The price taken: 2.10, "2,10", "11/10", "EVEN", "+110" or "54¢". A bare 110 is asked about: write "+110" or "110.0".',
         ),
+      confirmed: z
+        .boolean('true or false')
+        .optional()
+        .describe(
+          'true: this was the price. One far from any that was recorded is flagged price_far_from_recorded, and counts nowhere without it.',
+        ),
       placed_at: z
         .string(timeText)
         .max(40, timeText)
@@ -203,6 +209,7 @@ const parlaySchema = z
             selection: true,
             line: true,
             odds: true,
+            confirmed: true,
             date: true,
             starts_at: true,
             league: true,
@@ -214,6 +221,9 @@ const parlaySchema = z
         .max(LEGS_MAX, legsText)
         .describe('Picks of different events that must all win; each with its own price.'),
       odds: pickSchema.shape.odds.describe('The price of the whole parlay.'),
+      confirmed: pickSchema.shape.confirmed.describe(
+        'true: this was the price, and so were those of its legs. One far from any that was recorded counts nowhere without it.',
+      ),
       placed_at: pickSchema.shape.placed_at,
       ...ownRecord,
       ref: pickSchema.shape.ref,

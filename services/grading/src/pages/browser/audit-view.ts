@@ -1,5 +1,6 @@
 /** An audit for people: raw return beside the Sharp Score, edge and luck apart, and every card below. */
 import { actionButton, element, svgElement } from '@tallystick/service-kit/browser'
+import { isUnconfirmed } from '../../domain/far-price.ts'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import { RESULT_WORDS } from '../../wire/card-codes.ts'
 import type { Card } from '../../wire/cards.ts'
@@ -120,6 +121,7 @@ function auditFacts({ coverage, record, summary, needs }: AuditAnswer): HTMLElem
   return facts([
     ['Record', tally(record, RESULT_WORDS) ?? ''],
     ['Graded', `${coverage.graded} of ${coverage.picks}${onPrice}`],
+    ['Not counted', unconfirmedWords(coverage)],
     ['Ungraded', tally(coverage.by_reason, UNGRADED_WORDS, ' ×')],
     [
       'Fair value',
@@ -136,12 +138,20 @@ function auditFacts({ coverage, record, summary, needs }: AuditAnswer): HTMLElem
   ])
 }
 
+/** Cards that stand outside every figure. */
+function unconfirmedWords({ unconfirmed }: AuditAnswer['coverage']): string | undefined {
+  if (unconfirmed.length === 0) return undefined
+  return `${counted(unconfirmed.length, 'pick')} at a price far from any recorded one, not confirmed`
+}
+
 /** A card's grade in a row: its letter, its value and its prices. */
 function gradeCells(card: Card): readonly [grade: HTMLElement, value: string, prices: string] {
   if (card.outcome === 'UNGRADED')
     return [element('span', { class: 'hint' }, 'UNGRADED'), UNGRADED_WORDS[card.reason.code], '–']
   const prices = `${number(card.taken.odds)} → ${number(card.close.odds)}`
-  return [letter(card.grade, 'small'), signedPercent(card.clv.fair ?? card.clv.price), prices]
+  const value = signedPercent(card.clv.fair ?? card.clv.price)
+  const left = isUnconfirmed(card) ? ', not counted' : ''
+  return [letter(card.grade, 'small'), `${value}${left}`, prices]
 }
 
 function cardRow(card: Card, index: number): HTMLElement {

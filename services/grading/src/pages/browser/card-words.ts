@@ -9,6 +9,8 @@ export const NOT_COUNTED_WORDS: Readonly<Record<NotCountedReason, string>> = {
   no_recorded_price: 'No price was recorded when it came, so it counts in no truth table.',
   combined_bet:
     'A parlay, an each-way bet or one with a deduction is graded and kept, and counts in no truth table.',
+  price_far_from_recorded:
+    'The price is far from any recorded one and was not confirmed, so it counts in no truth table.',
   repeated_selection: 'This payer’s earlier pick of this selection counts instead.',
 }
 

@@ -58,6 +58,7 @@ const TONES: Readonly<Record<PreviewRow['status'], readonly [tone: string, words
   gradable: ['good', 'graded'],
   ungraded: ['warn', 'UNGRADED'],
   unreadable: ['bad', 'left out'],
+  unconfirmed: ['warn', 'a question'],
   repeated: ['warn', 'the same bet again'],
   not_looked_at: ['warn', 'not looked at'],
 }
