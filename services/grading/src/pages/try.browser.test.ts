@@ -198,7 +198,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         )
         await expect
           .poll(() => text(page, '#preview'), WAIT)
-          .toContain('2 of 3 picks would be graded. 1 other, by cause:')
+          .toContain('2 of 3 picks would be graded. 1 not gradable.')
         await page.check('#keep-ungraded')
         await payFor(page, 'AUDIT')
         expect(await site.balanceOf(payer)).toBe(before - 200_000n)
@@ -224,8 +224,8 @@ describe.skipIf(cannotRunReason !== undefined)(
         await page.fill('#picks', `${MARKET}, home, 1.95\n\n${MARKET}, home, 1.95`)
         await expect
           .poll(() => text(page, '#preview'), WAIT)
-          .toContain('Line 3 · soccer/epl.20260601.ars-che/1x2/ft · home · 1.95')
-        expect(await text(page, '#preview')).toContain('Expected another pick than line 1.')
+          .toContain('Line 3 · Arsenal v Chelsea, 2026-06-01: Match result, Arsenal (home)')
+        expect(await text(page, '#preview')).toContain('It is the same bet as an earlier row')
       })
 
       it('a tracker’s file: each bet is named before the payment, and what is unclear is asked', async () => {
@@ -248,7 +248,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         })
         await expect
           .poll(() => text(page, '#preview'), WAIT)
-          .toContain('1 of 4 picks would be graded. 3 others, by cause:')
+          .toContain('1 of 4 picks would be graded.')
         expect(await text(page, '#preview')).toContain(
           'The ledger has: soccer/epl.20260601.ars-che/1x2/ft',
         )
@@ -257,6 +257,50 @@ describe.skipIf(cannotRunReason !== undefined)(
         await payFor(page, 'AUDIT')
         expect(await site.balanceOf(payer)).toBe(before - 200_000n)
         expect(await text(page, '#outcome')).toContain('2 of 2')
+      })
+
+      it('G21: its questions are answered in place, one click each; the answers outlive the next look and are paid for', async () => {
+        const page = await site.visitWithKey('agent-7')
+        await page.check('input[value="audit"]')
+        await page.fill(
+          '#picks',
+          [
+            'Date,Home,Away,Market,Selection,Odds',
+            '2026-06-01,Arsenal,Chelsea,1X2,Arsenal,1.95',
+            '2026-06-01,Arsenal,Chelsea,1X2,Arsenal,30',
+            '2026-06-01,Arsenal,Chelsea,1X2,Draw,40',
+            '01/06/2026,Arsenal,Chelsea,1X2,Draw,3.60',
+            '2026-06-01,Arsenal,Chelsea,Corners,Over 9.5,1.90',
+          ].join('\n'),
+        )
+        const preview = () => text(page, '#preview')
+        await expect
+          .poll(preview, WAIT)
+          .toContain('1 of 5 picks would be graded. 3 questions, 1 not gradable.')
+        const groups = await page.locator('#preview h3').allTextContents()
+        expect(groups).toEqual(['3 questions for you', 'Not gradable, because'])
+        const first = page.getByRole('button', { name: 'Yes, 30 was my price' })
+        await first.focus()
+        await page.keyboard.press('Enter')
+        await expect.poll(preview, WAIT).toContain('2 of 5 picks would be graded. 2 questions')
+        expect(await text(page, '#picks-count')).toBe('2 questions left.')
+        // The keyboard goes on to the next question.
+        const focused = 'document.activeElement?.textContent ?? ""'
+        const next = await page.evaluate<string>(focused)
+        expect(next).toBe('the day comes first')
+        await page.keyboard.press('Enter')
+        await expect.poll(preview, WAIT).toContain('3 of 5 picks would be graded. 1 question')
+        await page.getByRole('button', { name: 'Leave it out' }).click()
+        await expect.poll(preview, WAIT).toContain('3 of 5 picks would be graded. 2 not gradable.')
+        expect(await preview()).toContain('You left it out.')
+        expect(await page.evaluate<string>('document.activeElement?.id ?? ""')).toBe('audit-send')
+        // An answer can be taken back.
+        await page.locator('details:has-text("You left it out.") button').click()
+        await expect.poll(preview, WAIT).toContain('1 question')
+        await payFor(page, 'AUDIT')
+        const whole = await text(page, '#outcome')
+        expect(whole).toContain('3 of 3')
+        expect(whole).toContain('A+')
       })
 
       it('paid for while a slow look at the pasted record is under way, it waits for that look and is paid once', async () => {

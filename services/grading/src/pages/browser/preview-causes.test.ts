@@ -28,11 +28,17 @@ test('a file’s problems are grouped by cause, the commonest first, each with i
     unread(7, 'odds', clear),
     { line: 8, status: 'not_looked_at' },
   ]
-  expect(byCause(rows).map(([cause, group]) => [cause, group.map(({ line }) => line)])).toEqual([
+  expect(
+    byCause([
+      ...rows,
+      { line: 9, status: 'unreadable', cause: { kind: 'not_gradable', code: 'lay' } },
+    ]).map(([cause, group]) => [cause, group.map(({ line }) => line)]),
+  ).toEqual([
     [`odds: expected ${clear}.`, [3, 4, 7]],
     ['The row: expected another pick than another row.', [5, 6]],
     [`UNGRADED: ${message}`, [2]],
     ['Not looked at yet: the free look takes a part at a time.', [8]],
+    ['It is a bet against its selection: the ledger grades backs only.', [9]],
   ])
 })
 

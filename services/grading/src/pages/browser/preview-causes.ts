@@ -1,8 +1,9 @@
 /** Why rows of a record are left out or would be UNGRADED, in words, and grouped by cause. */
 
-import { ROW_MEANINGS } from '../../wire/card-codes.ts'
+import { ROW_MEANINGS, type RowCode } from '../../wire/card-codes.ts'
 import type { PreviewRow } from '../../wire/coverage.ts'
 import type { Issue } from './page-api.ts'
+import { isLeftOut, type ShownRow } from './preview-answers.ts'
 
 /** `body.csv.line_7.odds` and `body.picks[6].odds` are the odds of a row. */
 const ROW = /^body\.(?:csv\.line_(\d+)|picks\[(\d+)\])\.?/
@@ -36,8 +37,13 @@ export function whyWords({ issues = [], reason, status }: Omit<PreviewRow, 'line
 }
 
 /** The common cause of rows that were not read or would be UNGRADED. */
-function causeOf({ issues = [], reason, status }: PreviewRow): string {
+function causeOf(row: ShownRow): string {
+  const { cause, issues = [], reason, status } = row
+  if (isLeftOut(row)) return 'You left it out.'
   if (reason !== undefined) return `UNGRADED: ${reason.message}`
+  // A row that was not read says best what was expected of it.
+  const code = cause?.code ?? 'not_read'
+  if (code !== 'not_read' && code in ROW_MEANINGS) return ROW_MEANINGS[code as RowCode]
   const [issue] = issues
   if (issue === undefined) return whyWords({ status })
   const member = issue.field.replace(ROW, '')
@@ -45,8 +51,8 @@ function causeOf({ issues = [], reason, status }: PreviewRow): string {
   return `${member === '' ? 'The row' : member}: expected ${issue.expected.replace(ROWS, 'another row')}.`
 }
 
-function groupByCause(rows: readonly PreviewRow[]): ReadonlyMap<string, readonly PreviewRow[]> {
-  const byCauses = new Map<string, PreviewRow[]>()
+function groupByCause(rows: readonly ShownRow[]): ReadonlyMap<string, readonly ShownRow[]> {
+  const byCauses = new Map<string, ShownRow[]>()
   for (const row of rows) {
     const cause = causeOf(row)
     const known = byCauses.get(cause) ?? []
@@ -58,6 +64,6 @@ function groupByCause(rows: readonly PreviewRow[]): ReadonlyMap<string, readonly
 
 /** Rows by what is wrong with them, the commonest first: a file with one wrong column has one cause and a thousand rows. */
 export const byCause = (
-  rows: readonly PreviewRow[],
-): readonly (readonly [cause: string, rows: readonly PreviewRow[]])[] =>
+  rows: readonly ShownRow[],
+): readonly (readonly [cause: string, rows: readonly ShownRow[]])[] =>
   [...groupByCause(rows)].sort(([, one], [, other]) => other.length - one.length)

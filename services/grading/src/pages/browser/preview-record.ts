@@ -1,11 +1,13 @@
 /** The free look at a record before its audit: what became of each bet, which are left out, and why. */
-import { element, pageElement } from '@tallystick/service-kit/browser'
+import { type Child, element, pageElement } from '@tallystick/service-kit/browser'
 import type { PreviewAnswer, PreviewRow } from '../../wire/coverage.ts'
 import { counted, grouped } from '../figures.ts'
 import { badge, hint, note } from './card-parts.ts'
 import { marketWords, selectionWords } from './market-words.ts'
 import { filled } from './page-api.ts'
+import { isLeftOut, kindOf, type ShownRow } from './preview-answers.ts'
 import { byCause, whyWords } from './preview-causes.ts'
+import { chosenNote, type OnAnswer, questionItems } from './preview-questions.ts'
 import { valueOf } from './show-issues.ts'
 
 /** What the reader pasted, as the service takes it. */
@@ -19,7 +21,7 @@ export type ReadRecord =
       readonly rest: Readonly<Record<string, unknown>>
     }
 
-/** Rows of problems shown at first. */
+/** Rows shown under a heading. */
 const ROWS_FIRST = 50
 
 /** Reads the text as the API's own JSON, a list of picks or a request; anything else is a tracker's file. */
@@ -58,71 +60,102 @@ const TONES: Readonly<Record<PreviewRow['status'], readonly [tone: string, words
   gradable: ['good', 'graded'],
   ungraded: ['warn', 'UNGRADED'],
   unreadable: ['bad', 'left out'],
-  unconfirmed: ['warn', 'a question'],
+  unconfirmed: ['warn', 'left out'],
   repeated: ['warn', 'the same bet again'],
   not_looked_at: ['warn', 'not looked at'],
 }
 
-function rowItem(row: PreviewRow): HTMLElement {
-  const [tone, words] = TONES[row.status]
-  const why = whyWords(row)
+function titleOf(row: ShownRow): string {
   const bet = betWords(row)
+  return `${placeWords(row)}${bet === '' ? '' : ` · ${bet}`}`
+}
+
+function rowItem(row: ShownRow, on: OnAnswer): HTMLElement {
+  const [tone, words] = TONES[row.status]
+  const why = isLeftOut(row) ? '' : whyWords(row)
   return element(
     'li',
     { 'data-status': row.status },
-    element('p', {}, badge(tone, words), ` ${placeWords(row)}${bet === '' ? '' : ` · ${bet}`}`),
+    element('p', {}, badge(tone, isLeftOut(row) ? 'left out' : words), ` ${titleOf(row)}`),
     why !== '' && hint(why),
+    ...chosenNote(row, on),
   )
 }
 
-function rowList(rows: readonly PreviewRow[]): HTMLElement {
-  const items = rows.slice(0, ROWS_FIRST).map(rowItem)
-  const rest = rows.length - items.length
-  if (rest > 0) items.push(element('li', { class: 'hint' }, `And ${counted(rest, 'more')}.`))
-  return element('ul', { class: 'found whole' }, ...items)
+function rowList(items: readonly HTMLElement[]): HTMLElement {
+  const shown = items.slice(0, ROWS_FIRST)
+  const rest = items.length - shown.length
+  if (rest > 0) shown.push(element('li', { class: 'hint' }, `And ${counted(rest, 'more')}.`))
+  return element('ul', { class: 'found whole' }, ...shown)
 }
 
-/** A cause with its rows, shown at once if there are few. */
-function causeItem([cause, rows]: ReturnType<typeof byCause>[number]): HTMLElement {
-  const [tone] = TONES[rows[0]?.status ?? 'unreadable']
+/** Rows under one heading, which the reader opens; `name` keeps it open when the rows change. */
+function group(name: string, head: readonly Child[], items: readonly HTMLElement[]): HTMLElement {
+  const isOpen = items.length <= ROWS_OPEN_MAX
   return element(
     'details',
-    { class: 'cause', ...(rows.length <= CAUSE_OPEN_MAX ? { open: '' } : {}) },
-    element('summary', {}, badge(tone, grouped(rows.length)), ` ${cause}`),
-    rowList(rows),
+    { class: 'cause', 'data-group': name, ...(isOpen ? { open: '' } : {}) },
+    element('summary', {}, ...head),
+    rowList(items),
   )
 }
 
-/** Up to so many rows of a cause are shown without a click. */
-const CAUSE_OPEN_MAX = 3
+/** Up to so many rows are shown without a click. */
+const ROWS_OPEN_MAX = 3
 
-/** The preview for people; nothing of it is a price or a grade. */
-export function previewView(preview: PreviewAnswer): readonly HTMLElement[] {
-  const good = preview.rows.filter(({ status }) => status === 'gradable')
-  const others = preview.rows.filter(({ status }) => status !== 'gradable')
-  const tone = others.length === 0 ? 'good' : good.length === 0 ? 'bad' : 'warn'
-  const summary = `${good.length} of ${counted(preview.picks, 'pick')} would be graded.`
+/** What a row is not graded for. */
+function causeGroups(rows: readonly ShownRow[], on: OnAnswer): readonly HTMLElement[] {
+  return byCause(rows).map(([cause, own]) => {
+    const [tone] = TONES[own[0]?.status ?? 'unreadable']
+    const head = [badge(tone, grouped(own.length)), ` ${cause}`]
+    return group(
+      cause,
+      head,
+      own.map((row) => rowItem(row, on)),
+    )
+  })
+}
+
+const heading = (words: string): HTMLElement => element('h3', {}, words)
+
+/** The preview for people, by what becomes of each row; nothing of it is a price or a grade. */
+export function previewView(rows: readonly ShownRow[], on: OnAnswer): readonly HTMLElement[] {
+  const graded = rows.filter((row) => kindOf(row) === 'graded')
+  const questions = rows.filter((row) => kindOf(row) === 'question')
+  const others = rows.filter((row) => kindOf(row) === 'not_gradable')
+  const tone = graded.length === rows.length ? 'good' : graded.length === 0 ? 'bad' : 'warn'
+  const summary = `${graded.length} of ${counted(rows.length, 'pick')} would be graded.`
+  const rest = [
+    questions.length > 0 ? counted(questions.length, 'question') : '',
+    others.length > 0 ? `${others.length} not gradable` : '',
+  ].filter((words) => words !== '')
   const parts: HTMLElement[] = [
-    note(
-      tone,
-      element('strong', {}, summary),
-      others.length > 0 && ` ${counted(others.length, 'other')}, by cause:`,
-    ),
+    note(tone, element('strong', {}, summary), rest.length > 0 && ` ${rest.join(', ')}.`),
   ]
-  for (const group of byCause(others)) parts.push(causeItem(group))
-  if (preview.ungraded > 0)
+  if (graded.length > 0)
+    parts.push(
+      group(
+        'graded',
+        [badge('good', grouped(graded.length)), ' graded'],
+        graded.map((row) => rowItem(row, on)),
+      ),
+    )
+  if (questions.length > 0)
+    parts.push(
+      heading(`${counted(questions.length, 'question')} for you`),
+      rowList(questionItems(questions, titleOf, on)),
+    )
+  if (others.length > 0) parts.push(heading('Not gradable, because'), ...causeGroups(others, on))
+  const ungraded = others.filter((row) => row.status === 'ungraded' && !isLeftOut(row)).length
+  if (ungraded > 0)
     parts.push(
       element(
         'label',
         { class: 'check' },
         element('input', { type: 'checkbox', id: 'keep-ungraded' }),
-        ` Send ${preview.ungraded === 1 ? 'the one' : `the ${preview.ungraded}`} that would be UNGRADED too`,
+        ` Send ${ungraded === 1 ? 'the one' : `the ${ungraded}`} that would be UNGRADED too`,
       ),
     )
-  if (good.length > 0) {
-    const what = `What ${good.length === 1 ? 'the one is' : `the ${good.length} are`}`
-    parts.push(element('details', {}, element('summary', {}, what), rowList(good)))
-  }
   return parts
 }
 

@@ -1,12 +1,13 @@
 /** The forms page: look up, check, pay, and read the card. */
 import { actionButton, element, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
-import type { PreviewAnswer } from '../../wire/coverage.ts'
+import type { PreviewAnswer, RowOption } from '../../wire/coverage.ts'
 import { counted } from '../figures.ts'
 import { cardView } from './card-view.ts'
 import { type Candidate, coverMarket, findMarkets } from './find-market.ts'
 import { selectionsOf, selectionWords } from './market-words.ts'
 import { filled, type Look, previewRecord, readCalibration, readCoverage } from './page-api.ts'
 import { watchPayer } from './payer.ts'
+import { answerRows, kindOf, picksToSend, type ShownRow } from './preview-answers.ts'
 import { issueWords } from './preview-causes.ts'
 import {
   missWords,
@@ -105,28 +106,73 @@ function showPickProblems(problems: readonly string[]): void {
 }
 
 type Preview = Look<PreviewAnswer>
+type Shown = Look<readonly ShownRow[]>
 
 /** The last look and its text: another request about the same text shares it. */
-let last: { readonly text: string; readonly look: Promise<Preview | undefined> } | undefined
+let last: { readonly text: string; readonly look: Promise<Preview> } | undefined
+/** What the reader answered; it stays until another record is pasted over all of it. */
+const answers = new Map<string, readonly string[]>()
+/** The rows with these answers, of one look. */
+let answered:
+  | { readonly of: unknown; readonly said: string; readonly rows: Promise<Shown> }
+  | undefined
 
 const choicesText = (): string => `${valueOf('notation')} ${valueOf('order')}`
 
-function showLook(found: Preview): void {
-  const seen = found.kind === 'seen' ? found.answer : undefined
-  showChoices(seen)
-  pageElement('preview').replaceChildren(...(seen === undefined ? [] : previewView(seen)))
+function showRows(found: Shown): void {
+  const preview = pageElement('preview')
+  const open = new Set(
+    [...preview.querySelectorAll<HTMLElement>('details[open]')].map(
+      ({ dataset }) => dataset['group'],
+    ),
+  )
+  const isKept = isKeptUngraded()
+  if (found.kind === 'seen') {
+    preview.replaceChildren(...previewView(found.answer, { row: answerRow, file: answerFile }))
+    for (const group of preview.querySelectorAll<HTMLElement>('details'))
+      if (open.has(group.dataset['group'])) group.setAttribute('open', '')
+    const box = document.getElementById('keep-ungraded')
+    if (box instanceof HTMLInputElement) box.checked = isKept
+  } else if (answers.size === 0) preview.replaceChildren()
   put('picks-count', found.kind === 'failed' ? missWords(found.status) : '')
   if (found.kind === 'invalid') showPickProblems(found.issues.map(issueWords))
 }
 
-/** Asks what would become of each bet and shows it; undefined if the reader kept typing. */
-async function askAndShow(text: string, record: ReadRecord & { kind: 'record' }) {
-  put('picks-count', 'Looking at each bet, free…')
-  const answer = await previewRecord(record.body)
-  if (last?.text !== text) return undefined
-  if (answer.kind === 'failed') last = undefined
-  showLook(answer)
-  return answer
+/** Answers, looks again, and goes on to the next question. */
+async function answerAndLook(): Promise<void> {
+  const done = await look()
+  if (done?.look.kind !== 'seen') return
+  const left = done.look.answer.filter((row) => kindOf(row) === 'question').length
+  put('picks-count', left === 0 ? 'No question is left.' : `${counted(left, 'question')} left.`)
+  const next = pageElement('preview').querySelector<HTMLElement>('[data-status="question"] button')
+  if (next === null) pageElement('audit-send').focus()
+  else next.focus()
+}
+
+function answerRow(name: string, given: readonly string[]): void {
+  if (given.length === 0) answers.delete(name)
+  else answers.set(name, given)
+  void answerAndLook()
+}
+
+/** The members that answer for the whole file, and their fields. */
+const FILE_FIELDS = { odds_notation: 'notation', date_order: 'order' } as const
+
+function answerFile(members: NonNullable<RowOption['set']>): void {
+  for (const [member, id] of Object.entries(FILE_FIELDS)) {
+    const value = members[member as keyof typeof FILE_FIELDS]
+    if (value !== undefined) pageElement(id, HTMLSelectElement).value = value
+  }
+  void answerAndLook()
+}
+
+/** The rows of a look with the reader's answers, looked at again if the answers are new. */
+function rowsWithAnswers(found: Preview & { kind: 'seen' }): Promise<Shown> {
+  const said = JSON.stringify([...answers])
+  if (answered?.of === found && answered.said === said) return answered.rows
+  const rows = answerRows(found.answer.rows, answers, (picks) => previewRecord({ picks }))
+  answered = { of: found, said, rows }
+  return rows
 }
 
 /** Looks at the record, free; undefined if it cannot be sent, or if the reader kept typing. */
@@ -140,9 +186,20 @@ async function look() {
     return undefined
   }
   const text = `${choicesText()} ${picks.value}`
-  if (last?.text !== text) last = { text, look: askAndShow(text, record) }
-  const shown = await last.look
-  return shown && { look: shown, record }
+  put('picks-count', 'Looking at each bet, free…')
+  if (last?.text !== text) last = { text, look: previewRecord(record.body) }
+  const found = await last.look
+  if (last?.text !== text) return undefined
+  if (found.kind === 'failed') last = undefined
+  const said = JSON.stringify([...answers])
+  const shown: Shown = found.kind === 'seen' ? await rowsWithAnswers(found) : found
+  if (shown.kind === 'failed') answered = undefined
+  // The reader answered or typed meanwhile: that look shows itself.
+  if ((last !== undefined && last.text !== text) || said !== JSON.stringify([...answers]))
+    return undefined
+  showChoices(found.kind === 'seen' ? found.answer : undefined)
+  showRows(shown)
+  return { look: shown, record }
 }
 
 const isKeptUngraded = (): boolean => {
@@ -154,16 +211,13 @@ async function sendAudit(): Promise<void> {
   if (picks.value.trim() === '') return showPickProblems(['Paste at least one pick.'])
   const done = await look()
   if (done?.look.kind !== 'seen' || done.record.kind !== 'record') return undefined
-  const kept = isKeptUngraded()
-  const rows = done.look.answer.rows.filter(
-    ({ status }) => status === 'gradable' || (kept && status === 'ungraded'),
-  )
+  const sent = picksToSend(done.look.answer, isKeptUngraded())
   const { rest } = done.record
-  if (rows.length === 0)
+  if (sent.length === 0)
     return showPickProblems(['None of these would be graded, so there is nothing to pay for.'])
   return sell({
     kind: 'audit',
-    body: { ...rest, picks: rows.map(({ send }) => send) },
+    body: { ...rest, picks: sent },
     onNearest: takeMarket,
     showIssues: (issues) => showPickProblems(issues.map(issueWords)),
   })
