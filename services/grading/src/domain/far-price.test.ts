@@ -40,6 +40,35 @@ const twoMatches = () =>
     { event: other, closes: [samplePrices()], outcomes: scored(2, 0) },
   )
 
+/** Prices of a handicap. */
+const line = (at: string, home: string) =>
+  samplePrices({ market: `ah/ft/${at}`, odds: { home, away: '1.65' } })
+
+const parlay = (odds: string, ...legs: readonly PickRequest[]): Parlay => ({
+  kind: 'parlay',
+  legs,
+  odds: samplePick({ odds }).odds,
+  options: DEFAULT_GRADE_OPTIONS,
+})
+
+/** What becomes of a pick that is paid for before its start. */
+const counts = async (pick: PickRequest) => {
+  const ledger = await ledgerOf(HIDDEN, [BEFORE, { snapshots: [early] }])
+  const card = await ledger.pay(pick)
+  await ledger.store.ingest(
+    sampleBatch([sampleObservation({ closes: [samplePrices()], outcomes: scored(1, 0) })], {
+      feed: HIDDEN,
+      receivedAtSeconds: AFTER,
+    }),
+  )
+  const again = await ledger.grader.cardOf(card.receipt ?? '')
+  return {
+    flags: again && flagsOf(again),
+    counted: again?.counted,
+    n: await ledger.counted('committed'),
+  }
+}
+
 describe('G21: a price far from anything recorded', () => {
   test.each([
     // The best is the early 2.2, the worst the close of 2.05.
@@ -101,8 +130,6 @@ describe('G21: a price far from anything recorded', () => {
   })
 
   test('a quarter line is compared with its halves at their own recorded prices', async () => {
-    const line = (at: string, home: string) =>
-      samplePrices({ market: `ah/ft/${at}`, odds: { home, away: '1.65' } })
     const { grader } = await fixtureOf({
       snapshots: [line('-0.5', '2.6'), line('-1', '3.3')],
       closes: [line('-0.5', '2.3'), line('-1', '2.9')],
@@ -118,12 +145,6 @@ describe('G21: a price far from anything recorded', () => {
 
   test('a parlay is confirmed as a whole or by its legs; its price is compared with the legs’ product', async () => {
     const { grader } = await twoMatches()
-    const parlay = (odds: string, ...legs: readonly PickRequest[]): Parlay => ({
-      kind: 'parlay',
-      legs,
-      odds: samplePick({ odds }).odds,
-      options: DEFAULT_GRADE_OPTIONS,
-    })
     const flags = async (pick: Parlay) => flagsOf(await grader.grade(pick))
     const [near, far] = [samplePick({ odds: '2.1' }), onOther('20')]
     expect(await flags(parlay('4.2', near, onOther('2')))).toEqual([])
@@ -137,22 +158,6 @@ describe('G21: a price far from anything recorded', () => {
   })
 
   test('a committed pick far below the recorded prices counts only once it is confirmed, and its receipt reads the same', async () => {
-    const counts = async (pick: PickRequest) => {
-      const ledger = await ledgerOf(HIDDEN, [BEFORE, { snapshots: [early] }])
-      const card = await ledger.pay(pick)
-      await ledger.store.ingest(
-        sampleBatch([sampleObservation({ closes: [samplePrices()], outcomes: scored(1, 0) })], {
-          feed: HIDDEN,
-          receivedAtSeconds: AFTER,
-        }),
-      )
-      const again = await ledger.grader.cardOf(card.receipt ?? '')
-      return {
-        flags: again && flagsOf(again),
-        counted: again?.counted,
-        n: await ledger.counted('committed'),
-      }
-    }
     const low = samplePick({ odds: '1.3' })
     expect(await counts(low)).toMatchObject({
       flags: [FAR],
@@ -197,9 +202,8 @@ describe('G21: a price far from anything recorded', () => {
       fc.asyncProperty(
         fc.array(recorded, { maxLength: 60 }),
         recorded,
-        price,
-        fc.boolean(),
-        async (snapshots, close, taken, isConfirmed) => {
+        fc.record({ taken: price, isConfirmed: fc.boolean() }),
+        async (snapshots, close, { isConfirmed, taken }) => {
           const { grader, store } = createGraderFixture()
           const entry = ({ book, home, isTimed, minute }: typeof close) =>
             samplePrices({

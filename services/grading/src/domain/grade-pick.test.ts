@@ -177,3 +177,15 @@ describe('graded', () => {
     }
   })
 })
+
+test('a card has the handicap of the backed side, and its key the home side’s', async () => {
+  const market = 'soccer/epl.20260601.ars-che/ah/ft/-0.5'
+  const prices = samplePrices({ market: 'ah/ft/-0.5', odds: { home: '2', away: '1.9' } })
+  const { grader } = await fixtureOf({ closes: [prices] })
+  const taken = async (selection: string) => {
+    const { pick, taken: own } = graded(await grader.grade(samplePick({ market, selection })))
+    return [pick.market, own.line]
+  }
+  expect(await taken('away')).toEqual([market, 0.5])
+  expect(await taken('home')).toEqual([market, -0.5])
+})

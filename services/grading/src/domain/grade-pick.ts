@@ -51,10 +51,16 @@ const pickOnCard = (
   ref,
 })
 
-const takenOf = ({ key, odds: { decimal, text } }: PickRequest, pays?: number): TakenPrice => ({
-  odds: decimal,
-  text,
-  line: key.line,
+/** A handicap as the backed side has it; the key has the home side's. */
+function backedLine({ key: { line, type }, selection }: PickRequest): number | undefined {
+  const isTurned = (type === 'ah' || type === 'spread') && selection === 'away'
+  return isTurned && line !== undefined && line !== 0 ? -line : line
+}
+
+const takenOf = (pick: PickRequest, pays?: number): TakenPrice => ({
+  odds: pick.odds.decimal,
+  text: pick.odds.text,
+  line: backedLine(pick),
   pays,
 })
 

@@ -28,6 +28,7 @@ describe('what is served', () => {
     const others = [...bodies.keys()].filter((path) => path.startsWith('/pages/@'))
     expect(others.filter((path) => !path.startsWith('/pages/@noble/')).toSorted()).toEqual([
       '/pages/@tallystick/grading/src/domain/audit-groups.js',
+      '/pages/@tallystick/grading/src/domain/far-price.js',
       '/pages/@tallystick/grading/src/domain/markets.js',
       '/pages/@tallystick/grading/src/domain/record-findings.js',
       '/pages/@tallystick/grading/src/domain/verify-audit.js',

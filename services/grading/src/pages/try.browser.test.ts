@@ -224,7 +224,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         await page.fill('#picks', `${MARKET}, home, 1.95\n\n${MARKET}, home, 1.95`)
         await expect
           .poll(() => text(page, '#preview'), WAIT)
-          .toContain('Line 3 · Arsenal v Chelsea, 2026-06-01: Match result, Arsenal (home)')
+          .toContain('Line 3 · Arsenal v Chelsea, 2026-06-01, Match result: Arsenal (home)')
         expect(await text(page, '#preview')).toContain('It is the same bet as an earlier row')
       })
 

@@ -18,7 +18,6 @@ import {
   findTrackerColumns,
   type TrackerCells,
   type TrackerColumns,
-  type TrackerField,
 } from './tracker-columns.ts'
 import { type DayOrder, orderOf, readDate } from './tracker-dates.ts'
 import { eventIn, SPORTS, type Teams, teamsOf } from './tracker-events.ts'

@@ -91,7 +91,10 @@ export type NotCountedReason = z.output<typeof notCounted>
 const takenSchema = z.object({
   odds: z.number(),
   text: z.string(),
-  line: z.number().optional(),
+  line: z
+    .number()
+    .optional()
+    .describe('A handicap as the backed side has it; the key and the close have the home side’s.'),
   pays: z
     .number()
     .optional()

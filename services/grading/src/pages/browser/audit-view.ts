@@ -8,7 +8,7 @@ import { counted, number, percent, percentInterval, signed, signedPercent } from
 import { figureTable } from './band-table.ts'
 import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
 import { resultTone, UNGRADED_WORDS } from './card-words.ts'
-import { eventWords, marketWords, selectionWords } from './market-words.ts'
+import { betWords, eventWords } from './market-words.ts'
 
 /** Rows shown at first; a button loads the rest, so that a phone does not get a thousand at once. */
 const ROWS_FIRST = 50
@@ -158,7 +158,7 @@ function cardRow(card: Card, index: number): HTMLElement {
   const { event, market, ref, selection } = card.pick
   const status = card.scoreboard?.status ?? 'pending'
   const title = event === undefined ? eventWords(market) : `${event.home} v ${event.away}`
-  const what = `${marketWords(market)}: ${selectionWords(selection, event)}${ref === undefined ? '' : ` · ${ref}`}`
+  const what = `${betWords(market, selection, event)}${ref === undefined ? '' : ` · ${ref}`}`
   const [grade, value, prices] = gradeCells(card)
   const result = element('span', { class: resultTone(status) }, RESULT_WORDS[status])
   return element(

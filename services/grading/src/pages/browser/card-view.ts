@@ -26,7 +26,7 @@ import {
   syntheticNote,
 } from './card-parts.ts'
 import { NOT_COUNTED_WORDS, resultTone, UNGRADED_WORDS } from './card-words.ts'
-import { eventWords, marketWords, selectionWords } from './market-words.ts'
+import { betWords, eventWords } from './market-words.ts'
 
 type CardOptions = {
   /** Of the payment. */
@@ -61,7 +61,7 @@ function pickHeading({ market, selection, event, ref }: Card['pick']): HTMLEleme
     'header',
     { class: 'pick' },
     element('p', { class: 'teams' }, teams),
-    element('p', {}, `${marketWords(market)}: ${selectionWords(selection, event)}`),
+    element('p', {}, betWords(market, selection, event)),
     event && hint(timeText(event.starts_at)),
     ref !== undefined && hint(`Your mark: ${ref}`),
   )
@@ -181,7 +181,7 @@ function legList({ close }: GradedCard): readonly HTMLElement[] {
     element(
       'li',
       {},
-      `${event === undefined ? '' : `${event.home} v ${event.away}, `}${marketWords(market)}: ${selectionWords(selection, event)}, ${number(taken)} against `,
+      `${event === undefined ? '' : `${event.home} v ${event.away}, `}${betWords(market, selection, event)}, ${number(taken)} against `,
       element('a', { href: `/ledger?entry=${record.seq}` }, number(odds)),
       `. ${RESULT_WORDS[scoreboard.status]}.`,
     ),

@@ -5,7 +5,7 @@ import type { EntryPrices, LedgerEntry, OutcomeEntry } from '../../domain/ledger
 import type { EntryView } from '../../wire/ledger.ts'
 import { counted, timeText } from '../figures.ts'
 import { facts, hint, mono } from './card-parts.ts'
-import { marketWords, selectionWords } from './market-words.ts'
+import { betWords, marketWords, selectionWords } from './market-words.ts'
 
 type Prices = Pick<EntryPrices, 'market' | 'book'> & Partial<Pick<EntryPrices, 'odds'>>
 
@@ -86,8 +86,7 @@ export function entryView(view: EntryView): HTMLElement {
       ['Score', score && `${score.home}–${score.away}`],
       [
         'Pick',
-        opening &&
-          `${marketWords(opening.market)}: ${selectionWords(opening.selection, undefined)} at ${opening.odds}`,
+        opening && `${betWords(opening.market, opening.selection, undefined)} at ${opening.odds}`,
       ],
       ['Commitment', commitment && mono(commitment)],
       [

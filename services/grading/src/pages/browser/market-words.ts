@@ -30,15 +30,19 @@ const namedType = (text: string): NamedMarketType | undefined =>
 
 const words = (name: string): string => name.replaceAll(/[-_.]+/g, ' ')
 
-/** What a market is, without its event. */
-export function marketWords(key: string): string {
+const withMinus = (line: string): string => (line.startsWith('-') ? `−${line.slice(1)}` : line)
+
+/** What a market is, without its event; its line is the home side's. */
+export const marketWords = (key: string): string => namedMarket(key, true)
+
+function namedMarket(key: string, hasLine: boolean): string {
   const parts = cutKey(key.trim())
   if (parts === undefined || Object.values(parts).includes('')) return eventWords(key)
   const { type, period, line, participant } = parts
   const named = namedType(type)
   const name = named === undefined ? words(type.replace(/^prop:/, '')) : TYPES[named]
   const when = PERIODS[period] ?? period.toUpperCase()
-  const shownLine = line?.startsWith('-') ? `−${line.slice(1)}` : line
+  const shownLine = hasLine && line && withMinus(line)
   return [name, shownLine, participant === undefined ? '' : `(${words(participant)})`, when]
     .filter(Boolean)
     .join(' ')
@@ -62,4 +66,23 @@ export function selectionWords(
   if (selection === 'away') return event === undefined ? 'Away' : `${event.away} (away)`
   const text = words(selection)
   return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** A handicap as the backed side has it: at home −6, the away side is +6. */
+function backedLine(line: string, selection: string): string {
+  const backed = selection === 'away' ? -Number(line) : Number(line)
+  return backed > 0 ? `+${backed}` : withMinus(String(backed === 0 ? 0 : backed))
+}
+
+/** A bet in words: its market and its selection, with a handicap beside the side that was backed. */
+export function betWords(
+  key: string,
+  selection: string,
+  event: { readonly home: string; readonly away: string } | undefined,
+): string {
+  const { line, type } = cutKey(key.trim()) ?? {}
+  const backed = selectionWords(selection, event)
+  if (line === undefined || (type !== 'ah' && type !== 'spread'))
+    return `${marketWords(key)}: ${backed}`
+  return `${namedMarket(key, false)}: ${backed} ${backedLine(line, selection)}`
 }

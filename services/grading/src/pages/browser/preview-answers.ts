@@ -6,7 +6,7 @@ import type { PreviewAnswer, PreviewRow, RowOption } from '../../wire/coverage.t
 import type { Look } from './page-api.ts'
 
 /** By bet, the words of each answer in turn: one answer may lead to another question. */
-export type Answers = ReadonlyMap<string, readonly string[]>
+type Answers = ReadonlyMap<string, readonly string[]>
 
 /** A row with the answers that led to it. */
 export type ShownRow = PreviewRow & { readonly chosen?: readonly string[] }

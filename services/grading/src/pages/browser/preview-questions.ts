@@ -73,13 +73,14 @@ export function chosenNote(row: ShownRow, on: OnAnswer): readonly HTMLElement[] 
   return [element('p', { class: 'hint' }, `You chose: ${chosen.join(', ')}. `, back)]
 }
 
+const isOfFile = (row: ShownRow): boolean => optionsOf(row).some(({ set }) => set !== undefined)
+
 /** Questions about the whole file first: one answer settles many rows. */
 export function questionItems(
   rows: readonly ShownRow[],
   titleOf: (row: ShownRow) => string,
   on: OnAnswer,
 ): readonly HTMLElement[] {
-  const isOfFile = (row: ShownRow): boolean => optionsOf(row).some(({ set }) => set !== undefined)
   const ofFile = new Map<string, ShownRow[]>()
   for (const row of rows.filter(isOfFile)) {
     const sets = optionsOf(row).map(({ set }) => set)

@@ -3,7 +3,7 @@ import { type Child, element, pageElement } from '@tallystick/service-kit/browse
 import type { PreviewAnswer, PreviewRow } from '../../wire/coverage.ts'
 import { counted, grouped } from '../figures.ts'
 import { badge, hint, note } from './card-parts.ts'
-import { marketWords, selectionWords } from './market-words.ts'
+import { betWords } from './market-words.ts'
 import { filled } from './page-api.ts'
 import { isLeftOut, kindOf, type ShownRow } from './preview-answers.ts'
 import { byCause, whyWords } from './preview-causes.ts'
@@ -11,7 +11,7 @@ import { chosenNote, type OnAnswer, questionItems } from './preview-questions.ts
 import { valueOf } from './show-issues.ts'
 
 /** What the reader pasted, as the service takes it. */
-export type ReadRecord =
+type ReadRecord =
   | { readonly kind: 'empty' }
   | { readonly kind: 'problem'; readonly problem: string }
   | {
@@ -50,10 +50,10 @@ export const missWords = (status: number | undefined): string =>
 const placeWords = ({ line, pick = 0 }: PreviewRow): string =>
   line === undefined ? `Pick ${pick + 1}` : `Line ${line}`
 
-function betWords(row: PreviewRow): string {
+function rowWords(row: PreviewRow): string {
   const { event, market = '', selection = '', written } = row
   if (event === undefined) return written ?? market
-  return `${event.home} v ${event.away}, ${event.starts_at.slice(0, 10)}: ${marketWords(market)}, ${selectionWords(selection, event)}`
+  return `${event.home} v ${event.away}, ${event.starts_at.slice(0, 10)}, ${betWords(market, selection, event)}`
 }
 
 const TONES: Readonly<Record<PreviewRow['status'], readonly [tone: string, words: string]>> = {
@@ -66,7 +66,7 @@ const TONES: Readonly<Record<PreviewRow['status'], readonly [tone: string, words
 }
 
 function titleOf(row: ShownRow): string {
-  const bet = betWords(row)
+  const bet = rowWords(row)
   return `${placeWords(row)}${bet === '' ? '' : ` · ${bet}`}`
 }
 

@@ -9,13 +9,7 @@ import { filled, type Look, previewRecord, readCalibration, readCoverage } from 
 import { watchPayer } from './payer.ts'
 import { answerRows, kindOf, picksToSend, type ShownRow } from './preview-answers.ts'
 import { issueWords } from './preview-causes.ts'
-import {
-  missWords,
-  previewView,
-  type ReadRecord,
-  readRecord,
-  showChoices,
-} from './preview-record.ts'
+import { missWords, previewView, readRecord, showChoices } from './preview-record.ts'
 import { clearIssues, showGradeIssues, showProblem, valueOf } from './show-issues.ts'
 import { isBusy, nameButtons, sell } from './try-sale.ts'
 
@@ -170,7 +164,7 @@ function answerFile(members: NonNullable<RowOption['set']>): void {
 function rowsWithAnswers(found: Preview & { kind: 'seen' }): Promise<Shown> {
   const said = JSON.stringify([...answers])
   if (answered?.of === found && answered.said === said) return answered.rows
-  const rows = answerRows(found.answer.rows, answers, (picks) => previewRecord({ picks }))
+  const rows = answerRows(found.answer.rows, answers, (asked) => previewRecord({ picks: asked }))
   answered = { of: found, said, rows }
   return rows
 }
