@@ -1,5 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { hostileText } from '../testing/hostile-text.fixture.ts'
+import { decodeText } from '../wire/text-of-others.ts'
 import { ageDays, ageLine, isStale, spokenText } from './staleness.ts'
 
 const DAY_MS = 86_400_000
@@ -23,6 +25,21 @@ describe('staleness text shapes', () => {
       '[changed 12d ago by Dr Osei]',
     )
     expect(ageLine(record, NOW)).toBe('[changed 12d ago by Dr Osei]')
+  })
+
+  it('C45: whatever the label is, it is one line of that shape, and the label can be read back', () => {
+    const shapes = [
+      [undefined, /^\[changed 12d ago by ([^[\]\n]*)\]$/u],
+      [iso(NOW - 1), /^\[STALE — last changed 12 days ago by ([^[\]\n]*); say this age aloud\]$/u],
+    ] as const
+    fc.assert(
+      fc.property(hostileText, (authorLabel) => {
+        for (const [staleAfter, shape] of shapes) {
+          const line = ageLine({ ...record, authorLabel, staleAfter }, NOW)
+          expect(decodeText(shape.exec(line)?.[1] ?? '')).toBe(authorLabel)
+        }
+      }),
+    )
   })
 
   it('fresh becomes stale when the clock passes staleAfter', () => {

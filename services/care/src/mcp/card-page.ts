@@ -2,13 +2,15 @@
 // conversation, so it says its time and nothing of now, and before an answer it says nothing. One self-contained page serves both kinds of host: MCP Apps (SEP-1865) speak JSON-RPC over postMessage, while hosts of the older form set
 // window.openai. Record text reaches the page only as textContent, and its policy allows no requests.
 
+import { UNSEEN } from '../wire/text-of-others.ts'
+
 const STYLE = `
 :root{color-scheme:light dark}
 body{margin:0;padding:16px;font:16px/1.5 system-ui,sans-serif;background:Canvas;color:CanvasText}
 h1{font-size:14px;font-weight:600;margin:0 0 8px}
 article{border-top:1px solid GrayText;padding:12px 0}
 .topic{font-size:13px;margin:0}
-.value{font-size:20px;margin:4px 0}
+.value{font-size:20px;margin:4px 0;white-space:pre-wrap}
 .correction{margin:8px 0 0;padding:8px 12px;border-left:4px solid Highlight}
 .age{font-size:13px;margin:4px 0 0}
 [hidden]{display:none}
@@ -19,6 +21,7 @@ const SCRIPT = `
 const list = document.getElementById('records')
 const empty = document.getElementById('empty')
 const asOf = document.getElementById('as-of')
+const seen = (text) => String(text).replace(${UNSEEN}, (each) => '\\t\\n\\r'.includes(each) ? each : '\\\\u{' + each.codePointAt(0).toString(16).toUpperCase() + '}')
 const line = (parent, className, text) => {
   if (!text) return
   const element = document.createElement('p')
@@ -32,9 +35,9 @@ const show = (output) => {
   list.replaceChildren()
   for (const record of records) {
     const article = document.createElement('article')
-    line(article, 'topic', record.domain)
+    line(article, 'topic', seen(record.domain))
     line(article, 'correction', record.superseded)
-    line(article, 'value', record.value)
+    line(article, 'value', seen(record.value))
     line(article, 'age', record.age)
     line(article, 'correction', record.retraction)
     list.append(article)

@@ -116,6 +116,17 @@ describe.skipIf(cannotRunReason !== undefined)(
       expect(await page.title()).toBe('Care record')
     })
 
+    it('C45: nothing of an older value turns the card or is unseen in it', async () => {
+      await begin()
+      await fixture.write({ domain: 'tea', value: BEFORE })
+      await fixture.write({ domain: 'tea', value: 'Take \u202e05\u202c mg.\nNow.\u001b' })
+      const { text } = await readCard('ui://care/echo')
+      await page.setContent(globalsHost(text, await whatsChanged()))
+      const shown = String.raw`Take \u{202E}05\u{202C} mg.` + '\n' + String.raw`Now.\u{1B}`
+      expect(await page.locator('.value').allTextContents()).toEqual([shown])
+      expect(await page.locator('.correction').textContent()).toContain(shown.replace('\n', '\n> '))
+    })
+
     it('C34: of an older version it says first that it was replaced and by what; C39: it says its time', async () => {
       await begin()
       await fixture.write({ domain: 'tea', value: BEFORE })

@@ -57,6 +57,18 @@ describe('C13: the audio blob', () => {
     })
   })
 
+  it('C45, A16: is what is seen, or is not spoken', async () => {
+    await fixture.write({ domain: 'dose', value: 'Take 5\u200b0 mg.' })
+    const { content } = await readRecord(session, 'care://ann/dose/1/audio')
+    expect(Buffer.from(content.blob ?? '', 'base64').toString()).toBe('RIFF Take 50 mg.')
+    await fixture.write({ domain: 'dose', value: 'Take \u202e05\u202c mg.' })
+    expect(await codeOf(session, 'resources/read', { uri: 'care://ann/dose/2/audio' })).toBe(-32603)
+    const older = await readRecord(session, 'care://ann/tea/1/audio')
+    expect(Buffer.from(older.content.blob ?? '', 'base64').toString()).toMatch(
+      /^RIFF Version 1 was replaced by version 3\. It is now “No sugar\.” /,
+    )
+  })
+
   it('without a speech program it is not listed, and reads -32002', async () => {
     const silent = await startMcp()
     await silent.write({ domain: 'tea' })

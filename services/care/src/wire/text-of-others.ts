@@ -77,10 +77,14 @@ const PIECES: readonly { readonly reads: RegExp; readonly escapes: RegExp }[] = 
 /** How a line of the service's begins that may stand above a value. */
 const OPENING =
   /^(?:correction from .*please disregard|version \d+ was replaced by|please note: this was last changed|what records, labels and names say)/
+/** Longer than a label of the longest and what stands around it. */
+const OPENING_CHARS = 1_024
 /** What may be taken for the end of a quotation, beside “ and ”. */
 const LIKE_QUOTES = /[‟❝❞\u{1F676}-\u{1F678}]/gu
 
 function escapePieces(text: string): string {
+  // Without these characters no piece is there, and most sentences are read no further.
+  if (!/[[［“”/／]/.test(text)) return text
   const read = readsAs(text)
   return PIECES.reduce(
     (rest, { reads, escapes }) => (reads.test(read) ? rest.replace(escapes, escapeAll) : rest),
@@ -124,7 +128,7 @@ const markLines = (text: string, show: (line: string) => string): string =>
 /** A value as lines of their own. */
 export function valueText(value: string): string {
   const shown = escapePieces(showHidden(escapeForm(value), /[\t\n\u2028\u2029]/u))
-  const isLike = shown.startsWith('>') || OPENING.test(readsAs(shown))
+  const isLike = shown.startsWith('>') || OPENING.test(readsAs(shown.slice(0, OPENING_CHARS)))
   // Its first letter is enough, and leaves `> ` to further lines alone.
   const begun = isLike ? shown.replace(/[^\s\p{Default_Ignorable_Code_Point}]/u, escapeAll) : shown
   return markLines(begun, (line) => isolate(line, BIDI_MARK))
@@ -160,6 +164,13 @@ export const decodeText = (text: string): string =>
       if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16))
       return form === '‘‘' ? '“' : '”'
     })
+
+/** What a place of its own shows as letters, since it would turn, or not be seen: control characters of older values. */
+export const UNSEEN = /[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu
+
+/** A value, label or name alone in an element of a page, where nothing of it reaches what stands around. */
+export const elementText = (text: string): string =>
+  text.replace(UNSEEN, (unseen) => (/[\t\n\r]/.test(unseen) ? unseen : escapeAll(unseen)))
 
 /** A line for a terminal: nothing in it moves the cursor or turns text. A line of JSON stays the same JSON. */
 export const terminalLine = (line: string): string =>

@@ -2,6 +2,7 @@
 import { actionButton, breakable, element, pageElement, put } from '@tallystick/service-kit/browser'
 import { retractionSentence } from '../../domain/retraction.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/record-uri.ts'
+import { elementText } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import type { Before } from './read-record.ts'
 import type { WriteOutcome } from './write-record.ts'
@@ -34,7 +35,7 @@ function beforeParts(before: Before): readonly HTMLElement[] {
   const { record, slot } = before
   const age = `Version ${record.version}. ${record.ageLine}`
   return [
-    element('p', { class: 'said old', dir: 'auto' }, record.value),
+    element('p', { class: 'said old', dir: 'auto' }, elementText(record.value)),
     element('p', { class: 'hint name', dir: 'auto' }, age),
     ...(slot.audience === 'assistant' ? [hint('Internal: for assistants only.')] : []),
   ]

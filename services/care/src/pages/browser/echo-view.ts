@@ -3,6 +3,7 @@
  * text nodes.
  */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { elementText } from '../../wire/text-of-others.ts'
 import type { RecordChange } from './follow-records.ts'
 import { chainOf, type ShownRecord } from './read-record.ts'
 
@@ -27,7 +28,7 @@ function arrivalText(writtenAt: string): string {
 const namesOf = (uri: string): { readonly patient: string; readonly domain: string } =>
   chainOf(uri) ?? { patient: uri, domain: '' }
 
-const name = (text: string): HTMLElement => element('span', { class: 'name' }, text)
+const name = (text: string): HTMLElement => element('span', { class: 'name' }, elementText(text))
 
 function ageLine({ ageLine: text, isStale }: ShownRecord): HTMLElement {
   return element('p', { class: isStale ? 'note warn name' : 'hint name', dir: 'auto' }, text)
@@ -62,7 +63,7 @@ export function announce(change: ToAnnounce): void {
   putOnTop(record.uri, kind, [
     title,
     ...(kind === 'correction' ? takenBack(change) : []),
-    element('p', { class: 'said now', dir: 'auto' }, record.value),
+    element('p', { class: 'said now', dir: 'auto' }, elementText(record.value)),
     ageLine(record),
   ])
   put('arrival', arrivalText(record.writtenAt))
@@ -76,7 +77,7 @@ function takenBack({ record, previous }: Extract<RecordChange, { kind: 'correcti
         'p',
         {},
         `Last shown here was version ${previous.version}: `,
-        element('q', { class: 'said', dir: 'auto' }, previous.value),
+        element('q', { class: 'said', dir: 'auto' }, elementText(previous.value)),
       ),
     )
   if (record.retraction !== undefined)
@@ -102,10 +103,10 @@ function recordCard(record: ShownRecord): HTMLElement {
     element(
       'p',
       { class: 'title' },
-      element('strong', { class: 'name' }, namesOf(record.uri).domain),
+      element('strong', { class: 'name' }, elementText(namesOf(record.uri).domain)),
       element('span', { class: 'faint' }, `version ${record.version}`),
     ),
-    element('p', { class: 'said', dir: 'auto' }, record.value),
+    element('p', { class: 'said', dir: 'auto' }, elementText(record.value)),
     ageLine(record),
   )
 }
