@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { decodeText } from '../wire/text-of-others.ts'
 import { retractionSentence } from './retraction.ts'
 
 describe('C10: the retraction', () => {
@@ -20,7 +21,7 @@ describe('C10: the retraction', () => {
     fc.assert(
       fc.property(text, text, text, (previousValue, value, authorLabel) => {
         fc.pre(previousValue !== value)
-        const sentence = retractionSentence({ previousValue, value, authorLabel })
+        const sentence = decodeText(retractionSentence({ previousValue, value, authorLabel }) ?? '')
         for (const part of [previousValue.trim(), value.trim(), authorLabel])
           expect(sentence).toContain(part)
       }),
