@@ -6,13 +6,13 @@
  */
 
 import { BoundedMap, getOrMake } from '@tallystick/service-kit'
-import { isoDay } from '../wire/times.ts'
+import { isoDay, isoText } from '../wire/times.ts'
 import { chooseStart } from './choose-start.ts'
 import type { EventInfo } from './event-state.ts'
 import { isOfPlayers, playerEvents } from './find-players.ts'
 import type { EventSearch, GradingStore } from './grading-store.ts'
 import { formatMarketKey } from './markets.ts'
-import type { FoundBy, PickRequest, SinglePick } from './pick-request.ts'
+import type { FoundBy, MatchChoice, PickRequest, SinglePick } from './pick-request.ts'
 import { isOtherLeague, isSameTeam, teamKeys, withoutAccents } from './team-names.ts'
 import { turnSides } from './turn-sides.ts'
 
@@ -162,6 +162,31 @@ function pickOnMatch(pick: PickRequest, { matches, turned }: Found): PickRequest
   return { ...pick, key, selection: bet.selection, ...(foundBy.length === 0 ? {} : { foundBy }) }
 }
 
+const startWords = ({ startAtSeconds, startPrecision }: EventInfo): string =>
+  startPrecision === 'day'
+    ? isoDay(startAtSeconds)
+    : `${isoText(startAtSeconds).slice(0, 16).replace('T', ' ')} UTC`
+
+/** The bet on one of the matches that its names may mean; none where the names do not say which side was backed. */
+function choicesOn(
+  pick: PickRequest,
+  { candidates, matches, turned }: Found,
+): readonly MatchChoice[] {
+  const { key, selection } = pick
+  const isNamed = ({ away, home }: EventInfo): boolean =>
+    pairsOf(key.event).some(
+      (pair) => isSameTeam(key.sport, home, pair.home) && isSameTeam(key.sport, away, pair.away),
+    )
+  const inOrder = matches.length > 0 ? matches : candidates.filter(isNamed)
+  return [...inOrder, ...turned].flatMap((info) => {
+    const bet = turned.includes(info) ? turnSides(key, selection) : { market: key, selection }
+    if (bet === undefined) return []
+    const market = formatMarketKey({ ...key, ...bet.market, event: eventId(pick, info) })
+    const label = `${info.home} v ${info.away}, ${startWords(info)}`
+    return [{ label, market, selection: bet.selection }]
+  })
+}
+
 function resolved(pick: PickRequest, found: Found): SinglePick {
   const known = pickOnMatch(pick, found)
   if (known !== undefined) return known
@@ -173,6 +198,7 @@ function resolved(pick: PickRequest, found: Found): SinglePick {
     market: formatMarketKey(key),
     selection,
     ref,
+    choices: choicesOn(pick, found),
     candidates: near.map(
       (info) =>
         `${formatMarketKey({ ...key, event: eventId(pick, info) })} (${isoDay(info.startAtSeconds)})`,

@@ -28,6 +28,7 @@ import { eventPath, eventPathOf, formatMarketKey, marketPath } from './markets.t
 import {
   type AskedPick,
   legsOf,
+  type MatchChoice,
   type Parlay,
   type PickRequest,
   type SinglePick,
@@ -284,6 +285,11 @@ export function createGrader(dependencies: Dependencies) {
     /** The cards that an audit of a few picks would have: they say what would become of each pick, never its grade. */
     preview: async (picks: readonly AskedPick[]): Promise<readonly Card[]> =>
       cardsOnly(await cardsOf(parts, picks, await openRequest(parts))),
+    /** The bets that a pick's names may mean, if it is not clear which match; a free look asks. */
+    matchChoices: async (pick: SinglePick): Promise<readonly MatchChoice[]> => {
+      const [found] = await resolveEvents(parts.store, [pick])
+      return found?.kind === 'ambiguous' ? (found.choices ?? []) : []
+    },
     /** Whether a free look asks if a previewed pick was taken at this price. */
     asksPrice: (card: Card): Promise<boolean> => asksPrice(parts.store, card),
     /** Where the record of a previewed pick differs from the ledger, as far as a free look may tell. */

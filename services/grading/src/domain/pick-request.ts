@@ -52,6 +52,14 @@ export type PickRequest = Said & {
   readonly options: GradeOptions
 }
 
+/** One answer to which match a bet's names mean. */
+export type MatchChoice = {
+  /** The match, for people. */
+  readonly label: string
+  readonly market: string
+  readonly selection: string
+}
+
 /** A well-formed pick whose market is ambiguous. */
 export type AmbiguousPick = WithOwnRecord & {
   readonly kind: 'ambiguous'
@@ -59,6 +67,8 @@ export type AmbiguousPick = WithOwnRecord & {
   readonly market: string
   readonly selection: string
   readonly candidates: readonly string[]
+  /** The bet on each match that its names may mean. */
+  readonly choices?: readonly MatchChoice[]
   readonly ref?: string | undefined
 }
 

@@ -115,6 +115,17 @@ describe('a look at picks before any payment', () => {
     expect(priced.json().picks[3].flags).toEqual(expect.arrayContaining(flags))
   })
 
+  test('G20: names that may mean another match are a question, answered by one click on the match, its sides turned with it', async () => {
+    const csv = 'Date,Home,Away,Selection,Odds\n2026-06-01,Chelsea,Arsenal,Chelsea,4.0\n'
+    const { rows }: PreviewAnswer = await preview({ csv })
+    expect(rows[0]?.cause).toMatchObject({ kind: 'question', code: 'ambiguous_market' })
+    const [option] = rows[0]?.cause?.options ?? []
+    expect(option?.label).toBe('Arsenal v Chelsea, 2026-06-01 18:00 UTC')
+    const send = { market: 'soccer/epl.20260601.ars-che/1x2/ft', selection: 'away' }
+    expect(option?.send).toMatchObject(send)
+    expect((await preview({ picks: [option?.send] })).gradable).toBe(1)
+  })
+
   test('G14, G21: where a price is asked about depends on the selection’s secret, if prices may not be shown', async () => {
     const range = { lowest: 2, highest: 2, isOpen: false }
     expect(['0000', 'ffff'].map((secret) => askedRatio(range, secret))).toEqual([1.35, 1.5])

@@ -16,7 +16,7 @@ import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { formatMarketKey } from '../domain/markets.ts'
 import { parseWholeMarket } from '../domain/parse-market.ts'
-import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
+import { DEFAULT_GRADE_OPTIONS, type MatchChoice } from '../domain/pick-request.ts'
 import { invalidRequest } from '../errors.ts'
 import { inSteps } from '../tracker/steps.ts'
 import type { Card, UngradedCode } from '../wire/cards.ts'
@@ -38,7 +38,7 @@ import { freeBody } from './read-body.ts'
 import { type Place, type ReadRow, type Rows, readPicks } from './read-picks.ts'
 
 export type CoverageDeps = {
-  readonly grader: Pick<Grader, 'preview' | 'asksPrice' | 'lookFindings'>
+  readonly grader: Pick<Grader, 'preview' | 'asksPrice' | 'matchChoices' | 'lookFindings'>
   readonly store: GradingStore
   readonly clock: Clock
   /** CPU time used by this thread so far, ms. Waiting for a database uses none. */
@@ -110,7 +110,36 @@ function priceQuestion(wire: WirePick, send: Record<string, unknown>): RowCause 
   return { kind: 'question', code: 'price_far_from_recorded', field: 'odds', options }
 }
 
-function previewRow(row: ReadRow, card: Card | undefined, isPriceAsked: boolean): PreviewRow {
+/** Which match a bet's names mean, answered by one click. */
+function matchQuestion(wire: WirePick, choices: readonly MatchChoice[]): RowCause {
+  const options = choices.map(({ label, market, selection }) => ({
+    label,
+    send: byKey(wire, { market, selection }),
+  }))
+  return { kind: 'question', code: 'ambiguous_market', field: 'event', options }
+}
+
+type Asked = { readonly isPriceAsked: boolean; readonly choices: readonly MatchChoice[] }
+
+/** What is asked about a row before it can be graded. */
+async function questionsOf(
+  grader: CoverageDeps['grader'],
+  row: ReadRow,
+  card: Card | undefined,
+): Promise<Asked> {
+  if (row.kind !== 'asked' || card === undefined) return { isPriceAsked: false, choices: [] }
+  const { pick, wire } = row
+  if (card.outcome === 'GRADED')
+    return { isPriceAsked: wire.confirmed !== true && (await grader.asksPrice(card)), choices: [] }
+  const isMatch = card.reason.code === 'ambiguous_market' && pick.kind === 'pick'
+  return { isPriceAsked: false, choices: isMatch ? await grader.matchChoices(pick) : [] }
+}
+
+function previewRow(
+  row: ReadRow,
+  card: Card | undefined,
+  { choices, isPriceAsked }: Asked,
+): PreviewRow {
   const place = placeOf(row)
   if (row.kind === 'faulty') {
     const { cause, issues } = row
@@ -132,7 +161,8 @@ function previewRow(row: ReadRow, card: Card | undefined, isPriceAsked: boolean)
     return { ...known, status: 'gradable', cause, send: byKey(row.wire, card.pick) }
   }
   const { reason } = card
-  const cause = causeOfUngraded(row, reason.code)
+  const cause =
+    choices.length === 0 ? causeOfUngraded(row, reason.code) : matchQuestion(row.wire, choices)
   return { ...known, status: 'ungraded', cause, reason, send: row.wire }
 }
 
@@ -184,9 +214,8 @@ async function previewAnswer(
       const card = byIndex.get(row.index)
       const own = row.kind === 'asked' ? row.pick.own : undefined
       const findings = card === undefined ? [] : await grader.lookFindings(card, own)
-      const isConfirmed = row.kind === 'asked' && row.wire.confirmed === true
-      const isPriceAsked = card !== undefined && !isConfirmed && (await grader.asksPrice(card))
-      shown.push({ ...previewRow(row, card, isPriceAsked), ...shownFindings(findings) })
+      const asks = await questionsOf(grader, row, card)
+      shown.push({ ...previewRow(row, card, asks), ...shownFindings(findings) })
     }
     await meter.pause()
   }
