@@ -11,8 +11,8 @@ import type { AccessParts } from './ports.ts'
 /** The last address that the ledger keeps for its own contracts. */
 const SYSTEM_NUMBER_MAX = 0x3ffn
 
-/** An address that encodes an account's number, its last 8 bytes. */
-const LONG_ZERO = /^0x0{24}[0-9a-f]{16}$/
+/** An address that encodes an account's number, its last 8 bytes; no account has a number of more than 63 bits. */
+const LONG_ZERO = /^0x0{24}[0-7][0-9a-f]{15}$/
 
 /** Whether nobody acts under that address, for a payment that is on the ledger already. Throws LedgerUnavailable. */
 export async function isUnheld(

@@ -143,14 +143,16 @@ async function bringsPayment(
   return admission.kind === 'admitted' && admission.order !== undefined
 }
 
-/** Whether that payment, which is not settled yet, would buy for an address that nobody acts under (A24). */
+/**
+ * Whether that payment would buy for an address that nobody acts under (A24). One that landed past the gate would too: its
+ * credit is refunded.
+ */
 async function isForNobody(
   { holder }: Pick<CallAccessDeps, 'holder'>,
   agent: Hex,
   admission: Admission,
 ): Promise<boolean> {
-  const isUnsettled = admission.kind === 'admitted' && admission.order !== undefined
-  return isUnsettled && (await holder.find(agent)) !== undefined
+  return admission.kind === 'admitted' && (await holder.find(agent)) !== undefined
 }
 
 function tooMany(

@@ -1,3 +1,4 @@
+import { longZeroAddress } from '@tallystick/x402/hedera'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CONTRACT, openWindow } from '../testing/fake-contract.ts'
 import { PAY_TO_ADDRESS, PAYER_ADDRESS } from '../testing/fake-payments.ts'
@@ -67,6 +68,16 @@ describe('A4: what a credit buys', () => {
     expect(fakes.sender.opened).toEqual([])
     expect(service.sweep.unresolvedCount()).toBe(0)
     expect((await call(agent)).statusCode).toBe(402)
+  })
+
+  test('A24: a memo that names an address beyond any account’s number stops no other purchase', async () => {
+    // As the mirror node's reader answers for an account that there is not.
+    fakes.log.evmAddressOf = async (accountId) => longZeroAddress(accountId)
+    const beyond = `0x${'f'.repeat(16).padStart(40, '0')}`
+    fakes.log.credits.push(creditFor(beyond, 2), creditFor(OTHER_AGENT, 1))
+    await service.sweep.sweep()
+    expect(fakes.sender.opened).toMatchObject([{ agent: beyond }, { agent: OTHER_AGENT }])
+    expect(service.sweep.hasReadPastStart()).toBe(true)
   })
 
   test('what the contract itself paid out buys for nobody', async () => {

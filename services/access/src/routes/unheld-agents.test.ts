@@ -1,7 +1,7 @@
 // A24: addresses that nobody acts under.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CONTRACT } from '../testing/fake-contract.ts'
-import { PAY_TO_ADDRESS } from '../testing/fake-payments.ts'
+import { PAY_TO_ADDRESS, transactionIdOf } from '../testing/fake-payments.ts'
 import { type Fakes, paymentHeader } from '../testing/fake-service.ts'
 import { type AccessRoute, decoded, payment, startAccessRoute } from './access-route.fixture.ts'
 
@@ -56,6 +56,25 @@ describe('A24: nobody buys for an address that nobody acts under', () => {
     })
     expect(fakes.facilitator.settled).toEqual([])
   })
+
+  test.each(UNHELD)(
+    '%s: an expired payment that landed past the gate opens nothing, and its credit stays to be refunded',
+    async (_, agent, said) => {
+      const memo = `x402:${agent}`
+      const header = paymentHeader(await route.challenge(agent), {
+        ...payment,
+        memo,
+        isExpired: true,
+      })
+      fakes.scheme.landed.add(transactionIdOf(payment))
+      const answer = await route.call(header, agent)
+      expect(answer.json()).toMatchObject({
+        error: 'agent_unheld',
+        notice: expect.stringContaining(said),
+      })
+      expect(fakes.sender.opened).toEqual([])
+    },
+  )
 })
 
 describe('A24: what is not known is not said', () => {

@@ -19,6 +19,8 @@ export type FakePayment = {
   readonly nanos: number
   readonly validFromSeconds: number
   readonly memo?: string
+  /** Whether its validity is over, so that it can only be found. */
+  readonly isExpired?: boolean
 }
 
 export const transactionIdOf = (payment: FakePayment): string =>
@@ -35,7 +37,7 @@ export function createFakeScheme(): PaymentScheme & { landed: Set<string>; isDow
       const payment = payload as FakePayment
       const nonce = transactionIdOf(payment)
       return {
-        kind: 'valid',
+        kind: payment.isExpired === true ? 'expired' : 'valid',
         payment: {
           id: `${requirement.network}/${nonce}`,
           network: requirement.network,
