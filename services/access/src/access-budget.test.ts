@@ -15,8 +15,9 @@ const PAID_CALLS = 300
 /** Another agent comes to buy at each of these. */
 const NEWCOMERS_AT = [50, 150, 250]
 const UNPAID_PER_SECOND = 10
-/** Most of the stranger's calls pretend to pay. */
-const JUNK = [{}, { 'payment-signature': 'e30=' }, { 'x-payment': 'e30=' }] as const
+/** Most of the stranger's calls pretend to pay; some bring a signed payment, without the money. */
+const JUNK: Readonly<Record<string, string>>[] = [{}, { 'x-payment': 'e30=' }]
+const POOR_TINYBAR = 100_000_000n
 
 let stack: LocalStack
 let service: RunningService
@@ -74,11 +75,14 @@ async function buy(agent: PayingAgent): Promise<readonly number[]> {
   return [402, (await callAs(agent, { 'payment-signature': header })).status]
 }
 
-const newAgent = (name: string) => createPayingAgent(stack, { name, hasMemo: true })
+const newAgent = (name: string, change = {}) =>
+  createPayingAgent(stack, { name, hasMemo: true, ...change })
 
 test('A25: of 300 paid calls none fails while a stranger makes ten unpaid ones a second, and newcomers buy at their first try', async () => {
   const agents = await Promise.all(['first', 'second', 'third'].map(newAgent))
   for (const agent of agents) expect(await buy(agent)).toEqual([402, 200])
+  const poor = await newAgent('stranger', { hasMemo: false, fundsTinybar: POOR_TINYBAR })
+  const challenge = (await callAs(poor)).body
   // What the start and these purchases took counts no more a minute later.
   for (let second = 0; second < 60; second += 1) await stack.devnet.controls.advanceSeconds(1)
   stack.devnet.controls.setRequestLimits('public')
@@ -86,6 +90,7 @@ test('A25: of 300 paid calls none fails while a stranger makes ten unpaid ones a
   const newcomers: (readonly number[])[] = []
   const strangers: Promise<void>[] = []
   for (let call = 0; call < PAID_CALLS; call += 1) {
+    JUNK[2] = { 'payment-signature': (await poor.sign(challenge)).header }
     strangers.push(pester())
     const [agent] = agents.splice(0, 1)
     if (agent === undefined) throw new Error('unreachable')

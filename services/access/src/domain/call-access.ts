@@ -18,6 +18,7 @@ import type { AgentGuard, GuardedCall } from './agent-guard.ts'
 import type { AgentHolder } from './agent-holder.ts'
 import { createAgentLock } from './agent-lock.ts'
 import type { CallRate } from './call-rate.ts'
+import { memoAllows } from './payment-memo.ts'
 import {
   type PreparedPurchase,
   type PurchaseAnswer,
@@ -104,8 +105,11 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     if (covered !== undefined) return serveFromWindow(deps, call, covered)
     // An empty header says nothing beside one that is not (X22).
     const payment = headers.paymentSignature || (headers.xPayment ?? headers.paymentSignature)
-    const isPaying = () => bringsPayment(deps, headers)
-    const room = await windows.askForRoom({ agent, address, isPaying })
+    const room = await windows.askForRoom({
+      agent,
+      address,
+      findPayer: () => findPayer(deps, call),
+    })
     if ('retryAfterSeconds' in room) return tooMany(deps, 'address', room.retryAfterSeconds)
     const window = await windows.readWindow(agent, payment).finally(room.leave)
     if (window.isOpen) return serveFromWindow(deps, call, window)
@@ -133,14 +137,19 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
   }
 }
 
-/** Whether the headers bring a payment that verifies and may still be settled. Asks the ledger's relay for nothing. */
-async function bringsPayment(
+/**
+ * Who signed the payment that the call brings, if it verifies, may still be settled and may buy for the agent. Asks the
+ * ledger's relay for nothing.
+ */
+async function findPayer(
   { gate, terms }: Pick<CallAccessDeps, 'gate' | 'terms'>,
-  headers: PaymentHeaders,
-): Promise<boolean> {
-  if (headers.paymentSignature === undefined && headers.xPayment === undefined) return false
+  { agent, headers }: AccessCall,
+): Promise<string | undefined> {
+  if (headers.paymentSignature === undefined && headers.xPayment === undefined) return undefined
   const admission = await gate.admit(headers, terms.acceptedBefore())
-  return admission.kind === 'admitted' && admission.order !== undefined
+  if (admission.kind !== 'admitted' || admission.order === undefined) return undefined
+  const { memo, payer } = admission.payment
+  return memoAllows(memo, agent) ? payer : undefined
 }
 
 /**
@@ -244,13 +253,22 @@ async function challenge(
   return { kind: 'challenged', error, terms: notice ? { ...terms, notice } : terms, settlement }
 }
 
-/** Refuses a payment unless a window is now open: another replica may have taken this very payment (X9). */
+/** A read this old shows as much as a new one, milliseconds: reads lag behind other replicas by seconds. */
+const SAME_READ_MS = 1_000
+
+/**
+ * Refuses a payment unless a window is now open: another replica may have taken this very payment (X9). One that was refused
+ * at once, before it was submitted, costs no second read.
+ */
 async function refuse(
   deps: CallAccessDeps,
   call: AccessCall,
   refusal: Refusal,
 ): Promise<AccessOutcome> {
-  const window = await deps.subscriptions.read(call.agent)
+  const { subscriptions } = deps
+  const recent =
+    refusal.settlement === undefined ? subscriptions.known(call.agent, SAME_READ_MS) : undefined
+  const window = recent ?? (await subscriptions.read(call.agent))
   return window.isOpen ? serveFromWindow(deps, call, window) : challenge(deps, call.agent, refusal)
 }
 

@@ -126,6 +126,7 @@ async function prepare(
     case 'ready':
       return { kind: 'ready', prepared: { order, resource } }
     case 'already-used':
+      deps.subscriptions.forget(agent)
       return decline(rehearsal)
     case 'float-low':
       return refuse('seller_float_low')
@@ -156,8 +157,10 @@ async function mayHonour(
   const memo = readPaymentMemo(payment.memo)
   const owner = memo.kind === 'agent' ? memo.agent : payment.payerEvmAddress
   if (owner !== agent || memo.kind === 'reserved') return false
-  const consumed = await deps.contract.paymentOf(paymentReference(payment.nonce).hash)
-  return !consumed.isUsed
+  const { isUsed } = await deps.contract.paymentOf(paymentReference(payment.nonce).hash)
+  // By another replica, maybe just now: only a new read shows the window.
+  if (isUsed) deps.subscriptions.forget(agent)
+  return !isUsed
 }
 
 async function fulfil(

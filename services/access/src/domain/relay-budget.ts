@@ -1,7 +1,7 @@
 /**
  * How many calls to the relay this process may make in a minute, and who goes first when they run short (A25): calls in open
- * windows are never held back, then come payments whose signature holds, then unpaid calls, each client address within its
- * share, and polls of `/status` get the last read.
+ * windows are never held back, then come payments whose signature holds, each payer within its share, then unpaid calls, each
+ * client address within its own, and polls of `/status` get the last read.
  */
 import { BoundedMap, type Clock, getOrMake, pause } from '@tallystick/service-kit'
 
@@ -28,8 +28,12 @@ const SHORT_KEPT_MS = 30_000
  * room for a purchase of eight reads. */
 const ADDRESS_PERCENT = 20
 
-/** Client addresses remembered, a few hundred bytes each. A forgotten one has its whole share again. */
-const ADDRESSES_MAX = 10_000
+/** Payments of one payer in a minute that go before unpaid calls while the budget is short, percent of the budget: enough to
+ * buy and to ask again, and a payment that can never be settled is signed for nothing. */
+const PAYER_PERCENT = 5
+
+/** Client addresses and payers remembered, a few hundred bytes each. A forgotten one has its whole share again. */
+const CALLERS_MAX = 10_000
 
 /** A call waits this long for room, milliseconds; then it is 502. An honest client's own limit is seldom shorter. */
 const WAIT_MS_MAX = 5_000
@@ -54,7 +58,7 @@ export function createRelayBudget(options: {
   const { clock, callsPerMinute } = options
   const contractReads = recentCounter(clock)
   const batches = recentCounter(clock)
-  const unpaidCalls = new BoundedMap<string, RecentCounter>(ADDRESSES_MAX)
+  const callsBy = new BoundedMap<string, RecentCounter>(CALLERS_MAX)
   /** Reads that have room; their requests may still have to leave. */
   let underWay = 0
   let waiting = 0
@@ -80,6 +84,16 @@ export function createRelayBudget(options: {
     }
   }
 
+  /** Counts a call, or returns the seconds to wait if its caller has used up that share of a short budget. */
+  const countWithin = (caller: string, percent: number): number | undefined => {
+    if (callsPerMinute === 0) return undefined
+    const calls = getOrMake(callsBy, caller, () => recentCounter(clock))
+    const share = Math.max(1, Math.floor((callsPerMinute * percent) / 100))
+    if (isShort() && calls.count() >= share) return calls.secondsUntilFewerThan(share)
+    calls.add()
+    return undefined
+  }
+
   return {
     usedPercent,
     isShort,
@@ -98,14 +112,9 @@ export function createRelayBudget(options: {
       return place
     },
     /** Counts an unpaid call of that client address; returns the seconds to wait if it has used up its share. */
-    secondsOverShare(address: string): number | undefined {
-      if (callsPerMinute === 0) return undefined
-      const calls = getOrMake(unpaidCalls, address, () => recentCounter(clock))
-      const share = Math.max(1, Math.floor((callsPerMinute * ADDRESS_PERCENT) / 100))
-      if (isShort() && calls.count() >= share) return calls.secondsUntilFewerThan(share)
-      calls.add()
-      return undefined
-    },
+    secondsOverShare: (address: string) => countWithin(address, ADDRESS_PERCENT),
+    /** Counts a payment of that payer; whether it goes before unpaid calls. */
+    goesFirst: (payer: string) => countWithin(payer, PAYER_PERCENT) === undefined,
     /** How long a read that callers share is to be kept, if `usualMs` is right with room to spare; milliseconds. */
     keptMs(usualMs: number): number {
       // Until the relay's minute is over, what was read before it serves.

@@ -23,8 +23,8 @@ type ReadingCall = {
   readonly agent: Hex
   /** The client address, or what stands for its network. */
   readonly address: string
-  /** Whether it brings a payment whose signature holds. */
-  readonly isPaying: () => Promise<boolean>
+  /** Who signed the payment that it brings; undefined if it brings none that holds and may buy for the agent. */
+  readonly findPayer: () => Promise<string | undefined>
 }
 
 /** Nothing to leave: open windows are read whatever the budget has. */
@@ -53,7 +53,7 @@ export function createWindowForCall(deps: WindowForCallDeps) {
     },
     /**
      * Asks for room to read the agent's window, before anything else asks the ledger (A25). A payment counts as one only
-     * where an unpaid call has no room, so that a header alone makes nobody a payer. Throws ChainUnavailable without room.
+     * where an unpaid call has no room, so that a header alone makes nobody a payer, and within its payer's share. Throws ChainUnavailable without room.
      */
     async askForRoom(
       call: ReadingCall,
@@ -62,7 +62,8 @@ export function createWindowForCall(deps: WindowForCallDeps) {
       const retryAfterSeconds = budget.secondsOverShare(call.address)
       const place = retryAfterSeconds === undefined ? budget.takeRoom('unpaid') : undefined
       if (place !== undefined) return place
-      const isPaying = await call.isPaying()
+      const payer = await call.findPayer()
+      const isPaying = payer !== undefined && budget.goesFirst(payer)
       if (!isPaying && retryAfterSeconds !== undefined) return { retryAfterSeconds }
       const later = await budget.waitForRoom(isPaying ? 'payment' : 'unpaid')
       if (later === undefined) throw new ChainUnavailable('the budget of the relay is used up')

@@ -60,6 +60,24 @@ describe('A25: without room for unpaid calls', () => {
     expect((await route.call(header)).json()).toMatchObject({ paidThisRequest: true })
   })
 
+  test('a payment that cannot buy for its agent makes nobody a payer, and one payer’s payments no more than its share', async () => {
+    const challenge = await route.challenge()
+    const memo = `x402:${OTHER_AGENT}`
+    fakes.contract.reads.length = 0
+    spend(75)
+    expect((await answerInTime(paymentHeader(challenge, { ...payment, memo }))).statusCode).toBe(
+      502,
+    )
+    expect(fakes.contract.reads).not.toContain('windowOf')
+    fakes.facilitator.mode = 'refuse'
+    const statuses = []
+    for (let nanos = 1; nanos <= 7; nanos += 1)
+      statuses.push(
+        (await answerInTime(paymentHeader(challenge, { ...payment, nanos }))).statusCode,
+      )
+    expect(statuses).toEqual([402, 402, 402, 402, 402, 502, 502])
+  })
+
   test('an agent whose window was read as open is served', async () => {
     fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 1_000))
     expect((await route.call()).statusCode).toBe(200)
@@ -67,6 +85,21 @@ describe('A25: without room for unpaid calls', () => {
     await fakes.clock.advanceMsSettled(20_000)
     expect((await route.call()).statusCode).toBe(200)
   })
+})
+
+test('A25: a payment that another call is using is refused with one read', async () => {
+  const header = paymentHeader(await route.challenge(), payment)
+  const inUse = Promise.withResolvers<void>()
+  fakes.facilitator.beforeAnswer = () => inUse.promise
+  const first = route.call(header)
+  await expect.poll(() => fakes.facilitator.settled).toHaveLength(1)
+  fakes.contract.reads.length = 0
+  const answer = await route.call(header, OTHER_AGENT)
+  const reads = fakes.contract.reads.filter((read) => read === 'windowOf')
+  inUse.resolve()
+  expect((await first).statusCode).toBe(200)
+  expect(answer.json()).toMatchObject({ error: 'payment_already_used' })
+  expect(reads).toHaveLength(1)
 })
 
 test('A25: over its share an address gets 429 with Retry-After, and another one its challenge', async () => {

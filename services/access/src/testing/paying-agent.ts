@@ -19,7 +19,7 @@ import { createPublicClient, http, type PublicClient } from 'viem'
 import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import type { LocalStack } from './local-stack.ts'
 
-/** Every agent's first balance: four purchases at the default price. */
+/** An agent's first balance: four purchases at the default price. */
 const FUNDS_TINYBAR = 5_000_000_000n
 
 export type SignedPayment = {
@@ -53,13 +53,15 @@ type PayingAgentOptions = {
   readonly name: string
   /** Whether the agent's memo names it; official clients leave it empty. */
   readonly hasMemo: boolean
+  /** First balance, tinybar; that of four purchases unless stated. */
+  readonly fundsTinybar?: bigint
 }
 
 export async function createPayingAgent(
   stack: LocalStack,
-  { name, hasMemo }: PayingAgentOptions,
+  { name, hasMemo, fundsTinybar = FUNDS_TINYBAR }: PayingAgentOptions,
 ): Promise<PayingAgent> {
-  const account = await stack.devnet.createAccount({ name, balanceTinybar: FUNDS_TINYBAR })
+  const account = await stack.devnet.createAccount({ name, balanceTinybar: fundsTinybar })
   const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
   const fromBlock = await client.getBlockNumber()
   const scheme = new ExactHederaClient({
@@ -90,7 +92,7 @@ export async function createPayingAgent(
       signed.push(payment)
       return payment
     },
-    ledger: () => readLedger(stack, { account, client, fromBlock }, signed),
+    ledger: () => readLedger(stack, { account, client, fromBlock, fundsTinybar }, signed),
   }
 }
 
@@ -105,11 +107,12 @@ type Place = {
   readonly client: PublicClient
   /** The agent did nothing before this block. */
   readonly fromBlock: bigint
+  readonly fundsTinybar: bigint
 }
 
 async function readLedger(
   stack: LocalStack,
-  { account, client, fromBlock }: Place,
+  { account, client, fromBlock, fundsTinybar }: Place,
   signed: readonly SignedPayment[],
 ): Promise<LedgerView> {
   const { devnet, contract } = stack
@@ -132,7 +135,7 @@ async function readLedger(
   ])
   return {
     landed: signed.filter((_payment, index) => isLanded[index]),
-    spentTinybar: FUNDS_TINYBAR - balance / WEIBAR_PER_TINYBAR,
+    spentTinybar: fundsTinybar - balance / WEIBAR_PER_TINYBAR,
     taken: new Map(
       consumed.map(({ args }) => [String(args.paymentReference), args.valueTinybar ?? 0n]),
     ),
