@@ -138,7 +138,21 @@ export function sportNamed(name: string): string | undefined {
     .trim()
   // Each tournament of a tour is a league of its own: `ATP Paris Masters`.
   const tour = /^(?:atp|wta|itf) /.exec(plain)?.[0].trim() ?? ''
-  return SPORTS.get(plain) ?? SPORTS.get(plain.replaceAll(' ', '_')) ?? SPORTS.get(tour)
+  return (
+    SPORTS.get(plain) ??
+    SPORTS.get(plain.replaceAll(' ', '_')) ??
+    SPORTS.get(tour) ??
+    sportOfLeague(name)
+  )
+}
+
+/** The only sport with a league of this name. */
+function sportOfLeague(name: string): string | undefined {
+  const league = plainLeague(name)
+  const [sport, ...others] = [...LEAGUES].flatMap(([ofLeague, names]) =>
+    names.has(league) ? [ofLeague] : [],
+  )
+  return others.length === 0 ? sport : undefined
 }
 
 /** A league's name without case, accents and punctuation. */
