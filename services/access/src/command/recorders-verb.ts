@@ -19,7 +19,7 @@ async function currentRecorders(
   const history = createMirrorSellerHistory({ mirror, clock, contract, payTo: undefined })
   const isRecorder = (account: Address) =>
     readView(relay, { contract, functionName: 'isRecorder', args: [account] })
-  const recorders = await createRecorderReader({ history, isRecorder })()
+  const recorders = await createRecorderReader({ clock, history, isRecorder })()
   return recorders.map((account) => getAddress(account))
 }
 

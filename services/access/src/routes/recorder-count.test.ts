@@ -3,10 +3,17 @@ import { LedgerUnavailable } from '@tallystick/x402'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Hex } from '../domain/access-window.ts'
 import type { SellerHistory } from '../domain/seller-account.ts'
-import { createFakes, type Fakes, startFakeService } from '../testing/fake-service.ts'
+import {
+  createFakes,
+  type Fakes,
+  START_SECONDS,
+  startFakeService,
+} from '../testing/fake-service.ts'
 
 const FIRST: Hex = '0x0000000000000000000000000000000000000cec'
 const SECOND: Hex = '0x0000000000000000000000000000000000000ced'
+/** What a mirror node searches in one request. */
+const WEEK_SECONDS = 604_800
 const SESSION_SECRET = 'what both processes of this test share'
 
 let fakes: Fakes
@@ -14,11 +21,11 @@ let service: Awaited<ReturnType<typeof startFakeService>>
 afterEach(() => service.close())
 
 /** A contract whose owner made these recorders, one a second. */
-const historyOf = (recorders: readonly Hex[]): SellerHistory => ({
+const historyOf = (recorders: readonly Hex[], fromSeconds = 0): SellerHistory => ({
   createdAt: async () => '0.000000000',
   async *movementsAfter(timestamp) {
     for (const [at, recorder] of recorders.entries()) {
-      const consensusTimestamp = `${at + 1}.000000000`
+      const consensusTimestamp = `${fromSeconds + at + 1}.000000000`
       if (Number(consensusTimestamp) > Number(timestamp))
         yield { kind: 'recorder-set', consensusTimestamp, recorder }
     }
@@ -64,7 +71,7 @@ test('A14: one that is added later is noticed within 30 s', async () => {
   fakes.sellerHistory = historyOf([FIRST])
   await start()
   expect(await recorders()).toMatchObject({ kind: 'ready' })
-  Object.assign(fakes.sellerHistory, historyOf([FIRST, SECOND]))
+  Object.assign(fakes.sellerHistory, historyOf([FIRST, SECOND], START_SECONDS))
   fakes.clock.advanceMs(30_000)
   expect(await recorders()).toMatchObject({ kind: 'not-ready' })
 })
@@ -85,4 +92,29 @@ test('A14: a mirror node that does not answer stops neither the start nor this c
   await start()
   service.start()
   expect(await recorders()).toMatchObject({ kind: 'ready' })
+})
+
+test('A14: the history of an old contract is read whole once, and /ready waits for it no longer than a probe does', async () => {
+  const history = historyOf([FIRST, SECOND])
+  const whole = Promise.withResolvers<void>()
+  const readFrom: number[] = []
+  fakes.sellerHistory = {
+    ...history,
+    async *movementsAfter(timestamp) {
+      readFrom.push(Number(timestamp))
+      await whole.promise
+      yield* history.movementsAfter(timestamp)
+    },
+  }
+  await start()
+  const early = recorders()
+  await fakes.clock.advanceMsSettled(2_000)
+  expect(await early).toMatchObject({ kind: 'ready' })
+  whole.resolve()
+  await expect.poll(recorders).toMatchObject({ kind: 'not-ready' })
+  fakes.clock.advanceMs(30_000)
+  expect(await recorders()).toMatchObject({ kind: 'not-ready' })
+  const [first, second] = readFrom
+  expect(first).toBe(0)
+  expect(START_SECONDS - Number(second)).toBeLessThan(WEEK_SECONDS)
 })
