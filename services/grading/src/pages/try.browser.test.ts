@@ -190,10 +190,10 @@ describe.skipIf(cannotRunReason !== undefined)(
         await page.fill(
           '#picks',
           [
-            'market,selection,odds,ref',
-            `${MARKET},home,1.95,first`,
-            `${MARKET},draw,7/2`,
-            `soccer/none/1x2/ft,home,2`,
+            'market,selection,odds,ref,closing odds',
+            `${MARKET},home,1.95,first,9.99`,
+            `${MARKET},draw,7/2,,`,
+            `soccer/none/1x2/ft,home,2,,`,
           ].join('\n'),
         )
         await expect
@@ -207,10 +207,13 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(sharp).toContain('of 100')
         const whole = await text(page, '#outcome')
         expect(whole).toContain('Edge and luck')
+        expect(whole).toContain('Your record says otherwise')
+        expect(whole).toContain('By price taken')
         expect(whole).toContain('2 of 3')
-        expect(await page.locator('#outcome tbody tr').count()).toBe(3)
-        expect(await text(page, '#outcome tbody tr:first-child')).toContain('first')
-        expect(await text(page, '#outcome tbody tr:last-child')).toContain('UNGRADED')
+        const cards = '#outcome [aria-label="The cards"]'
+        expect(await page.locator(`${cards} tbody tr`).count()).toBe(3)
+        expect(await text(page, `${cards} tbody tr:first-child`)).toContain('first')
+        expect(await text(page, `${cards} tbody tr:last-child`)).toContain('UNGRADED')
       })
 
       it('faults are reported by line, before anything is signed', async () => {

@@ -24,6 +24,7 @@ import { eventIn, SPORTS, type Teams, teamsOf } from './tracker-events.ts'
 import { readBet } from './tracker-market.ts'
 import { isShareExchange, readOdds } from './tracker-odds.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
+import { isRace, readRace } from './tracker-race.ts'
 import { readOwnRecord } from './tracker-record.ts'
 import {
   HEADER_LINES_MAX,
@@ -154,6 +155,10 @@ function whenOf(
   return start === undefined ? { date: event.day, ...bet } : { starts_at: start, ...bet }
 }
 
+/** When the bet was placed, where the start stands in the market's key. */
+const betTime = ({ placed_at }: Pick<WireSingle, 'placed_at'>) =>
+  placed_at === undefined ? {} : { placed_at }
+
 /** Sports whose fixtures are written with the away team first, whatever stands between the two. */
 const AWAY_FIRST_SPORTS: ReadonlySet<string> = new Set([
   'american_football',
@@ -207,6 +212,12 @@ function readSingle({ cell, hints }: TrackerCells, sheet: Sheet): WireSingle | T
       ...when,
       ...extrasOf(cell, sheet, market.split('/').length > 4),
     }
+  }
+  if (isRace(cell)) {
+    const race = readRace(cell, sheet.order)
+    return 'expected' in race
+      ? race
+      : { ...race, odds, ...betTime(when), ...extrasOf(cell, sheet, false) }
   }
   const written = teamsOf(cell)
   const found = written.event === '' ? eventIn(cell('selection')) : undefined

@@ -5,6 +5,7 @@ import type { AuditAnswer } from '../../wire/audit.ts'
 import { RESULT_WORDS } from '../../wire/card-codes.ts'
 import type { Card } from '../../wire/cards.ts'
 import { counted, number, percent, percentInterval, signed, signedPercent } from '../figures.ts'
+import { breakdownView, findingsView, stakeWords } from './audit-breakdown-view.ts'
 import { figureTable } from './band-table.ts'
 import { big, facts, hint, letter, mono, said, side, sides, syntheticNote } from './card-parts.ts'
 import { resultTone, UNGRADED_WORDS } from './card-words.ts'
@@ -114,12 +115,14 @@ function tally(
   return shown.length === 0 ? undefined : shown.join(', ')
 }
 
-function auditFacts({ coverage, record, summary, needs }: AuditAnswer): HTMLElement {
+function auditFacts(audit: AuditAnswer): HTMLElement {
+  const { coverage, record, summary, needs } = audit
   const { beat_close: beat, mean_clv: mean, median_clv: median, vig_paid: margin } = summary
   const onPrice = coverage.price_basis > 0 ? `, ${coverage.price_basis} on price alone` : ''
   const beatRange = beat.ci95?.map((end) => percent(end, 0)).join(' to ') ?? '–'
   return facts([
     ['Record', tally(record, RESULT_WORDS) ?? ''],
+    ['By your stakes', stakeWords(audit)],
     ['Graded', `${coverage.graded} of ${coverage.picks}${onPrice}`],
     ['Not counted', unconfirmedWords(coverage)],
     ['Ungraded', tally(coverage.by_reason, UNGRADED_WORDS, ' ×')],
@@ -213,6 +216,8 @@ export function auditView(
     said(audit.verdict),
     ...edgeAndLuck(audit.summary),
     auditFacts(audit),
+    ...findingsView(audit),
+    ...breakdownView(audit),
     element('h3', {}, 'The cards'),
     ...cardTable(audit.picks),
     transaction !== undefined && hint('Paid in ', mono(transaction)),

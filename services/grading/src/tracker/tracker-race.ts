@@ -1,0 +1,79 @@
+/**
+ * A bet on a race, which has a course and a start in place of two teams. The ledger files a race as the exchange's files of
+ * starting prices do: by its course, and by its start on London's clock.
+ */
+import { nameSlug } from '../ingest/event-ids.ts'
+import type { WireSingle } from '../wire/requests.ts'
+import type { TrackerField } from './tracker-columns.ts'
+import { type DayOrder, readDate } from './tracker-dates.ts'
+import { problem, type TrackerProblem } from './tracker-problem.ts'
+
+type Cells = (field: TrackerField) => string
+
+/** `Horse Racing / Testford 31st May : 1m2f Hcap`, as the exchange's profit and loss has it. */
+const EXCHANGE_RACE = /^horse racing\s*\/\s*([^:]+?)\s*:\s*(.*)$/i
+/** The day in a course's name. */
+const DAY_OF_COURSE = /\s+\d{1,2}(?:st|nd|rd|th)\s+[a-z]{3,9}$/i
+/** `16:55 Testford` or `Testford 16:55`. */
+const TIMED_COURSE =
+  /^(?:(?<before>\d{1,2}:\d{2})\s+(?<later>.+)|(?<first>.+?)\s+(?<after>\d{1,2}:\d{2}))$/
+/** The number of the cloth: `3. Sharp Romance (IRE)`. */
+const CLOTH = /^\d+\.\s*/
+
+/** Markets of a race other than its winner. */
+const OTHER_MARKETS =
+  /\b(?:place[ds]?|tbp|each[- ]way|e\/?w|ante ?-?post|without|match ?bet|forecast|tricast|exacta|quinella|trifecta|top \d|distances?|odds? beaten|reverse|insurance|betting without|antepost|daily win)\b/i
+const WINNER = /^(?:win(?:ner)?|to win|race winner|outright|win only|)$/i
+
+type Race = Pick<WireSingle, 'market' | 'selection'>
+
+/** The course, the start's clock where the text has it, and what else is said of the market. */
+function courseIn(
+  cell: Cells,
+): { course: string; clock: string | undefined; market: string } | undefined {
+  const exchange = EXCHANGE_RACE.exec(cell('event')) ?? EXCHANGE_RACE.exec(cell('market'))
+  if (exchange !== null)
+    return { course: exchange[1] ?? '', clock: undefined, market: exchange[2] ?? '' }
+  const { after, before, first, later } = TIMED_COURSE.exec(cell('event').trim())?.groups ?? {}
+  const course = later ?? first
+  return course === undefined
+    ? undefined
+    : { course, clock: before ?? after, market: cell('market') }
+}
+
+/** Whether a row's words say that it is on a race. */
+export const isRace = (cell: Cells): boolean =>
+  /^horse[\s_-]*rac(?:ing|es?)$|^horses$/i.test(cell('sport').trim()) ||
+  EXCHANGE_RACE.test(cell('event')) ||
+  EXCHANGE_RACE.test(cell('market'))
+
+/** A race's winner as the API takes it, or what is missing. Never throws. */
+export function readRace(cell: Cells, order: DayOrder | undefined): Race | TrackerProblem {
+  const written = courseIn(cell)
+  if (written === undefined)
+    return problem('event', 'a course with the start of the race, such as 16:55 Ascot')
+  // The exchange names a race's market by its distance and class; other files by what was bet.
+  const isExchange = written.clock === undefined
+  if (
+    OTHER_MARKETS.test(`${written.market} ${cell('selection')}`) ||
+    (!isExchange && !WINNER.test(written.market.trim()))
+  )
+    return problem(
+      'market',
+      'the winner of the race: the row does not say how many places a place market pays',
+      'other_market',
+    )
+  const read = readDate(cell('date'), order)
+  if (read.kind !== 'date') return problem('date', 'the day of the race, such as 2026-05-31')
+  const time = written.clock ?? read.clock?.slice(11, 16)
+  if (time === undefined)
+    return problem('date', 'the start of the race on London’s clock, such as 2026-05-31 16:55')
+  const course = nameSlug(written.course.replace(DAY_OF_COURSE, ''))
+  const runner = nameSlug(cell('selection').replace(CLOTH, ''))
+  if (course === '' || runner === '') return problem('selection', 'a runner of the race')
+  const start = `${read.day.replaceAll('-', '')}.${time.padStart(5, '0').replace(':', '')}`
+  return {
+    market: { sport: 'horse_racing', event: `${course}.${start}`, type: 'outright' },
+    selection: runner,
+  }
+}
