@@ -28,7 +28,7 @@ const COLUMNS = [
 
 const groupRow = (group: Group): HTMLElement =>
   tableRow(
-    group.name.replaceAll('_', ' '),
+    group.name.replace(/[_ ]/g, '\u00a0'),
     numberCell(String(group.picks)),
     numberCell(String(group.graded)),
     shareCell(group.mean_clv),
@@ -43,10 +43,7 @@ export function breakdownView({ breakdown }: AuditAnswer): readonly HTMLElement[
     const groups = breakdown[dimension]
     if (groups.length < 2) return []
     const title = TITLES[dimension]
-    return [
-      element('h4', {}, title),
-      figureTable({ label: title, kind: 'rows' }, COLUMNS, groups.map(groupRow)),
-    ]
+    return [element('h4', {}, title), figureTable({ label: title }, COLUMNS, groups.map(groupRow))]
   })
   if (tables.length === 0) return []
   return [element('details', {}, element('summary', {}, 'In parts'), ...tables)]
