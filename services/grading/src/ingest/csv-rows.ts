@@ -1,5 +1,5 @@
 /** Reads a CSV table's bytes as rows, slice by slice, so that a hundred thousand matches need little memory. */
-import { CsvError, parse } from 'csv-parse/sync'
+import { CsvError, type Options, parse } from 'csv-parse/sync'
 
 export type CsvRow = readonly string[]
 
@@ -10,15 +10,20 @@ const SLICE_BYTES = 64 * 1_024
 const RECORD_BYTES_MAX = 1_048_576
 
 const NEWLINE = 0x0a
+const RETURN = 0x0d
 const QUOTE = 0x22
 
 /** A header is a few hundred bytes; a file with no line break in this many is of another kind. */
 const HEADER_BYTES_MAX = 65_536
 
-/** A file's bytes behind its byte order mark. */
-function fileBytes(raw: Uint8Array): Buffer {
+/** A file's bytes behind its byte order mark, with line feeds where it has carriage returns only. */
+export function fileBytes(raw: Uint8Array): Buffer {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  const text = isMarked ? bytes.subarray(3) : bytes
+  const head = text.subarray(0, HEADER_BYTES_MAX)
+  if (head.includes(NEWLINE) || !head.includes(RETURN)) return text
+  return Buffer.from(text).map((byte) => (byte === RETURN ? NEWLINE : byte)) as Buffer
 }
 
 /** The cells of a file's first line, which identify its table. */
@@ -27,17 +32,18 @@ export function headerOf(raw: Uint8Array): readonly string[] {
   return (start.split(/\r?\n/, 1)[0] ?? '').trim().split(',')
 }
 
-/** A table, slice by slice: the names of its columns, and rows by their lines, from 1; a row is undefined if its quotes cannot be read. */
+/** A table, slice by slice: the names of its columns, and rows by their first lines, from 1; a row is undefined if its quotes cannot be read. */
 export function* csvTable(raw: Uint8Array): Generator<{
   readonly header: readonly string[]
   readonly rows: readonly (readonly [line: number, row: CsvRow | undefined])[]
 }> {
   let header: readonly string[] | undefined
-  let line = 0
+  let line = 1
   for (const slice of csvSlices(fileBytes(raw))) {
-    const rows = csvRows(slice).map((row) => [++line, row] as const)
+    const rows = [...csvRows(slice, line)]
     header ??= (rows.shift()?.[1] ?? []).map((name) => name.trim())
     yield { header, rows }
+    line += linesIn(slice)
   }
 }
 
@@ -74,32 +80,72 @@ const CSV = {
   max_record_size: ROW_BYTES_MAX,
 } as const
 
-/** Non-empty lines, as bytes: a whole slice could exceed the longest string. */
-function linesOf(slice: Buffer): readonly Buffer[] {
-  const lines: Buffer[] = []
-  for (let from = 0; from < slice.length; ) {
+/** Line feeds between two places of some bytes. */
+export function linesIn(bytes: Buffer, from = 0, to = bytes.length): number {
+  let lines = 0
+  for (
+    let at = bytes.indexOf(NEWLINE, from);
+    at !== -1 && at < to;
+    at = bytes.indexOf(NEWLINE, at + 1)
+  )
+    lines += 1
+  return lines
+}
+
+type NumberedRow = readonly [line: number, row: CsvRow]
+
+/** The records of a slice by their first lines, the slice's own being `first`. A record may have several. Throws CsvError. */
+export function numberedRows(
+  slice: Buffer,
+  { first, ...options }: Options & { readonly first: number },
+): readonly NumberedRow[] {
+  const rows: NumberedRow[] = []
+  let [line, end] = [first, 0]
+  parse(slice, {
+    ...options,
+    on_record: (row: CsvRow, { bytes }) => {
+      let start = end
+      while (BLANK.includes(slice[start] ?? 0)) start += 1
+      line += linesIn(slice, end, start)
+      rows.push([line, row])
+      line += linesIn(slice, start, bytes)
+      end = bytes
+      return undefined
+    },
+  })
+  return rows
+}
+
+/** Line ends, spaces and tabs: empty lines above a record. */
+const BLANK: readonly number[] = [NEWLINE, RETURN, 0x20, 0x09]
+
+/** Non-empty lines by their numbers, as bytes: a whole slice could exceed the longest string. */
+function linesOf(slice: Buffer, first: number): readonly (readonly [number, Buffer])[] {
+  const lines: (readonly [number, Buffer])[] = []
+  let number = first
+  for (let from = 0; from < slice.length; number += 1) {
     const end = slice.indexOf(NEWLINE, from)
     const to = end === -1 ? slice.length : end
     const line = slice.subarray(from, to)
-    if (line.length > 1) lines.push(line)
+    if (line.length > 1) lines.push([number, line])
     from = to + 1
   }
   return lines
 }
 
 /** The rows of a slice. If its quotes cannot be read, the rows of every readable line, and `undefined` for each other line. */
-function csvRows(slice: Buffer): readonly (CsvRow | undefined)[] {
+function csvRows(slice: Buffer, first: number): readonly (readonly [number, CsvRow | undefined])[] {
   try {
-    return parse(slice, CSV)
+    return numberedRows(slice, { ...CSV, first })
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
   }
-  return linesOf(slice).map((line) => {
-    if (line.length > ROW_BYTES_MAX) return undefined
+  return linesOf(slice, first).map(([number, line]) => {
+    if (line.length > ROW_BYTES_MAX) return [number, undefined]
     try {
-      return parse(line, CSV)[0]
+      return [number, parse(line, CSV)[0]]
     } catch (error) {
-      if (error instanceof CsvError) return undefined
+      if (error instanceof CsvError) return [number, undefined]
       throw error
     }
   })

@@ -1,26 +1,23 @@
 /**
  * What kind of bet a row is, before anything else is read of it (G19): only a bet before the start, on its selection and by
- * itself, is graded as a single. The words are in bet-kind-words.ts, the columns in tracker-columns.ts.
+ * itself, is graded as a single. The words are in bet-kind-words.json, the columns in tracker-columns.json.
  */
 import { plainText, sportNamed } from '../domain/team-names.ts'
-import {
-  AGAINST,
-  ASKED_IN_NOTES,
-  EACH_WAY,
-  FOR,
-  IN_PLAY,
-  type KindWords,
-  LAY,
-  MULTIPLE,
-  NO,
-  NO_MARKS,
-  NOT_IN_PLAY,
-  NOT_LAY,
-  NOT_MULTIPLE,
-  PLAIN,
-} from './bet-kind-words.ts'
+import words from './bet-kind-words.json' with { type: 'json' }
 import type { TrackerCells } from './tracker-columns.ts'
 import { problem, type TrackerProblem } from './tracker-problem.ts'
+
+/** Words of one kind: in any text, alone in a cell or tag or anywhere in a column of kinds, and only in such a column. */
+type KindWords = typeof words.multiple
+
+const list = (text: string): readonly string[] => text.split(' | ').filter((word) => word !== '')
+
+/** A bet against its selection or on it, in a column that says which side was taken. */
+const AGAINST = new Set([...Object.values(words.lay), words.against].flatMap(list))
+const FOR = new Set(list(words.for))
+/** What says no in a column that flags something, in words or by signs. */
+const NO = new Set(['', ...list(words.no)])
+const NO_MARKS = /^[\s.\-–—_/✗✘❌✕☐⬜]*$/u
 
 /** A text as the lists have it: no accents, case or punctuation, digits apart from letters, `#` for a number but 1. */
 const plainWords = (text: string): string =>
@@ -30,8 +27,9 @@ const plainWords = (text: string): string =>
     .replace(/\b(?!1\b)\d+\b/g, '#')
     .trim()
 
-const phraseOf = (words: readonly string[]): RegExp =>
-  new RegExp(`(?<![^ ])(?:${words.join('|') || '(?!)'})(?![^ ])`, 'gu')
+/** `#` of a list is any number but 1. */
+const phraseOf = (...lists: readonly string[]): RegExp =>
+  new RegExp(`(?<![^ ])(?:${lists.flatMap(list).join('|') || '(?!)'})(?![^ ])`, 'gu')
 
 const has = (phrase: RegExp, text: string): boolean => text.search(phrase) !== -1
 
@@ -48,24 +46,27 @@ const EXPECTED: Readonly<Record<BetKind, TrackerProblem>> = {
   ),
 }
 
-const kindOf = (
-  kind: BetKind,
-  { alone, anywhere, inKinds }: KindWords,
-  except: readonly string[],
-) => ({
+const kindOf = (kind: BetKind, { alone, anywhere, inKinds }: KindWords, except: string) => ({
   kind,
   except: phraseOf(except),
   anywhere: phraseOf(anywhere),
-  inTags: phraseOf(anywhere.filter((word) => !ASKED_IN_NOTES.includes(word))),
-  whole: new Set([...anywhere, ...alone]),
-  inKinds: phraseOf([...anywhere, ...alone, ...inKinds]),
+  inTags: phraseOf(
+    list(anywhere)
+      .filter((word) => !ASKED_IN_NOTES.includes(word))
+      .join(' | '),
+  ),
+  whole: new Set([anywhere, alone].flatMap(list)),
+  inKinds: phraseOf(anywhere, alone, inKinds),
 })
 
+/** In a sentence of a note these may be said of anything; the reader is asked. */
+const ASKED_IN_NOTES = list(words.askedInNotes)
+
 const KINDS = [
-  kindOf('in_play', IN_PLAY, NOT_IN_PLAY),
-  kindOf('lay', LAY, NOT_LAY),
-  kindOf('each_way', EACH_WAY, []),
-  kindOf('multiple', MULTIPLE, NOT_MULTIPLE),
+  kindOf('in_play', words.inPlay, words.notInPlay),
+  kindOf('lay', words.lay, words.notLay),
+  kindOf('each_way', words.eachWay, ''),
+  kindOf('multiple', words.multiple, words.notMultiple),
 ]
 
 type Reach = 'text' | 'kinds' | 'tags' | 'whole'
@@ -73,13 +74,13 @@ type Reach = 'text' | 'kinds' | 'tags' | 'whole'
 /** The kind that a cell names; `reach` says how much else may stand beside its words. */
 function kindNamed(cell: string, reach: Reach): BetKind | undefined {
   if (cell === '') return undefined
-  const words = plainWords(cell)
-  const parts = reach === 'tags' ? cell.split(/[,;|#/\n•·]+/).map(plainWords) : [words]
+  const text = plainWords(cell)
+  const parts = reach === 'tags' ? cell.split(/[,;|#/\n•·]+/).map(plainWords) : [text]
   return KINDS.find(({ anywhere, except, inKinds, inTags, whole }) => {
     if (parts.some((part) => whole.has(part))) return true
     if (reach === 'whole') return false
     const phrase = { text: anywhere, kinds: inKinds, tags: inTags }[reach]
-    return has(phrase, words.replace(except, ' '))
+    return has(phrase, text.replace(except, ' '))
   })?.kind
 }
 
@@ -107,13 +108,16 @@ function hasScore({ cell, hints }: TrackerCells): boolean {
   return SCORE.test(selection) && isBeside && !isOfScores
 }
 
-const isSeveral = ({ cell, hints }: TrackerCells): boolean =>
+const isSeveral = ({ cell, hints, legs }: TrackerCells): boolean =>
   JOINED.test(cell('selection')) ||
   JOINED.test(cell('event')) ||
   /\S\s*[|\n]\s*\S/.test(cell('sport')) ||
   (['selection', 'event'] as const).some((field) => (cell(field).match(VERSUS) ?? []).length > 1) ||
-  hints('many').some(isMarked) ||
-  hints('legs').some((count) => Number(count) > 1 || /[|;\n]|.,./.test(count))
+  legs.length > 1 ||
+  [...hints('many'), ...hints('system')].some(isMarked) ||
+  hints('legs').some(
+    (count) => Number(count) > 1 || /[|;\n]|.,.|^\d+ ?(?:\/|of) ?(?!1\b)\d/.test(count),
+  )
 
 const isAgainst = ({ hints }: TrackerCells): boolean =>
   hints('lay').some(isMarked) ||
@@ -121,26 +125,74 @@ const isAgainst = ({ hints }: TrackerCells): boolean =>
   // A column of backs and lays says nothing else.
   hints('backlay').some((side) => side !== '' && !FOR.has(plainWords(side)))
 
-/** The kind that a row's columns and words give it; undefined for a plain bet. */
-export function betKindOf(row: TrackerCells): BetKind | undefined {
-  const { cell, hints, others } = row
-  if (hints('live').some(isMarked) || hints('prematch').some((no) => no !== '' && !isMarked(no)))
-    return 'in_play'
-  if (hasScore(row)) return 'in_play'
-  if (isAgainst(row)) return 'lay'
-  if (hints('each_way').some(isMarked)) return 'each_way'
+/** Every kind that a row's words name. */
+function kindsNamed({ cell, hints, others }: TrackerCells): readonly (BetKind | undefined)[] {
   const texts = [cell('market'), cell('selection'), cell('event')]
-  const named = [
+  return [
     ...hints('kinds').map((text) => kindNamed(text, 'kinds')),
     ...texts.map((text) => kindNamed(text, 'text')),
     ...[...hints('tags'), ...hints('timing')].map((text) => kindNamed(text, 'tags')),
     ...[cell('sport'), cell('league'), ...others].map((text) => kindNamed(text, 'whole')),
   ]
+}
+
+/** Whether a row says that it is several bets, whatever else it says. */
+export const isMultiple = (row: TrackerCells): boolean =>
+  isSeveral(row) || kindsNamed(row).includes('multiple')
+
+/** The kind that a row's columns and words give it; undefined for a plain bet. */
+export function betKind(row: TrackerCells): BetKind | undefined {
+  const { hints } = row
+  if (hints('live').some(isMarked) || hints('prematch').some((no) => no !== '' && !isMarked(no)))
+    return 'in_play'
+  if (hasScore(row)) return 'in_play'
+  if (isAgainst(row)) return 'lay'
+  if (hints('each_way').some(isMarked)) return 'each_way'
+  const named = kindsNamed(row)
   const [first] = KINDS.flatMap(({ kind }) => (named.includes(kind) ? [kind] : []))
   return first ?? (isSeveral(row) ? 'multiple' : undefined)
 }
 
 export const kindProblem = (kind: BetKind): TrackerProblem => EXPECTED[kind]
+
+const SEVERAL_BETS = phraseOf(words.severalBets)
+const MULTIPLE_PHRASE = phraseOf(words.multiple.anywhere, words.multiple.alone)
+
+/** Whether a text is empty, or a multiple's name and nothing else. */
+export const namesOnlyMultiple = (text: string): boolean =>
+  plainWords(text).replace(MULTIPLE_PHRASE, ' ').replace(PLAIN_PHRASE, ' ').trim() === ''
+
+const textsOf = ({ cell, hints, others }: TrackerCells): readonly string[] => [
+  ...(['market', 'selection', 'event', 'sport', 'league'] as const).map(cell),
+  ...hints('kinds'),
+  ...hints('tags'),
+  ...others,
+]
+
+/** Whether a multiple is more than its legs: several bets of them, or legs that depend on one another. */
+export const saysSeveralBets = (row: TrackerCells): boolean =>
+  row.hints('system').some(isMarked) ||
+  textsOf(row).some((text) => has(SEVERAL_BETS, plainWords(text)))
+
+const COUNTED =
+  /(?<![\d.,/])(\d{1,2})[\s-]*(?:legs?|leggers?|folds?|team(?:er)?s?|picks?|selections?|er[\s-]*kombi\w*|x)(?!\p{L})/giu
+const COUNTS: Readonly<Record<string, number>> = words.counts
+
+/** How many legs a row says that it has. */
+export function legsSaid(row: TrackerCells): readonly number[] {
+  const texts = textsOf(row).filter((text) => kindNamed(text, 'kinds') === 'multiple')
+  const named = texts.flatMap((text) => [
+    ...[...text.matchAll(COUNTED)].map(([, count]) => Number(count)),
+    ...plainWords(text)
+      .split(' ')
+      .flatMap((word) => (Object.hasOwn(COUNTS, word) ? (COUNTS[word] ?? []) : [])),
+  ])
+  // In a column of its own `1` may be the number of a leg.
+  const counted = row.hints('legs').map((text) => Number(/^\d+$/.test(text) ? text : 0))
+  return [...named, ...(row.hints('legNumber').join('') === '' ? counted : [])].filter(
+    (legs) => legs > 1,
+  )
+}
 
 /** What makes it unclear whether the bet was placed before the start. */
 export function isMaybeInPlay({ cell, hints }: TrackerCells): boolean {
@@ -153,15 +205,15 @@ export function isMaybeInPlay({ cell, hints }: TrackerCells): boolean {
   )
 }
 
-const ASKED = phraseOf(ASKED_IN_NOTES)
-const ANY_NOT_IN_PLAY = phraseOf(NOT_IN_PLAY)
-const PLAIN_PHRASE = phraseOf(PLAIN)
+const ASKED = phraseOf(words.askedInNotes)
+const ANY_NOT_IN_PLAY = phraseOf(words.notInPlay)
+const PLAIN_PHRASE = phraseOf(words.plain)
 const SINGLE_FIRST = /^(?:singles?|straight(?: bet)?)\b[\s:,/|–-]*/i
 
 /** A name without the words that say only that the bet is plain: a market's name or nothing remains. */
 export function withoutPlainKind(text: string): string {
-  const words = plainWords(text).replace('#', '# ')
-  return words.replace(PLAIN_PHRASE, ' ').trim() === '' ? '' : text.replace(SINGLE_FIRST, '')
+  const plain = plainWords(text).replace('#', '# ')
+  return plain.replace(PLAIN_PHRASE, ' ').trim() === '' ? '' : text.replace(SINGLE_FIRST, '')
 }
 
 /** Kinds that the row has beside its market, and that no list knows. */

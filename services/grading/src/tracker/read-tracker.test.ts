@@ -10,6 +10,7 @@ function briefly(csv: string, choices?: TrackerChoices): readonly string[] {
   if (read.kind === 'unreadable') return [`unreadable: ${read.problem}`]
   return [...read.rows].map((row) => {
     if ('expected' in row.bet) return `${row.line} ${row.bet.field}?`
+    if ('legs' in row.bet) return `${row.line} ${row.bet.legs.length} legs`
     const { market, selection, line, odds, placed_at } = row.bet
     const date = row.bet.starts_at?.slice(0, 10) ?? row.bet.date
     const key =
@@ -32,7 +33,7 @@ b2,DraftKings,parlay,SETTLED_LOSS,6.89,3.46,,50,-50,02/23/2026 15:30:00 GMT,,202
 b3,DraftKings,straight,SETTLED_LOSS,1.9,,,50,-50,02/23/2026 15:30:00 GMT,,2026-02-23T15:30:00.000Z,,Over 2.5,,Soccer,EPL`),
     ).toEqual([
       '2 baseball|Arizona Diamondbacks v Los Angeles Dodgers|ml/ft away @2.10 2026-02-24T19:53:23Z',
-      '3 type?',
+      '3 legs?',
       '4 event?',
     ])
   })

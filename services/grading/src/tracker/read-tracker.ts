@@ -3,15 +3,10 @@
  * ledger knows whether a match and its close are recorded.
  */
 import { isKnownTeam, isSameTeam, sportNamed } from '../domain/team-names.ts'
-import type { OddsNotation, WireSingle } from '../wire/requests.ts'
-import {
-  betKindOf,
-  isMaybeInPlay,
-  kindProblem,
-  unknownKinds,
-  withoutPlainKind,
-} from './bet-kind.ts'
+import type { OddsNotation, WirePick, WireSingle } from '../wire/requests.ts'
+import { betKind, isMaybeInPlay, kindProblem, unknownKinds, withoutPlainKind } from './bet-kind.ts'
 import { isPlacedAfterStart } from './placed-after-start.ts'
+import { readParlay } from './read-parlay.ts'
 import type { Steps } from './steps.ts'
 import {
   cellsOf,
@@ -26,13 +21,8 @@ import { isShareExchange, readOdds } from './tracker-odds.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 import { isRace, readRace } from './tracker-race.ts'
 import { readOwnRecord } from './tracker-record.ts'
-import {
-  HEADER_LINES_MAX,
-  recordsOf,
-  separatorOf,
-  TRACKER_ROWS_MAX,
-  type TrackerRecord,
-} from './tracker-records.ts'
+import { HEADER_LINES_MAX, recordsOf, separatorOf, TRACKER_ROWS_MAX } from './tracker-records.ts'
+import { gatherSlips, type Slip } from './tracker-slips.ts'
 
 export type TrackerRow = {
   /** Its place among the bets, from 0. */
@@ -41,7 +31,7 @@ export type TrackerRow = {
   readonly line: number
   /** The bet as the file has it, to recognise it by. */
   readonly written: string
-  readonly bet: WireSingle | TrackerProblem
+  readonly bet: WirePick | TrackerProblem
 }
 
 type ReadTracker =
@@ -260,16 +250,43 @@ const askWhether = (
     field,
     label,
   }: Pick<TrackerProblem, 'field' | 'expected'> & { readonly label: string },
-  bet: WireSingle | TrackerProblem,
+  bet: WirePick | TrackerProblem,
 ): TrackerProblem => ('expected' in bet ? bet : question(field, expected, [{ label, bet }]))
 
-/** A row by the kind of bet that it is (G19): a multiple, a lay and a bet in play are no pick, however well they read. */
-function readRow(row: TrackerCells, sheet: Sheet): WireSingle | TrackerProblem {
-  const kind = betKindOf(row)
+/** A multiple: its legs where the file prices them. */
+function readSeveral(slip: Slip, sheet: Sheet): WirePick | TrackerProblem {
+  const [lead] = slip.rows
+  const more = extrasOf(lead?.cells.cell ?? (() => ''), sheet, false)
+  return readParlay(
+    slip,
+    {
+      order: sheet.order,
+      single: (row) => readSingle(row, sheet),
+      odds: (cell) => oddsIn(cell, sheet),
+    },
+    more,
+  )
+}
+
+/** A bet by its kind (G19): a multiple without its legs' prices, a lay and a bet in play are no pick, however well they read. */
+function readSlip(slip: Slip, sheet: Sheet): WirePick | TrackerProblem {
+  const row = slip.rows[0]?.cells as TrackerCells
+  const kinds = slip.rows.map(({ cells }) => betKind(cells))
+  const kind = kinds.find((found) => found !== undefined && found !== 'multiple')
   if (kind !== undefined) return kindProblem(kind)
   if (isPlacedAfterStart(row.cell, sheet.order))
     return problem('placed_at', 'a time before the start in the same row', 'placed_after_start')
-  const bet = readSingle(row, sheet)
+  const isMultiple = slip.rows.length > 1 || kinds.includes('multiple')
+  const bet = isMultiple ? readSeveral(slip, sheet) : readSingle(row, sheet)
+  if (slip.isDoubtful && !isMultiple)
+    return askWhether(
+      {
+        field: 'type',
+        expected: 'a bet by itself: by its id or the row below it may be a leg of another',
+        label: 'it is a single bet before the start',
+      },
+      bet,
+    )
   if (isMaybeInPlay(row))
     return askWhether(
       {
@@ -289,12 +306,19 @@ function readRow(row: TrackerCells, sheet: Sheet): WireSingle | TrackerProblem {
 const SHOWN = ['date', 'home', 'away', 'event', 'market', 'selection', 'line', 'odds'] as const
 const IDENTIFYING_A_BET = ['odds', 'selection', 'event', 'home'] as const
 
-function* readRows(bets: readonly TrackerRecord[], sheet: Sheet): Generator<TrackerRow> {
-  for (const [index, { line, record }] of bets.entries()) {
-    const row = cellsOf(sheet.columns, record)
-    const words = SHOWN.map(row.cell).filter((part) => part !== '')
+const TOO_MANY = problem('legs', `at most ${TRACKER_ROWS_MAX} bets, each leg one`, 'multiple')
+
+function* readRows(slips: readonly Slip[], sheet: Sheet): Generator<TrackerRow> {
+  let bets = 0
+  for (const [index, slip] of slips.entries()) {
+    const words = slip.rows
+      .flatMap(({ cells }) => SHOWN.map(cells.cell))
+      .filter((part) => part !== '')
     const written = words.join(' · ').replace(/\s+/g, ' ').slice(0, 200)
-    yield { index, line, written, bet: readRow(row, sheet) }
+    const bet = readSlip(slip, sheet)
+    bets += 'legs' in bet ? bet.legs.length : 1
+    const isMore = 'legs' in bet && bets > TRACKER_ROWS_MAX
+    yield { index, line: slip.rows[0]?.line ?? 0, written, bet: isMore ? TOO_MANY : bet }
   }
 }
 
@@ -308,6 +332,7 @@ const OWN_COLUMNS: TrackerColumns = {
   ]),
   times: new Map(),
   hints: new Map(),
+  legs: [],
   others: [],
   notation: undefined,
 }
@@ -327,7 +352,8 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
     )
   const rows = records.slice(top + 1)
   if (rows.length > TRACKER_ROWS_MAX) return unreadable(`at most ${TRACKER_ROWS_MAX} bets`)
-  const cells = rows.map(({ record }) => cellsOf(columns, record).cell)
+  const read = rows.map((row) => ({ ...row, cells: cellsOf(columns, row.record) }))
+  const cells = read.map((row) => row.cells.cell)
   const sheet = {
     columns,
     separator,
@@ -335,16 +361,17 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
     choices,
     hasDecimals: cells.some((cell) => /^[1-9][.,]\d*[1-9]/.test(cell('odds'))),
   }
-  const bets = rows.filter(({ record }) => {
-    const { cell } = cellsOf(columns, record)
+  const bets = read.filter(({ cells: { cell, legs } }) => {
+    if (legs.length > 0) return true
     // A row of sums has no bet.
     return isOwn
       ? !cell('market').startsWith('#')
       : IDENTIFYING_A_BET.some((field) => cell(field) !== '')
   })
+  const slips = isOwn ? bets.map((row) => ({ rows: [row], isDoubtful: false })) : gatherSlips(bets)
   return {
     kind: 'tracker',
-    lines: bets.map(({ line }) => line),
-    rows: readRows(bets, sheet),
+    lines: slips.map((slip) => slip.rows[0]?.line ?? 0),
+    rows: readRows(slips, sheet),
   }
 }

@@ -4,65 +4,15 @@
  */
 import { withoutAccents } from '../domain/team-names.ts'
 import type { OddsNotation } from '../wire/requests.ts'
+import columns from './tracker-columns.json' with { type: 'json' }
 import { notationOfHeader } from './tracker-odds.ts'
 
-/** Spellings of each field without spaces, dashes and case, better ones first. */
-const SPELLINGS = {
-  date: 'eventdate matchdate gamedate gameday fixturedate kickoff kickofftime starttime eventstart eventstarttime eventtime commencetime matchtime gametime startdate date day datum fecha data dato ko',
-  placed:
-    'timeplacediso placedat timeplaced dateplaced placeddate betplaced placedon placedtime dateaccepted accepteddate accepted betdatetime betdate bettime betplacedat placementdate placementtime createdat timestamp placed',
-  home: 'hometeam home homename team1 homeside heim heimteam local',
-  away: 'awayteam away awayname team2 awayside visitor visitorteam gast gastteam visitante',
-  event:
-    'eventname event eventmatch match fixture fixtureevent game matchup teams partita evento partido spiel description propname label',
-  market:
-    'market markettype marketname bettype betmarket wagertype mercado mercato markt derivative',
-  selection:
-    'selection betselection selectionname pick bet betname betinfo betdetails outcome tip teamorplayer runner wager pronostico prediction tipp',
-  line: 'line handicap points point wagerline hcp',
-  odds: 'oddsdecimal decimalodds odds oddstaken takenodds betodds price pricetaken takenprice avgoddsmatched averageoddsmatched avgodds matchedodds oddsamerican americanodds oddsus usodds betamericanodds oddsfractional fractionalodds oddshk hkodds oddshongkong oddsmalay malayodds oddsindonesian oddscents pricecents avgprice averageprice shareprice quote quota cuota cote kurs oddseu euodds',
-  stake:
-    'stake stakeamount stakemoney amount betamount wageramount risk riskamount units stakeunits einsatz puntata importe mise',
-  result:
-    'result betresult resultado ergebnis esito status betstatus winloss winlose wl win won outcomeresult',
-  profit: 'profit profitloss netprofit pl pnl netpl profitamount netresult net guadagno ganancia',
-  closing_odds:
-    'closingodds closingoddsdecimal closingoddsus closingoddsamerican oddsclosing closingprice closeodds closeprice clodds pinnacleclosingodds pinnacleclosing',
-  closing_line: 'closingline closeline closing',
-  book: 'bookmaker sportsbook book bookie bookmakername site agency operator platform casa',
-  sport: 'sport sports sportname category',
-  league: 'league leagues leaguename competition tournament sportleague division liga campionato',
-  notation: 'oddstype oddsformat oddsnotation priceformat pricetype oddsstyle oddsfmt formatodds',
-  confirmed: 'confirmed priceconfirmed',
-  ref: 'betid externalbetid ticket ticketid wagernumber betno betref ref reference id',
-} as const
-
-/** Columns that say what kind of bet a row is, by what they say; a file may have several of each. */
-const HINT_SPELLINGS = {
-  live: 'live livebet livebets betlive islive livebetting livewager liveplay inplay inplaybet isinplay inrunning ingame ingamebet liveinplay inplaylive liveprematch prematchlive livepre prelive livepregame pregamelive liveorprematch livepregame wasinplay waslive placedlive placedinplay livewette envivo dalvivo aovivo endirect',
-  timing:
-    'bettiming timing wagertiming phase betphase matchphase betperiodtype whenplaced minute matchminute gameminute',
-  prematch: 'prematch ispre isprematch prematchbet pregame ispregame',
-  many: 'parlay isparlay multi ismulti multibet multiple ismultiple multiples sgp issgp samegameparlay samegame acca isacca accumulator combo iscombo combination betbuilder isbetbuilder teaser isteaser roundrobin kombi kombiwette parlayid multiid samegamemulti sgm parlayname parlaytype',
-  legs: 'legs leg oflegs ofselections legcount legscount numlegs nlegs numberoflegs nooflegs numoflegs totallegs selections selectionscount numberofselections noofselections numselections nselections selectioncount folds fold nooffolds picks pickcount numberofpicks legnumber legno parlaylegs eventscount numberofevents',
-  side: 'side betside action betaction direction betdirection position betposition order trade yesno contractside contract stance takenside outcomeside shareside',
-  backlay:
-    'bidtype backlay layback backorlay layorback bl orderside tradeside buysell buyorsell buysellside exchangeside bettypebacklay exchangetype',
-  lay: 'laybet lay islay layed laid layflag',
-  each_way: 'eachway ew isew iseachway eachwaybet',
-  kinds:
-    'type bettype betkind wagertype wagerkind kind ticket tickettype sliptype slip betstyle betclass betcategory betstructure structure wageringtype typeofbet typeofwager bettingtype wettart typ tipo tipoapuesta tipodeapuesta tiposcommessa typepari format betformat mode betmode',
-  tags: 'tags tag labels label bettags note notes betnotes comment comments remark remarks memo strategy keywords hashtags details info description extra',
-} as const
+/** Spellings without spaces, dashes and case, better ones first. Of `hints` a file may have several; `silent` ones say nothing of a bet's kind. */
+const { fields: SPELLINGS, hints: HINT_SPELLINGS } = columns
 
 type TrackerHint = keyof typeof HINT_SPELLINGS
 
-/** Columns whose words say nothing of a bet's kind: what became of it, and whose it is. */
-const SILENT = new Set(
-  'status betstatus result betresult outcome score finalscore scoreresult won win state settled settlement profit payout tipper tipster capper source'.split(
-    ' ',
-  ),
-)
+const SILENT = new Set(columns.silent.split(' '))
 
 export type TrackerField = keyof typeof SPELLINGS
 
@@ -73,6 +23,8 @@ export type TrackerColumns = {
   readonly times: ReadonlyMap<'date' | 'placed', readonly number[]>
   /** Of the columns that say what kind of bet a row is. */
   readonly hints: ReadonlyMap<TrackerHint, readonly number[]>
+  /** Of `Leg 1`, `Leg 1 Odds`, `Leg 2` …: each leg's columns. */
+  readonly legs: readonly ReadonlyMap<TrackerField, number>[]
   /** Columns that no list knows: a whole cell may still name a kind. */
   readonly others: readonly number[]
   /** What the header says of its odds: `Odds (US)` is American. */
@@ -85,6 +37,8 @@ export type TrackerCells = {
   /** The cells of all columns that say such a thing. */
   readonly hints: (hint: TrackerHint) => readonly string[]
   readonly others: readonly string[]
+  /** The legs that have columns of their own. */
+  readonly legs: readonly TrackerCells['cell'][]
 }
 
 /** `20:00`, `7:45 PM`. */
@@ -109,8 +63,14 @@ export function cellsOf(columns: TrackerColumns, record: readonly string[]): Tra
         : at(columns.of.get(field)),
     hints: (hint) => (columns.hints.get(hint) ?? []).map(at),
     others: columns.others.map(at),
+    legs: columns.legs
+      .map((leg) => (field: TrackerField) => at(leg.get(field)))
+      .filter((cell) => LEG_NAMES.some((field) => cell(field) !== '')),
   }
 }
+
+/** What names the bet of a leg. */
+const LEG_NAMES = ['selection', 'event', 'home'] as const
 
 /** `Avg. odds matched` is `avgoddsmatched`, `Stake (£)` `stake`. */
 const spelling = (header: string): string =>
@@ -119,9 +79,9 @@ const spelling = (header: string): string =>
     .replace(/[^\p{L}\p{N}]/gu, '')
 
 /** What a file must say about each bet, in one column or another. */
-function isTracker(of: ReadonlyMap<TrackerField, number>): boolean {
+function isTracker({ legs, of }: Pick<TrackerColumns, 'legs' | 'of'>): boolean {
   const isNamed = of.has('event') || (of.has('home') && of.has('away')) || of.has('selection')
-  return of.has('odds') && isNamed
+  return of.has('odds') && (isNamed || legs.length > 0)
 }
 
 /** Columns by what the spelling of their header means, better spellings first. */
@@ -131,6 +91,28 @@ const columnsNamed = (words: string, spellings: readonly string[]): readonly num
     return column === -1 ? [] : [column]
   })
 
+const FIELD_SPELLED = new Map(
+  Object.entries(SPELLINGS).flatMap(([field, words]) =>
+    words.split(' ').map((word) => [word, field as TrackerField] as const),
+  ),
+)
+/** `leg1`, `leg1odds`, `odds2`, `selectionleg3`. */
+const NUMBERED = /^(?:leg(\d{1,2})(\D*)|(\D+?)(?:leg)?(\d{1,2}))$/
+
+/** The columns of numbered legs; none if fewer than two are named. */
+function numberedLegs(spellings: readonly string[]): TrackerColumns['legs'] {
+  const legs = new Map<number, Map<TrackerField, number>>()
+  for (const [column, text] of spellings.entries()) {
+    const [, ofLeg, whole = '', word = whole, of] = NUMBERED.exec(text) ?? []
+    const field = /^(?:leg)?$/.test(word) ? 'selection' : FIELD_SPELLED.get(word)
+    const number = Number(ofLeg ?? of)
+    if (FIELD_SPELLED.has(text) || field === undefined || !(number >= 1)) continue
+    legs.set(number, (legs.get(number) ?? new Map()).set(field, column))
+  }
+  const named = [...legs.values()].filter((leg) => LEG_NAMES.some((field) => leg.has(field)))
+  return named.length > 1 ? named : []
+}
+
 /** Reads a header; undefined if it is not a tracker's. */
 export function findTrackerColumns(header: readonly string[]): TrackerColumns | undefined {
   const spellings = header.map(spelling)
@@ -139,13 +121,15 @@ export function findTrackerColumns(header: readonly string[]): TrackerColumns | 
     const [column] = columnsNamed(words, spellings)
     if (column !== undefined) of.set(field as TrackerField, column)
   }
-  // One log writes its American price under "line".
-  const line = of.get('line')
-  if (!of.has('odds') && line !== undefined) {
-    of.set('odds', line)
-    of.delete('line')
+  // One log writes its American price under "line"; a file of parlays has their total only.
+  for (const field of ['totalOdds', 'line'] as const) {
+    const column = of.get(field)
+    if (of.has('odds') || column === undefined) continue
+    of.set('odds', column)
+    of.delete(field)
   }
-  if (!isTracker(of)) return undefined
+  const legs = numberedLegs(spellings)
+  if (!isTracker({ legs, of })) return undefined
   const hints = new Map(
     Object.entries(HINT_SPELLINGS).map(([hint, words]) => [
       hint as TrackerHint,
@@ -158,7 +142,12 @@ export function findTrackerColumns(header: readonly string[]): TrackerColumns | 
       columnsNamed(SPELLINGS[field], spellings),
     ]),
   )
-  const known = new Set([...of.values(), ...[...hints.values(), ...times.values()].flat()])
+  const ofLegs = legs.flatMap((leg) => [...leg.values()])
+  const known = new Set([
+    ...of.values(),
+    ...ofLegs,
+    ...[...hints.values(), ...times.values()].flat(),
+  ])
   const others = header.flatMap((_name, column) =>
     known.has(column) || SILENT.has(spellings[column] ?? '') ? [] : [column],
   )
@@ -166,6 +155,7 @@ export function findTrackerColumns(header: readonly string[]): TrackerColumns | 
     of,
     times,
     hints,
+    legs,
     others,
     notation: notationOfHeader(header[of.get('odds') ?? -1] ?? ''),
   }

@@ -1,6 +1,6 @@
 /** The records of a tracker's file, whatever separates their cells: slice by slice, since a whole file would delay others. */
-import { CsvError, parse } from 'csv-parse/sync'
-import { csvSlices } from '../ingest/csv-rows.ts'
+import { CsvError } from 'csv-parse/sync'
+import { csvSlices, fileBytes, linesIn, numberedRows } from '../ingest/csv-rows.ts'
 import type { Steps } from './steps.ts'
 
 /** Rows read of one file; an audit takes no more picks. */
@@ -9,12 +9,12 @@ export const TRACKER_ROWS_MAX = 1_000
 /** Lines above the header that some sheets have: a title, totals. */
 export const HEADER_LINES_MAX = 10
 
-/** One record, and the line of the file that it ends on. */
+/** One record, and the line of the file that it begins on. */
 export type TrackerRecord = { readonly record: readonly string[]; readonly line: number }
 
 /** The separator that occurs most in the first lines. */
 export function separatorOf(text: string): string {
-  const head = text.split('\n', HEADER_LINES_MAX).join('\n')
+  const head = text.split(/\r\n?|\n/, HEADER_LINES_MAX).join('\n')
   const [best] = [',', ';', '\t', '|'].toSorted(
     (one, other) => head.split(other).length - head.split(one).length,
   )
@@ -31,9 +31,6 @@ const CSV = {
   trim: true,
 } as const
 
-const linesIn = (slice: Buffer): number =>
-  slice.reduce((sum, byte) => sum + (byte === 0x0a ? 1 : 0), 0)
-
 /** The file's records, slice by slice, or what is wrong with its quotes. */
 export function* recordsOf(
   text: string,
@@ -41,25 +38,18 @@ export function* recordsOf(
 ): Steps<readonly TrackerRecord[] | string> {
   const most = TRACKER_ROWS_MAX + HEADER_LINES_MAX + 1
   const records: TrackerRecord[] = []
-  let before = 0
-  for (const slice of csvSlices(Buffer.from(text), SLICE_BYTES)) {
+  let first = 1
+  for (const slice of csvSlices(fileBytes(Buffer.from(text)), SLICE_BYTES)) {
+    const to = most - records.length
     try {
-      parse(slice, {
-        ...CSV,
-        bom: before === 0,
-        delimiter: separator,
-        to: most - records.length,
-        on_record: (record, { lines }) => {
-          records.push({ record, line: before + lines })
-          return undefined
-        },
-      })
+      const rows = numberedRows(slice, { ...CSV, delimiter: separator, to, first })
+      records.push(...rows.map(([line, record]) => ({ record, line })))
     } catch (error) {
       if (error instanceof CsvError) return `a quote that ends on its line: ${error.message}`
       throw error
     }
     if (records.length >= most) break
-    before += linesIn(slice)
+    first += linesIn(slice)
     yield
   }
   return records

@@ -17,7 +17,7 @@ const FRACTION_MAX = 0.95
 const PLACES_MAX = 10
 const PLACE_FRACTION_MIN = 1 / 20
 /** Bookmakers take up to some twenty legs. */
-const LEGS_MAX = 20
+export const LEGS_MAX = 20
 
 /** Text that a person wrote and a page will show: no control characters, no lone surrogates. */
 export const shownText = (

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { allAtOnce } from '../tracker/steps.ts'
+import { recordsOf } from '../tracker/tracker-records.ts'
+import { csvTable } from './csv-rows.ts'
+
+/** A name, an empty line, cells of several lines, and a row behind each. */
+const LINES = [
+  'name,note',
+  '',
+  'first,"one',
+  'two',
+  '',
+  'three"',
+  'second,x',
+  '  ',
+  'third,"a',
+  'b"',
+  'fourth,y',
+]
+const EXPECTED = [
+  ['first', 3],
+  ['second', 7],
+  ['third', 9],
+  ['fourth', 11],
+]
+const ENDS = { LF: '\n', CRLF: '\r\n', CR: '\r' }
+
+describe('G8: a row is known by the line that an editor shows, its first', () => {
+  test.for(Object.entries(ENDS))('%s', ([, end]) => {
+    for (const mark of ['', '\uFEFF']) {
+      const text = mark + LINES.join(end)
+      const rows = [...csvTable(Buffer.from(text))].flatMap((slice) => slice.rows)
+      const named = rows.filter(([, row]) => row !== undefined && row.length > 1)
+      expect(named.map(([line, row]) => [row?.[0]?.trim(), line])).toEqual(EXPECTED)
+      const records = allAtOnce(recordsOf(text, ','))
+      if (typeof records === 'string') throw new Error(records)
+      expect(records.slice(1).map(({ line, record }) => [record[0], line])).toEqual(EXPECTED)
+    }
+  })
+
+  test('in every slice of a long file, and where quotes cannot be read', () => {
+    const many = `${LINES.join('\n')}\n`.repeat(4_000)
+    const rows = [...csvTable(Buffer.from(many))].flatMap((slice) => slice.rows)
+    expect(rows.filter(([, row]) => row?.[0] === 'fourth').map(([line]) => line)).toEqual(
+      Array.from({ length: 4_000 }, (_, times) => 11 * (times + 1)),
+    )
+    const broken = [...csvTable(Buffer.from('name\n\na\n\n"b" c"\nd'))].flatMap(({ rows }) => rows)
+    expect(broken.at(-1)).toEqual([6, ['d']])
+  })
+})
