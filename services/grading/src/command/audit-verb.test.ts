@@ -30,7 +30,7 @@ async function grading(...args: readonly string[]) {
   return { code, lines: out, err: err.join('\n') }
 }
 
-const file = (name: string, content: string): string => {
+const file = (name: string, content: string | Buffer): string => {
   writeFileSync(join(folder, name), content)
   return join(folder, name)
 }
@@ -60,6 +60,13 @@ test('audit: each row of a tracker’s file is graded or named, and the figures 
   ])
   const american = await grading('audit', bets, '--odds', 'american')
   expect(american.lines[3]).toContain('at +110')
+})
+
+test('audit: a file in UTF-16 is read', async () => {
+  await grading('import', file('match.json', JSON.stringify(uploadExample)))
+  const text = '\uFEFFDate;Home;Away;Selection;Odds\r\n01.06.2026;Arsenal;Chelsea;1;2,20\r\n'
+  const { lines } = await grading('audit', file('bets.csv', Buffer.from(text, 'utf16le')))
+  expect(lines[0]).toBe('  line 2    A  soccer/epl.20260601.ars-che/1x2/ft home at 2.2')
 })
 
 test('audit: a file that is no tracker’s, or bad choices, exit 2 and say what was expected', async () => {

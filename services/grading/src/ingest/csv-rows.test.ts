@@ -44,7 +44,9 @@ describe('G8: a row is known by the line that an editor shows, its first', () =>
     expect(rows.filter(([, row]) => row?.[0] === 'fourth').map(([line]) => line)).toEqual(
       Array.from({ length: 4_000 }, (_, times) => 11 * (times + 1)),
     )
-    const broken = [...csvTable(Buffer.from('name\n\na\n\n"b" c"\nd'))].flatMap(({ rows }) => rows)
+    const broken = [...csvTable(Buffer.from('name\n\na\n\n"b" c"\nd'))].flatMap(
+      (slice) => slice.rows,
+    )
     expect(broken.at(-1)).toEqual([6, ['d']])
   })
 })

@@ -34,6 +34,7 @@ describe('what is served', () => {
       '/pages/@tallystick/grading/src/domain/verify-audit.js',
       '/pages/@tallystick/grading/src/domain/verify-entry.js',
       '/pages/@tallystick/grading/src/pages/figures.js',
+      '/pages/@tallystick/grading/src/tracker/decode-file.js',
       '/pages/@tallystick/grading/src/wire/card-codes.js',
       '/pages/@tallystick/odds/src/grade-price.js',
       '/pages/@tallystick/service-kit/src/pages/browser/page-parts.js',

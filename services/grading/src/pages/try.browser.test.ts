@@ -239,14 +239,16 @@ describe.skipIf(cannotRunReason !== undefined)(
         await page.setInputFiles('#file', {
           name: 'bets.csv',
           mimeType: 'text/csv',
+          // As spreadsheets save Unicode.
           buffer: Buffer.from(
             [
-              'Date,Home,Away,Market,Selection,Odds',
+              '\uFEFFDate,Home,Away,Market,Selection,Odds',
               '2026-06-01,Arsenal London,CFC Chelsea,1X2,Arsenal,110',
               '2026-06-01,Arsenal,Chelsea,1X2,Draw,3.60',
               '2026-06-01,Chelsea,Arsenal,1X2,Draw,3.60',
               '2026-06-01,Arsenal,Chelsea,Corners,Over 9.5,1.90',
             ].join('\n'),
+            'utf16le',
           ),
         })
         await expect

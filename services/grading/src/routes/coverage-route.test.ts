@@ -154,6 +154,57 @@ describe('a look at picks before any payment', () => {
     expect(answer.json()).toMatchObject({ picks: 1, gradable: 1 })
   })
 
+  test.for([
+    ['UTF-16 LE', (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
+    ['UTF-16 BE', (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le').swap16()],
+    ['UTF-16 LE without a mark', (text: string) => Buffer.from(text, 'utf16le')],
+    ['Windows-1252', (text: string) => Buffer.from(text, 'latin1')],
+  ] as const)('a file’s bytes in %s are read as they are', async ([, bytes]) => {
+    const file =
+      'Date,Home,Away,Selection,Odds,Notes\n2026-06-01,Arsenal,Chelsea,Draw,3.60,Málaga\n'
+    const answer = await fixture.app.inject({
+      method: 'POST',
+      url: '/api/coverage',
+      payload: bytes(file),
+      headers: { 'content-type': 'text/csv' },
+    })
+    expect(answer.json()).toMatchObject({ picks: 1, gradable: 1 })
+  })
+
+  test('a text that was read in another encoding is named, row by row or as a whole', async () => {
+    const header = 'Date,Home,Away,Selection,Odds'
+    const rows = [
+      'M\uFFFDlaga,Chelsea,Draw,3.60',
+      'MÃ¡laga,Chelsea,Draw,3.60',
+      'Arsenal,Chelsea,Draw,3.60',
+    ]
+    const { rows: read } = await preview({
+      csv: [header, ...rows.map((row) => `2026-06-01,${row}`)].join('\n'),
+    })
+    const text = { kind: 'not_gradable', code: 'not_read', field: 'text' }
+    expect(read.map(({ cause }: PreviewRow) => cause)).toEqual([
+      text,
+      text,
+      { kind: 'graded', code: 'graded' },
+    ])
+    const little = Buffer.from(`\uFEFF${header}\n2026-06-01,${rows[2]}`, 'utf16le')
+    for (const csv of [little.toString('latin1'), little.toString('utf8')])
+      expect(JSON.stringify(await preview({ csv }))).toContain('was read in another encoding')
+  })
+
+  test('G18: a parlay of a file is looked at as an audit takes it', async () => {
+    const csv = `Bet ID,Date,Event,Selection,Odds,Leg Odds
+T-1001,2026-06-01,Arsenal v Chelsea,Arsenal,4.2,2.10
+T-1001,2026-06-02,Everton v Fulham,Everton,4.2,2.00`
+    const { picks, rows } = await preview({ csv })
+    expect(picks).toBe(1)
+    expect(rows[0]).toMatchObject({
+      line: 2,
+      status: 'ungraded',
+      send: { odds: '4.2', legs: [{}, {}] },
+    })
+  })
+
   test('G19: a row that may mean several things is a question, and each option is a pick or a member that answers it', async () => {
     const csv =
       'Date,Home,Away,Market,Selection,Odds\n2026-06-01,Arsenal,Chelsea,Moneyline,Arsenal,2.1\n03/04/2026,Arsenal,Chelsea,1X2,Draw,3.6\n'

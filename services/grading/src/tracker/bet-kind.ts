@@ -222,6 +222,7 @@ export const unknownKinds = ({ cell, hints }: TrackerCells): readonly string[] =
     (text) =>
       cell('market') !== '' &&
       text !== cell('market') &&
+      /\p{L}{2}/u.test(text) &&
       withoutPlainKind(text) !== '' &&
       sportNamed(text) === undefined,
   )

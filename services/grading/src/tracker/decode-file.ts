@@ -28,3 +28,12 @@ export function decodeFile(bytes: Uint8Array): string {
     return new TextDecoder('windows-1252').decode(bytes)
   }
 }
+
+/** UTF-8 that was read as Windows-1252 (`Ã¡`, `â€™`), bytes that were no UTF-8, or UTF-16 that was read as anything else. */
+const BROKEN = /[\uFFFD\0]|[ÃÂ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€|^(?:ÿþ|þÿ)/u
+
+/** Whether a text was read in another encoding than it was written in. */
+export const isBrokenText = (text: string): boolean => BROKEN.test(text)
+
+export const OTHER_ENCODING =
+  'the text was read in another encoding than its own; send the file’s bytes as text/csv'

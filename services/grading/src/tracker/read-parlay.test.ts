@@ -17,6 +17,10 @@ function briefly(csv: string): readonly string[] {
   })
 }
 
+const rows = (type: string, legs: string, odds: string) =>
+  briefly(`Type,Date,Event,Selection,Odds
+${type},2024-04-23 | 2024-04-24,Arsenal v Chelsea | Everton v Liverpool,${legs},${odds}`)
+
 const ARS = 'Arsenal v Chelsea 1x2 home @1.62 2024-04-23'
 const LIV = 'Everton v Liverpool 1x2 away @2.00 2024-04-24'
 const PARLAY = `2 @3.24 | 10 | ${ARS} | ${LIV}`
@@ -94,10 +98,6 @@ b2,DraftKings,parlay,+264,50,2026-02-23T15:30:00.000Z,Lakers ML Los Angeles Lake
       '2 @+264 | 2026-02-23T15:30:00Z | 50 | Boston Celtics v Los Angeles Lakers ml away @-110 | New York Knicks v Miami Heat spread home -3.5 @-110',
     ])
   })
-
-  const rows = (type: string, legs: string, odds: string) =>
-    briefly(`Type,Date,Event,Selection,Odds
-${type},2024-04-23 | 2024-04-24,Arsenal v Chelsea | Everton v Liverpool,${legs},${odds}`)
 
   test('a leg that is not read, a price that is missing, or another number of legs names the row', () => {
     expect(rows('Parlay', 'Arsenal | Liverpool', '3.24')).toEqual(['2 multiple legs'])

@@ -71,7 +71,7 @@ function legCells(row: TrackerCells, own: Cell): TrackerCells {
     hints: (hint) =>
       ['many', 'system', 'legs', 'legNumber', 'ids'].includes(hint)
         ? []
-        : row.hints(hint).filter((text) => !namesOnlyMultiple(text)),
+        : row.hints(hint).filter((kind) => !namesOnlyMultiple(kind)),
     others: [],
     legs: [],
   }
@@ -125,7 +125,9 @@ function legsInRows({ rows }: Slip, hasTotal: boolean): readonly TrackerCells[] 
 /** The price of the whole as written: in a column of totals, on the row that names it, or alike on all rows. */
 function totalIn({ rows }: Slip): string {
   const pricesIn = (field: TrackerField) => [
-    ...new Set(rows.map(({ cells }) => cells.cell(field)).filter((price) => price !== '')),
+    ...new Set(
+      rows.map(({ cells }) => cells.cell(field)).filter((price) => /[1-9]|^ev/i.test(price)),
+    ),
   ]
   const parent = rows.find((row) => isParent(row))?.cells.cell('odds')
   const [total = '', ...others] = parent ? [parent] : pricesIn('totalOdds')
@@ -144,6 +146,12 @@ function readLeg(cells: TrackerCells, { order, single }: Reader): WireSingle | T
       'the price of each leg, in a column such as Leg Odds or as “@1.90” behind it: a void leg leaves the others',
     )
   return single(cells)
+}
+
+/** What the API takes of a leg. */
+const legMembers = (leg: WireSingle): WireParlay['legs'][number] => {
+  const { date, either_order, league, line, market, odds, selection, starts_at } = leg
+  return { market, selection, line, odds, date, starts_at, league, either_order }
 }
 
 /** How far a total may be from the product of the legs' prices: both are rounded. */
@@ -180,16 +188,7 @@ export function readParlay(
   if (typeof odds !== 'string') return odds
   const [{ placed_at } = {} as WireSingle] = legs
   const parlay: WireParlay = {
-    legs: legs.map(({ market, selection, line, odds, date, starts_at, league, either_order }) => ({
-      market,
-      selection,
-      line,
-      odds,
-      date,
-      starts_at,
-      league,
-      either_order,
-    })),
+    legs: legs.map(legMembers),
     odds,
     placed_at,
     ...more,

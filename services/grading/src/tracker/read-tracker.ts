@@ -5,6 +5,7 @@
 import { isKnownTeam, isSameTeam, sportNamed } from '../domain/team-names.ts'
 import type { OddsNotation, WirePick, WireSingle } from '../wire/requests.ts'
 import { betKind, isMaybeInPlay, kindProblem, unknownKinds, withoutPlainKind } from './bet-kind.ts'
+import { isBrokenText, OTHER_ENCODING } from './decode-file.ts'
 import { isPlacedAfterStart } from './placed-after-start.ts'
 import { readParlay } from './read-parlay.ts'
 import type { Steps } from './steps.ts'
@@ -306,6 +307,8 @@ function readSlip(slip: Slip, sheet: Sheet): WirePick | TrackerProblem {
 const SHOWN = ['date', 'home', 'away', 'event', 'market', 'selection', 'line', 'odds'] as const
 const IDENTIFYING_A_BET = ['odds', 'selection', 'event', 'home'] as const
 
+const NOT_DECODED = problem('text', `whole characters: ${OTHER_ENCODING}`)
+
 const TOO_MANY = problem('legs', `at most ${TRACKER_ROWS_MAX} bets, each leg one`, 'multiple')
 
 function* readRows(slips: readonly Slip[], sheet: Sheet): Generator<TrackerRow> {
@@ -315,7 +318,7 @@ function* readRows(slips: readonly Slip[], sheet: Sheet): Generator<TrackerRow> 
       .flatMap(({ cells }) => SHOWN.map(cells.cell))
       .filter((part) => part !== '')
     const written = words.join(' · ').replace(/\s+/g, ' ').slice(0, 200)
-    const bet = readSlip(slip, sheet)
+    const bet = isBrokenText(written) ? NOT_DECODED : readSlip(slip, sheet)
     bets += 'legs' in bet ? bet.legs.length : 1
     const isMore = 'legs' in bet && bets > TRACKER_ROWS_MAX
     yield { index, line: slip.rows[0]?.line ?? 0, written, bet: isMore ? TOO_MANY : bet }
@@ -346,6 +349,8 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
   const top = head.findIndex(({ record }) => findTrackerColumns(record) !== undefined)
   const isOwn = top === -1 && head.some(({ record }) => OWN_KEY.test(record[0] ?? ''))
   const columns = isOwn ? OWN_COLUMNS : findTrackerColumns(records[top]?.record ?? [])
+  if (columns === undefined && isBrokenText(text.slice(0, 200)))
+    return unreadable(`a header that can be read: ${OTHER_ENCODING}`)
   if (columns === undefined)
     return unreadable(
       'a header with a column of odds and columns of the event or its teams: Date, Home, Away, Market, Selection, Odds',

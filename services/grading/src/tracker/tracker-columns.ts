@@ -4,15 +4,15 @@
  */
 import { withoutAccents } from '../domain/team-names.ts'
 import type { OddsNotation } from '../wire/requests.ts'
-import columns from './tracker-columns.json' with { type: 'json' }
+import spelled from './tracker-columns.json' with { type: 'json' }
 import { notationOfHeader } from './tracker-odds.ts'
 
 /** Spellings without spaces, dashes and case, better ones first. Of `hints` a file may have several; `silent` ones say nothing of a bet's kind. */
-const { fields: SPELLINGS, hints: HINT_SPELLINGS } = columns
+const { fields: SPELLINGS, hints: HINT_SPELLINGS } = spelled
 
 type TrackerHint = keyof typeof HINT_SPELLINGS
 
-const SILENT = new Set(columns.silent.split(' '))
+const SILENT = new Set(spelled.silent.split(' '))
 
 export type TrackerField = keyof typeof SPELLINGS
 
@@ -75,6 +75,7 @@ const LEG_NAMES = ['selection', 'event', 'home'] as const
 /** `Avg. odds matched` is `avgoddsmatched`, `Stake (£)` `stake`. */
 const spelling = (header: string): string =>
   withoutAccents(header)
+    .replaceAll('#', 'no')
     .replace(/\((?:gbp|eur|usd|aud|units?)\)/g, '')
     .replace(/[^\p{L}\p{N}]/gu, '')
 
@@ -90,6 +91,10 @@ const columnsNamed = (words: string, spellings: readonly string[]): readonly num
     const column = spellings.indexOf(word)
     return column === -1 ? [] : [column]
   })
+
+/** `couponref`, `ordernumber`: an id of bets, as far as no list has it. */
+const ID =
+  /^(?:sports)?(?:book)?(?:bet|wager|ticket|slip|betslip|coupon|receipt|transaction|order|parlay|multi|acca|group)(?:id|no|num|number|ref|reference|code|key|uuid)+$/
 
 const FIELD_SPELLED = new Map(
   Object.entries(SPELLINGS).flatMap(([field, words]) =>
@@ -136,6 +141,10 @@ export function findTrackerColumns(header: readonly string[]): TrackerColumns | 
       columnsNamed(words, spellings),
     ]),
   )
+  hints.set('ids', [
+    ...(hints.get('ids') ?? []),
+    ...spellings.flatMap((text, column) => (ID.test(text) ? [column] : [])),
+  ])
   const times = new Map(
     (['date', 'placed'] as const).map((field) => [
       field,

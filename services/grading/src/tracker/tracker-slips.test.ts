@@ -54,6 +54,16 @@ describe('G19: rows that are legs of one bet are never singles', () => {
       '2 multiple, 4 bet',
     ],
     [
+      'a zero or a mark for no price',
+      `Coupon Ref\nT-1001,${ARS},3.24,10\nT-1001,${LIV},0,0\nT-1001,${MUN},-,-`,
+      '2 multiple',
+    ],
+    [
+      'a header with a number sign',
+      `Ticket #\n991001,${ARS},3.24,10\n991001,${LIV},3.24,10\n991002,${EVE},2.1,5`,
+      '2 multiple, 4 bet',
+    ],
+    [
       'three legs',
       `Receipt\nT-1001,${ARS},6.1,10\nT-1001,${LIV},6.1,10\nT-1001,${MUN},6.1,10`,
       '2 multiple',

@@ -7,7 +7,7 @@ import { isMultiple, namesOnlyMultiple } from './bet-kind.ts'
 import type { TrackerCells, TrackerField } from './tracker-columns.ts'
 import type { TrackerRecord } from './tracker-records.ts'
 
-export type SlipRow = TrackerRecord & { readonly cells: TrackerCells }
+type SlipRow = TrackerRecord & { readonly cells: TrackerCells }
 
 /** One bet: its row, or the rows of its legs with the one that names it. */
 export type Slip = { readonly rows: readonly SlipRow[]; readonly isDoubtful: boolean }
@@ -22,16 +22,23 @@ export const isParent = ({ cells }: SlipRow): boolean =>
   isMultiple(cells) &&
   (['home', 'event', 'selection'] as const).every((field) => namesOnlyMultiple(cells.cell(field)))
 
+const EMPTY = /^(?:[\s\-–—_./0]*|n\/?a|none|null|nil)$/i
+
+/** A cell, empty if it has a mark or a zero for nothing. */
+const valueOf = ({ cells }: SlipRow, field: TrackerField): string => {
+  const value = cells.cell(field)
+  return EMPTY.test(value) ? '' : value
+}
+
 /** Whether rows have one value or leave it empty, and whether only one of them has it. */
 function sharing(rows: readonly SlipRow[], field: TrackerField) {
-  const values = rows.map(({ cells }) => cells.cell(field)).filter((value) => value !== '')
+  const values = rows.map((row) => valueOf(row, field)).filter((value) => value !== '')
   return {
     isShared: new Set(values).size <= 1,
     isOnOne: rows.length > 1 && values.length === 1,
   }
 }
 
-const EMPTY_ID = /^(?:[\s\-–—_./0]*|n\/?a|none|null|nil)$/i
 /** Counters and words: rows that are apart may have them by chance. */
 const isWeakId = (id: string): boolean => id.length < 5 || !/\d/.test(id)
 
@@ -57,7 +64,7 @@ function groupsBy(rows: readonly SlipRow[], column: number): readonly (readonly 
     const id = cells.hints('ids')[column]?.trim() ?? ''
     if (id !== before) run += 1
     before = id
-    if (EMPTY_ID.test(id)) continue
+    if (EMPTY.test(id)) continue
     const key = isWeakId(id) ? `${id} ${run}` : id
     groups.set(key, [...(groups.get(key) ?? []), index])
   }
@@ -78,29 +85,30 @@ const SUMS = /^(?:sub|grand )?totals?\b|^(?:sum|summary|profit|roi|balance)\b/i
 function relationToAbove(row: SlipRow, slip: readonly SlipRow[]): Relation {
   const [lead, last] = [slip[0] as SlipRow, slip.at(-1) as SlipRow]
   const { cell, hints } = row.cells
+  const own = (field: TrackerField): string => valueOf(row, field)
   const isNamed = (['home', 'event', 'selection'] as const).some((field) => cell(field) !== '')
   if (!isNamed || SUMS.test(cell('selection')) || slip.length > LEGS_MAX) return 'apart'
-  const ids = hints('ids').map((id) => EMPTY_ID.test(id))
+  const ids = hints('ids').map((id) => EMPTY.test(id))
   const hasOwnId = lead.cells
     .hints('ids')
     .some((id, column) => ids[column] === false && id !== hints('ids')[column])
   if (hasOwnId) return 'apart'
   if (legNumber(row) > 1 && legNumber(row) === legNumber(last) + 1) return 'legs'
-  const lacks = OF_A_BET.filter((field) => cell(field) === '' && lead.cells.cell(field) !== '')
+  const lacks = OF_A_BET.filter((field) => own(field) === '' && valueOf(lead, field) !== '')
   const hasOwn = OF_A_BET.some(
-    (field) => cell(field) !== '' && (field === 'stake' || cell(field) !== lead.cells.cell(field)),
+    (field) => own(field) !== '' && (field === 'stake' || own(field) !== valueOf(lead, field)),
   )
   const lacksId = lead.cells
     .hints('ids')
-    .some((id, column) => ids[column] === true && !EMPTY_ID.test(id))
+    .some((id, column) => ids[column] === true && !EMPTY.test(id))
   const isBare = lacks.includes('stake') || lacksId
-  const isPriced = slip.some(({ cells }) => cells.cell('odds') !== '')
+  const isPriced = slip.some((leg) => valueOf(leg, 'odds') !== '')
   if (isParent(lead) && isPriced && !hasOwn)
-    return isBare || cell('odds') === '' ? 'legs' : 'doubtful'
-  if (cell('odds') === '')
+    return isBare || own('odds') === '' ? 'legs' : 'doubtful'
+  if (own('odds') === '')
     return !isPriced || hasOwn ? 'apart' : lacks.length > 0 || lacksId ? 'legs' : 'doubtful'
   if (!isBare || hasOwn) return 'apart'
-  return isMultiple(lead.cells) || lacksId || cell('odds') === lead.cells.cell('odds')
+  return isMultiple(lead.cells) || lacksId || own('odds') === valueOf(lead, 'odds')
     ? 'legs'
     : 'doubtful'
 }

@@ -1,5 +1,6 @@
 /** The forms page: look up, check, pay, and read the card. */
 import { actionButton, element, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
+import { decodeFile } from '../../tracker/decode-file.ts'
 import type { PreviewAnswer, RowOption } from '../../wire/coverage.ts'
 import { counted } from '../figures.ts'
 import { cardView } from './card-view.ts'
@@ -222,7 +223,7 @@ async function takeFile(): Promise<void> {
   if (file === undefined) return
   if (file.size > FILE_BYTES_MAX)
     return showPickProblems(['That file is too large: at most 1,000 bets.'])
-  picks.value = await file.text()
+  picks.value = decodeFile(new Uint8Array(await file.arrayBuffer()))
   await look()
 }
 
