@@ -19,8 +19,9 @@ const named = ({ cells }: SlipRow): string => NAMES.map(cells.cell).join('\n').t
 
 /** A row that is only a multiple's name: `Parlay`, `3 legs`. */
 export const isParent = ({ cells }: SlipRow): boolean =>
-  isMultiple(cells) &&
-  (['home', 'event', 'selection'] as const).every((field) => namesOnlyMultiple(cells.cell(field)))
+  (['home', 'event', 'selection'] as const).every((field) =>
+    namesOnlyMultiple(cells.cell(field)),
+  ) && isMultiple(cells)
 
 const EMPTY = /^(?:[\s\-–—_./0]*|n\/?a|none|null|nil)$/i
 
@@ -66,7 +67,9 @@ function groupsBy(rows: readonly SlipRow[], column: number): readonly (readonly 
     before = id
     if (EMPTY.test(id)) continue
     const key = isWeakId(id) ? `${id} ${run}` : id
-    groups.set(key, [...(groups.get(key) ?? []), index])
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [index])
+    else group.push(index)
   }
   return [...groups.values()].filter((group) => group.length > 1)
 }
@@ -98,16 +101,16 @@ function relationToAbove(row: SlipRow, slip: readonly SlipRow[]): Relation {
   const hasOwn = OF_A_BET.some(
     (field) => own(field) !== '' && (field === 'stake' || own(field) !== valueOf(lead, field)),
   )
+  if (hasOwn) return 'apart'
   const lacksId = lead.cells
     .hints('ids')
     .some((id, column) => ids[column] === true && !EMPTY.test(id))
   const isBare = lacks.includes('stake') || lacksId
   const isPriced = slip.some((leg) => valueOf(leg, 'odds') !== '')
-  if (isParent(lead) && isPriced && !hasOwn)
-    return isBare || own('odds') === '' ? 'legs' : 'doubtful'
+  if (isPriced && isParent(lead)) return isBare || own('odds') === '' ? 'legs' : 'doubtful'
   if (own('odds') === '')
-    return !isPriced || hasOwn ? 'apart' : lacks.length > 0 || lacksId ? 'legs' : 'doubtful'
-  if (!isBare || hasOwn) return 'apart'
+    return !isPriced ? 'apart' : lacks.length > 0 || lacksId ? 'legs' : 'doubtful'
+  if (!isBare) return 'apart'
   return isMultiple(lead.cells) || lacksId || own('odds') === valueOf(lead, 'odds')
     ? 'legs'
     : 'doubtful'
