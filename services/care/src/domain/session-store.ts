@@ -46,7 +46,7 @@ export type SessionChange =
   | { readonly kind: 'ended'; readonly session: number }
   /**
    * The newest version of a chain that its subscribers know of, from a notification or from before they subscribed; an
-   * older one changes nothing, but for the first: it begins a chain.
+   * older one changes nothing, but for the first: it begins a chain. 0 where they know that a free left nothing (C47).
    */
   | { readonly kind: 'published'; readonly uri: string; readonly version: number }
   /** A correction that nobody has heard yet, or a newer one of the same record. */

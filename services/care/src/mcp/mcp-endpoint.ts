@@ -262,7 +262,7 @@ const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection =
 
 /**
  * A kill may come after a version is durable but before its frames are. So the start announces the versions that subscribed
- * chains gained since their last frames.
+ * chains gained since their last frames. A chain with fewer was begun anew where a topic was freed (C47).
  */
 async function tellWhatWasMissed(deps: {
   readonly store: RecordStore
@@ -276,7 +276,7 @@ async function tellWhatWasMissed(deps: {
     const parsed = parseRecordUri(uri)
     if (told === undefined || parsed === undefined || parsed.version !== undefined) continue
     const newest = await store.latest(parsed.slot)
-    if (newest.kind !== 'found' || newest.latestVersion <= told) continue
+    if (newest.kind !== 'found' || newest.latestVersion === told) continue
     await hub.publish(newest.record, newest.previous)
   }
 }

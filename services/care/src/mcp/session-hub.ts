@@ -128,6 +128,8 @@ export function createSessionHub(deps: {
         replay.add({ message: updatedMessage(chain), about, recipients: subscribed })
         for (const session of subscribed) told.add(session)
         listens.publish({ ...chain, version: 0 })
+        // They know that nothing is there, so a start tells them of a first version that a kill kept from them.
+        store.save([{ kind: 'published', uri: about, version: 0 }])
       }
       await flush()
       await pumpAll(told)

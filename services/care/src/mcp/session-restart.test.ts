@@ -97,4 +97,34 @@ describe('C5: a restart', () => {
     expect(again.messages).toEqual([])
     again.drop()
   })
+
+  it.each<[string, (fixture: McpFixture) => Promise<void>]>([
+    [
+      'after a free that followers heard of',
+      (over) =>
+        over.endpoint.freed([{ patient: 'ann', domain: 'tea', audience: 'user', freed: 1 }]),
+    ],
+    [
+      'after a free that nobody heard of, of a longer chain',
+      async ({ sessions }) => sessions.save([{ kind: 'published', uri: TEA, version: 3 }]),
+    ],
+  ])(
+    'C47: the first version of a freed topic, durable before a kill, is announced at start: %s',
+    async (_when, free) => {
+      fixture = await startMcp()
+      await fixture.write({ domain: 'tea' })
+      const session = await fixture.open(BOTH)
+      await session.subscribe(TEA)
+      await free(fixture)
+      const before = await session.stream()
+      await session.call('ping')
+      before.drop()
+      await expect.poll(() => fixture.endpoint.figures().streams).toBe(0)
+      await fixture.restart()
+      const stream = await session.stream(before.lastEventId)
+      await expect.poll(() => stream.methods).toContain('notifications/message')
+      expect(stream.updated).toEqual([TEA])
+      stream.drop()
+    },
+  )
 })
