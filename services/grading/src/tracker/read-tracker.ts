@@ -373,6 +373,7 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
       ? !cell('market').startsWith('#')
       : IDENTIFYING_A_BET.some((field) => cell(field) !== '')
   })
+  yield
   const slips = isOwn ? bets.map((row) => ({ rows: [row], isDoubtful: false })) : gatherSlips(bets)
   return {
     kind: 'tracker',
