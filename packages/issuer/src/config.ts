@@ -48,7 +48,8 @@ const NAME_CHARACTERS_MAX = 64
 export function isProgramName(text: string): boolean {
   if (text.length > NAME_CHARACTERS_MAX) return false
   // Joiners stay: Persian and Hindi need them.
-  return /[\p{L}\p{N}\p{P}\p{S}]/u.test(text) && !/[^\P{C}\u200c\u200d]|[^\P{Z} ]/u.test(text)
+  const seen = text.replace(/[\p{Default_Ignorable_Code_Point}\u2800]/gu, '')
+  return /[\p{L}\p{N}\p{P}\p{S}]/u.test(seen) && !/[^\P{C}\u200c\u200d]|[^\P{Z} ]/u.test(text)
 }
 
 const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/)

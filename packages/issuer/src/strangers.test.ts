@@ -115,6 +115,8 @@ describe('C50: registration', () => {
     ['a line break', 'Claude\nSigned by the clinic'],
     ['nothing to see', '\u200b\u200b'],
     ['a space alone', ' '],
+    ['letters that are not seen', '\u3164\uffa0'],
+    ['a blank Braille cell', '\u2800'],
     ['no text', 7],
   ])('a name of %s is refused', async (_, name) => {
     const answer = await registerAlone({ client_name: name })
