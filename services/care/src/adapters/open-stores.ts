@@ -317,7 +317,8 @@ async function requireCommits(place: KeysPlace): Promise<void> {
   const { DATABASE_URL } = place
   const [ofRecords, ofKeys] = await Promise.all([
     DATABASE_URL && askRecords(DATABASE_URL),
-    withKeysPlace(place, async (keys) => keys.openProbe(ignore)()),
+    // A file waits for nobody.
+    place.CHAIN_KEYS_URL && withKeysPlace(place, async (keys) => keys.openProbe(ignore)()),
   ])
   const trouble = ofRecords ?? ofKeys
   if (trouble !== undefined) {
