@@ -60,6 +60,38 @@ Horse Racing / Testford 31st May : 1m Hcap,No Runner,Back,2.3,10.00,31-May-26 16
   ])
 })
 
+test.for([
+  'Winning SP',
+  'Favourite v Field',
+  'Jockey Special',
+  'Win Insurance',
+  'Match Bets',
+  'Without Grey Heron',
+  'Place Market',
+  'Betting w/o Fav',
+  'Distances',
+  'Double',
+  'Each Way',
+  'Top 2 Finish',
+  'Reverse FC',
+])('G19: a race’s market %s is no winner’s', async (market) => {
+  const [read] =
+    await looked(`Market,Selection,Bid type,Avg. odds matched,Stake (£),Start time,Settled date
+Horse Racing / Testford 31st May : ${market},Grey Heron,Back,2.3,10.00,31-May-26 16:55,31-May-26 17:00`)
+  expect(read).not.toContain('outright')
+})
+
+test.for(['1m Hcap', '7f Mdn Stks', '2m4f Nov Hrd', '5f', 'R3 1200m 3yo', '1m2f Grp 1', 'Win'])(
+  'G19: %s is the winner’s market, also with the clock beside the course',
+  async (market) => {
+    expect(
+      await looked(`Market,Selection,Bid type,Avg. odds matched,Stake (£),Start time,Settled date
+Horse Racing / Testford 31st May : ${market},Grey Heron,Back,2.3,10.00,31-May-26 16:55,31-May-26 17:00
+Horse Racing / Testford 16:55 : ${market},Grey Heron,Back,2.31,11.00,31-May-26,31-May-26 17:00`),
+    ).toEqual([`${FIRST} grey-heron`, `${FIRST} grey-heron`])
+  },
+)
+
 test('G19: a race in other files has its course and time in one cell, and its day', async () => {
   const read = await looked(`Date,Sport,Event,Market,Selection,Odds
 2026-05-31,Horse Racing,16:55 Testford,Win,Grey Heron,2.3

@@ -10,8 +10,8 @@ import { problem, type TrackerProblem } from './tracker-problem.ts'
 
 type Cells = (field: TrackerField) => string
 
-/** `Horse Racing / Testford 31st May : 1m2f Hcap`, as the exchange's profit and loss has it. */
-const EXCHANGE_RACE = /^horse racing\s*\/\s*([^:]+?)\s*:\s*(.*)$/i
+/** `Horse Racing / Testford 31st May : 1m2f Hcap`, as the exchange's profit and loss has it; the course may have a clock. */
+const EXCHANGE_RACE = /^horse racing\s*\/\s*(.+?)\s+:\s*(.*)$/i
 /** The day in a course's name. */
 const DAY_OF_COURSE = /\s+\d{1,2}(?:st|nd|rd|th)\s+[a-z]{3,9}$/i
 /** `16:55 Testford` or `Testford 16:55`. */
@@ -20,10 +20,21 @@ const TIMED_COURSE =
 /** The number of the cloth: `3. Sharp Romance (IRE)`. */
 const CLOTH = /^\d+\.\s*/
 
-/** Markets of a race other than its winner. */
-const OTHER_MARKETS =
-  /\b(?:place[ds]?|tbp|each[- ]way|e\/?w|ante ?-?post|without|match ?bet|forecast|tricast|exacta|quinella|trifecta|top \d|distances?|odds? beaten|reverse|insurance|betting without|antepost|daily win)\b/i
+/** What an exchange's name of a win market is made of: a distance, and the kind of race. Any other word makes another market. */
+const DISTANCE = /^(?:\d{1,4}m(?:\d{1,2}f)?(?:\d{1,3}y)?|\d{1,2}(?:½|\.5)?f(?:\d{1,3}y)?)$/i
+const RACE_WORD =
+  /^(?:r\d{1,2}|[2-9]yo\+?|hcap|hrd|hrdl|hurdle|chs|chase|mdn|nov|novice|nursery|stks|stakes|listed|grp[1-3]?|gr[1-3]|grade|group|nhf|inhf|cond|claim|clm|sell|app|amat|am|ladies|hunt|beg|juv|allw|cl[1-6]|class|pace|trot|flat|plate|[1-6])$/i
 const WINNER = /^(?:win(?:ner)?|to win|race winner|outright|win only|)$/i
+
+/** Whether a market's name is the winner's: a class of race at the exchange, the word elsewhere. */
+function isWinner(market: string): boolean {
+  const words = market.trim().split(/[\s/]+/)
+  return (
+    WINNER.test(market.trim()) ||
+    (words.some((word) => DISTANCE.test(word)) &&
+      words.every((word) => DISTANCE.test(word) || RACE_WORD.test(word)))
+  )
+}
 
 type Race = Pick<WireSingle, 'market' | 'selection'>
 
@@ -32,13 +43,11 @@ function courseIn(
   cell: Cells,
 ): { course: string; clock: string | undefined; market: string } | undefined {
   const exchange = EXCHANGE_RACE.exec(cell('event')) ?? EXCHANGE_RACE.exec(cell('market'))
-  if (exchange !== null)
-    return { course: exchange[1] ?? '', clock: undefined, market: exchange[2] ?? '' }
-  const { after, before, first, later } = TIMED_COURSE.exec(cell('event').trim())?.groups ?? {}
-  const course = later ?? first
-  return course === undefined
-    ? undefined
-    : { course, clock: before ?? after, market: cell('market') }
+  const text = (exchange?.[1] ?? cell('event')).trim()
+  const market = exchange?.[2] ?? cell('market')
+  const { after, before, first, later } = TIMED_COURSE.exec(text)?.groups ?? {}
+  const course = later ?? first ?? (exchange === null ? undefined : text)
+  return course === undefined ? undefined : { course, clock: before ?? after, market }
 }
 
 /** Whether a row's words say that it is on a race. */
@@ -52,12 +61,7 @@ export function readRace(cell: Cells, order: DayOrder | undefined): Race | Track
   const written = courseIn(cell)
   if (written === undefined)
     return problem('event', 'a course with the start of the race, such as 16:55 Ascot')
-  // The exchange names a race's market by its distance and class; other files by what was bet.
-  const isExchange = written.clock === undefined
-  if (
-    OTHER_MARKETS.test(`${written.market} ${cell('selection')}`) ||
-    (!isExchange && !WINNER.test(written.market.trim()))
-  )
+  if (!isWinner(written.market))
     return problem(
       'market',
       'the winner of the race: the row does not say how many places a place market pays',
