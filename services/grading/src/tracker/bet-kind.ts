@@ -121,7 +121,9 @@ const isSeveral = ({ cell, hints, legs }: TrackerCells): boolean =>
 
 const isAgainst = ({ hints }: TrackerCells): boolean =>
   hints('lay').some(isMarked) ||
-  hints('side').some((side) => AGAINST.has(plainWords(side))) ||
+  hints('side').some(
+    (side) => AGAINST.has(plainWords(side)) || kindNamed(side, 'text') === 'lay',
+  ) ||
   // A column of backs and lays says nothing else.
   hints('backlay').some((side) => side !== '' && !FOR.has(plainWords(side)))
 
@@ -216,13 +218,31 @@ export function withoutPlainKind(text: string): string {
   return plain.replace(PLAIN_PHRASE, ' ').trim() === '' ? '' : text.replace(SINGLE_FIRST, '')
 }
 
-/** Kinds that the row has beside its market, and that no list knows. */
-export const unknownKinds = ({ cell, hints }: TrackerCells): readonly string[] =>
-  hints('kinds').filter(
-    (text) =>
-      cell('market') !== '' &&
-      text !== cell('market') &&
-      /\p{L}{2}/u.test(text) &&
-      withoutPlainKind(text) !== '' &&
-      sportNamed(text) === undefined,
-  )
+/** What a column of sides may say that is neither a back nor a lay. */
+const SIDES = new Set(list(words.sides))
+
+/** Words of a column of sides that are no side, and nothing of the bet that the row has elsewhere. */
+function unknownSides({ cell, hints }: TrackerCells): readonly string[] {
+  const fields = ['selection', 'market', 'event', 'home', 'away'] as const
+  const written = ` ${plainWords(fields.map(cell).join(' '))} `
+  return hints('side').filter((side) => {
+    const text = plainWords(side)
+    const isKnown = FOR.has(text) || SIDES.has(text) || written.includes(` ${text} `)
+    return /\p{L}{2}/u.test(side) && !isKnown && withoutPlainKind(side) !== ''
+  })
+}
+
+/** Kinds that the row has beside its market, and sides, that no list knows. */
+export const unknownKinds = (row: TrackerCells): readonly string[] => [
+  ...row
+    .hints('kinds')
+    .filter(
+      (text) =>
+        row.cell('market') !== '' &&
+        text !== row.cell('market') &&
+        /\p{L}{2}/u.test(text) &&
+        withoutPlainKind(text) !== '' &&
+        sportNamed(text) === undefined,
+    ),
+  ...unknownSides(row),
+]

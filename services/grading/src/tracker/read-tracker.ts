@@ -219,9 +219,11 @@ function readSingle({ cell, hints }: TrackerCells, sheet: Sheet): WireSingle | T
     return problem('sport', 'a sport or league such as soccer, EPL, NFL or MLB')
   const selection = found?.selection ?? cell('selection')
   const kinds = hints('kinds').map(withoutPlainKind)
-  const market =
+  const name =
     written.market ??
     (withoutPlainKind(cell('market')) || (kinds.find((kind) => kind !== '') ?? ''))
+  // A part of the match may have a column of its own.
+  const market = [name, ...hints('period')].filter((part) => part !== '').join(' ')
   const bet = readBet({ sport, market, selection, line: cell('line'), teams })
   if ('expected' in bet) return bet
   const { type, period, participant, line } = bet
