@@ -23,7 +23,7 @@ import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 import { isRace, readRace } from './tracker-race.ts'
 import { readOwnRecord } from './tracker-record.ts'
 import { HEADER_LINES_MAX, recordsOf, separatorOf, TRACKER_ROWS_MAX } from './tracker-records.ts'
-import { gatherSlips, type Slip } from './tracker-slips.ts'
+import { gatherSlips, OWN_KEY, type Slip } from './tracker-slips.ts'
 
 export type TrackerRow = {
   /** Its place among the bets, from 0. */
@@ -182,9 +182,6 @@ const extrasOf = (cell: Cells, sheet: Sheet, hasLine: boolean) => ({
   ref: cell('ref').replace(/\p{C}/gu, ' ').slice(0, 80) || undefined,
   confirmed: CONFIRMED.test(cell('confirmed')) || undefined,
 })
-
-/** `soccer/epl.20240423.ars-che/1x2/ft`. */
-const OWN_KEY = /^[\w-]+\/[^/]+\/[\w:.-]+\/[a-z0-9]+(?:\/|@|$)/i
 
 /** A row as a pick of its own, whatever kind of bet it is. */
 function readSingle({ cell, hints }: TrackerCells, sheet: Sheet): WireSingle | TrackerProblem {

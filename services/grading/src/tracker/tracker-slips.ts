@@ -80,6 +80,9 @@ const legNumber = ({ cells }: SlipRow): number =>
     cells.hints('legNumber').flatMap((text) => /^\D*(\d{1,2})(?:\D|$)/.exec(text)?.[1] ?? [])[0],
   )
 
+/** One of our own keys, `soccer/epl.20240423.ars-che/1x2/ft`: such a row is a pick by itself. */
+export const OWN_KEY = /^[\w-]+\/[^/]+\/[\w:.-]+\/[a-z0-9]+(?:\/|@|$)/i
+
 /** What a row has as a bet, whatever it is on. */
 const OF_A_BET = ['stake', 'placed', 'book', 'result'] as const
 const SUMS = /^(?:sub|grand )?totals?\b|^(?:sum|summary|profit|roi|balance)\b/i
@@ -89,6 +92,7 @@ function relationToAbove(row: SlipRow, slip: readonly SlipRow[]): Relation {
   const [lead, last] = [slip[0] as SlipRow, slip.at(-1) as SlipRow]
   const { cell, hints } = row.cells
   const own = (field: TrackerField): string => valueOf(row, field)
+  if (OWN_KEY.test(cell('market'))) return 'apart'
   const isNamed = (['home', 'event', 'selection'] as const).some((field) => cell(field) !== '')
   if (!isNamed || SUMS.test(cell('selection')) || slip.length > LEGS_MAX) return 'apart'
   const ids = hints('ids').map((id) => EMPTY.test(id))
