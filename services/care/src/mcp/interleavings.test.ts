@@ -24,6 +24,8 @@ type ModelSession = {
   isBoth: boolean
   hearsNotices: boolean
   reader: EventReader | undefined
+  /** Whether the token that opened its reader's stream may read both audiences: a stream shows what its own token may see (C48). */
+  isReaderBoth: boolean
   /** The sequence after which its reader began, and the scopes under which each frame was written. */
   cursor: number
   lastEventId: string | undefined
@@ -88,7 +90,7 @@ function expected(model: ModelSession): readonly (readonly [number, string])[] {
   return model.frames
     .map((frame, index) => [index + 1, frame] as const)
     .filter(([sequence]) => sequence > model.cursor)
-    .filter(([, { about }]) => model.isBoth || !isInternal(about))
+    .filter(([, { about }]) => (model.isBoth && model.isReaderBoth) || !isInternal(about))
     .map(([sequence, frame]) => [sequence, inWords(frame)] as const)
 }
 
@@ -152,6 +154,7 @@ async function attach(fixture: McpFixture, model: ModelSession, resumes: boolean
   model.cursor = from === undefined ? model.carried : (parseEventId(client, from) ?? 0)
   const before = model.reader
   model.reader = await client.stream(from)
+  model.isReaderBoth = model.isBoth
   if (before !== undefined) await expect.poll(() => before.hasEnded, { interval: 1 }).toBe(true)
   await expect.poll(() => model.reader?.events.length, { interval: 1 }).toBeGreaterThan(0)
   model.carried = model.frames.length
@@ -234,6 +237,7 @@ async function newModel(fixture: McpFixture): Promise<ModelSession> {
     isBoth: true,
     hearsNotices: true,
     reader: undefined,
+    isReaderBoth: true,
     cursor: 0,
     lastEventId: undefined,
     carried: 0,
