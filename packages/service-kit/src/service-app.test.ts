@@ -57,8 +57,8 @@ describe('S9: CORS', () => {
   test('S9, S10: beyond what is let through, a page of an x402 client still pays', async () => {
     const app = await buildThing()
     const traced = Array.from({ length: 400 }, (_, index) => `x-${index}`)
-    const asked = ['payment-signature', 'access-control-expose-headers', ...traced].join(',')
-    const headers = { 'access-control-request-headers': asked }
+    const requested = ['payment-signature', 'access-control-expose-headers', ...traced].join(',')
+    const headers = { 'access-control-request-headers': requested }
     const response = await app.inject({ method: 'OPTIONS', url: '/thing', headers })
     const allowed = String(response.headers['access-control-allow-headers']).toLowerCase()
     expect(allowed).toContain('payment-signature')

@@ -34,7 +34,7 @@ export function describeFreeing(
       under = await start(clock)
       return under
     })
-    const linesOf = async (): Promise<string[]> =>
+    const exportLines = async (): Promise<string[]> =>
       collect(suite.store.exportLines({ audiences: AUDIENCES }))
     const plant = async (): Promise<void> => {
       await suite.write({ ...PLANTED, value: 'planted' })
@@ -106,10 +106,10 @@ export function describeFreeing(
     it('its leaves, its entries and the checkpoint are byte for byte the same, and its proofs stand under its number', async () => {
       await plant()
       await suite.write({ domain: 'walks', value: 'Twice around the pond.' })
-      const before = await linesOf()
+      const before = await exportLines()
       const leaf = await suite.store.leaf(PLANTED, 2)
       await under.free(PLANTED)
-      const after = await linesOf()
+      const after = await exportLines()
       expect(after).toEqual(
         before.map((line) =>
           line.replace('"care-internal://ann/tea/', '"care-internal://ann/tea/freed-1/'),
@@ -187,7 +187,7 @@ export function describeFreeing(
       await suite.write({ value: 'anew' })
       expect(await under.erase(FREED)).toMatchObject({ kind: 'erased', versions: 2 })
       expect(await suite.write({ value: 'and on' })).toMatchObject({ version: 2 })
-      expect((await linesOf()).join()).not.toContain('planted')
+      expect((await exportLines()).join()).not.toContain('planted')
       expect((await suite.checkExport()).isIntact).toBe(true)
     })
 

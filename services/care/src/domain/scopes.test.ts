@@ -4,7 +4,7 @@ import { RESOURCE } from '../testing/care.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 import { CARE_SCOPES, isCareScope, isWriter, mayRead, mayWrite, reachOf } from './scopes.ts'
 
-const UNREADABLE = ['%E0%A4%A', '%', '%zz', '%ED%A0%80', 'a%2Fb', 'a%7Cb', '%00', ''].map(
+const UNREADABLE = ['%E0%A4%A', '%', '%zz', '%ed%a0%80', 'a%2Fb', 'a%7Cb', '%00', ''].map(
   (patient) => CARE_SCOPES.map((scope) => `${scope}:${patient}`).join(' '),
 )
 

@@ -7,7 +7,7 @@ import { readWriteFields } from './write-fields.ts'
 const body = { patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' }
 const CLINICIAN = { sub: 'clinician-1' }
 const LONE = 'a\ud800b'
-/** In no field: C0 without line break and tab, DEL, C1, and what turns text. */
+/** In no field: control characters, without line break and tab, and what turns text. */
 const CONTROLS = [
   ...Array.from({ length: 32 }, (_, code) => code).filter((code) => ![9, 10, 13].includes(code)),
   ...Array.from({ length: 33 }, (_, at) => 0x7f + at),

@@ -57,9 +57,9 @@ it.skipIf(isOnPostgres)(
     expect((await again).params).toEqual({ uri: PLANTED })
     expect(await free(PLANTED)).toMatchObject({ code: 0 })
     expect((await care.write({ ...tea, value: 'Take ten drops.' })).status).toBe(200)
-    const told = await host.request('tools/call', { name: 'changes_since', arguments: {} })
-    expect(JSON.stringify(told)).toContain('Take ten drops.')
-    expect(JSON.stringify(told)).not.toMatch(/planted|a rule of the clinic/)
+    const answer = await host.request('tools/call', { name: 'changes_since', arguments: {} })
+    expect(JSON.stringify(answer)).toContain('Take ten drops.')
+    expect(JSON.stringify(answer)).not.toMatch(/planted|a rule of the clinic/)
     await host.close()
   },
 )

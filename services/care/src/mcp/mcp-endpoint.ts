@@ -138,8 +138,8 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   })
   const onFannedOut = (audience: Audience, seconds: number): void =>
     observe({ kind: 'fanned-out', audience, seconds })
-  const told = { registry, replay, listens, unheard, store: kept, flush }
-  const hub = createSessionHub({ ...told, serviceName, clock, onFannedOut })
+  const shared = { registry, replay, listens, unheard, store: kept, flush }
+  const hub = createSessionHub({ ...shared, serviceName, clock, onFannedOut })
   const restored = await kept.restore()
   registry.restore(restored)
   unheard.restore(restored.unheard)
@@ -148,7 +148,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     addMcpRoute(app, { registry, streams, limits, ...guards, server, flush })
     addModernRoute(app)
   }
-  return { hub, ...operating({ ...told, streams, hub }, addRoutes) }
+  return { hub, ...operating({ ...shared, streams, hub }, addRoutes) }
 }
 
 type McpParts = {
@@ -272,11 +272,12 @@ async function tellWhatWasMissed(deps: {
 }): Promise<void> {
   const { store, registry, hub, published } = deps
   for (const uri of registry.subscriptions.uris()) {
-    const told = published.get(uri)
+    const publishedVersion = published.get(uri)
     const parsed = parseRecordUri(uri)
-    if (told === undefined || parsed === undefined || parsed.version !== undefined) continue
+    if (publishedVersion === undefined || parsed === undefined || parsed.version !== undefined)
+      continue
     const newest = await store.latest(parsed.slot)
-    if (newest.kind !== 'found' || newest.latestVersion === told) continue
+    if (newest.kind !== 'found' || newest.latestVersion === publishedVersion) continue
     await hub.publish(newest.record, newest.previous)
   }
 }

@@ -121,18 +121,18 @@ export function createSessionHub(deps: {
       return subscribed.length + listens.publish(record)
     },
     async withdrawn(chains) {
-      const told = new Set<McpSession>()
+      const notified = new Set<McpSession>()
       for (const chain of chains) {
         const about = chainUri(chain)
         const subscribed = [...registry.subscriptions.of(about)]
         replay.add({ message: updatedMessage(chain), about, recipients: subscribed })
-        for (const session of subscribed) told.add(session)
+        for (const session of subscribed) notified.add(session)
         listens.publish({ ...chain, version: 0 })
         // They know that nothing is there, so a start tells them of a first version that a kill kept from them.
         store.save([{ kind: 'published', uri: about, version: 0 }])
       }
       await flush()
-      await pumpAll(told)
+      await pumpAll(notified)
     },
     silent: (uri) => registry.silent(uri).length,
     sessions: () => registry.count,

@@ -226,9 +226,9 @@ async function store(texts: Stored): Promise<Stored> {
 }
 
 const askWith =
-  (asked: Asking): Ask =>
+  (session: Asking): Ask =>
   async (method, params) => {
-    const { error, result } = await asked.call(method, params)
+    const { error, result } = await session.call(method, params)
     if (result === undefined) throw new Error(JSON.stringify(error))
     return result
   }

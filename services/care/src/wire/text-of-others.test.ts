@@ -15,7 +15,7 @@ import {
 } from './text-of-others.ts'
 
 /** As a reader of any program splits lines. */
-const linesOf = (text: string): readonly string[] =>
+const cutLines = (text: string): readonly string[] =>
   text.replaceAll('\r\n', '\n').split(/[\n\r\v\f\u0085\u2028\u2029]/u)
 
 const RUNS = { numRuns: 2_000 }
@@ -87,7 +87,7 @@ describe('C45: text of others', () => {
       fc.property(hostileText, (text) => {
         expect(quotedValue(text).slice(1, -1)).not.toMatch(/[“”❝❞]/u)
         const label = lineText(text)
-        expect(linesOf(label)).toHaveLength(1)
+        expect(cutLines(label)).toHaveLength(1)
         expect(label).not.toMatch(/[[\]“”]|[:：](?:\s|$)/u)
       }),
       RUNS,
@@ -97,7 +97,7 @@ describe('C45: text of others', () => {
   it('no line of a value begins like one of the service, and no URI reads as a record', () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        const [, ...further] = linesOf(valueText(text))
+        const [, ...further] = cutLines(valueText(text))
         for (const line of further) expect(line.startsWith('> ')).toBe(true)
         for (const shown of [valueText(text), quotedValue(text), lineText(text)]) {
           const read = readsAs(shown)

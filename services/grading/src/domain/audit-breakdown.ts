@@ -6,7 +6,14 @@ import { clusterInterval, clusterTotals } from '@tallystick/odds'
 import type { AuditAnswer } from '../wire/audit.ts'
 import { DIMENSIONS, groupsOf } from './audit-groups.ts'
 import type { SlateCard } from './slate-clusters.ts'
-import { isGraded, meanOf, profitOf, returnsByEvent, settledOf, valueOf } from './slate-results.ts'
+import {
+  gradedValue,
+  isGraded,
+  meanOf,
+  profitOf,
+  returnsByEvent,
+  settledOf,
+} from './slate-results.ts'
 
 type StakeFigures = AuditAnswer['by_stake']
 type GroupRow = AuditAnswer['breakdown']['sport'][number]
@@ -42,7 +49,7 @@ export function byStake(entries: readonly SlateCard[]): StakeFigures {
     mean_clv:
       onGraded === 0
         ? null
-        : sum(graded.map((entry) => valueOf(entry.card) * stakeOf(entry))) / onGraded,
+        : sum(graded.map((entry) => gradedValue(entry.card) * stakeOf(entry))) / onGraded,
   }
 }
 
@@ -54,7 +61,7 @@ function groupRow(name: string, entries: readonly SlateCard[]): GroupRow {
     name,
     picks: entries.length,
     graded: graded.length,
-    mean_clv: meanOf(graded.map(({ card }) => valueOf(card))),
+    mean_clv: meanOf(graded.map(({ card }) => gradedValue(card))),
     staked: settled.length,
     profit,
     pct: settled.length === 0 ? null : profit / settled.length,

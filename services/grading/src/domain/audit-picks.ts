@@ -24,13 +24,13 @@ import { recordFindings } from './record-findings.ts'
 import { clustered, priceOf, type SlateCard, stoodOf } from './slate-clusters.ts'
 import {
   type FlatResult,
+  gradedValue,
   isGraded,
   meanOf,
   profitOf,
   returnsByEvent,
   settledOf,
   settledReturn,
-  valueOf,
 } from './slate-results.ts'
 
 type AuditScore = AuditAnswer['sharp_score']
@@ -102,7 +102,7 @@ function scoreOf(entries: readonly SlateCard<GradedCard>[]): AuditScore {
     const returnUnits = settledReturn(card.scoreboard)
     return {
       ...dependence,
-      clv: valueOf(card),
+      clv: gradedValue(card),
       odds: priceOf(card.taken),
       ...(returnUnits === undefined ? {} : { returnUnits, stood: stoodOf(card) }),
     }
@@ -145,7 +145,7 @@ function beatClose(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summa
 
 function summaryOf(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary'] {
   const cards = graded.map(({ card }) => card)
-  const values = cards.map(valueOf)
+  const values = cards.map(gradedValue)
   const paid = cards.flatMap(({ clv }) => (clv.fair === undefined ? [] : [clv.price - clv.fair]))
   const counts = Object.fromEntries(
     GRADE_BANDS.map(({ band }) => [band, cards.filter(({ grade }) => grade === band).length]),
@@ -163,7 +163,7 @@ function summaryOf(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summa
 function splitOf(
   graded: readonly SlateCard<GradedCard>[],
 ): AuditAnswer['summary']['edge_and_luck'] {
-  const settled = settledOf(graded).map((result) => ({ ...result, clv: valueOf(result.card) }))
+  const settled = settledOf(graded).map((result) => ({ ...result, clv: gradedValue(result.card) }))
   if (settled.length === 0) return null
   const { profit, edge, luck, luckDeviations } = edgeAndLuck(settled)
   return { profit, edge, luck, luck_z: luckDeviations }

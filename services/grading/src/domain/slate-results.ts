@@ -6,7 +6,7 @@ export const isGraded = (entry: SlateCard): entry is SlateCard<GradedCard> =>
   entry.card.outcome === 'GRADED'
 
 /** The value behind a card's band. */
-export const valueOf = ({ clv }: GradedCard): number => clv.fair ?? clv.price
+export const gradedValue = ({ clv }: GradedCard): number => clv.fair ?? clv.price
 
 export const settledReturn = (scoreboard: Scoreboard | undefined): number | undefined =>
   scoreboard === undefined || scoreboard.status === 'pending' || scoreboard.status === 'void'

@@ -46,7 +46,7 @@ const EXPECTED: Readonly<Record<BetKind, TrackerProblem>> = {
   ),
 }
 
-const kindOf = (kind: BetKind, { alone, anywhere, inKinds }: KindWords, except: string) => ({
+const compileKind = (kind: BetKind, { alone, anywhere, inKinds }: KindWords, except: string) => ({
   kind,
   except: phraseOf(except),
   anywhere: phraseOf(anywhere),
@@ -63,10 +63,10 @@ const kindOf = (kind: BetKind, { alone, anywhere, inKinds }: KindWords, except: 
 const ASKED_IN_NOTES = list(words.askedInNotes)
 
 const KINDS = [
-  kindOf('in_play', words.inPlay, words.notInPlay),
-  kindOf('lay', words.lay, words.notLay),
-  kindOf('each_way', words.eachWay, ''),
-  kindOf('multiple', words.multiple, words.notMultiple),
+  compileKind('in_play', words.inPlay, words.notInPlay),
+  compileKind('lay', words.lay, words.notLay),
+  compileKind('each_way', words.eachWay, ''),
+  compileKind('multiple', words.multiple, words.notMultiple),
 ]
 
 type Reach = 'text' | 'kinds' | 'tags' | 'whole'

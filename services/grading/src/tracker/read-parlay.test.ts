@@ -144,3 +144,25 @@ b2,DraftKings,parlay,+264,50,2026-02-23T15:30:00.000Z,Lakers ML Los Angeles Lake
     expect(read[500]).toBe('502 multiple legs')
   })
 })
+
+/** The result of the only bet. */
+const resultOfWhole = (csv: string) => {
+  const read = allAtOnce(trackerSteps(csv))
+  if (read.kind === 'unreadable') throw new Error(read.problem)
+  const [row] = [...read.rows]
+  return row === undefined || 'expected' in row.bet ? 'no bet' : row.bet.result
+}
+
+test('G22: how a leg ended is not how the whole did: only a row of the whole has its result', () => {
+  expect(
+    resultOfWhole(`Bet ID,Date,Event,Selection,Odds,Total Odds,Stake,Type,Result
+T-1001,2024-04-23,Arsenal v Chelsea,Arsenal,1.62,3.24,10,Multi,W
+T-1001,2024-04-24,Everton v Liverpool,Liverpool,2.00,3.24,10,Multi,L`),
+  ).toBeUndefined()
+  expect(
+    resultOfWhole(`Date,Event,Selection,Odds,Stake,Type,Result
+,,Parlay,3.24,10,Parlay,L
+2024-04-23,Arsenal v Chelsea,Arsenal,1.62,,Leg,
+2024-04-24,Everton v Liverpool,Liverpool,2.00,,Leg,`),
+  ).toBe('lost')
+})

@@ -23,7 +23,7 @@ import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 import { isRace, readRace } from './tracker-race.ts'
 import { readOwnRecord } from './tracker-record.ts'
 import { HEADER_LINES_MAX, recordsOf, separatorOf, TRACKER_ROWS_MAX } from './tracker-records.ts'
-import { gatherSlips, OWN_KEY, type Slip } from './tracker-slips.ts'
+import { gatherSlips, isParent, OWN_KEY, type Slip } from './tracker-slips.ts'
 
 export type TrackerRow = {
   /** Its place among the bets, from 0. */
@@ -256,7 +256,10 @@ const askWhether = (
 /** A multiple: its legs where the file prices them. */
 function readSeveral(slip: Slip, sheet: Sheet): WirePick | TrackerProblem {
   const [lead] = slip.rows
-  const more = extrasOf(lead?.cells.cell ?? (() => ''), sheet, false)
+  const ofLead = extrasOf(lead?.cells.cell ?? (() => ''), sheet, false)
+  // A leg's own row says how that leg ended, not the whole.
+  const isOfWhole = slip.rows.length === 1 || (lead !== undefined && isParent(lead))
+  const more = isOfWhole ? ofLead : { ...ofLead, result: undefined, profit: undefined }
   return readParlay(
     slip,
     {

@@ -149,3 +149,14 @@ describe('G19: rows that are legs of one bet are never singles', () => {
     expect(kindsIn(`${header}\nT-1001,${ARS},1.62,10\n,,,Total,,`)).toBe('2 bet, 3 not_read')
   })
 })
+
+test('G19: marks on some rows only make their neighbours a question with one answer, not one bet of them all', () => {
+  const read = allAtOnce(
+    trackerSteps(`Date,Home,Away,Market,Selection,Odds,Ref
+2024-04-23,Arsenal,Chelsea,1X2,Arsenal,1.62,first
+2024-04-24,Everton,Liverpool,1X2,Liverpool,2.00,`),
+  )
+  if (read.kind === 'unreadable') throw new Error(read.problem)
+  const answers = [...read.rows].map(({ bet }) => ('options' in bet ? bet.options?.length : 0))
+  expect(answers).toEqual([1, 1])
+})

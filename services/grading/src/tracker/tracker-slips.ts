@@ -26,14 +26,14 @@ export const isParent = ({ cells }: SlipRow): boolean =>
 const EMPTY = /^(?:[\s\-–—_./0]*|n\/?a|none|null|nil)$/i
 
 /** A cell, empty if it has a mark or a zero for nothing. */
-const valueOf = ({ cells }: SlipRow, field: TrackerField): string => {
+const statedValue = ({ cells }: SlipRow, field: TrackerField): string => {
   const value = cells.cell(field)
   return EMPTY.test(value) ? '' : value
 }
 
 /** Whether rows have one value or leave it empty, and whether only one of them has it. */
 function sharing(rows: readonly SlipRow[], field: TrackerField) {
-  const values = rows.map((row) => valueOf(row, field)).filter((value) => value !== '')
+  const values = rows.map((row) => statedValue(row, field)).filter((value) => value !== '')
   return {
     isShared: new Set(values).size <= 1,
     isOnOne: rows.length > 1 && values.length === 1,
@@ -91,7 +91,7 @@ const SUMS = /^(?:sub|grand )?totals?\b|^(?:sum|summary|profit|roi|balance)\b/i
 function relationToAbove(row: SlipRow, slip: readonly SlipRow[]): Relation {
   const [lead, last] = [slip[0] as SlipRow, slip.at(-1) as SlipRow]
   const { cell, hints } = row.cells
-  const own = (field: TrackerField): string => valueOf(row, field)
+  const own = (field: TrackerField): string => statedValue(row, field)
   if (OWN_KEY.test(cell('market'))) return 'apart'
   const isNamed = (['home', 'event', 'selection'] as const).some((field) => cell(field) !== '')
   if (!isNamed || SUMS.test(cell('selection')) || slip.length > LEGS_MAX) return 'apart'
@@ -101,21 +101,22 @@ function relationToAbove(row: SlipRow, slip: readonly SlipRow[]): Relation {
     .some((id, column) => ids[column] === false && id !== hints('ids')[column])
   if (hasOwnId) return 'apart'
   if (legNumber(row) > 1 && legNumber(row) === legNumber(last) + 1) return 'legs'
-  const lacks = OF_A_BET.filter((field) => own(field) === '' && valueOf(lead, field) !== '')
+  const lacks = OF_A_BET.filter((field) => own(field) === '' && statedValue(lead, field) !== '')
   const hasOwn = OF_A_BET.some(
-    (field) => own(field) !== '' && (field === 'stake' || own(field) !== valueOf(lead, field)),
+    (field) => own(field) !== '' && (field === 'stake' || own(field) !== statedValue(lead, field)),
   )
   if (hasOwn) return 'apart'
   const lacksId = lead.cells
     .hints('ids')
     .some((id, column) => ids[column] === true && !EMPTY.test(id))
   const isBare = lacks.includes('stake') || lacksId
-  const isPriced = slip.some((leg) => valueOf(leg, 'odds') !== '')
+  const isPriced = slip.some((leg) => statedValue(leg, 'odds') !== '')
   if (isPriced && isParent(lead)) return isBare || own('odds') === '' ? 'legs' : 'doubtful'
   if (own('odds') === '')
     return !isPriced ? 'apart' : lacks.length > 0 || lacksId ? 'legs' : 'doubtful'
   if (!isBare) return 'apart'
-  return isMultiple(lead.cells) || lacksId || own('odds') === valueOf(lead, 'odds')
+  const lacksBoth = lacksId && lacks.includes('stake')
+  return isMultiple(lead.cells) || lacksBoth || own('odds') === statedValue(lead, 'odds')
     ? 'legs'
     : 'doubtful'
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PreviewRow } from '../../wire/coverage.ts'
-import { answerRows, betName, kindOf, LEAVE_OUT, picksToSend } from './preview-answers.ts'
+import { answerRows, betName, groupRow, LEAVE_OUT, picksToSend } from './preview-answers.ts'
 
 const question = (line: number, ...labels: readonly string[]): PreviewRow => ({
   line,
@@ -41,7 +41,7 @@ test('an answer is looked at, and may lead to another question; its row keeps it
   if (shown.kind !== 'seen') throw new Error(shown.kind)
   expect(asked).toEqual([[{ market: 'B', line: 2 }], [{ market: 'yes', line: 9 }]])
   expect(shown.answer[0]).toMatchObject({ line: 2, status: 'gradable', chosen: ['B', 'yes'] })
-  expect(shown.answer.map(kindOf)).toEqual(['graded', 'graded', 'question'])
+  expect(shown.answer.map(groupRow)).toEqual(['graded', 'graded', 'question'])
 })
 
 test('an answer that the next look does not offer is asked again, and a row left out is neither sent nor asked', async () => {
@@ -53,7 +53,7 @@ test('an answer that the next look does not offer is asked again, and a row left
   const shown = await answerRows(rows, answers, look)
   if (shown.kind !== 'seen') throw new Error(shown.kind)
   expect(asked).toEqual([])
-  expect(shown.answer.map(kindOf)).toEqual(['question', 'graded', 'not_gradable'])
+  expect(shown.answer.map(groupRow)).toEqual(['question', 'graded', 'not_gradable'])
   expect(picksToSend(shown.answer, true)).toEqual([{ market: 'C' }])
 })
 

@@ -75,7 +75,7 @@ export async function answerRows(
 export const isLeftOut = ({ chosen = [] }: ShownRow): boolean => chosen.at(-1) === LEAVE_OUT
 
 /** What a row is for its reader. */
-export function kindOf(row: ShownRow): 'graded' | 'question' | 'not_gradable' {
+export function groupRow(row: ShownRow): 'graded' | 'question' | 'not_gradable' {
   if (isLeftOut(row)) return 'not_gradable'
   if (row.status === 'gradable') return 'graded'
   return optionsOf(row).length > 0 ? 'question' : 'not_gradable'
@@ -89,7 +89,7 @@ const sentName = ({ market, odds, placed_at, selection }: Record<string, unknown
 export function picksToSend(rows: readonly ShownRow[], isUngradedKept: boolean) {
   const sent = rows.flatMap((row) => {
     const isKept = isUngradedKept && row.status === 'ungraded' && !isLeftOut(row)
-    return row.send !== undefined && (kindOf(row) === 'graded' || isKept) ? [row.send] : []
+    return row.send !== undefined && (groupRow(row) === 'graded' || isKept) ? [row.send] : []
   })
   return [...new Map(sent.map((pick) => [sentName(pick), pick])).values()]
 }

@@ -37,7 +37,7 @@ export function whyWords({ issues = [], reason, status }: Omit<PreviewRow, 'line
 }
 
 /** The common cause of rows that were not read or would be UNGRADED. */
-function causeOf(row: ShownRow): string {
+function describeCause(row: ShownRow): string {
   const { cause, issues = [], reason, status } = row
   if (isLeftOut(row)) return 'You left it out.'
   if (reason !== undefined) return `UNGRADED: ${reason.message}`
@@ -54,7 +54,7 @@ function causeOf(row: ShownRow): string {
 function groupByCause(rows: readonly ShownRow[]): ReadonlyMap<string, readonly ShownRow[]> {
   const byCauses = new Map<string, ShownRow[]>()
   for (const row of rows) {
-    const cause = causeOf(row)
+    const cause = describeCause(row)
     const known = byCauses.get(cause) ?? []
     known.push(row)
     byCauses.set(cause, known)

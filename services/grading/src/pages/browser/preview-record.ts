@@ -5,7 +5,7 @@ import { counted, grouped } from '../figures.ts'
 import { badge, hint, note } from './card-parts.ts'
 import { betWords } from './market-words.ts'
 import { filled } from './page-api.ts'
-import { isLeftOut, kindOf, type ShownRow } from './preview-answers.ts'
+import { groupRow, isLeftOut, type ShownRow } from './preview-answers.ts'
 import { byCause, whyWords } from './preview-causes.ts'
 import { chosenNote, type OnAnswer, questionItems } from './preview-questions.ts'
 import { valueOf } from './show-issues.ts'
@@ -120,9 +120,9 @@ const heading = (words: string): HTMLElement => element('h3', {}, words)
 
 /** The preview for people, by what becomes of each row; nothing of it is a price or a grade. */
 export function previewView(rows: readonly ShownRow[], on: OnAnswer): readonly HTMLElement[] {
-  const graded = rows.filter((row) => kindOf(row) === 'graded')
-  const questions = rows.filter((row) => kindOf(row) === 'question')
-  const others = rows.filter((row) => kindOf(row) === 'not_gradable')
+  const graded = rows.filter((row) => groupRow(row) === 'graded')
+  const questions = rows.filter((row) => groupRow(row) === 'question')
+  const others = rows.filter((row) => groupRow(row) === 'not_gradable')
   const tone = graded.length === rows.length ? 'good' : graded.length === 0 ? 'bad' : 'warn'
   const summary = `${graded.length} of ${counted(rows.length, 'pick')} would be graded.`
   const rest = [

@@ -8,7 +8,7 @@ import { type Candidate, coverMarket, findMarkets } from './find-market.ts'
 import { selectionsOf, selectionWords } from './market-words.ts'
 import { filled, type Look, previewRecord, readCalibration, readCoverage } from './page-api.ts'
 import { watchPayer } from './payer.ts'
-import { answerRows, kindOf, picksToSend, type ShownRow } from './preview-answers.ts'
+import { answerRows, groupRow, picksToSend, type ShownRow } from './preview-answers.ts'
 import { issueWords } from './preview-causes.ts'
 import { missWords, previewView, readRecord, showChoices } from './preview-record.ts'
 import { clearIssues, showGradeIssues, showProblem, valueOf } from './show-issues.ts'
@@ -137,7 +137,7 @@ function showRows(found: Shown): void {
 async function answerAndLook(): Promise<void> {
   const done = await look()
   if (done?.look.kind !== 'seen') return
-  const left = done.look.answer.filter((row) => kindOf(row) === 'question').length
+  const left = done.look.answer.filter((row) => groupRow(row) === 'question').length
   put('picks-count', left === 0 ? 'No question is left.' : `${counted(left, 'question')} left.`)
   const next = pageElement('preview').querySelector<HTMLElement>('[data-status="question"] button')
   if (next === null) pageElement('audit-send').focus()
