@@ -89,7 +89,15 @@ function start(
         return () => timers.delete(run)
       },
     },
-    chance: () => 0.5,
+    createBackOff: ({ firstMs }) => {
+      let failures = 0
+      return {
+        failed: () => firstMs * (failures += 1),
+        succeeded: () => {
+          failures = 0
+        },
+      }
+    },
     onProblem: (name, problem) => problems.push([name, problem]),
     onError: (error) => {
       throw error
@@ -174,26 +182,30 @@ test.each([
   },
 )
 
-test('a witness that is away holds up no other and is asked again, ever later, up to ten minutes', async () => {
+test('a witness that is away holds up no other and is asked again, as late as its failures in a row demand', async () => {
   const journal = journalOf('a')
   const [here, away] = [await witnessOf('here.example'), await witnessOf('away.example')]
   away.answerInstead(() => ({ status: 503, body: '' }))
   const started = start(journal, [here, away])
-  for (let attempt = 1; attempt <= 10; attempt += 1) {
+  for (let attempt = 1; attempt <= 4; attempt += 1) {
     await expect.poll(() => started.problems.length).toBe(attempt)
     // Meanwhile the journal grows, and whoever rests is not asked for it.
     journal.entries.push('more')
     started.elapse()
   }
-  expect(started.waits.slice(0, 9)).toEqual(
-    [5, 10, 20, 40, 80, 160, 320, 600, 600].map((seconds) => seconds * 1_000),
-  )
-  await expect.poll(() => sizes(started)).toEqual([11, undefined])
+  await expect.poll(() => sizes(started)).toEqual([5, undefined])
   away.answerInstead(undefined)
-  await expect.poll(() => started.problems.length).toBe(11)
+  await expect.poll(() => started.problems.length).toBe(5)
   started.elapse()
-  await expect.poll(() => sizes(started)).toEqual([11, 11])
+  await expect.poll(() => sizes(started)).toEqual([5, 5])
   expect(started.push.states()[1]?.problem).toBe(undefined)
+  away.answerInstead(() => ({ status: 503, body: '' }))
+  journal.entries.push('more')
+  started.push.grown()
+  started.elapse()
+  await expect.poll(() => started.problems.length).toBe(6)
+  const gathering = 1_000
+  expect(started.waits).toEqual([5_000, 10_000, 15_000, 20_000, 25_000, gathering, 5_000])
 })
 
 test.each([

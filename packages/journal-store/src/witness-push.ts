@@ -15,11 +15,8 @@ import type { Awaitable } from './journal-store.ts'
 const GATHER_MS = 1_000
 /** Requests per attempt: the first, and again from the size that a 409 names. More would mean that others show it too. */
 const REQUESTS_MAX = 3
-/** Wait before a failed witness is asked again, milliseconds: doubled with each failure, up to the longest. */
-const RETRY_FIRST_MS = 5_000
-const RETRY_LONGEST_MS = 600_000
-/** Spread of retries, so that services which lost one witness do not all return at once. */
-const RETRY_SPREAD = 0.2
+/** A failed witness is left alone for some seconds, then ever longer, since it may stay away for days. */
+const RETRY = { firstMs: 5_000, maxMs: 600_000 }
 
 export type Witness = {
   /** `add-checkpoint` is below it. */
@@ -44,6 +41,8 @@ type WitnessState = {
   readonly problem?: WitnessProblem | undefined
 }
 
+type BackOff = { failed(): number; succeeded(): void }
+
 type WitnessPushOptions = {
   readonly witnesses: readonly Witness[]
   readonly journal: {
@@ -61,8 +60,8 @@ type WitnessPushOptions = {
   readonly kept?: string | undefined
   readonly keep: (note: string) => Promise<void>
   readonly clock: { after(ms: number, run: () => void): () => void }
-  /** From 0 to 1. */
-  readonly chance: () => number
+  /** Counts a witness's failures in a row and says how long to leave it alone. */
+  readonly createBackOff: (limits: typeof RETRY) => BackOff
   readonly onProblem: (witness: string, problem: WitnessProblem) => void
   /** The journal or the file failed. */
   readonly onError: (error: unknown) => void
@@ -81,7 +80,7 @@ type Watched = Witness & {
   /** What it cosigned last. */
   note?: string
   state: Omit<WitnessState, 'name'>
-  failures: number
+  readonly backOff: BackOff
   /** Set while it is not asked; calling it ends the wait. */
   rest?: (() => void) | undefined
 }
@@ -172,7 +171,7 @@ export class WitnessPush {
         name: nameOf(witness),
         seen: 0,
         state: {},
-        failures: 0,
+        backOff: options.createBackOff(RETRY),
       }),
     )
     this.#cosigned = takeKept(options.kept ?? '', this.#watched, options.journal.verifierKey)
@@ -244,12 +243,11 @@ export class WitnessPush {
     outcome: Outcome,
   ): void {
     if (outcome.kind === 'failed') {
-      by.failures += 1
       by.state = { ...by.state, problem: outcome.problem }
       this.#restOf(by)
       return this.#options.onProblem(by.name, outcome.problem)
     }
-    by.failures = 0
+    by.backOff.succeeded()
     by.state = { cosigned: by.state.cosigned }
     if (outcome.kind === 'overtaken') return
     by.seen = shown.size
@@ -261,9 +259,7 @@ export class WitnessPush {
 
   #restOf(witness: Watched): void {
     if (this.#isClosed) return
-    const { chance, clock } = this.#options
-    const ms = Math.min(RETRY_FIRST_MS * 2 ** (witness.failures - 1), RETRY_LONGEST_MS)
-    witness.rest = clock.after(ms * (1 + RETRY_SPREAD * (2 * chance() - 1)), () => {
+    witness.rest = this.#options.clock.after(witness.backOff.failed(), () => {
       witness.rest = undefined
       this.#run()
     })

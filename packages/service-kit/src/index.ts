@@ -44,6 +44,7 @@ export { createLogger } from './logging.ts'
 export { type ManualClock, manualClock } from './manual-clock.ts'
 export { type PostAnswer, postChecked, type ResolveName } from './post-checked.ts'
 export type { ReadinessCheck, ReadinessFinding } from './readiness.ts'
+export { type BackOff, type BackOffLimits, createBackOff, retry } from './retry.ts'
 export { createRetryingDelivery } from './retrying-delivery.ts'
 export {
   type ListeningService,

@@ -2,7 +2,7 @@
  * Scheme `exact` on an EVM chain, facilitator side (X12): verifies by the gate's rules, submits a signed transfer
  * (EIP-3009), and trusts only the token's events and the nonce's state.
  */
-import { type Clock, pause } from '@tallystick/service-kit'
+import { type BackOffLimits, type Clock, retry } from '@tallystick/service-kit'
 import { LedgerUnavailable, type VerifiedPayment } from '@tallystick/x402'
 import {
   assetOf,
@@ -45,9 +45,8 @@ type ExactEvmOptions = FacilitatorLimits & {
 /** X Layer makes a block every second or faster; on a busy chain a transaction waits for a few blocks. */
 const OUTCOME_MS = 20_000
 
-/** First and longest pause between two checks for a receipt. */
-const POLL_FIRST_MS = 10
-const POLL_MAX_MS = 1_000
+/** Pauses between two checks for a receipt: a block may come at once, and takes about a second. */
+const POLL: BackOffLimits = { firstMs: 10, maxMs: 1_000 }
 
 /** Another transaction, ours or a stranger's, used the nonce: only the ledger's events say what for. */
 export const NONCE_USED: SettlementEnd = {
@@ -144,27 +143,20 @@ async function preflight(
   return { outcome: 'refused', reason, message: simulation.reason }
 }
 
+const isTransient = (error: unknown): boolean => error instanceof LedgerUnavailable
+
 /** Checks for the receipt until there is one or time is up, even after the node failed. */
 async function conclude(
   { clock, ledger, outcomeMs = OUTCOME_MS }: ExactEvmOptions,
   payment: VerifiedPayment,
   transaction: Hex,
 ): Promise<SettlementEnd> {
-  const deadlineMs = clock.unixMs() + outcomeMs
-  let cause: unknown
-  for (let pauseMs = POLL_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, POLL_MAX_MS)) {
-    try {
-      const receipt = await ledger.receipt(transaction)
-      if (receipt !== undefined) return await judgeReceipt(ledger, payment, receipt)
-    } catch (error) {
-      if (!(error instanceof LedgerUnavailable)) throw error
-      cause = error
-    }
-    if (clock.unixMs() + pauseMs > deadlineMs) {
-      return { outcome: 'pending', reason: 'settlement_pending', transaction, cause }
-    }
-    await pause(clock, pauseMs)
-  }
+  const end = await retry({ ...POLL, clock, limitMs: outcomeMs, isTransient }, async () => {
+    const receipt = await ledger.receipt(transaction)
+    return receipt && (await judgeReceipt(ledger, payment, receipt))
+  })
+  if (end.kind === 'done') return end.value
+  return { outcome: 'pending', reason: 'settlement_pending', transaction, cause: end.cause }
 }
 
 /**

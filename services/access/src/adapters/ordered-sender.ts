@@ -4,7 +4,7 @@
  * take a nonce; then it is read again. Hedera charges for a used nonce, so none is read while one of ours may still be
  * under way. What a transaction means is the caller's business.
  */
-import { type Clock, pause } from '@tallystick/service-kit'
+import { type BackOffLimits, type Clock, pause, retry } from '@tallystick/service-kit'
 import type { Hex } from '../domain/access-window.ts'
 import { keptRead } from '../domain/kept-read.ts'
 import { ChainUnavailable } from '../domain/ports.ts'
@@ -29,9 +29,8 @@ const NONCE_MS = 10_000
 /** A receipt shows after 3–10 s; a transaction without one in this time was lost to a nonce gap. Milliseconds. */
 const RECEIPT_LIMIT_MS = 25_000
 
-/** First pause between two looks at a receipt, doubled up to the next constant: the relay answers a send once it has it. */
-const RECEIPT_POLL_MS = 500
-const RECEIPT_POLL_MS_MAX = 2_000
+/** Pauses between two looks at a receipt: the relay answers a send once it has it. */
+const RECEIPT_POLL: BackOffLimits = { firstMs: 500, maxMs: 2_000 }
 
 /** Refusals that do not use up the nonce: the next try has the same one. */
 const NONCE_LEFT: ReadonlySet<SendRefusal> = new Set([
@@ -107,17 +106,11 @@ async function awaitReceipt(
   { clock, relay }: Pick<OrderedSenderOptions, 'clock' | 'relay'>,
   hash: Hex,
 ): Promise<LedgerReceipt | undefined> {
-  const untilMs = clock.unixMs() + RECEIPT_LIMIT_MS
-  for (let pollMs = RECEIPT_POLL_MS; ; pollMs = Math.min(2 * pollMs, RECEIPT_POLL_MS_MAX)) {
-    const isLast = clock.unixMs() >= untilMs
-    try {
-      const receipt = await readReceipt(relay, hash)
-      if (receipt !== undefined || isLast) return receipt
-    } catch (error) {
-      if (isLast) throw error
-    }
-    await pause(clock, pollMs)
-  }
+  const limits = { ...RECEIPT_POLL, clock, limitMs: RECEIPT_LIMIT_MS }
+  const end = await retry(limits, () => readReceipt(relay, hash))
+  if (end.kind === 'done') return end.value
+  if (end.cause !== undefined) throw end.cause
+  return undefined
 }
 
 /** The nonces of one key: counted here after the first, and read again if one was lost or another process took it. */

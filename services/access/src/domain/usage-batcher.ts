@@ -10,7 +10,7 @@ import type { UsageLeases } from './usage-lease.ts'
 import {
   OPEN_AGENTS_MAX,
   OPEN_CALLS_MAX,
-  RETRY_MS_MAX,
+  RETRY,
   SEAL_AFTER_MS,
   SEAL_AT_AGENTS,
   SEALED_WAITING_MAX,
@@ -189,9 +189,9 @@ export class UsageBatcher {
     try {
       await signer.prepare()
     } catch (error) {
-      const failure = { step: 'prepare', reason: 'unreachable', retryMs: RETRY_MS_MAX } as const
+      const failure = { step: 'prepare', reason: 'unreachable', retryMs: RETRY.maxMs } as const
       onEvent({ kind: 'ledger-failed', ...failure, error })
-      await pause(clock, RETRY_MS_MAX, this.#stopped.signal)
+      await pause(clock, RETRY.maxMs, this.#stopped.signal)
     }
     this.#isPreparing = false
     this.progress()

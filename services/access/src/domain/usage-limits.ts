@@ -3,6 +3,7 @@
  * second bounds what those rules leave open.
  */
 import { accessWindowRules } from '@tallystick/contracts'
+import type { BackOffLimits } from '@tallystick/service-kit'
 
 /** A10: a batch is sealed this long after its first call, even while the sender is busy: a call is answered within 60 ms.
  * Milliseconds. */
@@ -75,19 +76,15 @@ export const WAITING_CALLS_MAX = 2_000
 export const SENT_BATCHES_MAX = 64
 /** A quoted gas price is used this long; the factor of two covers what it drifts meanwhile. Milliseconds. */
 export const GAS_QUOTE_MS = 30_000
-/** First pause after a failed ledger request, doubled up to the next constant. Milliseconds. */
-export const RETRY_MS = 250
-/** Longest pause between two attempts: short against the 10 s of a call. Milliseconds. */
-export const RETRY_MS_MAX = 4_000
+/** Pauses after a failed ledger request: the longest is short against the 10 s of a call. */
+export const RETRY: BackOffLimits = { firstMs: 250, maxMs: 4_000 }
 /** A10: bytes that the ledger may have are sent again this long after they left, at the earliest: the slowest relay takes
  * 8 s for a send, and the nonce that shows it is read from a mirror that lags up to 10 s. Milliseconds. */
 export const RESEND_AFTER_MS = 20_000
 /** Receipts that are read in one batch once the first of them has come. */
 export const RECEIPTS_AT_ONCE = 16
-/** First pause between two rounds of receipts, doubled up to the next constant while none comes. Milliseconds. */
-export const RECEIPT_POLL_MS = 250
-/** Longest pause between two rounds: 30 requests a minute stay below public rate limits. Milliseconds. */
-export const RECEIPT_POLL_MS_MAX = 2_000
+/** Pauses between two rounds of receipts while none comes: 30 requests a minute stay below public rate limits. */
+export const RECEIPT_POLL: BackOffLimits = { firstMs: 250, maxMs: 2_000 }
 /** A receipt this late is looked into: public mirrors lag up to 10 s. Milliseconds. */
 export const RECEIPT_PATIENCE_MS = 15_000
 /** A transaction without a receipt whose nonce is consumed is given up after this time. Milliseconds. */

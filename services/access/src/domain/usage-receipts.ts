@@ -4,13 +4,13 @@
  * consumed are signed again. That second step would count calls twice if it were wrong, so it needs proof: a later
  * transaction of the same key has its receipt and this one, looked up once more after that, still has none.
  */
+import { type BackOff, createBackOff } from '@tallystick/service-kit'
 import type { SealedBatch } from './usage-batch.ts'
 import {
   PROBE_AGAIN_MS,
   RECEIPT_GIVE_UP_MS,
   RECEIPT_PATIENCE_MS,
-  RECEIPT_POLL_MS,
-  RECEIPT_POLL_MS_MAX,
+  RECEIPT_POLL,
   RECEIPTS_AT_ONCE,
 } from './usage-limits.ts'
 import type { UsageQueue } from './usage-queue.ts'
@@ -32,17 +32,19 @@ export class UsageReceipts {
   #round: Promise<void> | null = null
   #nextRound: Promise<void> | null = null
   #cancelPoll: (() => void) | null = null
-  #pollMs = RECEIPT_POLL_MS
+  /** Grows with each round that ends without the receipt it looked for. */
+  readonly #backOff: BackOff
   #isStopped = false
 
   constructor(options: ReceiptOptions) {
     this.#options = options
+    this.#backOff = createBackOff({ ...RECEIPT_POLL, clock: options.clock })
   }
 
   /** Something was sent: reads at once, unless a running or due round will reach it in its order. */
   wake(): void {
     if (this.#round !== null || this.#cancelPoll !== null) return
-    this.#pollMs = RECEIPT_POLL_MS
+    this.#backOff.succeeded()
     void this.refresh()
   }
 
@@ -80,11 +82,10 @@ export class UsageReceipts {
   #schedule(): void {
     const { clock, queue } = this.#options
     if (this.#isStopped || this.#cancelPoll !== null || queue.sent.length === 0) return
-    this.#cancelPoll = clock.after(this.#pollMs, () => {
+    this.#cancelPoll = clock.after(this.#backOff.leftMs(), () => {
       this.#cancelPoll = null
       void this.refresh()
     })
-    this.#pollMs = Math.min(this.#pollMs * 2, RECEIPT_POLL_MS_MAX)
   }
 
   async #readAll(): Promise<void> {
@@ -98,9 +99,10 @@ export class UsageReceipts {
           const receipt = receipts[at] ?? null
           if (receipt === null) {
             await this.#lookInto(batch)
+            this.#backOff.failed()
             return
           }
-          this.#pollMs = RECEIPT_POLL_MS
+          this.#backOff.succeeded()
           sender.finish(batch)
           onReceipt(batch, receipt)
         }
@@ -114,7 +116,7 @@ export class UsageReceipts {
         kind: 'ledger-failed',
         step: 'receipt',
         reason: 'unreachable',
-        retryMs: this.#pollMs,
+        retryMs: this.#backOff.failed(),
         error,
       })
     }

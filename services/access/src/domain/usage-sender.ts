@@ -7,9 +7,10 @@
  * usage-receipts.ts reads the receipts and asks this loop for what must follow.
  */
 
+import { type BackOff, createBackOff } from '@tallystick/service-kit'
 import { SealedBatch, type SealedEntry } from './usage-batch.ts'
 import type { UsageSendResult } from './usage-ledger.ts'
-import { RESEND_AFTER_MS, RETRY_MS, RETRY_MS_MAX, SENT_BATCHES_MAX } from './usage-limits.ts'
+import { RESEND_AFTER_MS, RETRY, SENT_BATCHES_MAX } from './usage-limits.ts'
 import { type UsageQueue, UsageRepair, type UsageSigner } from './usage-queue.ts'
 import type { RecorderParts } from './usage-recorder.ts'
 
@@ -40,12 +41,13 @@ export class UsageSender {
   lacksFunds = false
   #isResyncWanted = false
   #isFillerWanted = false
-  #retryMs = RETRY_MS
+  readonly #backOff: BackOff
   #cancelRetry: (() => void) | null = null
 
   constructor(options: SenderOptions) {
     this.#options = options
     this.#queue = options.queue
+    this.#backOff = createBackOff({ ...RETRY, clock: options.clock })
     this.#repair = new UsageRepair(options)
   }
 
@@ -235,7 +237,7 @@ export class UsageSender {
     if (!batch.isAccepted) this.#options.totals.transactionsSentTotal += 1
     batch.isAccepted = true
     batch.sentAtMs = this.#options.clock.unixMs()
-    this.#retryMs = RETRY_MS
+    this.#backOff.succeeded()
     batch.place = 'sent'
     this.#options.onSent()
     return true
@@ -253,8 +255,7 @@ export class UsageSender {
   #pause(failure: Failure): false {
     const { clock, onEvent } = this.#options
     if (this.#isStopped) return false
-    const retryMs = this.#retryMs
-    this.#retryMs = Math.min(retryMs * 2, RETRY_MS_MAX)
+    const retryMs = this.#backOff.failed()
     this.#cancelRetry = clock.after(retryMs, () => {
       this.#cancelRetry = null
       this.wake()

@@ -1,5 +1,11 @@
 /** The public keys of one issuer (JWKS): fetched when needed, kept, served stale within a bound while the issuer is away. */
-import { type Clock, readLimited } from '@tallystick/service-kit'
+import {
+  type BackOff,
+  type BackOffLimits,
+  type Clock,
+  createBackOff,
+  readLimited,
+} from '@tallystick/service-kit'
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { z } from 'zod'
 import { isKeyAddress, isLoopback } from '../domain/trusted-issuer.ts'
@@ -10,9 +16,8 @@ const FRESH_MS = 600_000
 const STALE_MS = 3_600_000
 /** Between two fetches for unknown key ids: strangers choose those. */
 const REFETCH_MS = 30_000
-/** After a failure; doubled up to the maximum. */
-const BACK_OFF_MS = 1_000
-const BACK_OFF_MAX_MS = 60_000
+/** After a failure: an issuer's restart is over in seconds, and one that is away is asked once a minute. */
+const BACK_OFF: BackOffLimits = { firstMs: 1_000, maxMs: 60_000 }
 /** The longest that a request waits for keys. */
 const TIMEOUT_MS = 5_000
 /** A hundred RSA keys with their certificates. */
@@ -43,11 +48,11 @@ export class IssuerKeys {
   readonly #options: IssuerKeysOptions
   #kept: KeptKeys | undefined
   #running: Promise<void> | undefined
-  #failures = 0
-  #notBeforeMs = 0
+  readonly #backOff: BackOff
 
   constructor(options: IssuerKeysOptions) {
     this.#options = options
+    this.#backOff = createBackOff({ ...BACK_OFF, clock: options.clock })
   }
 
   /** The keys, if they may be used without asking. */
@@ -65,10 +70,11 @@ export class IssuerKeys {
 
   /** Newer keys, if the given ones lack a key; undefined if there are none. Rejects with `IssuerUnavailable`. */
   async newerThan(keys: KeptKeys): Promise<KeptKeys | undefined> {
-    const hasJustAsked = this.#failures === 0 && this.#ageMs() < REFETCH_MS
+    const hasJustAsked = this.#backOff.failures === 0 && this.#ageMs() < REFETCH_MS
     if (!hasJustAsked) await this.#fetch()
     // The key may exist: nobody can tell while the issuer is away.
-    if (this.#failures > 0) throw new IssuerUnavailable(`no newer keys of ${this.#options.issuer}`)
+    if (this.#backOff.failures > 0)
+      throw new IssuerUnavailable(`no newer keys of ${this.#options.issuer}`)
     return this.#kept?.mark === keys.mark ? undefined : this.#kept
   }
 
@@ -79,7 +85,7 @@ export class IssuerKeys {
 
   /** One fetch for all who wait; none during a back-off. */
   async #fetch(): Promise<void> {
-    if (this.#options.clock.unixMs() < this.#notBeforeMs) return
+    if (this.#backOff.leftMs() > 0) return
     this.#running ??= this.#attempt().finally(() => {
       this.#running = undefined
     })
@@ -92,12 +98,9 @@ export class IssuerKeys {
       const jwks = await fetchJson(await keyAddressOf(this.#options))
       const find = createLocalJWKSet(jwks as JSONWebKeySet)
       this.#kept = { find, mark: JSON.stringify(jwks), fetchedAtMs: clock.unixMs() }
-      this.#failures = 0
-      this.#notBeforeMs = 0
+      this.#backOff.succeeded()
     } catch (cause) {
-      const waitMs = Math.min(BACK_OFF_MS * 2 ** this.#failures, BACK_OFF_MAX_MS)
-      this.#failures += 1
-      this.#notBeforeMs = clock.unixMs() + waitMs
+      this.#backOff.failed()
       onProblem(new IssuerUnavailable(`the keys of ${issuer} were not fetched`, { cause }))
     }
   }

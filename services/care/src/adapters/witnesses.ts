@@ -7,7 +7,7 @@ import {
   type WitnessProblem,
   WitnessPush,
 } from '@tallystick/journal-store'
-import { type Clock, postChecked } from '@tallystick/service-kit'
+import { type Clock, createBackOff, postChecked } from '@tallystick/service-kit'
 import type { CareConfig } from '../config.ts'
 import type { RecordJournal } from '../domain/record-store.ts'
 
@@ -36,12 +36,13 @@ function readKept(path: string | undefined): string | undefined {
 
 /** Begins to show the journal's checkpoints. Closing aborts requests under way. */
 export function openWitnesses(options: WitnessesOptions) {
-  const { config, journal, clock } = options
+  const { chance, config, journal, clock } = options
   const path = besideDatabase(config.DATABASE_PATH, '.user-cosigned')
   const ending = new AbortController()
   const push = new WitnessPush({
     ...options,
     witnesses: config.WITNESSES.map(({ url, vkey }) => ({ url, verifierKey: vkey })),
+    createBackOff: (limits) => createBackOff({ ...limits, clock, chance }),
     journal: { ...journal, size: () => journal.size },
     post: async (url, body) => {
       const answer = await postChecked({

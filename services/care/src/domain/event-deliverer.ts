@@ -5,6 +5,7 @@
  * cannot move a subscription.
  */
 import type { IsRevoked } from '@tallystick/jwt-lite'
+import { type BackOff, type BackOffLimits, createBackOff } from '@tallystick/service-kit'
 import type { CareRecord } from './care-record.ts'
 import {
   audiencesOf,
@@ -26,9 +27,8 @@ const RUNNING_MAX = 64
 const RUNNING_PER_SUB_MAX = 4
 /** Rows of the outbox read in one go. */
 const ROWS_READ = 32
-const RETRY_FIRST_MS = 1_000
-const RETRY_FACTOR = 4
-const RETRY_MAX_MS = 600_000
+/** A receiver's restart takes seconds; one that is back is found within ten minutes. */
+const RETRY: BackOffLimits = { firstMs: 1_000, maxMs: 600_000, factor: 4 }
 /** After this long without a delivery taken, the subscription is suspended; refreshing it resumes where it stopped. */
 const SUSPENDED_AFTER_MS = 3_600_000
 /** How often it looks for expired subscriptions, and for changes it did not hear about. */
@@ -60,7 +60,7 @@ type DelivererDeps = {
 /** A subscription as this process delivers it. */
 type Held = {
   subscription: EventSubscription
-  failures: number
+  backOff: BackOff
   /** Set while it waits for a retry. */
   cancelWait?: (() => void) | undefined
 }
@@ -165,7 +165,9 @@ export class EventDeliverer {
       if (known !== undefined) this.#drop(known)
       return undefined
     }
-    const held: Held = Object.assign(known ?? {}, { subscription: found, failures: 0 })
+    const { chance, clock } = this.#deps
+    const backOff = createBackOff({ ...RETRY, clock, chance })
+    const held: Held = Object.assign(known ?? {}, { subscription: found, backOff })
     held.cancelWait?.()
     held.cancelWait = undefined
     this.#held.set(id, held)
@@ -225,7 +227,7 @@ export class EventDeliverer {
     const healthy = { lastError: undefined, failedSinceMs: undefined }
     if (found === undefined || verdict === 'skip') {
       // Erased, or outside the grant: there is nothing left to deliver, even if earlier attempts failed.
-      held.failures = 0
+      held.backOff.succeeded()
       return this.#note(held, { ...done, ...healthy })
     }
     const outcome = await deliver(subscription, found.event, this.#closed.signal)
@@ -234,7 +236,7 @@ export class EventDeliverer {
     if (held.subscription.refresh !== subscription.refresh) return false
     if (row.audience === 'user') observe({ kind: 'delivery', outcome: outcome.kind })
     if (outcome.kind === 'failed') return this.#fail(held, row, outcome.reason)
-    held.failures = 0
+    held.backOff.succeeded()
     if (outcome.kind === 'refused') return this.#note(held, done)
     if (found.isLatest) onHeard(found.record)
     return this.#note(held, { ...done, ...healthy, lastDeliveryAtMs: clock.unixMs() })
@@ -289,13 +291,10 @@ export class EventDeliverer {
   }
 
   #waitAfterFailure(held: Held): void {
-    const { chance, clock } = this.#deps
+    const { clock } = this.#deps
     if (this.#closed.signal.aborted || this.#held.get(held.subscription.id) !== held) return
-    const ms = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * RETRY_FACTOR ** held.failures)
-    held.failures += 1
     held.cancelWait?.()
-    // Half of it is random, so that receivers that failed together are not retried together.
-    held.cancelWait = clock.after(ms * (0.5 + chance() / 2), () => {
+    held.cancelWait = clock.after(held.backOff.failed(), () => {
       held.cancelWait = undefined
       this.#poke(held)
     })

@@ -1,5 +1,5 @@
 /** The Odds API v4 over HTTP: one sport's odds as raw bytes. The key is in each address, which no error repeats. */
-import { type Clock, readLimited } from '@tallystick/service-kit'
+import { type BackOffLimits, type Clock, createBackOff, readLimited } from '@tallystick/service-kit'
 import type { OddsFeed } from '../ingest/odds-poller.ts'
 
 type OddsApiFeedOptions = {
@@ -20,10 +20,8 @@ const TIMEOUT_MS = 20_000
 /** A sport with all its books and markets is some 2 MB. */
 const ANSWER_BYTES_MAX = 33_554_432
 
-/** The first pause after a failure; each further failure doubles it. */
-const BACK_OFF_MS = 60_000
 /** A recovered feed is asked again within the hour; a spent quota returns only with the next month. */
-const BACK_OFF_MS_MAX = 3_600_000
+const BACK_OFF: BackOffLimits = { firstMs: 60_000, maxMs: 3_600_000 }
 
 /** The feed did not answer, or answered with a status other than 200. */
 export class OddsFeedUnavailable extends Error {
@@ -32,27 +30,6 @@ export class OddsFeedUnavailable extends Error {
 
 /** What went wrong, without the address, which holds the key. */
 const causeName = (error: unknown): string => (error instanceof Error ? error.name : 'unknown')
-
-/** When the feed may be asked again: pauses double after each failure, and last an hour once the quota is spent. */
-function createBackOff(clock: Clock) {
-  let failures = 0
-  let waitUntilMs = 0
-  const wait = (ms: number): void => {
-    waitUntilMs = clock.unixMs() + Math.min(ms, BACK_OFF_MS_MAX)
-  }
-  return {
-    /** Milliseconds left; a clock set back lengthens no pause beyond the longest. */
-    leftMs: () => Math.min(Math.max(0, waitUntilMs - clock.unixMs()), BACK_OFF_MS_MAX),
-    failed: (retryAfterMs = 0) => {
-      failures += 1
-      wait(Math.max(retryAfterMs, BACK_OFF_MS * 2 ** Math.min(failures - 1, 10)))
-    },
-    answered: (quotaLeft: number | undefined) => {
-      failures = 0
-      if (quotaLeft !== undefined && quotaLeft <= 0) wait(BACK_OFF_MS_MAX)
-    },
-  }
-}
 
 /** A header's number; undefined if it is absent or not a number. */
 function numberIn(response: Response, name: string): number | undefined {
@@ -71,7 +48,7 @@ export function createOddsApiFeed(options: OddsApiFeedOptions): OddsFeed {
     dateFormat: 'iso',
   })
   const address = `${url}/v4/sports/${encodeURIComponent(sport)}/odds?${query.toString()}`
-  const backOff = createBackOff(clock)
+  const backOff = createBackOff({ ...BACK_OFF, clock })
   return {
     async fetchOdds(signal) {
       const leftMs = backOff.leftMs()
@@ -92,7 +69,8 @@ export function createOddsApiFeed(options: OddsApiFeedOptions): OddsFeed {
         }
         const bytes = await readLimited(response.body, ANSWER_BYTES_MAX)
         if (bytes === 'too_large') throw new OddsFeedUnavailable('the feed answered too much')
-        backOff.answered(numberIn(response, 'x-requests-remaining'))
+        const isSpent = numberIn(response, 'x-requests-remaining') === 0
+        backOff.succeeded(isSpent ? BACK_OFF.maxMs : 0)
         return bytes
       } catch (error) {
         backOff.failed((retryAfterSeconds ?? 0) * 1_000)

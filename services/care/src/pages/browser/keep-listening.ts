@@ -3,6 +3,7 @@
  * session is gone, it opens a new one and has everything read again, so that nothing that happened meanwhile is missed.
  */
 import { Unreachable } from '@tallystick/service-kit/browser'
+import { type BackOffLimits, createBackOff } from '@tallystick/service-kit/retry'
 import {
   McpError,
   type McpNotification,
@@ -33,19 +34,10 @@ type ListeningOptions = {
 }
 
 /**
- * First pause: a restart takes about a second. What the service says in `retry` is for hosts that try twice (C36); this page
- * never stops trying.
+ * A restart takes about a second, and once the network is back, a correction must not wait for minutes. What the service says
+ * in `retry` is for hosts that try twice (C36); this page never stops trying.
  */
-const RETRY_FIRST_MS = 500
-/** Longest pause: once the network is back, a correction must not wait for minutes. */
-const RETRY_LONGEST_MS = 15_000
-
-/** The pause before an attempt (from 0), randomised (0–1) so that a thousand pages do not return at once. */
-export function pauseMs(options: { readonly attempt: number; readonly chance: number }): number {
-  const { attempt, chance } = options
-  const longest = Math.min(RETRY_LONGEST_MS, RETRY_FIRST_MS * 2 ** Math.min(attempt, 10))
-  return Math.round(longest * (0.5 + chance / 2))
-}
+const RETRY: BackOffLimits = { firstMs: 500, maxMs: 15_000 }
 
 export class Listener {
   readonly #options: ListeningOptions
@@ -55,7 +47,11 @@ export class Listener {
   #lastEventId: string | undefined
   #hasMissed = true
   #isReadingAll = false
-  #attempt = 0
+  readonly #backOff = createBackOff({
+    ...RETRY,
+    clock: { unixMs: () => Date.now() },
+    chance: () => Math.random(),
+  })
   #endPause: (() => void) | undefined
 
   constructor(options: ListeningOptions) {
@@ -124,7 +120,7 @@ export class Listener {
         onId: (id) => {
           this.#lastEventId = id
           // A stream that opens while nothing can be read is not a success: pauses keep growing.
-          if (!this.#isReadingAll) this.#attempt = 0
+          if (!this.#isReadingAll) this.#backOff.succeeded()
         },
       })
     } catch (error) {
@@ -139,7 +135,7 @@ export class Listener {
     this.#isReadingAll = true
     try {
       await this.#options.readAll(session)
-      this.#attempt = 0
+      this.#backOff.succeeded()
     } finally {
       this.#isReadingAll = false
     }
@@ -156,11 +152,9 @@ export class Listener {
   }
 
   async #pause(why: string | undefined): Promise<void> {
-    const retryMs = pauseMs({ attempt: this.#attempt, chance: Math.random() })
-    this.#attempt += 1
     this.#options.onState({ kind: 'waiting', why })
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, retryMs)
+      const timer = setTimeout(resolve, this.#backOff.failed())
       this.#endPause = () => {
         clearTimeout(timer)
         resolve()
