@@ -1,8 +1,22 @@
-import { Counter, type Registry, type ServiceAppOptions } from '@tallystick/service-kit'
+import {
+  createMetrics,
+  type MetricTable,
+  type Registry,
+  type ServiceAppOptions,
+} from '@tallystick/service-kit'
 import type { VerifiedPayment } from '@tallystick/x402'
 import type { SettlementEnd, SubmissionDoubt } from './settlement.ts'
 
 export type SettlementObserver = ReturnType<typeof observeSettlements>
+
+const METRICS = {
+  facilitator_settlements_total: {
+    kind: 'counter',
+    help: 'Settlements of verified payments, by outcome.',
+    labels: ['outcome', 'reason'],
+  },
+  facilitator_settlements_in_flight: { kind: 'gauge', help: 'Settlements under way.' },
+} as const satisfies MetricTable
 
 /**
  * Returns an observer that counts settlements by outcome and logs each one, as well as each doubt before it. No log line
@@ -12,17 +26,12 @@ export function observeSettlements(
   registry: Registry,
   logger: ServiceAppOptions['logger'] | undefined,
 ) {
-  const settlements = new Counter({
-    name: 'facilitator_settlements_total',
-    help: 'Settlements of verified payments, by outcome.',
-    labelNames: ['outcome', 'reason'] as const,
-    registers: [registry],
-  })
+  const metrics = createMetrics(registry, METRICS)
   const counts = new Map<SettlementEnd['outcome'], number>()
   return {
     onEnd: (payment: VerifiedPayment, end: SettlementEnd): void => {
       const { cause, message, outcome, reason, transaction } = end
-      settlements.inc({ outcome, reason })
+      metrics.count('facilitator_settlements_total', { outcome, reason })
       counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
       const fields = { outcome, reason, message, transaction, ...fieldsOf(payment) }
       if (outcome === 'settled') logger?.info(fields, 'settlement ended')
@@ -32,6 +41,9 @@ export function observeSettlements(
       const fields = { transaction, ...fieldsOf(payment), cause: causeText(cause) }
       logger?.warn(fields, 'submission in doubt')
     },
+    /** Settlements under way are read at each scrape. */
+    measure: (inFlight: () => number): void =>
+      metrics.read('facilitator_settlements_in_flight', (show) => show(inFlight())),
     /** Settlements since start with that outcome. */
     count: (outcome: SettlementEnd['outcome']): number => counts.get(outcome) ?? 0,
   }

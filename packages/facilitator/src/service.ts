@@ -1,5 +1,4 @@
 import {
-  Gauge,
   type ListeningService,
   listeningUrl,
   Registry,
@@ -45,14 +44,7 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Se
   const evm = options.evm && (await createEvmFacilitator(options.evm, parts))
   const hedera = createHederaFacilitator(options, parts)
   const networks = evm === undefined ? [hedera] : [hedera, evm]
-  new Gauge({
-    name: 'facilitator_settlements_in_flight',
-    help: 'Settlements under way.',
-    registers: [registry],
-    collect() {
-      this.set(networks.reduce((sum, { scheme }) => sum + scheme.inFlightCount, 0))
-    },
-  }).set(0)
+  observer.measure(() => networks.reduce((sum, { scheme }) => sum + scheme.inFlightCount, 0))
   const url = (): string => (app.server.listening ? listeningUrl(app) : 'http://127.0.0.1:4020')
   const app = await createFacilitatorApp({
     schemes: networks,

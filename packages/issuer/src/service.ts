@@ -1,10 +1,11 @@
 /** Composes the authorization server. */
 import {
   type Clock,
-  Counter,
+  createMetrics,
   createServiceApp,
   type Environment,
   type ListeningService,
+  type MetricTable,
   Registry,
   requireConfig,
   type Service,
@@ -28,6 +29,15 @@ import { createProvider } from './provider.ts'
 import { addInteractionRoutes } from './routes/interaction-routes.ts'
 import { addProviderRoutes } from './routes/provider-routes.ts'
 
+const METRICS = {
+  issuer_sign_ins_total: { kind: 'counter', help: 'Sign-ins, by outcome.', labels: ['outcome'] },
+  issuer_refusals_total: {
+    kind: 'counter',
+    help: 'Refused requests, by where.',
+    labels: ['where'],
+  },
+} as const satisfies MetricTable
+
 type IssuerOptions = {
   readonly config: IssuerConfig
   readonly clock: Clock
@@ -40,10 +50,7 @@ type IssuerOptions = {
 export async function createIssuer(options: IssuerOptions): Promise<Service> {
   const { config, clock, logger, fetch } = options
   const registry = new Registry()
-  const counted = (name: string, help: string, label: string) =>
-    new Counter({ name, help, labelNames: [label], registers: [registry] })
-  const signIns = counted('issuer_sign_ins_total', 'Sign-ins, by outcome.', 'outcome')
-  const refusals = counted('issuer_refusals_total', 'Refused requests, by where.', 'where')
+  const metrics = createMetrics(registry, METRICS)
   const keys = openSigningKeys(config.KEYS_PATH)
   const users = config.USERS_PATH === undefined ? undefined : openUsersFile(config.USERS_PATH)
   const store = openGrantStore(config.DATABASE_PATH, clock)
@@ -53,7 +60,7 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
   }
   const provider = createProvider({ config, clock, store, keys, accounts, fetch })
   const note = (where: string) => (_context: unknown, error: Error) => {
-    refusals.inc({ where })
+    metrics.count('issuer_refusals_total', { where })
     logger?.warn({ err: error }, `${where} refused`)
   }
   provider.on('authorization.error', note('authorization'))
@@ -63,7 +70,7 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
     logger?.error({ err: error }, 'server error'),
   )
   const networkOf = countNetworks(config, logger)
-  const observe = (outcome: string): void => signIns.inc({ outcome })
+  const observe = (outcome: string): void => metrics.count('issuer_sign_ins_total', { outcome })
   const app = await createServiceApp({
     name: 'tallystick-issuer',
     version: '0.1.0',

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { createMetrics, type MetricTable } from './metrics.ts'
 import type { ServiceApp } from './service-app.ts'
 
 declare module 'fastify' {
@@ -15,6 +16,21 @@ const DURATION_BUCKETS_SECONDS = [
   0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ]
 
+const METRICS = {
+  http_requests_total: {
+    kind: 'counter',
+    help: 'Requests answered.',
+    labels: ['method', 'route', 'status'],
+  },
+  http_request_duration_seconds: {
+    kind: 'histogram',
+    help: 'From a request read to its answer sent.',
+    labels: ['method', 'route'],
+    bucketsSeconds: DURATION_BUCKETS_SECONDS,
+  },
+  http_requests_in_flight: { kind: 'gauge', help: 'Requests received and not yet answered.' },
+} as const satisfies MetricTable
+
 /** Characters of a path kept in one log line. */
 const LOGGED_PATH_CHARS = 200
 
@@ -30,26 +46,9 @@ function loggedPath(url: string): string {
 
 /** One log line and one measurement per request (S4, S6). Labels are the route's pattern, never a path, query or identity. */
 export function observeRequests(app: ServiceApp, registry: Registry): void {
-  const requests = new Counter({
-    name: 'http_requests_total',
-    help: 'Requests answered.',
-    labelNames: ['method', 'route', 'status'] as const,
-    registers: [registry],
-  })
-  const duration = new Histogram({
-    name: 'http_request_duration_seconds',
-    help: 'From a request read to its answer sent.',
-    labelNames: ['method', 'route'] as const,
-    buckets: DURATION_BUCKETS_SECONDS,
-    registers: [registry],
-  })
+  const metrics = createMetrics(registry, METRICS)
   let open = 0
-  const inFlight: Gauge = new Gauge({
-    name: 'http_requests_in_flight',
-    help: 'Requests received and not yet answered.',
-    registers: [registry],
-    collect: () => inFlight.set(open),
-  })
+  metrics.read('http_requests_in_flight', (show) => show(open))
   const noteClose = (): void => {
     open -= 1
   }
@@ -68,8 +67,10 @@ export function observeRequests(app: ServiceApp, registry: Registry): void {
     const route = request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched')
     const { method } = request
     if (request.routeOptions.config.isUncounted !== true) {
-      requests.inc({ method, route, status: String(reply.statusCode) })
-      duration.observe({ method, route }, reply.elapsedTime / 1000)
+      const status = String(reply.statusCode)
+      metrics.count('http_requests_total', { method, route, status })
+      const seconds = reply.elapsedTime / 1000
+      metrics.observe('http_request_duration_seconds', seconds, { method, route })
     }
     const path = secretRoutes.has(route) ? route : loggedPath(request.url)
     const level = POLLED_ROUTES.has(route) ? 'debug' : 'info'

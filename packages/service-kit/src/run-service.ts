@@ -4,12 +4,13 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Logger } from 'pino'
-import { Counter, collectDefaultMetrics, type Registry } from 'prom-client'
+import { collectDefaultMetrics, type Registry } from 'prom-client'
 import type { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
 import { type Environment, loadConfig, slipSentence } from './config.ts'
 import { type LogOutput, lastLinesWritten, openLogOutput } from './log-output.ts'
 import { createLogger } from './logging.ts'
+import { createMetrics } from './metrics.ts'
 import type { ServiceApp } from './service-app.ts'
 
 /** A service built from one configuration; `runService` makes it listen. */
@@ -220,15 +221,9 @@ function openLog(name: string, level: string): { logger: Logger; output: LogOutp
 }
 
 function countDroppedLines(registry: Registry, output: LogOutput): void {
-  const dropped: Counter = new Counter({
-    name: 'log_lines_dropped_total',
-    help: 'Lines of the log that nobody read in time.',
-    registers: [registry],
-    collect: () => {
-      dropped.reset()
-      dropped.inc(output.droppedCount())
-    },
-  })
+  const help = 'Lines of the log that nobody read in time.'
+  const metrics = createMetrics(registry, { log_lines_dropped_total: { kind: 'counter', help } })
+  metrics.read('log_lines_dropped_total', (show) => show(output.droppedCount()))
 }
 
 /** A service's process from environment to exit: everything a main.ts does. Exits 1 if the service cannot start. */

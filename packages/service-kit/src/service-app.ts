@@ -17,7 +17,7 @@ import fastify, {
   LogController,
   type RawServerDefault,
 } from 'fastify'
-import { Gauge, Registry } from 'prom-client'
+import { Registry } from 'prom-client'
 import type { Clock } from './clock.ts'
 import {
   answerConnectionError,
@@ -29,6 +29,7 @@ import {
 import { type CorsPolicy, registerCors } from './cors-policy.ts'
 import { errorHandler, type ServiceErrors, sendError } from './error-handler.ts'
 import { addKitRoutes } from './kit-routes.ts'
+import { createMetrics } from './metrics.ts'
 import { registerDocumentation } from './openapi.ts'
 import type { Page } from './pages/page-frame.ts'
 import { addLivePage } from './pages/page-routes.ts'
@@ -163,12 +164,13 @@ function acceptEmptyJson(app: ServiceApp): void {
 export async function createServiceApp(options: ServiceAppOptions): Promise<ServiceApp> {
   const app = newFastify(options)
   const registry = options.registry ?? new Registry()
-  const labelNames = ['service', 'version'] as const
+  const labels = ['service', 'version'] as const
   const help = 'Which build is running; always 1.'
-  new Gauge({ name: 'tallystick_build_info', help, labelNames, registers: [registry] }).set(
-    { service: options.name, version: options.version },
-    1,
-  )
+  const metrics = createMetrics(registry, {
+    tallystick_build_info: { kind: 'gauge', help, labels },
+  })
+  const { name: title, version, description } = options
+  metrics.read('tallystick_build_info', (show) => show(1, { service: title, version }))
   acceptEmptyJson(app)
   observeRequests(app, registry)
   guardConnections(app)
@@ -178,7 +180,6 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   })
   if (options.cors !== false) await registerCors(app, options.cors)
   const answerOtherMethods = watchMethods(app, { isOptionsAnswered: options.cors !== false })
-  const { name: title, version, description } = options
   await registerDocumentation(app, { title, version, description })
   addKitRoutes(app, options, registry)
   // A plugin of its own, so that routes which the service registers in plugins exist before the 405s are added.

@@ -2,7 +2,12 @@
  * What the operator sees of the service: metrics, and a log line for each event. Domain code reports events; this file
  * counts and logs them, and decides nothing.
  */
-import { boundedLabel, Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
+import {
+  boundedLabel,
+  createMetrics,
+  type MetricTable,
+  type Registry,
+} from '@tallystick/service-kit'
 import type { GateEvent } from '@tallystick/x402'
 import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
@@ -22,58 +27,108 @@ const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 
 /** Seconds: the network makes a scheduled call within 2 s of its second, and after 30 s never (A7). */
 const LATENESS_BUCKETS_SECONDS = [1, 2, 3, 5, 10, 20, 30, 60, 300]
 
-/** Each counter with its help and its labels. */
-const COUNTERS = {
-  access_calls_granted_total: ['Calls answered 200.', 'paid'],
-  access_payments_total: ['Requests with a payment, by what became of it.', 'outcome'],
-  access_windows_opened_total: ['Purchases forwarded into the contract.', 'by', 'kind'],
-  access_troubles_total: ['Things that somebody may have to look at.', 'kind'],
-  access_settlements_total: ['Settlements and what followed them.', 'event'],
-  access_refusals_total: ['Payments refused, by reason.', 'reason'],
-  access_sign_ins_total: [
-    'Guarded calls without a token: proved, or why a proof was asked for.',
-    'outcome',
-  ],
-  access_rate_limited_total: ['Calls answered too_many_requests.', 'by'],
-} as const
+const OWN_METRICS = {
+  access_calls_granted_total: { kind: 'counter', help: 'Calls answered 200.', labels: ['paid'] },
+  access_payments_total: {
+    kind: 'counter',
+    help: 'Requests with a payment, by what became of it.',
+    labels: ['outcome'],
+  },
+  access_windows_opened_total: {
+    kind: 'counter',
+    help: 'Purchases forwarded into the contract.',
+    labels: ['by', 'kind'],
+  },
+  access_troubles_total: {
+    kind: 'counter',
+    help: 'Things that somebody may have to look at.',
+    labels: ['kind'],
+  },
+  access_settlements_total: {
+    kind: 'counter',
+    help: 'Settlements and what followed them.',
+    labels: ['event'],
+  },
+  access_refusals_total: {
+    kind: 'counter',
+    help: 'Payments refused, by reason.',
+    labels: ['reason'],
+  },
+  access_sign_ins_total: {
+    kind: 'counter',
+    help: 'Guarded calls without a token: proved, or why a proof was asked for.',
+    labels: ['outcome'],
+  },
+  access_rate_limited_total: {
+    kind: 'counter',
+    help: 'Calls answered too_many_requests.',
+    labels: ['by'],
+  },
+  access_payment_verification_seconds: {
+    kind: 'histogram',
+    help: 'Time that verifying one payment took.',
+    bucketsSeconds: VERIFICATION_BUCKETS_SECONDS,
+  },
+  access_renewal_lateness_seconds: {
+    kind: 'histogram',
+    help: 'How long the second of an armed renewal was past when a read found it not made yet.',
+    bucketsSeconds: LATENESS_BUCKETS_SECONDS,
+  },
+  access_alert: {
+    kind: 'gauge',
+    help: 'Whether an alert of the seller is raised, 0 or 1.',
+    labels: ['alert'],
+  },
+  access_sweep_unresolved: { kind: 'gauge', help: 'Credits of payTo that are not opened yet.' },
+  access_sweep_age_seconds: {
+    kind: 'gauge',
+    help: 'Age of the last whole read of payTo’s credits from the mirror node.',
+  },
+  access_renewals_reserve_can_arm: {
+    kind: 'gauge',
+    help: 'Further renewals that the seller’s gas reserve can arm.',
+  },
+} as const satisfies MetricTable
 
-/** Registers a counter for each row, and returns a function that counts one. */
-function createCounters(registry: Registry) {
-  const registers = [registry]
-  const counters = new Map(
-    Object.entries(COUNTERS).map(([name, [help, ...labelNames]]) => [
-      name,
-      new Counter({ name, help, labelNames, registers }),
-    ]),
-  )
-  return (name: keyof typeof COUNTERS, labels: Readonly<Record<string, string>>): void =>
-    counters.get(name)?.inc(labels)
-}
+/** The figures of metering: `openBatchCalls` is the gauge `access_usage_open_batch_calls`; each total is a counter. */
+const usageMetric = (figure: string): string =>
+  `access_usage_${figure.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
+const USAGE_METRICS: Readonly<
+  Record<string, { readonly kind: 'counter' | 'gauge'; readonly help: string }>
+> = Object.fromEntries(
+  Object.entries(USAGE_FIGURES).map(([figure, help]) => [
+    usageMetric(figure),
+    { kind: figure.endsWith('Total') ? 'counter' : 'gauge', help },
+  ]),
+)
+
+/** Every metric of this service. */
+export const METRICS: MetricTable = { ...OWN_METRICS, ...USAGE_METRICS }
+
+type Metrics = ReturnType<typeof createOwnMetrics>
+const createOwnMetrics = (registry: Registry) => createMetrics(registry, OWN_METRICS)
 
 export type Telemetry = ReturnType<typeof createTelemetry>
 
 export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) {
-  const count = createCounters(registry)
-  const verification = new Histogram({
-    name: 'access_payment_verification_seconds',
-    help: 'Time that verifying one payment took.',
-    buckets: VERIFICATION_BUCKETS_SECONDS,
-    registers: [registry],
-  })
+  const metrics = createOwnMetrics(registry)
   return {
-    ...reportEvents(registry, count, logger),
+    ...reportEvents(metrics, logger),
     observeGate: (event: GateEvent): void => {
-      count('access_settlements_total', { event: event.kind })
+      metrics.count('access_settlements_total', { event: event.kind })
       logGateEvent(event, logger)
     },
     onUsageEvent: (event: UsageEvent): void => {
-      count('access_troubles_total', { kind: `usage-${event.kind}` })
+      metrics.count('access_troubles_total', { kind: `usage-${event.kind}` })
       logUsageEvent(event, logger)
     },
     /** How long verifying one payment took. */
-    verified: (seconds: number) => verification.observe(seconds),
+    verified: (seconds: number) => metrics.observe('access_payment_verification_seconds', seconds),
     /** Registers figures that are read when metrics are scraped. */
-    measure: (measured: Measured) => registerFigures(registry, measured),
+    measure: (measured: Measured): void => {
+      readFigures(metrics, measured)
+      readUsage(registry, measured.usage)
+    },
   }
 }
 
@@ -81,17 +136,8 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
  * Counts the domain's events and logs those that are not in the request's line. The request's id has the same name as on
  * every other line.
  */
-function reportEvents(
-  registry: Registry,
-  count: ReturnType<typeof createCounters>,
-  logger: FastifyBaseLogger | undefined,
-) {
-  const lateness = new Histogram({
-    name: 'access_renewal_lateness_seconds',
-    help: 'How long the second of an armed renewal was past when a read found it not made yet.',
-    buckets: LATENESS_BUCKETS_SECONDS,
-    registers: [registry],
-  })
+function reportEvents(metrics: Metrics, logger: FastifyBaseLogger | undefined) {
+  const { count, observe } = metrics
   const reasonLabel = boundedLabel()
   const trouble = (kind: AccessEvent['kind']): void => count('access_troubles_total', { kind })
   let windowsOpened = 0
@@ -111,7 +157,7 @@ function reportEvents(
       case 'rate-limited':
         return count('access_rate_limited_total', { by: event.by })
       case 'renewal-late':
-        return lateness.observe(event.lateSeconds)
+        return observe('access_renewal_lateness_seconds', event.lateSeconds)
       case 'opened': {
         const { kind, requestId: reqId, ...fields } = event
         windowsOpened += 1
@@ -170,55 +216,21 @@ type Measured = Pick<AccessPorts, 'usage' | 'contract'> & {
   readonly alerts: Pick<SellerAlerts, 'isRaised'>
 }
 
-/** The queue of metering, the sweep of payTo's credits and the reserve; a figure that is unknown at a scrape is NaN. */
-function registerFigures(registry: Registry, { usage, sweep, contract, alerts }: Measured): void {
-  const registers = [registry]
-  const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
-    const made: Gauge = new Gauge({
-      name,
-      help,
-      registers,
-      async collect() {
-        made.set(await read())
-      },
-    })
-  }
-  for (const [figure, help] of Object.entries(USAGE_FIGURES) as [UsageFigure, string][]) {
-    const name = `access_usage_${figure.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
-    if (!figure.endsWith('Total')) {
-      gauge(name, help, () => usage.figures()[figure])
-      continue
-    }
-    const total: Counter = new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        total.reset()
-        total.inc(usage.figures()[figure])
-      },
-    })
-  }
-  const raised: Gauge = new Gauge({
-    name: 'access_alert',
-    help: 'Whether an alert of the seller is raised, 0 or 1.',
-    labelNames: ['alert'],
-    registers,
-    collect() {
-      for (const alert of SELLER_ALERTS) raised.set({ alert }, Number(alerts.isRaised(alert)))
-    },
+/** The sweep of payTo's credits, the alerts and the reserve; a figure that is unknown at a scrape is NaN. */
+function readFigures({ read }: Metrics, { sweep, contract, alerts }: Measured): void {
+  read('access_alert', (show) => {
+    for (const alert of SELLER_ALERTS) show(Number(alerts.isRaised(alert)), { alert })
   })
-  gauge('access_sweep_unresolved', 'Credits of payTo that are not opened yet.', () =>
-    sweep.unresolvedCount(),
+  read('access_sweep_unresolved', (show) => show(sweep.unresolvedCount()))
+  read('access_sweep_age_seconds', (show) => show(sweep.ageSeconds() ?? Number.NaN))
+  read('access_renewals_reserve_can_arm', async (show) =>
+    show(await contract.renewalsReserveCanArm().catch(() => Number.NaN)),
   )
-  gauge(
-    'access_sweep_age_seconds',
-    'Age of the last whole read of payTo’s credits from the mirror node.',
-    () => sweep.ageSeconds() ?? Number.NaN,
-  )
-  gauge(
-    'access_renewals_reserve_can_arm',
-    'Further renewals that the seller’s gas reserve can arm.',
-    () => contract.renewalsReserveCanArm().catch(() => Number.NaN),
-  )
+}
+
+/** The queue of metering. */
+function readUsage(registry: Registry, usage: Measured['usage']): void {
+  const { read } = createMetrics(registry, USAGE_METRICS)
+  for (const figure of Object.keys(USAGE_FIGURES) as UsageFigure[])
+    read(usageMetric(figure), (show) => show(usage.figures()[figure]))
 }

@@ -42,7 +42,7 @@ import {
 } from './mcp/mcp-endpoint.ts'
 import type { TokenCheck } from './routes/bearer.ts'
 import { MODERN_MCP_PATH } from './routes/service-routes.ts'
-import { createTelemetry, registerFigures } from './telemetry.ts'
+import { createTelemetry } from './telemetry.ts'
 import { EVENT_PROFILES } from './wire/events.ts'
 import { chainUri } from './wire/record-uri.ts'
 import type { UnheardAlert } from './wire/unheard.ts'
@@ -262,7 +262,7 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
     }
   }
   const figures = { mcp: () => mcp.figures(), replays: () => verifier.runs() }
-  registerFigures(registry, { ...figures, events: () => deliverer?.count() ?? 0 })
+  telemetry.measure({ ...figures, events: () => deliverer?.count() ?? 0 })
   const shown = { verifier, mcp, witnesses: witnesses.push, writeTrouble: stores.writeTrouble }
   const app = await createCareApp({ ...parts, ...shown, publish, noteRead })
   const ends = opened.move()

@@ -1,7 +1,7 @@
 // What the operator sees of the service besides one log line per request. No label and no line holds a URI, a name, an
 // author or a value (S4, C9), and no metric moves on a write of an internal record (C30): anyone may read them.
 import type { WitnessProblem } from '@tallystick/journal-store'
-import { Counter, Gauge, Histogram, type Registry } from '@tallystick/service-kit'
+import { createMetrics, type MetricTable, type Registry } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import type { EventReport } from './domain/event-subscription.ts'
 import type { McpEndpoint, McpEvent } from './mcp/mcp-endpoint.ts'
@@ -12,50 +12,98 @@ import type { AuditRow } from './wire/write.ts'
 /** Seconds: a commit is one write to disk shared by all concurrent writers; a fan-out takes microseconds per session. */
 const WORK_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 
-const countersOf =
-  (registry: Registry) =>
-  <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers: [registry] })
+const OVER = 'that ended, by reason.'
+const SILENT = 'Corrections of speakable records that nobody heard within UNHEARD_MINUTES.'
+
+/** Every metric of this service. */
+export const METRICS = {
+  care_store_commit_seconds: {
+    kind: 'histogram',
+    help: 'From a record handed to the store to its being durable.',
+    bucketsSeconds: WORK_BUCKETS_SECONDS,
+  },
+  care_writes_total: {
+    kind: 'counter',
+    help: 'Writes judged, by outcome, reason and path, without those of internal records.',
+    labels: ['outcome', 'reason', 'via'],
+  },
+  care_fan_out_seconds: {
+    kind: 'histogram',
+    help: 'From a durable record to its frames being written to every open stream that they are for.',
+    bucketsSeconds: WORK_BUCKETS_SECONDS,
+  },
+  care_sessions_ended_total: { kind: 'counter', help: `MCP sessions ${OVER}`, labels: ['reason'] },
+  care_streams_ended_total: { kind: 'counter', help: `Event streams ${OVER}`, labels: ['reason'] },
+  care_unheard_alerts_total: { kind: 'counter', help: SILENT },
+  care_troubles_total: {
+    kind: 'counter',
+    help: 'Things that somebody may have to look at.',
+    labels: ['kind'],
+  },
+  care_event_deliveries_total: {
+    kind: 'counter',
+    help: 'Attempts to deliver an event about a speakable record, by outcome.',
+    labels: ['outcome'],
+  },
+  care_event_subscriptions_ended_total: {
+    kind: 'counter',
+    help: 'Event subscriptions that ended or were suspended, by reason.',
+    labels: ['reason'],
+  },
+  care_sessions: { kind: 'gauge', help: 'Open MCP sessions.' },
+  care_streams: { kind: 'gauge', help: 'Open event streams.' },
+  care_subscriptions: { kind: 'gauge', help: 'Subscriptions of open sessions.' },
+  care_frames_held: {
+    kind: 'gauge',
+    help: 'Distinct frames about speakable records that some session may still request.',
+  },
+  care_unheard_corrections: {
+    kind: 'gauge',
+    help: 'Corrections that nobody has heard for longer than UNHEARD_MINUTES.',
+  },
+  care_silent_sessions: {
+    kind: 'gauge',
+    help: 'Sessions that follow a record and have had no stream for over SILENT_SECONDS.',
+  },
+  care_event_subscriptions: {
+    kind: 'gauge',
+    help: 'Event subscriptions that this process delivers.',
+  },
+  care_frames_sent_total: {
+    kind: 'counter',
+    help: 'Frames about speakable records written to streams.',
+  },
+  care_replays_total: { kind: 'counter', help: 'Replays of chains begun.' },
+} as const satisfies MetricTable
+
+type Metrics = ReturnType<typeof createCareMetrics>
+const createCareMetrics = (registry: Registry) => createMetrics(registry, METRICS)
+
+const ENDED = {
+  'session-ended': 'care_sessions_ended_total',
+  'stream-ended': 'care_streams_ended_total',
+} as const
 
 export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) {
-  const registers = [registry]
-  const counter = countersOf(registry)
-  const timing = (name: string, help: string) =>
-    new Histogram({ name, help, buckets: WORK_BUCKETS_SECONDS, registers })
-  const commit = timing(
-    'care_store_commit_seconds',
-    'From a record handed to the store to its being durable.',
-  )
-  const judged = 'Writes judged, by outcome, reason and path, without those of internal records.'
-  const writes = counter('care_writes_total', judged, 'outcome', 'reason', 'via')
-  const fanOut = timing(
-    'care_fan_out_seconds',
-    'From a durable record to its frames being written to every open stream that they are for.',
-  )
-  const over = 'that ended, by reason.'
-  const ended = {
-    'session-ended': counter('care_sessions_ended_total', `MCP sessions ${over}`, 'reason'),
-    'stream-ended': counter('care_streams_ended_total', `Event streams ${over}`, 'reason'),
-  }
-  const silent = 'Corrections of speakable records that nobody heard within UNHEARD_MINUTES.'
-  const unheardAlerts = counter('care_unheard_alerts_total', silent)
-  const somebody = 'Things that somebody may have to look at.'
-  const troubles = counter('care_troubles_total', somebody, 'kind')
+  const metrics = createCareMetrics(registry)
+  const { count, observe, startTimer } = metrics
   const trouble = (kind: string, level: 'warn' | 'error', facts: object): void => {
-    troubles.inc({ kind })
+    count('care_troubles_total', { kind })
     logger?.[level](facts, kind)
   }
   return {
     /** A record is handed to the store; call the returned function once it is durable. */
     startCommit: (audience: Audience): (() => void) =>
-      audience === 'user' ? commit.startTimer() : () => undefined,
+      audience === 'user' ? startTimer('care_store_commit_seconds') : () => undefined,
     /** Every write, accepted or refused. */
     onWrite: ({ outcome, reason, via, uri }: AuditRow): void => {
       const isInternal = uri !== undefined && parseRecordUri(uri)?.slot.audience !== 'user'
-      if (!isInternal) writes.inc({ outcome, reason, via })
+      if (!isInternal) count('care_writes_total', { outcome, reason, via })
       if (outcome === 'accepted') logger?.info({ via }, 'record published')
       else logger?.warn({ reason, via }, 'write refused')
     },
+    /** From now on these figures are read at each scrape. */
+    measure: (figures: Figures): void => readFigures(metrics, figures),
     /** An alert could not be delivered. */
     onWebhookProblem: (err: Error): void => trouble('webhook-failed', 'error', { err }),
     /** A witness did not cosign. A refusal as forked or rolled back means that records were restored or altered. */
@@ -65,16 +113,18 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
     },
     /** Keys of a trusted issuer could not be fetched. */
     onIssuerProblem: (err: Error): void => trouble('issuer-unavailable', 'warn', { err }),
-    onEvents: eventTelemetry({ counter, trouble, logger }),
+    onEvents: reportEvents(metrics, trouble, logger),
     onMcp: (event: McpEvent): void => {
       if (event.kind === 'fanned-out')
-        return event.audience === 'user' ? fanOut.observe(event.seconds) : undefined
+        return event.audience === 'user'
+          ? observe('care_fan_out_seconds', event.seconds)
+          : undefined
       if (event.kind === 'session-ended' || event.kind === 'stream-ended') {
-        ended[event.kind].inc({ reason: event.reason })
+        count(ENDED[event.kind], { reason: event.reason })
         return logger?.debug({ reason: event.reason }, event.kind)
       }
       if (event.kind === 'unheard') {
-        unheardAlerts.inc()
+        count('care_unheard_alerts_total')
         return logger?.warn('a correction has not been heard: GET /unheard names it')
       }
       const level = event.kind === 'request-failed' ? 'error' : 'warn'
@@ -83,61 +133,37 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
   }
 }
 
-function eventTelemetry(of: {
-  readonly counter: ReturnType<typeof countersOf>
-  readonly trouble: (kind: string, level: 'error', facts: object) => void
-  readonly logger: FastifyBaseLogger | undefined
-}) {
-  const { counter, logger, trouble } = of
-  const attempts = 'Attempts to deliver an event about a speakable record, by outcome.'
-  const deliveries = counter('care_event_deliveries_total', attempts, 'outcome')
-  const over = 'Event subscriptions that ended or were suspended, by reason.'
-  const ended = counter('care_event_subscriptions_ended_total', over, 'reason')
+function reportEvents(
+  { count }: Metrics,
+  trouble: (kind: string, level: 'error', facts: object) => void,
+  logger: FastifyBaseLogger | undefined,
+) {
   return (report: EventReport): void => {
-    if (report.kind === 'delivery') return deliveries.inc({ outcome: report.outcome })
+    if (report.kind === 'delivery')
+      return count('care_event_deliveries_total', { outcome: report.outcome })
     if (report.kind === 'ended') {
-      ended.inc({ reason: report.reason })
+      count('care_event_subscriptions_ended_total', { reason: report.reason })
       return logger?.info({ reason: report.reason }, 'event subscription ended')
     }
     return trouble('events-failed', 'error', { err: report.error })
   }
 }
 
-/** Registers counts that are read at each scrape. */
-export function registerFigures(
-  registry: Registry,
-  read: {
-    readonly mcp: McpEndpoint['figures']
-    readonly replays: () => number
-    readonly events: () => number
-  },
-): void {
-  const registers = [registry]
-  const gauge = (name: string, help: string, value: () => number): void => {
-    const made: Gauge = new Gauge({ name, help, registers, collect: () => made.set(value()) })
-  }
-  const total = (name: string, help: string, value: () => number): void => {
-    const collect = (): void => {
-      made.reset()
-      made.inc(value())
-    }
-    const made: Counter = new Counter({ name, help, registers, collect })
-  }
-  const { events, mcp, replays } = read
-  const held = 'Distinct frames about speakable records that some session may still request.'
-  gauge('care_sessions', 'Open MCP sessions.', () => mcp().sessions)
-  gauge('care_streams', 'Open event streams.', () => mcp().streams)
-  gauge('care_subscriptions', 'Subscriptions of open sessions.', () => mcp().subscriptions)
-  gauge('care_frames_held', held, () => mcp().framesHeld)
-  const silent = 'Corrections that nobody has heard for longer than UNHEARD_MINUTES.'
-  gauge('care_unheard_corrections', silent, () => mcp().unheard)
-  const noStream = 'Sessions that follow a record and have had no stream for over SILENT_SECONDS.'
-  gauge('care_silent_sessions', noStream, () => mcp().silent)
-  gauge('care_event_subscriptions', 'Event subscriptions that this process delivers.', events)
-  total(
-    'care_frames_sent_total',
-    'Frames about speakable records written to streams.',
-    () => mcp().framesSent,
-  )
-  total('care_replays_total', 'Replays of chains begun.', replays)
+/** Counts that are read at each scrape. */
+type Figures = {
+  readonly mcp: McpEndpoint['figures']
+  readonly replays: () => number
+  readonly events: () => number
+}
+
+function readFigures({ read }: Metrics, { events, mcp, replays }: Figures): void {
+  read('care_sessions', (show) => show(mcp().sessions))
+  read('care_streams', (show) => show(mcp().streams))
+  read('care_subscriptions', (show) => show(mcp().subscriptions))
+  read('care_frames_held', (show) => show(mcp().framesHeld))
+  read('care_unheard_corrections', (show) => show(mcp().unheard))
+  read('care_silent_sessions', (show) => show(mcp().silent))
+  read('care_event_subscriptions', (show) => show(events()))
+  read('care_frames_sent_total', (show) => show(mcp().framesSent))
+  read('care_replays_total', (show) => show(replays()))
 }

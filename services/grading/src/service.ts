@@ -14,7 +14,7 @@ import type { GradingStore } from './domain/grading-store.ts'
 import { createPollRounds, type PollRoundsOptions } from './ingest/odds-poller.ts'
 import { connectPayments, publicNode } from './payments.ts'
 import { resumeSales } from './routes/sale-job.ts'
-import { createTelemetry, registerLedgerFigures, type Telemetry } from './telemetry.ts'
+import { createTelemetry, type Telemetry } from './telemetry.ts'
 
 export { gradingConfigSchema } from './config.ts'
 
@@ -87,7 +87,7 @@ export async function createGradingService(
   const stores = ending(await openStores(config, { clock, onProblem }))
   const { ledger: store, mayPoll, reservations, writeTrouble } = stores
   const { checkpointSeed } = ledgerOwner(config)
-  registerLedgerFigures(registry, () => store.counts())
+  telemetry.measure(() => store.counts())
   const payments = connectPayments({ config, clock, reservations, checkpointSeed, telemetry })
   const { terms } = payments
   const facilitators = ending(payments.facilitators)

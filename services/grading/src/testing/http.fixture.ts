@@ -17,7 +17,7 @@ import { X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { expect } from 'vitest'
 import { createGradingApp } from '../app.ts'
 import { saleTerms } from '../routes/sale-terms.ts'
-import { createTelemetry, observedGate, registerLedgerFigures } from '../telemetry.ts'
+import { createTelemetry, observedGate } from '../telemetry.ts'
 import { gradeExample, uploadExample } from '../wire/examples.ts'
 import { createGraderFixture, type GraderFixture } from './grader.fixture.ts'
 
@@ -108,7 +108,7 @@ export async function createHttpFixture(): Promise<HttpFixture> {
   const { clock, grader, store } = graderFixture
   const registry = new Registry()
   const telemetry = createTelemetry(registry)
-  registerLedgerFigures(registry, () => store.counts())
+  telemetry.measure(() => store.counts())
   const terms = saleTerms({ asset: X_LAYER_USDT0, payTo: PAY_TO, baseUrl: BASE_URL })
   const state = {
     settlements: 0,
