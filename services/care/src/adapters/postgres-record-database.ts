@@ -21,6 +21,7 @@ const journalOf = (audience: Audience): PostgresJournalTable => {
       { name: 'version', type: 'bigint' },
       { name: 'written_at', type: 'text' },
       { name: 'body', type: 'bytea' },
+      { name: 'place', type: 'bigint' }, // versions of both audiences before it: the heads are locked together
     ],
     sealed: { ...SEALED_BODY, join: 'LEFT JOIN care.chains ON chains.id = chain' },
   }
@@ -29,9 +30,12 @@ const journalOf = (audience: Audience): PostgresJournalTable => {
 const versionRules = (table: string): string => `
 ALTER TABLE care.${table}
   ADD UNIQUE (chain, version),
+  ADD UNIQUE (place),
   ADD CHECK (version BETWEEN 1 AND 1000000000000),
   ADD FOREIGN KEY (chain) REFERENCES care.chains,
-  ALTER COLUMN body SET STORAGE EXTERNAL; -- random or short: compression only costs`
+  ALTER COLUMN body SET STORAGE EXTERNAL; -- random or short: compression only costs
+CREATE INDEX ${table}_of_chain_by_place ON care.${table} (chain, place);
+CREATE INDEX ${table}_first_by_place ON care.${table} (place) WHERE version = 1;`
 
 const MIGRATIONS: readonly string[] = [
   `
@@ -147,19 +151,8 @@ CREATE TABLE care.mcp_unheard (
   since_ms bigint NOT NULL
 );
 GRANT INSERT, UPDATE, DELETE ON care.mcp_unheard TO care_app;`,
-  // One row per version, made with it, in the order of commits; and the webhook subscriptions to them (C22).
+  // Webhook subscriptions (C22).
   `
-CREATE TABLE care.writes (
-  sequence bigint PRIMARY KEY,
-  audience text COLLATE "C" NOT NULL,
-  patient text COLLATE "C" NOT NULL,
-  domain text COLLATE "C" NOT NULL,
-  version bigint NOT NULL,
-  at_ms bigint NOT NULL
-);
-CREATE INDEX writes_by_patient ON care.writes (patient, sequence);
-CREATE INDEX writes_by_time ON care.writes (at_ms);
-GRANT INSERT, DELETE ON care.writes TO care_app;
 CREATE TABLE care.event_subscriptions (
   id text COLLATE "C" PRIMARY KEY,
   refresh text NOT NULL,
@@ -229,11 +222,5 @@ export const POSTGRES_RECORDS = {
 export const RECORDS_MOVE: StoreMove<Audience> = {
   sqlite: RECORDS,
   postgres: POSTGRES_RECORDS,
-  tables: [
-    { table: 'chains' },
-    { table: 'requests' },
-    { table: 'erasures' },
-    { table: 'frees' },
-    { table: 'writes' },
-  ],
+  tables: [{ table: 'chains' }, { table: 'requests' }, { table: 'erasures' }, { table: 'frees' }],
 }

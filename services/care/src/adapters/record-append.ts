@@ -31,7 +31,6 @@ import {
   type Tail,
   tailOf,
 } from './stored-record.ts'
-import { forgetWrites, outboxRows } from './write-outbox.ts'
 
 /** How long after its window a request is remembered, milliseconds: a clock set back by less does not reopen the window. */
 const REQUEST_KEPT_MS = 3_600_000
@@ -41,14 +40,17 @@ const FORGOTTEN_PER_COMMIT = 1_000
 /** What the writes of one group need, under the lock of the journals. */
 type RecordTransaction = {
   readonly journals: Readonly<
-    Record<Audience, { append(leafHash: Uint8Array, cells: readonly WrittenCell[]): number }>
+    Record<
+      Audience,
+      { readonly size: number; append(leafHash: Uint8Array, cells: readonly WrittenCell[]): number }
+    >
   >
   readonly tuples: TupleQuery
   /** Sends a statement; if it fails, so does the group. */
   readonly send: (text: string, values: readonly unknown[]) => void
 }
 
-/** A version's chain, its number, its time and its body. */
+/** A version's chain, its number, its time, its body and its place. */
 type WrittenCell = number | string | Uint8Array
 
 /** Where writes go. */
@@ -103,7 +105,6 @@ const newGroup = (transaction: RecordTransaction, source: RecordSource) => ({
   turns: new Map<string, number>(),
   changed: new Set<HeldChain>(),
   newRequests: [] as (readonly unknown[])[],
-  written: [] as CareRecord[],
   lastChain: 0,
 })
 
@@ -208,8 +209,6 @@ export class RecordAppender {
     ])
     sendRows(sql.keepChains, chains)
     sendRows(sql.keepRequests, group.newRequests)
-    sendRows(sql.keepWrites, outboxRows(group.written, nowMs))
-    forgetWrites(send, nowMs)
     send(FORGET, [nowMs - REQUEST_KEPT_MS])
   }
 
@@ -328,16 +327,16 @@ export class RecordAppender {
     const { version, versionHash, writtenAt } = made.record
     const chain = known ?? this.#newChain(group, { patient, domain, audience, turn })
     const { journals } = group.transaction
-    const cells = [chain.id, version, writtenAt, made.body]
+    const place = journals.user.size + journals.assistant.size
+    const cells = [chain.id, version, writtenAt, made.body, place]
     const leafIndex = journals[audience].append(made.leafHash, cells)
     chain.tail = { version, versionHash, record: made.record }
     group.changed.add(chain)
-    group.written.push(made.record)
     if (request !== undefined && macHash !== undefined) {
       group.requests.set(macHash, { record: made.record, isFreed: false, subscribers: 0 })
       group.newRequests.push([macHash, request.expiresAtMs, audience, leafIndex, 0])
     }
-    return { kind: 'appended', record: made.record, previous: tail.record }
+    return { kind: 'appended', record: made.record, previous: tail.record, place }
   }
 
   /** Begins a chain, whose name the other audience cannot use any more. */

@@ -2,18 +2,18 @@
 // proofs and exports. The engines open their stores in sqlite-record-store.ts and postgres-record-store.ts.
 import type { KeyRing } from '@tallystick/hashchain'
 import type { Journal } from '@tallystick/journal-store'
-import type { RecordJournal, RecordStore } from '../domain/record-store.ts'
+import { placeBehind, type RecordJournal, type RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { macHashOf } from './append-outcome.ts'
 import { type ChainKeys, type ChainSeals, CLEAR_SEALS } from './chain-keys.ts'
 import { openFileKeys } from './chain-keys-file.ts'
 import type { RecordAppender, WrittenStore } from './record-append.ts'
+import { versionsBehind } from './record-behind.ts'
 import { exportRecordLines } from './record-export.ts'
 import { createRecordReads } from './record-reads.ts'
 import type { RecordSource } from './record-sql.ts'
 import { verifyAdded, verifyChains } from './record-verify.ts'
 import { chainKeysPath, guarded } from './sqlite-record-database.ts'
-import { createOutbox } from './write-outbox.ts'
 
 /** What an engine has open to read. */
 type ReadEngine = {
@@ -117,7 +117,10 @@ export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefi
       if (subscribers > 0) await engine.note(NOTE_SUBSCRIBERS, [subscribers, macHashOf(request)])
     },
     ...createRecordReads(engine.source, source.seals),
-    ...createOutbox(engine.source),
+    behind: guarded(async ({ to, ...query }) => {
+      const end = placeBehind(engine.journals)
+      return versionsBehind(engine.source, { ...query, to: Math.min(to ?? end, end) })
+    }),
     ...createRecordReader(engine, keys),
     verifyAdded: (query) => verifyAdded(source, query),
     journals: { user: journalOf(engine, 'user'), assistant: journalOf(engine, 'assistant') },

@@ -21,8 +21,8 @@ type Dialect = SqlDialect & {
   readonly bySlot: string
   /** All versions of each chain `c`, never past those of others. */
   readonly ofEach: (table: string) => string
-  /** Adds to the outbox, each row with the next number. */
-  readonly keepWrites: string
+  /** The same from place $1 to before place $2. */
+  readonly ofEachBehind: (table: string) => string
 }
 
 const SQLITE: Dialect = {
@@ -31,8 +31,7 @@ const SQLITE: Dialect = {
   leafHash: 'leaf_hash',
   bySlot: 'INDEXED BY chains_by_slot',
   ofEach: (table) => table,
-  keepWrites:
-    'INSERT INTO writes (audience, patient, domain, version, at_ms) VALUES ($1, $2, $3, $4, $5)',
+  ofEachBehind: (table) => table,
 }
 
 const POSTGRES: Dialect = {
@@ -41,10 +40,8 @@ const POSTGRES: Dialect = {
   leafHash: "encode(leaf_hash, 'hex')",
   bySlot: '',
   ofEach: (table) => `LATERAL (SELECT * FROM ${table} WHERE chain = c.id OFFSET 0)`,
-  keepWrites: `INSERT INTO writes (sequence, audience, patient, domain, version, at_ms)
-    SELECT (SELECT coalesce(max(sequence), 0) FROM writes) + n, audience, patient, domain, version, at_ms
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
-      WITH ORDINALITY AS rows (audience, patient, domain, version, at_ms, n)`,
+  ofEachBehind: (table) =>
+    `LATERAL (SELECT * FROM ${table} WHERE chain = c.id AND place >= $1 AND place < $2 OFFSET 0)`,
 }
 
 const CHAIN =
@@ -75,7 +72,8 @@ const TURNS = 'SELECT patient, domain, count(*) FROM chains WHERE freed > 0'
 const IS_READ = 'erased_leaves IS NULL AND freed = 0'
 
 /** The statements over one audience's versions. */
-function versionSql({ bySlot, isOneOf, leaf, leafHash, ofEach }: Dialect, audience: Audience) {
+function versionSql(dialect: Dialect, audience: Audience) {
+  const { bySlot, isOneOf, leaf, leafHash, ofEach } = dialect
   const table = VERSION_TABLES[audience]
   const version = `v.${leaf}, v.chain, v.version, v.written_at, ${leafHash}, v.body`
   const newest = `(SELECT max(version) FROM ${table} WHERE chain = c.id)`
@@ -129,6 +127,25 @@ function versionSql({ bySlot, isOneOf, leaf, leafHash, ofEach }: Dialect, audien
     writtenOfPatient: `${written} chains c CROSS JOIN ${ofEach(table)} v
       WHERE v.chain = c.id AND c.audience = '${audience}' AND c.patient = $3 AND v.${leaf} > $1
         AND ${IS_READ} ORDER BY v.${leaf} LIMIT $2`,
+    behind: behindSql(dialect, audience),
+  }
+}
+
+/**
+ * Versions in the order of all commits, from place $1 to before place $2, that were not written before the time $3, at most $4;
+ * those of the patient $5, and of its topic $6.
+ */
+function behindSql({ leaf, ofEachBehind }: Dialect, audience: Audience) {
+  const table = VERSION_TABLES[audience]
+  const placed = `SELECT v.place, v.${leaf}, c.patient, c.domain, v.version FROM`
+  const where = `c.id = v.chain AND v.place >= $1 AND v.place < $2 AND v.written_at >= $3 AND ${IS_READ}`
+  const inOrder = 'ORDER BY v.place LIMIT $4'
+  const ofPatient = `${placed} chains c CROSS JOIN ${ofEachBehind(table)} v
+    WHERE ${where} AND c.audience = '${audience}' AND c.patient = $5`
+  return {
+    all: `${placed} ${table} v CROSS JOIN chains c WHERE ${where} ${inOrder}`,
+    ofPatient: `${ofPatient} ${inOrder}`,
+    ofTopic: `${ofPatient} AND c.domain = $6 ${inOrder}`,
   }
 }
 
@@ -169,7 +186,6 @@ function recordSql(dialect: Dialect) {
       ON CONFLICT (id) DO UPDATE SET latest_version = excluded.latest_version, head_hash = excluded.head_hash`,
     keepRequests: `INSERT INTO requests (mac_hash, expires_at_ms, audience, leaf_index, subscribers)
       ${rowsOf('text', 'bigint', 'text', 'bigint', 'bigint')}`,
-    keepWrites: dialect.keepWrites,
     chainByTurn: `SELECT ${CHAIN} FROM chains c WHERE c.patient = $1 AND c.domain = $2 AND c.turn = $3`,
     /** The topic's own chain, or a freed one by its number, in an audience. */
     chainByNumber: `SELECT ${CHAIN} FROM chains c

@@ -39,6 +39,12 @@ CREATE TABLE ${table} (
 ) STRICT;
 CREATE UNIQUE INDEX ${table}_by_chain ON ${table} (chain, version);`
 
+/** How many versions of both audiences are before one, and where a chain, or new chains, go on behind a place. */
+const placeOfVersions = (table: string): string => `
+ALTER TABLE ${table} ADD COLUMN place INTEGER NOT NULL DEFAULT -1;
+CREATE INDEX ${table}_of_chain_by_place ON ${table} (chain, place);
+CREATE INDEX ${table}_first_by_place ON ${table} (place) WHERE version = 1;`
+
 /** Each string takes the schema one version further; `user_version` counts those that were applied. */
 const MIGRATIONS: readonly string[] = [
   `
@@ -84,19 +90,14 @@ CREATE TABLE erasures (
   actor TEXT NOT NULL,
   reason TEXT NOT NULL
 ) STRICT;`,
-  // One row per version, made with it, in the order of commits; write-outbox.ts deletes old ones.
+  // A version's place in the order of all commits. Versions from before it was kept have the other audience's behind them.
   `
-CREATE TABLE writes (
-  sequence INTEGER PRIMARY KEY,
-  audience TEXT NOT NULL,
-  patient TEXT NOT NULL,
-  domain TEXT NOT NULL,
-  version INTEGER NOT NULL,
-  at_ms INTEGER NOT NULL
-) STRICT;
--- Holds every column, so that the integrity check at opening compares each with its copy.
-CREATE INDEX writes_whole ON writes (patient, sequence, domain, audience, version, at_ms);
-CREATE INDEX writes_by_time ON writes (at_ms);`,
+${placeOfVersions(VERSION_TABLES.user)}
+${placeOfVersions(VERSION_TABLES.assistant)}
+UPDATE user_versions SET place = leaf_index;
+UPDATE assistant_versions SET place = leaf_index + (SELECT count(*) FROM user_versions);
+CREATE UNIQUE INDEX user_versions_by_place ON user_versions (place);
+CREATE UNIQUE INDEX assistant_versions_by_place ON assistant_versions (place);`,
   // A freed chain keeps its versions, its leaves and its key; a topic's own chain is the one with 0 (C47).
   `
 ALTER TABLE chains ADD COLUMN turn INTEGER NOT NULL DEFAULT 0; -- chains of its topic that had been freed when it began
@@ -129,7 +130,7 @@ const journalOf = (audience: Audience): SqliteJournalTable => ({
   index: 'leaf_index',
   hash: 'leaf_hash',
   hashForm: 'hex',
-  columns: ['chain', 'version', 'written_at', 'body'],
+  columns: ['chain', 'version', 'written_at', 'body', 'place'],
   head: 'counted',
   sealed: SEALED_BODY,
 })

@@ -1,14 +1,14 @@
 /**
- * When events are delivered, and in which order (C22). Each subscription works through the outbox on its own, one write after
+ * When events are delivered, and in which order (C22). Each subscription works through the journals on its own, one write after
  * the other: the next is sent once the previous was taken or refused. Progress is stored after each, so a kill repeats at most
  * one delivery. Only the process that began last delivers; its number guards everything it stores, so a process believed dead
  * cannot move a subscription.
  */
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import { type BackOff, type BackOffLimits, createBackOff } from '@tallystick/service-kit'
+import { AUDIENCES } from '../wire/records.ts'
 import type { CareRecord } from './care-record.ts'
 import {
-  audiencesOf,
   type DeliveryOutcome,
   type EventFailure,
   type EventReport,
@@ -18,14 +18,14 @@ import {
   readEvent,
 } from './event-subscription.ts'
 import { FairRuns } from './fair-runs.ts'
-import type { KeptWrite, RecordStore } from './record-store.ts'
-import { mayRead } from './scopes.ts'
+import { type PlacedVersion, placeBehind, type RecordStore } from './record-store.ts'
+import { mayRead, reachOf, reachWithin } from './scopes.ts'
 
 /** Deliveries under way at once: sockets, and what they hold in memory. */
 const RUNNING_MAX = 64
 /** Of one principal, so that its hanging receivers do not delay those of others. */
 const RUNNING_PER_SUB_MAX = 4
-/** Rows of the outbox read in one go. */
+/** Versions read in one go. */
 const ROWS_READ = 32
 /** A receiver's restart takes seconds; one that is back is found within ten minutes. */
 const RETRY: BackOffLimits = { firstMs: 1_000, maxMs: 600_000, factor: 4 }
@@ -36,9 +36,11 @@ const LOOK_MS = 60_000
 /** How soon it looks again after a failure: nothing is delivered before the first look succeeds. */
 const LOOK_AGAIN_MS = 1_000
 const ROWS_LOOKED_MAX = 500
+const HEALTHY = { lastError: undefined, failedSinceMs: undefined }
+const EVERYTHING = AUDIENCES.map((audience) => ({ audience }))
 
 type DelivererDeps = {
-  readonly store: Pick<RecordStore, 'version' | 'writesAfter' | 'writeBounds'>
+  readonly store: Pick<RecordStore, 'version' | 'behind' | 'journals'>
   readonly subscriptions: EventSubscriptions
   /** Sends once. Never rejects. */
   readonly deliver: (
@@ -47,7 +49,7 @@ type DelivererDeps = {
     signal: AbortSignal,
   ) => Promise<DeliveryOutcome>
   /** A cursor's text, which reveals nothing to its reader. */
-  readonly cursorText: (sub: string, sequence: number) => string
+  readonly cursorText: (sub: string, place: number) => string
   readonly clock: { unixMs(): number; after(ms: number, run: () => void): () => void }
   /** From 0 to 1. */
   readonly chance: () => number
@@ -77,7 +79,8 @@ export class EventDeliverer {
   readonly #closed = new AbortController()
   /** Of this process; undefined until it has looked. */
   #fence: number | undefined
-  #lastWrite = 0
+  /** Every version before it has been looked at. */
+  #place = 0
   #looking: Promise<void> = Promise.resolve()
   #cancelLook: (() => void) | undefined
 
@@ -87,7 +90,7 @@ export class EventDeliverer {
 
   /** Takes over an earlier process's subscriptions. */
   async start(): Promise<void> {
-    this.#lastWrite = (await this.#deps.store.writeBounds(0)).last
+    this.#place = placeBehind(this.#deps.store.journals)
     await this.look()
   }
 
@@ -153,8 +156,10 @@ export class EventDeliverer {
     for (const [id, { subscription }] of this.#held)
       if (kept.get(id) !== subscription.refresh) await this.#reload(id)
     for (const id of kept.keys()) if (!this.#held.has(id)) await this.#reload(id)
-    const rows = await store.writesAfter({ after: this.#lastWrite, limit: ROWS_LOOKED_MAX })
-    this.#lastWrite = rows.at(-1)?.sequence ?? this.#lastWrite
+    const query = { reach: EVERYTHING, from: this.#place, limit: ROWS_LOOKED_MAX }
+    const rows = await store.behind(query)
+    const last = rows.at(-1)
+    if (last !== undefined) this.#place = last.place + 1
     for (const patient of new Set(rows.map((row) => row.patient))) this.wake(patient)
   }
 
@@ -195,12 +200,14 @@ export class EventDeliverer {
     const held = this.#held.get(id)
     if (held === undefined || held.cancelWait !== undefined) return
     const { subscription } = held
-    const audiences = audiencesOf(subscription, subscription)
-    if (audiences.length === 0) return
+    const { cursor, domain, patient, scopes } = subscription
+    const reach = reachWithin(reachOf(scopes), patient)
+    if (reach.length === 0) return
     try {
-      const { cursor, domain, patient } = subscription
-      const query = { after: cursor, limit: ROWS_READ, patient, domain, audiences }
-      const rows = await this.#deps.store.writesAfter(query)
+      const to = placeBehind(this.#deps.store.journals)
+      const query = { reach, domain, from: cursor, to, limit: ROWS_READ }
+      const rows = await this.#deps.store.behind(query)
+      if (!(await this.#passGone(held, rows[0]?.place ?? to))) return
       for (const row of rows) {
         // A refresh set where it continues.
         if (held.subscription.refresh !== subscription.refresh) return
@@ -213,22 +220,33 @@ export class EventDeliverer {
     }
   }
 
+  /**
+   * A delivery that failed waits at the cursor. If its version was erased or freed meanwhile, it waits no more, and counts for
+   * nothing when another fails; false if the run ends there.
+   */
+  async #passGone(held: Held, next: number): Promise<boolean> {
+    const { cursor, failedSinceMs } = held.subscription
+    if (failedSinceMs === undefined || next === cursor) return true
+    held.backOff.succeeded()
+    return this.#note(held, { ...held.subscription, ...HEALTHY, cursor: next })
+  }
+
   /** Delivers one write; false if the run ends there. */
-  async #deliver(held: Held, row: KeptWrite): Promise<boolean> {
+  async #deliver(held: Held, row: PlacedVersion): Promise<boolean> {
     const { clock, cursorText, deliver, observe, onHeard, store } = this.#deps
     const { subscription } = held
-    const cursor = cursorText(subscription.sub, row.sequence)
+    const behind = row.place + 1
+    const cursor = cursorText(subscription.sub, behind)
     const found = await readEvent(store, { row, cursor })
     // Judged last: nothing happens between this and the sending.
     const verdict = held.subscription === subscription ? this.#judge(held, row) : 'stop'
     if (verdict === 'stop') return false
     if (verdict === 'revoked' || verdict === 'expired') return this.#end(held, verdict)
-    const done = { ...subscription, cursor: row.sequence }
-    const healthy = { lastError: undefined, failedSinceMs: undefined }
+    const done = { ...subscription, cursor: behind }
     if (found === undefined || verdict === 'skip') {
       // Erased, or outside the grant: there is nothing left to deliver, even if earlier attempts failed.
       held.backOff.succeeded()
-      return this.#note(held, { ...done, ...healthy })
+      return this.#note(held, { ...done, ...HEALTHY })
     }
     const outcome = await deliver(subscription, found.event, this.#closed.signal)
     // Cut at the end of the process, or refreshed meanwhile: it is delivered again.
@@ -239,10 +257,10 @@ export class EventDeliverer {
     held.backOff.succeeded()
     if (outcome.kind === 'refused') return this.#note(held, done)
     if (found.isLatest) onHeard(found.record)
-    return this.#note(held, { ...done, ...healthy, lastDeliveryAtMs: clock.unixMs() })
+    return this.#note(held, { ...done, ...HEALTHY, lastDeliveryAtMs: clock.unixMs() })
   }
 
-  #judge(held: Held, row: KeptWrite): 'send' | 'skip' | 'stop' | 'revoked' | 'expired' {
+  #judge(held: Held, row: PlacedVersion): 'send' | 'skip' | 'stop' | 'revoked' | 'expired' {
     const { clock, isRevoked } = this.#deps
     const { subscription } = held
     if (this.#held.get(subscription.id) !== held || this.#closed.signal.aborted) return 'stop'
@@ -277,14 +295,15 @@ export class EventDeliverer {
     return false
   }
 
-  async #fail(held: Held, row: KeptWrite, lastError: EventFailure): Promise<false> {
+  async #fail(held: Held, row: PlacedVersion, lastError: EventFailure): Promise<false> {
     const of = held.subscription
     const nowMs = this.#deps.clock.unixMs()
     const failedSinceMs = of.failedSinceMs ?? nowMs
     const isActive = nowMs - failedSinceMs < SUSPENDED_AFTER_MS
     // First, so that a refresh in the meantime can cancel the wait.
     if (isActive) this.#waitAfterFailure(held)
-    const isNoted = await this.#note(held, { ...of, isActive, lastError, failedSinceMs })
+    const failed = { isActive, lastError, failedSinceMs, cursor: row.place }
+    const isNoted = await this.#note(held, { ...of, ...failed })
     if (isNoted && !isActive && row.audience === 'user')
       this.#deps.observe({ kind: 'ended', reason: 'suspended' })
     return false

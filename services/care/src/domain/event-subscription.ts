@@ -7,9 +7,8 @@ import { canonicalJson, preimageHash } from '@tallystick/hashchain'
 import { z } from 'zod'
 import { RECORD_REVISED } from '../wire/events.ts'
 import { versionUri } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
-import type { KeptWrite, RecordStore } from './record-store.ts'
-import { type Principal, reachOf, reachWithin } from './scopes.ts'
+import type { PlacedVersion, RecordStore } from './record-store.ts'
+import type { Principal } from './scopes.ts'
 
 /** Hex digits of an id: 128 bits. */
 const ID_HEX = 32
@@ -65,7 +64,7 @@ export type EventSubscription = Principal &
     /** Changes with each subscription and refresh. */
     readonly refresh: string
     readonly receiver: EventReceiver
-    /** Sequence of the last write that it has handled. */
+    /** The place before which it has handled every write. */
     readonly cursor: number
     readonly expiresAtMs: number
     /** False: it is suspended until its subscriber refreshes it. */
@@ -83,12 +82,6 @@ export function subscriptionId(of: EventArguments & Destination) {
   return `sub_${preimageHash(key).slice(0, ID_HEX)}`
 }
 
-/** The audiences whose records of one patient a grant reads. */
-export const audiencesOf = (
-  { scopes }: Pick<Principal, 'scopes'>,
-  { patient }: EventArguments,
-): readonly Audience[] => reachWithin(reachOf(scopes), patient).map(({ audience }) => audience)
-
 /** The id of every delivery of a version. It reveals nothing beyond the delivery: nobody can count writes by it. */
 const eventIdOf = (uri: string, versionHash: string): string =>
   `evt_${preimageHash(`${uri}|${versionHash}`).slice(0, ID_HEX)}`
@@ -98,7 +91,7 @@ const eventIdOf = (uri: string, versionHash: string): string =>
  */
 export async function readEvent(
   store: Pick<RecordStore, 'version'>,
-  { cursor, row }: { readonly row: KeptWrite; readonly cursor: string },
+  { cursor, row }: { readonly row: PlacedVersion; readonly cursor: string },
 ) {
   const read = await store.version(row, row.version)
   if (read.kind !== 'found') return undefined

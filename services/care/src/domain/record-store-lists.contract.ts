@@ -9,47 +9,45 @@ import {
   sampleRecord,
   TEA,
 } from './record-store.fixture.ts'
-import type { NamesQuery, RecordStore, WritesQuery } from './record-store.ts'
+import type { BehindQuery, NamesQuery, RecordStore } from './record-store.ts'
 
 type HeadsQuery = Parameters<RecordStore['heads']>[0]
 type ChangedQuery = Parameters<RecordStore['changedChains']>[0]
 
 const EVERYONE = [{ audience: 'user' }] as const
+const BOTH = [...EVERYONE, { audience: 'assistant' }] as const
 
 export function describeLists(suite: RecordStoreFixture): void {
   const { tamper, write } = suite
   const valuesOf = async (after: number, limit: number) =>
     (await suite.store.versions({ slot: TEA, after, limit })).map(({ value }) => value)
 
-  const versionsAfter = async (query: Partial<WritesQuery> = {}) =>
-    (await suite.store.writesAfter({ after: 0, limit: 9, ...query })).map(
-      ({ domain, sequence, version }) => `${sequence} ${domain} ${version}`,
+  const placed = async (query: Partial<BehindQuery> = {}) =>
+    (await suite.store.behind({ reach: BOTH, from: 0, limit: 9, ...query })).map(
+      ({ domain, leaf, place, version }) => `${place} ${leaf} ${domain} ${version}`,
     )
-  describe('C22: the outbox', () => {
-    it('has a row for each version, in the order of commits, within an audience, a patient and a topic', async () => {
+  describe('C22: versions behind a place', () => {
+    it('are in the order of commits over both audiences, within a reach and a topic, up to a limit and a place', async () => {
       await Promise.all(['a', 'b', 'a'].map((domain) => write({ domain })))
       await write({ domain: 'c', audience: 'assistant' })
       await write({ domain: 'd', patient: 'bob' })
-      expect(await versionsAfter()).toEqual(['1 a 1', '2 b 1', '3 a 2', '4 c 1', '5 d 1'])
-      expect(await versionsAfter({ after: 1, limit: 2 })).toEqual(['2 b 1', '3 a 2'])
-      const patient = 'ann'
-      expect(await versionsAfter({ patient, audiences: ['assistant'] })).toEqual(['4 c 1'])
-      expect(await versionsAfter({ patient, domain: 'a' })).toEqual(['1 a 1', '3 a 2'])
-      expect(await suite.store.writesAfter({ after: 4, limit: 1 })).toEqual([
-        { sequence: 5, patient: 'bob', domain: 'd', audience: 'user', version: 1 },
+      expect(await placed()).toEqual(['0 0 a 1', '1 1 b 1', '2 2 a 2', '3 0 c 1', '4 3 d 1'])
+      expect(await placed({ from: 1, limit: 2 })).toEqual(['1 1 b 1', '2 2 a 2'])
+      expect(await placed({ from: 1, to: 4 })).toEqual(['1 1 b 1', '2 2 a 2', '3 0 c 1'])
+      const ann = { audience: 'user', patient: 'ann' } as const
+      expect(await placed({ reach: [{ ...ann, audience: 'assistant' }] })).toEqual(['3 0 c 1'])
+      expect(await placed({ reach: [ann], domain: 'a', from: 1 })).toEqual(['2 2 a 2'])
+      expect(await suite.store.behind({ reach: BOTH, from: 4, limit: 1 })).toEqual([
+        { place: 4, leaf: 3, patient: 'bob', domain: 'd', audience: 'user', version: 1 },
       ])
     })
-    it('has none for a write that was refused, and forgets old ones but never the newest', async () => {
+    it('none is of a write that was refused, and by their times old ones are left out', async () => {
       await write()
       await suite.store.append({ ...sampleRecord(), audience: 'assistant' })
-      expect(await versionsAfter()).toEqual(['1 tea 1'])
-      suite.clock.advanceMs(8 * 86_400_000)
-      await write()
-      await write()
-      expect(await versionsAfter()).toEqual(['2 tea 2', '3 tea 3'])
-      const nowMs = suite.clock.unixMs()
-      expect(await suite.store.writeBounds(nowMs + 1)).toEqual({ first: 2, last: 3, before: 3 })
-      expect(await suite.store.writeBounds(nowMs)).toEqual({ first: 2, last: 3, before: 0 })
+      suite.clock.advanceMs(86_400_000)
+      const { writtenAt: sinceIso } = await write()
+      expect(await placed()).toEqual(['0 0 tea 1', '1 1 tea 2'])
+      expect(await placed({ sinceIso })).toEqual(['1 1 tea 2'])
     })
   })
 

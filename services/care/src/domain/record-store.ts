@@ -14,6 +14,7 @@ export type AppendOutcome =
       readonly record: CareRecord
       /** The version before it, if there is one and it holds. */
       readonly previous: CareRecord | undefined
+      readonly place: number
     }
   /** The same signed request was received before, inside its window: this is the first answer, no new version. */
   | { readonly kind: 'repeated'; readonly record: CareRecord; readonly subscribers: number }
@@ -91,17 +92,37 @@ export type NamesQuery = {
 /** A version's place in its journal, from 0, and its leaf's hash, lower-case hex. */
 export type JournalLeaf = { readonly index: number; readonly hash: string }
 
-/** A written version, by its place in the order of all commits. It gives only the version's name. */
-export type KeptWrite = ChainSlot & { readonly sequence: number; readonly version: number }
+/**
+ * A version by its place in the order of all commits: how many versions of both audiences are before it. It gives only the
+ * version's name.
+ */
+export type PlacedVersion = ChainSlot & {
+  readonly version: number
+  readonly place: number
+  /** Its place in its own journal, from 0; the rest of `place` is of the other one. */
+  readonly leaf: number
+}
 
-export type WritesQuery = {
-  readonly after: number
+/** The place of the next version, as far as is known. */
+export const placeBehind = ({
+  assistant,
+  user,
+}: {
+  readonly [Name in Audience]: { readonly size: number }
+}): number => user.size + assistant.size
+
+/** Versions within a reach, in the order of all commits. */
+export type BehindQuery = {
+  readonly reach: readonly Reach[]
+  /** The first place. */
+  readonly from: number
+  /** The place before which it ends; absent, the end of the journals. */
+  readonly to?: number | undefined
   readonly limit: number
-  readonly patient?: string | undefined
-  /** Of that patient. */
+  /** Of the patients of the reach. */
   readonly domain?: string | undefined
-  /** Absent, both. */
-  readonly audiences?: readonly Audience[] | undefined
+  /** None that was written before, by its own time. */
+  readonly sinceIso?: string | undefined
 }
 
 /** How a chain's newest version is stored, read from its bytes. */
@@ -181,14 +202,8 @@ export type RecordStore = {
     readonly after: number
     readonly limit: number
   }): Promise<readonly CareRecord[]>
-  /** Recent days' writes in commit order, after a sequence number: no write ever appears before one already read. */
-  writesAfter(query: WritesQuery): Promise<readonly KeptWrite[]>
-  /** The oldest of them, the newest, and the newest before a time; 0 for none. */
-  writeBounds(beforeMs: number): Promise<{
-    readonly first: number
-    readonly last: number
-    readonly before: number
-  }>
+  /** Versions from a place on: none ever appears before one already read. None of an erased or freed chain. */
+  behind(query: BehindQuery): Promise<readonly PlacedVersion[]>
   /** Replays chains from stored bytes, in slices that yield to the event loop. */
   verify(query: {
     readonly audiences: readonly Audience[]

@@ -6,7 +6,6 @@
 import { BoundedMap } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import {
-  audiencesOf,
   type ChallengeOutcome,
   type EventReceiver,
   type EventSubscription,
@@ -14,8 +13,8 @@ import {
   type Signed,
   subscriptionId,
 } from '../domain/event-subscription.ts'
-import type { RecordStore } from '../domain/record-store.ts'
-import type { Principal } from '../domain/scopes.ts'
+import { placeBehind, type RecordStore } from '../domain/record-store.ts'
+import { type Principal, type Reach, reachOf, reachWithin } from '../domain/scopes.ts'
 import {
   deliveryMode,
   type EventProfile,
@@ -46,7 +45,7 @@ const CHALLENGES_MAX = 10
 const COUNTED_MAX = 10_000
 
 type EventMethodDeps = {
-  readonly store: Pick<RecordStore, 'writesAfter' | 'writeBounds'>
+  readonly store: Pick<RecordStore, 'behind' | 'journals'>
   readonly subscriptions: EventSubscriptions
   readonly challenge: (to: {
     readonly id: string
@@ -55,7 +54,7 @@ type EventMethodDeps = {
   /** Called once a subscription is saved or removed. */
   readonly onChanged: (id: string) => Promise<void>
   /** A cursor's text, and its value; undefined if it is not that principal's. */
-  readonly cursorText: (sub: string, sequence: number) => string
+  readonly cursorText: (sub: string, place: number) => string
   readonly readCursor: (sub: string, text: string) => number | undefined
   readonly profile: EventProfile
   /** Whether receivers may speak plain http. */
@@ -100,7 +99,7 @@ function createChecks(deps: EventMethodDeps) {
     principal: Principal,
     { arguments: args, delivery }: ReturnType<typeof readSubscribe>,
   ): void => {
-    if (audiencesOf(principal, args).length === 0)
+    if (reachWithin(reachOf(principal.scopes), args.patient).length === 0)
       throw new RpcFailure(codes.forbidden, 'Not allowed for this patient')
     const { hostname, protocol } = new URL(delivery.url)
     if (protocol !== 'https:' && !deps.mayBePlain)
@@ -160,8 +159,8 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
       const receiver = receiverOf(delivery, found, clock.unixMs())
       await requireVerified(signed, { id, receiver })
       const from = await startOf(deps, {
-        principal,
-        args,
+        reach: reachWithin(reachOf(scopes), args.patient),
+        domain: args.domain,
         cursor: earlier(cursorGiven, found?.cursor),
         maxAgeMs: maxAgeMs ?? undefined,
       })
@@ -232,29 +231,28 @@ function statusOf(of: EventSubscription): object {
 }
 
 /**
- * Where a subscription begins: after its cursor, or now; later if the outbox does not go back that far, or its host does not
- * want such old events. A subscription that waits for nothing moves to now, so the outbox never forgets what it needs.
+ * Where a subscription begins: after its cursor, or now; later if its host does not want such old events. A subscription that
+ * waits for nothing moves to now.
  */
 async function startOf(
   { clock, store }: Pick<EventMethodDeps, 'clock' | 'store'>,
   asked: {
-    readonly principal: Principal
-    readonly args: { readonly patient: string; readonly domain?: string | undefined }
+    readonly reach: readonly Reach[]
+    readonly domain: string | undefined
     readonly cursor: number | undefined
     readonly maxAgeMs: number | undefined
   },
 ): Promise<{ readonly cursor: number; readonly isTruncated: boolean }> {
-  const { args, cursor, maxAgeMs, principal } = asked
-  const beforeMs = maxAgeMs === undefined ? 0 : clock.unixMs() - maxAgeMs
-  const { before, first, last } = await store.writeBounds(beforeMs)
+  const { cursor, domain, maxAgeMs, reach } = asked
+  const end = placeBehind(store.journals)
   // The cursor is from another store, or from before this one was moved or restored.
-  if (cursor === undefined || cursor > last)
-    return { cursor: last, isTruncated: cursor !== undefined }
-  const from = Math.max(cursor, first - 1, before)
-  const audiences = audiencesOf(principal, args)
-  const query = { ...args, audiences, limit: 1 }
-  const [skipped] = from > cursor ? await store.writesAfter({ ...query, after: cursor }) : []
-  const isTruncated = cursor < first - 1 || (skipped !== undefined && skipped.sequence <= from)
-  const [next] = await store.writesAfter({ ...query, after: from })
-  return { cursor: next === undefined ? Math.max(from, last) : from, isTruncated }
+  if (cursor === undefined || cursor > end)
+    return { cursor: end, isTruncated: cursor !== undefined }
+  const query = { reach, domain, from: cursor, limit: 1 }
+  const [first] = await store.behind(query)
+  if (first === undefined) return { cursor: end, isTruncated: false }
+  if (maxAgeMs === undefined) return { cursor, isTruncated: false }
+  const sinceIso = new Date(Math.max(0, clock.unixMs() - maxAgeMs)).toISOString()
+  const [wanted] = await store.behind({ ...query, sinceIso })
+  return { cursor: wanted?.place ?? end, isTruncated: wanted?.place !== first.place }
 }
