@@ -170,9 +170,18 @@ export function isSameLeague(sport: string, one: string, other: string): boolean
   return left === right || LEAGUES.get(sport)?.get(left)?.includes(right) === true
 }
 
-/** Words of a league whose teams only share their names with a first team's. */
-const OTHER_TEAMS =
-  /\b(?:women|womens|wsl|frauen|femenina|feminine|femminile|ladies|youth|u ?1[5-9]|u ?2[0-3]|under ?(?:1[5-9]|2[0-3])|reserves?|primavera|academy)\b/
+/** Words of a league whose teams only share their names with a first team's: of women, youth, reserves and simulations. */
+const OTHER_TEAMS = new RegExp(
+  String.raw`\b(?:${[
+    'women|womens|wsl|nwsl|uwcl|frauen|liga f|femenin[ao]|feminine|femminile|feminino|ladies|girls|damallsvenskan|toppserien',
+    'youth|juniors?|u ?1[5-9]|u ?2[0-3]|under ?(?:1[5-9]|2[0-3])|reserves?|primavera|academy|development|pl2|premier league 2',
+    'srl|simulated|simulation|virtuals?|cyber|e ?soccer|e ?football|e ?sports?|efootball',
+  ].join('|')})\b`,
+)
+
+/** Whether a text says only that its teams are others of the same names. */
+export const isOfOtherTeams = (text: string): boolean =>
+  OTHER_TEAMS.test(plainLeague(text)) && plainLeague(text).replace(OTHER_TEAMS, '').trim() === ''
 
 /** Whether two names certainly mean different leagues: the table knows both and keeps them apart, or only one is of women, youth or reserves. */
 export function isOtherLeague(sport: string, one: string, other: string): boolean {

@@ -237,3 +237,86 @@ test.for<Row>([[{ 'E/W': 'Yes' }], [{ Type: 'Each Way' }], [{ Market: 'To win (e
     expect(kindOf(more)).toBe('each_way')
   },
 )
+
+describe('G19: whatever cell says it, a row that may be no single before the start is never graded silently', () => {
+  test.for<Row>([
+    [{ 'Bet Time': 'Live' }],
+    [{ Placed: 'In-Play' }],
+    [{ League: 'Premier League, in-play' }],
+  ])('%j is in play', ([more]) => {
+    expect(kindOf(more)).toBe('in_play')
+  })
+
+  test.for<Row>([
+    [{ 'Bet Time': "35'" }],
+    [{ 'Bet Time': 'HT' }],
+    [{ 'Bet Date': '2024-04-23', 'Bet Time': 'HT' }],
+    [{ 'Game State': '1-0' }],
+    [{ 'Score When Placed': '0-0' }],
+    [{ 'Current Score': '1-0' }],
+    [{ 'Live Odds': '2.5' }],
+    [{ League: 'Premier League - Live' }],
+    [{ Bookmaker: 'bet365 (live)' }],
+    [{ Product: 'LIVE_SPORTS' }],
+    [{ Source: 'Live betting' }],
+  ])('%j is asked about', ([more]) => {
+    expect(kindOf(more)).toMatch(/^unclear/)
+  })
+
+  test.for<Row>([
+    [{ Bookmaker: 'Betfair (lay)' }],
+    [{ Type: 'L' }],
+    [{ 'Order Type': 'Limit lay' }],
+    [{ Stake: '10', Liability: '50' }],
+    [{ Strategy: 'LTD' }],
+  ])('%j may be a lay', ([more]) => {
+    expect(kindOf(more)).toMatch(/^unclear|^lay/)
+  })
+
+  test.for<Row>([
+    [{ Bets: '3' }],
+    [{ 'Num Bets': '3' }],
+    [{ Folds: 'Double' }],
+    [{ System: '2/3' }],
+    [{ 'Teaser Points': '6' }],
+    [{ Event: '+ Arsenal v Chelsea' }],
+    [{ Selection: '& Arsenal' }],
+  ])('%j is a multiple', ([more]) => {
+    expect(kindOf(more)).toBe('multiple')
+  })
+
+  test.for<Row>([
+    [{ Placed: '22/04/2024 at 19:00' }],
+    [{ 'Bet Time': '7:45 PM' }],
+    [{ Stake: '10', Liability: '10.00' }],
+    [{ Liability: '0' }],
+    [{ Bookmaker: 'LiveScore Bet' }],
+    [{ Bets: '1' }],
+    [{ Type: 'S' }],
+    [{ Type: 'B' }],
+    [{ Status: 'Cancelled' }],
+  ])('%j is a single', ([more]) => {
+    expect(kindOf(more)).toBe('bet')
+  })
+
+  test.for<Row>([[{ Status: 'Rejected' }], [{ Status: 'Unmatched' }], [{ Result: 'not placed' }]])(
+    '%j was never a bet: it is asked about',
+    ([more]) => {
+      expect(kindOf(more)).toBe('unclear result')
+    },
+  )
+
+  test('a price that a withdrawal reduced is not graded as if it paid in full', () => {
+    const race = { Event: '16:55 Testford', Sport: 'Horse Racing', Market: 'Win' }
+    expect(kindOf({ ...race, Selection: 'A Runner' })).toBe('bet')
+    expect(kindOf({ ...race, Selection: 'A Runner', 'Rule 4': '0.10' })).toBe('unclear odds')
+    expect(kindOf({ ...race, Selection: 'A Runner', 'Rule 4': '0.00' })).toBe('bet')
+  })
+
+  test.for(['Price Boost', 'Odds Boost', 'Bet Boost', 'Super Boost', 'Enhanced Odds'])(
+    'a market that is only a %s is no match winner',
+    (Market) => {
+      expect(kindOf({ Market })).toBe('other_market')
+    },
+  )
+})

@@ -95,8 +95,8 @@ const plainWordsOfFlag = (cell: string): string =>
 const SCORE = /(?<![\d.,:+/-]|- )(?!0\d)\d{1,3}(?:\s?[-–]\s?(?!0\d)\d{1,3}|:\d)(?![\d:/%-]|[.,]\d)/u
 const BRACKETED_SCORE = new RegExp(String.raw`[([]\s*(?:${SCORE.source})\s*[)\]]`, 'u')
 const CORRECT_SCORE = /score|resultado exacto|risultato esatto|ergebnis|\bcs\b/i
-/** Several bets in one cell: `A + B`, `A | B`, a line each; but neither `A +1` nor `-0.5 & +0`. */
-const JOINED = /\n|\s[|]\s|\p{L}\s*\+\s*(?=\p{L})|[\d)]\s\+\s(?=\p{L})/u
+/** Several bets in one cell, or one that is joined to the row above: `A + B`, `A | B`, `+ B`, a line each; but neither `A +1` nor `-0.5 & +0`. */
+const JOINED = /\n|^[+&]\s*(?=\p{L})|\s[|]\s|\p{L}\s*\+\s*(?=\p{L})|[\d)]\s\+\s(?=\p{L})/u
 const VERSUS = /\s(?:v|vs|versus|@)\.?\s/gi
 
 /** Whether the market or the selection has a score that is not itself the bet. */
@@ -131,10 +131,14 @@ const isAgainst = ({ hints }: TrackerCells): boolean =>
 function kindsNamed({ cell, hints, others }: TrackerCells): readonly (BetKind | undefined)[] {
   const texts = [cell('market'), cell('selection'), cell('event')]
   return [
-    ...hints('kinds').map((text) => kindNamed(text, 'kinds')),
+    ...[...hints('kinds'), ...hints('legs'), ...hints('placed')].map((text) =>
+      kindNamed(text, 'kinds'),
+    ),
     ...texts.map((text) => kindNamed(text, 'text')),
-    ...[...hints('tags'), ...hints('timing')].map((text) => kindNamed(text, 'tags')),
-    ...[cell('sport'), cell('league'), ...others].map((text) => kindNamed(text, 'whole')),
+    ...[...hints('tags'), ...hints('timing'), cell('sport'), cell('league')].map((text) =>
+      kindNamed(text, 'tags'),
+    ),
+    ...others.map((text) => kindNamed(text, 'whole')),
   ]
 }
 
@@ -196,10 +200,18 @@ export function legsSaid(row: TrackerCells): readonly number[] {
   )
 }
 
+/** A day or a clock, and not `35'`. */
+const TIME = /\d{4}|\d[:/.-]\d|^\d+$/
+
 /** What makes it unclear whether the bet was placed before the start. */
-export function isMaybeInPlay({ cell, hints }: TrackerCells): boolean {
-  const timings = hints('timing').filter((text) => text !== '' && !NO.has(plainWordsOfFlag(text)))
-  const notes = hints('tags').map((text) => plainWords(text).replace(ANY_NOT_IN_PLAY, ' '))
+export function isMaybeInPlay({ cell, hints, others }: TrackerCells): boolean {
+  const timings = [
+    ...hints('timing').filter((text) => text !== '' && !NO.has(plainWordsOfFlag(text))),
+    ...hints('placed').filter((text) => /[\p{L}'’]/u.test(text) && !TIME.test(text)),
+  ]
+  const notes = [...hints('tags'), cell('sport'), cell('league'), cell('book'), ...others].map(
+    (text) => plainWords(text).replace(ANY_NOT_IN_PLAY, ' '),
+  )
   return (
     timings.length > 0 ||
     notes.some((text) => has(ASKED, text)) ||
@@ -212,11 +224,25 @@ const ANY_NOT_IN_PLAY = phraseOf(words.notInPlay)
 const PLAIN_PHRASE = phraseOf(words.plain)
 const SINGLE_FIRST = /^(?:singles?|straight(?: bet)?)\b[\s:,/|–-]*/i
 
+const PROMOTION_PHRASE = phraseOf(words.plain, words.promotions)
+
 /** A name without the words that say only that the bet is plain: a market's name or nothing remains. */
-export function withoutPlainKind(text: string): string {
+export const withoutPlainKind = (text: string): string => without(PROMOTION_PHRASE, text)
+
+function without(phrase: RegExp, text: string): string {
   const plain = plainWords(text).replace('#', '# ')
-  return plain.replace(PLAIN_PHRASE, ' ').trim() === '' ? '' : text.replace(SINGLE_FIRST, '')
+  return plain.replace(phrase, ' ').trim() === '' ? '' : text.replace(SINGLE_FIRST, '')
 }
+
+/** The market's name as its column has it; one that is only a promotion, such as `Price Boost`, is no plain bet. */
+export const marketIn = ({ cell, hints }: TrackerCells): string =>
+  without(hints('kinds').includes(cell('market')) ? PROMOTION_PHRASE : PLAIN_PHRASE, cell('market'))
+
+const NOT_TAKEN = new Set(list(words.notTaken))
+
+/** Whether a row says that nobody took its bet. */
+export const isNotTaken = ({ cell }: TrackerCells): boolean =>
+  NOT_TAKEN.has(plainWords(cell('result')))
 
 /** What a column of sides may say that is neither a back nor a lay. */
 const SIDES = new Set(list(words.sides))
@@ -232,6 +258,18 @@ function unknownSides({ cell, hints }: TrackerCells): readonly string[] {
   })
 }
 
+const amountIn = (text: string): number => Number(text.replace(/[^\d.]/g, ''))
+
+/** What only a lay has: a liability that is not its stake. */
+const liabilities = ({ cell, hints }: TrackerCells): readonly string[] =>
+  hints('liability')
+    .filter((text) => amountIn(text) > 0 && amountIn(text) !== amountIn(cell('stake')))
+    .map((text) => `a liability of ${text}`)
+
+/** Words of a kind in a cell that may be about anything, such as the book's name. */
+const mentioned = ({ cell, others }: TrackerCells): readonly string[] =>
+  [cell('book'), ...others].filter((text) => kindNamed(text, 'tags') !== undefined)
+
 /** Kinds that the row has beside its market, and sides, that no list knows. */
 export const unknownKinds = (row: TrackerCells): readonly string[] => [
   ...row
@@ -240,9 +278,12 @@ export const unknownKinds = (row: TrackerCells): readonly string[] => [
       (text) =>
         row.cell('market') !== '' &&
         text !== row.cell('market') &&
-        /\p{L}{2}/u.test(text) &&
+        /\p{L}{2}|^\p{L}$/u.test(text) &&
+        !FOR.has(plainWords(text)) &&
         withoutPlainKind(text) !== '' &&
         sportNamed(text) === undefined,
     ),
   ...unknownSides(row),
+  ...liabilities(row),
+  ...mentioned(row),
 ]

@@ -61,3 +61,80 @@ describe('G19: a column of sides that says something unknown is asked about', ()
     },
   )
 })
+
+/** What becomes of each of these columns beside a bet on Arsenal at 2.1: the market, or the field of what is asked or wrong. */
+type Beside = readonly [column: string, value: string, bet?: [market: string, selection: string]]
+
+describe('G19: two columns of a bet agree, or it is none of theirs', () => {
+  test.for<Beside>([
+    ['Bet', 'Win to Nil'],
+    ['Pick', 'Over 2.5'],
+    ['Pick', 'Chelsea'],
+    ['Market Name', 'First Goal'],
+    ['Market Type', 'CORNERS'],
+    ['Player', 'Saka', ['Goals', 'Over 0.5']],
+    ['Player Name', 'Bukayo Saka'],
+    ['Team', 'Arsenal', ['Total Goals', 'Over 1.5']],
+    ['Team', 'Chelsea'],
+    ['Stat', 'Corners', ['Total', 'Over 9.5']],
+    ['Prop Type', 'Cards', ['Total', 'Over 4.5']],
+    ['Sub-market', 'Corners'],
+    ['Proposition', 'To win both halves'],
+  ])('%s: %s is another bet', ([column, value, bet]) => {
+    expect(readWith(column, value, bet)).toMatch(/\?$/)
+  })
+
+  test.for<Beside>([
+    ['Bet', '10.00'],
+    ['Bet', '$25'],
+    ['Pick', 'arsenal'],
+    ['Team', 'Arsenal'],
+    ['Player', ''],
+    ['Market Name', 'Match Odds'],
+    ['Outcome', 'Lost'],
+    ['Outcome', 'Chelsea'],
+    ['Outcome', '2'],
+  ])('%s: %s says nothing else', ([column, value]) => {
+    expect(readWith(column, value)).toBe('1x2/ft')
+  })
+
+  test('a part of the match in the second column is the part that was bet on', () => {
+    expect(readWith('Market Name', 'First Half Result')).toBe('1x2/h1')
+  })
+
+  test('an outcome beside a tip is the match’s, not the bet', () => {
+    const csv = 'Date,Home,Away,Tip,Odds,Outcome\n2024-04-23,Arsenal,Chelsea,1,2.1,2'
+    const read = allAtOnce(trackerSteps(csv))
+    const [row] = read.kind === 'tracker' ? [...read.rows] : []
+    expect(row?.bet).toMatchObject({ selection: 'home' })
+  })
+})
+
+describe('G19: a cell beside the bet that names another market, part or team is asked about', () => {
+  test.for<Beside>([
+    ['Notes', 'Corners', ['Total', 'Over 9.5']],
+    ['Notes', '1st half'],
+    ['Notes', 'to win to nil'],
+    ['Tags', 'value;first half'],
+    ['Tags', 'corners;model', ['Total', 'Over 9.5']],
+    ['Whatever', 'Corners', ['Total', 'Over 9.5']],
+    ['Scope', '1st Half'],
+    ['Metric', 'Bookings', ['Total', 'Over 4.5']],
+    ['Unit', 'Cards', ['Total', 'Over 4.5']],
+  ])('%s: %s', ([column, value, bet]) => {
+    expect(readWith(column, value, bet)).toBe('market?')
+  })
+
+  test.for<Beside>([
+    ['Notes', '1X2'],
+    ['Notes', 'match odds'],
+    ['Notes', 'a first half of good chances, corners too'],
+    ['Stage', 'Group'],
+    ['Season Type', 'Playoffs'],
+    ['Graded', 'Win'],
+    ['Tags', 'favourites, home'],
+    ['Tags', 'Totals', ['Over/Under', 'Over 2.5']],
+  ])('%s: %s is no other bet', ([column, value, bet]) => {
+    expect(readWith(column, value, bet)).toMatch(/ft$/)
+  })
+})

@@ -145,7 +145,11 @@ function readLeg(cells: TrackerCells, { order, single }: Reader): WireSingle | T
     return legsProblem(
       'the price of each leg, in a column such as Leg Odds or as “@1.90” behind it: a void leg leaves the others',
     )
-  return single(cells)
+  const leg = single(cells)
+  // An answer that sends a pick would send the leg alone.
+  return 'expected' in leg && leg.options?.some((option) => 'bet' in option) === true
+    ? { ...leg, options: [] }
+    : leg
 }
 
 /** What the API takes of a leg. */

@@ -2,9 +2,17 @@
  * A tracker's CSV export as picks of the API: one row, one pick, or what is missing in it. Pure: only the
  * ledger knows whether a match and its close are recorded.
  */
-import { isKnownTeam, isSameTeam, sportNamed } from '../domain/team-names.ts'
 import type { OddsNotation, WirePick, WireSingle } from '../wire/requests.ts'
-import { betKind, isMaybeInPlay, kindProblem, unknownKinds, withoutPlainKind } from './bet-kind.ts'
+import {
+  betKind,
+  isMaybeInPlay,
+  isNotTaken,
+  kindProblem,
+  marketIn,
+  unknownKinds,
+  withoutPlainKind,
+} from './bet-kind.ts'
+import { leagueIn, marketBeside, partsBeside, withoutSport } from './columns-beside.ts'
 import { isBrokenText, OTHER_ENCODING } from './decode-file.ts'
 import { isPlacedAfterStart } from './placed-after-start.ts'
 import { readParlay } from './read-parlay.ts'
@@ -16,7 +24,7 @@ import {
   type TrackerColumns,
 } from './tracker-columns.ts'
 import { type DayOrder, orderOf, readDate } from './tracker-dates.ts'
-import { eventIn, SPORTS, type Teams, teamsOf } from './tracker-events.ts'
+import { backedSide, eventIn, sportOf, teamsOf } from './tracker-events.ts'
 import { readBet } from './tracker-market.ts'
 import { isShareExchange, readOdds } from './tracker-odds.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
@@ -105,20 +113,6 @@ function oddsIn(cell: Cells, sheet: Sheet): string | TrackerProblem {
   )
 }
 
-/** The sport by the row's words, or by the teams where the file has none or only "Football". */
-function sportOf(cell: Cells, teams: Teams | undefined): string | undefined {
-  const named = sportNamed(cell('league')) ?? sportNamed(cell('sport'))
-  if (named !== undefined) return named
-  const word = cell('sport').toLowerCase()
-  if (word !== '' && word !== 'football') return undefined
-  const known = SPORTS.filter(
-    (sport) =>
-      teams !== undefined && isKnownTeam(sport, teams.home) && isKnownTeam(sport, teams.away),
-  )
-  if (known.length > 1) return undefined
-  return known[0] ?? 'soccer'
-}
-
 /** Date and time of the pick's members; a problem if a date is unclear. */
 function whenOf(
   cell: Cells,
@@ -158,15 +152,6 @@ const AWAY_FIRST_SPORTS: ReadonlySet<string> = new Set([
   'ice_hockey',
 ])
 
-/** Whether a selection begins with the name of one of the teams. */
-function namesTeam(sport: string, selection: string, { home, away }: Teams): boolean {
-  const words = selection.split(/\s+/)
-  return words.some((_word, index) => {
-    const name = words.slice(0, index + 1).join(' ')
-    return isSameTeam(sport, home, name) || isSameTeam(sport, away, name)
-  })
-}
-
 /** A bettor's yes to a price far from anything recorded (G21). */
 const CONFIRMED = /^(?:y|yes|true|1|x)$/i
 
@@ -184,7 +169,8 @@ const extrasOf = (cell: Cells, sheet: Sheet, hasLine: boolean) => ({
 })
 
 /** A row as a pick of its own, whatever kind of bet it is. */
-function readSingle({ cell, hints }: TrackerCells, sheet: Sheet): WireSingle | TrackerProblem {
+function readSingle(row: TrackerCells, sheet: Sheet): WireSingle | TrackerProblem {
+  const { cell } = row
   if (cell('odds') === '') return problem('odds', 'the price that was taken')
   const when = whenOf(cell, sheet)
   if ('field' in when) return when
@@ -201,12 +187,26 @@ function readSingle({ cell, hints }: TrackerCells, sheet: Sheet): WireSingle | T
       ...extrasOf(cell, sheet, market.split('/').length > 4),
     }
   }
-  if (isRace(cell)) {
-    const race = readRace(cell, sheet.order)
-    return 'expected' in race
-      ? race
-      : { ...race, odds, ...betTime(when), ...extrasOf(cell, sheet, false) }
-  }
+  return isRace(cell)
+    ? readRunner(row, { odds, when }, sheet)
+    : readMatch(row, { odds, when }, sheet)
+}
+
+type Priced = {
+  readonly odds: string
+  readonly when: Exclude<ReturnType<typeof whenOf>, TrackerProblem>
+}
+
+function readRunner({ cell, hints }: TrackerCells, { odds, when }: Priced, sheet: Sheet) {
+  const race = readRace(cell, sheet.order)
+  if ('expected' in race) return race
+  if (hints('deduction').some((text) => /[1-9]/.test(text)))
+    return problem('odds', 'the price as it paid: withdrawn runners reduced it', 'unclear')
+  return { ...race, odds, ...betTime(when), ...extrasOf(cell, sheet, false) }
+}
+
+function readMatch(row: TrackerCells, { odds, when }: Priced, sheet: Sheet) {
+  const { cell, hints } = row
   const written = teamsOf(cell)
   const found = written.event === '' ? eventIn(cell('selection')) : undefined
   const { teams, event, isSided } = found ?? written
@@ -216,23 +216,23 @@ function readSingle({ cell, hints }: TrackerCells, sheet: Sheet): WireSingle | T
     return problem('sport', 'a sport or league such as soccer, EPL, NFL or MLB')
   const selection = found?.selection ?? cell('selection')
   const kinds = hints('kinds').map(withoutPlainKind)
-  const name =
-    written.market ??
-    (withoutPlainKind(cell('market')) || (kinds.find((kind) => kind !== '') ?? ''))
-  // A part of the match may have a column of its own.
-  const market = [name, ...hints('period')].filter((part) => part !== '').join(' ')
-  const bet = readBet({ sport, market, selection, line: cell('line'), teams })
+  const name = written.market ?? (marketIn(row) || (kinds.find((kind) => kind !== '') ?? ''))
+  const parts = partsBeside(row, { sport, teams, selection })
+  if ('expected' in parts) return parts
+  const market = [withoutSport(name, sport), ...parts].filter((part) => part !== '').join(' ')
+  const said = { sport, market, selection, line: cell('line'), teams }
+  const bet = readBet(said)
   if ('expected' in bet) return bet
   const { type, period, participant, line } = bet
-  const key = { sport, event, type, period, participant }
   const isTurnable =
     !isSided &&
     AWAY_FIRST_SPORTS.has(sport) &&
     teams !== undefined &&
-    (type === 'total' || (participant === undefined && namesTeam(sport, selection, teams)))
-  const league = (cell('league') || cell('sport')).replace(/\p{C}/gu, ' ').slice(0, 80)
-  return {
-    market: key,
+    (type === 'total' ||
+      (participant === undefined && backedSide(sport, selection, teams) !== undefined))
+  const league = leagueIn(row)
+  const pick = {
+    market: { sport, event, type, period, participant },
     selection: bet.selection,
     line,
     odds,
@@ -241,6 +241,10 @@ function readSingle({ cell, hints }: TrackerCells, sheet: Sheet): WireSingle | T
     ...(isTurnable ? { either_order: true } : {}),
     ...extrasOf(cell, sheet, line !== undefined),
   }
+  const other = marketBeside(row, said, bet)
+  if (other === undefined) return pick
+  const expected = `one bet: “${other}” beside it may make it another`
+  return askWhether({ field: 'market', expected, label: 'it is the bet of its own columns' }, pick)
 }
 
 /** A question with one answer that makes the row a pick; what else it lacks comes first. */
@@ -297,6 +301,11 @@ function readSlip(slip: Slip, sheet: Sheet): WirePick | TrackerProblem {
         expected: 'a bet before the start: the row has words of a bet in play',
         label: 'it was placed before the start',
       },
+      bet,
+    )
+  if (isNotTaken(row))
+    return askWhether(
+      { field: 'result', expected: 'a bet that was taken', label: 'it was taken' },
       bet,
     )
   const [unknown] = unknownKinds(row)

@@ -10,7 +10,7 @@ import { notationOfHeader } from './tracker-odds.ts'
 /** Spellings without spaces, dashes and case, better ones first. Of `hints` a file may have several; `silent` ones say nothing of a bet's kind. */
 const { fields: SPELLINGS, hints: HINT_SPELLINGS } = spelled
 
-type TrackerHint = keyof typeof HINT_SPELLINGS
+type TrackerHint = keyof typeof HINT_SPELLINGS | 'again' | 'lines' | 'placed'
 
 const SILENT = new Set(spelled.silent.split(' '))
 
@@ -101,6 +101,15 @@ const FIELD_SPELLED = new Map(
     words.split(' ').map((word) => [word, field as TrackerField] as const),
   ),
 )
+/** A second column that names the market or the selection; beside a selection an outcome is the result. */
+const OF_THE_BET = new Set(
+  [SPELLINGS.market, SPELLINGS.selection]
+    .flatMap((words) => words.split(' '))
+    .filter((word) => word !== 'outcome'),
+)
+const LINES = new Set(['line', 'handicap', 'hcp'])
+const OF_PLAY = /^(?:live|inplay|inrunning)|(?:live|inplay|inrunning)$/
+
 /** `leg1`, `leg1odds`, `odds2`, `selectionleg3`. */
 const NUMBERED = /^(?:leg(\d{1,2})(\D*)|(\D+?)(?:leg)?(\d{1,2}))$/
 
@@ -135,12 +144,27 @@ export function findTrackerColumns(header: readonly string[]): TrackerColumns | 
   }
   const legs = numberedLegs(spellings)
   if (!isTracker({ legs, of })) return undefined
-  const hints = new Map(
+  const hints = new Map<TrackerHint, readonly number[]>(
     Object.entries(HINT_SPELLINGS).map(([hint, words]) => [
       hint as TrackerHint,
       columnsNamed(words, spellings),
     ]),
   )
+  const isKnown = (column: number): boolean =>
+    [...of.values(), ...[...hints.values()].flat()].includes(column)
+  const besides = (isBeside: (text: string) => boolean): readonly number[] =>
+    spellings.flatMap((text, column) => (!isKnown(column) && isBeside(text) ? [column] : []))
+  // What stood when a bet was placed, as far as no list has it: `Live Odds`.
+  hints.set('timing', [...(hints.get('timing') ?? []), ...besides((text) => OF_PLAY.test(text))])
+  hints.set(
+    'again',
+    besides((text) => OF_THE_BET.has(text)),
+  )
+  hints.set(
+    'lines',
+    besides((text) => LINES.has(text)),
+  )
+  hints.set('placed', columnsNamed(SPELLINGS.placed, spellings))
   hints.set('ids', [
     ...(hints.get('ids') ?? []),
     ...spellings.flatMap((text, column) => (ID.test(text) ? [column] : [])),

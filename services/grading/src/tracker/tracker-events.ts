@@ -1,19 +1,48 @@
 /** The teams of a bet, in whichever column a tracker writes them. */
-import { isKnownTeam } from '../domain/team-names.ts'
+import { isKnownTeam, isSameTeam, sportNamed } from '../domain/team-names.ts'
 import type { TrackerField } from './tracker-columns.ts'
 
 export type Teams = { readonly home: string; readonly away: string }
 
+/** The team whose name a text is. */
+export function sideNamed(
+  sport: string,
+  text: string,
+  { home, away }: Teams,
+): 'home' | 'away' | undefined {
+  const isHome = isSameTeam(sport, home, text)
+  if (isHome === isSameTeam(sport, away, text)) return undefined
+  return isHome ? 'home' : 'away'
+}
+
+/** The team whose name a text begins with: the longest name counts. */
+export function backedSide(sport: string, text: string, teams: Teams): 'home' | 'away' | undefined {
+  const words = text.trim().split(/\s+/)
+  const named = words.map((_word, at) => sideNamed(sport, words.slice(0, at + 1).join(' '), teams))
+  return named.findLast((side) => side !== undefined)
+}
+
 /** ` v `, ` vs. `, ` - `. */
 const SEPARATOR = /\s+(v|vs|versus|-|–|—|@|at)\.?\s+/i
 /** Sports whose teams are known by name. */
-export const SPORTS = [
-  'soccer',
-  'american_football',
-  'baseball',
-  'basketball',
-  'ice_hockey',
-] as const
+const SPORTS = ['soccer', 'american_football', 'baseball', 'basketball', 'ice_hockey'] as const
+
+/** The sport by the row's words, or by the teams where the file has none or only "Football". */
+export function sportOf(
+  cell: (field: TrackerField) => string,
+  teams: Teams | undefined,
+): string | undefined {
+  const named = sportNamed(cell('league')) ?? sportNamed(cell('sport'))
+  if (named !== undefined) return named
+  const word = cell('sport').toLowerCase()
+  if (word !== '' && word !== 'football') return undefined
+  const known = SPORTS.filter(
+    (sport) =>
+      teams !== undefined && isKnownTeam(sport, teams.home) && isKnownTeam(sport, teams.away),
+  )
+  if (known.length > 1) return undefined
+  return known[0] ?? 'soccer'
+}
 
 /** `Football / Arsenal v Chelsea : Match Odds`, as an exchange writes a market. */
 const EXCHANGE_MARKET = /^[^/:]+\/\s*([^:]+?)\s*:\s*(.+)$/

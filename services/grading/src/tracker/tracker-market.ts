@@ -3,7 +3,7 @@
  * selection and a line of ours. It fails closed (G19): every word of the market's name, of the selection and of the line
  * must be accounted for and agree with the others. Whatever is left over is a problem, never a guess.
  */
-import { canDraw, type MarketType, marketShape, periodOf } from '../domain/markets.ts'
+import { canDraw, type MarketType, marketShape, ownValue, periodOf } from '../domain/markets.ts'
 import type { RowCode } from '../wire/card-codes.ts'
 import phrases from './market-phrases.json' with { type: 'json' }
 import { type MarketWord, readWords } from './market-words.ts'
@@ -146,6 +146,9 @@ function periodIn({ all, sport }: Reading, type: MarketType): string | TrackerPr
   if (parts.length > 1 || (named.includes('full') && part !== 'full'))
     return problem('market', 'one part of the match')
   const whole = periodOf(sport, type, 'ft')
+  const regulation = ownValue<string>(phrases.regulationMinutes, sport)
+  if (all('minutes').some((minutes) => minutes !== regulation))
+    return notRecorded('a part of the match that it has no prices of')
   if (part === 'ot' && (canDraw(sport) || whole === 'reg'))
     return notRecorded('one with extra time')
   if (part === 'reg') return canDraw(sport) ? 'ft' : 'reg'
@@ -275,8 +278,15 @@ const AMERICAN_ODDS_MIN = 100
 
 const WITH_DRAW_HANDICAP = notRecorded('a handicap with a draw')
 
+/** `Asian Handicap -0.5` names both sides' market: whether Chelsea then has -0.5 or +0.5, no file says. */
+const WHOSE_LINE = problem(
+  'line',
+  'the line beside the team that was backed: the market’s may be the home team’s',
+  'unclear',
+)
+
 function readHandicap(reading: Reading, type: string | undefined): Market | TrackerProblem {
-  const { all, market, selection, sport } = reading
+  const { all, cell, market, selection, sport } = reading
   const [side, ...others] = all('side')
   if (all('side').includes('draw')) return WITH_DRAW_HANDICAP
   if (side === undefined || others.length > 0 || selection.values('side').length === 0)
@@ -290,6 +300,8 @@ function readHandicap(reading: Reading, type: string | undefined): Market | Trac
   if (line === undefined) return problem('line', 'the handicap of the team that was backed')
   // A sheet's column of lines drops the plus of a number; a column that no market explains may hold anything.
   const isWritten = own !== undefined || market.lines.length > 0
+  const isOfMarket = cell.lines.length + selection.lines.length + market.values('side').length === 0
+  if (canDraw(sport) && isOfMarket && side === 'away' && line.line !== 0) return WHOSE_LINE
   const isClear = line.isSigned || (isWritten ? line.line === 0 : type !== undefined)
   if (!isClear) return problem('line', 'a handicap with its sign, + or -', 'unclear')
   if (Math.abs(line.line) >= AMERICAN_ODDS_MIN) return problem('line', 'a handicap, not a price')
