@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import {
+  type ReadResourceRequestParams,
   ReadResourceRequestSchema,
   type ServerNotification,
   SubscribeRequestSchema,
@@ -98,7 +99,7 @@ async function handOver(
 }
 
 async function resultOf({ method, params }: Message): Promise<unknown> {
-  if (method === 'resources/read') return readResource(context, params)
+  if (method === 'resources/read') return readResource(context, params as ReadResourceRequestParams)
   return method === 'initialize' ? initializeResult(NAMES) : {}
 }
 

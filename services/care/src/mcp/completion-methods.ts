@@ -1,9 +1,12 @@
 /** `completion/complete`: versions, domains and patients of records that the caller may see (C7). */
-import type { CompleteResult, Result } from '@modelcontextprotocol/sdk/types.js'
-import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
+import type {
+  CompleteRequestParams,
+  CompleteResult,
+  Result,
+} from '@modelcontextprotocol/sdk/types.js'
+import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { NamesQuery } from '../domain/record-store.ts'
 import { mayRead, reachOf, reachWithin } from '../domain/scopes.ts'
-import { completeParams } from '../wire/mcp.ts'
 import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
 import { PROMPTS } from './prompt-methods.ts'
 import type { CallContext } from './visible-records.ts'
@@ -18,8 +21,10 @@ const unknown = (what: string): RpcFailure =>
   new RpcFailure(RPC_CODES.invalidParams, `params.${what}`)
 
 /** Suggests values for an argument of a template or prompt; -32602 for a reference that does not exist. */
-export async function complete(context: CallContext, raw: unknown): Promise<Result> {
-  const { ref, argument, context: given } = parseParams(completeParams, raw)
+export async function complete(
+  context: CallContext,
+  { ref, argument, context: given }: CompleteRequestParams,
+): Promise<Result> {
   if (ref.type === 'ref/prompt') {
     const prompt = PROMPTS.find(({ name }) => name === ref.name)
     if (prompt?.arguments.some(({ name }) => name === argument.name) !== true)

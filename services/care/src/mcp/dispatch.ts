@@ -1,7 +1,23 @@
 /** Which function serves which method, in a session and without one, and what a failure reveals. */
-import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import {
+  CallToolRequestSchema,
+  CompleteRequestSchema,
+  GetPromptRequestSchema,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  ReadResourceRequestSchema,
+  type RequestId,
+  type Result,
+  SetLevelRequestSchema,
+  SubscribeRequestSchema,
+  UnsubscribeRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import { levelParams } from '../wire/mcp.ts'
+import type { z } from 'zod'
+import { initializeRequest, type LogLevel } from '../wire/mcp.ts'
 import { complete } from './completion-methods.ts'
 import { getPrompt, listPrompts } from './prompt-methods.ts'
 import {
@@ -11,42 +27,75 @@ import {
   subscribe,
   unsubscribe,
 } from './resource-methods.ts'
-import { type Dispatch, initializeResult } from './session-server.ts'
+import type { McpSession } from './session-registry.ts'
+import { initializeResult } from './session-server.ts'
 import { callTool, listTools } from './tool-methods.ts'
 import type { CallContext, McpServices, SessionContext } from './visible-records.ts'
 
-/** A function that serves a method, of either revision. */
+/** A function that serves a method of the revision without sessions; it checks its parameters itself. */
 export type McpMethod = (context: CallContext, params: unknown) => Promise<Result>
 
-/** Methods that both revisions share: they ask for records, and need no session. */
-export const RECORD_METHODS: Readonly<Record<string, McpMethod>> = {
-  'resources/list': listResources,
-  'resources/templates/list': listResourceTemplates,
-  'resources/read': readResource,
-  'completion/complete': complete,
-  'prompts/list': listPrompts,
-  'prompts/get': getPrompt,
-  'tools/list': listTools,
-  'tools/call': callTool,
+/** A request's schema as the SDK writes them. */
+type RequestSchema = z.ZodObject<{ method: z.ZodLiteral<string>; params: z.ZodType }>
+
+/** Runs a request of a session in its context. */
+type RunInSession = (
+  id: RequestId,
+  serve: (context: SessionContext) => Promise<Result>,
+) => Promise<Result>
+
+/** A method by its schema, with what serves it. In a session the SDK checks parameters; without one, the same schema does. */
+function method<Schema extends RequestSchema, Context extends CallContext>(
+  schema: Schema,
+  serve: (context: Context, params: z.output<Schema>['params']) => Promise<Result>,
+) {
+  return {
+    name: schema.shape.method.value,
+    serve: (context: Context, params: unknown): Promise<Result> =>
+      serve(context, parseParams(schema.shape.params, params)),
+    register: (server: Server, run: RunInSession): void => {
+      type Asked = { readonly params: unknown }
+      const handle = ({ params }: Asked, { requestId }: { readonly requestId: RequestId }) =>
+        run(requestId, (context) => serve(context as CallContext as Context, params))
+      server.setRequestHandler<RequestSchema>(schema, handle)
+    },
+  }
 }
 
-async function setLevel(context: SessionContext, params: unknown): Promise<Result> {
-  const { level } = parseParams(levelParams, params)
+/** Methods that both revisions share: they ask for records, and need no session. */
+const SHARED = [
+  method(ListResourcesRequestSchema, listResources),
+  method(ListResourceTemplatesRequestSchema, listResourceTemplates),
+  method(ReadResourceRequestSchema, readResource),
+  method(CompleteRequestSchema, complete),
+  method(ListPromptsRequestSchema, listPrompts),
+  method(GetPromptRequestSchema, getPrompt),
+  method(ListToolsRequestSchema, listTools),
+  method(CallToolRequestSchema, callTool),
+]
+
+export const RECORD_METHODS: Readonly<Record<string, McpMethod>> = Object.fromEntries(
+  SHARED.map(({ name, serve }) => [name, serve]),
+)
+
+async function setLevel(
+  context: SessionContext,
+  { level }: { readonly level: LogLevel },
+): Promise<Result> {
   context.registry.setLogLevel(context.session, level)
   await context.flush()
   return {}
 }
 
-/** Every method of a session; `ping` and `notifications/*` are handled by the SDK server itself. */
-const SESSION_METHODS: Readonly<
-  Record<string, (context: SessionContext, params: unknown) => Promise<Result>>
-> = {
-  ...RECORD_METHODS,
-  initialize: async (context) => initializeResult(context),
-  'resources/subscribe': subscribe,
-  'resources/unsubscribe': unsubscribe,
-  'logging/setLevel': setLevel,
-}
+/** Every method of a session, except `ping`, which the SDK's server answers itself. */
+const SESSION_METHODS = [
+  ...SHARED,
+  method(SubscribeRequestSchema, subscribe),
+  method(UnsubscribeRequestSchema, unsubscribe),
+  // These two replace the SDK's own, which would keep one client and one level for all sessions (docs/decisions/0010).
+  method(initializeRequest, async (context: SessionContext) => initializeResult(context)),
+  method(SetLevelRequestSchema, setLevel),
+]
 
 /**
  * Runs a method. A refusal goes out as its handler made it. Any other error is reported and answered with -32603 without
@@ -65,14 +114,17 @@ export async function runMethod<Outcome>(
   }
 }
 
-export function createDispatch(
-  services: McpServices & Pick<SessionContext, 'registry' | 'flush'>,
-  onFailure: (error: unknown) => void,
-): Dispatch {
-  return (session, { method, params }) => {
-    const handler = Object.hasOwn(SESSION_METHODS, method) ? SESSION_METHODS[method] : undefined
-    if (handler === undefined) throw new RpcFailure(RPC_CODES.methodNotFound, 'Method not found')
-    const context = { ...services, session, principal: session, way: method }
-    return runMethod(() => handler(context, params), onFailure)
+/** Registers the methods of sessions with the SDK's server; `findSession` says whose request a method serves. */
+export const registerMethods =
+  (
+    services: McpServices & Pick<SessionContext, 'registry' | 'flush'>,
+    onFailure: (error: unknown) => void,
+  ) =>
+  (server: Server, findSession: (id: RequestId) => McpSession): void => {
+    for (const { name, register } of SESSION_METHODS)
+      register(server, (id, serve) => {
+        const session = findSession(id)
+        const context = { ...services, session, principal: session, way: name }
+        return runMethod(() => serve(context), onFailure)
+      })
   }
-}

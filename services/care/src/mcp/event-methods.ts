@@ -3,6 +3,7 @@
  * alone, before any look-up, so it learns nothing about what exists. A receiver is challenged first unless it recently
  * confirmed to that program that it wants events signed with that secret (C48).
  */
+import { PaginatedRequestParamsSchema } from '@modelcontextprotocol/sdk/types.js'
 import { BoundedMap } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import {
@@ -23,7 +24,6 @@ import {
   subscribeParams,
   unsubscribeParams,
 } from '../wire/events.ts'
-import { cursorParams } from '../wire/mcp.ts'
 import type { McpMethod } from './dispatch.ts'
 import { unknownCursor } from './visible-records.ts'
 
@@ -142,7 +142,8 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
     createChecks(deps)
   return {
     'events/list': async (_, params) => {
-      if (parseParams(cursorParams, params).cursor !== undefined) throw unknownCursor()
+      if (parseParams(PaginatedRequestParamsSchema, params).cursor !== undefined)
+        throw unknownCursor()
       return { events: [RECORD_REVISED] }
     },
     'events/subscribe': async ({ principal }, params) => {

@@ -19,7 +19,7 @@ import { type ChainSlot, chainUri, type NamedChain, parseRecordUri } from '../wi
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { UnheardCorrection } from '../wire/unheard.ts'
 import { createHostGuard, createOriginGuard } from './admission.ts'
-import { createDispatch } from './dispatch.ts'
+import { registerMethods } from './dispatch.ts'
 import { createStreamKeeper, type StreamKeeper } from './event-streams.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
 import type { Listens } from './listens.ts'
@@ -125,8 +125,8 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const records = { store, clock, audio, limits, unheard, noteRead, verifyUrl }
   const services: McpServices = { ...records, serviceName, version }
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
-  const dispatch = createDispatch({ ...services, registry, flush }, onFailure)
-  const server = await SessionServer.start({ serviceName, version, dispatch })
+  const register = registerMethods({ ...services, registry, flush }, onFailure)
+  const server = await SessionServer.start({ serviceName, version, register })
   const guards = guardsOf(deps)
   const { addModernRoute, listens } = openModern(services, {
     ...guards,

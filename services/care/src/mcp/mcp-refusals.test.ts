@@ -134,6 +134,30 @@ describe('Errors', () => {
   })
 })
 
+describe('C1: parameters that the SDK refuses', () => {
+  const reference = { type: 'ref/prompt', name: 'brief_carer' }
+  it.each([
+    ['resources/list', { cursor: { secret: 1 } }, 'params.cursor'],
+    ['resources/templates/list', { cursor: 1 }, 'params.cursor'],
+    ['resources/read', undefined, 'params'],
+    ['resources/read', { uri: { secret: 1 } }, 'params.uri'],
+    ['resources/subscribe', {}, 'params.uri'],
+    ['resources/unsubscribe', { uri: null }, 'params.uri'],
+    ['completion/complete', { ref: 'secret' }, 'params.ref'],
+    ['completion/complete', { ref: reference, argument: { name: 'x' } }, 'params.argument.value'],
+    ['prompts/list', { cursor: [] }, 'params.cursor'],
+    ['prompts/get', { name: 'brief_carer', arguments: { secret: 1 } }, 'params.arguments.secret'],
+    ['tools/list', { cursor: 1 }, 'params.cursor'],
+    ['tools/call', { name: 'search', arguments: ['secret'] }, 'params.arguments'],
+    ['logging/setLevel', { level: 'secretly' }, 'params.level'],
+  ])('%s %j is -32602 and names %s, not its value', async (method, params, path) => {
+    const { error } = await suite.session.call(method, params)
+    expect(error?.code).toBe(-32602)
+    expect(error?.message.split(': ')[0]).toBe(path)
+    expect(error?.message.split(': ')[1]).not.toMatch(/secret/)
+  })
+})
+
 describe('whatever comes', () => {
   it('is answered, and never with 500', async () => {
     const text = fc.oneof(

@@ -13,7 +13,7 @@ import {
 } from '@tallystick/service-kit/mcp'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { initializeParams, mcpMessage } from '../wire/mcp.ts'
+import { initializeRequest, mcpMessage } from '../wire/mcp.ts'
 import {
   type AdmissionDeps,
   type Admitted,
@@ -129,8 +129,7 @@ async function handlePost(call: McpCall, body: Uint8Array): Promise<void> {
 async function openSession(call: McpCall, message: RequestMessage): Promise<void> {
   const { deps, request, reply, claims } = call
   if (!isKnownVersion(request)) return sendRefusal(reply, REFUSALS.unknownVersion)
-  const params = 'params' in message.message ? message.message.params : undefined
-  if (!initializeParams.safeParse(params).success) {
+  if (!initializeRequest.safeParse(message.message).success) {
     const error = { code: RPC_CODES.invalidParams, message: 'params: not those of initialize' }
     const answer = { jsonrpc: '2.0', id: message.id, error }
     return sendAnswer({ request, reply }, answer)

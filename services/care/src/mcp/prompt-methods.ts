@@ -1,14 +1,8 @@
 /** `prompts/list` and `prompts/get`: `brief_carer` and `whats_changed` (C12). */
-import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import type { GetPromptRequestParams, Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { reachOf, reachWithin } from '../domain/scopes.ts'
-import {
-  briefCarerParams,
-  type ChangesQuery,
-  cursorParams,
-  promptParams,
-  whatsChangedParams,
-} from '../wire/mcp.ts'
+import { briefCarerParams, type ChangesQuery, whatsChangedParams } from '../wire/mcp.ts'
 import { DATA_LINE, jsonText, lineText } from '../wire/text-of-others.ts'
 import { changesSince, type PatientChanges } from './changes-since.ts'
 import { type CallContext, readChainPage, readVisible, recordText } from './visible-records.ts'
@@ -40,13 +34,15 @@ export const PROMPTS = [
   },
 ] as const
 
-export async function listPrompts(_context: CallContext, params: unknown): Promise<Result> {
-  parseParams(cursorParams, params)
+export async function listPrompts(): Promise<Result> {
   return { prompts: PROMPTS }
 }
 
-export async function getPrompt(context: CallContext, params: unknown): Promise<Result> {
-  const { name } = parseParams(promptParams, params)
+export async function getPrompt(
+  context: CallContext,
+  params: GetPromptRequestParams,
+): Promise<Result> {
+  const { name } = params
   if (name === 'brief_carer') {
     const query = parseParams(briefCarerParams, params).arguments
     return promptResult('What may be said', await briefText(context, query))

@@ -1,9 +1,13 @@
 /** `resources/list`, `resources/templates/list`, `resources/read`, `resources/subscribe` and `resources/unsubscribe`. */
-import type { Result } from '@modelcontextprotocol/sdk/types.js'
-import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
+import type {
+  PaginatedRequestParams,
+  ReadResourceRequestParams,
+  Result,
+  SubscribeRequestParams,
+} from '@modelcontextprotocol/sdk/types.js'
+import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { ChainHead } from '../domain/record-store.ts'
 import { mayRead, reachOf } from '../domain/scopes.ts'
-import { cursorParams, uriParams } from '../wire/mcp.ts'
 import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../wire/record-uri.ts'
 import type { RecordMeta } from '../wire/records.ts'
 import { DATA_LINE, recordName, recordTitle } from '../wire/text-of-others.ts'
@@ -80,8 +84,10 @@ function listedChain(context: CallContext, head: ChainHead): object[] {
 }
 
 /** One page of what the caller may read, in order of creation; the cards come first. */
-export async function listResources(context: CallContext, params: unknown): Promise<Result> {
-  const { cursor } = parseParams(cursorParams, params)
+export async function listResources(
+  context: CallContext,
+  { cursor }: PaginatedRequestParams = {},
+): Promise<Result> {
   const reach = reachOf(context.principal.scopes)
   const { heads, nextCursor } = await readChainPage(context, { reach, cursor })
   const title = 'Card with what holds now and what it corrects'
@@ -96,11 +102,7 @@ export async function listResources(context: CallContext, params: unknown): Prom
 const template = (scheme: string): string => `${scheme}://{patient}/{domain}/{version}`
 
 /** The shapes of record URIs, the same for everyone: a shape names no record. */
-export async function listResourceTemplates(
-  context: CallContext,
-  params: unknown,
-): Promise<Result> {
-  parseParams(cursorParams, params)
+export async function listResourceTemplates(context: CallContext): Promise<Result> {
   const templates = [
     {
       uriTemplate: template('care'),
@@ -131,8 +133,10 @@ export async function listResourceTemplates(
 }
 
 /** Reads a record, its spoken form or a card. */
-export async function readResource(context: CallContext, params: unknown): Promise<Result> {
-  const { uri } = parseParams(uriParams, params)
+export async function readResource(
+  context: CallContext,
+  { uri }: ReadResourceRequestParams,
+): Promise<Result> {
   const card = cards(context.serviceName).find((one) => one.uri === uri)
   if (card !== undefined) return { contents: [{ uri, mimeType: card.mimeType, text: CARD_PAGE }] }
   const { parsed, ...visible } = await readNamed(context, uri)
@@ -195,8 +199,10 @@ export async function subscribable(
 }
 
 /** Subscribes the session. A numbered version is accepted but never fires (C6), since it never changes. */
-export async function subscribe(context: SessionContext, params: unknown): Promise<Result> {
-  const { uri } = parseParams(uriParams, params)
+export async function subscribe(
+  context: SessionContext,
+  { uri }: SubscribeRequestParams,
+): Promise<Result> {
   const found = await subscribable(context, uri)
   if (found === undefined) throw resourceNotFound(uri)
   if (!context.registry.subscribe(context.session, found))
@@ -206,8 +212,10 @@ export async function subscribe(context: SessionContext, params: unknown): Promi
 }
 
 /** Ends a subscription; ending an absent one is no error. */
-export async function unsubscribe(context: SessionContext, params: unknown): Promise<Result> {
-  const { uri } = parseParams(uriParams, params)
+export async function unsubscribe(
+  context: SessionContext,
+  { uri }: SubscribeRequestParams,
+): Promise<Result> {
   const parsed = parseRecordUri(uri)
   context.registry.unsubscribe(context.session, parsed === undefined ? uri : canonicalUri(parsed))
   await context.flush()

@@ -1,12 +1,16 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type {
+  JSONRPCErrorResponse,
   JSONRPCMessage,
+  JSONRPCRequest,
   RequestId,
   Result,
   ServerCapabilities,
 } from '@modelcontextprotocol/sdk/types.js'
 import type { JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js'
+import { RPC_CODES } from '@tallystick/service-kit/mcp'
+import { z } from 'zod'
 import { DATA_LINE } from '../wire/text-of-others.ts'
 import type { McpSession } from './session-registry.ts'
 
@@ -22,21 +26,12 @@ export const CAPABILITIES = {
   tools: {},
 } as const satisfies ServerCapabilities
 
-/** Answers one request of a session; throws `RpcFailure` for a refusal. */
-export type Dispatch = (
-  session: McpSession,
-  request: { readonly method: string; readonly params?: unknown },
-) => Promise<Result>
-
 /** Otherwise the SDK makes an Ajv instance, used only to check answers to elicitations; this server elicits nothing. */
 const NO_VALIDATOR = {
   getValidator<T>(): JsonSchemaValidator<T> {
     return () => ({ valid: false, data: undefined, errorMessage: 'nothing was elicited' })
   },
 }
-
-/** Methods that the SDK's server would answer itself; ours are in the one dispatcher. */
-const OWN_METHODS = ['initialize', 'logging/setLevel'] as const
 
 type AskOutcome =
   | { readonly kind: 'answered'; readonly message: JSONRPCMessage }
@@ -55,10 +50,10 @@ type Pending = {
 }
 
 /**
- * The SDK's low-level server behind a transport that all sessions share. The SDK wants one server per client, because it
- * finds an answer's receiver by the request's id, and ids of two clients collide. Here no client's id reaches it: each
- * request gets a number unique in the process, and its answer goes to that number's session. The server itself holds no
- * session state: what it would keep (client, log level) is in our session.
+ * The SDK's low-level server behind a transport that all sessions share (docs/decisions/0010). The SDK wants one server per
+ * client, because it finds an answer's receiver by the request's id, and ids of two clients collide. Here no client's id
+ * reaches it: each request gets a number unique in the process, and its answer goes to that number's session. The server
+ * itself holds no session state: what it would keep (client, log level) is in our session.
  */
 export class SessionServer implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
@@ -71,18 +66,16 @@ export class SessionServer implements Transport {
   static async start(options: {
     readonly serviceName: string
     readonly version: string
-    readonly dispatch: Dispatch
+    /** Registers the methods; `findSession` says whose request a method serves, by its number. */
+    readonly register: (server: Server, findSession: (number: RequestId) => McpSession) => void
   }): Promise<SessionServer> {
-    const { serviceName, version, dispatch } = options
+    const { serviceName, version, register } = options
     const transport = new SessionServer()
     const server = new Server(
       { name: `tallystick-${serviceName}`, version },
       { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR },
     )
-    for (const method of OWN_METHODS) server.removeRequestHandler(method)
-    // One function for all methods, which avoids parsing every message again by the SDK's schemas.
-    server.fallbackRequestHandler = (request, { requestId }) =>
-      dispatch(transport.#sessionOf(requestId), request)
+    register(server, (number) => transport.#findSession(number))
     Object.assign(server, {
       onerror: () => {
         transport.#refusals += 1
@@ -93,7 +86,7 @@ export class SessionServer implements Transport {
   }
 
   /** Hands a session's request to the server and resolves with its answer. */
-  ask(session: McpSession, id: RequestId, message: JSONRPCMessage): Promise<AskOutcome> {
+  ask(session: McpSession, id: RequestId, message: JSONRPCRequest): Promise<AskOutcome> {
     if (session.waiting?.has(id) === true) return Promise.resolve({ kind: 'id-in-use' })
     this.#lastNumber += 1
     const number = this.#lastNumber
@@ -102,7 +95,7 @@ export class SessionServer implements Transport {
     return new Promise((resolve) => {
       this.#pending.set(number, { session, id, resolve })
       const refusalsBefore = this.#refusals
-      this.onmessage?.({ ...message, id: number })
+      this.onmessage?.({ ...withoutTask(message), id: number })
       // The server never answers what its schemas refuse; without this, the request would wait for ever.
       if (this.#refusals > refusalsBefore) this.#settle(number, { kind: 'not-understood' })
     })
@@ -132,14 +125,15 @@ export class SessionServer implements Transport {
     if ('method' in message || message.id === undefined) return
     const pending = this.#pending.get(message.id)
     if (pending === undefined) return
-    this.#settle(message.id, { kind: 'answered', message: { ...message, id: pending.id } })
+    const answer = 'error' in message ? withOwnCode(message) : message
+    this.#settle(message.id, { kind: 'answered', message: { ...answer, id: pending.id } })
   }
 
   async close(): Promise<void> {
     this.onclose?.()
   }
 
-  #sessionOf(number: RequestId): McpSession {
+  #findSession(number: RequestId): McpSession {
     const session = this.#pending.get(number)?.session
     if (session === undefined) throw new Error('a request was dispatched that nobody waits for')
     return session
@@ -164,6 +158,30 @@ export class SessionServer implements Transport {
     if (session.waiting?.size === 0) session.waiting = undefined
     resolve(outcome)
   }
+}
+
+/** The request without its wish to become a task: a server without tasks serves it as any other (MCP 2025-11-25); the SDK refuses. */
+function withoutTask(request: JSONRPCRequest): JSONRPCRequest {
+  if (request.params?.['task'] === undefined) return request
+  const { task: _task, ...params } = request.params
+  return { ...request, params }
+}
+
+/** What zod found wrong, as its errors list it. */
+const zodIssues = z.array(
+  z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }),
+)
+
+/**
+ * An error, with -32602 and the first path if it is of parameters that the SDK's schema refused: MCP and care say so. SDK 1.x
+ * says -32603 and lists zod's issues as its text, which no method of ours does. SDK 2.x has the code, and makes this unnecessary.
+ */
+function withOwnCode(answer: JSONRPCErrorResponse): JSONRPCErrorResponse {
+  const { code, message } = answer.error
+  if (code !== RPC_CODES.internalError || !message.startsWith('[')) return answer
+  const [issue] = zodIssues.parse(JSON.parse(message))
+  const refusal = `${issue?.path.join('.')}: ${issue?.message}`
+  return { ...answer, error: { code: RPC_CODES.invalidParams, message: refusal } }
 }
 
 /** The answer to `initialize`. The version does not depend on what the client asks for (C1). */

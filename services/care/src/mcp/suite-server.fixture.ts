@@ -1,9 +1,12 @@
 // Serves what the conformance suite of 2026-07-28 requests by name, behind the edge and the route that serve records; for
 // modern-conformance.test.ts.
-import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import {
+  CompleteRequestParamsSchema,
+  ReadResourceRequestParamsSchema,
+  type Result,
+} from '@modelcontextprotocol/sdk/types.js'
 import { createServiceApp, listeningUrl, manualClock } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import { completeParams, uriParams } from '../wire/mcp.ts'
 import type { McpMethod } from './dispatch.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { openModern } from './modern-route.ts'
@@ -110,7 +113,7 @@ const RECORDS: Readonly<Record<string, McpMethod>> = {
     resourceTemplates: [{ uriTemplate: 'test://template/{id}/data', name: 'template' }],
   }),
   'resources/read': async (_context, params) => ({
-    contents: [readOf(parseParams(uriParams, params).uri)],
+    contents: [readOf(parseParams(ReadResourceRequestParamsSchema, params).uri)],
   }),
   'prompts/list': async () => ({
     prompts: Object.keys(PROMPTS).map((name) => ({ name, description: name })),
@@ -131,7 +134,7 @@ const RECORDS: Readonly<Record<string, McpMethod>> = {
   }),
   'tools/call': async (_context, params) => callTool(parseParams(suiteCall, params)),
   'completion/complete': async (_context, params) => {
-    parseParams(completeParams, params)
+    parseParams(CompleteRequestParamsSchema, params)
     return { completion: { values: ['paris'], total: 1, hasMore: false } }
   },
 }

@@ -1,7 +1,7 @@
 // One skill of the Skills extension (SEP-2640), as the conformance suite looks for it. For suite-server.fixture.ts.
 import { createHash } from 'node:crypto'
+import { ReadResourceRequestParamsSchema } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams } from '@tallystick/service-kit/mcp'
-import { uriParams } from '../wire/mcp.ts'
 import type { McpMethod } from './dispatch.ts'
 import type { ModernExtensions } from './modern-route.ts'
 import { resourceNotFound } from './resource-methods.ts'
@@ -33,7 +33,7 @@ export const readSkillFile = (uri: string): object | undefined =>
 const ofUri =
   (known: string, result: object): McpMethod =>
   async (_context, params) => {
-    const { uri } = parseParams(uriParams, params)
+    const { uri } = parseParams(ReadResourceRequestParamsSchema, params)
     if (uri !== known) throw resourceNotFound(uri)
     return { ...result }
   }

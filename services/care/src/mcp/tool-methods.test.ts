@@ -97,6 +97,14 @@ describe('C12: tools', () => {
     expect(JSON.stringify(changed)).not.toContain('falls')
   })
 
+  it('a call that asks to become a task is answered as any other: tasks are not offered', async () => {
+    const call = { name: 'read_record', arguments: { uri: 'care://ann/tea' } }
+    for (const task of [{}, { ttl: 60_000 }, 5])
+      expect(await session.result('tools/call', { ...call, task })).toEqual(
+        await session.result('tools/call', call),
+      )
+  })
+
   it('bad arguments give a result that a model can correct; an unknown tool is -32602', async () => {
     for (const [name, given] of [
       ['read_record', {}],

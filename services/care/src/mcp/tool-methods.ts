@@ -1,15 +1,8 @@
 /** `tools/list` and `tools/call`: the same reads for hosts that know only tools, read-only and under the same scopes (C12). */
-import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import type { CallToolRequestParams, Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
-import {
-  cursorParams,
-  TOOL_INPUTS,
-  TOOL_OUTPUTS,
-  type ToolInput,
-  type ToolName,
-  toolParams,
-} from '../wire/mcp.ts'
+import { TOOL_INPUTS, TOOL_OUTPUTS, type ToolInput, type ToolName } from '../wire/mcp.ts'
 import { cardBinding } from './resource-methods.ts'
 import {
   changesSinceCursor,
@@ -106,15 +99,16 @@ const TOOLS = [
   ),
 ]
 
-export async function listTools(context: CallContext, params: unknown): Promise<Result> {
-  parseParams(cursorParams, params)
+export async function listTools(context: CallContext): Promise<Result> {
   const _meta = cardBinding(context.serviceName)
   return { tools: TOOLS.map(({ hasCard, shown }) => (hasCard ? { ...shown, _meta } : shown)) }
 }
 
 /** Runs a tool. What a model can correct (its arguments, a URI that does not exist) is a result with `isError`, as MCP requires. */
-export async function callTool(context: CallContext, params: unknown): Promise<Result> {
-  const { name, arguments: given = {} } = parseParams(toolParams, params)
+export async function callTool(
+  context: CallContext,
+  { name, arguments: given = {} }: CallToolRequestParams,
+): Promise<Result> {
   const called = TOOLS.find(({ shown }) => shown.name === name)
   if (called === undefined)
     throw new RpcFailure(RPC_CODES.invalidParams, 'params.name: unknown tool')

@@ -32,24 +32,20 @@ export const modernMcpMessage = mcpMessage
     examples: [discoverExample],
   })
 
-export const initializeParams = z.object({
-  protocolVersion: z.string(),
-  capabilities: z.looseObject({}),
-  clientInfo: z.looseObject({ name: z.string(), version: z.string() }),
+/** More lenient than the SDK's: what a client is capable of is nothing that this server uses. */
+export const initializeRequest = z.object({
+  method: z.literal('initialize'),
+  params: z.object({
+    protocolVersion: z.string(),
+    capabilities: z.looseObject({}),
+    clientInfo: z.looseObject({ name: z.string(), version: z.string() }),
+  }),
 })
 
 /** The severities of RFC 5424 in ascending order, as MCP names them. */
 export const LOG_LEVELS = LoggingLevelSchema.options
 
 export type LogLevel = z.infer<typeof LoggingLevelSchema>
-
-export const levelParams = z.object({ level: LoggingLevelSchema })
-
-/** Lists take an opaque cursor. */
-export const cursorParams = z.object({ cursor: z.string().optional() })
-
-/** Reads and subscriptions name a resource. */
-export const uriParams = z.object({ uri: z.string() })
 
 /** A listen's request in 2026-07-28; kinds that this server never sends are not honoured, and need no check. */
 export const listenParams = z.object({
@@ -59,24 +55,11 @@ export const listenParams = z.object({
   }),
 })
 
-export const completeParams = z.object({
-  ref: z.discriminatedUnion('type', [
-    z.object({ type: z.literal('ref/resource'), uri: z.string() }),
-    z.object({ type: z.literal('ref/prompt'), name: z.string() }),
-  ]),
-  argument: z.object({ name: z.string(), value: z.string() }),
-  context: z.object({ arguments: z.record(z.string(), z.string()).optional() }).optional(),
-})
-
 const patient = z.string().refine(isRecordName, { message: 'expected a name without "/" and "|"' })
 const since = z.string().refine((text) => parseIsoTime(text) !== undefined, {
   message: 'expected an ISO 8601 time with its offset, or a date',
 })
 
-export const promptParams = z.object({
-  name: z.string(),
-  arguments: z.record(z.string(), z.string()).optional(),
-})
 const cursor = z.string().optional().describe('nextCursor of the page before')
 export const briefCarerParams = z.object({ arguments: z.object({ patient, cursor }) })
 export const whatsChangedParams = z.object({
@@ -85,11 +68,6 @@ export const whatsChangedParams = z.object({
 
 /** Arguments of a query for changes, from the prompt or the tool. */
 export type ChangesQuery = z.infer<typeof whatsChangedParams>['arguments']
-
-export const toolParams = z.object({
-  name: z.string(),
-  arguments: z.record(z.string(), z.unknown()).optional(),
-})
 
 /** What each tool takes; a tool refuses unknown members. */
 export const TOOL_INPUTS = {
