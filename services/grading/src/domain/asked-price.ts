@@ -1,49 +1,32 @@
 /** Which prices a free look asks about before any payment (G21), without giving away those that may not be shown (G14). */
-import { parseDecimalOdds } from '@tallystick/odds'
-import type { Card } from '../wire/cards.ts'
-import { askedRatio, isFar, productRange, type RecordedRange } from './far-price.ts'
+import type { PricedCard } from './combined-bets.ts'
+import { askedRange, isFar, productRange, type RecordedRange } from './far-price.ts'
 import type { GradingStore } from './grading-store.ts'
-import { eventPathOf } from './markets.ts'
-import { parseMarket } from './parse-market.ts'
-import { DEFAULT_GRADE_OPTIONS } from './pick-request.ts'
-import { prepareSelection } from './prepare-selection.ts'
 
-type Store = Pick<GradingStore, 'events' | 'payerTag'>
-type Part = { readonly market: string; readonly selection: string; readonly taken: number }
-
-async function rangeOf(store: Store, part: Part): Promise<RecordedRange | undefined> {
-  const parsed = parseMarket(part)
-  const [state] = await store.events([eventPathOf(part.market)])
-  const odds = parseDecimalOdds(part.taken)
-  if (state === undefined || parsed.kind !== 'market' || odds.kind !== 'odds') return undefined
-  const { key, selection } = parsed
-  const options = DEFAULT_GRADE_OPTIONS
-  return prepareSelection(state, { kind: 'pick', key, selection, odds, options }).recorded
-}
-
-async function isAsked(
-  store: Store,
-  { market, selection, taken }: Part,
-  range: RecordedRange | undefined,
-): Promise<boolean> {
-  if (range === undefined) return false
-  const secret = await store.payerTag(`price ${market} ${selection}`)
-  return isFar(taken, range, askedRatio(range, secret))
-}
+type Store = Pick<GradingStore, 'payerTag'>
 
 /** Whether the bettor is asked if this was the price; it is asked wherever the card would say that it is far. */
-export async function asksPrice(store: Store, card: Card): Promise<boolean> {
+export async function asksPrice(
+  store: Store,
+  { card, recorded, legs }: PricedCard,
+): Promise<boolean> {
   if (card.outcome === 'UNGRADED') return false
-  const { close, pick, taken } = card
-  const { market, selection } = pick
-  const parts = close.legs ?? [{ market, selection, taken: taken.odds }]
-  const ranges: RecordedRange[] = []
-  for (const part of parts) {
-    const range = await rangeOf(store, part)
-    if (await isAsked(store, part, range)) return true
-    if (range !== undefined) ranges.push(range)
+  if (legs === undefined) {
+    if (recorded === undefined) return false
+    return isFar(card.taken.odds, await askedOf(store, card.pick, recorded))
   }
-  if (close.rule !== 'product_of_legs' || ranges.length < parts.length) return false
-  const name = parts.map((part) => `${part.market} ${part.selection}`).join(' + ')
-  return isAsked(store, { market: name, selection, taken: taken.odds }, productRange(ranges))
+  const ranges: RecordedRange[] = []
+  for (const leg of legs) {
+    if (await asksPrice(store, leg)) return true
+    if (leg.recorded !== undefined) ranges.push(await askedOf(store, leg.card.pick, leg.recorded))
+  }
+  return ranges.length === legs.length && isFar(card.taken.odds, productRange(ranges))
+}
+
+async function askedOf(
+  store: Store,
+  { market, selection }: PricedCard['card']['pick'],
+  recorded: RecordedRange,
+): Promise<RecordedRange> {
+  return askedRange(recorded, await store.payerTag(`price ${market} ${selection}`))
 }

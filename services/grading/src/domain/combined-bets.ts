@@ -144,7 +144,12 @@ const ungradedLegs = (cards: readonly Card[]): readonly string[] =>
   )
 
 /** A card, and the prices recorded for its selection; a parlay has the product of its legs'. */
-export type PricedCard = { readonly card: Card; readonly recorded: RecordedRange | undefined }
+export type PricedCard = {
+  readonly card: Card
+  readonly recorded: RecordedRange | undefined
+  /** Of a parlay. */
+  readonly legs?: readonly PricedCard[]
+}
 
 /** The prices recorded for a parlay; a leg's price belongs to them once it is confirmed. Undefined if a leg has none. */
 function parlayRange(legs: readonly PricedCard[]): RecordedRange | undefined {
@@ -181,7 +186,7 @@ export function gradeParlay(
   const recorded = parlayRange(legs)
   const cards = legs.map(({ card }) => card)
   const flags = parlayFlags(parlay, legs, recorded)
-  return { card: parlayCard({ parlay, flags }, cards, calibration), recorded }
+  return { card: parlayCard({ parlay, flags }, cards, calibration), recorded, legs }
 }
 
 function parlayCard(

@@ -17,24 +17,29 @@ export type RecordedRange = {
   readonly isOpen: boolean
 }
 
-export const isFar = (
-  taken: number,
-  { highest, lowest }: RecordedRange,
-  ratioMax = NEAR_RATIO_MAX,
-): boolean => Math.max(taken / highest, lowest / taken) > ratioMax + ROUNDING
+export const isFar = (taken: number, { highest, lowest }: RecordedRange): boolean =>
+  Math.max(taken / highest, lowest / taken) > NEAR_RATIO_MAX + ROUNDING
 
-/** A free look asks about a price from this ratio on, where prices may not be shown. */
-const ASKED_RATIO_MIN = 1.35
+/** Where prices may not be shown, a free look asks from this part of the card's limits on. */
+const ASKED_SHARE_MIN = 0.9
+
+/** Four hex digits of a secret as a share of the card's limit. */
+const shareDrawn = (secret: string, at: number): number =>
+  ASKED_SHARE_MIN + (Number.parseInt(secret.slice(at, at + 4), 16) / 0xffff) * (1 - ASKED_SHARE_MIN)
 
 /**
- * The ratio at which a free look asks about a price. Whoever sends price after price learns it, so among hidden prices it
- * is drawn from the ledger's secret for each selection, and gives none of them away (G14). It is never above the card's.
+ * The range that a free look compares a price with: what is far from the recorded one is far from it. Whoever sends price
+ * after price learns both of its ends, so among hidden prices each end is drawn by itself, from the ledger's secret for the
+ * selection, and gives none of them away (G14). A parlay's is the product of its legs', which says nothing more.
  */
-export function askedRatio({ isOpen }: RecordedRange, secret: string): number {
-  if (isOpen) return NEAR_RATIO_MAX
-  const drawn = Number.parseInt(secret.slice(0, 4), 16) / 0xffff
-  return ASKED_RATIO_MIN + drawn * (NEAR_RATIO_MAX - ASKED_RATIO_MIN)
-}
+export const askedRange = (range: RecordedRange, secret: string): RecordedRange =>
+  range.isOpen
+    ? range
+    : {
+        ...range,
+        highest: range.highest * shareDrawn(secret, 0),
+        lowest: range.lowest / shareDrawn(secret, 4),
+      }
 
 /** The range of prices that all of several bets have together: those of a parlay. */
 export const productRange = (ranges: readonly RecordedRange[]): RecordedRange =>

@@ -283,15 +283,15 @@ export function createGrader(dependencies: Dependencies) {
     /** Grades up to 1,000 picks. Changes nothing: audits never commit. */
     audit: (request: AuditRequest): Promise<AuditAnswer> => auditOf(parts, request),
     /** The cards that an audit of a few picks would have: they say what would become of each pick, never its grade. */
-    preview: async (picks: readonly AskedPick[]): Promise<readonly Card[]> =>
-      cardsOnly(await cardsOf(parts, picks, await openRequest(parts))),
+    preview: async (picks: readonly AskedPick[]): Promise<readonly PricedCard[]> =>
+      cardsOf(parts, picks, await openRequest(parts)),
     /** The bets that a pick's names may mean, if it is not clear which match; a free look asks. */
     matchChoices: async (pick: SinglePick): Promise<readonly MatchChoice[]> => {
       const [found] = await resolveEvents(parts.store, [pick])
       return found?.kind === 'ambiguous' ? (found.choices ?? []) : []
     },
     /** Whether a free look asks if a previewed pick was taken at this price. */
-    asksPrice: (card: Card): Promise<boolean> => asksPrice(parts.store, card),
+    asksPrice: (priced: PricedCard): Promise<boolean> => asksPrice(parts.store, priced),
     /** Where the record of a previewed pick differs from the ledger, as far as a free look may tell. */
     lookFindings: (card: Card, own: OwnRecord | undefined) => lookFindings(parts, card, own),
     cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),

@@ -201,14 +201,16 @@ describe('G14: a free look tells a wrong closing price, and gives no hidden pric
   const { grader } = await ledger()
   const [pick] = picksOf('', [ARSENAL])
   if (pick === undefined) throw new Error('no pick')
-  const [card] = await grader.preview([pick])
-  if (card === undefined) throw new Error('no card')
+  const [priced] = await grader.preview([pick])
+  if (priced === undefined) throw new Error('no card')
+  const { card } = priced
 
   const toldAt = async (price: number): Promise<number> =>
     (await grader.lookFindings(card, { closing_odds: price })).length
 
   test('what is far off is told, what is near is not, and the limits differ by price and side', async () => {
-    expect(await toldAt(2.05 * (1 + FREE_TOLERANCE.max + 0.001))).toBe(1)
+    const fair = card.outcome === 'GRADED' ? (card.close.fair_odds ?? 0) : 0
+    expect(await toldAt(fair * (1 + FREE_TOLERANCE.max + 0.001))).toBe(1)
     expect(await toldAt(2.05 / (1 + FREE_TOLERANCE.max + 0.001))).toBe(1)
     expect(await toldAt(2.05 * (1 + FREE_TOLERANCE.min - 0.001))).toBe(0)
     const limits = ['0000ffff', 'ffff0000', '80008000'].map(freeTolerance)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { askedRatio } from '../domain/far-price.ts'
+import { askedRange } from '../domain/far-price.ts'
 import { createHttpFixture, type HttpFixture, httpCalls } from '../testing/http.fixture.ts'
 import type { CoverageRequest, PreviewAnswer, PreviewRow } from '../wire/coverage.ts'
 import { auditExample } from '../wire/examples.ts'
@@ -128,8 +128,10 @@ describe('a look at picks before any payment', () => {
 
   test('G14, G21: where a price is asked about depends on the selection’s secret, if prices may not be shown', async () => {
     const range = { lowest: 2, highest: 2, isOpen: false }
-    expect(['0000', 'ffff'].map((secret) => askedRatio(range, secret))).toEqual([1.35, 1.5])
-    expect(askedRatio({ ...range, isOpen: true }, '0000')).toBe(1.5)
+    const drawn = (secret: string) => askedRange(range, secret)
+    expect(drawn('0000ffff')).toMatchObject({ highest: 1.8, lowest: 2 })
+    expect(drawn('ffff0000')).toMatchObject({ highest: 2, lowest: 2 / 0.9 })
+    expect(askedRange({ ...range, isOpen: true }, '00000000')).toMatchObject({ highest: 2 })
   })
 
   test('a tracker’s file, as csv in JSON or by itself', async () => {

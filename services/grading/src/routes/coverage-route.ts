@@ -11,6 +11,7 @@ import {
   sendError,
 } from '@tallystick/service-kit'
 import type { FastifyRequest } from 'fastify'
+import type { PricedCard } from '../domain/combined-bets.ts'
 import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
@@ -125,12 +126,15 @@ type Asked = { readonly isPriceAsked: boolean; readonly choices: readonly MatchC
 async function questionsOf(
   grader: CoverageDeps['grader'],
   row: ReadRow,
-  card: Card | undefined,
+  priced: PricedCard | undefined,
 ): Promise<Asked> {
-  if (row.kind !== 'asked' || card === undefined) return { isPriceAsked: false, choices: [] }
+  if (row.kind !== 'asked' || priced === undefined) return { isPriceAsked: false, choices: [] }
   const { pick, wire } = row
-  if (card.outcome === 'GRADED')
-    return { isPriceAsked: wire.confirmed !== true && (await grader.asksPrice(card)), choices: [] }
+  const { card } = priced
+  if (card.outcome === 'GRADED') {
+    const isPriceAsked = wire.confirmed !== true && (await grader.asksPrice(priced))
+    return { isPriceAsked, choices: [] }
+  }
   const isMatch = card.reason.code === 'ambiguous_market' && pick.kind === 'pick'
   return { isPriceAsked: false, choices: isMatch ? await grader.matchChoices(pick) : [] }
 }
@@ -211,10 +215,11 @@ async function previewAnswer(
     const cards = await grader.preview(asked.map(({ pick }) => pick))
     const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
     for (const row of rows) {
-      const card = byIndex.get(row.index)
+      const priced = byIndex.get(row.index)
+      const card = priced?.card
       const own = row.kind === 'asked' ? row.pick.own : undefined
       const findings = card === undefined ? [] : await grader.lookFindings(card, own)
-      const asks = await questionsOf(grader, row, card)
+      const asks = await questionsOf(grader, row, priced)
       shown.push({ ...previewRow(row, card, asks), ...shownFindings(findings) })
     }
     await meter.pause()

@@ -94,7 +94,7 @@ async function look(grader: Awaited<ReturnType<typeof ledger>>['grader'], rows: 
       answers.push(row.issues[0]?.field.split('.').at(-1) ?? '')
       continue
     }
-    const [card] = await grader.preview([row.pick])
+    const card = (await grader.preview([row.pick]))[0]?.card
     const { market = '', selection } = card?.pick ?? {}
     answers.push(
       card?.outcome === 'UNGRADED'
@@ -193,7 +193,7 @@ describe('what a score settles is what it counts', async () => {
     if (read.kind === 'unreadable') throw new Error(read.issues[0]?.expected)
     const [row] = allAtOnce(allRows(read))
     if (row?.kind !== 'asked') throw new Error('the pick is not read')
-    const [card] = await grader.preview([row.pick])
+    const card = (await grader.preview([row.pick]))[0]?.card
     return [card?.outcome, card?.scoreboard?.status]
   }
 

@@ -62,6 +62,14 @@ Football / Man Utd v Arsenal : Match Odds,Arsenal,Lay,3.6,10.00,23-Apr-24 20:00,
     ])
   })
 
+  test('G20: a row that says neither the day nor when it was placed is asked for it, whatever is recorded', () => {
+    expect(
+      briefly(`Date,Event,Selection,Odds
+2024-04-23,Arsenal v Chelsea,Arsenal,1.62
+,Everton v Liverpool,Liverpool,2.00`),
+    ).toEqual(['2 soccer|Arsenal v Chelsea|1x2/ft home @1.62 2024-04-23', '3 date?'])
+  })
+
   test('Pinnacle’s history, semicolons and decimal commas', () => {
     expect(
       briefly(`Bet no.;Accepted;Event date;Match;Pick;Price;Stake

@@ -73,15 +73,15 @@ type Cells = TrackerCells['cell']
 
 const unreadable = (why: string): ReadTracker => ({ kind: 'unreadable', problem: why })
 
-/** What a price in each notation is called. */
+/** What a price in each notation is called: with an example, since the answer is for the whole file. */
 const NOTATION_LABELS: Readonly<Record<OddsNotation, string>> = {
-  american: 'American',
-  decimal: 'decimal',
-  fractional: 'a profit per unit',
-  hong_kong: 'Hong Kong',
-  indonesian: 'Indonesian',
-  malay: 'Malay',
-  share: 'a share of one',
+  american: 'American: 150 wins 150 on 100',
+  decimal: 'decimal: 150 pays 150 for 1',
+  fractional: 'a profit per unit: 0.5 wins 0.5 on 1',
+  hong_kong: 'Hong Kong: 0.5 wins 0.5 on 1',
+  indonesian: 'Indonesian: -1.5 wins 1 on 1.5',
+  malay: 'Malay: -0.5 wins 1 on 0.5',
+  share: 'a share of one: 0.5 is 50¢',
 }
 
 /** A price of the row as the row, its header or the reader means it. */
@@ -102,8 +102,8 @@ function readPrice(text: string, cell: Cells, sheet: Sheet): ReturnType<typeof r
 function oddsIn(cell: Cells, sheet: Sheet): string | TrackerProblem {
   const read = readPrice(cell('odds'), cell, sheet)
   if (read.kind === 'odds') return read.odds
-  const options = read.readings.map(({ notation, odds }) => ({
-    label: `${NOTATION_LABELS[notation]}: ${odds}`,
+  const options = read.readings.map(({ notation }) => ({
+    label: NOTATION_LABELS[notation],
     set: { odds_notation: notation },
   }))
   return question(
@@ -211,6 +211,8 @@ function readMatch(row: TrackerCells, { odds, when }: Priced, sheet: Sheet) {
   const found = written.event === '' ? eventIn(cell('selection')) : undefined
   const { teams, event, isSided } = found ?? written
   if (event === '') return problem('event', 'both teams, such as Arsenal v Chelsea')
+  if (Object.keys(when).length === 0)
+    return problem('date', 'the day of the match, or when the bet was placed')
   const sport = sportOf(cell, teams)
   if (sport === undefined)
     return problem('sport', 'a sport or league such as soccer, EPL, NFL or MLB')

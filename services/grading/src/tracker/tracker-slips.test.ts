@@ -109,6 +109,26 @@ describe('G19: rows that are legs of one bet are never singles', () => {
     expect(kindsIn(`Date,Event,Selection,Odds,Stake,Leg\n${rows}`)).toBe(expected)
   })
 
+  test.for([
+    [
+      'a parent row, and legs with their own prices and results',
+      `,,2 legs,3.24,10,L\n${ARS},1.62,,W\n${LIV},2.00,,L\n${EVE},2.1,5,W`,
+      '2 parlay, 5 bet',
+    ],
+    [
+      'legs with their own prices and results below the first one’s stake',
+      `${ARS},1.62,10,W\n${LIV},2.00,,L\n${EVE},2.1,5,W`,
+      '2 unclear, 3 unclear, 4 bet',
+    ],
+    [
+      'a leg that is joined with a plus',
+      `${ARS},1.62,10,W\n${LIV.replace(',Liverpool', ',+ Liverpool')},2.00,10,L`,
+      '2 multiple',
+    ],
+  ])('with results: %s', ([, rows, expected]) => {
+    expect(kindsIn(`Date,Event,Selection,Odds,Stake,Result\n${rows}`)).toBe(expected)
+  })
+
   test('one row that says parlay makes its id’s rows one bet, whatever their prices', () => {
     const header = 'Bet ID,Type,Date,Event,Selection,Odds,Stake'
     expect(kindsIn(`${header}\nT-1001,,${ARS},1.62,10\nT-1001,Parlay,${LIV},3.24,12`)).toBe(

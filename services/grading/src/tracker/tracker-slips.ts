@@ -87,12 +87,16 @@ export const OWN_KEY = /^[\w-]+\/[^/]+\/[\w:.-]+\/[a-z0-9]+(?:\/|@|$)/i
 const OF_A_BET = ['stake', 'placed', 'book', 'result'] as const
 const SUMS = /^(?:sub|grand )?totals?\b|^(?:sum|summary|profit|roi|balance)\b/i
 
+/** `+ Liverpool`: a leg of the bet above. */
+const ADDED = /^[+&]\s*\p{L}/u
+
 /** What a row is to the bet above it. */
 function relationToAbove(row: SlipRow, slip: readonly SlipRow[]): Relation {
   const [lead, last] = [slip[0] as SlipRow, slip.at(-1) as SlipRow]
   const { cell, hints } = row.cells
   const own = (field: TrackerField): string => statedValue(row, field)
   if (OWN_KEY.test(cell('market'))) return 'apart'
+  if (ADDED.test(cell('event')) || ADDED.test(cell('selection'))) return 'legs'
   const isNamed = (['home', 'event', 'selection'] as const).some((field) => cell(field) !== '')
   if (!isNamed || SUMS.test(cell('selection')) || slip.length > LEGS_MAX) return 'apart'
   const ids = hints('ids').map((id) => EMPTY.test(id))
@@ -102,8 +106,12 @@ function relationToAbove(row: SlipRow, slip: readonly SlipRow[]): Relation {
   if (hasOwnId) return 'apart'
   if (legNumber(row) > 1 && legNumber(row) === legNumber(last) + 1) return 'legs'
   const lacks = OF_A_BET.filter((field) => own(field) === '' && statedValue(lead, field) !== '')
+  // A leg has a result of its own.
   const hasOwn = OF_A_BET.some(
-    (field) => own(field) !== '' && (field === 'stake' || own(field) !== statedValue(lead, field)),
+    (field) =>
+      field !== 'result' &&
+      own(field) !== '' &&
+      (field === 'stake' || own(field) !== statedValue(lead, field)),
   )
   if (hasOwn) return 'apart'
   const lacksId = lead.cells
