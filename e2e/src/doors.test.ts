@@ -289,7 +289,7 @@ const OF_NO_KIND = [
   'care verify',
   'care backup',
   'care accept-backup',
-  'care reseal',
+  'care import',
   'care backup-keys',
   'care restore-keys',
   'care migrate',

@@ -15,7 +15,7 @@ import {
   type PostgresStoreKind,
 } from './postgres-store-kind.ts'
 
-export type Diaries = PostgresJournalStore<'day' | 'night'>
+type Diaries = PostgresJournalStore<'day' | 'night'>
 export type Running = PostgresTransaction<'day' | 'night'>
 
 /** Two sealed journals, and a table of the service's own whose rows are written with them. */
@@ -30,7 +30,7 @@ export const POSTGRES_DIARIES = {
   writesPerCommitMax: 512,
   Unavailable: NotesUnavailable,
   acceptCommand: 'diaries accept-backup',
-  seal: { proofText: 'a diary', ringName: 'DIARY_KEYS', role: 'diaries_reseal' },
+  seal: { proofText: 'a diary', ringName: 'DIARY_KEYS', keysPlace: 'the drawer' },
 } as const satisfies PostgresStoreKind<'day' | 'night'>
 
 function diary(name: string): PostgresJournalTable {
@@ -40,12 +40,6 @@ function diary(name: string): PostgresJournalTable {
     fileEnding: `.${name}-checkpoint`,
     table: `${name}_entries`,
     columns: [{ name: 'body', type: 'bytea' }],
-    sealed: {
-      body: 'body',
-      join: '',
-      slotColumns: 'at AS place',
-      slotText: ([at]) => `${name}|${String(at)}`,
-    },
   }
 }
 
@@ -105,7 +99,7 @@ export function useDiaries() {
     /** The service's own store, open since the test began. */
     store: () => store,
     open,
-    /** Options to open a store, reader or resealing of this database as that role. */
+    /** Options to open a store or reader of this database as that role. */
     optionsAs: (role: string) => optionsOf(database.as(role)),
     /** Runs SQL as the database's owner, or as that role. */
     sql: async <Row>(text: string, role?: string): Promise<readonly Row[]> =>

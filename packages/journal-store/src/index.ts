@@ -7,12 +7,10 @@ export {
 export { openDiskProbe } from './disk-probe.ts'
 export { type Awaitable, type Journal, messageOf, type WriteTrouble } from './journal-store.ts'
 export { besideDatabase, makePrivateFile, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
-export { resealSqliteStore } from './reseal.ts'
 export {
   type BodySeal,
   bodyOfBytes,
   createBodySeal,
-  type SealPlan,
   sealReceipt,
 } from './sealed-bodies.ts'
 export type { SqlConnection, SqlQuery, TupleQuery } from './sql-connection.ts'

@@ -30,12 +30,6 @@ const counted: SqliteJournalTable = {
   hashForm: 'hex',
   columns: ['text'],
   head: 'counted',
-  sealed: {
-    body: 'text',
-    slotColumns: 'at AS place',
-    join: '',
-    slotText: ([place]) => `note|${String(place)}`,
-  },
 }
 
 /** For one process; its head is counted from the leaves. */
@@ -47,7 +41,7 @@ export const COUNTED_NOTES = {
      CREATE TABLE seal_keys (key_id TEXT PRIMARY KEY, proof BLOB NOT NULL) STRICT;`,
   ],
   journals: { notes: counted },
-  seal: { proofText: 'a note', ringName: 'NOTE_KEYS' },
+  seal: { proofText: 'a note', ringName: 'NOTE_KEYS', keysPlace: 'the box of keys' },
 } as const satisfies SqliteStoreKind<'notes'>
 
 /** For several processes; its head is stored. */

@@ -13,12 +13,11 @@ import { committedJournal, one, readHeads, requireSchema } from './postgres-head
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import { removeLeftDrafts } from './private-file.ts'
-import { requireKeys } from './sealed-bodies.ts'
+import { registerKey, requireKeys } from './sealed-bodies.ts'
 import {
   checkpointFilesOf,
   eachJournal,
   eachJournalInTurn,
-  registerKeys,
   type StoreOpening,
   signedJournals,
 } from './store-kind.ts'
@@ -135,7 +134,7 @@ export async function openPostgresJournalStore<Name extends string>(
   removeLeftDrafts(options.databasePath)
   const opened = await openReader(kind, options)
   try {
-    await registerKeys(kind, options, opened.source.read)
+    await registerKey(kind, options.keyRing, opened.source.read)
     return await writerOf(opened, { kind, options })
   } catch (error) {
     await opened.end()

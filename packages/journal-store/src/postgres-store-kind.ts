@@ -1,8 +1,7 @@
 /**
  * What one kind of store on PostgreSQL is, and its schema: numbered SQL under an advisory lock. Three things keep journals
  * append-only: the service's role may run two functions and change no row; triggers stop the owner too; and the signed
- * checkpoint exposes anyone who drops the triggers. If bodies are sealed, one more role may replace the body of a row, and
- * nothing else.
+ * checkpoint exposes anyone who drops the triggers.
  */
 import { messageOf } from './journal-store.ts'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
@@ -26,33 +25,21 @@ export type PostgresStoreKind<Name extends string> = StoreKind<Name, PostgresJou
   /**
    * The service's own tables, after the journals'; `placesSql` is one of them if the store moves between engines or one process
    * has it to itself. Each string takes the schema one version further, and grants the service's
-   * role its rights besides reading.
+   * role its rights besides reading. `seal_keys (key_id, proof)` is made before them if bodies may be sealed.
    */
   readonly migrations: readonly string[]
-  /** Set if bodies may be sealed: `seal_keys (key_id, proof)` is made too. */
-  readonly seal?: {
-    /** Role that may put a body under another key. */
-    readonly role: string
-  }
 }
 
 function journalSql(schema: string, name: string, of: PostgresJournalTable): string {
-  const { columns, sealed, table } = of
+  const { columns, table } = of
   const defined = columns.map(
     ({ name: column, type, isNullable }) =>
       `${column} ${type === 'text' ? 'text COLLATE "C"' : type}${isNullable === true ? '' : ' NOT NULL'}`,
   )
   const names = columns.map((column) => column.name)
-  const keep = (what: string, changes = 'UPDATE OR DELETE OR TRUNCATE'): string => `
-CREATE TRIGGER keep BEFORE ${changes} ON ${schema}.${what}
+  const keep = (what: string): string => `
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON ${schema}.${what}
   FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.keep();`
-  const kept = ['at', 'leaf_hash', ...names.filter((column) => column !== sealed?.body)]
-  const keepRows =
-    sealed === undefined
-      ? keep(table)
-      : `${keep(table, `DELETE OR TRUNCATE OR UPDATE OF ${kept.join(', ')}`)}
-CREATE TRIGGER keep_body BEFORE UPDATE OF ${sealed.body} ON ${schema}.${table}
-  FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.keep_body();`
   return `
 CREATE TABLE ${schema}.${table} (
   at bigint PRIMARY KEY CHECK (at >= 0),
@@ -62,7 +49,7 @@ CREATE TABLE ${schema}.${table} (
 CREATE TABLE ${schema}.${table}_nodes ( -- roots of 256 leaves
   place bigint PRIMARY KEY,
   hash bytea NOT NULL CHECK (octet_length(hash) = 32)
-);${keepRows}${keep(`${table}_nodes`)}
+);${keep(table)}${keep(`${table}_nodes`)}
 INSERT INTO ${schema}.journals VALUES ('${name}', 0, '');
 CREATE FUNCTION ${schema}.append_${table}(
   expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[],
@@ -85,15 +72,8 @@ const sealSql = ({ schema, seal }: PostgresStoreKind<string>): string =>
   seal === undefined
     ? ''
     : `
-CREATE FUNCTION ${schema}.keep_body() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF current_user <> '${seal.role}' THEN
-    RAISE EXCEPTION 'a journal only grows' USING ERRCODE = '42501';
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TABLE ${schema}.seal_keys (
-  key_id text COLLATE "C" PRIMARY KEY, -- every key that some body may be sealed under
+CREATE TABLE ${schema}.seal_keys ( -- at most one row
+  key_id text COLLATE "C" PRIMARY KEY, -- of the place that has the keys of chains
   proof bytea NOT NULL -- a known text sealed under it: tells a wrong key at once
 );`
 
@@ -139,32 +119,13 @@ BEGIN
   END IF;
 END $$`
 
-const rightsOf = ({ appRole, journals, schema, seal }: PostgresStoreKind<string>): string => `
+const rightsOf = ({ appRole, schema, seal }: PostgresStoreKind<string>): string => `
 REVOKE ALL ON SCHEMA ${schema} FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM PUBLIC;
 GRANT USAGE ON SCHEMA ${schema} TO ${appRole};
 GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${appRole};
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${appRole};
-${seal === undefined ? '' : sealRightsOf({ appRole, journals, schema, role: seal.role })}`
-
-function sealRightsOf({
-  appRole,
-  journals,
-  role,
-  schema,
-}: Pick<PostgresStoreKind<string>, 'appRole' | 'journals' | 'schema'> & {
-  readonly role: string
-}): string {
-  const sealed = Object.values(journals).map(({ sealed: column, table }) =>
-    column === undefined ? '' : `GRANT UPDATE (${column.body}) ON ${schema}.${table} TO ${role};`,
-  )
-  return `GRANT INSERT ON ${schema}.seal_keys TO ${appRole};
-GRANT USAGE ON SCHEMA ${schema} TO ${role};
-GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${role};
-GRANT EXECUTE ON FUNCTION ${schema}.take_heads TO ${role};
-GRANT INSERT, DELETE ON ${schema}.seal_keys TO ${role};
-${sealed.join('\n')}`
-}
+${seal === undefined ? '' : `GRANT INSERT ON ${schema}.seal_keys TO ${appRole};`}`
 
 /** Every migration of a kind, the journals' first. */
 export const migrationsOf = <Name extends string>(
@@ -186,7 +147,7 @@ export async function migratePostgresStore<Name extends string>(
     // Only another migration waits for this one, so a busy machine may pause between its steps.
     await line.run(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0;
       SELECT pg_advisory_xact_lock(hashtextextended('${schema} migrations', 0));
-      ${[kind.appRole, ...(kind.seal === undefined ? [] : [kind.seal.role])].map(roleSql).join('')}
+      ${roleSql(kind.appRole)}
       CREATE SCHEMA IF NOT EXISTS ${schema};
       CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL);${writersSql(schema)}`)
     const [stored] = await line.run<{ readonly value: string }>(

@@ -28,7 +28,6 @@ export {
 } from './postgres-journal-store.ts'
 export { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 export { openPostgresPlace, type PostgresPlace, placesSql } from './postgres-place.ts'
-export { resealPostgresStore } from './postgres-reseal.ts'
 export {
   migratePostgresStore,
   type PostgresJournalTable,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
-import { createKeyRing, leafHash } from '@tallystick/hashchain'
+import { createKeyRing, type KeyRing } from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { appendText, describeJournalStore, type PlaceUnderTest } from './journal-store.contract.ts'
 import {
@@ -16,8 +16,6 @@ import {
   SHARED_NOTES,
   textsIn,
 } from './notes-store.fixture.ts'
-import { resealSqliteStore } from './reseal.ts'
-import { createBodySeal } from './sealed-bodies.ts'
 import { acceptSqliteBackup, backupSqliteStore } from './sqlite-backup.ts'
 import { prepareQuery } from './sqlite-database.ts'
 import { openSqliteJournalReader, openSqliteJournalStore } from './sqlite-journal-store.ts'
@@ -225,6 +223,11 @@ describe.each([
   })
 })
 
+const ring = (id: string, fill: number): KeyRing =>
+  createKeyRing({ activeId: id, keys: [{ id, key: new Uint8Array(32).fill(fill) }] })
+const openSealed = (keyRing?: KeyRing) =>
+  openSqliteJournalStore<'notes'>(COUNTED_NOTES, { ...owner(), keyRing })
+
 describe('counted heads, one process', () => {
   it('a second one is refused, a reader is not and sees one moment', async () => {
     const store = openNotes(COUNTED_NOTES)
@@ -239,26 +242,17 @@ describe('counted heads, one process', () => {
     await store.close()
   })
 
-  it('resealing leaves every leaf as it is, and says which keys can go', async () => {
-    const keys = ['k1', 'k2'].map((id, at) => ({ id, key: new Uint8Array(32).fill(at + 1) }))
-    const [ring1, ring2] = ['k1', 'k2'].map((activeId) => createKeyRing({ activeId, keys }))
-    const store = openSqliteJournalStore<'notes'>(COUNTED_NOTES, { ...owner(), keyRing: ring1 })
-    const seal = createBodySeal(ring1)
-    for (const text of ['one', 'two'])
-      await store.write(() => {
-        const { notes } = store.journals
-        notes.append(leafHash(Buffer.from(text)), [seal.close(text, `note|${notes.size}`)])
-      })
-    const before = store.checkpoint('notes')
-    await store.close()
-    if (ring2 === undefined) throw new Error('there are two rings')
-    expect(
-      await resealSqliteStore(COUNTED_NOTES, { databasePath, keyRing: ring2, pause }),
-    ).toMatchObject({ resealed: 2, broken: 0, retired: ['k1'], needed: [] })
-    const again = openSqliteJournalStore<'notes'>(COUNTED_NOTES, { ...owner(), keyRing: ring2 })
-    expect(again.checkpoint('notes')).toBe(before)
-    await again.close()
-    expect(() => openNotes(COUNTED_NOTES)).toThrow(/"k2", which NOTE_KEYS does not have/)
+  it('is sealed from its first entry or never, and opens only with the key that it names', async () => {
+    await openSealed(ring('k1', 1)).close()
+    expect(() => openSealed()).toThrow(/sealed values, and NOTE_KEYS is not set/)
+    expect(() => openSealed(ring('k2', 1))).toThrow(/"k1", which the box of keys does not have/)
+    expect(() => openSealed(ring('k1', 2))).toThrow(/"k1" in the box of keys is not the one/)
+    tinker((database) => database.exec('DELETE FROM seal_keys'))
+    const clear = openSealed()
+    await appendText(clear, 'in the clear')
+    await clear.close()
+    expect(() => openSealed(ring('k1', 1))).toThrow(/sealed from its first entry or never/)
+    await openSealed().close()
   })
 })
 

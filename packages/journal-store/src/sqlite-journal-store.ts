@@ -14,7 +14,7 @@ import {
 import { type GroupTransaction, inOneTransaction, openGroupCommit } from './group-commit.ts'
 import type { Awaitable, Durability, JournalReader, WriteTransaction } from './journal-store.ts'
 import { removeLeftDrafts } from './private-file.ts'
-import { requireKeys } from './sealed-bodies.ts'
+import { registerKey, requireKeys } from './sealed-bodies.ts'
 import type { TupleQuery } from './sql-connection.ts'
 import { guardedTuples, sqliteTuples } from './sqlite-connection.ts'
 import {
@@ -27,13 +27,7 @@ import {
 import { keepCheckpoint, openHeads } from './sqlite-heads.ts'
 import { openSqliteJournal, type SqliteJournal, type SqliteJournalTable } from './sqlite-journal.ts'
 import { type SqliteStoreKind, takeStoreLock } from './sqlite-store-kind.ts'
-import {
-  checkpointFilesOf,
-  eachJournal,
-  registerKeys,
-  type StoreOpening,
-  signedJournals,
-} from './store-kind.ts'
+import { checkpointFilesOf, eachJournal, type StoreOpening, signedJournals } from './store-kind.ts'
 
 export type SqliteStoreOptions = StoreOpening
 
@@ -104,7 +98,7 @@ function openOn<Name extends string>(
   const { onProblem = () => undefined } = options
   const tuples = sqliteTuples(database)
   void requireKeys((text) => database.prepare(text).all(), options.keyRing, kind)
-  void registerKeys(kind, options, tuples)
+  void registerKey(kind, options.keyRing, tuples)
   const files = checkpointFilesOf(kind, options)
   const readings = eachJournal(kind, (_, name) => files[name].read())
   const heads = openHeads(database, { kind, readings, files })

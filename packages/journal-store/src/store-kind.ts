@@ -7,16 +7,13 @@ import {
   type StoreOwner,
 } from './checkpoint-file.ts'
 import type { Awaitable, UnavailableError } from './journal-store.ts'
-import { keyRegistration, type SealedColumn, type SealKind } from './sealed-bodies.ts'
-import { whenAnswered } from './sql-dialect.ts'
+import type { SealKind } from './sealed-bodies.ts'
 
 /** A journal's table, on either engine. */
 export type JournalTable = CheckpointNames & {
   /** In the operator's messages: `the ledger`. */
   readonly noun: string
   readonly table: string
-  /** The column whose bodies may be sealed. */
-  readonly sealed?: SealedColumn
 }
 
 /** What one service's store is, on either engine. */
@@ -34,10 +31,8 @@ export type StoreKind<Name extends string, Table extends JournalTable> = {
 
 /** How a store is opened, whichever engine keeps it. */
 export type StoreOpening = StoreOwner & {
-  /** Seals new bodies under its active key; without it they stay in the clear. */
+  /** Its active key is the one that the store must find again; without a ring the store is in the clear. */
   readonly keyRing?: KeyRing | undefined
-  /** Keys of the ring that the store must find again, besides the active one. */
-  readonly neededKeys?: readonly string[] | undefined
   /** `unchecked` opens even what its last checkpoint refuses, to verify it. One-process stores on SQLite ignore it. */
   readonly checkpoint?: 'checked' | 'unchecked' | undefined
   /** Called for failures in the background: a checkpoint file that cannot be written, heads that cannot be read. */
@@ -88,17 +83,3 @@ export const signedJournals = <Name extends string, Journal extends Head>(
   checkpoint: (name: Name): string => files[name].sign(journals[name]),
   verifierKey: (name: Name): string => files[name].verifierKey,
 })
-
-/** Notes the keys that values may be sealed under from now on, if the kind seals bodies. */
-export function registerKeys(
-  { seal }: { readonly seal?: SealKind },
-  { keyRing, neededKeys = [] }: StoreOpening,
-  ask: (...statement: ReturnType<typeof keyRegistration>) => Awaitable<unknown>,
-): Awaitable<unknown> {
-  if (seal === undefined || keyRing === undefined) return undefined
-  const ids = [keyRing.activeId, ...neededKeys]
-  return whenAnswered(
-    ids.map((activeId) => ask(...keyRegistration({ ...keyRing, activeId }, seal))),
-    () => undefined,
-  )
-}

@@ -1,8 +1,6 @@
 // Erasure on files, and what somebody may do with copies of them (C31).
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { gunzipSync } from 'node:zlib'
 import { versionHash } from '@tallystick/hashchain'
 import { acceptSqliteBackup, backupSqliteStore } from '@tallystick/journal-store'
 import {
@@ -12,7 +10,7 @@ import {
   runSql,
   startPostgres,
 } from '@tallystick/journal-store/postgres-server'
-import { pause, Secret, systemClock } from '@tallystick/service-kit'
+import { Secret } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeErasure } from '../domain/erasure.contract.ts'
 import { collect, TEA } from '../domain/record-store.fixture.ts'
@@ -20,7 +18,7 @@ import type { RecordStore } from '../domain/record-store.ts'
 import { AUDIENCES } from '../wire/records.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { openKeys, withKeysPlace } from './open-chain-keys.ts'
-import { eraseChain, listErasures, resealStore } from './open-stores.ts'
+import { eraseChain, listErasures } from './open-stores.ts'
 import {
   makeRecordDatabase,
   tamperPostgresEntry,
@@ -34,7 +32,6 @@ import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixt
 
 const keyRing = testKeyRing('key-1')
 const by = { at: '2026-06-02T09:00:00.000Z', actor: 'dr-osei', reason: 'asked to' }
-const upkeep = { keyRing, pause: () => pause(systemClock, 0) }
 
 /** Puts a copy in the place of a file, as an operator would. */
 const putBack = (copy: string, path: string): void => {
@@ -42,16 +39,13 @@ const putBack = (copy: string, path: string): void => {
   copyFileSync(copy, path)
 }
 
-const stored = (name: string): Buffer =>
-  readFileSync(fileURLToPath(new URL(`./stored/${name}`, import.meta.url)))
-
 describeErasure('SQLite', async (clock) => {
   const folder = makeStoreFolder(clock)
   const store = folder.open({ keyRing })
   return {
     store,
     tamper: (slot, version, change) => tamperEntry({ folder, slot, version, change, keyRing }),
-    erase: (slot) => eraseChain({ DATABASE_PATH: folder.databasePath }, { slot, by }, upkeep),
+    erase: (slot) => eraseChain({ DATABASE_PATH: folder.databasePath }, { slot, by }, keyRing),
     end: async () => {
       await store.close()
       folder.remove()
@@ -68,13 +62,13 @@ describe.skipIf(postgresMissing !== undefined)(
       const { records } = await database.open({ clock, keyRing })
       const place = {
         DATABASE_PATH: database.databasePath,
-        DATABASE_URL: new Secret(database.as('care_reseal')),
+        DATABASE_URL: new Secret(database.url),
       }
       return {
         store: records,
         tamper: (slot, version, change) =>
           tamperPostgresEntry(database, { slot, version, change, keyRing }),
-        erase: (slot) => eraseChain(place, { slot, by }, upkeep),
+        erase: (slot) => eraseChain(place, { slot, by }, keyRing),
         end: async () => {
           await records.close()
           await database.end()
@@ -114,14 +108,14 @@ describe.skipIf(ownPostgresMissing !== undefined)(
       const [database, apart] = [await makeRecordDatabase(), await keysServer.database()]
       const place = {
         DATABASE_PATH: database.databasePath,
-        DATABASE_URL: new Secret(database.as('care_reseal')),
+        DATABASE_URL: new Secret(database.url),
         CHAIN_KEYS_URL: new Secret(apart.owner),
       }
       const { records } = await database.open({ clock, keys: await openKeys(place, keyRing) })
       return {
         store: records,
         tamper: () => Promise.reject(new Error('no rule of erasure needs it')),
-        erase: (slot) => eraseChain(place, { slot, by }, upkeep),
+        erase: (slot) => eraseChain(place, { slot, by }, keyRing),
         end: async () => {
           await records.close()
           await database.end()
@@ -134,14 +128,14 @@ describe.skipIf(ownPostgresMissing !== undefined)(
       const [database, apart] = [await makeRecordDatabase(), await keysServer.database()]
       const place = {
         DATABASE_PATH: database.databasePath,
-        DATABASE_URL: new Secret(database.as('care_reseal')),
+        DATABASE_URL: new Secret(database.url),
         CHAIN_KEYS_URL: new Secret(apart.owner),
       }
       const open = async () => database.open({ keys: await openKeys(place, keyRing) })
       const first = await open()
       await writeValues(first.records, 'Take ten drops.')
       const { rows } = await runSql(apart.owner, 'SELECT * FROM care_keys.chain_keys')
-      await eraseChain(place, { slot: TEA, by }, upkeep)
+      await eraseChain(place, { slot: TEA, by }, keyRing)
       await first.records.close()
       // The keys as a backup of before holds them.
       await runSql(apart.owner, 'DELETE FROM care_keys.chain_keys; DELETE FROM care_keys.erasures')
@@ -176,7 +170,7 @@ describe('C31: copies of the files of an erased record', () => {
   const suite = useStoreFolder()
   const open = () => suite.folder.open({ keyRing })
   const erase = () =>
-    eraseChain({ DATABASE_PATH: suite.folder.databasePath }, { slot: TEA, by }, upkeep)
+    eraseChain({ DATABASE_PATH: suite.folder.databasePath }, { slot: TEA, by }, keyRing)
   const backupKeys = (targetPath: string) =>
     withKeysPlace({ DATABASE_PATH: suite.folder.databasePath }, (place) =>
       backupChainKeys(place, targetPath),
@@ -296,30 +290,12 @@ describe('C31: copies of the files of an erased record', () => {
     expect(open).toThrow(/sealed under the key "c\.[0-9a-f]{32}"/)
   })
 
-  it('records of the last release, in the clear and under a configured key, open, come under chain keys and are erased', async () => {
-    const { databasePath } = suite.folder
-    writeFileSync(databasePath, gunzipSync(stored('care.db.gz')))
-    for (const audience of AUDIENCES)
-      writeFileSync(
-        `${databasePath}.${audience}-checkpoint`,
-        stored(`care.db.${audience}-checkpoint`),
-      )
-    const store = open()
-    const before = await collect(store.exportLines({ audiences: AUDIENCES }))
-    expect(await resealStore({ DATABASE_PATH: databasePath }, upkeep)).toMatchObject({ broken: 0 })
-    expect(await collect(store.exportLines({ audiences: AUDIENCES }))).toEqual(before)
-    const read = await store.latest(TEA)
-    if (read.kind !== 'found') throw new Error('it was there')
-    expect(await erase()).toMatchObject({ kind: 'erased' })
-    expect(await store.latest(TEA)).toEqual({ kind: 'absent' })
-    await store.close()
-    expect(bytesOnDisk()).not.toContain(read.record.value)
-  })
-
   it('a store in the clear whose service has no keys is not erased beside it', async () => {
     const store = suite.folder.open()
     await writeValues(store, 'one')
-    await expect(erase()).rejects.toThrow(/restart it with that key/)
+    await expect(erase()).rejects.toThrow(/no such file/)
+    await withKeysPlace({ DATABASE_PATH: suite.folder.databasePath }, async () => undefined, 'make')
+    await expect(erase()).rejects.toThrow(/in the clear, or their keys are elsewhere/)
     expect(await store.latest(TEA)).toMatchObject({ kind: 'found' })
     await store.close()
   })

@@ -1,11 +1,17 @@
-// Erasing a chain (C31), on either engine: all its entries are sealed under its own key, the records note the erasure, and then
+// Erasing a chain (C31), on either engine: all its entries are sealed under its own key. The records note the erasure, and then
 // the key is destroyed. A version leaves its place and its leaf, which cannot be guessed because of 32 random bytes. The
 // chain's head hash is removed too: it would let someone guess a short sentence.
 import { GENESIS_PREV_HASH, rootOf } from '@tallystick/hashchain'
 import { type Awaitable, whenAnswered } from '@tallystick/journal-store'
-import type { DoneBy, KeptErasure } from '../domain/record-store.ts'
+import { type DoneBy, type KeptErasure, RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { NamedChain } from '../wire/record-uri.ts'
-import { type ChainKeysPlace, chainName, type ErasureRow, erasureOfRow } from './chain-keys.ts'
+import {
+  type ChainKeys,
+  type ChainKeysPlace,
+  chainName,
+  type ErasureRow,
+  erasureOfRow,
+} from './chain-keys.ts'
 import type { RecordSource } from './record-sql.ts'
 import { type ChainRow, isErased } from './stored-record.ts'
 
@@ -20,7 +26,7 @@ export type ErasedChain =
   | { readonly kind: 'absent' }
 
 /** The head hash of a chain whose key was destroyed. */
-const ERASED_HEAD = GENESIS_PREV_HASH
+export const ERASED_HEAD = GENESIS_PREV_HASH
 
 /** The root of a chain's leaves, lower-case hex. */
 const leavesRoot = (leaves: readonly (readonly [string])[]): string =>
@@ -33,20 +39,25 @@ export type MarkedStore = {
   readonly atOnce: (run: (source: RecordSource) => Awaitable<unknown>) => Awaitable<unknown>
 }
 
-/** Erases a chain whose entries are all under its own key. */
+/** Erases a chain. Fails with RecordStoreUnavailable for records that these keys do not seal. */
 export async function eraseChainOf(
   { audience, domain, freed = 0, patient }: NamedChain,
   by: DoneBy,
-  { atOnce, keys, source }: MarkedStore & { readonly keys: ChainKeysPlace },
+  { atOnce, keys, source }: MarkedStore & { readonly keys: ChainKeys },
 ): Promise<ErasedChain> {
   const values = [patient, domain, audience, freed]
   const [chain] = await source.ask<ChainRow>(source.sql.chainByNumber, values)
   if (chain === undefined) return { kind: 'absent' }
+  const [named] = await source.ask<readonly [string]>('SELECT key_id FROM seal_keys')
+  if (named?.[0] !== keys.ownKeyId)
+    throw new RecordStoreUnavailable(
+      'these records are in the clear, or their keys are elsewhere: nothing was erased',
+    )
   const erasure = { patient, domain, turn: chain[7], ...by }
   await atOnce((within) => markErased(within, erasure))
-  await keys.destroy(erasure)
+  await keys.place.destroy(erasure)
   const name = chainName(erasure)
-  const first = (await keys.erasures()).find((known) => chainName(known) === name)
+  const first = (await keys.place.erasures()).find((known) => chainName(known) === name)
   return { kind: 'erased', versions: chain[4], at: first?.at ?? by.at }
 }
 

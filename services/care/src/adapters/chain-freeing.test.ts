@@ -22,7 +22,6 @@ import { makeStoreFolder, tamperEntry, testKeyRing } from './sqlite-store.fixtur
 const keyRing = testKeyRing('key-1')
 const by = { at: '2026-06-02T09:00:00.000Z', actor: 'dr-osei', reason: 'planted' }
 const TOPIC = { patient: 'ann', domain: 'topic-0', audience: 'assistant' } as const
-const upkeep = { keyRing, pause: () => pause(systemClock, 0) }
 
 const WRITER = fileURLToPath(new URL('./store-process.fixture.ts', import.meta.url))
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
@@ -103,7 +102,7 @@ describeFreeing('SQLite', async (clock) => {
     store,
     tamper: (slot, version, change) => tamperEntry({ folder, slot, version, change, keyRing }),
     free: (slot) => freeChain(place, { slot, by }),
-    erase: (slot) => eraseChain(place, { slot, by }, upkeep),
+    erase: (slot) => eraseChain(place, { slot, by }, keyRing),
     end: async () => {
       await store.close()
       folder.remove()
@@ -133,14 +132,14 @@ describe.skipIf(postgresMissing !== undefined)(
       const { records } = await database.open({ clock, keyRing })
       const place = {
         DATABASE_PATH: database.databasePath,
-        DATABASE_URL: new Secret(database.as('care_reseal')),
+        DATABASE_URL: new Secret(database.url),
       }
       return {
         store: records,
         tamper: (slot, version, change) =>
           tamperPostgresEntry(database, { slot, version, change, keyRing }),
         free: (slot) => freeChain(place, { slot, by }),
-        erase: (slot) => eraseChain(place, { slot, by }, upkeep),
+        erase: (slot) => eraseChain(place, { slot, by }, keyRing),
         end: async () => {
           await records.close()
           await database.end()
@@ -151,7 +150,7 @@ describe.skipIf(postgresMissing !== undefined)(
     it(`C47: kill -9 of the command and of the service, ${KILLS} times: a topic is closed or free, and every chain holds`, async () => {
       const database = await makeRecordDatabase()
       const { databasePath } = database
-      const DATABASE_URL = database.as('care_reseal')
+      const DATABASE_URL = database.url
       const place = { DATABASE_PATH: databasePath, DATABASE_URL: new Secret(DATABASE_URL) }
       const found = await findAfterKills({
         words: [databasePath, '2', 'endless', database.url],

@@ -42,7 +42,7 @@ CREATE TABLE erasures (
   reason TEXT NOT NULL
 ) STRICT;`,
   ],
-  // Resealing and erasing write beside a running service, each for milliseconds.
+  // Erasing writes beside a running service, for milliseconds.
   busyTimeoutMs: 2_000,
   isCheckedAtOpening: true,
   Unavailable: RecordStoreUnavailable,

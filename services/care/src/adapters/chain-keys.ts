@@ -1,6 +1,7 @@
 // The keys of chains (C31): each chain's entries are sealed under the chain's own key, which a key of the ring wraps. Wrapped
 // keys are kept in a place of their own, which no backup of the records copies: a file (chain-keys-file.ts) or a PostgreSQL
-// (chain-keys-postgres.ts). A key is durable before anything is sealed under it, and each use asks the place: neither a commit
+// (chain-keys-postgres.ts). All of them are wrapped under one key of the ring; who opens the records with another one first
+// rewraps them. A key is durable before anything is sealed under it, and each use asks the place: neither a commit
 // that failed (S12) nor another process that destroyed a key leaves one that still seals or opens.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { type KeyRing, openValue, sealedKeyId, sealValue } from '@tallystick/hashchain'
@@ -8,7 +9,6 @@ import {
   type Awaitable,
   type BodySeal,
   createBodySeal,
-  type SealPlan,
   sealReceipt,
   type WriteTrouble,
   whenAnswered,
@@ -20,10 +20,7 @@ import {
   type KeptErasure,
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
-import type { NamedChain } from '../wire/record-uri.ts'
-import { ENDS_OF_CHAIN } from './record-sql.ts'
 import { sharedRuns } from './shared-runs.ts'
-import { CHAIN_KEY_ID } from './sqlite-record-database.ts'
 
 /** Unwrapped keys in memory, a few megabytes; unwrapping another one takes some microseconds. */
 const KEYS_HELD_MAX = 10_000
@@ -113,10 +110,7 @@ export type ChainSeal = BodySeal & {
   readonly receipt: (body: unknown, chain: string) => ReturnType<typeof sealReceipt>
 }
 
-/** A row of ENDS_OF_CHAIN. */
-type EndRow = { readonly body: unknown; readonly audience: string; readonly freed: number }
-
-/** The first and the newest stored body of a chain that is not erased: keys come into use in the order of versions. */
+/** The first and the newest stored body of a chain that is not erased; none of one that is not there. */
 type ReadEnds = (name: ErasedName) => Awaitable<readonly unknown[]>
 
 /** Seals for chains. */
@@ -137,10 +131,10 @@ export const CLEAR_SEALS: ChainSeals = { sealFor: () => CLEAR, sealToWrite: () =
 type ChainKey = { readonly wrapped: WrappedKey; readonly key: KeyObject | undefined }
 type KeysByChain = ReadonlyMap<string, ChainKey>
 
-/** Opens the keys in a place, and makes the place's own key. */
+/** Opens the keys in a place, and makes the place's own key. Fails if the ring is not theirs. */
 export function openChainKeys(place: ChainKeysPlace, ring: KeyRing): Awaitable<ChainKeys> {
   const keys = new ChainKeys(place, ring)
-  return whenAnswered([keys.makeOwn()], () => keys)
+  return whenAnswered([keys.readOwn()], () => keys)
 }
 
 export class ChainKeys implements ChainSeals {
@@ -164,9 +158,18 @@ export class ChainKeys implements ChainSeals {
     this.#ring = ring
   }
 
-  makeOwn(): Awaitable<void> {
+  /** Reads the place's own key, and makes it in a new place. Fails if the ring does not unwrap it, and so no other (C16). */
+  readOwn(): Awaitable<void> {
     return whenAnswered([this.#keysToWrite([PLACE_KEY_CHAIN])], ([keys]) => {
-      this.#own = keys.get(PLACE_KEY_CHAIN)
+      const own = keys.get(PLACE_KEY_CHAIN)
+      const wrappedBy = own && sealedKeyId(own.wrapped[2])
+      if (own?.key === undefined)
+        throw new RecordStoreUnavailable(
+          this.#ring.key(wrappedBy ?? '') === undefined
+            ? `the keys of chains are wrapped under the key "${wrappedBy}", which SEAL_KEYS does not have`
+            : `the key "${wrappedBy}" in SEAL_KEYS is not the one that the keys of chains were wrapped under`,
+        )
+      this.#own = own
     })
   }
 
@@ -175,13 +178,14 @@ export class ChainKeys implements ChainSeals {
     return this.#own?.wrapped[1] ?? ''
   }
 
-  /** The configured keys, and the place's own. */
-  get ring(): KeyRing {
-    const own = this.#own
-    return {
-      ...this.#ring,
-      key: (id) => this.#ring.key(id) ?? (id === own?.wrapped[1] ? own.key : undefined),
-    }
+  /** The key of SEAL_KEYS under which keys are wrapped. */
+  get ringKeyId(): string {
+    return this.#ring.activeId
+  }
+
+  /** The place's own key, which the records name. */
+  get ownRing(): KeyRing {
+    return this.#ringWith(this.#own)
   }
 
   readonly sealFor = (chains: readonly string[]): Awaitable<ChainSeal> =>
@@ -203,39 +207,24 @@ export class ChainKeys implements ChainSeals {
     })
 
   /**
-   * How `care reseal` brings every entry under its chain's key, and every chain's key under the active one. A chain whose key is
-   * lost stays as it is, unless it is about to be erased.
+   * Brings every key under the active key of the ring, in one step; to be called by the one process that writes, since another
+   * could not unwrap them. A key that does not open stays as it is: its chain is lost, the others are not.
    */
-  plan(erased?: NamedChain): SealPlan & { readonly rewrapped: () => number } {
-    let rewrapped = 0
-    const isErased = ({ domain, patient }: ErasedName, { audience, freed }: EndRow): boolean =>
-      erased?.patient === patient &&
-      erased.domain === domain &&
-      erased.audience === audience &&
-      (erased.freed ?? 0) === freed
-    return {
-      sealFor: (slots, query) => {
-        const readEnds: ReadEnds = async (name) => {
-          const { domain, patient, turn } = name
-          const rows = await query<EndRow>(ENDS_OF_CHAIN, [patient, domain, turn])
-          return rows.flatMap((row) => (isErased(name, row) ? [] : [row.body]))
-        }
-        return whenAnswered([this.#keysToReseal(slots.map(chainOfSlot), readEnds)], ([keys]) => ({
-          ...this.#sealWith(keys),
-          isCurrent: (keyId, slot) => {
-            const own = keys.get(chainOfSlot(slot))?.wrapped[1]
-            // A chain without a key was erased, or lost it.
-            return own === undefined || own === keyId || CHAIN_KEY_ID.test(keyId ?? '')
-          },
-        }))
-      },
-      needed: [this.ownKeyId],
-      finish: () =>
-        whenAnswered([this.#rewrap()], ([count]) => {
-          rewrapped = count
-        }),
-      rewrapped: () => rewrapped,
-    }
+  rewrap(): Awaitable<void> {
+    return whenAnswered([this.readOwn()], () => {
+      const ring = this.#ring
+      if (this.#own === undefined || sealedKeyId(this.#own.wrapped[2]) === ring.activeId)
+        return undefined
+      return whenAnswered([this.place.copy()], ([{ keys }]) => {
+        const rewrapped = keys.flatMap(([chain, keyId, sealed]): WrappedKey[] => {
+          const slot = wrapSlot(chain, keyId)
+          const opened = openValue({ ring, sealed, slot })
+          if (opened.kind !== 'opened') return []
+          return [[chain, keyId, sealValue({ ring, value: opened.value, slot })]]
+        })
+        return whenAnswered([this.place.rewrap(rewrapped)], () => undefined)
+      })
+    })
   }
 
   close(): Awaitable<void> {
@@ -255,23 +244,12 @@ export class ChainKeys implements ChainSeals {
     })
   }
 
-  #keysToReseal(chains: readonly string[], readEnds: ReadEnds): Awaitable<KeysByChain> {
-    return whenAnswered([this.#keysOf(chains)], ([keys]) => {
-      const missing = [...new Set(chains)].filter((chain) => !keys.has(chain))
-      return whenAnswered([this.#lostOf(missing, readEnds)], ([lost]) =>
-        this.#keysToWrite(chains.filter((chain) => !lost.includes(chain))),
-      )
-    })
-  }
-
-  /** Those of chains without a key that have bodies under one. */
+  /** Those of chains without a key that have versions, which are sealed under one. */
   #lostOf(missing: readonly string[], readEnds: ReadEnds): Awaitable<readonly string[]> {
     if (missing.length === 0) return []
     const read = missing.map((chain) => readEnds(namesOfChain(chain)))
     return whenAnswered(read, (ends) => {
-      const sealed = missing.filter((_, at) =>
-        ends[at]?.some((body) => CHAIN_KEY_ID.test(sealReceipt(body).keyId ?? '')),
-      )
+      const sealed = missing.filter((_, at) => (ends[at]?.length ?? 0) > 0)
       // One that was begun meanwhile has its key since before its first version.
       return whenAnswered([sealed.length === 0 ? new Map() : this.#keysOf(sealed)], ([keys]) =>
         sealed.filter((chain) => !keys.has(chain)),
@@ -330,52 +308,29 @@ export class ChainKeys implements ChainSeals {
     return made
   }
 
+  /** A ring of one key; its random bytes are the configured ring's. */
+  #ringWith(own: ChainKey | undefined): KeyRing {
+    const activeId = own?.wrapped[1] ?? ''
+    return { ...this.#ring, activeId, key: (id) => (id === activeId ? own?.key : undefined) }
+  }
+
   #sealWith(keys: KeysByChain): ChainSeal {
-    const ring = (own: ChainKey | undefined, activeId = this.#ring.activeId): KeyRing => ({
-      ...this.#ring,
-      activeId,
-      key: (id) => this.#ring.key(id) ?? (id === own?.wrapped[1] ? own.key : undefined),
-    })
     return {
       close: (value, slot) => {
         const own = keys.get(chainOfSlot(slot))
         if (own === undefined) throw new RecordStoreUnavailable('the chain was erased')
         if (own.key === undefined)
           throw new RecordStoreUnavailable('no key of SEAL_KEYS opens the key of this chain')
-        return sealValue({ ring: ring(own, own.wrapped[1]), value, slot })
+        return sealValue({ ring: this.#ringWith(own), value, slot })
       },
-      open: (body, slot) => createBodySeal(ring(keys.get(chainOfSlot(slot)))).open(body, slot),
+      open: (body, slot) =>
+        createBodySeal(this.#ringWith(keys.get(chainOfSlot(slot)))).open(body, slot),
       receipt: (body, chain) => {
         const { keyId, ...receipt } = sealReceipt(body)
-        if (keyId === undefined) return receipt
-        if (this.#ring.key(keyId) !== undefined || !CHAIN_KEY_ID.test(keyId))
-          return { ...receipt, keyId }
         const own = keys.get(chain)?.wrapped
-        const wrappedBy = own?.[1] === keyId ? sealedKeyId(own[2]) : undefined
+        const wrappedBy = own?.[1] === keyId && own ? sealedKeyId(own[2]) : undefined
         return wrappedBy === undefined ? receipt : { ...receipt, keyId: wrappedBy }
       },
     }
-  }
-
-  /** Brings every key under the active key of the ring; returns how many were under another. */
-  #rewrap(): Awaitable<number> {
-    const ring = this.#ring
-    return whenAnswered([this.place.copy()], ([{ keys }]) => {
-      const others = keys.filter(([, , sealed]) => sealedKeyId(sealed) !== ring.activeId)
-      const rewrapped = others.map(([chain, keyId, sealed]): WrappedKey => {
-        const slot = wrapSlot(chain, keyId)
-        const opened = openValue({ ring, sealed, slot })
-        if (opened.kind !== 'opened')
-          throw new RecordStoreUnavailable(
-            'the key of a chain does not open; nothing was rewrapped',
-          )
-        return [chain, keyId, sealValue({ ring, value: opened.value, slot })]
-      })
-      const chains = rewrapped.filter(([chain]) => chain !== PLACE_KEY_CHAIN)
-      return whenAnswered(
-        [rewrapped.length === 0 ? undefined : this.place.rewrap(rewrapped)],
-        () => chains.length,
-      )
-    })
   }
 }

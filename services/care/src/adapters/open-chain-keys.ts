@@ -43,8 +43,8 @@ async function openKeysPlace(
 }
 
 /** Opens the keys in it. Rejects with RecordStoreUnavailable. */
-export async function openKeys(of: KeysPlace, ring: KeyRing): Promise<ChainKeys> {
-  const place = await openKeysPlace(of)
+export async function openKeys(of: KeysPlace, ring: KeyRing, must?: 'exist'): Promise<ChainKeys> {
+  const place = await openKeysPlace(of, must)
   try {
     return await openChainKeys(place, ring)
   } catch (error) {

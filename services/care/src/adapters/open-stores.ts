@@ -8,7 +8,6 @@ import {
   checkpointOrigin,
   loadCheckpointSeed,
   openDiskProbe,
-  resealSqliteStore,
   type StoreOwner,
   type WriteTrouble,
 } from '@tallystick/journal-store'
@@ -241,7 +240,7 @@ export async function moveStores(
     owner: ownerOf(config),
     server: serverOf(config.DATABASE_URL),
     filePath: toFile ?? config.DATABASE_PATH,
-    keyRing: keys?.ring,
+    keyRing: keys?.ownRing,
   })
   // The new file finds its keys beside it.
   if (keys !== undefined && toFile !== undefined && config.CHAIN_KEYS_PATH === undefined)
@@ -264,39 +263,6 @@ export async function acceptStore(config: StoreConfig) {
   const { acceptPostgresBackup, POSTGRES_RECORDS } = await loadPostgres()
   const server = serverOf(DATABASE_URL)
   return acceptPostgresBackup<Audience>(POSTGRES_RECORDS, { ...owner, ...server })
-}
-
-type Upkeep = {
-  readonly keyRing: KeyRing
-  readonly pause: () => Promise<void>
-}
-
-/**
- * Seals every version under its chain's key, and those under the ring's active one, while the service may be running (C16). On
- * PostgreSQL as `care_reseal`.
- */
-export async function resealStore(
-  place: KeysPlace,
-  { keyRing, pause: rest }: Upkeep,
-  erased?: NamedChain,
-) {
-  const { DATABASE_PATH: databasePath, DATABASE_URL } = place
-  await using keys = await openKeys(place, keyRing)
-  const plan = keys.plan(erased)
-  const sealing = { keyRing: keys.ring, plan }
-  const reseal = async () => {
-    if (DATABASE_URL === undefined)
-      return resealSqliteStore(RECORDS, { databasePath, ...sealing, pause: rest })
-    const { POSTGRES_RECORDS, resealPostgresStore } = await loadPostgres()
-    const server = { ...serverOf(DATABASE_URL), databasePath }
-    return resealPostgresStore(POSTGRES_RECORDS, { ...server, ...sealing })
-  }
-  const { needed, ...counts } = await reseal()
-  return {
-    ...counts,
-    rewrapped: plan.rewrapped(),
-    needed: needed.filter((keyId) => keyId !== keys.ownKeyId),
-  }
 }
 
 /** A probe's own words are said with the sentence of its trouble. */
@@ -327,24 +293,21 @@ async function requireCommits(place: KeysPlace): Promise<void> {
   }
 }
 
-/** Erases a chain for good (C31), while the service may be running. On PostgreSQL as `care_reseal`. */
+/** Erases a chain for good (C31), while the service may be running. */
 export async function eraseChain(
   place: KeysPlace,
   { by, slot }: { readonly slot: NamedChain; readonly by: DoneBy },
-  upkeep: Upkeep,
+  keyRing: KeyRing,
 ): Promise<ErasedChain> {
   const { DATABASE_PATH: databasePath, DATABASE_URL } = place
   await requireCommits(place)
-  // Seals all its entries under its own key. Also refuses if a running service lacks the keys.
-  await resealStore(place, upkeep, slot)
-  return withKeysPlace(place, async (keys) => {
-    if (DATABASE_URL === undefined) return eraseSqliteChain(slot, by, { databasePath, keys })
-    const { erasePostgresChain } = await loadPostgres()
-    return erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), databasePath, keys })
-  })
+  await using keys = await openKeys(place, keyRing, 'exist')
+  if (DATABASE_URL === undefined) return await eraseSqliteChain(slot, by, { databasePath, keys })
+  const { erasePostgresChain } = await loadPostgres()
+  return await erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), databasePath, keys })
 }
 
-/** Moves a topic's chain aside (C47), while the service may be running. On PostgreSQL as `care_reseal`. */
+/** Moves a topic's chain aside (C47), while the service may be running. */
 export async function freeChain(
   { DATABASE_PATH: databasePath, DATABASE_URL }: KeysPlace,
   { by, slot }: { readonly slot: ChainSlot; readonly by: DoneBy },

@@ -7,7 +7,7 @@ import {
   type StoreMove,
 } from '@tallystick/journal-store/postgres'
 import type { Audience } from '../wire/records.ts'
-import { RECORDS, SEALED_BODY, VERSION_TABLES } from './sqlite-record-database.ts'
+import { RECORDS, VERSION_TABLES } from './sqlite-record-database.ts'
 
 const journalOf = (audience: Audience): PostgresJournalTable => {
   const { fileEnding, noun, originEnding, table } = RECORDS.journals[audience]
@@ -23,7 +23,6 @@ const journalOf = (audience: Audience): PostgresJournalTable => {
       { name: 'body', type: 'bytea' },
       { name: 'place', type: 'bigint' }, // versions of both audiences before it: the heads are locked together
     ],
-    sealed: { ...SEALED_BODY, join: 'LEFT JOIN care.chains ON chains.id = chain' },
   }
 }
 
@@ -120,10 +119,7 @@ CREATE TABLE care.erasures (
   reason text NOT NULL
 );
 GRANT UPDATE (erased_leaves) ON care.chains TO care_app;
-GRANT INSERT ON care.erasures TO care_app;
-GRANT UPDATE (erased_leaves, head_hash) ON care.chains TO care_reseal;
-GRANT INSERT ON care.erasures TO care_reseal;
-GRANT DELETE ON care.requests TO care_reseal;`,
+GRANT INSERT ON care.erasures TO care_app;`,
   // Tokens that were revoked, and who read what.
   `
 CREATE TABLE care.revoked_tokens (
@@ -200,8 +196,8 @@ CREATE TABLE care.frees (
   actor text NOT NULL,
   reason text NOT NULL
 );
-GRANT UPDATE (freed) ON care.chains TO care_reseal;
-GRANT INSERT ON care.frees TO care_reseal;`,
+GRANT UPDATE (freed) ON care.chains TO care_app;
+GRANT INSERT ON care.frees TO care_app;`,
 ]
 
 /** The store of processes on one database (C14, C16, C17). */
@@ -213,7 +209,7 @@ export const POSTGRES_RECORDS = {
   writesPerCommitMax: RECORDS.writesPerCommitMax,
   Unavailable: RECORDS.Unavailable,
   acceptCommand: RECORDS.acceptCommand,
-  seal: { ...RECORDS.seal, role: 'care_reseal' },
+  seal: RECORDS.seal,
 } as const satisfies PostgresStoreKind<Audience>
 
 /**

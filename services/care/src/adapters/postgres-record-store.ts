@@ -20,7 +20,7 @@ import {
   reconcileErasures,
 } from './chain-erasure.ts'
 import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
-import type { ChainKeysPlace } from './chain-keys.ts'
+import type { ChainKeys } from './chain-keys.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import { RecordAppender } from './record-append.ts'
 import {
@@ -61,18 +61,19 @@ export const openPostgresRecordStore = (
     const appender = new RecordAppender({ sourceOf: postgresSource, seals, clock, random })
     const store = await openPostgresJournalStore<Audience>(POSTGRES_RECORDS, {
       ...options,
-      keyRing: keys?.ring,
-      neededKeys: keys === undefined ? [] : [keys.ownKeyId],
+      keyRing: keys?.ownRing,
       // Sessions and their streams are this process's.
       isAlone: true,
       beforeCommit: (transaction) => appender.finish(transaction),
     })
     const source = postgresSource(store.tuples)
-    if (keys !== undefined)
+    if (keys !== undefined) {
+      await keys.rewrap()
       await reconcileErasures(keys.place, {
         source,
         atOnce: (run) => store.writeRows(underHeads(run)),
       })
+    }
     const engine = {
       ...store,
       source,
@@ -90,7 +91,7 @@ export const openPostgresRecordReader = (
   options: PostgresStoreOptions & KeptKeys,
 ): Promise<RecordReader> =>
   openWithKeys(options, async (keys) => {
-    const kept = { ...options, keyRing: keys?.ring }
+    const kept = { ...options, keyRing: keys?.ownRing }
     const reader = await openPostgresJournalReader<Audience>(POSTGRES_RECORDS, kept)
     return createRecordReader({ ...reader, source: postgresSource(reader.tuples) }, keys)
   })
@@ -116,18 +117,15 @@ async function besideService<Result>(
   }
 }
 
-/**
- * Erases a chain, whose entries are all under its own key, as the resealing role. Dead rows and older backups hold only
- * sealed entries, whose key is gone everywhere.
- */
+/** Erases a chain. Older backups hold only sealed entries, whose key is gone everywhere. */
 export const erasePostgresChain = (
   chain: NamedChain,
   by: DoneBy,
-  { keys, ...server }: Server & { readonly keys: ChainKeysPlace },
+  { keys, ...server }: Server & { readonly keys: ChainKeys },
 ): Promise<ErasedChain> =>
   besideService(server, (records) => eraseChainOf(chain, by, { ...records, keys }))
 
-/** Moves a topic's chain aside, as the resealing role. */
+/** Moves a topic's chain aside. */
 export const freePostgresChain = (
   slot: ChainSlot,
   by: DoneBy,

@@ -10,6 +10,7 @@ import { openFileKeys } from './chain-keys-file.ts'
 import type { RecordAppender, WrittenStore } from './record-append.ts'
 import { versionsBehind } from './record-behind.ts'
 import { exportRecordLines } from './record-export.ts'
+import { importRecordLines } from './record-import.ts'
 import { createRecordReads } from './record-reads.ts'
 import type { RecordSource } from './record-sql.ts'
 import { verifyAdded, verifyChains } from './record-verify.ts'
@@ -122,9 +123,10 @@ export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefi
       return versionsBehind(engine.source, { ...query, to: Math.min(to ?? end, end) })
     }),
     ...createRecordReader(engine, keys),
+    importLines: (query) => importRecordLines({ ...source, ...engine }, query),
     verifyAdded: (query) => verifyAdded(source, query),
     journals: { user: journalOf(engine, 'user'), assistant: journalOf(engine, 'assistant') },
     outsideMark: () => engine.outsideMark(),
-    sealKeyId: keys?.ring.activeId,
+    sealKeyId: keys?.ringKeyId,
   }
 }

@@ -9,10 +9,6 @@ import {
 } from '@tallystick/journal-store'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
-import { slotTextOfCells } from './stored-record.ts'
-
-/** The random id of a chain's key; every body that the key seals contains it. */
-export const CHAIN_KEY_ID = /^c\.[0-9a-f]{32}$/
 
 /** Where the keys of chains are, unless CHAIN_KEYS_PATH says otherwise; in memory too. */
 export const chainKeysPath = (databasePath: string): string =>
@@ -71,7 +67,7 @@ CREATE UNIQUE INDEX requests_by_mac ON requests (mac_hash);
 -- Holds every column, so that the integrity check at opening compares each with its copy.
 CREATE INDEX requests_whole ON requests (expires_at_ms, mac_hash, audience, leaf_index, subscribers);
 CREATE TABLE seal_keys (
-  key_id TEXT PRIMARY KEY, -- every key that some body may be sealed under
+  key_id TEXT PRIMARY KEY, -- of the place that has the keys of chains
   proof BLOB NOT NULL -- a known text sealed under it: tells a wrong key at once
 ) STRICT;`,
   // A read that a person waits for uses an index, and never passes chains of the other audience.
@@ -114,14 +110,6 @@ CREATE TABLE frees (
 ) STRICT;`,
 ]
 
-/** The columns that bind a sealed body to its place. */
-export const SEALED_BODY = {
-  body: 'body',
-  join: 'LEFT JOIN chains ON chains.id = chain',
-  slotColumns: 'version, patient, domain, audience, turn',
-  slotText: slotTextOfCells,
-}
-
 const journalOf = (audience: Audience): SqliteJournalTable => ({
   noun: `the ${audience} journal`,
   originEnding: `/${audience}`,
@@ -132,14 +120,13 @@ const journalOf = (audience: Audience): SqliteJournalTable => ({
   hashForm: 'hex',
   columns: ['chain', 'version', 'written_at', 'body', 'place'],
   head: 'counted',
-  sealed: SEALED_BODY,
 })
 
 /** The store of one process: WAL, synchronous FULL (C14, C16, C17). */
 export const RECORDS = {
   applicationId: 0x54616c79, // Taly
   migrations: MIGRATIONS,
-  // `care reseal` writes in transactions of a few milliseconds while the service runs.
+  // An operator's verb writes in transactions of a few milliseconds while the service runs.
   busyTimeoutMs: 2_000,
   isCheckedAtOpening: true,
   Unavailable: RecordStoreUnavailable,
@@ -149,10 +136,7 @@ export const RECORDS = {
   seal: {
     proofText: 'tallystick care seal key',
     ringName: 'SEAL_KEYS',
-    kept: {
-      ids: CHAIN_KEY_ID,
-      name: 'the place of chain keys (CHAIN_KEYS_URL or CHAIN_KEYS_PATH)',
-    },
+    keysPlace: 'the place of chain keys (CHAIN_KEYS_URL or CHAIN_KEYS_PATH)',
   },
   acceptCommand: 'care accept-backup',
 } as const satisfies SqliteStoreKind<Audience>

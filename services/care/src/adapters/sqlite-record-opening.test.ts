@@ -14,7 +14,7 @@ import { AUDIENCES } from '../wire/records.ts'
 import { RECORDS } from './sqlite-record-database.ts'
 import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
-import { useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
+import { isIntact, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
 
 const suite = useStoreFolder()
@@ -102,10 +102,10 @@ describe('C16: keys', () => {
     const store = suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(store, 'one')
     await store.close()
-    expect(() => suite.folder.open()).toThrow(
-      /sealed under the key "key-1", which SEAL_KEYS does not have/,
+    expect(() => suite.folder.open()).toThrow(/sealed values, and SEAL_KEYS is not set/)
+    expect(() => suite.folder.open({ keyRing: testKeyRing('key-2') })).toThrow(
+      /wrapped under the key "key-1", which SEAL_KEYS does not have/,
     )
-    expect(() => suite.folder.open({ keyRing: testKeyRing('key-2') })).toThrow(/"key-1"/)
   })
 
   it('a corrupt key ring: another key under the same id is refused, and no text of a ring is an exception', async () => {
@@ -117,10 +117,52 @@ describe('C16: keys', () => {
       keys: [{ id: 'key-1', key: new Uint8Array(32).fill(99) }],
     })
     expect(() => suite.folder.open({ keyRing: wrong })).toThrow(
-      /is not the one that values were sealed/,
+      /is not the one that the keys of chains were wrapped under/,
     )
     for (const text of ['', 'key-1', 'key-1:AAAA', ':', 'a:b:c', 'ü:=', ','])
       expect(parseKeyRing(text).kind).toBe('refused')
+  })
+
+  it('a value is sealed once: a restart with another key first rewraps the keys of chains and changes no body and no hash', async () => {
+    const first = suite.folder.open({ keyRing: testKeyRing('key-1') })
+    await writeValues(first, 'one', 'two')
+    const before = await collect(first.exportLines({ audiences: AUDIENCES }))
+    await first.close()
+    const bodies = () =>
+      suite.folder.tinker((database) => database.prepare('SELECT body FROM user_versions').all())
+    const sealed = bodies()
+    const both = suite.folder.open({ keyRing: testKeyRing('key-2', 'key-1') })
+    await writeValues(both, 'three')
+    await both.close()
+    expect(bodies().slice(0, 2)).toEqual(sealed)
+    const store = suite.folder.open({ keyRing: testKeyRing('key-2') })
+    const after = await collect(store.exportLines({ audiences: AUDIENCES }))
+    expect(after.slice(2, 4)).toEqual(before.slice(2, 4))
+    expect(await isIntact(store)).toBe(true)
+    const [verdict] = await collect(store.verify({ audiences: ['user'] }))
+    expect(verdict?.receipt).toMatchObject({ encrypted: true, keyId: 'key-2' })
+    await store.close()
+    expect(() => suite.folder.open({ keyRing: testKeyRing('key-1') })).toThrow(/"key-2"/)
+  })
+
+  it('a backup of the records from before a rotation needs the new key alone', async () => {
+    const first = suite.folder.open({ keyRing: testKeyRing('key-1') })
+    await writeValues(first, 'one')
+    await first.close()
+    const backup = readFileSync(suite.folder.databasePath)
+    await suite.folder.open({ keyRing: testKeyRing('key-2', 'key-1') }).close()
+    writeFileSync(suite.folder.databasePath, backup)
+    const store = suite.folder.open({ keyRing: testKeyRing('key-2') })
+    expect(await store.latest(TEA)).toMatchObject({ kind: 'found' })
+    await store.close()
+  })
+
+  it('records that are in the clear stay so: with SEAL_KEYS their store does not open', async () => {
+    await suite.fill('one')
+    expect(() => suite.folder.open({ keyRing: testKeyRing('key-1') })).toThrow(
+      /is sealed from its first entry or never/,
+    )
+    await suite.folder.open().close()
   })
 
   it('no stored byte of a sealed store holds a value, an author or a label', async () => {

@@ -19,7 +19,7 @@ import {
   reconcileErasures,
 } from './chain-erasure.ts'
 import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
-import type { ChainKeysPlace } from './chain-keys.ts'
+import type { ChainKeys } from './chain-keys.ts'
 import { RecordAppender } from './record-append.ts'
 import {
   createRecordReader,
@@ -66,8 +66,7 @@ export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): Record
     })
     const store = openSqliteJournalStore<Audience>(RECORDS, {
       ...options,
-      keyRing: keys?.ring,
-      neededKeys: keys === undefined ? [] : [keys.ownKeyId],
+      keyRing: keys?.ownRing,
       beforeCommit: (transaction) => {
         appender.finish(transaction)
         watch.beforeOwnCommit()
@@ -75,8 +74,10 @@ export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): Record
     })
     const { database } = store
     const source = sqliteSource(store.tuples)
-    if (keys !== undefined)
+    if (keys !== undefined) {
+      void keys.rewrap()
       void reconcileErasures(keys.place, { source, atOnce: (run) => atOnce(database, run) })
+    }
     database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
     const watch = watchSqliteFile(database, options.databasePath)
     if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`)
@@ -105,7 +106,10 @@ export const openSqliteRecordReader = (
   options: KeptKeys & Pick<SqliteRecordStoreOptions, 'checkpointSeed' | 'origin'>,
 ): RecordReader =>
   openWithKeys(options, (keys) => {
-    const reader = openSqliteJournalReader<Audience>(RECORDS, { ...options, keyRing: keys?.ring })
+    const reader = openSqliteJournalReader<Audience>(RECORDS, {
+      ...options,
+      keyRing: keys?.ownRing,
+    })
     return createRecordReader({ ...reader, source: sqliteSource(reader.tuples) }, keys)
   })
 
@@ -131,11 +135,11 @@ const besideService = guarded(
   },
 )
 
-/** Erases a chain, whose entries are all under its own key. */
+/** Erases a chain. */
 export const eraseSqliteChain = (
   chain: NamedChain,
   by: DoneBy,
-  { databasePath, keys }: { readonly databasePath: string; readonly keys: ChainKeysPlace },
+  { databasePath, keys }: { readonly databasePath: string; readonly keys: ChainKeys },
 ): Promise<ErasedChain> =>
   besideService(databasePath, (records) => eraseChainOf(chain, by, { ...records, keys }))
 

@@ -1,4 +1,4 @@
-// What the tests of opening, backing up and resealing a store share: a folder for each test, and quick ways to fill a store
+// What the tests of opening and backing up a store share: a folder for each test, and quick ways to fill a store
 // and to check it.
 import { afterEach, beforeEach } from 'vitest'
 import { collect } from '../domain/record-store.fixture.ts'

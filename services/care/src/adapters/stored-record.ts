@@ -53,18 +53,6 @@ export function slotTextOf({
   return (version) => `${patient}|${domain}|${version}|${audience}${end}`
 }
 
-/** The same for a row `version, patient, domain, audience, turn`; undefined if the version's chain is gone. */
-export function slotTextOfCells(cells: readonly unknown[]): string | undefined {
-  const [version, patient, domain, audience, turn] = cells as readonly [
-    number,
-    string | null,
-    string,
-    Audience,
-    number,
-  ]
-  return patient === null ? undefined : slotTextOf({ patient, domain, audience, turn })(version)
-}
-
 /** Opens one row in the slot where it was found, and checks it there. */
 function checkRow(row: VersionRow, { slot, seal }: InSlot) {
   const [, , version, writtenAt, leafHash, body] = row

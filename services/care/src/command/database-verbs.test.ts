@@ -92,7 +92,7 @@ describe.skipIf(postgresMissing !== undefined)(
       expect((await care(['backup', 'x'], onServer())).code).toBe(2)
     })
 
-    it('export, verify, audit, accept-backup and reseal work beside the service', async () => {
+    it('export, verify, audit and accept-backup work beside the service', async () => {
       const { records, store } = await database.open()
       for (const value of ['one', 'two']) await records.append(storeRecord({ value }))
       const exported = await care(['export'], onServer())
@@ -106,13 +106,24 @@ describe.skipIf(postgresMissing !== undefined)(
       const sealed = { ...onServer(), SEAL_KEYS }
       expect(await care(['export'], sealed)).toMatchObject({ code: 2 })
       expect((await care(['export'], sealed)).errors).toContain('CHAIN_KEYS_URL')
-      common['CHAIN_KEYS_PATH'] = chainKeysPath(database.databasePath)
-      const reseal = { ...onServer(), DATABASE_URL: database.as('care_reseal'), SEAL_KEYS }
-      expect(await care(['reseal'], reseal)).toMatchObject({
-        code: 0,
-        text: 'Resealed 2 versions under key key-1.',
-      })
-      expect((await care(['export'], { ...onServer(), SEAL_KEYS })).text).toBe(exported.text)
+    })
+
+    it('C16: an export of records in the clear is imported sealed, under the same roots', async () => {
+      const file = folder.open()
+      for (const value of ['one', 'two']) await file.append(storeRecord({ value }))
+      await file.close()
+      const path = `${folder.databasePath}.ndjson`
+      await care(['export', '--output', path], onFile())
+      const sealed = {
+        ...onServer(),
+        SEAL_KEYS,
+        CHAIN_KEYS_PATH: chainKeysPath(database.databasePath),
+      }
+      expect(await care(['import', path], sealed)).toMatchObject({ code: 0, errors: '' })
+      const exported = (await care(['export'], sealed)).text
+      expect(exported).toBe(readFileSync(path, 'utf8').trimEnd())
+      const { rows } = await database.sql('SELECT body FROM care.user_versions')
+      expect(rows.map(({ body }: { body: Buffer }) => body[0])).toEqual([249, 249])
     })
 
     it('C17: a store moves to PostgreSQL and back, sealed: equal exports and checkpoints, and each goes on from there', async () => {

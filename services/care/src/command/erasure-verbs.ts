@@ -1,4 +1,3 @@
-import { pause } from '@tallystick/service-kit'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { backupChainKeys, restoreChainKeys } from '../adapters/chain-keys-file.ts'
 import { withKeysPlace } from '../adapters/open-chain-keys.ts'
@@ -6,7 +5,6 @@ import { eraseChain, freeChain, listErasures, listFrees } from '../adapters/open
 import { chainUri, type NamedChain, parseChainUri } from '../wire/record-uri.ts'
 import { lineText, recordName } from '../wire/text-of-others.ts'
 import { commandConfig, keysConfig, lineOf, listVerb, storePlace } from './command-config.ts'
-import { PAUSE_MS } from './store-verbs.ts'
 
 const MS_PER_DAY = 86_400_000
 
@@ -41,11 +39,7 @@ export const eraseVerb: CommandVerb = {
     const { CHAIN_KEYS_BACKUP_DAYS: days } = commandConfig(terminal, ['CHAIN_KEYS_BACKUP_DAYS'])
     if (config.SEAL_KEYS === undefined)
       throw new BadUsage('SEAL_KEYS is not set: what is stored in the clear cannot be erased.')
-    const outcome = await eraseChain(
-      config,
-      { slot, by },
-      { keyRing: config.SEAL_KEYS, pause: () => pause(terminal.clock, PAUSE_MS) },
-    )
+    const outcome = await eraseChain(config, { slot, by }, config.SEAL_KEYS)
     const uri = chainUri(slot)
     if (outcome.kind === 'absent') {
       terminal.print(`There is no record ${uri}.`)

@@ -51,7 +51,7 @@ async function serverPlace(): Promise<Place> {
   const CHAIN_KEYS_PATH = chainKeysPath(DATABASE_PATH)
   return {
     environment: { DATABASE_PATH, DATABASE_URL, CHAIN_KEYS_PATH },
-    erasing: { DATABASE_PATH, DATABASE_URL: database.as('care_reseal'), CHAIN_KEYS_PATH },
+    erasing: { DATABASE_PATH, DATABASE_URL, CHAIN_KEYS_PATH },
     store,
     end: () => store.close().then(() => database.end()),
   }

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { PRIVATE_FILE_MODE } from '@tallystick/journal-store'
+import { messageOf, PRIVATE_FILE_MODE } from '@tallystick/journal-store'
 import {
   BadUsage,
   type CommandCall,
@@ -9,7 +9,7 @@ import {
   EXIT,
   inputLines,
 } from '@tallystick/service-kit/command'
-import { openRecordReader } from '../adapters/open-stores.ts'
+import { openRecordReader, openStores } from '../adapters/open-stores.ts'
 import { FHIR_BUNDLES, type FhirBundleType, fhirBundle } from '../domain/fhir-bundle.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import {
@@ -104,6 +104,37 @@ export const exportVerb: CommandVerb = {
       else await writeLines(output, lines)
     } finally {
       await reader.close()
+    }
+    return EXIT.done
+  },
+}
+
+/** `care import`: takes what `care export` writes up into a new store, whose keys it is sealed under from its first version. */
+export const importVerb: CommandVerb = {
+  name: 'import',
+  usage: 'FILE',
+  summary:
+    'takes an export of everything up into an empty store, sealed if SEAL_KEYS is set; entries, hashes and roots stay the same',
+  wordsMax: 1,
+  run: async ({ terminal, words: [file] }) => {
+    if (file === undefined || file === '-') throw new BadUsage('Name the export’s file.')
+    const stores = await openStores(storeConfig(terminal), {
+      clock: terminal.clock,
+      onProblem: (error) => terminal.printError(messageOf(error)),
+    })
+    try {
+      const at = new Date(terminal.clock.unixMs()).toISOString()
+      const sizes = await stores.records.importLines({
+        lines: () => inputLines(terminal, file),
+        at,
+      })
+      for (const audience of AUDIENCES)
+        terminal.print(`${audience} journal: ${counted(sizes[audience], 'entry')}, as exported.`)
+    } catch (error) {
+      if (error instanceof NotAnExport) throw new BadUsage(`${error.message}.`, { cause: error })
+      throw error
+    } finally {
+      await stores.close()
     }
     return EXIT.done
   },

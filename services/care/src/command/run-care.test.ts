@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
 import { manualClock, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -239,20 +239,47 @@ describe('the care command', () => {
     expect(existsSync(environment.DATABASE_PATH)).toBe(false)
   })
 
-  it('reseal seals what was stored in the clear', async () => {
-    expect((await care(['reseal'])).code).toBe(2)
+  it('C16: import takes an export of everything up into a new store, sealed under the keys that it has; every entry and root stays the same', async () => {
+    const file = `${folder.databasePath}.ndjson`
+    expect((await care(['export', '--output', file])).code).toBe(0)
+    const exported = readFileSync(file, 'utf8').trimEnd()
+    expect((await care(['import', file])).errors).toContain('the store is not empty')
+    environment['DATABASE_PATH'] = `${folder.databasePath}.new`
     environment.SEAL_KEYS = SEAL_KEYS
-    const { code, output } = await care(['reseal'])
-    expect(output).toEqual(['Resealed 3 versions under key key-1.'])
-    expect(code).toBe(0)
-    expect(readFileSync(folder.databasePath).toString('latin1')).not.toContain('dr-osei')
+    expect(await care(['import', file])).toMatchObject({
+      code: 0,
+      output: ['user journal: 2 entries, as exported.', 'assistant journal: 1 entry, as exported.'],
+    })
+    expect((await care(['export'])).text).toBe(exported)
+    const bytes = readFileSync(`${folder.databasePath}.new`).toString('latin1')
+    expect(bytes).not.toContain('dr-osei')
+  })
+
+  it('import refuses a part of a store, and an export that does not hold, and writes nothing of it', async () => {
+    const refused = async (name: string, text: string) => {
+      const file = `${folder.databasePath}.${name}`
+      writeFileSync(file, text)
+      return (await care(['import', file])).errors
+    }
+    const part = (await care(['export', '--audience', 'user'])).text
+    const whole = (await care(['export'])).text
+    const path = folder.databasePath
+    environment['DATABASE_PATH'] = `${path}.new`
+    for (const text of [part, whole.replaceAll('two', 'owt')])
+      expect(await refused('export', text)).toContain('nothing was written')
+    expect(await refused('export', 'hello')).toContain('line 1 is not JSON')
+    expect((await care(['import', '-'])).code).toBe(2)
+    expect((await care(['export'])).output).toHaveLength(3)
   })
 
   it('C43: erase says when it is final, by how long backups of the keys are kept; keys are copied and restored', async () => {
+    const file = `${folder.databasePath}.ndjson`
+    await care(['export', '--output', file])
+    environment['DATABASE_PATH'] = `${folder.databasePath}.new`
     environment.SEAL_KEYS = SEAL_KEYS
-    const keys = `${folder.databasePath}.chain-keys`
+    const keys = `${folder.databasePath}.new.chain-keys`
     expect((await care(['backup-keys', `${keys}.copy`])).errors).toContain('no such file')
-    await care(['reseal'])
+    await care(['import', file])
     expect((await care(['backup-keys', `${keys}.copy`])).output).toEqual([
       `${keys}.copy: the keys of 2 chains, wrapped under SEAL_KEYS.`,
     ])

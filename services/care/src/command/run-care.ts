@@ -15,15 +15,16 @@ import {
   freeVerb,
   restoreKeysVerb,
 } from './erasure-verbs.ts'
-import { exportVerb, verifyVerb } from './export-verbs.ts'
+import { exportVerb, importVerb, verifyVerb } from './export-verbs.ts'
 import { revokeVerb } from './revoke-verb.ts'
-import { acceptBackupVerb, backupVerb, recordVerbs, resealVerb } from './store-verbs.ts'
+import { acceptBackupVerb, backupVerb, recordVerbs } from './store-verbs.ts'
 import { revocationsVerb, tokenVerb } from './token-verbs.ts'
 
 /** Every verb of `care`, in the order of its help. */
 const verbs: readonly CommandVerb[] = [
   verifyVerb,
   exportVerb,
+  importVerb,
   auditVerb,
   readsVerb,
   eventsVerb,
@@ -32,7 +33,6 @@ const verbs: readonly CommandVerb[] = [
   revocationsVerb,
   backupVerb,
   acceptBackupVerb,
-  resealVerb,
   eraseVerb,
   erasuresVerb,
   freeVerb,

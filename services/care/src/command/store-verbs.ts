@@ -1,11 +1,10 @@
 import { backupSqliteStore } from '@tallystick/journal-store'
-import { pause } from '@tallystick/service-kit'
 import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
-import { acceptStore, migrateRecords, moveStores, resealStore } from '../adapters/open-stores.ts'
+import { acceptStore, migrateRecords, moveStores } from '../adapters/open-stores.ts'
 import { RECORDS } from '../adapters/sqlite-record-database.ts'
 import { AUDIENCES } from '../wire/records.ts'
-import { keysConfig, storeConfig, storePlace } from './command-config.ts'
+import { storeConfig, storePlace } from './command-config.ts'
 
 /** `care migrate` and `care move`. */
 export const recordVerbs = databaseVerbs({
@@ -54,33 +53,5 @@ export const acceptBackupVerb: CommandVerb = {
       terminal.print(`${audience} journal: ${size} entries accepted; ${before}.`)
     }
     return EXIT.done
-  },
-}
-
-/** Pause between transactions, in milliseconds, so that a running service can write in between. */
-export const PAUSE_MS = 1
-
-/** `care reseal`: reseals everything under the first key of SEAL_KEYS. */
-export const resealVerb: CommandVerb = {
-  name: 'reseal',
-  summary:
-    'seals every value under the first key of SEAL_KEYS; hashes stay the same, the service may run',
-  run: async ({ terminal }) => {
-    const config = keysConfig(terminal)
-    if (config.SEAL_KEYS === undefined)
-      throw new BadUsage('SEAL_KEYS is not set, so there is no key to seal under.')
-    const outcome = await resealStore(config, {
-      keyRing: config.SEAL_KEYS,
-      pause: () => pause(terminal.clock, PAUSE_MS),
-    })
-    const { activeKeyId, resealed, rewrapped, broken, retired, needed } = outcome
-    terminal.print(`Resealed ${resealed} versions under key ${activeKeyId}.`)
-    if (rewrapped > 0)
-      terminal.print(`Brought the keys of ${rewrapped} chains under key ${activeKeyId}.`)
-    if (broken > 0)
-      terminal.print(`${broken} versions do not open and were left as they are: see /verify.`)
-    for (const keyId of retired) terminal.print(`Key ${keyId} is no longer needed.`)
-    for (const keyId of needed) terminal.print(`Key ${keyId} is still needed.`)
-    return broken === 0 ? EXIT.done : EXIT.failed
   },
 }

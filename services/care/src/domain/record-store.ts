@@ -237,6 +237,14 @@ export type RecordStore = {
     /** Versions of no other chains. */
     readonly within?: readonly Reach[] | undefined
   }): AsyncIterable<string>
+  /**
+   * Takes an export of a whole store up into this empty one: the same entries, leaves and roots. It is read twice. `at` is when.
+   * Resolves with the sizes of the journals; rejects with RecordStoreUnavailable, also for an export that does not hold.
+   */
+  importLines(query: {
+    readonly lines: () => AsyncIterable<string>
+    readonly at: string
+  }): Promise<Readonly<Record<Audience, number>>>
   /** The key under which values are sealed; undefined in the clear. */
   readonly sealKeyId: string | undefined
   close(): Promise<void>

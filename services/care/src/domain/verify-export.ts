@@ -67,12 +67,13 @@ export async function verifyExport(
   let number = 0
   for await (const line of lines) {
     number += 1
-    if (line.trim() !== '') check.take(readLine(line, number), number)
+    if (line.trim() !== '') check.take(readExportLine(line, number), number)
   }
   return check.report()
 }
 
-function readLine(text: string, number: number): ExportLine {
+/** A line of an export. Throws NotAnExport. */
+export function readExportLine(text: string, number: number): ExportLine {
   let parsed: unknown
   try {
     parsed = JSON.parse(text)

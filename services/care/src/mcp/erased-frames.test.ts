@@ -1,7 +1,6 @@
 // What sessions may still ask for after a record was erased (C31).
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { pause, systemClock } from '@tallystick/service-kit'
 import { expect, it } from 'vitest'
 import { eraseChain } from '../adapters/open-stores.ts'
 import { testKeyRing } from '../adapters/sqlite-store.fixture.ts'
@@ -63,8 +62,7 @@ it.skipIf(isOnPostgres)(
         )
       expect(filesWithHash().length).toBeGreaterThan(0)
       const by = { at: '2026-06-02T09:00:00.000Z', actor: 'dr-osei', reason: 'asked to' }
-      const upkeep = { keyRing, pause: () => pause(systemClock, 0) }
-      await eraseChain({ DATABASE_PATH: databasePath }, { slot, by }, upkeep)
+      await eraseChain({ DATABASE_PATH: databasePath }, { slot, by }, keyRing)
       await expect.poll(filesWithHash).toEqual([])
     } finally {
       await care.remove()

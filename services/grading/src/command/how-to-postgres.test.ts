@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -14,7 +15,6 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { gunzipSync } from 'node:zlib'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
 import { NODE_ENVIRONMENT } from '@tallystick/service-kit/service-process'
@@ -52,8 +52,8 @@ const programs = (): string => {
 const url = (role: string, ports: readonly number[] = [5432]): string =>
   `postgres://${role}@${ports.map((port) => `${encodeURIComponent(serverFolder)}:${port}`).join(',')}/tallystick`
 
-/** Records of an earlier release come under keys of their chains. */
-const SEALED_RECORDS = 'export DATABASE_PATH=care.db; care accept-backup; care reseal'
+/** An export of an earlier release comes under keys of its chains. */
+const SEALED_RECORDS = 'export DATABASE_PATH=care.db; care import care-export.ndjson'
 /** Beside the primary and its standby. */
 const KEYS_PORT = 5434
 const keysUrl = (role: string, database: string): string =>
@@ -68,7 +68,6 @@ const environment = () => ({
   KEYS_ADMIN_URL: keysUrl('postgres', 'postgres'),
   KEYS_URL: keysUrl('care_keys', 'chain_keys'),
   CHECKPOINT_KEY: Buffer.alloc(32, 5).toString('base64'),
-  // What care's stored file is sealed under.
   SEAL_KEYS: `key-1:${Buffer.alloc(32, '1').toString('base64')}`,
   DATABASE_PATH: join(folder, 'grading.db'),
   DATA: place('data'),
@@ -179,8 +178,8 @@ test.skipIf(reason !== undefined)(
     for (const event of ['one', 'two', 'three']) await importUpload(event)
     expect(move?.()).toMatch(/3 entries moved, root [0-9a-f]{64}\.\n[^]*INTACT: 3/)
     expect(back?.()).toMatch(/3 entries moved[^]*INTACT: 3/)
-    const records = readFileSync(join(root, 'services/care/src/adapters/stored/care.db.gz'))
-    writeFileSync(join(folder, 'care.db'), gunzipSync(records))
+    const records = 'services/care/src/adapters/stored/care-export.ndjson'
+    copyFileSync(join(root, records), join(folder, 'care-export.ndjson'))
     run({ isServer: false, script: SEALED_RECORDS })
     expect(care?.()).toMatch(/user: \d+ entries moved[^]*assistant: \d+ entries moved/)
     expect(copyKeys?.()).toMatch(/keys of \d+ chains[^]*does not have[^]*are restored/)

@@ -1,0 +1,80 @@
+// An export that the release before this one wrote (stored/): a new store on either engine takes it up, and what leaves it is the
+// same, byte for byte.
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { postgresMissing } from '@tallystick/journal-store/postgres-server'
+import { describe, expect, it } from 'vitest'
+import { collect, TEA } from '../domain/record-store.fixture.ts'
+import type { RecordStore } from '../domain/record-store.ts'
+import { AUDIENCES } from '../wire/records.ts'
+import { makeRecordDatabase, useRecordServer } from './postgres-store.fixture.ts'
+import { makeStoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
+import { isIntact } from './sqlite-store-hooks.fixture.ts'
+import { storeRecord } from './sqlite-store-samples.fixture.ts'
+
+const stored = readFileSync(
+  fileURLToPath(new URL('./stored/care-export.ndjson', import.meta.url)),
+  'utf8',
+)
+const lines = stored.trimEnd().split('\n')
+async function* given() {
+  yield* lines
+}
+const at = '2026-06-03T09:00:00.000Z'
+const keyRing = testKeyRing('key-1')
+const DROPS = { patient: 'wren', domain: 'médication', audience: 'user' } as const
+
+type Place = { readonly open: () => Promise<RecordStore>; readonly end: () => Promise<void> }
+
+function describeImport(engine: string, start: () => Promise<Place>): void {
+  it(`C17: an export of the last release is taken up, exported as it was, and grows: ${engine}`, async () => {
+    const place = await start()
+    try {
+      const store = await place.open()
+      expect(await store.importLines({ lines: given, at })).toEqual({ user: 6, assistant: 2 })
+      expect(await collect(store.exportLines({ audiences: AUDIENCES }))).toEqual(lines)
+      expect(await isIntact(store)).toBe(true)
+      expect(await store.latest(TEA)).toMatchObject({ record: { value: 'three' } })
+      expect(await store.append(storeRecord({ domain: 'walks' }))).toEqual({ kind: 'erased' })
+      expect(await store.latest(DROPS)).toMatchObject({ record: { value: 'twelve drops' } })
+      const [freed] = await collect(
+        store.verify({ audiences: ['user'], slot: { ...DROPS, freed: 1 } }),
+      )
+      expect(freed).toMatchObject({ versions: 1, intact: true })
+      await expect(store.importLines({ lines: given, at })).rejects.toThrow(/is not empty/)
+      await store.close()
+      const reopened = await place.open()
+      const grown = storeRecord({ ...DROPS, value: 'ten again' })
+      expect(await reopened.append(grown)).toMatchObject({ record: { version: 2 } })
+      expect(await reopened.append(storeRecord({ domain: 'walks' }))).toEqual({ kind: 'erased' })
+      expect(await isIntact(reopened)).toBe(true)
+      await reopened.close()
+    } finally {
+      await place.end()
+    }
+  })
+}
+
+const onFile = (sealed: boolean) => async (): Promise<Place> => {
+  const folder = makeStoreFolder()
+  return {
+    open: async () => folder.open(sealed ? { keyRing } : {}),
+    end: async () => folder.remove(),
+  }
+}
+describeImport('SQLite, sealed', onFile(true))
+describeImport('SQLite, in the clear', onFile(false))
+
+describe.skipIf(postgresMissing !== undefined)(
+  `on PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    useRecordServer()
+    describeImport('PostgreSQL, sealed', async () => {
+      const database = await makeRecordDatabase()
+      return {
+        open: async () => (await database.open({ keyRing })).records,
+        end: () => database.end(),
+      }
+    })
+  },
+)

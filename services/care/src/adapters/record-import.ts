@@ -1,0 +1,190 @@
+// Takes an export of a whole store up into an empty one: the same entries at the same leaves, so the same hashes and roots, under
+// this store's own keys, or in the clear without any. Three things stay behind, since no export holds them: requests that may
+// be sent again, and who erased or freed a chain and why.
+import { rootOf } from '@tallystick/hashchain'
+import { readJournalEntry } from '../domain/journal-entry.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { type ExportReport, readExportLine, verifyExport } from '../domain/verify-export.ts'
+import { chainUri, parseChainUri } from '../wire/record-uri.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
+import type { ExportLine } from '../wire/verify.ts'
+import { ERASED_HEAD } from './chain-erasure.ts'
+import { type ChainSeal, type ChainSeals, chainName } from './chain-keys.ts'
+import type { WrittenStore } from './record-append.ts'
+import { type StoredSlot, slotTextOf } from './stored-record.ts'
+
+/** Versions in one commit: a few milliseconds of work. */
+const VERSIONS_PER_COMMIT = 256
+
+/** Where an export goes. */
+type ImportTarget = WrittenStore & {
+  readonly seals: ChainSeals
+  readonly journals: Readonly<Record<Audience, { readonly size: number }>>
+}
+
+type VersionLine = Extract<ExportLine, { kind: 'version' | 'erased' }>
+
+type ImportedChain = StoredSlot & {
+  readonly id: number
+  readonly freed: number
+  readonly isErased: boolean
+  version: number
+  headHash: string
+  /** Of an erased chain. */
+  readonly leaves: Uint8Array[]
+}
+
+/** A version with its chain and its leaf. */
+type ImportedVersion = {
+  readonly chain: ImportedChain
+  readonly leaf: Uint8Array
+  readonly line: VersionLine
+}
+
+/** How many entries each journal has taken up. */
+type ImportedSizes = Readonly<Record<Audience, number>>
+
+const BEGIN = `INSERT INTO chains (id, patient, domain, audience, turn, freed, latest_version, head_hash)
+  VALUES ($1, $2, $3, $4, $5, $6, 1, $7)`
+const ERASE = 'UPDATE chains SET erased_leaves = $1, head_hash = $2 WHERE id = $3'
+const NOTE_ERASURE = 'INSERT INTO erasures (chain, at, actor, reason) VALUES ($1, $2, $3, $4)'
+const NOTE_FREE = 'INSERT INTO frees (chain, at, actor, reason) VALUES ($1, $2, $3, $4)'
+
+/** Said of an erasure or a free that the export does not explain. */
+const BY = { actor: 'care import', reason: 'as the export says' }
+
+/**
+ * Reads the lines twice: they must hold, before any of them is written. Rejects with RecordStoreUnavailable for a part of a
+ * store, for one that does not hold, and for a target that is not empty.
+ */
+export async function importRecordLines(
+  target: ImportTarget,
+  { at, lines }: { readonly at: string; readonly lines: () => AsyncIterable<string> },
+): Promise<ImportedSizes> {
+  if (AUDIENCES.some((audience) => target.journals[audience].size > 0))
+    throw new RecordStoreUnavailable('the store is not empty; an import overwrites nothing')
+  const report = await verifyExport(lines())
+  if (!report.isIntact || report.journals.length < AUDIENCES.length)
+    throw new RecordStoreUnavailable(
+      'the export does not hold, or is not of a whole store (care verify); nothing was written',
+    )
+  const chains = chainsOfReport(report)
+  for await (const versions of batches(lines(), chains)) await writeVersions(target, versions)
+  await writeMarks(target, [...chains.values()], at)
+  return { user: target.journals.user.size, assistant: target.journals.assistant.size }
+}
+
+/** Chains by their names, with the turns that those of one topic had: freed ones first. */
+function chainsOfReport({ chains }: ExportReport): ReadonlyMap<string, ImportedChain> {
+  const named = chains.flatMap(({ erased, uri }) => {
+    const slot = parseChainUri(uri)?.slot
+    return slot === undefined
+      ? []
+      : [{ ...slot, freed: slot.freed ?? 0, isErased: erased !== undefined }]
+  })
+  const turns = new Map<string, number>()
+  const turnIn = (topic: string): number => {
+    const turn = turns.get(topic) ?? 0
+    turns.set(topic, turn + 1)
+    return turn
+  }
+  const found = new Map<string, ImportedChain>()
+  for (const slot of named.toSorted(
+    (left, right) => Number(left.freed === 0) - Number(right.freed === 0),
+  )) {
+    const made = { ...slot, turn: turnIn(`${slot.patient}|${slot.domain}`), id: found.size + 1 }
+    const { freed, ...own } = slot
+    const uri = chainUri(freed > 0 ? slot : own)
+    found.set(uri, { ...made, version: 0, headHash: '', leaves: [] })
+  }
+  return found
+}
+
+/** The versions in the order of their leaves, some at a time. */
+async function* batches(
+  lines: AsyncIterable<string>,
+  chains: ReadonlyMap<string, ImportedChain>,
+): AsyncGenerator<readonly ImportedVersion[]> {
+  let leaves: Extract<ExportLine, { kind: 'leaves' }> | undefined
+  let batch: ImportedVersion[] = []
+  let number = 0
+  for await (const text of lines) {
+    number += 1
+    if (text.trim() === '') continue
+    const line = readExportLine(text, number)
+    if (line.kind === 'leaves') leaves = line
+    if (line.kind !== 'version' && line.kind !== 'erased') continue
+    const slot = parseChainUri(line.uri)?.slot
+    const chain = slot && chains.get(chainUri(slot))
+    const hash = leaves?.hashes[line.leafIndex - leaves.from]
+    if (chain === undefined || hash === undefined)
+      throw new RecordStoreUnavailable('the export changed while it was read')
+    batch.push({ chain, line, leaf: Buffer.from(hash, 'hex') })
+    if (batch.length < VERSIONS_PER_COMMIT) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}
+
+async function writeVersions(
+  target: ImportTarget,
+  versions: readonly ImportedVersion[],
+): Promise<void> {
+  const sealed = new Set(
+    versions.flatMap(({ chain }) => (chain.isErased ? [] : [chainName(chain)])),
+  )
+  const { seals, source } = target
+  const seal = await seals.sealToWrite([...sealed], () => [])
+  await target.write(({ journals, send }) => {
+    const changed = new Set<ImportedChain>()
+    for (const { chain, leaf, line } of versions) {
+      const { audience, domain, freed, id, patient, turn } = chain
+      if (chain.version === 0)
+        send(BEGIN, [id, patient, domain, audience, turn, freed, ERASED_HEAD])
+      chain.version = line.version
+      changed.add(chain)
+      journals[audience].append(leaf, [id, line.version, ...cells({ chain, leaf, line }, seal)])
+    }
+    const rows = [...changed].map(({ audience, domain, headHash, id, patient, turn, version }) => [
+      id,
+      patient,
+      domain,
+      audience,
+      turn,
+      version,
+      headHash,
+    ])
+    for (const values of source.sql.batches(rows)) send(source.sql.keepChains, values)
+  })
+}
+
+/** When a version was written, and its body; of an erased one nothing is left but its leaf. */
+function cells(
+  { chain, leaf, line }: ImportedVersion,
+  seal: ChainSeal,
+): readonly (string | Uint8Array)[] {
+  if (line.kind === 'erased') {
+    chain.leaves.push(leaf)
+    return ['', new Uint8Array()]
+  }
+  chain.headHash = line.versionHash
+  const { writtenAt = '' } = readJournalEntry(line.entry) ?? {}
+  return [writtenAt, seal.close(line.entry, slotTextOf(chain)(line.version))]
+}
+
+/** Which chains were freed or erased. Opening the store the next time notes the erasures beside the keys, too. */
+const writeMarks = (
+  target: ImportTarget,
+  chains: readonly ImportedChain[],
+  at: string,
+): Promise<unknown> =>
+  target.write(({ send }) => {
+    for (const chain of chains) {
+      if (chain.freed > 0) send(NOTE_FREE, [chain.id, at, BY.actor, BY.reason])
+      if (!chain.isErased) continue
+      const root = Buffer.from(rootOf(chain.leaves)).toString('hex')
+      send(ERASE, [root, ERASED_HEAD, chain.id])
+      send(NOTE_ERASURE, [chainName(chain), at, BY.actor, BY.reason])
+    }
+  })
