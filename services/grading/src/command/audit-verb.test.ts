@@ -40,8 +40,8 @@ test('audit: each row of a tracker’s file is graded or named, and the figures 
   const bets = file(
     'bets.csv',
     [
-      'Date;Home;Away;Market;Selection;Odds',
-      '01.06.2026;Arsenal London;CFC Chelsea;1X2;1;2,20',
+      'Date;Home;Away;Market;Selection;Odds;Result',
+      '01.06.2026;Arsenal London;CFC Chelsea;1X2;1;2,20;L',
       '01.06.2026;Arsenal;Chelsea;Totals;Over 3.5;EVEN',
       '01.06.2026;Chelsea;Arsenal;1X2;X;3,60',
       '01.06.2026;Arsenal;Chelsea;1X2;X;110',
@@ -56,6 +56,7 @@ test('audit: each row of a tracker’s file is graded or named, and the figures 
     ),
     expect.stringContaining('The ledger has: soccer/epl.20260601.ars-che/1x2/ft (2026-06-01).'),
     expect.stringContaining('  line 5    left out: odds: expected a clear notation'),
+    '  line 2    Your record says lost; the ledger, won.',
     expect.stringMatching(/^1 of 3 picks graded\. Raw return .+ of 100\. /),
   ])
   const american = await grading('audit', bets, '--odds', 'american')

@@ -85,6 +85,10 @@ export const auditVerb: CommandVerb = {
       const audit = await grader.audit({ picks: asked.map(({ pick }) => pick) })
       const cards = new Map(asked.map(({ index }, place) => [index, audit.picks[place]]))
       for (const row of rows) terminal.print(rowLine(row, cards.get(row.index)))
+      for (const { message, pick } of audit.findings) {
+        const row = asked[pick]
+        if (row !== undefined) terminal.print(`  ${placeWords(row).padEnd(9)} ${message}`)
+      }
       terminal.print(summaryOf(audit))
       return audit.coverage.graded > 0 ? EXIT.done : EXIT.failed
     })

@@ -147,6 +147,8 @@ const ungradedLegs = (cards: readonly Card[]): readonly string[] =>
 export type PricedCard = {
   readonly card: Card
   readonly recorded: RecordedRange | undefined
+  /** The ledger's name of its league. */
+  readonly league?: string | undefined
   /** Of a parlay. */
   readonly legs?: readonly PricedCard[]
 }

@@ -35,8 +35,9 @@ import {
 } from './pick-request.ts'
 import { prepareSelection } from './prepare-selection.ts'
 import { publicEntries, publicEntry } from './public-entries.ts'
-import { findingsOf, freeTolerance } from './record-findings.ts'
+import { type Found, findingsOf, freeTolerance } from './record-findings.ts'
 import { bestRecorded } from './recorded-prices.ts'
+import { isLeagueUncompared } from './team-names.ts'
 
 export type AuditRequest = {
   readonly picks: readonly AskedPick[]
@@ -96,7 +97,8 @@ async function singleCards(
     const { eachWay } = pick
     const card =
       eachWay === undefined ? gradePick(pick, context) : gradeEachWay({ ...pick, eachWay }, context)
-    return { card, recorded: state && prepareSelection(state, pick).recorded }
+    const recorded = state && prepareSelection(state, pick).recorded
+    return { card, recorded, league: state?.info.league }
   })
 }
 
@@ -257,16 +259,32 @@ async function auditOf(parts: Parts, { picks, label }: AuditRequest): Promise<Au
   return await auditCards(shown, context, parts.breathe)
 }
 
+/** A league of the record that no table compares with the ledger's. */
+function leagueFindings({ card, league, legs }: PricedCard, pick: AskedPick): readonly Found[] {
+  if (pick.kind === 'parlay')
+    return (legs ?? []).flatMap((leg, place) => {
+      const own = pick.legs[place]
+      return own === undefined ? [] : leagueFindings(leg, own)
+    })
+  if (pick.kind !== 'pick' || league === undefined || pick.league === undefined) return []
+  const stated = pick.league
+  if (card.outcome === 'UNGRADED' || !isLeagueUncompared(pick.key.sport, stated, league)) return []
+  const message = `The ledger has this match in “${league}”; no table says whether “${stated}” is the same league.`
+  return [{ kind: 'league', stated, ledger: league, message }]
+}
+
 /** What a free look tells about the records of picks. */
 async function lookFindings(
   { store }: Parts,
-  card: Card,
-  own: OwnRecord | undefined,
+  priced: PricedCard,
+  pick: AskedPick,
 ): Promise<ReturnType<typeof findingsOf>> {
-  if (own === undefined) return []
+  const { card } = priced
+  const leagues = leagueFindings(priced, pick)
+  if (pick.own === undefined) return leagues
   const close = card.outcome === 'GRADED' ? card.close.record.hash : ''
   const secret = await store.payerTag(`look ${close} ${card.pick.market} ${card.pick.selection}`)
-  return findingsOf(card, own, freeTolerance(secret))
+  return [...leagues, ...findingsOf(card, pick.own, freeTolerance(secret))]
 }
 
 export type Grader = ReturnType<typeof createGrader>
@@ -293,7 +311,7 @@ export function createGrader(dependencies: Dependencies) {
     /** Whether a free look asks if a previewed pick was taken at this price. */
     asksPrice: (priced: PricedCard): Promise<boolean> => asksPrice(parts.store, priced),
     /** Where the record of a previewed pick differs from the ledger, as far as a free look may tell. */
-    lookFindings: (card: Card, own: OwnRecord | undefined) => lookFindings(parts, card, own),
+    lookFindings: (priced: PricedCard, pick: AskedPick) => lookFindings(parts, priced, pick),
     cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),
     /** A ledger entry with its inclusion proof; prices only of redistributable sources. */
     publicEntry: (seq: number): Promise<PublicEntry | undefined> => publicEntry(parts, seq),

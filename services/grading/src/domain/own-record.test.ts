@@ -206,7 +206,7 @@ describe('G14: a free look tells a wrong closing price, and gives no hidden pric
   const { card } = priced
 
   const toldAt = async (price: number): Promise<number> =>
-    (await grader.lookFindings(card, { closing_odds: price })).length
+    (await grader.lookFindings(priced, { ...pick, own: { closing_odds: price } })).length
 
   test('what is far off is told, what is near is not, and the limits differ by price and side', async () => {
     const fair = card.outcome === 'GRADED' ? (card.close.fair_odds ?? 0) : 0

@@ -30,7 +30,7 @@ export function freeTolerance(secret: string): ClosingTolerance {
   return { above: drawn(0), below: drawn(4) }
 }
 
-type Found = Omit<RecordFinding, 'pick'>
+export type Found = Omit<RecordFinding, 'pick'>
 type Result = NonNullable<OwnRecord['result']> | 'dead_heat'
 
 const IN_WORDS: Readonly<Record<Result, string>> = {

@@ -183,6 +183,13 @@ const OTHER_TEAMS = new RegExp(
 export const isOfOtherTeams = (text: string): boolean =>
   OTHER_TEAMS.test(plainLeague(text)) && plainLeague(text).replace(OTHER_TEAMS, '').trim() === ''
 
+/** Whether two names may mean one league or two: they differ, and no table knows both. A sport is no league's name. */
+export function isLeagueUncompared(sport: string, one: string, other: string): boolean {
+  const [left, right] = [plainLeague(one), plainLeague(other)]
+  if (left === '' || right === '' || SPORTS.get(left) === sport) return false
+  return !isSameLeague(sport, one, other) && !isOtherLeague(sport, one, other)
+}
+
 /** Whether two names certainly mean different leagues: the table knows both and keeps them apart, or only one is of women, youth or reserves. */
 export function isOtherLeague(sport: string, one: string, other: string): boolean {
   const [left, right] = [plainLeague(one), plainLeague(other)]

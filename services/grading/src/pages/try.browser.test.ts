@@ -308,6 +308,18 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(whole).toContain('A+')
       })
 
+      it('G22: where the record differs from the ledger is shown before the payment', async () => {
+        const page = await site.visitWithKey('agent-7')
+        await page.check('input[value="audit"]')
+        await page.fill(
+          '#picks',
+          'Date,Home,Away,Market,Selection,Odds,Closing Odds\n2026-06-01,Arsenal,Chelsea,1X2,Arsenal,1.95,9.5',
+        )
+        const preview = () => text(page, '#preview')
+        await expect.poll(preview, WAIT).toContain('where your record differs from the ledger')
+        expect(await preview()).toContain('Your record has a closing price of 9.5')
+      })
+
       it('paid for while a slow look at the pasted record is under way, it waits for that look and is paid once', async () => {
         const payer = site.xlayer().account('agent-7')
         const before = await site.balanceOf(payer)

@@ -216,11 +216,12 @@ async function previewAnswer(
     const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
     for (const row of rows) {
       const priced = byIndex.get(row.index)
-      const card = priced?.card
-      const own = row.kind === 'asked' ? row.pick.own : undefined
-      const findings = card === undefined ? [] : await grader.lookFindings(card, own)
+      const findings =
+        priced === undefined || row.kind !== 'asked'
+          ? []
+          : await grader.lookFindings(priced, row.pick)
       const asks = await questionsOf(grader, row, priced)
-      shown.push({ ...previewRow(row, card, asks), ...shownFindings(findings) })
+      shown.push({ ...previewRow(row, priced?.card, asks), ...shownFindings(findings) })
     }
     await meter.pause()
   }

@@ -101,6 +101,28 @@ test('G19: a league that is known to be another asks, and its own names, the spo
   ])
 })
 
+test('G19: leagues that no table knows are named, since nothing compared them', async () => {
+  const leagues = ['Kings of the North', 'EPL', 'Soccer', '', 'England - Premier Division 1']
+  const rows = leagues.map(
+    (league, index) => `2026-04-23,${league},Arsenal,Chelsea,1X2,Arsenal,2.1${index}`,
+  )
+  const csv = `Date,League,Home,Away,Market,Selection,Odds\n${rows.join('\n')}`
+  const answer: PreviewAnswer = (await post('/api/coverage', { csv })).json()
+  expect(answer.rows.map(({ findings = [] }) => findings.map(({ kind }) => kind))).toEqual([
+    ['league'],
+    [],
+    [],
+    [],
+    ['league'],
+  ])
+  expect(answer.rows[0]?.findings?.[0]).toEqual({
+    kind: 'league',
+    stated: 'Kings of the North',
+    message:
+      'The ledger has this match in “EPL”; no table says whether “Kings of the North” is the same league.',
+  })
+})
+
 test('G20: a US row with its away team first is turned to the match as it was played, if the backed team is named', async () => {
   const read = await looked(`date,sport,event,market,selection,odds
 2026-01-04,NFL,Jacksonville Jaguars vs Tennessee Titans,Moneyline,Tennessee Titans,+105

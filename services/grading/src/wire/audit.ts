@@ -52,7 +52,7 @@ const groups = z.array(groupSchema).readonly()
 
 /** Where a bettor's record and the ledger differ. */
 export const findingSchema = z.object({
-  kind: z.enum(['result', 'closing_odds', 'profit']),
+  kind: z.enum(['result', 'closing_odds', 'profit', 'league']),
   stated: z.string(),
   ledger: z.string(),
   message: z.string(),

@@ -116,6 +116,29 @@ function causeGroups(rows: readonly ShownRow[], on: OnAnswer): readonly HTMLElem
   })
 }
 
+type Finding = NonNullable<PreviewRow['findings']>[number]
+
+/** What the findings of each kind are about. */
+const FINDINGS: Readonly<Record<Finding['kind'], string>> = {
+  result: 'where your record differs from the ledger: the result',
+  closing_odds: 'where your record differs from the ledger: the closing price',
+  profit: 'where your record differs from the ledger: the profit',
+  league: 'whose league was compared with nothing',
+}
+
+/** Where the reader's own record differs, by what differs. */
+function findingGroups(rows: readonly ShownRow[]): readonly HTMLElement[] {
+  return Object.entries(FINDINGS).flatMap(([kind, words]) => {
+    const items = rows.flatMap((row) =>
+      (row.findings ?? [])
+        .filter((finding) => finding.kind === kind)
+        .map(({ message }) => element('li', {}, element('p', {}, titleOf(row)), hint(message))),
+    )
+    if (items.length === 0) return []
+    return [group(kind, [badge('warn', grouped(items.length)), ` ${words}`], items)]
+  })
+}
+
 const heading = (words: string): HTMLElement => element('h3', {}, words)
 
 /** The preview for people, by what becomes of each row; nothing of it is a price or a grade. */
@@ -140,6 +163,7 @@ export function previewView(rows: readonly ShownRow[], on: OnAnswer): readonly H
         graded.map((row) => rowItem(row, on)),
       ),
     )
+  parts.push(...findingGroups(rows))
   if (questions.length > 0)
     parts.push(
       heading(`${counted(questions.length, 'question')} for you`),
