@@ -82,7 +82,8 @@ export function spawnService(options: ServiceOptions): ServiceProcess {
   mkdirSync(dirname(options.logFile), { recursive: true, mode: 0o700 })
   const log = openSync(options.logFile, 'w', 0o600)
   const watch = options.isWatching ? ['--watch', '--watch-preserve-output'] : []
-  const child = spawn(process.execPath, [...watch, options.main], {
+  // SIGUSR1 opens a service's inspector; on a free port, since several stacks may run.
+  const child = spawn(process.execPath, ['--inspect-port=0', ...watch, options.main], {
     cwd: root,
     env: {
       PATH: process.env.PATH,

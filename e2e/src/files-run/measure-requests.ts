@@ -1,0 +1,106 @@
+// The files that one warm request runs in each service: a metered call that no lease covers, a signed write, a paid grade.
+import { randomUUID } from 'node:crypto'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { writeRecord } from '../care-writer.ts'
+import { type Agent, payForAccess, payForGrade } from '../pay-on-stack.ts'
+import type { SpawnedStack } from '../spawned-stack.ts'
+import { type WatchedProcess, watchProcess } from './watched-process.ts'
+
+/** Requests before the first that counts: they fill caches, connections and keys. */
+const WARM_UPS = 3
+/** What runs in each of these is the request's; what runs in some is a timer's. */
+const MEASURED = 4
+
+type Stack = Pick<SpawnedStack, 'description' | 'stackFile'>
+type Request = (watched: Pick<WatchedProcess, 'begin'>) => Promise<Response>
+
+/** Calls until one is recorded by itself: a lease covers up to 50 (A18). */
+const CALLS_MAX = 60
+
+const Metered = z.object({ metering: z.object({ recordedOnChain: z.string() }) })
+
+async function answered(answer: Response): Promise<Response> {
+  if (answer.status !== 200) throw new Error(`${answer.url}: ${await answer.text()}`)
+  return answer
+}
+
+/** Calls inside a window until one is recorded on the chain by a transaction of its own. */
+function meteredCall({ description }: Stack, { evmAddress }: Agent): Request {
+  const url = `${description.access.baseUrl}/api/svc/access?agent=${evmAddress}`
+  let recorded = ''
+  return async ({ begin }) => {
+    for (let call = 1; call <= CALLS_MAX; call += 1) {
+      await begin()
+      const answer = await answered(await fetch(url))
+      const { metering } = Metered.parse(await answer.clone().json())
+      const isByItself = metering.recordedOnChain !== recorded
+      recorded = metering.recordedOnChain
+      if (isByItself) return answer
+    }
+    throw new Error('every call was covered by a lease')
+  }
+}
+
+const signedWrite =
+  ({ description }: Stack): Request =>
+  async ({ begin }) => {
+    await begin()
+    const record = {
+      patient: 'measured',
+      domain: 'sleep',
+      value: randomUUID(),
+      authorId: 'dr-moss',
+    }
+    return await writeRecord(description.care, record)
+  }
+
+/** Only the request with the payment counts, not the one that learns the price. */
+const paidGrade =
+  ({ description }: Stack, agent: Agent): Request =>
+  async ({ begin }) => {
+    const { baseUrl } = description.grading
+    const request: typeof fetch = async (input, init) => {
+      const sent = new Request(input, init)
+      if (sent.headers.has('payment-signature')) await begin()
+      return await fetch(sent)
+    }
+    return await payForGrade(agent, { baseUrl, request }, description)
+  }
+
+/** The files that every one of several warm requests runs. */
+async function measure(
+  { description, stackFile }: Stack,
+  service: 'access' | 'care' | 'grading',
+  request: Request,
+): Promise<readonly string[]> {
+  const pid = description.process.children[service]
+  if (pid === undefined) throw new Error(`the stack has no ${service}`)
+  const watched = await watchProcess(pid, join(dirname(stackFile), 'logs', `${service}.log`))
+  try {
+    let files: readonly string[] | undefined
+    for (let turn = 1; turn <= WARM_UPS + MEASURED; turn += 1) {
+      await answered(await request(watched))
+      const ran = await watched.filesRun()
+      if (turn > WARM_UPS)
+        files = files === undefined ? ran : files.filter((file) => ran.includes(file))
+    }
+    return files ?? []
+  } finally {
+    await watched.close()
+  }
+}
+
+/** The files of each kind of request, by its name. */
+export async function measureRequests(
+  stack: Stack,
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  const [buyer, bettor] = stack.description.agents.slice(-2)
+  if (buyer === undefined || bettor === undefined) throw new Error('the stack has too few agents')
+  await answered(await payForAccess(buyer, stack.description.access))
+  return {
+    'metered call': await measure(stack, 'access', meteredCall(stack, buyer)),
+    'signed write': await measure(stack, 'care', signedWrite(stack)),
+    'paid grade': await measure(stack, 'grading', paidGrade(stack, bettor)),
+  }
+}
