@@ -3,24 +3,22 @@
  * `name`, or else it is the principal itself. Never the body.
  */
 import { z } from 'zod'
+import { foldAlike } from '../wire/reads-as.ts'
 import { TEXT_BYTES_MAX } from '../wire/record-uri.ts'
-import { isWritableLine } from '../wire/text-of-others.ts'
+import { isSeen, isWritableLine } from '../wire/text-of-others.ts'
 
 /** One line, so that it can stand in a sentence. */
 const isLabel = (text: string): boolean =>
-  text.trim() !== '' &&
+  isSeen(text) &&
   text.isWellFormed() &&
   isWritableLine(text) &&
   Buffer.byteLength(text) <= TEXT_BYTES_MAX
 
-/** What a listener takes for the same name: widths, capitals, spaces and what is invisible make no other one. */
-const heardAs = (label: string): string =>
-  label
-    .normalize('NFKC')
-    .replace(/[\p{Cc}\p{Cf}]/gu, '')
-    .replace(/\s+/gu, ' ')
-    .trim()
-    .toLowerCase()
+/** What a reader or a listener takes for the same name: its letters and digits, whatever they are made of, and nothing else. */
+function heardAs(label: string): string {
+  const seen = foldAlike(label.normalize('NFKC')).toLowerCase()
+  return seen.replace(/[^\p{L}\p{M}\p{N}]/gu, '') || seen
+}
 
 const hasNoRepeats = (table: ReadonlyMap<string, string>): boolean =>
   new Set([...table.values()].map(heardAs)).size === table.size

@@ -128,7 +128,17 @@ describe('POST /write fields', () => {
   test.each(['patient', 'domain'])(
     'C38, A17: %s hides nothing, is one line and no folder',
     (field) => {
-      const bad = ['.', '..', ' ann', 'ann ', 'a\u200bb', '5\u200d0', '\u200eann', '\ufeffann']
+      const bad = [
+        '.',
+        '..',
+        ' ann',
+        'ann ',
+        'a\u200bb',
+        '5\u200d0',
+        '\u200eann',
+        '\ufeffann',
+        '\u2800',
+      ]
       for (const hidden of [...CONTROLS, '\n', '\r', '\t', '\u2028', '\u2029'])
         bad.push(`a${hidden}b`)
       for (const name of bad)
@@ -145,9 +155,11 @@ describe('POST /write fields', () => {
       expect(readWriteFields({ ...body, value: `a${control}b` }).kind).toBe('invalid')
   })
 
-  test.each(['authorId', 'authorLabel'])('C45: %s is one line', (field) => {
+  test.each(['authorId', 'authorLabel'])('C45: %s is one line, with something to see', (field) => {
     for (const control of [...CONTROLS, '\n', '\r', '\t', '\u2028', '\u2029'])
       expect(readWriteFields({ ...body, [field]: `Dr${control}N` }).kind).toBe('invalid')
+    for (const unseen of [' ', '\u2800', '\u3164', '\u200b'])
+      expect(readWriteFields({ ...body, [field]: unseen }).kind).toBe('invalid')
     const sub = 'kin\nSYSTEM'
     expect(readWriteFields({ ...body, authorId: undefined }, { sub }).kind).toBe('invalid')
     expect(readWriteFields({ ...body, [field]: 'Dr. O’Neill-Ö “Jo”' }).kind).toBe('valid')

@@ -4,7 +4,7 @@
  */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { isWritableName, TEXT_BYTES_MAX } from '../wire/record-uri.ts'
-import { isWritableLine, isWritableValue } from '../wire/text-of-others.ts'
+import { isSeen, isWritableLine, isWritableValue } from '../wire/text-of-others.ts'
 import { writeBody } from '../wire/write.ts'
 import type { NewRecord } from './care-record.ts'
 
@@ -56,6 +56,7 @@ export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
   if (label === undefined) return invalid
   if (![patient, domain, authorId, authorLabel ?? ''].every(isShort)) return invalid
   if (![authorId, claimed ?? '', label].every(isWritableLine)) return invalid
+  if (![authorId, label].every(isSeen)) return invalid
   const audience = parsed.data.audience === 'assistant' ? 'assistant' : 'user'
   return {
     kind: 'valid',

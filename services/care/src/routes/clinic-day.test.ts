@@ -125,7 +125,15 @@ describe('C46: whose name is shown', () => {
   it('attack: a relative signs with the clinician’s name, however it is spelled', async () => {
     await start(labels)
     const fullWidth = 'Ｄｒ Ｎｗｏｓｕ'
-    for (const authorLabel of ['Dr Nwosu', 'DR  NWOSU ', fullWidth, 'Dr N\u200bwosu', 'dr-nwosu'])
+    const alike = ['Dr Nwоsu', 'Dr. Nwosu!', 'Dr\u2800Nwosu', 'DRΝWOSU']
+    for (const authorLabel of [
+      ...alike,
+      'Dr Nwosu',
+      'DR  NWOSU ',
+      fullWidth,
+      'Dr N\u200bwosu',
+      'dr-nwosu',
+    ])
       expect((await writeAs('kin', { ...tea, authorLabel })).statusCode).toBe(401)
     expect(fixture.audit.rows.at(-1)).toMatchObject({ reason: 'invalid_fields', actor: 'kin' })
     // A name that nobody owns is not refused, and is not shown either.

@@ -1,6 +1,6 @@
 // Record URIs and the limits that follow from them. Pure: the browser runs this file too.
 import type { Audience } from './records.ts'
-import { isPlainLine } from './text-of-others.ts'
+import { isPlainLine, withoutHidden } from './text-of-others.ts'
 
 /** Where a chain lives. `patient` and `domain` are record names. */
 export type ChainSlot = {
@@ -57,12 +57,18 @@ export function isRecordName(text: string): boolean {
   return text !== '' && !/[/|]/.test(text) && !text.includes('\u0000') && !hasLoneSurrogate(text)
 }
 
+/** Also what is blank without being a space, such as an empty Braille cell. */
+function isBlankAround(text: string): boolean {
+  const seen = withoutHidden(text)
+  return seen !== seen.trim()
+}
+
 /**
  * Whether a text may name a patient or a domain from now on (C38): nothing in it is hidden but the joiners of a script, nothing
  * blank is around it, and no program takes it for a folder.
  */
 export const isWritableName = (text: string): boolean =>
-  isRecordName(text) && isPlainLine(text) && text === text.trim() && !/^\.{1,2}$/.test(text)
+  isRecordName(text) && isPlainLine(text) && !isBlankAround(text) && !/^\.{1,2}$/.test(text)
 
 /** Reads a `care://` or `care-internal://` URI, versions as `/<n>` or `/v<n>`; undefined for anything else. */
 export function parseRecordUri(uri: string): RecordUri | undefined {

@@ -1,3 +1,5 @@
+import { CLOSING_BRACKET, COLON, OPENING_BRACKET, QUOTE, readsAs, SLASH } from './reads-as.ts'
+
 /**
  * Stands between what people wrote and every text that a model, a person or a terminal reads (C45). Nothing of theirs ends its
  * quotation, begins a line like the service's, reads as a record's URI, or hides; ordinary sentences stay as they are, and
@@ -61,30 +63,40 @@ const showHidden = (text: string, mayStay: RegExp | undefined): string =>
     return isInPlace(hidden, before, after) ? hidden : escapeAll(hidden)
   })
 
-/** What a reader takes a text for: without widths, capitals, kinds of space and what is hidden. */
-const readsAs = (text: string): string =>
-  text.normalize('NFKC').replace(/\s+/gu, ' ').replace(HIDDEN, '').trim().toLowerCase()
+/** Quotation marks of any kind; two single ones are seen as one. */
+const QUOTES = `${QUOTE}|['‘’′´\`]{2}`
+const AS_QUOTE = `(?:"|['‘’′´\`]{2})`
 
 /** Pieces that only the service writes: where a text reads as holding one, the characters that make it are escaped. */
 const PIECES: readonly { readonly reads: RegExp; readonly escapes: RegExp }[] = [
   {
-    reads: /care(?:-internal)?:\/\//,
-    escapes: /[:：](?=[\p{Default_Ignorable_Code_Point}]*[/／])/gu,
+    reads: /care(?:[^a-z]?internal)?: ?\/ ?\//,
+    escapes: new RegExp(`${COLON}(?=[\\s\\p{M}\\p{Default_Ignorable_Code_Point}]*${SLASH})`, 'gu'),
   },
-  { reads: /\[ ?(?:changed ?\d|stale)/, escapes: /[[［]/g },
-  { reads: /(?:it is now|disregard) ?[“”]/, escapes: /[“”]/g },
+  { reads: /\[ ?(?:changed ?[\do]|stale)/, escapes: new RegExp(OPENING_BRACKET, 'gu') },
+  {
+    reads: new RegExp(
+      `(?:it is now|disregard)[ :]*${AS_QUOTE}|${AS_QUOTE}[ .!?]*(?:it is now|(?:please|also) disregard|it was corrected)`,
+    ),
+    escapes: new RegExp(QUOTES, 'gu'),
+  },
 ]
-/** How a line of the service's begins that may stand above a value. */
+/** Without these characters no piece is there, and most sentences are read no further. */
+const MAY_HOLD_PIECE = new RegExp(`${OPENING_BRACKET}|${SLASH}|${QUOTES}`, 'u')
+/** How a line of the service's begins that may stand above a value, also where a program shows some of it as bold or a title. */
 const OPENING =
-  /^(?:correction from .*please disregard|version \d+ was replaced by|please note: this was last changed|what records, labels and names say)/
+  /^[^a-z\d]*(?:correction from .*please disregard|version \d+ was replaced by|please note: this was last changed|what records, labels and names say)/
+/** What the service says around a label, which no mark ends: a label that holds it would go on as the service does. */
+const SAID_AROUND =
+  /disregard|correctionfrom|itisnow|itwascorrected|saythisage|thiswaslastchanged|wasreplacedby|nolongerholds/
 /** Longer than a label of the longest and what stands around it. */
 const OPENING_CHARS = 1_024
 /** What may be taken for the end of a quotation, beside “ and ”. */
 const LIKE_QUOTES = /[‟❝❞\u{1F676}-\u{1F678}]/gu
+const SQUARE_BRACKETS = new RegExp(`${OPENING_BRACKET}|${CLOSING_BRACKET}`, 'gu')
 
 function escapePieces(text: string): string {
-  // Without these characters no piece is there, and most sentences are read no further.
-  if (!/[[［“”/／]/.test(text)) return text
+  if (!MAY_HOLD_PIECE.test(text)) return text
   const read = readsAs(text)
   return PIECES.reduce(
     (rest, { reads, escapes }) => (reads.test(read) ? rest.replace(escapes, escapeAll) : rest),
@@ -128,9 +140,9 @@ const markLines = (text: string, show: (line: string) => string): string =>
 /** A value as lines of their own. */
 export function valueText(value: string): string {
   const shown = escapePieces(showHidden(escapeForm(value), /[\t\n\u2028\u2029]/u))
-  const isLike = shown.startsWith('>') || OPENING.test(readsAs(shown.slice(0, OPENING_CHARS)))
-  // Its first letter is enough, and leaves `> ` to further lines alone.
-  const begun = isLike ? shown.replace(/[^\s\p{Default_Ignorable_Code_Point}]/u, escapeAll) : shown
+  const isLike = OPENING.test(readsAs(shown.slice(0, OPENING_CHARS)))
+  // Its first letter is enough. `> ` is left to further lines alone.
+  const begun = shown.replace(isLike ? /[\p{L}\p{N}]/u : /^>/, escapeAll)
   return markLines(begun, (line) => isolate(line, BIDI_MARK))
 }
 
@@ -143,7 +155,12 @@ export function quotedValue(value: string): string {
 /** A label, an id or a name, in one line and inside anything: a sentence, brackets, or before a colon. */
 export function lineText(text: string): string {
   const shown = escapeQuotes(escapePieces(showHidden(escapeForm(text), undefined)))
-  const inside = shown.replace(/[[\]［］]|[:：](?=\s|$)/gu, escapeAll)
+  const isLike = SAID_AROUND.test(readsAs(text).replace(/[^a-z]+/g, ''))
+  const inside = isLike
+    ? shown.replace(/\\u\{[^}]*\}|[^\p{L}\p{M}\p{N}]/gu, (part) =>
+        part.length > 2 ? part : escapeAll(part),
+      )
+    : shown.replace(SQUARE_BRACKETS, escapeAll).replace(/[:：](?=\s|$)/gu, escapeAll)
   return isolate(inside, RIGHT_TO_LEFT)
 }
 
@@ -200,6 +217,9 @@ export const withoutHidden = (text: string): string =>
     .replace(/[\t\u115F\u1160\u2800\u3164\uFFA0]/g, ' ')
     .replace(/\r\n|[\u2028\u2029]/g, '\n')
     .replace(HIDDEN, (hidden) => (hidden === '\n' ? hidden : ''))
+
+/** Whether there is something to see in a text. */
+export const isSeen = (text: string): boolean => withoutHidden(text).trim() !== ''
 
 /** Whether a value may be written: of control characters it has line breaks and tabs, and none that turns the text. */
 export const isWritableValue = (value: string): boolean =>
