@@ -26,27 +26,29 @@ export function isLoopbackRedirect(text: string): boolean {
   return url?.protocol === 'http:' && isLoopbackName(url.hostname)
 }
 
-/** Schemes that browsers and systems take for themselves; all others belong to programs (RFC 8252 §7.1). */
-const TAKEN_SCHEMES: ReadonlySet<string> = new Set(
-  'http ws wss ftp file javascript vbscript data blob about mailto tel sms view-source filesystem intent'
-    .split(' ')
-    .map((scheme) => `${scheme}:`),
-)
+/** A scheme of a program's own: a domain of its maker, reversed (RFC 8252 §7.1). Systems use others for themselves. */
+const OWN_SCHEME = /^[a-z]{2,}(?:\.[a-z0-9-]+)+:$/
+/** Of programs that sign people in so, and whose schemes are no domains. */
+const KNOWN_SCHEMES: ReadonlySet<string> = new Set(['cursor:', 'vscode:', 'vscode-insiders:'])
 
 /** Whether a sign-in may end there (C50): https, loopback, or a program's own scheme; and the text says where. */
 export function isRedirect(text: string): boolean {
   const url = URL.parse(text)
   if (url === null || url.username !== '' || url.password !== '') return false
   if (/[\p{C}\p{Z}]/u.test(text)) return false
-  return isLoopbackRedirect(text) || !TAKEN_SCHEMES.has(url.protocol)
+  const { protocol } = url
+  return isProtected(text) || OWN_SCHEME.test(protocol) || KNOWN_SCHEMES.has(protocol)
 }
 
 /** Longest name that a page shows, characters. */
 const NAME_CHARACTERS_MAX = 64
 
+/** Marks on one another that no script needs: they grow over the lines above and below. */
+const MARKS_STACKED = /[\p{Mn}\p{Me}]{4}/u
+
 /** Whether a page may show a program by this name: one line, something to see, and nothing that turns the text around it. */
 export function isProgramName(text: string): boolean {
-  if (text.length > NAME_CHARACTERS_MAX) return false
+  if (text.length > NAME_CHARACTERS_MAX || MARKS_STACKED.test(text.normalize('NFC'))) return false
   // Joiners stay: Persian and Hindi need them.
   const seen = text.replace(/[\p{Default_Ignorable_Code_Point}\u2800]/gu, '')
   return /[\p{L}\p{N}\p{P}\p{S}]/u.test(seen) && !/[^\P{C}\u200c\u200d]|[^\P{Z} ]/u.test(text)

@@ -92,6 +92,14 @@ describe('C50: registration', () => {
     'mailto:me@evil.example',
     'https://clinic.example@evil.example/cb',
     'https://evil.example/c\u202eb',
+    'ms-msdt:/id',
+    'search-ms:query=x',
+    'shell:startup',
+    'ms-appinstaller:?source=x',
+    'smb://evil.example/share',
+    'chrome-extension://abc/x',
+    'x-apple.systempreferences:x',
+    'urn:ietf:wg:oauth:2.0:oob',
   ])('a redirect to %j is refused', async (uri) => {
     const answer = await registerAlone({ redirect_uris: [uri] })
     expect(answer.status).toBe(400)
@@ -117,6 +125,7 @@ describe('C50: registration', () => {
     ['a space alone', ' '],
     ['letters that are not seen', '\u3164\uffa0'],
     ['a blank Braille cell', '\u2800'],
+    ['marks that cover other lines', `e${'\u0301'.repeat(60)}`],
     ['no text', 7],
   ])('a name of %s is refused', async (_, name) => {
     const answer = await registerAlone({ client_name: name })

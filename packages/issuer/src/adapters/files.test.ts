@@ -173,6 +173,7 @@ it.each([
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
   ['2001:db8::1', '2001:db8:0:0'],
   ['2001:db8:1:2::', '2001:db8:1:2'],
+  ['2001:0DB8:0001:2::9', '2001:db8:1:2'],
   ['::1', '0:0:0:0'],
 ])('%s counts as %s', (address, network) => {
   expect(readNetwork(address)).toBe(network)

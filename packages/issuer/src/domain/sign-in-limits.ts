@@ -108,7 +108,11 @@ export function readNetwork(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   if (!plain.includes(':')) return plain
   const [before = '', after] = plain.split('::')
-  const groups = before.split(':').filter(Boolean)
+  // However proxies spell them.
+  const groups = before
+    .split(':')
+    .filter(Boolean)
+    .map((group) => Number.parseInt(group, 16).toString(16))
   const tail = after === undefined ? 0 : after.split(':').filter(Boolean).length
   const zeros = Array.from({ length: 8 - groups.length - tail }, () => '0')
   return [...groups, ...zeros].slice(0, 4).join(':')
