@@ -3,21 +3,20 @@
 // because the service exports none of these parts.
 
 import { DatabaseSync } from 'node:sqlite'
-import { setImmediate as nextIteration } from 'node:timers/promises'
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
-import { coverageAnswer } from '../../../services/grading/src/domain/coverage.ts'
 import { createGrader, type Grader } from '../../../services/grading/src/domain/grader.ts'
 import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
+import type { LongWork } from '../../../services/grading/src/domain/long-work.ts'
 import type { PickRequest } from '../../../services/grading/src/domain/pick-request.ts'
 import { readFootballData } from '../../../services/grading/src/ingest/football-data.ts'
 import { ingestPayload } from '../../../services/grading/src/ingest/ingest-payload.ts'
-import { saleSteps } from '../../../services/grading/src/routes/read-sale.ts'
+import { openLongWorker } from '../../../services/grading/src/long-work/long-worker.ts'
 import {
   SYNTHETIC_FEED,
   syntheticFixtures,
 } from '../../../services/grading/src/seed/synthetic-fixtures.ts'
-import { inSteps } from '../../../services/grading/src/tracker/steps.ts'
+import { isoDay } from '../../../services/grading/src/wire/times.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { cpuMs, largeEventFigures, pickOf } from '../large-events.ts'
 import { holdFigure, paidHoldFigures } from '../paid-holds.ts'
@@ -124,7 +123,6 @@ const graderOf = (store: GradingStore): Grader =>
     store,
     nowSeconds: () => NOW_SECONDS,
     random: () => '',
-    breathe: nextIteration,
   })
 
 async function bodiesOf(databasePath: string) {
@@ -150,34 +148,46 @@ async function bodiesOf(databasePath: string) {
         odds: '2.10',
       })),
     },
+    wireNamed: {
+      picks: some.map(({ home, away, startAtSeconds }) => ({
+        market: { sport: 'soccer', event: `${home} v ${away}`, type: '1x2', period: 'ft' },
+        date: isoDay(startAtSeconds),
+        selection: 'home',
+        odds: '2.10',
+      })),
+    },
     csv: `date,home,away,market,selection,odds\n${some
       .map(({ home, away }) => `2026-05-01,${home},${away},1X2,home,2.10\n`)
       .join('')}`,
   }
 }
 
-const covered = (store: GradingStore, text: string) =>
-  coverageAnswer(store, { kind: 'search', sport: undefined, daySeconds: undefined, text })
+const covered = (text: string) => (work: LongWork) =>
+  work.search({ kind: 'search', sport: undefined, daySeconds: undefined, text })
+
+const audited = (body: object) => (work: LongWork) =>
+  work.audit({ text: JSON.stringify(body), payer: '' })
 
 async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
-  const { csv, named, picks, wire } = await bodiesOf(databasePath)
-  const cold = async (name: string, serve: (store: GradingStore) => Promise<unknown>) => {
+  const { csv, wire, wireNamed } = await bodiesOf(databasePath)
+  const cold = async (name: string, serve: (work: LongWork) => Promise<unknown>) => {
     const holds: number[] = []
     for (let round = 0; round < STARTS; round += 1) {
-      const store = openStore(databasePath)
-      holds.push(await longestHold(() => serve(store)))
-      await store.close()
+      const work = openLongWorker({ place: { databasePath }, clock: systemClock })
+      holds.push(await longestHold(() => serve(work)))
+      await work.close()
     }
     return holdFigure(`cold: ${name}`, holds)
   }
   return [
-    await cold('an audit of 1,000 ids', (store) => graderOf(store).audit({ picks })),
-    await cold('an audit of 1,000 team names', (store) => graderOf(store).audit({ picks: named })),
-    await cold('coverage by two words', (store) => covered(store, 'synthetic united')),
-    await cold('coverage by the beginnings of two words that every match has', (store) =>
-      covered(store, 'synthet leagu'),
+    await cold('an audit of 1,000 ids', audited(wire)),
+    await cold('an audit of 1,000 team names', audited(wireNamed)),
+    await cold('coverage by two words', covered('synthetic united')),
+    await cold(
+      'coverage by the beginnings of two words that every match has',
+      covered('synthet leagu'),
     ),
-    await cold('reading a CSV of 1,000 bets', () => inSteps(saleSteps('audit', { csv }))),
+    await cold('reading a CSV of 1,000 bets', (work) => work.readAudit({ csv })),
     ...(await paidHoldFigures(databasePath, wire)),
   ]
 }

@@ -7,7 +7,6 @@ import { leafHash } from '@tallystick/hashchain'
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
 import { calibrationAnswer } from '../../../services/grading/src/domain/calibration.ts'
-import { auditPieces, cardText } from '../../../services/grading/src/domain/card-text.ts'
 import { createGrader } from '../../../services/grading/src/domain/grader.ts'
 import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
 import type { PickRequest } from '../../../services/grading/src/domain/pick-request.ts'
@@ -133,7 +132,7 @@ async function gradeFigure(store: GradingStore, bodies: readonly string[]): Prom
     ours: async () => {
       for (let index = 0; index < GRADES; index += 1) {
         const card = await grader.grade(readGrade(bodies[index % bodies.length] ?? ''))
-        characters += cardText(card).length
+        characters += JSON.stringify(card).length
       }
     },
     base: () => {
@@ -171,7 +170,7 @@ async function auditFigures(
     ours: async () => {
       const read = readSale('audit', JSON.parse(body))
       if (read.kind !== 'asked' || read.request.kind !== 'audit') throw new Error('no audit')
-      return [...auditPieces(await grader.audit(read.request.audit))].join('')
+      return JSON.stringify(await grader.audit(read.request.audit))
     },
     base: () => [JSON.parse(body), JSON.stringify(answer)],
   })

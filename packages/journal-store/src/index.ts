@@ -31,6 +31,7 @@ export { guardedTuples, SqliteConnection, sqliteAtOnce, sqliteTuples } from './s
 export {
   guardsOf,
   openSqliteFile,
+  openSqliteReader,
   prepareQuery,
   type SqliteFileKind,
 } from './sqlite-database.ts'

@@ -14,6 +14,7 @@ import type { DomainCheck } from '@tallystick/x402/evm'
 import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import type { FastifyBaseLogger } from 'fastify'
 import type { GradingStore } from './domain/grading-store.ts'
+import type { LongWork } from './domain/long-work.ts'
 import { dependencyAnswer, invalidRequest } from './errors.ts'
 import { addMcpRoute } from './mcp/mcp-route.ts'
 import { type PagesOptions, priceText, readPageFiles } from './pages/page-files.ts'
@@ -32,6 +33,7 @@ type GradingAppDeps = FreeRouteDeps &
   SaleDoorDeps &
   UploadRouteDeps &
   ReadinessDeps & {
+    readonly longWork: LongWork
     readonly logger?: FastifyBaseLogger | undefined
     readonly registry: Registry
     readonly metricsToken: Secret | undefined

@@ -4,6 +4,7 @@
  */
 import { type ErrorAnswer, errorAnswers, type RequestIssue } from '@tallystick/service-kit'
 import { GradingStoreUnavailable } from './domain/grading-store.ts'
+import { LongWorkUnavailable } from './domain/long-work.ts'
 
 export const gradingErrors = {
   invalid_request: {
@@ -65,6 +66,12 @@ export const gradingErrors = {
     meaning: 'The ledger cannot be read or written; nothing was charged.',
     retryAfterSeconds: 5,
   },
+  long_work_unavailable: {
+    status: 503,
+    meaning:
+      'Too many audits or looks at picks wait, or this one took too long; nothing was charged.',
+    retryAfterSeconds: 5,
+  },
 } as const
 
 export const errorAnswer = errorAnswers(gradingErrors)
@@ -93,5 +100,6 @@ export class RefusedBody extends Error {
 /** The answer to a refused body or a failed dependency; undefined for anything else, which is a bug. */
 export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
   if (error instanceof RefusedBody) return invalidRequest(error.issues)
+  if (error instanceof LongWorkUnavailable) return errorAnswer('long_work_unavailable')
   return error instanceof GradingStoreUnavailable ? errorAnswer('store_unavailable') : undefined
 }

@@ -1,8 +1,7 @@
 /** The composition: builds stores, payments, domain and application for one configuration. Reads no environment. */
 import { randomBytes } from 'node:crypto'
-import { setImmediate as nextIteration } from 'node:timers/promises'
 import { createTokenVerifier } from '@tallystick/jwt-lite'
-import { type Clock, Registry, type Service } from '@tallystick/service-kit'
+import { type Clock, Registry, type Service, systemClock } from '@tallystick/service-kit'
 import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import type { FastifyBaseLogger } from 'fastify'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
@@ -11,8 +10,11 @@ import { createGradingApp } from './app.ts'
 import { type GradingConfig, paymentAsset } from './config.ts'
 import { createGrader } from './domain/grader.ts'
 import type { GradingStore } from './domain/grading-store.ts'
+import { oneAuditPerPayer } from './domain/long-work.ts'
 import { createPollRounds, type PollRoundsOptions } from './ingest/odds-poller.ts'
-import { connectPayments, publicNode } from './payments.ts'
+import { threadCpuMs } from './long-work/do-long-work.ts'
+import { openLongWorker } from './long-work/long-worker.ts'
+import { connectPayments, type createTokenCheck, publicNode } from './payments.ts'
 import { resumeSales } from './routes/sale-job.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 
@@ -32,10 +34,18 @@ export class WrongToken extends Error {
   override readonly name = 'WrongToken'
 }
 
-function threadCpuMs(): number {
-  const { system, user } = process.threadCpuUsage()
-  return (system + user) / 1_000
+async function requireRightToken({ start }: ReturnType<typeof createTokenCheck>): Promise<void> {
+  const found = await start()
+  if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain')
+    throw new WrongToken(`NETWORK, ASSET or LEDGER_RPC_URL: ${JSON.stringify(found)}`)
 }
+
+/** The thread for long work. If it hangs, it is replaced in real time, whatever clock a test uses. */
+const longWorker = ({ DATABASE_PATH: databasePath, DATABASE_URL }: GradingConfig) =>
+  openLongWorker({
+    place: { databasePath, databaseUrl: DATABASE_URL?.reveal() },
+    clock: systemClock,
+  })
 
 function tokenVerifier({ BASE_URL, TOKEN_SECRET }: GradingConfig, clock: Clock) {
   if (TOKEN_SECRET === undefined) return undefined
@@ -86,24 +96,24 @@ export async function createGradingService(
     opened.adopt(part, () => part.close())
   const stores = ending(await openStores(config, { clock, onProblem }))
   const { ledger: store, mayPoll, reservations, writeTrouble } = stores
+  // It ends after the payments whose work it does.
+  const worker = ending(longWorker(config))
+  const longWork = oneAuditPerPayer(worker)
   const { checkpointSeed } = ledgerOwner(config)
   telemetry.measure(() => store.counts())
   const payments = connectPayments({ config, clock, reservations, checkpointSeed, telemetry })
-  const { terms } = payments
   const facilitators = ending(payments.facilitators)
   const gate = ending(payments.gate)
   const token = ending(payments.token)
-  const found = await token.start()
-  if (found.kind === 'wrong_chain' || found.kind === 'wrong_domain')
-    throw new WrongToken(`NETWORK, ASSET or LEDGER_RPC_URL: ${JSON.stringify(found)}`)
+  await requireRightToken(token)
   const grader = createGrader({
     store,
     nowSeconds: () => clock.unixMs() / 1_000,
     random: (bytes) => randomBytes(bytes).toString('hex'),
-    breathe: nextIteration,
   })
   const app = await createGradingApp({
     grader,
+    longWork,
     gate,
     store,
     writeTrouble,
@@ -111,7 +121,7 @@ export async function createGradingService(
     verifyToken: tokenVerifier(config, clock),
     reportUpload: telemetry.uploaded,
     pages: { baseUrl: config.BASE_URL, asset: paymentAsset(config), rpcUrl: publicNode(config) },
-    termsOf: (kind, door) => (token.maySell() ? terms[door][kind] : undefined),
+    termsOf: (kind, door) => (token.maySell() ? payments.terms[door][kind] : undefined),
     didDocument: payments.didDocument,
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     clock,
@@ -130,8 +140,9 @@ export async function createGradingService(
     registry,
     store,
     start() {
+      worker.start()
       rounds?.start()
-      resumeSales({ grader, report: telemetry.sold, gate }, telemetry.resumed).catch(
+      resumeSales({ grader, longWork, report: telemetry.sold, gate }, telemetry.resumed).catch(
         (error: unknown) => logger?.error({ err: error }, 'open reservations were not resumed'),
       )
     },

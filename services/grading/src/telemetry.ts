@@ -12,7 +12,7 @@ import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
 import type { LedgerCounts } from './domain/grading-store.ts'
 import type { PollOutcome } from './ingest/odds-poller.ts'
-import type { SaleAnswer } from './routes/sale-job.ts'
+import type { Sold } from './routes/sale-job.ts'
 
 /** Seconds: a verification is 60 µs of arithmetic and one or two network reads. */
 const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
@@ -68,13 +68,11 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
   const metrics = createMetrics(registry, METRICS)
   const reasonLabel = boundedLabel()
   return {
-    sold: (answer: SaleAnswer): void => {
-      const [kind, cards] = 'picks' in answer ? ['audit', answer.picks] : ['grade', [answer]]
+    sold: ({ grades, kind }: Sold): void => {
       metrics.count('grading_sold_total', { kind })
-      for (const card of cards) {
-        const reason = card.outcome === 'UNGRADED' ? card.reason.code : ''
-        metrics.count('grading_grades_total', { kind, grade: card.grade, reason })
-      }
+      for (const { count, grade, reason } of grades)
+        for (let left = count; left > 0; left -= 1)
+          metrics.count('grading_grades_total', { kind, grade, reason })
     },
     gate: (event: GateEvent): void => {
       metrics.count('grading_settlements_total', { event: event.kind })

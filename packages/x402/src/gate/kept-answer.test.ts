@@ -1,6 +1,5 @@
 /** Answers kept for their payer (X9, G4), through the gate. */
 import { describe, expect, test } from 'vitest'
-import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import { gateFixture } from '../testing/gate.fixture.ts'
 import { HederaStandIn, OTHER_PAYER, PAYER } from '../testing/hedera-stand-in.fixture.ts'
 import {
@@ -226,29 +225,4 @@ test('X9: a kept job’s subject waits like any other’s', async () => {
   await ledger.clock.advanceMsSettled(13_000)
   await paying
   expect(gate.isPending(PAYER)).toBe(true)
-})
-
-test('the answer to heavy work is stored in one iteration of the event loop, and hashed in another', async () => {
-  const ledger = new HederaStandIn()
-  const store = createMemoryReservationStore({ clock: ledger.clock })
-  const order: string[] = []
-  const { buy } = keptAnswerFixture({
-    ledger,
-    reservations: {
-      ...store,
-      async keepAnswer(...kept) {
-        await store.keepAnswer(...kept)
-        order.push('stored')
-        setImmediate(() => order.push('others'))
-      },
-    },
-    receipts: {
-      withReceipt(settlement) {
-        order.push('hashed')
-        return settlement
-      },
-    },
-  })
-  await buy({ isHeavy: true })
-  expect(order).toEqual(['stored', 'others', 'hashed'])
 })

@@ -12,8 +12,6 @@ export type PaidJob<Prepared, Answer, Declined> = {
   readonly subject: string
   /** The sender's address, as far as the transport knows it. Wrong guesses lock out only their sender (X7). */
   readonly sender?: string | undefined
-  /** The work takes seconds: one such job per payer is prepared at a time (X16). */
-  readonly isHeavy?: true | undefined
   /**
    * `true` keeps the answer for its payer (X9, G4). While the payment is unresolved, another one from that payer with the
    * same fingerprint or key is pending. Once it is answered, the next one gets that answer, unsettled: with the same key
@@ -22,7 +20,7 @@ export type PaidJob<Prepared, Answer, Declined> = {
    */
   readonly keepsAnswer?: true | undefined
   /**
-   * Answers are JSON text: strings, kept as the JSON value that they hold and sent unchanged. A gate that signs receipts also
+   * Answers are JSON text: strings that are sent unchanged. A gate that signs receipts also
    * signs the SHA-256 of that text for the payer, beside the receipt (X18).
    */
   readonly answersJson?: true | undefined

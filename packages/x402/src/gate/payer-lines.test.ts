@@ -32,7 +32,6 @@ function line(options: {
   readonly balance: bigint
   readonly limits?: Partial<GateLimits>
   /** What preparing waits for. */
-  readonly working?: () => Promise<void>
 }) {
   const clock = manualClock(EVM_NOW_SECONDS * 1_000)
   const chain = new EvmStandIn()
@@ -56,7 +55,7 @@ function line(options: {
     limits: options.limits ?? {},
   })
   let under = 0
-  const buy = async (index: number, isHeavy?: true) => {
+  const buy = async (index: number) => {
     const payload = await payCent()
     const paymentSignature = encodeHeader({
       x402Version: 2,
@@ -66,9 +65,7 @@ function line(options: {
     const outcome = await gate.pay({ paymentSignature }, terms, {
       fingerprint: `call ${index}`,
       subject: `call ${index}`,
-      isHeavy,
       async prepare() {
-        await options.working?.()
         runs.prepared += 1
         under += 1
         runs.preparedAtOnce = Math.max(runs.preparedAtOnce, under)
@@ -115,29 +112,6 @@ test('X16: work is prepared only for what the balance covers beside the payments
   expect(outcomes.filter((kind) => kind === 'paid')).toHaveLength(2)
   expect(outcomes.filter((kind) => kind === 'insufficient_funds')).toHaveLength(48)
   expect(runs).toMatchObject({ prepared: 2, settled: 2 })
-})
-
-test('X16: of heavy work one is prepared at a time for one payer, and light work goes past it', async () => {
-  const working: (() => void)[] = []
-  const { buy, runs, settleAll } = line({
-    balance: 100n * CENT,
-    working: () => new Promise((resolve) => void working.push(resolve)),
-  })
-  const heavy = (index: number) => buy(index, true)
-  const buying = Promise.all([heavy(0), heavy(1), buy(2), heavy(3)])
-  await untilIdle()
-  // One heavy, one light.
-  expect(working).toHaveLength(2)
-  for (const done of working.splice(0)) done()
-  await untilIdle()
-  // The first is being settled, so the next is prepared.
-  expect([runs.settled, working.length]).toEqual([0, 1])
-  for (let at = 0; at < 2; at += 1) {
-    working.shift()?.()
-    await untilIdle()
-  }
-  await settleAll()
-  expect(await buying).toEqual(['paid', 'paid', 'paid', 'paid'])
 })
 
 test('X16: a payment that waits for a balance which comes is served', async () => {

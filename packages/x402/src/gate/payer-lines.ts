@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
 import type { GateLimits } from './gate-limits.ts'
 
-type Entry = { readonly payment: VerifiedPayment; isPreparing: boolean; isHeavy: boolean }
+type Entry = { readonly payment: VerifiedPayment; isPreparing: boolean }
 type Line = { readonly entries: Set<Entry>; moved: PromiseWithResolvers<true> }
 
 export type PayerLines = ReturnType<typeof createPayerLines>
@@ -27,12 +27,12 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
   }
 
   return {
-    /** Takes the last place; undefined if the line is full. Heavy work is prepared one at a time. */
-    join(payment: VerifiedPayment, { isHeavy }: { isHeavy: boolean }) {
+    /** Takes the last place; undefined if the line is full. */
+    join(payment: VerifiedPayment) {
       const payer = `${payment.network}/${payment.payer}`
       const line = lineOf(payer)
       if (line.entries.size >= limits.payerWaitingMax) return undefined
-      const entry: Entry = { payment, isPreparing: false, isHeavy }
+      const entry: Entry = { payment, isPreparing: false }
       line.entries.add(entry)
       const timeUp = Promise.withResolvers<false>()
       let cancel: (() => void) | undefined
@@ -50,7 +50,7 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
       return {
         /** Resolves once the payment may be prepared; false if that takes too long. */
         async ready(): Promise<boolean> {
-          while (mustWait(line, entry, limits)) if (!(await moved())) return false
+          while (mustWait(line, limits)) if (!(await moved())) return false
           entry.isPreparing = true
           return true
         },
@@ -58,12 +58,6 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
         aheadAmount: () => amountAhead(line, entry),
         /** Resolves when the line has moved; false if that takes too long. */
         moved,
-        /** Its work is prepared; the payer's next heavy work may start. */
-        prepared(): void {
-          if (!entry.isHeavy) return
-          entry.isHeavy = false
-          move()
-        },
         /** It was submitted and its outcome is open: others may be prepared, but its amount still counts. */
         submitted(): void {
           entry.isPreparing = false
@@ -81,13 +75,9 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
   }
 }
 
-function mustWait({ entries }: Line, { isHeavy }: Entry, limits: GateLimits): boolean {
+function mustWait({ entries }: Line, limits: GateLimits): boolean {
   let preparing = 0
-  for (const other of entries) {
-    if (!other.isPreparing) continue
-    if (isHeavy && other.isHeavy) return true
-    preparing += 1
-  }
+  for (const { isPreparing } of entries) if (isPreparing) preparing += 1
   return preparing >= limits.payerPreparingMax
 }
 

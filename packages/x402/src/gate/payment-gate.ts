@@ -104,8 +104,6 @@ export function createPaymentGate(options: PaymentGateOptions) {
     >
     if (outcome.kind !== 'paid') return outcome
     const { answer } = outcome
-    // A heavy job's answer was just stored, and is hashed and sent next: this splits the work over two iterations.
-    if (job.isHeavy) await nextIteration()
     const answerText = job.answersJson && typeof answer === 'string' ? answer : undefined
     const served = { payer: payment.payer, resourceUrl: terms.resource.url, answerText }
     const settlement = receipts?.withReceipt(outcome.settlement, served) ?? outcome.settlement
@@ -161,11 +159,6 @@ function challengeProblem(
   const retryAfterSeconds = Math.max(1, Math.ceil((soonestMs - clock.unixMs()) / 1_000))
   return { error: 'facilitator_turns_away', retryAfterSeconds }
 }
-
-const nextIteration = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 
 function createResume(gate: {
   readonly schemes: readonly PaymentScheme[]

@@ -24,7 +24,7 @@ type ReservedPayment = PaymentInFlight & { readonly reservation: Reservation }
 /** Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw; the payment is released first. */
 export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
   if (paid.order === undefined) return await runUnsent(gate, paid)
-  const place = gate.lines.join(paid.payment, { isHeavy: paid.job.isHeavy === true })
+  const place = gate.lines.join(paid.payment)
   if (place === undefined) return { kind: 'unavailable', dependency: 'facilitator' }
   try {
     return await runInLine(gate, { ...paid, place })
@@ -77,7 +77,6 @@ async function settle(
 ): Promise<AnyOutcome> {
   const { payment } = paid
   const preparation = await prepare(gate, paid, { isOwed: false })
-  paid.place?.prepared()
   if (preparation.kind === 'declined') return preparation
   const { prepared } = preparation
   const startedSeconds = Math.floor(gate.clock.unixMs() / 1_000)
@@ -248,7 +247,7 @@ async function complete(
     answer: await job.fulfil(prepared, { payment, ...settled }),
   }))
   await marked
-  await gate.reservations.answered(reservation, { answer, settlement }, job)
+  await gate.reservations.answered(reservation, { answer, settlement })
   gate.observe({ kind: 'fulfilled', payment })
   return { kind: 'paid', answer, settlement }
 }

@@ -7,9 +7,8 @@ import type { GateEvent } from '../gate/gate-event.ts'
 import type { GateLimits } from '../gate/gate-limits.ts'
 import type { AnyOutcome, PaymentForJob } from '../gate/paid-job.ts'
 import type { PlaceInLine } from '../gate/payer-lines.ts'
-import type { VerifiedPayment } from '../payment.ts'
+import type { Settlement, VerifiedPayment } from '../payment.ts'
 import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
-import { type AnswerForm, keptAnswer, type PaidAnswer, readKeptAnswer } from './kept-answer.ts'
 import { createLateWrites, type LateWrites } from './late-writes.ts'
 import type { Reservation, ReservationStore, ReserveOutcome } from './reservation-store.ts'
 import { type GuessLimit, isSamePurchase } from './same-purchase.ts'
@@ -89,7 +88,7 @@ export function createReservations(options: {
         case 'key_conflict':
           return ended(reserved)
         case 'kept':
-          return paidWith(reserved.answer, paid.job)
+          return paidWith(reserved.answer)
         default:
           return reserved satisfies never
       }
@@ -105,11 +104,11 @@ export function createReservations(options: {
     async settled(payment: VerifiedPayment): Promise<void> {
       await write(payment, () => store.markSettled(payment.id))
     },
-    async answered(reservation: Reservation, paid: PaidAnswer, form: AnswerForm): Promise<void> {
+    async answered(reservation: Reservation, paid: PaidAnswer): Promise<void> {
       const { payment, paymentId } = reservation
       const expiresAtSeconds = answerExpiry(reservation, clock.unixMs() / 1_000)
       await end(payment, () =>
-        store.keepAnswer(paymentId, { answer: keptAnswer(paid, form), expiresAtSeconds }),
+        store.keepAnswer(paymentId, { answer: JSON.stringify(paid), expiresAtSeconds }),
       )
     },
     async released(payment: VerifiedPayment): Promise<void> {
@@ -231,9 +230,12 @@ function judgeHeld(held: Reservation, paid: PaymentForJob, guesses: GuessLimit):
     return challenged('payment_already_used')
   if (held.state !== 'answered' || held.answer === undefined)
     return { kind: 'resumed', reservation: held }
-  return paidWith(held.answer, paid.job)
+  return paidWith(held.answer)
 }
 
-function paidWith(kept: string, form: AnswerForm): Ended {
-  return ended({ kind: 'paid', ...readKeptAnswer(kept, form) })
+/** An answer is kept as JSON, with the settlement that paid for it. */
+type PaidAnswer = { readonly answer: unknown; readonly settlement: Settlement }
+
+function paidWith(kept: string): Ended {
+  return ended({ kind: 'paid', ...(JSON.parse(kept) as PaidAnswer) })
 }

@@ -54,12 +54,8 @@ export function searchStatements({ among, byWords, lackedParts }: SearchDialect)
 /** Finds the paths of the events that fit, newest first. */
 export function openEventSearch(
   dialect: SearchDialect,
-  of: {
-    /** The paths that a statement selects. */
-    readonly paths: (text: string, values: readonly unknown[]) => Promise<readonly string[]>
-    /** Lets others run: looking up common words takes milliseconds, and so does reading the events they find. */
-    readonly pause?: () => Promise<void>
-  },
+  /** Returns the paths that a statement selects. */
+  selectPaths: (text: string, values: readonly unknown[]) => Promise<readonly string[]>,
 ) {
   const say = searchStatements(dialect)
   const { and, list, matched } = dialect
@@ -90,9 +86,7 @@ export function openEventSearch(
   const find = async (search: EventSearch, isBeginning = mayBegin): Promise<readonly string[]> => {
     const { teams } = search
     if (teams !== undefined && teams.home === undefined && teams.away === undefined) return []
-    const found = await of.paths(...lookUp(search, isBeginning))
-    if (search.words.length > 0) await of.pause?.()
-    return found
+    return await selectPaths(...lookUp(search, isBeginning))
   }
 
   /**

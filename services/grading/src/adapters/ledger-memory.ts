@@ -46,15 +46,16 @@ export class LedgerMemory {
   readonly #truth = emptyTruth()
   /** What the running group counts on: what readers see, plus the cells of the newest draft. */
   readonly #working = emptyTruth()
-  readonly #cache = new BoundedMap<string, FiledEvent>(CACHED_EVENTS_MAX)
+  readonly #cache: BoundedMap<string, FiledEvent>
   /** Counts changes, so that nothing read before a change is kept after it. */
   #changes = 0
   readonly #drafts = new WeakMap<object, LedgerDraft>()
   #newest: LedgerDraft | undefined
 
-  constructor(sql: LedgerSource['sql'], secret: string) {
+  constructor(sql: LedgerSource['sql'], secret: string, eventsMax: number = CACHED_EVENTS_MAX) {
     this.#sql = sql
     this.secret = secret
+    this.#cache = new BoundedMap(eventsMax)
   }
 
   get truth(): TruthTable {

@@ -3,7 +3,6 @@
  * decided in a transaction in which nobody else appends, so several processes may write. The domain decides what happens
  * to an event.
  */
-import { preimageHash } from '@tallystick/hashchain'
 import {
   type Awaitable,
   type CheckpointReading,
@@ -15,7 +14,8 @@ import type { GradingStore, IngestBatch, StoredPick } from '../domain/grading-st
 import { AUDIT_TEXT } from '../domain/kept-pick.ts'
 import { hexOf } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
-import { openEventSearch, type SearchDialect } from './event-search.ts'
+import { cardSource, type Look } from './card-source.ts'
+import type { SearchDialect } from './event-search.ts'
 import type { LedgerDraft, LedgerTransaction } from './ledger-draft.ts'
 import type { LedgerMemory } from './ledger-memory.ts'
 import type { LedgerSource } from './ledger-sql.ts'
@@ -49,8 +49,6 @@ type LedgerEngine = {
   readonly observationsPerWrite: number
   /** Observations below which a call of `ingest` is small. */
   readonly observationsGathered?: number
-  /** Searches in one iteration of the event loop, if they block it. */
-  readonly searchesPerIteration?: number
   /** Brings memory up to date where nothing announces other processes' writes. */
   readonly freshen: () => void
 }
@@ -108,14 +106,11 @@ function keep(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean) {
   )
 }
 
-/** Runs a read once memory is as new as the store. */
-type Look = <Result>(run: () => Awaitable<Result>) => Promise<Result>
-
 const COUNTS = `SELECT (SELECT count(*) FROM events),
   (SELECT count(*) FROM picks WHERE event_path <> '${AUDIT_TEXT}')`
 
 /** The reads that query the ledger's tables: entries and their proofs, picks, and counts. */
-function readsOf({ memory, source, store }: LedgerEngine, look: Look) {
+function readsOf({ source, store }: LedgerEngine, look: Look) {
   const { ledger } = store.journals
   const { ask, sql } = source
   const pickBy = async (statement: string, value: string | number) => {
@@ -125,7 +120,6 @@ function readsOf({ memory, source, store }: LedgerEngine, look: Look) {
   return {
     hasPayload: async (rawSha256) =>
       (await look(() => ask(sql.hasPayload, [rawSha256]))).length > 0,
-    payerTag: async (payer) => preimageHash(`${memory.secret} ${payer}`).slice(0, 32),
     pickByReceipt: (receipt) => pickBy(sql.pickByReceipt, receipt),
     pickBySeq: (seq) => pickBy(sql.pickBySeq, seq),
     picksOf: async (path, afterSeq = -1) =>
@@ -155,30 +149,14 @@ function readsOf({ memory, source, store }: LedgerEngine, look: Look) {
 }
 
 export function createLedgerStore(engine: LedgerEngine): GradingStore {
-  const { freshen, memory, search, searchesPerIteration = Infinity, source, store } = engine
+  const { freshen, source, store } = engine
   const look: Look = async (run) => {
     freshen()
     return run()
   }
-  const events = (paths: readonly string[]) => look(() => memory.events(source.ask, paths))
-  const find = openEventSearch(search, {
-    paths: (text, values) =>
-      look(() =>
-        whenAnswered([source.ask<readonly [string]>(text, values)], ([rows]) =>
-          rows.map(([path]) => path),
-        ),
-      ),
-    pause: source.pause,
-  })
-  let searches = 0
   return {
+    ...cardSource(engine, look),
     ...readsOf(engine, look),
-    events,
-    searchEvents: async (wanted) => {
-      searches += 1
-      if (searches % searchesPerIteration === 0) await source.pause()
-      return (await events(await find(wanted))).flatMap((state) => state ?? [])
-    },
     ingest: (batch) => ingest(engine, batch),
     ingestedAtOnce: engine.observationsGathered ?? 0,
     markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
@@ -186,7 +164,6 @@ export function createLedgerStore(engine: LedgerEngine): GradingStore {
         send(source.sql.markPayload, [rawSha256, feed, Math.floor(receivedAtSeconds)])
       }),
     keepPick: (pick, commit) => keep(engine, pick, commit),
-    truth: () => look(() => memory.truth),
     close: () => store.close(),
   }
 }

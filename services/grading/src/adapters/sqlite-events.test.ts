@@ -14,10 +14,9 @@ function openEvents(database: DatabaseSync) {
     file: (event: EventInfo): void => {
       SQLITE_SQL.file(ask, [[(filed += 1), event]])
     },
-    find: openEventSearch(sqliteSearch(database), {
-      paths: async (text, values) =>
-        (await ask<readonly [string]>(text, values)).map(([path]) => path),
-    }),
+    find: openEventSearch(sqliteSearch(database), async (text, values) =>
+      (await ask<readonly [string]>(text, values)).map(([path]) => path),
+    ),
   }
 }
 

@@ -42,8 +42,6 @@ const CACHE_KIB = 32_768
  */
 const LOG_BYTES = 4_194_304
 const IMPORT_LOG_BYTES = 33_554_432
-/** Searches in one iteration of the event loop, some 5 ms for common words: an audit may ask for a thousand names. */
-const SEARCHES_PER_ITERATION = 3
 
 export type LedgerOpening = {
   readonly clock: Clock
@@ -156,7 +154,6 @@ function portOf(
     search,
     observationsGathered: isImport ? OBSERVATIONS_GATHERED : 0,
     observationsPerWrite: isImport ? OBSERVATIONS_PER_IMPORT_WRITE : OBSERVATIONS_PER_WRITE,
-    searchesPerIteration: SEARCHES_PER_ITERATION,
     freshen,
   })
 }

@@ -3,9 +3,8 @@ import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/
 import { isUnconfirmed } from '../domain/far-price.ts'
 import { createGrader } from '../domain/grader.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
-import { allRows, type Place, type ReadRow, readPicks } from '../routes/read-picks.ts'
+import { type Place, type ReadRow, readPicks } from '../routes/read-picks.ts'
 import { decodeFile } from '../tracker/decode-file.ts'
-import { allAtOnce } from '../tracker/steps.ts'
 import type { AuditAnswer } from '../wire/audit.ts'
 import type { Card } from '../wire/cards.ts'
 import { ODDS_NOTATIONS, type OddsNotation } from '../wire/requests.ts'
@@ -71,7 +70,7 @@ export const auditVerb: CommandVerb = {
     if (file === undefined) throw new BadUsage('Name a file, or - for standard input.')
     const choices = choicesOf(call)
     const csv = decodeFile(await readInput(call, file))
-    const read = allAtOnce(readPicks({ csv, ...choices }, DEFAULT_GRADE_OPTIONS))
+    const read = readPicks({ csv, ...choices }, DEFAULT_GRADE_OPTIONS)
     if (read.kind === 'unreadable')
       throw new BadUsage(`${file}: expected ${read.issues[0]?.expected ?? 'a tracker’s file'}.`)
     return withLedger(terminal, async (store) => {
@@ -80,7 +79,7 @@ export const auditVerb: CommandVerb = {
         nowSeconds: () => terminal.clock.unixMs() / 1_000,
         random: (bytes) => randomBytes(bytes).toString('hex'),
       })
-      const rows = allAtOnce(allRows(read))
+      const rows = [...read.rows]
       const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
       const audit = await grader.audit({ picks: asked.map(({ pick }) => pick) })
       const cards = new Map(asked.map(({ index }, place) => [index, audit.picks[place]]))

@@ -74,7 +74,7 @@ describe('golden, from an independent implementation: a slate of 24 picks on 11 
     close: {},
     scoreboard: { status: pick.status, return_units: pick.returnUnits },
   })) as unknown as readonly Card[]
-  const audit = await auditCards(cards)
+  const audit = auditCards(cards)
 
   test('G17: the interval of the return is clustered by event', () => {
     expect(audit.raw_roi).toMatchObject({ staked: expected.staked, events: expected.events })

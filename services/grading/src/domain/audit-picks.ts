@@ -215,26 +215,18 @@ function needsOf(score: AuditScore): AuditAnswer['needs'] {
   return { picks_for_95: picksNeeded({ edge, deviation: Math.sqrt(inputs.s2) }) }
 }
 
-/** Sums cards: a thousand take some milliseconds; `breathe` lets other requests run between the sums. */
-export async function auditCards(
-  cards: readonly Card[],
-  context: AuditedAs = {},
-  breathe: () => Promise<void> = async () => undefined,
-): Promise<AuditAnswer> {
+/** Sums cards: a thousand take some milliseconds. */
+export function auditCards(cards: readonly Card[], context: AuditedAs = {}): AuditAnswer {
   const { duplicates = [], label, otherThanDefault } = context
   const repeated = new Set(duplicates)
   const entries = clustered(cards).filter(
     ({ card }, place) => !repeated.has(place) && !isUnconfirmed(card),
   )
   const graded = entries.filter(isGraded)
-  await breathe()
   const roi = rawRoi(settledOf(entries))
-  await breathe()
   const scores = scoresOf(graded, otherThanDefault)
-  await breathe()
   const summary = summaryOf(graded)
   const breakdown = breakdownOf(entries)
-  await breathe()
   return {
     ...(label === undefined ? {} : { label }),
     record: recordOf(entries),

@@ -3,7 +3,7 @@ import type { CoverageAnswer, CoverageStatus, CoveredEvent } from '../wire/cover
 import { isoText } from '../wire/times.ts'
 import type { EventState } from './event-state.ts'
 import { searchWords } from './find-events.ts'
-import type { GradingStore } from './grading-store.ts'
+import type { LedgerReader } from './grading-store.ts'
 import { eventPathOf } from './markets.ts'
 
 /** Markets listed of one event. */
@@ -58,7 +58,7 @@ export type CoverageQuery =
 
 /** Whether a close is recorded, by key or by such knowledge. */
 export async function coverageAnswer(
-  store: GradingStore,
+  store: Pick<LedgerReader, 'events' | 'searchEvents'>,
   query: CoverageQuery,
 ): Promise<CoverageAnswer> {
   if (query.kind === 'key') {

@@ -81,11 +81,19 @@ export type LedgerCounts = {
   readonly picks: number
 }
 
-/** Append-only; a failed transaction leaves nothing behind. Every method throws GradingStoreUnavailable. */
-export type GradingStore = {
+/** What cards are made from. Every method throws GradingStoreUnavailable. */
+export type LedgerReader = {
   /** The events of these paths, in order; undefined for unknown ones. One call serves a whole audit. */
   events(paths: readonly string[]): Promise<readonly (EventState | undefined)[]>
   searchEvents(search: EventSearch): Promise<readonly EventState[]>
+  /** The table at the ledger's head. O(bands). */
+  truth(): Promise<TruthTable>
+  /** The tag that stands for a payer in openings: stable within this store, meaningless outside. */
+  payerTag(payer: string): Promise<string>
+}
+
+/** Append-only; a failed transaction leaves nothing behind. Every method throws GradingStoreUnavailable. */
+export type GradingStore = LedgerReader & {
   /** Writes what is new, each group in one commit and one fsync; resolves when it is durable. Unchanged content adds no entry. */
   ingest(batch: IngestBatch): Promise<IngestOutcome>
   /** Observations below which a call is small: callers combine a payload’s slices first. */
@@ -97,8 +105,6 @@ export type GradingStore = {
   ): Promise<void>
   /** Keeps a pick, durable, or returns the one its payment already has; with `commit` the ledger gets its commitment. */
   keepPick(pick: Omit<StoredPick, 'seq'>, commit: boolean): Promise<StoredPick>
-  /** The tag that stands for a payer in openings: stable within this store, meaningless outside. */
-  payerTag(payer: string): Promise<string>
   pickByReceipt(receipt: string): Promise<StoredPick | undefined>
   pickBySeq(seq: number): Promise<StoredPick | undefined>
   /** Picks committed on an event, in ledger order; if an entry is named, only those after it. */
@@ -113,8 +119,6 @@ export type GradingStore = {
   >
   /** Hashes from entry `seq` to the root of the ledger at `size`, hex, nearest first. */
   inclusionProof(seq: number, size: number): Promise<readonly string[]>
-  /** The table at the ledger's head. O(bands). */
-  truth(): Promise<TruthTable>
   counts(): Promise<LedgerCounts>
   /** Rehashes every entry, folds all events again, and compares entries, tree, picks and truth table. */
   verify(): Promise<LedgerVerdict>

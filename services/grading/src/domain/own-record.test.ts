@@ -1,7 +1,7 @@
 /** A bettor's own results, stakes and closing lines beside the ledger, from a file to the audit (G22). */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { allRows, readPicks } from '../routes/read-picks.ts'
+import { readPicks } from '../routes/read-picks.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   sampleBatch,
@@ -10,10 +10,8 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-import { allAtOnce } from '../tracker/steps.ts'
 import type { AuditAnswer } from '../wire/audit.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
-import { auditPieces } from './card-text.ts'
 import { DEFAULT_GRADE_OPTIONS } from './pick-request.ts'
 import { FREE_TOLERANCE, findingsOf, freeTolerance } from './record-findings.ts'
 import { sumsOf } from './verify-audit.ts'
@@ -47,9 +45,9 @@ const ARSENAL = '2026-06-01,EPL,Arsenal,Chelsea,1X2,Arsenal,2.2'
 
 function picksOf(header: string, rows: readonly string[]) {
   const csv = [`${COLUMNS}${header}`, ...rows].join('\n')
-  const read = allAtOnce(readPicks({ csv }, DEFAULT_GRADE_OPTIONS))
+  const read = readPicks({ csv }, DEFAULT_GRADE_OPTIONS)
   if (read.kind === 'unreadable') throw new Error(read.issues[0]?.expected)
-  return allAtOnce(allRows(read)).map((row) => {
+  return [...read.rows].map((row) => {
     if (row.kind !== 'asked') throw new Error(row.issues[0]?.field)
     return row.pick
   })
@@ -59,7 +57,7 @@ function picksOf(header: string, rows: readonly string[]) {
 async function auditOf(header: string, rows: readonly string[]): Promise<AuditAnswer> {
   const { grader } = await ledger()
   const audit = await grader.audit({ picks: picksOf(header, rows) })
-  const sent = auditAnswerSchema.parse(JSON.parse([...auditPieces(audit)].join('')))
+  const sent = auditAnswerSchema.parse(JSON.parse(JSON.stringify(audit)))
   expect(sumsOf(sent).filter(({ holds }) => !holds)).toEqual([])
   return sent
 }
@@ -129,10 +127,9 @@ describe('G22: a record’s own columns are compared with the ledger', async () 
 
   test('in JSON a closing price in an unclear notation is asked about, like any price', () => {
     const pick = { market: 'soccer/epl.20260601.ars-che/1x2/ft', selection: 'home', odds: '2.2' }
-    const read = readPicks({ picks: [{ ...pick, closing_odds: '110' }] }, DEFAULT_GRADE_OPTIONS)
-    const rows = allAtOnce(read)
+    const rows = readPicks({ picks: [{ ...pick, closing_odds: '110' }] }, DEFAULT_GRADE_OPTIONS)
     if (rows.kind !== 'rows') throw new Error(rows.kind)
-    expect(allAtOnce(allRows(rows))).toMatchObject([
+    expect([...rows.rows]).toMatchObject([
       { kind: 'faulty', issues: [{ field: 'body.picks[0].closing_odds' }] },
     ])
   })

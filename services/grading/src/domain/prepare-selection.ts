@@ -8,7 +8,6 @@ import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import type { CardPick, GradedCard, GradeFlag, UngradedCode } from '../wire/cards.ts'
 import { isoDay, isoText } from '../wire/times.ts'
 import type { SelectionResult } from '../wire/upload.ts'
-import { sharedPart } from './card-text.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
 import { type RecordedRange, withPrice } from './far-price.ts'
 import { formatMarketKey, marketPath } from './markets.ts'
@@ -166,7 +165,7 @@ const gradable = (
   booksum: fair?.booksum,
   fieldSize: Object.keys(close.odds).length,
   spread: own.spread,
-  close: sharedPart(own.close),
+  close: own.close,
   flags: own.flags,
   lateFlags: [...own.flags, 'received_after_start' as const],
 })

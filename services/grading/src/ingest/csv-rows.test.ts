@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { allAtOnce } from '../tracker/steps.ts'
 import { recordsOf } from '../tracker/tracker-records.ts'
 import { csvTable } from './csv-rows.ts'
 
@@ -32,7 +31,7 @@ describe('G8: a row is known by the line that an editor shows, its first', () =>
       const rows = [...csvTable(Buffer.from(text))].flatMap((slice) => slice.rows)
       const named = rows.filter(([, row]) => row !== undefined && row.length > 1)
       expect(named.map(([line, row]) => [row?.[0]?.trim(), line])).toEqual(EXPECTED)
-      const records = allAtOnce(recordsOf(text, ','))
+      const records = recordsOf(text, ',')
       if (typeof records === 'string') throw new Error(records)
       expect(records.slice(1).map(({ line, record }) => [record[0], line])).toEqual(EXPECTED)
     }

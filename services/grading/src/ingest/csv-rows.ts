@@ -81,7 +81,7 @@ const CSV = {
 } as const
 
 /** Line feeds between two places of some bytes. */
-export function linesIn(bytes: Buffer, from = 0, to = bytes.length): number {
+function linesIn(bytes: Buffer, from = 0, to = bytes.length): number {
   let lines = 0
   for (
     let at = bytes.indexOf(NEWLINE, from);

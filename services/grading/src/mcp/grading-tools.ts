@@ -2,7 +2,6 @@
  * The tools of `/mcp` (G10): three free looks, and the two sales of the paid routes, paid in `_meta` (X20). Each answers
  * what its route answers, from the same functions; mcp-route.ts speaks the protocol.
  */
-import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { ErrorAnswer, RequestIssue } from '@tallystick/service-kit'
 import { callPaidTool, listPaidTool, type ToolResult, toolCallHash } from '@tallystick/x402/mcp'
 import { z } from 'zod'
@@ -12,15 +11,13 @@ import type { GradingStore } from '../domain/grading-store.ts'
 import { dependencyAnswer, errorAnswer, invalidRequest } from '../errors.ts'
 import type { Asker, CoverageLook } from '../routes/coverage-route.ts'
 import { readMembers } from '../routes/read-body.ts'
-import { SALE_KINDS, type SaleKind, saleSteps } from '../routes/read-sale.ts'
+import { readSold, SALE_KINDS, type SaleKind } from '../routes/read-sale.ts'
 import { type SaleDoorDeps, saleJob } from '../routes/sale-job.ts'
 import { PRICE_CENTS, TOOL_NAMES } from '../routes/sale-terms.ts'
-import { inSteps } from '../tracker/steps.ts'
 import { calibrationRequestSchema } from '../wire/calibration.ts'
 import { coverageFrameSchema, coverageRequestSchema } from '../wire/coverage.ts'
 import { readPickSchema, type toolCallSchema } from '../wire/mcp.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
-import { JsonText } from './message-pieces.ts'
 
 export type GradingToolDeps = SaleDoorDeps & {
   readonly grader: Grader
@@ -90,11 +87,8 @@ export const GRADING_TOOLS = [
   ),
 ]
 
-/** A result that holds an answer twice: as text and as the value of that text. */
-const saidAs = (text: string): ToolResult => ({
-  content: [{ type: 'text', text }],
-  structuredContent: new JsonText(text),
-})
+/** A result with an answer as text; mcp-route.ts adds its value. */
+const saidAs = (text: string): ToolResult => ({ content: [{ type: 'text', text }] })
 
 const saidIn = (said: object): ToolResult => saidAs(JSON.stringify(said))
 
@@ -132,7 +126,7 @@ const FREE: Readonly<Record<string, FreeTool>> = {
     if (refusal !== undefined) return failure(refusal)
     return await look(coverageFrameSchema, given, async (body) => {
       const found = await coverage.look(body, asker)
-      if (found.kind === 'answered') return saidIn(found.answer)
+      if (found.kind === 'answered') return saidAs(found.json)
       return found.kind === 'limited' ? failure(found.refusal) : malformed(found.issues)
     })
   },
@@ -171,15 +165,13 @@ async function sell(
   { call, caller }: { readonly call: ToolCall; readonly caller: ToolCaller },
 ): Promise<CalledTool> {
   const { clock, endpoint, gate, termsOf } = deps
-  const read = await inSteps(saleSteps(kind, call.arguments))
+  const read = await readSold(deps.longWork, kind, call.arguments)
   if (read.kind === 'malformed') return { result: malformed(read.issues) }
   const bought = { server: endpoint, ...call }
   const isPaid = (call._meta?.['x402/payment'] ?? undefined) !== undefined
   if (isPaid && read.kind === 'probe') return { result: malformed(NOTHING_ASKED) }
   const callHash = isPaid ? hashOf(bought) : undefined
   if (isPaid && callHash === undefined) return { result: malformed(UNREADABLE) }
-  // A megabyte was hashed, and the answer to it may be read next.
-  if (isPaid) await nextIteration()
   const receivedAtSeconds = clock.unixMs() / 1_000
   return await callPaidTool({
     gate,

@@ -4,19 +4,18 @@
  */
 import { BoundedMap, type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
-import { auditPieces } from '../domain/card-text.ts'
 import type { Grader } from '../domain/grader.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
+import type { LongWork } from '../domain/long-work.ts'
 import { errorAnswer } from '../errors.ts'
-import { inSteps, writtenInSteps } from '../tracker/steps.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
 import { createAddressLimit } from './address-limit.ts'
 import { notFoundRow, storeErrorRow, tooManyRow } from './error-rows.ts'
 import { neverStored, sendJson } from './read-body.ts'
-import { saleSteps } from './read-sale.ts'
 
 type AuditRouteDeps = {
-  readonly grader: Pick<Grader, 'audit' | 'auditText'>
+  readonly grader: Pick<Grader, 'auditText'>
+  readonly longWork: Pick<LongWork, 'repeatAudit'>
   readonly store: Pick<GradingStore, 'head'>
   readonly clock: Clock
 }
@@ -26,7 +25,10 @@ const READS_PER_MINUTE = 30
 /** Audits kept as text, up to a megabyte each. */
 const KEPT_MAX = 16
 
-export function addAuditRoutes(app: ServiceApp, { clock, grader, store }: AuditRouteDeps): void {
+export function addAuditRoutes(
+  app: ServiceApp,
+  { clock, grader, longWork, store }: AuditRouteDeps,
+): void {
   const refusalOf = createAddressLimit(clock, READS_PER_MINUTE)
   const kept = new BoundedMap<string, { readonly size: number; readonly text: string }>(KEPT_MAX)
 
@@ -37,10 +39,7 @@ export function addAuditRoutes(app: ServiceApp, { clock, grader, store }: AuditR
     if (known?.size === size) return known.text
     const asked = await grader.auditText(receipt)
     if (asked === undefined) return undefined
-    const read = await inSteps(saleSteps('audit', JSON.parse(asked)))
-    if (read.kind !== 'asked' || read.request.kind !== 'audit') return undefined
-    const audit = { ...(await grader.audit(read.request.audit)), receipt }
-    const text = await writtenInSteps(auditPieces(audit))
+    const text = await longWork.repeatAudit({ text: asked, receipt })
     kept.set(receipt, { size, text })
     return text
   }

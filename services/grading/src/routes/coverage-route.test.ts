@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { askedRange } from '../domain/far-price.ts'
+import { createLongWork } from '../long-work/do-long-work.ts'
 import { createHttpFixture, type HttpFixture, httpCalls } from '../testing/http.fixture.ts'
 import type { CoverageRequest, PreviewAnswer, PreviewRow } from '../wire/coverage.ts'
 import { auditExample } from '../wire/examples.ts'
@@ -28,15 +29,12 @@ const lookAt = async (body: CoverageRequest, msAPick: number): Promise<PreviewAn
     await new Promise((resolve) => setImmediate(resolve))
     return grader.preview(picks)
   }
-  const coverage = createCoverageLook({
-    clock,
-    grader: { ...grader, preview: metered },
-    store,
-    cpuMs: () => spentMs,
-  })
+  const cpuMs = () => spentMs
+  const longWork = createLongWork({ slates: { ...grader, preview: metered }, store, cpuMs })
+  const coverage = createCoverageLook({ clock, cpuMs, longWork, store })
   const look = await coverage.look(body, { address: '192.0.2.9', bytes: 0 })
-  if (look.kind !== 'answered' || !('rows' in look.answer)) throw new Error(look.kind)
-  return look.answer
+  if (look.kind !== 'answered') throw new Error(look.kind)
+  return JSON.parse(look.json)
 }
 
 describe('a look at picks before any payment', () => {

@@ -32,18 +32,30 @@ export function acceptProbes(scope: ServiceApp): void {
 
 /** Colons and brackets in a body. A thousand picks with every member have 30,000. */
 const MARKS_MAX = 32_768
-const [COLON, BRACE, BRACKET] = [0x3a, 0x7b, 0x5b]
+/** A parlay's leg with its market is 6 deep. What is deeper than a stack can be sent to no other thread. */
+const LEVELS_MAX = 64
 const CROWDED: RequestIssue = {
   field: 'body',
-  expected: `at most ${MARKS_MAX} colons and brackets`,
+  expected: `at most ${MARKS_MAX} colons and brackets, ${LEVELS_MAX} of them nested`,
 }
 
-/** Whether a body has too many members to be parsed: names cost more than their bytes. */
+/** The bytes of the signs that a body's members are between. */
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
+const [BRACE, BRACKET, BRACE_END, BRACKET_END] = [0x7b, 0x5b, 0x7d, 0x5d]
+
+/** Whether a body has too many members to be parsed, or too deep ones: names cost more than their bytes. */
 export function isCrowded(body: Uint8Array): boolean {
-  let marks = 0
+  let [marks, levels, isText] = [0, 0, false]
   for (let at = 0; at < body.length; at += 1) {
     const byte = body[at]
-    if (byte === COLON || byte === BRACE || byte === BRACKET) marks += 1
+    if (byte === BACKSLASH) at += 1
+    else if (byte === QUOTE) isText = !isText
+    else if (byte === COLON) marks += 1
+    else if (byte === BRACE || byte === BRACKET) {
+      marks += 1
+      if (!isText) levels += 1
+      if (levels > LEVELS_MAX) return true
+    } else if (!isText && (byte === BRACE_END || byte === BRACKET_END)) levels -= 1
   }
   return marks > MARKS_MAX
 }

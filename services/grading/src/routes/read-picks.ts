@@ -9,8 +9,7 @@ import {
   type GradeOptions,
   type SinglePick,
 } from '../domain/pick-request.ts'
-import { type TrackerRow, trackerSteps } from '../tracker/read-tracker.ts'
-import type { Steps } from '../tracker/steps.ts'
+import { readTracker, type TrackerRow } from '../tracker/read-tracker.ts'
 import type { TrackerProblem } from '../tracker/tracker-problem.ts'
 import type { OwnRecord } from '../wire/cards.ts'
 import type { RowCause } from '../wire/coverage.ts'
@@ -269,15 +268,12 @@ const unreadable = (field: string, expected: string): ReadPicks & Faults => ({
   issues: [{ field, expected }],
 })
 
-/** Reads the shape of picks, in steps. At so many faults the rest is not read: naming them costs more than the work. */
-function* shapedPicks(
-  given: readonly unknown[],
-): Steps<readonly WirePick[] | (ReadPicks & Faults)> {
+/** Reads the shape of picks. At so many faults the rest is not read: naming them costs more than the work. */
+function shapedPicks(given: readonly unknown[]): readonly WirePick[] | (ReadPicks & Faults) {
   const picks: WirePick[] = []
   const issues: RequestIssue[] = []
   let bets = 0
   for (const [index, pick] of given.entries()) {
-    if (index > 0 && index % ROWS_PER_STEP === 0) yield
     const read = readMembers(askedSchema, pick, fieldOfRow({ index }))
     if (read.kind === 'faulty') issues.push(...read.issues)
     else {
@@ -291,34 +287,21 @@ function* shapedPicks(
   return bets > AUDIT_PICKS_MAX ? unreadable('body.picks', expected) : picks
 }
 
-/** Reads the picks of a request, in steps. */
-export function* readPicks(
+/** Reads the picks of a request; each row is read when it is asked for. */
+export function readPicks(
   body: { readonly picks?: readonly unknown[] | undefined } & WireTracker,
   options: GradeOptions,
-): Steps<ReadPicks> {
+): ReadPicks {
   const { csv, date_order: order, odds_notation: notation } = body
   if (csv === undefined) {
-    const picks = yield* shapedPicks(body.picks ?? [])
+    const picks = shapedPicks(body.picks ?? [])
     if ('kind' in picks) return picks
-    yield
     const places = picks.map((_, index) => ({ index }))
     return { kind: 'rows', places, rows: withoutRepeats(readWires(picks, options)) }
   }
-  const tracker = yield* trackerSteps(csv, { notation, order })
+  const tracker = readTracker(csv, { notation, order })
   if (tracker.kind === 'unreadable') return unreadable('body.csv', tracker.problem)
   if (tracker.lines.length === 0) return unreadable('body.csv', 'at least one bet below the header')
   const places = tracker.lines.map((line, index) => ({ index, line }))
   return { kind: 'rows', places, rows: withoutRepeats(readTrackerRows(tracker.rows, options)) }
-}
-
-/** Rows read in one step: about a millisecond. */
-export const ROWS_PER_STEP = 50
-
-export function* allRows({ rows }: Pick<Rows, 'rows'>): Steps<readonly ReadRow[]> {
-  const read: ReadRow[] = []
-  for (const row of rows) {
-    read.push(row)
-    if (read.length % ROWS_PER_STEP === 0) yield
-  }
-  return read
 }

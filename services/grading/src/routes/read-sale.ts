@@ -4,26 +4,31 @@
  */
 
 import type { RequestIssue } from '@tallystick/service-kit'
-import type { AuditRequest } from '../domain/grader.ts'
+import type { LongWork } from '../domain/long-work.ts'
 import type { AskedPick } from '../domain/pick-request.ts'
-import { allAtOnce, type Steps } from '../tracker/steps.ts'
+import type { AuditRequest } from '../domain/slate-grader.ts'
 import { auditFrameSchema, gradeSchema } from '../wire/requests.ts'
 import { readMembers } from './read-body.ts'
-import { allRows, gradeOptionsOf, readPick, readPicks } from './read-picks.ts'
+import { gradeOptionsOf, readPick, readPicks } from './read-picks.ts'
 
-export type SaleRequest =
+type SaleRequest =
   | { readonly kind: 'grade'; readonly pick: AskedPick }
   | { readonly kind: 'audit'; readonly audit: AuditRequest }
+
+/** What is sold of it: an audit is made from its text. */
+export type SoldRequest =
+  | Extract<SaleRequest, { kind: 'grade' }>
+  | Pick<Extract<SaleRequest, { kind: 'audit' }>, 'kind'>
 
 export const SALE_KINDS = ['grade', 'audit'] as const
 export type SaleKind = (typeof SALE_KINDS)[number]
 
-export type ReadSale =
+export type ReadSale<Request extends SoldRequest = SaleRequest> =
   /** No body, or an empty one: a request for the price. */
   | { readonly kind: 'probe' }
   | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
   /** `text` is the body's canonical text, whatever its order and spacing: what the payment buys. */
-  | { readonly kind: 'asked'; readonly request: SaleRequest; readonly text: string }
+  | { readonly kind: 'asked'; readonly request: Request; readonly text: string }
 
 const malformed = (issues: readonly RequestIssue[]): ReadSale => ({ kind: 'malformed', issues })
 
@@ -49,13 +54,13 @@ function readGrade(body: unknown): ReadSale {
   return 'issues' in pick ? malformed(pick.issues) : asked({ kind: 'grade', pick }, parsed.data)
 }
 
-function* readAudit(body: unknown): Steps<ReadSale> {
+function readAudit(body: unknown): ReadSale {
   const parsed = readMembers(auditFrameSchema, body, 'body')
   if (parsed.kind === 'faulty') return malformed(parsed.issues)
   const { label } = parsed.data
-  const read = yield* readPicks(parsed.data, gradeOptionsOf(parsed.data.options))
+  const read = readPicks(parsed.data, gradeOptionsOf(parsed.data.options))
   if (read.kind === 'unreadable') return malformed(read.issues)
-  const rows = yield* allRows(read)
+  const rows = [...read.rows]
   const issues = rows.flatMap((row) => (row.kind === 'faulty' ? row.issues : []))
   if (issues.length > 0) return malformed(issues)
   const picks = rows.flatMap((row) => (row.kind === 'asked' ? [row.pick] : []))
@@ -64,15 +69,22 @@ function* readAudit(body: unknown): Steps<ReadSale> {
   return asked({ kind: 'audit', audit: { picks, label } }, text)
 }
 
-/** Reads a body, parsed from JSON, in steps of some milliseconds. Never throws. */
-export function* saleSteps(kind: SaleKind, body: unknown): Steps<ReadSale> {
+/** Reads a body, parsed from JSON; an audit's takes some milliseconds. Never throws. */
+export function readSale(kind: SaleKind, body: unknown): ReadSale {
   if (isEmpty(body)) return { kind: 'probe' }
-  return kind === 'grade' ? readGrade(body) : yield* readAudit(body)
+  return kind === 'grade' ? readGrade(body) : readAudit(body)
 }
 
-/** Reads a body at once. Never throws. */
-export const readSale = (kind: SaleKind, body: unknown): ReadSale =>
-  allAtOnce(saleSteps(kind, body))
+/** Reads a body as `readSale` does, an audit's on the thread of long work. */
+export async function readSold(
+  longWork: Pick<LongWork, 'readAudit'>,
+  kind: SaleKind,
+  body: unknown,
+): Promise<ReadSale<SoldRequest>> {
+  if (kind === 'grade' || isEmpty(body)) return readSale(kind, body)
+  const read = await longWork.readAudit(body)
+  return read.kind === 'asked' ? { ...read, request: { kind } } : read
+}
 
 /** 1 to 255 visible ASCII characters: long enough for any UUID or hash. */
 const KEY = /^[\x21-\x7e]{1,255}$/

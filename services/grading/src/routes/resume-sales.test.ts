@@ -1,5 +1,6 @@
 import type { Reservation, Resumed } from '@tallystick/x402'
 import { describe, expect, test } from 'vitest'
+import { createLongWork } from '../long-work/do-long-work.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   START_SECONDS,
@@ -44,6 +45,7 @@ async function jobFor(request: string | undefined) {
   await resumeSales(
     {
       grader: fixture.grader,
+      longWork: createLongWork({ slates: fixture.grader, store: fixture.store, cpuMs: () => 0 }),
       report: () => undefined,
       gate: {
         // Only what the gate requests; packages/x402 tests what it does with the answer.

@@ -5,27 +5,32 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, PaymentTerms, Reservation, Resumed } from '@tallystick/x402'
-import { auditPieces, cardText } from '../domain/card-text.ts'
 import type { Grader } from '../domain/grader.ts'
-import { writtenInSteps } from '../tracker/steps.ts'
-import type { AuditAnswer } from '../wire/audit.ts'
+import {
+  type AuditJson,
+  countGrades,
+  type GradeCount,
+  type LongWork,
+  underReceipt,
+} from '../domain/long-work.ts'
 import type { Card } from '../wire/cards.ts'
-import { readSale, type SaleKind, type SaleRequest } from './read-sale.ts'
+import { readSale, type SaleKind, type SoldRequest } from './read-sale.ts'
 
-/** What a payment buys: a card, or an audit with all of its cards. */
-export type SaleAnswer = Card | AuditAnswer
+/** What was sold: a card, or an audit with all of its cards. */
+export type Sold = { readonly kind: SaleKind; readonly grades: readonly GradeCount[] }
 
 /** What is known about a sale before money moves. */
 type PreparedSale = {
-  readonly answer: SaleAnswer
+  readonly answer: Card | AuditJson
   /** When the payment's first request came, Unix seconds. */
   readonly receivedAtSeconds: number
 }
 
 type SaleDeps = {
-  readonly grader: Pick<Grader, 'grade' | 'release' | 'audit' | 'keepAudit'>
+  readonly grader: Pick<Grader, 'grade' | 'release' | 'keepAudit'>
+  readonly longWork: Pick<LongWork, 'audit'>
   /** Called for each sale once its answer exists. */
-  readonly report: (answer: SaleAnswer) => void
+  readonly report: (sold: Sold) => void
 }
 
 /** Where a sale is asked for: at its route, or as a tool of MCP. */
@@ -33,6 +38,7 @@ export type SaleDoor = 'http' | 'mcp'
 
 /** What both doors sell through. */
 export type SaleDoorDeps = SaleDeps & {
+  readonly longWork: Pick<LongWork, 'audit' | 'readAudit'>
   readonly gate: PaymentGate
   /** What is on sale; undefined while the network's token is not the configured one. */
   readonly termsOf: (kind: SaleKind, door: SaleDoor) => PaymentTerms | undefined
@@ -41,7 +47,7 @@ export type SaleDoorDeps = SaleDeps & {
 
 /** A request as sold. */
 type AskedSale = {
-  readonly request: SaleRequest
+  readonly request: SoldRequest
   /** What the payment buys, if not just this body at its route: one call of a tool. */
   readonly fingerprint?: string | undefined
   /** The client's address. */
@@ -83,7 +89,7 @@ function readKeptSale(kept: string): AskedSale | undefined {
 
 /** The work of one paid request. */
 export function saleJob(
-  { grader, report }: SaleDeps,
+  { grader, longWork, report }: SaleDeps,
   asked: AskedSale,
 ): PaidJob<PreparedSale, string, never> {
   const { idempotencyKey, receivedAtSeconds, request, requestId, sender, text } = asked
@@ -92,19 +98,17 @@ export function saleJob(
     fingerprint,
     requestId,
     sender,
-    // An audit takes up to seconds of work, a grade next to none.
-    isHeavy: request.kind === 'audit' ? true : undefined,
     // Payers are not serialised: a payment in flight for the same thing is found by its fingerprint.
     subject: fingerprint,
     keepsAnswer: true,
     answersJson: true,
     idempotencyKey,
     request: keptSale(asked),
-    async prepare(_payment, first) {
+    async prepare({ network, payer }, first) {
       const answer =
         request.kind === 'grade'
           ? await grader.grade(request.pick)
-          : await grader.audit(request.audit)
+          : await longWork.audit({ text, payer: `${network}/${payer}` })
       const prepared = { answer, receivedAtSeconds: receivedAtOf(first) ?? receivedAtSeconds }
       return { kind: 'ready', prepared }
     },
@@ -112,12 +116,11 @@ export function saleJob(
     mayHonour: async () => true,
     async fulfil(prepared, { landedAtSeconds, payment: { id: paymentId, payer } }) {
       if (request.kind === 'audit') {
-        const { picks, ...sums } = prepared.answer as AuditAnswer
+        const { grades, json, picks } = prepared.answer as AuditJson
         const paid = { payer, paymentId, receivedAtSeconds: prepared.receivedAtSeconds }
-        const receipt = await grader.keepAudit({ ...paid, text, picks: picks.length })
-        const audit = { ...sums, receipt, picks }
-        report(audit)
-        return await writtenInSteps(auditPieces(audit))
+        const receipt = await grader.keepAudit({ ...paid, text, picks })
+        report({ kind: 'audit', grades })
+        return underReceipt(json, receipt)
       }
       const card = await grader.release({
         pick: request.pick,
@@ -127,8 +130,8 @@ export function saleJob(
         // Received means paid: a payer must not hold a payment back and choose after the start.
         receivedAtSeconds: Math.max(prepared.receivedAtSeconds, landedAtSeconds ?? 0),
       })
-      report(card)
-      return cardText(card)
+      report({ kind: 'grade', grades: countGrades([card]) })
+      return JSON.stringify(card)
     },
   }
 }

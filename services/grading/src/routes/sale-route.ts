@@ -4,7 +4,6 @@ import { type PaymentProblem, paidRoute } from '@tallystick/x402/fastify'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { errorAnswer, invalidRequest } from '../errors.ts'
-import { inSteps } from '../tracker/steps.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
 import { cardSchema } from '../wire/cards.ts'
 import { paymentHeaders } from '../wire/errors.ts'
@@ -14,9 +13,10 @@ import { neverStored, sendJson } from './read-body.ts'
 import {
   idempotencyKeyIssue,
   type ReadSale,
+  readSold,
   SALE_KINDS,
   type SaleKind,
-  saleSteps,
+  type SoldRequest,
 } from './read-sale.ts'
 import { type SaleDoorDeps, saleJob, salePath } from './sale-job.ts'
 
@@ -59,7 +59,7 @@ const NOTHING_ASKED = [{ field: 'body', expected: 'what the payment is for; noth
 const sendProblem = (reply: FastifyReply, { error, retryAfterSeconds }: PaymentProblem) =>
   sendError(reply, errorAnswer(error, { retryAfterSeconds }))
 
-type Asked = Extract<ReadSale, { kind: 'asked' }>
+type Asked = Extract<ReadSale<SoldRequest>, { kind: 'asked' }>
 
 /** Adds a paid route: 400 before 402, with or without a payment (G3); otherwise it settles once and answers. */
 function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void {
@@ -82,7 +82,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
   /** Answers requests whose payment does not matter; the others go on to the gate with their body read. */
   async function judge(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const keyIssue = idempotencyKeyIssue(request.headers['idempotency-key'])
-    const read = await inSteps(saleSteps(kind, request.body))
+    const read = await readSold(deps.longWork, kind, request.body)
     const issues = [
       ...(keyIssue === undefined ? [] : [keyIssue]),
       ...(read.kind === 'malformed' ? read.issues : []),

@@ -16,6 +16,8 @@ import {
 import { X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { expect } from 'vitest'
 import { createGradingApp } from '../app.ts'
+import { oneAuditPerPayer } from '../domain/long-work.ts'
+import { createLongWork } from '../long-work/do-long-work.ts'
 import { saleTerms } from '../routes/sale-terms.ts'
 import { createTelemetry, observedGate } from '../telemetry.ts'
 import { gradeExample, uploadExample } from '../wire/examples.ts'
@@ -102,6 +104,10 @@ const ANSWERING = {
   state: () => ({ readAtMs: 0, failure: undefined }),
 }
 
+/** Long work on the test's own thread; long-worker.test.ts has the other. */
+const ownThread = (parts: Parameters<typeof createLongWork>[0]) =>
+  oneAuditPerPayer(createLongWork(parts))
+
 /** Builds the application; close `app` after use. */
 export async function createHttpFixture(): Promise<HttpFixture> {
   const graderFixture = createGraderFixture()
@@ -128,6 +134,7 @@ export async function createHttpFixture(): Promise<HttpFixture> {
   })
   const app = await createGradingApp({
     grader,
+    longWork: ownThread({ slates: grader, store, cpuMs: () => state.cpuMs() }),
     store,
     writeTrouble: async () => undefined,
     gate: observedGate(gate, telemetry.outcome),

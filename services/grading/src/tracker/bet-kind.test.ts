@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { trackerSteps } from './read-tracker.ts'
-import { allAtOnce } from './steps.ts'
+import { readTracker } from './read-tracker.ts'
 
 const quoted = (cells: readonly string[]) =>
   cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')
@@ -16,7 +15,7 @@ function kindOf(more: Readonly<Record<string, string>>): string {
     ...more,
   }
   const csv = `${quoted(Object.keys(row))}\n${quoted(Object.values(row))}\n`
-  const read = allAtOnce(trackerSteps(csv))
+  const read = readTracker(csv)
   if (read.kind === 'unreadable') return read.problem
   const [first] = [...read.rows]
   if (first === undefined) return 'no row'

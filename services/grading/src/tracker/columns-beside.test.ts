@@ -1,14 +1,11 @@
 /** Columns beside the market that make it another one, or the bet another kind. */
 import { describe, expect, test } from 'vitest'
-import { trackerSteps } from './read-tracker.ts'
-import { allAtOnce } from './steps.ts'
+import { readTracker } from './read-tracker.ts'
 
 /** The market of the only row, what is asked, or the field of what is wrong. */
 function readWith(column: string, value: string, [market, selection] = ['1X2', 'Arsenal']): string {
-  const read = allAtOnce(
-    trackerSteps(
-      `Date,Home,Away,Market,Selection,Odds,${column}\n2024-04-23,Arsenal,Chelsea,${market},${selection},2.1,${value}`,
-    ),
+  const read = readTracker(
+    `Date,Home,Away,Market,Selection,Odds,${column}\n2024-04-23,Arsenal,Chelsea,${market},${selection},2.1,${value}`,
   )
   if (read.kind === 'unreadable') return read.problem
   const [row] = [...read.rows]
@@ -104,7 +101,7 @@ describe('G19: two columns of a bet agree, or it is none of theirs', () => {
 
   test('an outcome beside a tip is the match’s, not the bet', () => {
     const csv = 'Date,Home,Away,Tip,Odds,Outcome\n2024-04-23,Arsenal,Chelsea,1,2.1,2'
-    const read = allAtOnce(trackerSteps(csv))
+    const read = readTracker(csv)
     const [row] = read.kind === 'tracker' ? [...read.rows] : []
     expect(row?.bet).toMatchObject({ selection: 'home' })
   })

@@ -4,6 +4,7 @@ import { manualClock } from '@tallystick/service-kit'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ingestPayload } from '../ingest/ingest-payload.ts'
 import { normaliseManualUpload } from '../ingest/manual-upload.ts'
+import { createLongWork } from '../long-work/do-long-work.ts'
 import { createCoverageLook } from '../routes/coverage-route.ts'
 import { createRandomSource } from '../seed/synthetic-market.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
@@ -49,11 +50,16 @@ async function createLook() {
     read: () => [normaliseManualUpload(uploadSchema.parse(upload), NOW_SECONDS)],
   })
   if (account.refused !== 0) throw new Error('a match of the test was refused')
-  const coverage = createCoverageLook({ store, grader, clock: manualClock(0), cpuMs: () => 0 })
+  const coverage = createCoverageLook({
+    store,
+    longWork: createLongWork({ slates: grader, store, cpuMs: () => 0 }),
+    clock: manualClock(0),
+    cpuMs: () => 0,
+  })
   return async (csv: string, address: string): Promise<PreviewAnswer> => {
     const look = await coverage.look({ csv, date_order: undefined }, { address, bytes: csv.length })
-    if (look.kind !== 'answered' || !('rows' in look.answer)) throw new Error(JSON.stringify(look))
-    return look.answer
+    if (look.kind !== 'answered') throw new Error(JSON.stringify(look))
+    return JSON.parse(look.json)
   }
 }
 

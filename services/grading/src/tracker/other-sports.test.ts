@@ -2,9 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
 import { normaliseOddsApi } from '../ingest/the-odds-api.ts'
-import { allRows, readPicks } from '../routes/read-picks.ts'
+import { readPicks } from '../routes/read-picks.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
-import { allAtOnce } from './steps.ts'
 
 const START = '2026-11-20T00:30:00Z'
 
@@ -86,10 +85,10 @@ async function ledger(matches: readonly object[] = MATCHES) {
 async function look(grader: Awaited<ReturnType<typeof ledger>>['grader'], rows: readonly string[]) {
   const lines = rows.map((row) => `2026-11-20,${row},1.9`)
   const csv = ['date,sport,event,market,selection,odds', ...lines].join('\n')
-  const read = allAtOnce(readPicks({ csv }, DEFAULT_GRADE_OPTIONS))
+  const read = readPicks({ csv }, DEFAULT_GRADE_OPTIONS)
   if (read.kind === 'unreadable') throw new Error(read.issues[0]?.expected)
   const answers: string[] = []
-  for (const row of allAtOnce(allRows(read))) {
+  for (const row of read.rows) {
     if (row.kind === 'faulty') {
       answers.push(row.issues[0]?.field.split('.').at(-1) ?? '')
       continue
@@ -187,11 +186,9 @@ describe('what a score settles is what it counts', async () => {
       rawSha256: '1'.repeat(64),
     })
     const selection = market.includes('/total/') ? 'over' : 'home'
-    const read = allAtOnce(
-      readPicks({ picks: [{ market, selection, odds: '1.9' }] }, DEFAULT_GRADE_OPTIONS),
-    )
+    const read = readPicks({ picks: [{ market, selection, odds: '1.9' }] }, DEFAULT_GRADE_OPTIONS)
     if (read.kind === 'unreadable') throw new Error(read.issues[0]?.expected)
-    const [row] = allAtOnce(allRows(read))
+    const [row] = read.rows
     if (row?.kind !== 'asked') throw new Error('the pick is not read')
     const card = (await grader.preview([row.pick]))[0]?.card
     return [card?.outcome, card?.scoreboard?.status]

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { trackerSteps } from './read-tracker.ts'
-import { allAtOnce } from './steps.ts'
+import { readTracker } from './read-tracker.ts'
 
 /** Each bet of a file in one line: a parlay by its legs, otherwise its code and what was expected of which field. */
 function briefly(csv: string): readonly string[] {
-  const read = allAtOnce(trackerSteps(csv))
+  const read = readTracker(csv)
   if (read.kind === 'unreadable') return [read.problem]
   return [...read.rows].map(({ bet, line }) => {
     if ('expected' in bet) return `${line} ${bet.code} ${bet.field}`
@@ -147,7 +146,7 @@ b2,DraftKings,parlay,+264,50,2026-02-23T15:30:00.000Z,Lakers ML Los Angeles Lake
 
 /** The result of the only bet. */
 const resultOfWhole = (csv: string) => {
-  const read = allAtOnce(trackerSteps(csv))
+  const read = readTracker(csv)
   if (read.kind === 'unreadable') throw new Error(read.problem)
   const [row] = [...read.rows]
   return row === undefined || 'expected' in row.bet ? 'no bet' : row.bet.result

@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type TrackerChoices, trackerSteps } from './read-tracker.ts'
-import { allAtOnce } from './steps.ts'
-
-const readTracker = (csv: string, choices?: TrackerChoices) => allAtOnce(trackerSteps(csv, choices))
+import { readTracker, type TrackerChoices } from './read-tracker.ts'
 
 /** Each row's pick in one line, or what it lacks. */
 function briefly(csv: string, choices?: TrackerChoices): readonly string[] {

@@ -16,7 +16,6 @@ import { leagueIn, marketBeside, partsBeside, withoutSport } from './columns-bes
 import { isBrokenText, OTHER_ENCODING } from './decode-file.ts'
 import { isPlacedAfterStart } from './placed-after-start.ts'
 import { readParlay } from './read-parlay.ts'
-import type { Steps } from './steps.ts'
 import {
   cellsOf,
   findTrackerColumns,
@@ -353,10 +352,10 @@ const OWN_COLUMNS: TrackerColumns = {
   notation: undefined,
 }
 
-/** Reads a tracker's file in steps of some milliseconds. Never throws. */
-export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps<ReadTracker> {
+/** Reads a tracker's file; its rows are read one by one, as they are asked for. Never throws. */
+export function readTracker(text: string, choices: TrackerChoices = {}): ReadTracker {
   const separator = separatorOf(text)
-  const records = yield* recordsOf(text, separator)
+  const records = recordsOf(text, separator)
   if (typeof records === 'string') return unreadable(records)
   const head = records.slice(0, HEADER_LINES_MAX)
   const top = head.findIndex(({ record }) => findTrackerColumns(record) !== undefined)
@@ -386,7 +385,6 @@ export function* trackerSteps(text: string, choices: TrackerChoices = {}): Steps
       ? !cell('market').startsWith('#')
       : IDENTIFYING_A_BET.some((field) => cell(field) !== '')
   })
-  yield
   const slips = isOwn ? bets.map((row) => ({ rows: [row], isDoubtful: false })) : gatherSlips(bets)
   return {
     kind: 'tracker',

@@ -1,7 +1,6 @@
-/** The records of a tracker's file, whatever separates their cells: slice by slice, since a whole file would delay others. */
+/** The records of a tracker's file, whatever separates their cells. */
 import { CsvError } from 'csv-parse/sync'
-import { csvSlices, fileBytes, linesIn, numberedRows } from '../ingest/csv-rows.ts'
-import type { Steps } from './steps.ts'
+import { fileBytes, numberedRows } from '../ingest/csv-rows.ts'
 
 /** Rows read of one file; an audit takes no more picks. */
 export const TRACKER_ROWS_MAX = 1_000
@@ -21,9 +20,6 @@ export function separatorOf(text: string): string {
   return best ?? ','
 }
 
-/** Bytes read between two other requests: a few milliseconds. */
-const SLICE_BYTES = 16_384
-
 const CSV = {
   relax_column_count: true,
   relax_quotes: true,
@@ -31,26 +27,15 @@ const CSV = {
   trim: true,
 } as const
 
-/** The file's records, slice by slice, or what is wrong with its quotes. */
-export function* recordsOf(
-  text: string,
-  separator: string,
-): Steps<readonly TrackerRecord[] | string> {
-  const most = TRACKER_ROWS_MAX + HEADER_LINES_MAX + 1
-  const records: TrackerRecord[] = []
-  let first = 1
-  for (const slice of csvSlices(fileBytes(Buffer.from(text)), SLICE_BYTES)) {
-    const to = most - records.length
-    try {
-      const rows = numberedRows(slice, { ...CSV, delimiter: separator, to, first })
-      records.push(...rows.map(([line, record]) => ({ record, line })))
-    } catch (error) {
-      if (error instanceof CsvError) return `a quote that ends on its line: ${error.message}`
-      throw error
-    }
-    if (records.length >= most) break
-    first += linesIn(slice)
-    yield
+/** The file's records, or what is wrong with its quotes. */
+export function recordsOf(text: string, separator: string): readonly TrackerRecord[] | string {
+  const to = TRACKER_ROWS_MAX + HEADER_LINES_MAX + 1
+  const bytes = fileBytes(Buffer.from(text))
+  try {
+    const rows = numberedRows(bytes, { ...CSV, delimiter: separator, to, first: 1 })
+    return rows.map(([line, record]) => ({ record, line }))
+  } catch (error) {
+    if (error instanceof CsvError) return `a quote that ends on its line: ${error.message}`
+    throw error
   }
-  return records
 }

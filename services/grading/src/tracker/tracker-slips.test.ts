@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { trackerSteps } from './read-tracker.ts'
-import { allAtOnce } from './steps.ts'
+import { readTracker } from './read-tracker.ts'
 
 /** What becomes of each bet of a file: its line, and `bet`, `parlay` or its code. */
 function kindsIn(csv: string): string {
-  const read = allAtOnce(trackerSteps(csv))
+  const read = readTracker(csv)
   if (read.kind === 'unreadable') return read.problem
   return [...read.rows]
     .map(({ bet, line }) => {
@@ -171,11 +170,9 @@ describe('G19: rows that are legs of one bet are never singles', () => {
 })
 
 test('G19: marks on some rows only make their neighbours a question with one answer, not one bet of them all', () => {
-  const read = allAtOnce(
-    trackerSteps(`Date,Home,Away,Market,Selection,Odds,Ref
+  const read = readTracker(`Date,Home,Away,Market,Selection,Odds,Ref
 2024-04-23,Arsenal,Chelsea,1X2,Arsenal,1.62,first
-2024-04-24,Everton,Liverpool,1X2,Liverpool,2.00,`),
-  )
+2024-04-24,Everton,Liverpool,1X2,Liverpool,2.00,`)
   if (read.kind === 'unreadable') throw new Error(read.problem)
   const answers = [...read.rows].map(({ bet }) => ('options' in bet ? bet.options?.length : 0))
   expect(answers).toEqual([1, 1])
