@@ -16,8 +16,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccessAgent } from './access-agent.ts'
 import { agentSigner } from './agent-signer.ts'
+import { systemClock } from './clock.ts'
 import { type RealStack, startRealStack } from './real-stack.fixture.ts'
-import { systemClock } from './window-watch.ts'
 
 let stack: RealStack
 

@@ -13,7 +13,8 @@ export {
   type StatusOutcome,
 } from './access-outcome.ts'
 export { AccountUnknown, agentSigner, resolveAccountId } from './agent-signer.ts'
+export { systemClock } from './clock.ts'
 export { moneySentence } from './money-sentence.ts'
 export type { SignedPayment } from './paid-request.ts'
 export type { PurchaseEvidence } from './purchase-evidence.ts'
-export { renewedPeriods, systemClock, type WindowChange } from './window-watch.ts'
+export { renewedPeriods, type WindowChange } from './window-watch.ts'

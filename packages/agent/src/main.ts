@@ -1,6 +1,6 @@
 #!/usr/bin/env node
+import { systemClock } from './clock.ts'
 import { runAgent } from './command/run-agent.ts'
-import { systemClock } from './window-watch.ts'
 
 /** For an output that is not a terminal, where nothing is drawn. */
 const COLUMNS_UNKNOWN = 80

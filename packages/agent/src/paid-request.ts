@@ -14,6 +14,7 @@ import {
   x402HTTPClient,
 } from '@x402/fetch'
 import { z } from 'zod'
+import { pause } from './clock.ts'
 
 /** Header that carries a signed payment (x402 v2). */
 const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
@@ -221,10 +222,6 @@ export function retryAfterSeconds(response: Response): number | undefined {
   const text = response.headers.get('retry-after')
   if (text === null || !/^\d{1,6}$/.test(text)) return undefined
   return Math.max(1, Number(text))
-}
-
-function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => void clock.after(ms, resolve))
 }
 
 /**

@@ -18,9 +18,9 @@ import {
   startStandIn,
 } from './access-stand-in.fixture.ts'
 import { agentSigner } from './agent-signer.ts'
+import { systemClock } from './clock.ts'
 import { runAgent } from './command/run-agent.ts'
 import type { PurchaseEvidence } from './purchase-evidence.ts'
-import { systemClock } from './window-watch.ts'
 
 const KEY = `${'0'.repeat(63)}7`
 const PAYER = '0.0.1004'

@@ -7,8 +7,8 @@ import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet
 import { startFacilitator } from '@tallystick/facilitator'
 import { freePort } from '@tallystick/service-kit'
 import type { Address } from 'viem'
+import { systemClock } from './clock.ts'
 import { runAgent } from './command/run-agent.ts'
-import { systemClock } from './window-watch.ts'
 
 /** 10,000 HBAR. */
 const BALANCE_TINYBAR = 1_000_000_000_000n

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AccessAgent, createAccessAgent } from './access-agent.ts'
 import type { TopUpOutcome } from './access-contract.ts'
 import { agentSigner } from './agent-signer.ts'
+import { systemClock } from './clock.ts'
 import { NODE_ENVIRONMENT, type RealStack, startRealStack } from './real-stack.fixture.ts'
-import { systemClock } from './window-watch.ts'
 
 /** More than two windows hold. */
 const CALLS = 12

@@ -96,12 +96,3 @@ export function watchWindow(options: WatchOptions): () => void {
     cancelTimer?.()
   }
 }
-
-/** The runtime's clock and timers. */
-export const systemClock: Clock = {
-  unixMs: () => Date.now(),
-  after(ms, run) {
-    const timer = setTimeout(run, ms)
-    return () => clearTimeout(timer)
-  },
-}

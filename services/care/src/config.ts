@@ -21,10 +21,13 @@ import {
 import { z } from 'zod'
 import { authorLabelTable } from './domain/author-labels.ts'
 import { trustedIssuers } from './domain/trusted-issuer.ts'
+import { DEFAULT_MCP_LIMITS } from './mcp/limits.ts'
 
 /** An HMAC key shorter than its hash is weaker than the hash (RFC 2104 §3). */
 const WRITE_SECRET_BYTES_MIN = 32
 const SECONDS_PER_DAY = 86_400
+const MS_PER_SECOND = 1_000
+const MS_PER_MINUTE = 60_000
 /** Beside the code, but never among it. */
 export const DEFAULT_DATABASE_PATH = '.local/care.db'
 
@@ -196,23 +199,23 @@ const fields = z.object({
     { isGuard: true },
   ),
   SESSION_IDLE_SECONDS: integerField({ min: 60, max: 7 * SECONDS_PER_DAY })
-    .prefault('1800')
+    .prefault(String(DEFAULT_MCP_LIMITS.idleMs / MS_PER_SECOND))
     .describe('An MCP session without a request or stream ends after this, seconds.'),
   SESSION_TTL_SECONDS: integerField({ min: 300, max: 30 * SECONDS_PER_DAY })
-    .prefault('86400')
+    .prefault(String(DEFAULT_MCP_LIMITS.absoluteMs / MS_PER_SECOND))
     .describe('Every MCP session ends after this, seconds.'),
   RETRACTION_DAYS: integerField({ min: 0, max: 365 })
-    .prefault('7')
+    .prefault(String(DEFAULT_MCP_LIMITS.retractionMs / (SECONDS_PER_DAY * MS_PER_SECOND)))
     .describe(
       'How long after a correction the text of a read, by any method or tool, also says what it takes back, days.',
     ),
   SILENT_SECONDS: integerField({ min: 1, max: SECONDS_PER_DAY })
-    .prefault('60')
+    .prefault(String(DEFAULT_MCP_LIMITS.silentMs / MS_PER_SECOND))
     .describe(
       'A session that follows a record and has had no event stream for longer than this is silent, seconds.',
     ),
   UNHEARD_MINUTES: integerField({ min: 0, max: 10_080 })
-    .prefault('60')
+    .prefault(String(DEFAULT_MCP_LIMITS.unheardMs / MS_PER_MINUTE))
     .describe(
       'A correction of a speakable record that nobody has heard for this long is an alert, minutes; 0 for never.',
     ),
@@ -237,10 +240,10 @@ const fields = z.object({
     .prefault('false')
     .describe('Whether receivers of events may stand at private addresses, also without TLS.'),
   SESSIONS_MAX: integerField({ min: 1, max: 1_000_000 })
-    .prefault('20000')
+    .prefault(String(DEFAULT_MCP_LIMITS.sessionsMax))
     .describe('Open MCP sessions in total; the next is 429.'),
   SESSIONS_PER_SUB_MAX: integerField({ min: 1, max: 1_000_000 })
-    .prefault('64')
+    .prefault(String(DEFAULT_MCP_LIMITS.sessionsPerSubMax))
     .describe('Open MCP sessions per principal; the next is 429.'),
   METRICS_TOKEN: shared.METRICS_TOKEN,
   LOG_LEVEL: shared.LOG_LEVEL,

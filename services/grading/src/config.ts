@@ -12,7 +12,13 @@ import {
   textField,
   withFieldMeta,
 } from '@tallystick/service-kit'
-import { type EvmAsset, evmChainId, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
+import {
+  type EvmAsset,
+  evmChainId,
+  OKX_URL,
+  parseEvmAsset,
+  X_LAYER_USDT0,
+} from '@tallystick/x402/evm'
 import { z } from 'zod'
 import { CLOSE_AGE_SECONDS_MAX } from './ingest/accept-price.ts'
 
@@ -97,7 +103,7 @@ const fields = z.object({
   OKX_API_KEY: okxSecret().optional().describe('API key at OKX’s facilitator.'),
   OKX_SECRET_KEY: okxSecret().optional().describe('Signs requests to OKX; never sent.'),
   OKX_PASSPHRASE: okxSecret().optional().describe('Passphrase of the API key.'),
-  OKX_URL: httpUrlField().prefault('https://web3.okx.com').describe('Origin of OKX’s facilitator.'),
+  OKX_URL: httpUrlField().prefault(OKX_URL).describe('Origin of OKX’s facilitator.'),
   EARLIER_RECEIPT_KEYS: receiptKeysField()
     .optional()
     .describe(

@@ -16,7 +16,8 @@ import {
 } from './facilitator.ts'
 
 const NAME = 'OKX'
-const URL_OF_OKX = 'https://web3.okx.com'
+/** Origin of OKX's facilitator. */
+export const OKX_URL = 'https://web3.okx.com'
 /** Path below it; also signed. */
 const PATH = '/api/v6/pay/x402'
 
@@ -103,7 +104,7 @@ export function createOkxFacilitator(options: {
 
 function signedAsk(options: Parameters<typeof createOkxFacilitator>[0]) {
   const { apiKey, clock, passphrase, secretKey } = options
-  const base = (options.url ?? URL_OF_OKX).replace(/\/+$/, '')
+  const base = (options.url ?? OKX_URL).replace(/\/+$/, '')
   return async (path: string, body?: string): Promise<unknown> => {
     const timestamp = new Date(clock.unixMs()).toISOString()
     const method = body === undefined ? 'GET' : 'POST'

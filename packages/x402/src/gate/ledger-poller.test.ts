@@ -1,7 +1,7 @@
 import { manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import type { VerifiedPayment } from '../payment.ts'
-import { agentMemo } from '../schemes/hedera/transaction-id.ts'
+import { agentMemo } from '../schemes/hedera/payment-memo.ts'
 import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
 import { HederaStandIn } from '../testing/hedera-stand-in.fixture.ts'
 import { paymentOf } from '../testing/payment-header.fixture.ts'

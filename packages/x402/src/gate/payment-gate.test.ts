@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { agentMemo } from '../schemes/hedera/transaction-id.ts'
+import { agentMemo } from '../schemes/hedera/payment-memo.ts'
 import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
 import {
   FEE_PAYER,

@@ -1,6 +1,6 @@
 /** Payments whose submission may have failed (X8, X9): who waits for them, and what completes them. */
 import { expect, test } from 'vitest'
-import { agentMemo } from '../schemes/hedera/transaction-id.ts'
+import { agentMemo } from '../schemes/hedera/payment-memo.ts'
 import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
 import { HederaStandIn, OTHER_PAYER, PAYER } from '../testing/hedera-stand-in.fixture.ts'
 

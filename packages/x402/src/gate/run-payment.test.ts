@@ -1,7 +1,7 @@
 /** What happens to one payment between reservation and answer (X6 to X10), through the gate. */
 import { describe, expect, test } from 'vitest'
 import type { ReservationStore } from '../reservations/reservation-store.ts'
-import { agentMemo } from '../schemes/hedera/transaction-id.ts'
+import { agentMemo } from '../schemes/hedera/payment-memo.ts'
 import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
 import { HederaStandIn, OTHER_PAYER, PAY_TO, PAYER } from '../testing/hedera-stand-in.fixture.ts'
 import { paymentOf } from '../testing/payment-header.fixture.ts'

@@ -6,7 +6,7 @@ import { createPaymentGate } from '../gate/payment-gate.ts'
 import type { ReceiptIssuer } from '../receipts/receipt-issuer.ts'
 import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import type { ReservationStore } from '../reservations/reservation-store.ts'
-import { agentOfMemo } from '../schemes/hedera/transaction-id.ts'
+import { agentOfMemo } from '../schemes/hedera/payment-memo.ts'
 import { HederaStandIn, standInTerms } from './hedera-stand-in.fixture.ts'
 
 export type Grant = { readonly granted: string; readonly payer: string }

@@ -1,4 +1,4 @@
-import { agentOfMemo } from '@tallystick/x402/hedera'
+import { agentOfMemo, isReservedMemo } from '@tallystick/x402/hedera'
 import type { Hex } from './access-window.ts'
 
 type PaymentMemo =
@@ -13,7 +13,7 @@ type PaymentMemo =
 export function readPaymentMemo(memo: string): PaymentMemo {
   const agent = agentOfMemo(memo)
   if (agent !== undefined) return { kind: 'agent', agent }
-  return { kind: /^(x402|refund):/.test(memo) ? 'reserved' : 'none' }
+  return { kind: isReservedMemo(memo) ? 'reserved' : 'none' }
 }
 
 /** Whether a payment with this memo may buy for `agent`: a memo that names another agent, or nobody, may not. */

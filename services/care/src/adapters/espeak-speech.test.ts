@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram, manualClock } from '@tallystick/service-kit'
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { SpeechUnavailable } from '../domain/staleness.ts'
+import { SpeechUnavailable } from '../domain/speech.ts'
 import {
   createEspeakSpeech,
   SPEECH_CHARS_MAX,

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Clock, systemClock } from '@tallystick/service-kit'
-import { type Speech, SpeechUnavailable } from '../domain/staleness.ts'
+import { type Speech, SpeechUnavailable } from '../domain/speech.ts'
 
 /** A sentence takes 20 ms; a run this long hangs. */
 export const SPEECH_LIMIT_MS = 2_000

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod'
 import { foldAlike } from '../wire/reads-as.ts'
-import { TEXT_BYTES_MAX } from '../wire/record-uri.ts'
 import { isSeen, isWritableLine } from '../wire/text-of-others.ts'
+import { TEXT_BYTES_MAX } from '../wire/write-limits.ts'
 
 /** One line, so that it can stand in a sentence. */
 const isLabel = (text: string): boolean =>

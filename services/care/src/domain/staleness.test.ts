@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hostileText } from '../testing/hostile-text.fixture.ts'
 import { decodeText } from '../wire/text-of-others.ts'
-import { ageDays, ageLine, isStale, spokenText } from './staleness.ts'
+import { spokenText } from './speech.ts'
+import { ageDays, ageLine, isStale } from './staleness.ts'
 
 const DAY_MS = 86_400_000
 const NOW = Date.UTC(2026, 10, 21)

@@ -1,11 +1,10 @@
 /** How old a record is, and how its age is written and spoken (C10, C13). Pure: the browser runs this file too. */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
-import { decodeText, lineText } from '../wire/text-of-others.ts'
+import { lineText } from '../wire/text-of-others.ts'
 import type { CareRecord } from './care-record.ts'
-import { spokenForm } from './spoken-form.ts'
 
 /** What an age is computed from. */
-type Aged = Pick<CareRecord, 'authorLabel' | 'writtenAt' | 'staleAfter'>
+export type Aged = Pick<CareRecord, 'authorLabel' | 'writtenAt' | 'staleAfter'>
 
 const DAY_MS = 86_400_000
 
@@ -29,9 +28,19 @@ export function ageLine(record: Aged, nowMs: number): string {
 }
 
 /** In words for a person. */
-export const daysAgo = (days: number): string => {
+const daysAgo = (days: number): string => {
   if (days === 0) return 'today'
   return days === 1 ? 'one day ago' : `${days} days ago`
+}
+
+/** The line that a read gives an assistant, in words for a person; any other line as it is. */
+export function ageWords(line: string): string {
+  const fresh = /^\[changed (\d+)d ago by (.*)\]$/su.exec(line)
+  if (fresh !== null) return `Changed ${daysAgo(Number(fresh[1]))} by ${fresh[2]}.`
+  const stale = /^\[STALE — last changed (\d+) days ago by (.*); say this age aloud\]$/su.exec(line)
+  return stale === null
+    ? line
+    : `Past its review date: last changed ${daysAgo(Number(stale[1]))} by ${stale[2]}.`
 }
 
 /** The sentence about a record's age that is spoken past its review date; undefined before. */
@@ -39,27 +48,3 @@ export const spokenAge = (record: Aged, nowMs: number): string | undefined =>
   isStale(record, nowMs)
     ? `Please note: this was last changed ${daysAgo(ageDays(record, nowMs))}, by ${lineText(record.authorLabel)}.`
     : undefined
-
-/**
- * The spoken text of a version: of an older one first that it was replaced (C34); then its value and, past its review date, a
- * sentence about its age. Undefined if it cannot be spoken as it is seen (C45).
- */
-export const spokenText = (
-  record: Aged & Pick<CareRecord, 'value'>,
-  of: { readonly nowMs: number; readonly superseded?: string | undefined },
-): string | undefined => {
-  const { nowMs, superseded = '' } = of
-  const lines = [decodeText(superseded), record.value, decodeText(spokenAge(record, nowMs) ?? '')]
-  return spokenForm(lines.filter((line) => line !== '').join('\n'))
-}
-
-/** The port that turns text into sound; adapters/espeak-speech.ts implements it. */
-export type Speech = {
-  /** A WAV file of the spoken text. Rejects with `SpeechUnavailable`. */
-  speak(text: string): Promise<Uint8Array>
-}
-
-/** The speech program failed or reached its time limit, or too many texts are waiting. */
-export class SpeechUnavailable extends Error {
-  override readonly name = 'SpeechUnavailable'
-}

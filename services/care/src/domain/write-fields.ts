@@ -3,9 +3,10 @@
  * schema cannot express. Signatures, tokens and the store are decided elsewhere.
  */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
-import { isWritableName, TEXT_BYTES_MAX } from '../wire/record-uri.ts'
+import { isWritableName } from '../wire/record-uri.ts'
 import { isSeen, isWritableLine, isWritableValue } from '../wire/text-of-others.ts'
 import { writeBody } from '../wire/write.ts'
+import { TEXT_BYTES_MAX } from '../wire/write-limits.ts'
 import type { NewRecord } from './care-record.ts'
 
 type WriteFields =

@@ -1,4 +1,4 @@
-/** Every limit of the MCP side, each with its unit; some can be configured. */
+/** Every limit of the MCP side, each with its unit. `config.ts` takes the defaults of those that can be configured from here. */
 export const DEFAULT_MCP_LIMITS = {
   /** Largest POST body (care.md, Limits). */
   bodyBytesMax: 262_144,

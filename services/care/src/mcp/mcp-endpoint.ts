@@ -7,7 +7,7 @@ import type { SessionHub } from '../domain/publish-record.ts'
 import { type RecordStore, RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
-import type { Speech, SpeechUnavailable } from '../domain/staleness.ts'
+import type { Speech, SpeechUnavailable } from '../domain/speech.ts'
 import {
   createUnheardCorrections,
   type SilentFollower,

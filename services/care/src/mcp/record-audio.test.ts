@@ -1,6 +1,6 @@
 // The spoken form of a record (C13).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SpeechUnavailable } from '../domain/staleness.ts'
+import { SpeechUnavailable } from '../domain/speech.ts'
 import { BOTH, type ClientSession, type McpFixture, startMcp } from './mcp.fixture.ts'
 import { codeOf, DAY_MS, listAll, readRecord, startMethods } from './methods.fixture.ts'
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { BoundedMap } from '@tallystick/service-kit'
-import { type Speech, SpeechUnavailable, spokenText } from '../domain/staleness.ts'
+import { type Speech, SpeechUnavailable, spokenText } from '../domain/speech.ts'
 import type { VisibleRecord } from './visible-records.ts'
 
 /** A sentence is 50 to 300 KB in base64, so this bounds memory to about 20 MB. */

@@ -9,11 +9,9 @@ import type { OwnLabel } from '../domain/author-labels.ts'
 import type { VerifiedWrite } from '../domain/publish-record.ts'
 import { isWriter, mayPublish } from '../domain/scopes.ts'
 import { readWriteFields } from '../domain/write-fields.ts'
-import { WRITE_SKEW_SECONDS_MAX } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
+import { WRITE_KNOWN_MS } from '../wire/write-limits.ts'
 import type { TokenCheck } from './bearer.ts'
-
-const TIMESTAMP_SKEW_MS = WRITE_SKEW_SECONDS_MAX * 1_000
 
 const refuse = (reason: AuditRow['reason']) => ({ kind: 'refused' as const, reason })
 
@@ -37,7 +35,7 @@ export function createSignatureCheck(options: {
     const { signature, timestamp, body } = request
     if (timestamp === undefined || timestamp === '') return refuse('missing_timestamp')
     const sentMs = parseIsoTime(timestamp)
-    if (sentMs === undefined || Math.abs(sentMs - options.clock.unixMs()) > TIMESTAMP_SKEW_MS)
+    if (sentMs === undefined || Math.abs(sentMs - options.clock.unixMs()) > WRITE_KNOWN_MS)
       return refuse('stale_timestamp')
     const presented = Buffer.from(signature.replace(/^sha256=/, ''), 'utf8')
     let mac: string | undefined
@@ -50,7 +48,7 @@ export function createSignatureCheck(options: {
     }
     if (mac === undefined) return refuse('bad_signature')
     // The MAC identifies the request until its timestamp leaves the window.
-    return { kind: 'signed' as const, mac, expiresAtMs: sentMs + TIMESTAMP_SKEW_MS }
+    return { kind: 'signed' as const, mac, expiresAtMs: sentMs + WRITE_KNOWN_MS }
   }
 }
 

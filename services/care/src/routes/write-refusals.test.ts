@@ -8,8 +8,8 @@ import {
   startCareFixture,
   WRITE_SECRET,
 } from '../testing/care.fixture.ts'
-import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
+import { WRITE_BODY_BYTES_MAX } from '../wire/write-limits.ts'
 import { body, NOW, writesTo } from './write.fixture.ts'
 
 /** One for all: what is refused leaves nothing but its row. */

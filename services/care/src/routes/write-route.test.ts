@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ChainKeyLost, RecordStoreUnavailable } from '../domain/record-store.ts'
 import { type CareFixture, signatureOf, startCareFixture } from '../testing/care.fixture.ts'
-import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
+import { WRITE_BODY_BYTES_MAX } from '../wire/write-limits.ts'
 import { body, NOW, writesTo } from './write.fixture.ts'
 
 let fixture: CareFixture

@@ -4,8 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail, PublishRecord, WriteConflict } from '../domain/publish-record.ts'
 import { errorAnswer } from '../errors.ts'
 import { writeExample } from '../wire/examples.ts'
-import { WRITE_BODY_BYTES_MAX } from '../wire/record-uri.ts'
 import { writeAnswer, writeBody } from '../wire/write.ts'
+import { WRITE_BODY_BYTES_MAX, WRITE_SKEW_SECONDS_MAX } from '../wire/write-limits.ts'
 import { type JudgeWriteDeps, judgeWrite, type WriteRefusal } from './judge-write.ts'
 import { readRequestBody } from './request-body.ts'
 
@@ -78,7 +78,7 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
     schema: {
       tags: ['write'],
       summary: 'Publishes a version of a record.',
-      description: `Signed: \`${signatureHeader}\` is the lower-case hex HMAC-SHA256 over the bytes \`<timestamp>.<raw body>\` under the write secret, \`${timestampHeader}\` the ISO 8601 timestamp, at most 300 s from the server's clock. Without a signature: a bearer token with \`care.write\`. Every refusal is the same 401.`,
+      description: `Signed: \`${signatureHeader}\` is the lower-case hex HMAC-SHA256 over the bytes \`<timestamp>.<raw body>\` under the write secret, \`${timestampHeader}\` the ISO 8601 timestamp, at most ${WRITE_SKEW_SECONDS_MAX} s from the server's clock. Without a signature: a bearer token with \`care.write\`. Every refusal is the same 401.`,
       body: writeBody.meta({ id: 'Write', examples: [writeExample] }),
       response: { 200: writeAnswer, 401: errorBody, 409: errorBody, 503: errorBody },
     },

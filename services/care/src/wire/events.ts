@@ -1,6 +1,7 @@
 /** MCP Events on the wire: schemas, the one type of event, and the differences between profiles (C22). */
 import { z } from 'zod'
-import { isRecordName, TEXT_BYTES_MAX } from './record-uri.ts'
+import { isRecordName } from './record-uri.ts'
+import { TEXT_BYTES_MAX } from './write-limits.ts'
 
 /** Longest URL of a receiver, characters. */
 const URL_CHARS_MAX = 2_048

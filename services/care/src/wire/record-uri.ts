@@ -1,4 +1,4 @@
-// Record URIs and the limits that follow from them. Pure: the browser runs this file too.
+// Record URIs. Pure: the browser runs this file too.
 import type { Audience } from './records.ts'
 import { isPlainLine, withoutHidden } from './text-of-others.ts'
 
@@ -30,14 +30,8 @@ const SCHEMES: Readonly<Record<string, Audience>> = {
 const VERSION_PATTERN = /^v?([1-9]\d{0,14})$/
 /** Characters that a path segment of RFC 3986 may hold unescaped; `/` and `|` cannot be in a name at all. */
 const AS_THEY_ARE = /%(?:21|24|26|27|28|29|2A|2B|2C|3A|3B|3D|40)/gi
-/** Longest name, id or label of a record, bytes of UTF-8: a line that a person reads. */
-export const TEXT_BYTES_MAX = 256
 /** Two of the longest names take 1,536, with three characters for each byte. */
 const RECORD_URI_CHARS_MAX = 4_096
-/** Largest body of `POST /write`, bytes. */
-export const WRITE_BODY_BYTES_MAX = 262_144
-/** How far a signed write's timestamp may be from the service's clock, in seconds either way. */
-export const WRITE_SKEW_SECONDS_MAX = 300
 
 /** The name that a percent-encoded text spells; undefined if it spells none. */
 export function decodeName(text: string): string | undefined {

@@ -85,6 +85,10 @@ export function acceptBook(
 /** A price older than this at the start is not a close, seconds: The Odds API's own history ticks every 5 to 10 minutes. */
 export const CLOSE_AGE_SECONDS_MAX = 900
 
+/** Whether a price was seen close enough before the start, by so many seconds, to be the close. */
+export const isCloseAge = (earlySeconds: number): boolean =>
+  earlySeconds > 0 && earlySeconds <= CLOSE_AGE_SECONDS_MAX
+
 /** How far a source's clock may be ahead of ours, seconds: nobody can have seen a later price yet. */
 export const CLOCK_SKEW_SECONDS_MAX = 60
 
@@ -103,7 +107,7 @@ export function refuseTime(
     return { reason: 'future_price', detail: `${ahead} s after it was received` }
   const early = startAtSeconds - capturedAtSeconds
   if (early <= 0) return { reason: 'in_play_price', detail: `${-early} s after the start` }
-  if (isClose && early > CLOSE_AGE_SECONDS_MAX)
+  if (isClose && !isCloseAge(early))
     return { reason: 'stale_price', detail: `${early} s before the start` }
   return undefined
 }

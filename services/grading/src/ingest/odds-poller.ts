@@ -7,7 +7,7 @@ import { type Clock, pause } from '@tallystick/service-kit'
 import type { CloseRecord, EventState } from '../domain/event-state.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
-import { CLOSE_AGE_SECONDS_MAX } from './accept-price.ts'
+import { isCloseAge } from './accept-price.ts'
 import { ingestPayload, type PayloadAccount } from './ingest-payload.ts'
 import { normaliseOddsApi, ODDS_API_FEED } from './the-odds-api.ts'
 
@@ -29,11 +29,8 @@ const EVENTS_MAX = 2_000
 const textsOf = (odds: Readonly<Record<string, number>>): Record<string, string> =>
   Object.fromEntries(Object.entries(odds).map(([selection, price]) => [selection, String(price)]))
 
-/** Whether a price was seen close enough to the start to be the close. */
-function isFresh(close: CloseRecord, startAtSeconds: number): boolean {
-  const early = startAtSeconds - (close.capturedAtSeconds ?? Number.NEGATIVE_INFINITY)
-  return early > 0 && early <= CLOSE_AGE_SECONDS_MAX
-}
+const isFresh = ({ capturedAtSeconds }: CloseRecord, startAtSeconds: number): boolean =>
+  capturedAtSeconds !== undefined && isCloseAge(startAtSeconds - capturedAtSeconds)
 
 /** The observation that makes a started event's last prices final; undefined if none is provisional. */
 function finalClose(

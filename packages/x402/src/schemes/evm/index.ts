@@ -1,4 +1,4 @@
-export { createOkxFacilitator } from '../../facilitators/okx-facilitator.ts'
+export { createOkxFacilitator, OKX_URL } from '../../facilitators/okx-facilitator.ts'
 export {
   authorizationDigest,
   domainOf,

@@ -25,17 +25,20 @@ export {
 export { evmAddressOf, keyInArguments } from './hedera-key.ts'
 export type { LedgerTransfer } from './ledger-record.ts'
 export { createMirrorNode, type LedgerTime, type MirrorNode } from './mirror-node.ts'
-export { readTransfer } from './read-transfer.ts'
 export {
   agentMemo,
   agentOfMemo,
+  isReservedMemo,
+  refundMemo,
+  refundOfMemo,
+} from './payment-memo.ts'
+export { readTransfer } from './read-transfer.ts'
+export {
   canonicalTransactionId,
   mirrorTransactionId,
   type PaymentReference,
   parseTransactionId,
   paymentReference,
-  refundMemo,
-  refundOfMemo,
   type TransactionId,
 } from './transaction-id.ts'
 export { verifyHederaPayment } from './verify-hedera-payment.ts'

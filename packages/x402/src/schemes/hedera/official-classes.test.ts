@@ -25,7 +25,7 @@ import {
 import { listen } from '../../testing/scripted-server.fixture.ts'
 import { ExactHederaClient } from './exact-hedera-client.ts'
 import { ExactHederaServer } from './exact-hedera-scheme.ts'
-import { agentMemo } from './transaction-id.ts'
+import { agentMemo } from './payment-memo.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
 const closing: (() => Promise<void>)[] = []

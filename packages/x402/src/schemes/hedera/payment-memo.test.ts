@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { agentMemo, agentOfMemo, refundMemo, refundOfMemo } from './transaction-id.ts'
+import { agentMemo, agentOfMemo, refundMemo, refundOfMemo } from './payment-memo.ts'
 
 const AGENT = `0x${'Ab'.repeat(20)}`
 

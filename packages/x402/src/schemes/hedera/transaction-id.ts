@@ -58,33 +58,9 @@ export function paymentReference(transactionId: string): PaymentReference {
   return { text, hash: `0x${keccak(Buffer.from(text)).toString('hex')}` }
 }
 
-const AGENT_MEMO = /^x402:(0x[a-fA-F0-9]{40})$/
-const REFUND_PREFIX = 'refund:'
-
-/** The memo that ties a payment to an agent (X10). `agent` is a `0x` address, written in lower case. */
-export function agentMemo(agent: string): string {
-  return `x402:${agent.toLowerCase()}`
-}
-
-/** The agent named by a payment's signed memo, in lower case, or undefined (X10). */
-export function agentOfMemo(memo: string): `0x${string}` | undefined {
-  return AGENT_MEMO.exec(memo)?.[1]?.toLowerCase() as `0x${string}` | undefined
-}
-
-/** The memo of a refund's transfer (A15). `transactionId` is the refunded credit's, in either spelling. */
-export function refundMemo(transactionId: string): string {
-  return `${REFUND_PREFIX}${canonicalTextOf(transactionId)}`
-}
-
-function canonicalTextOf(transactionId: string): string {
+/** The canonical text of an id in either spelling. Throws RangeError for anything else. */
+export function canonicalTextOf(transactionId: string): string {
   const id = parseTransactionId(transactionId)
   if (id === undefined) throw new RangeError(`not a transaction id: ${transactionId.slice(0, 64)}`)
   return canonicalTransactionId(id)
-}
-
-/** The canonical id of the transaction that a transfer with this memo refunds, or undefined (A15). */
-export function refundOfMemo(memo: string): string | undefined {
-  if (!memo.startsWith(REFUND_PREFIX)) return undefined
-  const id = parseTransactionId(memo.slice(REFUND_PREFIX.length))
-  return id === undefined ? undefined : canonicalTransactionId(id)
 }

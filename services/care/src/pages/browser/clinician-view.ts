@@ -1,9 +1,9 @@
 /** What the clinician's page shows beside the form: the preview, and the outcome of a write. */
 import { actionButton, breakable, element, pageElement, put } from '@tallystick/service-kit/browser'
 import { retractionSentence } from '../../domain/retraction.ts'
-import { WRITE_SKEW_SECONDS_MAX } from '../../wire/record-uri.ts'
 import { elementText } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
+import { WRITE_SKEW_SECONDS_MAX } from '../../wire/write-limits.ts'
 import type { Before } from './read-record.ts'
 import type { WriteOutcome } from './write-record.ts'
 

@@ -4,6 +4,7 @@
  */
 import { element, onFragment, pageElement, put } from '@tallystick/service-kit/browser'
 import { mayRead } from '../../domain/scopes.ts'
+import { WRITE_KNOWN_MS } from '../../wire/write-limits.ts'
 import { showOutcome, showPreview } from './clinician-view.ts'
 import { type Before, createRecordReader, readPublicSlots } from './read-record.ts'
 import { mayPublish, readSignIn, type SignIn, signInWords } from './sign-in.ts'
@@ -20,8 +21,8 @@ import {
   type WriteFields,
 } from './write-record.ts'
 
-/** The service recognises a signed write sent again within this time; slightly less than its 300 s. */
-const SAME_AGAIN_MS = 290_000
+/** A write is sent again unchanged within this time: ten seconds before the service would no longer know it. */
+const SAME_AGAIN_MS = WRITE_KNOWN_MS - 10_000
 /** How long typing must pause before the stored record is read. */
 const TYPING_PAUSE_MS = 300
 

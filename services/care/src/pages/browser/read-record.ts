@@ -1,6 +1,6 @@
 /** Reading records: the newest version over a session, its spoken form, and what is stored before a write. */
 import { fetchInTime, pageFact, Unreachable } from '@tallystick/service-kit/browser'
-import { daysAgo } from '../../domain/staleness.ts'
+import { ageWords } from '../../domain/staleness.ts'
 import { type ChainSlot, chainUri, parseRecordUri } from '../../wire/record-uri.ts'
 import type { RecordMeta } from '../../wire/records.ts'
 import type { VerifyPayload } from '../../wire/verify.ts'
@@ -60,16 +60,6 @@ export const serviceName = (): string => pageFact('service-name')
 export function chainOf(uri: string): ChainSlot | undefined {
   const read = parseRecordUri(uri)
   return read?.version === undefined ? read?.slot : undefined
-}
-
-/** The line that a read gives an assistant, in words for a person. */
-function ageWords(line: string): string {
-  const fresh = /^\[changed (\d+)d ago by (.*)\]$/su.exec(line)
-  if (fresh !== null) return `Changed ${daysAgo(Number(fresh[1]))} by ${fresh[2]}.`
-  const stale = /^\[STALE — last changed (\d+) days ago by (.*); say this age aloud\]$/su.exec(line)
-  return stale === null
-    ? line
-    : `Past its review date: last changed ${daysAgo(Number(stale[1]))} by ${stale[2]}.`
 }
 
 export async function readRecord(session: McpSession, uri: string) {

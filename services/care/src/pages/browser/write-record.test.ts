@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import golden from '../../../vectors/write-signature.json' with { type: 'json' }
 import { readWriteFields } from '../../domain/write-fields.ts'
-import { WRITE_BODY_BYTES_MAX } from '../../wire/record-uri.ts'
+import { WRITE_BODY_BYTES_MAX } from '../../wire/write-limits.ts'
 import { canSign, checkFields, signWrite } from './write-record.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12)

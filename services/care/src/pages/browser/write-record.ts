@@ -3,15 +3,10 @@
  * refusal the same answer, so the exact words have to come from here; the service's own checks still decide.
  */
 import { fetchInTime } from '@tallystick/service-kit/browser'
-import {
-  hasLoneSurrogate,
-  isRecordName,
-  isWritableName,
-  TEXT_BYTES_MAX,
-  WRITE_BODY_BYTES_MAX,
-} from '../../wire/record-uri.ts'
+import { hasLoneSurrogate, isRecordName, isWritableName } from '../../wire/record-uri.ts'
 import { isWritableLine, isWritableValue } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
+import { TEXT_BYTES_MAX, WRITE_BODY_BYTES_MAX } from '../../wire/write-limits.ts'
 import { serviceName } from './read-record.ts'
 
 /** The fields of the form, in its order. */

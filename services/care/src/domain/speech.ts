@@ -1,0 +1,29 @@
+/** What is said of a record, and the port that turns it into sound (C13). */
+import { decodeText } from '../wire/text-of-others.ts'
+import type { CareRecord } from './care-record.ts'
+import { spokenForm } from './spoken-form.ts'
+import { type Aged, spokenAge } from './staleness.ts'
+
+/**
+ * The spoken text of a version: of an older one first that it was replaced (C34); then its value and, past its review date, a
+ * sentence about its age. Undefined if it cannot be spoken as it is seen (C45).
+ */
+export const spokenText = (
+  record: Aged & Pick<CareRecord, 'value'>,
+  of: { readonly nowMs: number; readonly superseded?: string | undefined },
+): string | undefined => {
+  const { nowMs, superseded = '' } = of
+  const lines = [decodeText(superseded), record.value, decodeText(spokenAge(record, nowMs) ?? '')]
+  return spokenForm(lines.filter((line) => line !== '').join('\n'))
+}
+
+/** The port that turns text into sound; adapters/espeak-speech.ts implements it. */
+export type Speech = {
+  /** A WAV file of the spoken text. Rejects with `SpeechUnavailable`. */
+  speak(text: string): Promise<Uint8Array>
+}
+
+/** The speech program failed or reached its time limit, or too many texts are waiting. */
+export class SpeechUnavailable extends Error {
+  override readonly name = 'SpeechUnavailable'
+}
