@@ -29,6 +29,19 @@ const ELSEWHERE: Zones = { west: -8, east: 3 }
 
 const zonesFor = (sport: string): Zones => VENUE_ZONES[sport] ?? ELSEWHERE
 
+/** Whether a bet at a clock without a zone may have come after the start: on UTC's, or on one at a venue. */
+export function mayBeLate(
+  clockSeconds: number,
+  {
+    sport,
+    startAtSeconds,
+    startPrecision,
+  }: Pick<EventInfo, 'sport' | 'startAtSeconds' | 'startPrecision'>,
+): boolean {
+  const latest = clockSeconds - Math.min(0, zonesFor(sport).east) * HOUR_SECONDS
+  return startPrecision === 'second' && latest >= startAtSeconds
+}
+
 /** Sports in which a pair meets on consecutive days: there a day has to name its game even if only one is recorded. */
 const SERIES_SPORTS: ReadonlySet<string> = new Set(['baseball'])
 

@@ -15,6 +15,7 @@ import type {
   UngradedCard,
   UngradedCode,
 } from '../wire/cards.ts'
+import { mayBeLate } from './choose-start.ts'
 import { type EventState, hasStarted } from './event-state.ts'
 import { farFlags, isFar, isUnconfirmed } from './far-price.ts'
 import { formatMarketKey } from './markets.ts'
@@ -214,6 +215,17 @@ function cardOfPick(
   )
 }
 
+/** Whether a bet came after the start, or may have. */
+function lateness(
+  { placedAtSeconds, placedClockSeconds }: PickRequest,
+  { info }: EventState,
+): UngradedCode | undefined {
+  if (placedAtSeconds !== undefined && hasStarted(info, placedAtSeconds))
+    return 'placed_after_start'
+  const isUnclear = placedClockSeconds !== undefined && mayBeLate(placedClockSeconds, info)
+  return isUnclear ? 'placed_clock_unclear' : undefined
+}
+
 /** Grades a pick against the recorded close of exactly its market, line and selection, or says why it cannot. */
 export function gradePick(pick: PickRequest, context: GradeContext): Card {
   const { state } = context
@@ -225,22 +237,22 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
     })
   const prepared = prepareSelection(state, pick)
   const { placedAtSeconds: placed, fieldSize } = pick
-  const isPlacedLate = placed !== undefined && hasStarted(state.info, placed)
+  const late = lateness(pick, state)
   // A stated deduction already accounts for the change of the field.
   const isFieldChanged =
     prepared.kind === 'gradable' &&
     fieldSize !== undefined &&
     fieldSize !== prepared.fieldSize &&
     pick.deductions === undefined
-  if (prepared.kind === 'gradable' && !isPlacedLate && !isFieldChanged)
+  if (prepared.kind === 'gradable' && late === undefined && !isFieldChanged)
     return cardOfPick(pick, prepared, context)
   const refused = prepared.kind === 'ungradable' ? prepared : undefined
   return ungraded({
     pick: pickOnCard(pick, prepared),
     taken: takenOf(pick),
     isSeen: prepared.isSeen(pick.odds.decimal, placed),
-    code: isPlacedLate ? 'placed_after_start' : (refused?.code ?? 'field_changed'),
-    nearest: isPlacedLate ? undefined : refused?.nearest,
+    code: late ?? refused?.code ?? 'field_changed',
+    nearest: late === undefined ? refused?.nearest : undefined,
     scoreboard: scoreboardOf(prepared.result, payingOdds(pick)),
     flags: priceFlags(pick, prepared),
   })

@@ -31,6 +31,8 @@ export type PickRequest = Said & {
   readonly placedAtSeconds?: number | undefined
   /** Whether only the day is known on which the bet was placed: `placedAtSeconds` is its midnight UTC. */
   readonly isPlacedDay?: boolean | undefined
+  /** The clock of a bet without a zone, read as UTC, Unix seconds. */
+  readonly placedClockSeconds?: number | undefined
   /** Midnight UTC of the event's day, Unix seconds; it narrows team names. */
   readonly daySeconds?: number | undefined
   /** The event's start as the bet's record has it, Unix seconds; without a zone, its clock read as UTC. */

@@ -38,6 +38,11 @@ function causeOfUngraded(
   { pick, wire }: Extract<ReadRow, { kind: 'asked' }>,
   code: UngradedCode,
 ): RowCause {
+  if (code === 'placed_clock_unclear' && !('legs' in wire)) {
+    const send = { ...wire, placed_at: wire.placed_at?.slice(0, 10) }
+    const options = [{ label: 'it was placed before the start', send }]
+    return { kind: 'question', code, field: 'placed_at', options }
+  }
   if (pick.kind !== 'ambiguous' || 'legs' in wire) return { kind: 'not_gradable', code }
   const { line: _line, ...rest } = wire
   const options = pick.candidates.map((market) => ({ label: market, send: { ...rest, market } }))

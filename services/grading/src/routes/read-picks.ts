@@ -48,7 +48,12 @@ export const gradeOptionsOf = (options: WireOptions | undefined): GradeOptions =
       }
 
 type Faults = { readonly issues: readonly RequestIssue[] }
-type Where = { readonly field: string; readonly options: GradeOptions }
+type Where = {
+  readonly field: string
+  readonly options: GradeOptions
+  /** Of a record, whose clocks may lack a zone; a pick by itself has no look that would ask. */
+  readonly isOfRecord?: boolean
+}
 
 /** Each-way terms and deductions, if any. */
 function termsOf(
@@ -84,20 +89,28 @@ function ownRecordOf(
 }
 
 /** A parlay with every fault of its legs, by leg. */
-function readParlay(parlay: WireParlay, { field, options }: Where): AskedPick | Faults {
+function readParlay(parlay: WireParlay, { field, ...rest }: Where): AskedPick | Faults {
   const { legs, placed_at, ref } = parlay
   const odds = parseOdds(parlay.odds)
   const issues = oddsIssues(odds, field)
   const read = legs.flatMap((leg, index) => {
     const wire = placed_at === undefined ? leg : { ...leg, placed_at }
-    const pick = readSingle(wire, { field: `${field}.legs[${index}]`, options })
+    const pick = readSingle(wire, { field: `${field}.legs[${index}]`, ...rest })
     if (!('issues' in pick)) return [pick]
     issues.push(...pick.issues)
     return []
   })
   const own = ownRecordOf(parlay, { field, issues })
   if (odds.kind === 'refused' || issues.length > 0) return { issues }
-  return { kind: 'parlay', legs: read, odds, isConfirmed: parlay.confirmed, options, ref, own }
+  return {
+    kind: 'parlay',
+    legs: read,
+    odds,
+    isConfirmed: parlay.confirmed,
+    options: rest.options,
+    ref,
+    own,
+  }
 }
 
 /** Reads a pick of the right shape into the domain's pick, or says what is malformed, whatever the ledger knows (G3). */
@@ -107,10 +120,13 @@ export const readPick = (pick: WirePick, where: Where): AskedPick | Faults =>
 /** A bet whose record has only the day on which it was placed. */
 const DAY_TEXT = /^\d{4}-\d{2}-\d{2}$/
 
-function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | Faults {
+function readSingle(pick: WireSingle, { field, isOfRecord, options }: Where): SinglePick | Faults {
   const odds = parseOdds(pick.odds)
   const issues = oddsIssues(odds, field)
-  const placed = pick.placed_at === undefined ? undefined : isoSeconds(pick.placed_at)
+  const clock = readStart(pick.placed_at ?? '')
+  const isClock = isOfRecord === true && clock?.hasZone === false
+  const placedDay = isClock ? pick.placed_at?.slice(0, 10) : pick.placed_at
+  const placed = placedDay === undefined ? undefined : isoSeconds(placedDay)
   if (pick.placed_at !== undefined && placed === undefined)
     issues.push({
       field: `${field}.placed_at`,
@@ -140,7 +156,8 @@ function readSingle(pick: WireSingle, { field, options }: Where): SinglePick | F
   const daySeconds = pick.date === undefined ? undefined : isoSeconds(pick.date)
   const when = {
     placedAtSeconds: placed,
-    isPlacedDay: pick.placed_at !== undefined && DAY_TEXT.test(pick.placed_at),
+    isPlacedDay: placedDay !== undefined && DAY_TEXT.test(placedDay),
+    placedClockSeconds: isClock ? clock.atSeconds : undefined,
     daySeconds,
     startsAt: pick.starts_at === undefined ? undefined : readStart(pick.starts_at),
   }
@@ -157,10 +174,11 @@ function duplicateKey(pick: AskedPick): string {
   if (pick.kind === 'ambiguous') return `${pick.market} ${pick.selection}`
   if (pick.kind === 'parlay')
     return `${pick.odds.decimal.toFixed(PRICE_DECIMALS)} ${pick.legs.map(duplicateKey).toSorted().join()}`
-  const { daySeconds = '', key, odds, placedAtSeconds = '', selection, startsAt } = pick
+  const { daySeconds = '', key, odds, selection, startsAt } = pick
+  const placed = pick.placedClockSeconds ?? pick.placedAtSeconds ?? ''
   // -110 and 10/11 are one price; 1.91 beside them is found when the audit is made (audit-context.ts).
   const price = odds.decimal.toFixed(PRICE_DECIMALS)
-  return `${formatMarketKey(key)} ${selection} ${price} ${placedAtSeconds} ${startsAt?.atSeconds ?? daySeconds}`
+  return `${formatMarketKey(key)} ${selection} ${price} ${placed} ${startsAt?.atSeconds ?? daySeconds}`
 }
 
 /** Where a pick stands in its request. */
@@ -219,7 +237,7 @@ function causeOf({ code = 'not_read', field, options = [] }: TrackerProblem): Ro
 }
 
 function readWire(place: Place, wire: WirePick, options: GradeOptions): ReadRow {
-  const pick = readPick(wire, { field: fieldOfRow(place), options })
+  const pick = readPick(wire, { field: fieldOfRow(place), options, isOfRecord: true })
   const where = { written: writtenIn(wire), ...place }
   return 'issues' in pick
     ? { ...where, kind: 'faulty', issues: pick.issues, cause: NOT_READ }

@@ -22,7 +22,7 @@ import {
   type TrackerCells,
   type TrackerColumns,
 } from './tracker-columns.ts'
-import { type DayOrder, orderOf, readDate } from './tracker-dates.ts'
+import { type DayOrder, orderOf, whenOf } from './tracker-dates.ts'
 import { backedSide, eventIn, sportOf, teamsOf } from './tracker-events.ts'
 import { readBet } from './tracker-market.ts'
 import { isShareExchange, readOdds } from './tracker-odds.ts'
@@ -112,33 +112,6 @@ function oddsIn(cell: Cells, sheet: Sheet): string | TrackerProblem {
   )
 }
 
-/** Date and time of the pick's members; a problem if a date is unclear. */
-function whenOf(
-  cell: Cells,
-  { order }: Sheet,
-): Pick<WireSingle, 'date' | 'starts_at' | 'placed_at'> | TrackerProblem {
-  const [event, placed] = [cell('date'), cell('placed')].map((text) =>
-    text === '' ? undefined : readDate(text, order),
-  )
-  if (event?.kind === 'unclear' || (event === undefined && placed?.kind === 'unclear'))
-    return question(
-      'date',
-      'a day that is clear: 2024-04-23, or say whether the day or the month comes first',
-      [
-        { label: 'the day comes first', set: { date_order: 'day_first' } },
-        { label: 'the month comes first', set: { date_order: 'month_first' } },
-      ],
-    )
-  if (event?.kind === 'unreadable') return problem('date', 'a date such as 2024-04-23')
-  // A bet of a day without a zone is taken from the day's beginning, so that it is not late by it.
-  const placedAt = placed?.kind === 'date' ? (placed.moment ?? placed.day) : undefined
-  const isDayOnly = placed?.kind === 'date' && placed.moment === undefined
-  if (event?.kind !== 'date') return placedAt === undefined ? {} : { placed_at: placedAt }
-  const bet = placedAt === undefined || isDayOnly ? {} : { placed_at: placedAt }
-  const start = event.moment ?? event.clock
-  return start === undefined ? { date: event.day, ...bet } : { starts_at: start, ...bet }
-}
-
 /** When the bet was placed, where the start stands in the market's key. */
 const betTime = ({ placed_at }: Pick<WireSingle, 'placed_at'>) =>
   placed_at === undefined ? {} : { placed_at }
@@ -171,7 +144,7 @@ const extrasOf = (cell: Cells, sheet: Sheet, hasLine: boolean) => ({
 function readSingle(row: TrackerCells, sheet: Sheet): WireSingle | TrackerProblem {
   const { cell } = row
   if (cell('odds') === '') return problem('odds', 'the price that was taken')
-  const when = whenOf(cell, sheet)
+  const when = whenOf(cell, sheet.order)
   if ('field' in when) return when
   const odds = oddsIn(cell, sheet)
   if (typeof odds !== 'string') return odds

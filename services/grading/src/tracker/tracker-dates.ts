@@ -2,7 +2,9 @@
  * Dates as trackers write them. `03/04/2024` is a day of March or of April: the other dates of the file decide, and if
  * they do not, the reader is asked.
  */
+import type { WireSingle } from '../wire/requests.ts'
 import { isoSeconds } from '../wire/times.ts'
+import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 
 export type DayOrder = 'day_first' | 'month_first'
 
@@ -99,4 +101,36 @@ export function orderOf(dates: readonly string[]): DayOrder | undefined {
     if (Number(numbers?.[3]) > MONTHS.length) return 'month_first'
   }
   return undefined
+}
+
+/** Date and time of the pick's members; a problem if a date is unclear. */
+export function whenOf(
+  cell: (field: 'date' | 'placed') => string,
+  order: DayOrder | undefined,
+): Pick<WireSingle, 'date' | 'starts_at' | 'placed_at'> | TrackerProblem {
+  const [event, placed] = [cell('date'), cell('placed')].map((text) =>
+    text === '' ? undefined : readDate(text, order),
+  )
+  if (event?.kind === 'unclear' || (event === undefined && placed?.kind === 'unclear'))
+    return question(
+      'date',
+      'a day that is clear: 2024-04-23, or say whether the day or the month comes first',
+      [
+        { label: 'the day comes first', set: { date_order: 'day_first' } },
+        { label: 'the month comes first', set: { date_order: 'month_first' } },
+      ],
+    )
+  if (event?.kind === 'unreadable') return problem('date', 'a date such as 2024-04-23')
+  // A bet of a day without a zone is taken from the day's beginning, so that it is not late by it.
+  // Beside a start with a clock of its own it was compared on that (placed-after-start.ts).
+  const clock = event?.kind === 'date' && event.clock !== undefined ? undefined : placed
+  const placedAt =
+    placed?.kind === 'date'
+      ? (placed.moment ?? (clock?.kind === 'date' ? clock.clock : undefined) ?? placed.day)
+      : undefined
+  const isDayOnly = placed?.kind === 'date' && placedAt === placed.day
+  if (event?.kind !== 'date') return placedAt === undefined ? {} : { placed_at: placedAt }
+  const bet = placedAt === undefined || isDayOnly ? {} : { placed_at: placedAt }
+  const start = event.moment ?? event.clock
+  return start === undefined ? { date: event.day, ...bet } : { starts_at: start, ...bet }
 }

@@ -101,6 +101,30 @@ test('G19: a league that is known to be another asks, and its own names, the spo
   ])
 })
 
+test('G19: a bet whose clock has no zone, and on UTC or the venue’s may be after the start, is asked about', async () => {
+  const soccer = ['22-Apr-26 21:00', '23-Apr-26 18:59', '23-Apr-26 19:05', '24-Apr-26 08:00']
+  const rows = soccer.map(
+    (time) => `Football / Arsenal v Chelsea : Match Odds,Arsenal,Back,${time},2.1`,
+  )
+  const csv = `Market,Selection,Bid type,Bet placed,Avg. odds matched\n${rows.join('\n')}`
+  const own = 'soccer/epl.1/1x2/ft home'
+  expect(await looked(csv)).toEqual([own, own, 'placed_clock_unclear', 'placed_after_start'])
+  // 13:30 in the east of the United States is 17:30 or 18:30 UTC.
+  const us = ['2026-01-04 11:30', '2026-01-04 14:30', '2026-01-04 18:30'].map(
+    (time) => `${time},NFL,Jacksonville Jaguars @ Tennessee Titans,Moneyline,Tennessee Titans,1.9`,
+  )
+  const placed = await looked(`Bet_Date_Time,sport,event,market,selection,odds\n${us.join('\n')}`)
+  const unclear = 'placed_clock_unclear'
+  expect(placed).toEqual(['american_football/nfl.1/ml/ft home', unclear, unclear])
+  const {
+    rows: [, , late],
+  }: PreviewAnswer = (await post('/api/coverage', { csv })).json()
+  const [option] = late?.cause?.options ?? []
+  expect(option?.label).toBe('it was placed before the start')
+  const again: PreviewAnswer = (await post('/api/coverage', { picks: [option?.send] })).json()
+  expect(again.gradable).toBe(1)
+})
+
 test('G19: leagues that no table knows are named, since nothing compared them', async () => {
   const leagues = ['Kings of the North', 'EPL', 'Soccer', '', 'England - Premier Division 1']
   const rows = leagues.map(

@@ -13,6 +13,8 @@ export const UNGRADED_MEANINGS = {
   ambiguous_market: 'The market may be one of several; name one by its key.',
   field_changed: 'The field at the close is not the one that the bet was placed on.',
   placed_after_start: 'The bet was placed after the start, so no close can grade it.',
+  placed_clock_unclear:
+    'The bet’s clock has no zone: by UTC or by the venue’s clock it was placed after the start.',
   leg_ungraded: 'A leg has no grade, so the parlay has none.',
   legs_of_one_event:
     'Two legs are on one event: they depend on each other, and no product of closes prices them.',

@@ -155,7 +155,7 @@ const pickSchema = z
         .max(40, timeText)
         .optional()
         .describe(
-          'When the bet was placed; a bet placed after the start is not graded. A day alone is read from its beginning.',
+          'When the bet was placed; a bet placed after the start is not graded. In a record a clock may lack its zone: by UTC and by the venue it must be before the start. A day alone is read from its beginning.',
         ),
       date: dayText().optional().describe('Day of the event: it narrows team names to one match.'),
       starts_at: z

@@ -23,6 +23,7 @@ export const UNGRADED_WORDS: Readonly<Record<UngradedCode, string>> = {
   ambiguous_market: 'It may be one of several markets',
   field_changed: 'The field has changed',
   placed_after_start: 'It was placed after the start',
+  placed_clock_unclear: 'It may have been placed after the start: its clock has no zone',
   leg_ungraded: 'A leg of it has no grade',
   legs_of_one_event: 'Two of its legs are on one event',
 }
