@@ -126,6 +126,7 @@ describe('C51: a name that matches nothing', () => {
     const token = care.token(SCOPE, { sub: 'never-here' })
     const unseen = await revoke(['--sub', 'never-here'])
     expect([unseen.code, unseen.text]).toEqual([1, expect.stringContaining('--unseen')])
+    expect(unseen.text).toContain('A token may exist all the same.')
     expect(await statusOf(token)).toBe(200)
     expect((await revoke(['--sub', 'never-here', '--unseen'])).code).toBe(0)
     await refused(token)

@@ -79,7 +79,9 @@ async function readPrincipal(call: CommandCall, sub: string): Promise<Target> {
   const principal: Target = { kind: 'principal', sub }
   const isKnown = await withSideRows(storePlace(call), (rows) => hasSeenPrincipal(rows, sub))
   if (isKnown) return principal
-  const why = 'Nobody of that name was here. A principal of an issuer is ISSUER|SUB.'
+  // A host of 2026-07-28 that only reads leaves no row by default, and may have a token all the same.
+  const why = `Nothing here names that principal: no session, write, event subscription or kept read.
+A token may exist all the same. A principal of an issuer is ISSUER|SUB.`
   return nothing(why, principal)
 }
 
