@@ -59,6 +59,34 @@ export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.
   throw new RpcFailure(RPC_CODES.invalidParams, `${path}: ${issue?.message ?? 'invalid'}`)
 }
 
+/** What zod found wrong, as its errors list it. */
+const zodIssues = z.array(
+  z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }),
+)
+
+type RpcErrorAnswer = { readonly error: { readonly code: number; readonly message: string } }
+
+/**
+ * An error that the MCP SDK answers, with -32602 and the first path if it is of parameters that the SDK's schema refused, as MCP
+ * has it. SDK 1.x says -32603 and lists zod's issues as its text, which no method of ours does. SDK 2.x has the code, and makes
+ * this unnecessary.
+ */
+export function withInvalidParams<Answer extends RpcErrorAnswer>(answer: Answer): Answer {
+  const { code, message } = answer.error
+  if (code !== RPC_CODES.internalError || !message.startsWith('[')) return answer
+  const [issue] = zodIssues.parse(JSON.parse(message))
+  const refusal = `${issue?.path.join('.')}: ${issue?.message}`
+  return { ...answer, error: { code: RPC_CODES.invalidParams, message: refusal } }
+}
+
+/**
+ * For the SDK's server, which otherwise makes an Ajv instance, only to check answers to elicitations: our servers elicit nothing.
+ */
+export const NO_VALIDATOR = {
+  getValidator: () => () =>
+    ({ valid: false, data: undefined, errorMessage: 'nothing was elicited' }) as const,
+}
+
 export type RpcId = string | number
 
 /** A request or, without an id, a notification; without anything that JSON-RPC does not know. */
@@ -70,6 +98,18 @@ type RpcMessage = {
 }
 
 export type RpcRequest = RpcMessage & { readonly id: RpcId }
+
+/**
+ * A message without its wish to become a task: a server without tasks serves it as any other (MCP 2025-11-25), where SDK 1.x
+ * refuses it.
+ */
+export function withoutTask<
+  Message extends { readonly params?: Readonly<Record<string, unknown>> | undefined },
+>(message: Message): Message {
+  if (message.params?.['task'] === undefined) return message
+  const { task: _task, ...params } = message.params
+  return { ...message, params }
+}
 
 /** A POST body as understood. */
 export type PostedMessage =

@@ -1,16 +1,13 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type {
-  JSONRPCErrorResponse,
   JSONRPCMessage,
   JSONRPCRequest,
   RequestId,
   Result,
   ServerCapabilities,
 } from '@modelcontextprotocol/sdk/types.js'
-import type { JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js'
-import { RPC_CODES } from '@tallystick/service-kit/mcp'
-import { z } from 'zod'
+import { NO_VALIDATOR, withInvalidParams, withoutTask } from '@tallystick/service-kit/mcp'
 import { DATA_LINE } from '../wire/text-of-others.ts'
 import type { McpSession } from './session-registry.ts'
 
@@ -25,13 +22,6 @@ export const CAPABILITIES = {
   logging: {},
   tools: {},
 } as const satisfies ServerCapabilities
-
-/** Otherwise the SDK makes an Ajv instance, used only to check answers to elicitations; this server elicits nothing. */
-const NO_VALIDATOR = {
-  getValidator<T>(): JsonSchemaValidator<T> {
-    return () => ({ valid: false, data: undefined, errorMessage: 'nothing was elicited' })
-  },
-}
 
 type AskOutcome =
   | { readonly kind: 'answered'; readonly message: JSONRPCMessage }
@@ -125,7 +115,7 @@ export class SessionServer implements Transport {
     if ('method' in message || message.id === undefined) return
     const pending = this.#pending.get(message.id)
     if (pending === undefined) return
-    const answer = 'error' in message ? withOwnCode(message) : message
+    const answer = 'error' in message ? withInvalidParams(message) : message
     this.#settle(message.id, { kind: 'answered', message: { ...answer, id: pending.id } })
   }
 
@@ -158,30 +148,6 @@ export class SessionServer implements Transport {
     if (session.waiting?.size === 0) session.waiting = undefined
     resolve(outcome)
   }
-}
-
-/** The request without its wish to become a task: a server without tasks serves it as any other (MCP 2025-11-25); the SDK refuses. */
-function withoutTask(request: JSONRPCRequest): JSONRPCRequest {
-  if (request.params?.['task'] === undefined) return request
-  const { task: _task, ...params } = request.params
-  return { ...request, params }
-}
-
-/** What zod found wrong, as its errors list it. */
-const zodIssues = z.array(
-  z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }),
-)
-
-/**
- * An error, with -32602 and the first path if it is of parameters that the SDK's schema refused: MCP and care say so. SDK 1.x
- * says -32603 and lists zod's issues as its text, which no method of ours does. SDK 2.x has the code, and makes this unnecessary.
- */
-function withOwnCode(answer: JSONRPCErrorResponse): JSONRPCErrorResponse {
-  const { code, message } = answer.error
-  if (code !== RPC_CODES.internalError || !message.startsWith('[')) return answer
-  const [issue] = zodIssues.parse(JSON.parse(message))
-  const refusal = `${issue?.path.join('.')}: ${issue?.message}`
-  return { ...answer, error: { code: RPC_CODES.invalidParams, message: refusal } }
 }
 
 /** The answer to `initialize`. The version does not depend on what the client asks for (C1). */

@@ -2,6 +2,7 @@
  * The tools of `/mcp` (G10): three free looks, and the two sales of the paid routes, paid in `_meta` (X20). Each answers
  * what its route answers, from the same functions; mcp-route.ts speaks the protocol.
  */
+import type { CallToolRequestParams } from '@modelcontextprotocol/sdk/types.js'
 import type { ErrorAnswer, RequestIssue } from '@tallystick/service-kit'
 import { callPaidTool, listPaidTool, type ToolResult, toolCallHash } from '@tallystick/x402/mcp'
 import { z } from 'zod'
@@ -16,7 +17,7 @@ import { type SaleDoorDeps, saleJob } from '../routes/sale-job.ts'
 import { PRICE_CENTS, TOOL_NAMES } from '../routes/sale-terms.ts'
 import { calibrationRequestSchema } from '../wire/calibration.ts'
 import { coverageFrameSchema, coverageRequestSchema } from '../wire/coverage.ts'
-import { readPickSchema, type toolCallSchema } from '../wire/mcp.ts'
+import { readPickSchema } from '../wire/mcp.ts'
 import { auditSchema, gradeSchema } from '../wire/requests.ts'
 
 export type GradingToolDeps = SaleDoorDeps & {
@@ -28,10 +29,10 @@ export type GradingToolDeps = SaleDoorDeps & {
 }
 
 /** Members as received, before any default. */
-type ToolCall = z.output<typeof toolCallSchema>
+type ToolCall = CallToolRequestParams
 
 /** Who calls: for limits and for the log. */
-type ToolCaller = Asker & { readonly requestId: string }
+export type ToolCaller = Asker & { readonly requestId: string }
 
 /** A result, and a function to call once it is sent. */
 type CalledTool = {
@@ -87,7 +88,7 @@ export const GRADING_TOOLS = [
   ),
 ]
 
-/** A result with an answer as text; mcp-route.ts adds its value. */
+/** A result with an answer as text; grading-server.ts adds its value. */
 const saidAs = (text: string): ToolResult => ({ content: [{ type: 'text', text }] })
 
 const saidIn = (said: object): ToolResult => saidAs(JSON.stringify(said))

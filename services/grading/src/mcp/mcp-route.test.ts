@@ -63,6 +63,36 @@ describe('G10: 2025-11-25, without a session', () => {
     expect(await codeOf('tools/call', { name: 'coverage', arguments: [] })).toBe(-32_602)
   })
 
+  test('wrong parameters are -32602 with their path, not their value', async () => {
+    for (const [params, path] of [
+      [undefined, 'params'],
+      [{}, 'params.name'],
+      [{ name: 'coverage', arguments: ['secret'] }, 'params.arguments'],
+    ] as const) {
+      const { answer, status } = await rpc('tools/call', params)
+      expect([status, answer.error?.code]).toEqual([200, -32_602])
+      expect(answer.error?.message).toMatch(new RegExp(`^${path}: (?!.*secret)`))
+    }
+  })
+
+  test('a call that asks to become a task is answered as any other: tasks are not offered', async () => {
+    for (const task of [{}, { ttl: 60_000 }, 5]) {
+      const { answer } = await rpc('tools/call', { name: 'calibration', task })
+      expect(answer.result?.isError).toBeUndefined()
+      expect(answer.result?.structuredContent).toHaveProperty('columns')
+    }
+  })
+
+  test('every client is answered as JSON, whatever it accepts', async () => {
+    for (const accept of ['application/json, text/event-stream', 'application/json', '*/*', '']) {
+      const { answer, headers } = await rpc('ping', undefined, { accept })
+      expect([answer.result, headers['content-type']]).toEqual([
+        {},
+        'application/json; charset=utf-8',
+      ])
+    }
+  })
+
   test.for([
     ['{', -32_700],
     ['[]', -32_600],

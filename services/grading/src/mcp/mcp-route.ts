@@ -1,52 +1,36 @@
 /**
- * `POST /mcp` (G10): the tools for agents that speak MCP, in both revisions and without sessions. A call of a tool is
- * answered at once as JSON; there is nothing to stream and nothing to resume.
+ * `POST /mcp` (G10): the tools for agents that speak MCP, in both revisions and without sessions. The SDK's own server and
+ * transport answer (grading-server.ts). This file has what comes before them: whose page calls, how much a body may hold, and
+ * what SDK 1.x does not speak of 2026-07-28, its envelope and its unknown methods.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { ServiceApp } from '@tallystick/service-kit'
 import {
-  completeResult,
   isModern,
-  LEGACY_REVISIONS,
-  MODERN_REVISION,
   modernFault,
   parseMessage,
   RPC_CODES,
   type RpcRefusal,
   type RpcRequest,
   rpcRefusal,
+  withoutTask,
 } from '@tallystick/service-kit/mcp'
-import type { ToolResult } from '@tallystick/x402/mcp'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { bodyErrorRows } from '../routes/error-rows.ts'
 import { isCrowded, isOversized, neverStored, sendJson, takeBytes } from '../routes/read-body.ts'
-import { rpcMessageSchema, toolCallSchema } from '../wire/mcp.ts'
-import { callGradingTool, GRADING_TOOLS, type GradingToolDeps } from './grading-tools.ts'
+import { rpcMessageSchema } from '../wire/mcp.ts'
+import {
+  createGradingServer,
+  type GradingServerDeps,
+  MODERN_METHODS,
+  StatelessTransport,
+} from './grading-server.ts'
 
-type McpRouteDeps = Omit<GradingToolDeps, 'endpoint'> & {
-  readonly baseUrl: string
-  readonly version: string
-}
+type McpRouteDeps = Omit<GradingServerDeps, 'endpoint'> & { readonly baseUrl: string }
 
 /** The longest audit, and its envelope. */
 const MCP_BODY_BYTES_MAX = 1_048_576
-
-/** Tools change with a new version of the service alone; everyone sees the same. */
-const LIST_KEPT_MS = 300_000
-
-const INSTRUCTIONS =
-  'Grades bets against the recorded closing line instead of the score. Ask coverage first, which is free: a bet without a recorded close is UNGRADED, and paid for. grade_pick and audit_picks cost money, paid by x402: call them, pay what the result asks for, and repeat the call unchanged with the payment in _meta["x402/payment"]. On payment_pending repeat it with the same payment; never sign another one.'
-
-/** The only older revision that is answered. */
-const LEGACY = LEGACY_REVISIONS.at(-1)
-
-type Answered =
-  | { readonly result: object; readonly delivered?: (() => Promise<void>) | undefined }
-  | { readonly refusal: RpcRefusal }
-
-const invalidParams = (message: string): Answered => ({
-  refusal: rpcRefusal(200, RPC_CODES.invalidParams, { message }),
-})
 
 const FOREIGN_ORIGIN = rpcRefusal(403, RPC_CODES.badRequest, { message: 'Origin not allowed' })
 const NOT_JSON = rpcRefusal(400, RPC_CODES.parseError, { message: 'Parse error' })
@@ -54,7 +38,11 @@ const NO_REQUEST = rpcRefusal(400, RPC_CODES.invalidRequest, { message: 'Invalid
 const CROWDED = rpcRefusal(400, RPC_CODES.invalidRequest, {
   message: 'Invalid Request: too many members',
 })
-const FAILED = rpcRefusal(200, RPC_CODES.internalError, { message: 'Internal error' })
+const UNKNOWN_METHOD = rpcRefusal(404, RPC_CODES.methodNotFound, { message: 'Method not found' })
+
+/** What SDK 1.x does not know: the faults of an envelope, and the methods that 2026-07-28 does not have. */
+const modernRefusal = (request: RpcRequest, headers: IncomingHttpHeaders): RpcRefusal | undefined =>
+  modernFault(request, headers) ?? (MODERN_METHODS.has(request.method) ? undefined : UNKNOWN_METHOD)
 
 /** Browsers on other sites may not call, not even by DNS rebinding: an origin must be this host or this machine. */
 function isOwnOrigin(origin: string | undefined, baseUrl: string): boolean {
@@ -64,68 +52,26 @@ function isOwnOrigin(origin: string | undefined, baseUrl: string): boolean {
   return hostname !== undefined && [own, 'localhost', '127.0.0.1', '[::1]'].includes(hostname)
 }
 
-function createMethods(deps: McpRouteDeps) {
-  const { baseUrl, version } = deps
-  const toolDeps: GradingToolDeps = { ...deps, endpoint: `${baseUrl}/mcp` }
-  const serverInfo = { name: 'tallystick-grading', version }
-  const about = { capabilities: { tools: {} }, instructions: INSTRUCTIONS }
-  const listed = { ttlMs: LIST_KEPT_MS, cacheScope: 'public' }
-
-  async function callTool(request: RpcRequest, from: FastifyRequest): Promise<Answered> {
-    const parsed = toolCallSchema.safeParse(request.params)
-    if (!parsed.success) return invalidParams('params: a tool’s name, and an object of arguments')
-    // The members as received, because they are hashed.
-    const call = request.params as z.output<typeof toolCallSchema>
-    const bytes = Number(from.headers['content-length'] ?? MCP_BODY_BYTES_MAX)
-    const caller = { address: from.ip, bytes, requestId: from.id }
-    return (
-      (await callGradingTool(toolDeps, call, caller)) ?? invalidParams(`Unknown tool: ${call.name}`)
-    )
-  }
-
-  return {
-    /** The result in its revision's form. */
-    dressed: (result: object, isOfModern: boolean): object =>
-      isOfModern ? completeResult(result, serverInfo) : result,
-    async answer(
-      request: RpcRequest,
-      isOfModern: boolean,
-      from: FastifyRequest,
-    ): Promise<Answered> {
-      const { method } = request
-      if (method === 'tools/list')
-        return { result: { tools: GRADING_TOOLS, ...(isOfModern && listed) } }
-      if (method === 'tools/call') return await callTool(request, from)
-      if (isOfModern && method === 'server/discover')
-        return { result: { supportedVersions: [MODERN_REVISION], ...about, ...listed } }
-      if (!isOfModern && method === 'initialize')
-        return { result: { protocolVersion: LEGACY, serverInfo, ...about } }
-      if (!isOfModern && method === 'ping') return { result: {} }
-      const unknown = { message: 'Method not found' }
-      return { refusal: rpcRefusal(isOfModern ? 404 : 200, RPC_CODES.methodNotFound, unknown) }
-    },
-  }
-}
-
 const sendRefusal = (
   reply: FastifyReply,
   { error, status }: RpcRefusal,
   id: string | number | null = null,
 ): FastifyReply => sendJson(reply.code(status), JSON.stringify({ jsonrpc: '2.0', id, error }))
 
-/**
- * A message with a result. A tool's text is the JSON of its value, which is written from the text: parsing an audit's 1.4 MB
- * and writing them again would take 10 ms.
- */
-function messageText(id: string | number | null, result: object): string {
-  const text = JSON.stringify({ jsonrpc: '2.0', id, result })
-  if (!('content' in result) || 'structuredContent' in result) return text
-  const [said] = (result as ToolResult).content
-  return `${text.slice(0, -2)},"structuredContent":${said?.text}}}`
+/** Whether a message holds more than the longest audit and its payment, each by itself. */
+function isTooLarge({ arguments: given, _meta: meta, ...others }: object & Params): boolean {
+  return [given, meta, others].some(isOversized)
 }
+type Params = { readonly arguments?: unknown; readonly _meta?: unknown }
+
+/** The SDK answers any client as JSON, whatever it accepts; the header of a revision was checked before. */
+const HEADERS = {
+  accept: 'application/json, text/event-stream',
+  'content-type': 'application/json',
+} as const
 
 export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<void> {
-  const methods = createMethods(deps)
+  const endpoint = `${deps.baseUrl}/mcp`
 
   async function serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (!isOwnOrigin(request.headers.origin, deps.baseUrl))
@@ -134,27 +80,34 @@ export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<
     if (isCrowded(body)) return sendRefusal(reply, CROWDED)
     const posted = parseMessage(body)
     if (posted.kind === 'not-json') return sendRefusal(reply, NOT_JSON)
-    if (posted.kind === 'notification') return reply.code(202).send()
-    if (posted.kind !== 'request') return sendRefusal(reply, NO_REQUEST)
-    const { id, message } = posted
-    const { arguments: given, _meta: meta } = message.params ?? {}
-    if (isOversized(given) || isOversized(meta)) return sendRefusal(reply, CROWDED, id)
-    const isOfModern = isModern(message, request.headers)
-    const fault = isOfModern ? modernFault(message, request.headers) : undefined
+    if (posted.kind === 'invalid' || posted.kind === 'response')
+      return sendRefusal(reply, NO_REQUEST)
+    const { kind, message } = posted
+    const id = kind === 'request' ? posted.id : null
+    if (isTooLarge(message.params ?? {})) return sendRefusal(reply, CROWDED, id)
+    const isOfModern = kind === 'request' && isModern(posted.message, request.headers)
+    const fault = isOfModern ? modernRefusal(posted.message, request.headers) : undefined
     if (fault !== undefined) return sendRefusal(reply, fault, id)
-    try {
-      const answered = await methods.answer(message, isOfModern, request)
-      if ('refusal' in answered) return sendRefusal(reply, answered.refusal, id)
-      const { delivered, result } = answered
-      if (delivered !== undefined)
-        reply.raw.once('finish', () => {
-          void delivered()
-        })
-      return sendJson(reply, messageText(id, methods.dressed(result, isOfModern)))
-    } catch (error) {
-      request.log.error({ err: error }, 'a call of /mcp failed')
-      return sendRefusal(reply, FAILED, id)
-    }
+    const transport = new StatelessTransport()
+    const server = createGradingServer(
+      { ...deps, endpoint },
+      {
+        message,
+        isOfModern,
+        caller: {
+          address: request.ip,
+          bytes: Number(request.headers['content-length'] ?? MCP_BODY_BYTES_MAX),
+          requestId: request.id,
+        },
+        onSold: (deliver) => void reply.raw.once('finish', () => void deliver()),
+        onFailure: (error) => request.log.error({ err: error }, 'a call of /mcp failed'),
+      },
+    )
+    await server.connect(transport)
+    const asked = new Request(endpoint, { method: 'POST', headers: HEADERS })
+    const answer = await transport.handleRequest(asked, { parsedBody: withoutTask(message) })
+    reply.code(answer.status)
+    return answer.status === 202 ? reply.send() : sendJson(reply, await answer.text())
   }
 
   await app.register(async (scope) => {

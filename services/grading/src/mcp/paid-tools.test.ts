@@ -13,7 +13,7 @@ import { asHeader, mcpCalls, paymentObject } from './mcp.fixture.ts'
 
 let fixture: HttpFixture
 const { post, upload } = httpCalls(() => fixture)
-const { call } = mcpCalls(() => fixture)
+const { call, post: postMessage } = mcpCalls(() => fixture)
 let payments = 1_000
 
 beforeAll(async () => {
@@ -105,6 +105,21 @@ describe('X20: an unpaid call', () => {
       expect(JSON.stringify(refused)).toContain('arguments.pick.oods')
       expect(refused._meta).toBeUndefined()
     }
+    expect(fixture.settlements).toBe(before)
+  })
+
+  test('X20: a member that the SDK leaves out of its own copy is named too: what is hashed is what arrived', async () => {
+    const before = fixture.settlements
+    const payment = JSON.stringify(pay(1))
+    const given = JSON.stringify(gradeExample).replace('{', '{"__proto__":{"odds":1},')
+    const { answer } = await postMessage(
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"grade_pick","arguments":${given},"_meta":{"x402/payment":${payment}}}}`,
+    )
+    expect(answer.result).toMatchObject({
+      isError: true,
+      structuredContent: { error: 'invalid_request' },
+    })
+    expect(JSON.stringify(answer.result)).toContain('arguments.__proto__')
     expect(fixture.settlements).toBe(before)
   })
 

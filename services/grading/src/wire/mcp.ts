@@ -14,11 +14,8 @@ export const rpcMessageSchema = z
   })
   .meta({ id: 'McpMessage', examples: [mcpExample] })
 
-export const toolCallSchema = z.object({
-  name: z.string(),
-  arguments: params.optional(),
-  _meta: params.optional(),
-})
+/** The only method of 2026-07-28 that SDK 1.x has no schema for. */
+export const discoverRequest = z.object({ method: z.literal('server/discover') })
 
 export const readPickSchema = z
   .strictObject({ receipt: z.string('the receipt of a paid card').max(200) }, 'an object')
