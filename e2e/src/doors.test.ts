@@ -2,6 +2,7 @@
 // tests that try it, and names the doors that it concerns. A new door fails here until somebody has said which kinds it has.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import * as sdkTypes from '@modelcontextprotocol/sdk/types.js'
 import { expect, it } from 'vitest'
 import { readSources } from '../../scripts/debt/source-files.ts'
 import { root } from './spawned-stack.ts'
@@ -18,6 +19,12 @@ const textOf = (path: string): string => {
 const matches = (path: string, pattern: RegExp): readonly string[] =>
   [...textOf(path).matchAll(pattern)].map(([, found = '']) => found)
 
+/** The method whose requests a schema of the SDK reads. */
+function methodBySchema(name: string): string {
+  const schema: unknown = Reflect.get(sdkTypes, name)
+  return (schema as typeof sdkTypes.CallToolRequestSchema).shape.method.value
+}
+
 /** Of a verb; `tallystick-issuer` is the program's own. */
 const NAME = /^ +name: '(?!tallystick-)([a-z-]+)'/gm
 
@@ -29,9 +36,10 @@ function everyDoor(): ReadonlySet<string> {
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )
-  const methods = ['dispatch', 'event-methods', 'modern-route'].flatMap((file) =>
-    matches(`${CARE}mcp/${file}.ts`, /'((?:[a-z]+\/)+[a-zA-Z]+)'/g),
-  )
+  const methods = ['dispatch', 'event-methods', 'modern-route'].flatMap((file) => [
+    ...matches(`${CARE}mcp/${file}.ts`, /'((?:[a-z]+\/)+[a-zA-Z]+)'/g),
+    ...matches(`${CARE}mcp/${file}.ts`, /\bmethod\((\w+RequestSchema),/g).map(methodBySchema),
+  ])
   const inputs = /TOOL_INPUTS = \{\n(.*?)\n\}/s.exec(textOf(`${CARE}wire/mcp.ts`))?.[1] ?? ''
   const tools = [...inputs.matchAll(/^ {2}([a-z_]+):/gm)].map(([, name]) => `tool ${name}`)
   const verbs = [...files.keys()].filter((path) =>
