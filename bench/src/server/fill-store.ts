@@ -20,7 +20,7 @@ function sealing() {
   return { keyRing: parsed.ring }
 }
 
-const store = openSqliteRecordStore({
+const store = await openSqliteRecordStore({
   databasePath,
   clock: systemClock,
   ...sealing(),

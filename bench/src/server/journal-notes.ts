@@ -1,8 +1,8 @@
 // A store of notes for measuring a journal: on PostgreSQL with group commit or with a transaction for each append, or on
 // SQLite. Entries are as large as those of a ledger.
 import { leafHash } from '@tallystick/hashchain'
-import { openSqliteJournalStore } from '@tallystick/journal-store'
-import { migratePostgresStore, openPostgresJournalStore } from '@tallystick/journal-store/postgres'
+import { openSqliteStore } from '@tallystick/journal-store'
+import { migratePostgresStore, openPostgresStore } from '@tallystick/journal-store/postgres'
 import { pause, systemClock } from '@tallystick/service-kit'
 
 /** `own`: each append in a transaction of its own. */
@@ -35,25 +35,21 @@ const postgresKind = (writesPerCommitMax: number) =>
 const SQLITE_KIND = {
   applicationId: 0x54616c42, // TalB
   migrations: [
-    `CREATE TABLE notes (at INTEGER PRIMARY KEY, leaf BLOB NOT NULL, text BLOB NOT NULL) STRICT;
-     CREATE TABLE tree_nodes (place INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;
-     CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;`,
+    `CREATE TABLE journals (name TEXT PRIMARY KEY, size INTEGER NOT NULL, peaks BLOB NOT NULL) STRICT;
+     INSERT INTO journals VALUES ('notes', 0, x'');
+     CREATE TABLE notes (at INTEGER PRIMARY KEY, leaf_hash BLOB NOT NULL, text BLOB NOT NULL) STRICT;
+     CREATE TABLE notes_nodes (place INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;`,
   ],
   busyTimeoutMs: 30_000,
   Unavailable: NotesUnavailable,
-  journals: {
-    notes: {
-      ...NAMES,
-      index: 'at',
-      hash: 'leaf',
-      hashForm: 'bytes',
-      columns: ['text'],
-      head: 'stored',
-    },
-  },
+  journals: { notes: { ...NAMES, columns: ['text'] } },
+  isAlone: false,
   writesPerCommitMax: WRITES_PER_COMMIT,
   acceptCommand: 'none',
 } as const
+
+/** Notes need nothing of the rows before them. */
+const NO_MEMORY = { read: () => undefined, save: () => [] }
 
 /** Resolves after so many milliseconds. */
 export const pauseFor = (ms: number): Promise<void> => pause(systemClock, ms)
@@ -76,12 +72,12 @@ const entryOf = (text: string): readonly [leaf: Uint8Array, body: Buffer] => {
 /** Opens the notes on PostgreSQL; `databasePath` is where this process keeps its checkpoints. */
 export async function openPostgresNotes(url: string, databasePath: string, engine: JournalEngine) {
   const kind = postgresKind(engine === 'own' ? 1 : WRITES_PER_COMMIT)
-  const options = { ...ownerOf(databasePath), url, pause: pauseFor }
-  const store = await openPostgresJournalStore<'notes'>(kind, options)
+  const options = { ...ownerOf(databasePath), url, pause: pauseFor, memory: NO_MEMORY }
+  const store = await openPostgresStore<'notes', undefined, never>(kind, options)
   return {
     append: (text: string): Promise<number> => {
       const [leaf, body] = entryOf(text)
-      return store.write(({ journals }) => journals.notes.append(leaf, [body]))
+      return store.write(({ append }) => append('notes', leaf, [body]))
     },
     /** One row in a transaction of its own, without lock and hash: the least that a commit costs. */
     bareCommit: () => store.writeRows((query) => query("INSERT INTO notes.bare VALUES ('x')")),
@@ -92,12 +88,13 @@ export async function openPostgresNotes(url: string, databasePath: string, engin
 }
 
 /** Opens the notes in a file. */
-export function openSqliteNotes(databasePath: string) {
-  const store = openSqliteJournalStore<'notes'>(SQLITE_KIND, ownerOf(databasePath))
+export async function openSqliteNotes(databasePath: string) {
+  const options = { ...ownerOf(databasePath), memory: NO_MEMORY }
+  const store = await openSqliteStore<'notes', undefined, never>(SQLITE_KIND, options)
   return {
     append: (text: string): Promise<number> => {
       const [leaf, body] = entryOf(text)
-      return store.write(({ journals }) => journals.notes.append(leaf, [body]))
+      return store.write(({ append }) => append('notes', leaf, [body]))
     },
     close: () => store.close(),
   }

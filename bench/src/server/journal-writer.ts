@@ -19,7 +19,7 @@ const postgres =
   engine === 'sqlite'
     ? undefined
     : await openPostgresNotes(place, checkpoints, engine as JournalEngine)
-const notes = postgres ?? openSqliteNotes(place)
+const notes = postgres ?? (await openSqliteNotes(place))
 
 const answer = (told: JournalAnswer): void => void process.send?.(told)
 

@@ -37,7 +37,7 @@ type Message = { readonly id?: number; readonly method: string; readonly params?
 const NAMES = { serviceName: 'care', version: '0' }
 const BODY_BYTES_MAX = 262_144
 
-const store = openSqliteRecordStore({
+const store = await openSqliteRecordStore({
   databasePath: process.argv[2] ?? '',
   clock: systemClock,
   checkpointSeed: Buffer.alloc(32, 7),

@@ -2,21 +2,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { leafHash } from '@tallystick/hashchain'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { notesOptions } from './notes-postgres.fixture.ts'
-import { NotesUnavailable } from './notes-store.fixture.ts'
-import type { PostgresTransaction } from './postgres-group.ts'
-import { openPostgresJournalStore, type PostgresJournalStore } from './postgres-journal-store.ts'
+import { type NoteCounts, NotesUnavailable } from './notes-store.fixture.ts'
 import { type PostgresServer, runSql, startPostgres } from './postgres-server.fixture.ts'
+import { openPostgresStore, type PostgresStore } from './postgres-store.ts'
 import {
   migratePostgresStore,
   type PostgresJournalTable,
   type PostgresStoreKind,
 } from './postgres-store-kind.ts'
 
-type Diaries = PostgresJournalStore<'day' | 'night'>
-export type Running = PostgresTransaction<'day' | 'night'>
+type Diaries = PostgresStore<'day' | 'night', NoteCounts, string>
 
 /** Two sealed journals, and a table of the service's own whose rows are written with them. */
 export const POSTGRES_DIARIES = {
@@ -43,26 +40,6 @@ function diary(name: string): PostgresJournalTable {
   }
 }
 
-export const hashOf = (text: string): Uint8Array => leafHash(Buffer.from(text))
-
-/** Counts a writer's entries. It reads under the lock, and its row and its entry share a transaction. */
-export const count =
-  (name: string, journal: 'day' | 'night' = 'day') =>
-  async ({ journals, query, send }: Running): Promise<number> => {
-    const [known] = await query<{ readonly entries: number }>(
-      'SELECT entries FROM diaries.writers WHERE name = $1',
-      [name],
-    )
-    const entries = (known?.entries ?? 0) + 1
-    send(
-      'INSERT INTO diaries.writers VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET entries = excluded.entries',
-      [name, entries],
-    )
-    const text = `${name} ${entries}`
-    journals[journal].append(hashOf(text), [Buffer.from(text)])
-    return entries
-  }
-
 /** Registers the hooks of a file: a server for the file, and for each test a database on it with an open store. */
 export function useDiaries() {
   let server: PostgresServer
@@ -72,7 +49,7 @@ export function useDiaries() {
   const opened: { close(): Promise<void> }[] = []
   const optionsOf = (url: string) => notesOptions(url, join(folder, 'diaries'))
   const open = async (over: object = {}): Promise<Diaries> => {
-    const made = await openPostgresJournalStore<'day' | 'night'>(POSTGRES_DIARIES, {
+    const made = await openPostgresStore(POSTGRES_DIARIES, {
       ...optionsOf(database.as('diaries_app')),
       ...over,
     })

@@ -15,7 +15,6 @@ export {
 } from './sealed-bodies.ts'
 export type { SqlConnection, SqlQuery, TupleQuery } from './sql-connection.ts'
 export {
-  askEach,
   POSTGRES_DIALECT,
   SQLITE_DIALECT,
   type SqlDialect,
@@ -35,12 +34,22 @@ export {
   prepareQuery,
   type SqliteFileKind,
 } from './sqlite-database.ts'
-export { readStoredHead, type SqliteJournalTable } from './sqlite-journal.ts'
+export { readStoredHead } from './sqlite-journal.ts'
+export { openSqliteJournalStore } from './sqlite-journal-store.ts'
+export type { SqliteKind } from './sqlite-journals.ts'
+export { openSqliteRows, openWritingRows, runAtOnce } from './sqlite-rows.ts'
 export {
-  openSqliteJournalReader,
-  openSqliteJournalStore,
-  type SqliteStoreOptions,
-} from './sqlite-journal-store.ts'
+  openSqliteStore,
+  openSqliteStoreReader,
+  type SqliteStoreOpening,
+} from './sqlite-store.ts'
 export type { SqliteStoreKind } from './sqlite-store-kind.ts'
+export type {
+  GroupMemory,
+  Journal as CommittedJournal,
+  Rows,
+  Statement,
+  Store,
+} from './store.ts'
 export { verifyJournal } from './verify-journal.ts'
 export { type WitnessProblem, WitnessPush } from './witness-push.ts'

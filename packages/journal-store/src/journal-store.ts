@@ -53,19 +53,6 @@ export type JournalReader<Name extends string> = {
   close(): Promise<void>
 }
 
-/** A store of journals. Failures of disk, lock or database are the service's own error, which its kind names. */
-export type JournalStore<Name extends string, Cell> = JournalReader<Name> & {
-  /**
-   * Runs a write in one transaction with all others of the same event-loop iteration; resolves with its result once committed.
-   * A write that throws leaves nothing behind and rejects alone. The others of its group run again without it: a run may
-   * happen more than once, and must change nothing but the store.
-   */
-  write<Result>(
-    run: (transaction: WriteTransaction<Name, Cell>) => Result,
-    durability?: Durability,
-  ): Promise<Result>
-}
-
 /** Why a write would fail or wait now. */
 export type WriteTrouble = {
   /** A snake_case code. */

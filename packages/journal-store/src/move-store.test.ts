@@ -6,8 +6,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { moveToPostgres, moveToSqlite } from './move-store.ts'
 import type { StoreMove } from './moved-rows.ts'
 import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
-import { NOTES_ORIGIN, NOTES_SEED, SHARED_NOTES, textsIn } from './notes-store.fixture.ts'
-import { openPostgresJournalStore } from './postgres-journal-store.ts'
+import {
+  COMMON_NOTES,
+  NOTES_ORIGIN,
+  NOTES_SEED,
+  SQLITE_COUNTS,
+  textsIn,
+} from './notes-store.fixture.ts'
 import { placesSql } from './postgres-place.ts'
 import {
   type PostgresServer,
@@ -15,15 +20,17 @@ import {
   runSql,
   startPostgres,
 } from './postgres-server.fixture.ts'
+import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
-import { openSqliteJournalStore } from './sqlite-journal-store.ts'
+import { openSqliteStore } from './sqlite-store.ts'
 
 /** More than two pages. */
 const ENTRIES = 2_300
 
 const OTHER = 'CREATE TABLE other (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;'
+const SQLITE = { ...COMMON_NOTES, migrations: [...COMMON_NOTES.migrations, OTHER] }
 const MOVE: StoreMove<'notes'> = {
-  sqlite: { ...SHARED_NOTES, migrations: [...SHARED_NOTES.migrations, OTHER] },
+  sqlite: SQLITE,
   postgres: {
     ...POSTGRES_NOTES,
     migrations: [
@@ -47,7 +54,7 @@ describe.skipIf(postgresMissing !== undefined)(
       origin: NOTES_ORIGIN,
     })
     const openFile = (path = filePath) =>
-      openSqliteJournalStore<'notes'>(MOVE.sqlite, { ...owner(), databasePath: path })
+      openSqliteStore(SQLITE, { ...owner(), databasePath: path, memory: SQLITE_COUNTS })
     const options = (path = filePath) => ({
       owner: owner(),
       filePath: path,
@@ -67,11 +74,11 @@ describe.skipIf(postgresMissing !== undefined)(
       filePath = join(folder, 'notes.db')
       database = await server.database()
       await migratePostgresStore(MOVE.postgres, notesOptions(database.owner, filePath))
-      const file = openFile()
-      await file.write(({ journals: { notes } }) => {
-        file.database.exec("INSERT INTO other VALUES (7, 'é'), (3, 'b')")
+      const file = await openFile()
+      await file.write(({ append, run }) => {
+        run("INSERT INTO other VALUES (7, 'é'), (3, 'b')", [])
         for (let at = 0; at < ENTRIES; at += 1)
-          notes.append(leafHash(Buffer.from(`note ${at}`)), [`note ${at}`])
+          append('notes', leafHash(Buffer.from(`note ${at}`)), [`note ${at}`])
       })
       await file.close()
     })
@@ -82,7 +89,7 @@ describe.skipIf(postgresMissing !== undefined)(
     it('to PostgreSQL and back: the same heads, checkpoints and rows, and each goes on from there', async () => {
       const moved = await moveToPostgres(MOVE, options())
       expect(moved.notes.size).toBe(ENTRIES)
-      const there = await openPostgresJournalStore<'notes'>(
+      const there = await openPostgresStore(
         MOVE.postgres,
         notesOptions(database.as('notes_app'), filePath),
       )
@@ -94,30 +101,26 @@ describe.skipIf(postgresMissing !== undefined)(
         { id: 7, name: Buffer.from('é') },
       ])
       const signed = there.checkpoint('notes')
-      const file = openFile()
+      const file = await openFile()
       expect(file.checkpoint('notes')).toBe(signed)
       await file.close()
-      await there.write(({ journals }) =>
-        journals.notes.append(leafHash(Buffer.from('on')), ['on']),
-      )
+      await there.write(({ append }) => append('notes', leafHash(Buffer.from('on')), ['on']))
       const grown = there.checkpoint('notes')
       await there.close()
 
       const back = join(folder, 'back.db')
       expect((await moveToSqlite(MOVE, options(back))).notes.size).toBe(ENTRIES + 1)
       expect(readFileSync(`${back}.notes-checkpoint`, 'utf8')).toBe(grown)
-      const again = openFile(back)
+      const again = await openFile(back)
       expect(textsIn(again.database).slice(-2)).toEqual([`note ${ENTRIES - 1}`, 'on'])
       expect(
-        await again.write(({ journals }) =>
-          journals.notes.append(leafHash(Buffer.from('x')), ['x']),
-        ),
+        await again.write(({ append }) => append('notes', leafHash(Buffer.from('x')), ['x'])),
       ).toBe(ENTRIES + 1)
       await again.close()
     })
 
     it('a file with a gap in its last page leaves nothing in the database', async () => {
-      const file = openFile()
+      const file = await openFile()
       file.database.exec(`DELETE FROM notes WHERE at = ${ENTRIES - 2}`)
       await file.close()
       rmSync(`${filePath}.notes-checkpoint`)
@@ -155,7 +158,7 @@ describe.skipIf(postgresMissing !== undefined)(
       await runSql(database.owner, "INSERT INTO notes.other VALUES ('x', 1)")
       await expect(moveToPostgres(MOVE, options())).rejects.toThrow('the database is not empty')
       await runSql(database.owner, 'DELETE FROM notes.other')
-      const alone = await openPostgresJournalStore<'notes'>(MOVE.postgres, {
+      const alone = await openPostgresStore(MOVE.postgres, {
         ...notesOptions(database.as('notes_app'), join(folder, 'alone')),
         isAlone: true,
       })

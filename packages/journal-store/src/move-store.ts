@@ -7,6 +7,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { createCompactRange, type KeyRing, type TreeHead } from '@tallystick/hashchain'
 import type { StoreOwner } from './checkpoint-file.ts'
+import { growFrom, headOfRow } from './growing-journal.ts'
 import {
   type Cells,
   type FileBeside,
@@ -16,17 +17,18 @@ import {
   type StoreMove,
   toSqlite,
 } from './moved-rows.ts'
+import { appendStatement } from './postgres-commit.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
-import { groupJournal, sendEntries } from './postgres-group.ts'
-import { readHeads } from './postgres-heads.ts'
-import { openPostgresJournalReader } from './postgres-journal-store.ts'
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import { takePlace } from './postgres-place.ts'
+import { openPostgresStoreReader } from './postgres-store.ts'
 import { bodyOfBytes } from './sealed-bodies.ts'
 import { guardsOf, openSqliteFile } from './sqlite-database.ts'
-import { openSqliteJournalStore, type SqliteJournalStore } from './sqlite-journal-store.ts'
-import type { SqliteStoreKind } from './sqlite-store-kind.ts'
+import type { SqliteJournalTable } from './sqlite-journal.ts'
+import { openSqliteJournalStore } from './sqlite-journal-store.ts'
+import type { SqliteKind } from './sqlite-journals.ts'
+import { openSqliteStore } from './sqlite-store.ts'
 import { eachJournalInTurn } from './store-kind.ts'
 
 type MoveOptions = {
@@ -39,12 +41,53 @@ type MoveOptions = {
 
 type MovedHeads<Name extends string> = Readonly<Record<Name, TreeHead>>
 
+type Appended = readonly [leafHash: Uint8Array, cells: Cells]
+
+/** The SQLite side of a move. Grading's ledger stands on the older engine until it stands on the plain store. */
+async function openSide<Name extends string>(
+  kind: StoreMove<Name>['sqlite'],
+  options: StoreOwner & { readonly keyRing?: KeyRing | undefined },
+) {
+  if ('isAlone' in kind) {
+    const memory = { read: () => undefined, save: () => [] }
+    const store = await openSqliteStore<Name, undefined, never>(kind, { ...options, memory })
+    return {
+      ...store,
+      append: (name: Name, page: readonly Appended[]) =>
+        store.write(({ append }) => {
+          for (const each of page) append(name, ...each)
+        }),
+      stored: ({
+        columns,
+        table,
+      }: {
+        readonly columns: readonly string[]
+        readonly table: string
+      }) => `SELECT ${['at', 'leaf_hash', ...columns].join(', ')} FROM ${table} ORDER BY at`,
+    }
+  }
+  const store = openSqliteJournalStore(kind, options)
+  return {
+    ...store,
+    append: (name: Name, page: readonly Appended[]) =>
+      store.write(({ journals }) => {
+        for (const [leaf, cells] of page) journals[name].append(leaf, cells.map(toSqlite))
+      }),
+    stored: (of: { readonly columns: readonly string[]; readonly table: string }) => {
+      const { hash, index } = of as SqliteJournalTable
+      return `SELECT ${[index, hash, ...of.columns].join(', ')} FROM ${of.table} ORDER BY ${index}`
+    },
+  }
+}
+
+type SqliteSide<Name extends string> = Awaited<ReturnType<typeof openSide<Name>>>
+
 /** The files of the SQLite store in a move, and how to close them. */
-function openFiles<Name extends string>(
+async function openFiles<Name extends string>(
   move: StoreMove<Name>,
   { keyRing, owner }: Pick<MoveOptions, 'keyRing' | 'owner'>,
 ) {
-  const store = openSqliteJournalStore(move.sqlite, { ...owner, keyRing })
+  const store = await openSide(move.sqlite, { ...owner, keyRing })
   const besides = new Map<string, DatabaseSync>()
   return {
     store,
@@ -91,26 +134,27 @@ async function inMove<Name extends string, Result>(
 
 const asItIs = (row: Cells): Cells => row
 
+type Moving<Name extends string> = {
+  readonly query: PostgresQuery
+  readonly store: SqliteSide<Name>
+}
+
 async function appendToPostgres<Name extends string>(
   { postgres, sqlite }: StoreMove<Name>,
   name: Name,
-  { query, store }: { readonly query: PostgresQuery; readonly store: SqliteJournalStore<Name> },
+  { query, store }: Moving<Name>,
 ): Promise<TreeHead> {
-  const { columns, hash, index, noun, table } = sqlite.journals[name]
-  const target = postgres.journals[name]
-  const range = createCompactRange()
-  const sql = `SELECT ${[index, hash, ...columns].join(', ')} FROM ${table} ORDER BY ${index}`
-  for (const page of pagesOf(store.database, sql)) {
-    const journal = groupJournal(range, target, () => undefined)
+  const table = sqlite.journals[name]
+  let range = createCompactRange()
+  for (const page of pagesOf(store.database, store.stored(table))) {
+    const journal = growFrom(range)
     for (const [at, leaf, ...cells] of page) {
-      if (at !== range.size)
-        throw new sqlite.Unavailable(`${noun} has gaps: entry ${range.size} is gone`)
-      journal.append(
-        typeof leaf === 'string' ? Buffer.from(leaf, 'hex') : (leaf as Uint8Array),
-        cells,
-      )
+      if (at !== journal.range.size)
+        throw new sqlite.Unavailable(`${table.noun} has gaps: entry ${journal.range.size} is gone`)
+      journal.append(leaf as Uint8Array, cells)
     }
-    await sendEntries(query, postgres.schema, journal)
+    await query(...appendStatement(postgres.schema, postgres.journals[name], journal))
+    range = journal.range
   }
   return sameHead(range, store.journals[name], sqlite)
 }
@@ -118,23 +162,27 @@ async function appendToPostgres<Name extends string>(
 async function appendToSqlite<Name extends string>(
   { postgres, sqlite }: StoreMove<Name>,
   name: Name,
-  { query, store }: { readonly query: PostgresQuery; readonly store: SqliteJournalStore<Name> },
+  { query, store }: Moving<Name>,
 ): Promise<TreeHead> {
   const { columns, table } = postgres.journals[name]
   const sql = `SELECT leaf_hash, ${columns.map((column) => column.name).join(', ')} FROM ${postgres.schema}.${table} ORDER BY at`
   for await (const page of fetched(query, sql))
-    await store.write(({ journals }) => {
-      for (const [leaf, ...cells] of page)
-        journals[name].append(
-          leaf as Uint8Array,
-          cells.map((cell, column) =>
-            columns[column]?.type === 'bytea' && cell instanceof Uint8Array
-              ? bodyOfBytes(cell)
-              : toSqlite(cell),
-          ),
-        )
-    })
-  const head = (await readHeads({ kind: postgres, read: query })).get(name)
+    await store.append(
+      name,
+      page.map(([leaf, ...cells]) => [
+        leaf as Uint8Array,
+        cells.map((cell, column) =>
+          columns[column]?.type === 'bytea' && cell instanceof Uint8Array
+            ? bodyOfBytes(cell)
+            : cell,
+        ),
+      ]),
+    )
+  const found = await query<{ readonly size: number; readonly peaks: Uint8Array }>(
+    `SELECT size, peaks FROM ${postgres.schema}.journals WHERE name = $1`,
+    [name],
+  )
+  const head = found.map(({ peaks, size }) => headOfRow(size, peaks))[0]
   return sameHead(store.journals[name], head, sqlite)
 }
 
@@ -143,7 +191,7 @@ type Head = { readonly size: number; rootHash(): Uint8Array }
 function sameHead(
   moved: Head,
   source: Head | undefined,
-  { Unavailable }: SqliteStoreKind<string>,
+  { Unavailable }: Pick<SqliteKind<string>, 'Unavailable'>,
 ): TreeHead {
   const head = { size: moved.size, rootHash: moved.rootHash() }
   if (head.size !== source?.size || Buffer.compare(head.rootHash, source.rootHash()) !== 0)
@@ -163,8 +211,8 @@ export async function moveToPostgres<Name extends string>(
   const { Unavailable, schema } = move.postgres
   // Refuses a schema that is not this program's.
   const unchecked = { ...server, ...owner, keyRing, checkpoint: 'unchecked' } as const
-  await (await openPostgresJournalReader(move.postgres, unchecked)).close()
-  const files = openFiles(move, { keyRing, owner: { ...owner, databasePath: filePath } })
+  await (await openPostgresStoreReader(move.postgres, unchecked)).close()
+  const files = await openFiles(move, { keyRing, owner: { ...owner, databasePath: filePath } })
   const { fileOf, store } = files
   try {
     return await inMove(move, options, async (query) => {
@@ -177,7 +225,7 @@ export async function moveToPostgres<Name extends string>(
         targets.length === 0 ? [] : await query(`${targets.join(' UNION ALL ')} LIMIT 1`)
       if (inUse.length > 0 || heads.some(({ size }) => size > 0))
         throw new Unavailable('the database is not empty')
-      store.catchUp()
+      await store.catchUp()
       store.database.exec('BEGIN')
       try {
         for (const { beside, cells = asItIs, from, into } of rows)
@@ -217,7 +265,7 @@ export async function moveToSqlite<Name extends string>(
     if (existsSync(path)) throw new Unavailable(`${path} exists already`)
   // Refuses another schema, missing keys, and a store that does not continue from its last checkpoint.
   const reader = { ...server, ...owner, keyRing }
-  await (await openPostgresJournalReader(move.postgres, reader)).close()
+  await (await openPostgresStoreReader(move.postgres, reader)).close()
   const databasePath = `${filePath}.moving`
   const signed = Object.values<{ fileEnding: string }>(move.sqlite.journals)
   // The database itself comes last: without it there is no store.
@@ -229,7 +277,7 @@ export async function moveToSqlite<Name extends string>(
   try {
     const moved = await inMove(move, options, async (query) => {
       clear()
-      const files = openFiles(move, { keyRing, owner: { ...owner, databasePath } })
+      const files = await openFiles(move, { keyRing, owner: { ...owner, databasePath } })
       try {
         return await fillFiles(move, { files, query })
       } finally {
@@ -247,7 +295,10 @@ export async function moveToSqlite<Name extends string>(
 
 async function fillFiles<Name extends string>(
   move: StoreMove<Name>,
-  of: { readonly files: ReturnType<typeof openFiles<Name>>; readonly query: PostgresQuery },
+  of: {
+    readonly files: Awaited<ReturnType<typeof openFiles<Name>>>
+    readonly query: PostgresQuery
+  },
 ): Promise<MovedHeads<Name>> {
   const { files, query } = of
   const { fileOf, store } = files

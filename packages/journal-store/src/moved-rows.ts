@@ -1,16 +1,18 @@
 /** What a move reads and writes: rows of a store's own tables, in pages, from one engine's statement to the other's. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { toBytes } from './postgres-commit.ts'
 import type { PostgresQuery } from './postgres-connection.ts'
-import { type PostgresCell, toBytes } from './postgres-group.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import { prepareQuery, type SqliteFileKind } from './sqlite-database.ts'
+import type { SqliteKind } from './sqlite-journals.ts'
 import type { SqliteStoreKind } from './sqlite-store-kind.ts'
+import type { Cell } from './store.ts'
 
 /** Entries or rows per read and per write. */
 const ROWS_PER_WRITE = 1_000
 
 /** A row. */
-export type Cells = readonly PostgresCell[]
+export type Cells = readonly Cell[]
 
 /** A second file, beside the store's; only SQLite has it. */
 export type FileBeside = { readonly ending: string; readonly kind: SqliteFileKind }
@@ -34,7 +36,7 @@ type MovedRows = {
 
 /** What a move covers. The service's own rows come before the entries, in this order. */
 export type StoreMove<Name extends string> = {
-  readonly sqlite: SqliteStoreKind<Name>
+  readonly sqlite: SqliteStoreKind<Name> | SqliteKind<Name>
   readonly postgres: PostgresStoreKind<Name>
   readonly tables: readonly MovedTable[]
   readonly toPostgres?: readonly MovedRows[]
@@ -43,7 +45,7 @@ export type StoreMove<Name extends string> = {
   readonly last?: { readonly postgres: string; readonly sqlite: string }
 }
 
-const toText = (cell: PostgresCell): PostgresCell =>
+const toText = (cell: Cell): Cell =>
   cell instanceof Uint8Array ? Buffer.from(cell).toString() : cell
 export const toSqlite = (cell: unknown): SQLInputValue =>
   typeof cell === 'boolean' ? Number(cell) : (cell as SQLInputValue)
@@ -73,7 +75,7 @@ export async function* fetched(
   const cursor = `moved_${(cursors += 1)}`
   await query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`)
   for (;;) {
-    const rows = await query<Record<string, PostgresCell>>(`FETCH ${ROWS_PER_WRITE} FROM ${cursor}`)
+    const rows = await query<Record<string, Cell>>(`FETCH ${ROWS_PER_WRITE} FROM ${cursor}`)
     if (rows.length > 0) yield rows.map((row) => Object.values(row))
     if (rows.length < ROWS_PER_WRITE) break
   }

@@ -2,46 +2,52 @@
 // acknowledged one.
 import { setTimeout as pause } from 'node:timers/promises'
 import { leafHash } from '@tallystick/hashchain'
-import { NOTES_ORIGIN, NOTES_SEED, NotesUnavailable } from './notes-store.fixture.ts'
-import { openPostgresJournalStore } from './postgres-journal-store.ts'
+import {
+  JOURNAL_OF_NOTES,
+  NOTES_ORIGIN,
+  NOTES_SEED,
+  type NoteCounts,
+  NotesUnavailable,
+  POSTGRES_COUNTS,
+} from './notes-store.fixture.ts'
 import { placesSql } from './postgres-place.ts'
+import { openPostgresStore, type PostgresStore } from './postgres-store.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 
-export const POSTGRES_NOTES = {
+export type PostgresNotes = PostgresStore<'notes', NoteCounts, string>
+
+export const POSTGRES_NOTES: PostgresStoreKind<'notes'> = {
   schema: 'notes',
   appRole: 'notes_app',
-  journals: {
-    notes: {
-      noun: 'the journal of notes',
-      originEnding: '/notes',
-      fileEnding: '.notes-checkpoint',
-      table: 'notes',
-      columns: [{ name: 'text', type: 'text' }],
-    },
-  },
-  migrations: ['CREATE TABLE notes.other (id bigint PRIMARY KEY)', placesSql('notes')],
+  journals: { notes: { ...JOURNAL_OF_NOTES, columns: [{ name: 'text', type: 'text' }] } },
+  migrations: [
+    `CREATE TABLE notes.writers (name text COLLATE "C" PRIMARY KEY, entries bigint NOT NULL);
+     GRANT INSERT, UPDATE ON notes.writers TO notes_app`,
+    placesSql('notes'),
+  ],
   writesPerCommitMax: 512,
   Unavailable: NotesUnavailable,
   acceptCommand: 'notes accept-backup',
-} as const satisfies PostgresStoreKind<'notes'>
+}
 
 export const notesOptions = (url: string, databasePath: string) => ({
   url,
   databasePath,
   checkpointSeed: NOTES_SEED,
   origin: NOTES_ORIGIN,
+  memory: POSTGRES_COUNTS,
   pause: (ms: number) => pause(ms, undefined, { ref: false }),
 })
 
 const [, program, url, databasePath] = process.argv
 if (program?.endsWith('notes-postgres.fixture.ts') === true) {
   const options = notesOptions(url ?? '', databasePath ?? '')
-  const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, options)
+  const store = await openPostgresStore(POSTGRES_NOTES, options)
   const write = async (writer: number): Promise<void> => {
     for (let count = 0; ; count += 1) {
       const text = `${process.pid} ${writer} ${count}`
       const hash = leafHash(Buffer.from(text))
-      const at = await store.write(({ journals }) => journals.notes.append(hash, [text]))
+      const at = await store.write(({ append }) => append('notes', hash, [text]))
       process.stdout.write(`${JSON.stringify([at, text])}\n`)
     }
   }

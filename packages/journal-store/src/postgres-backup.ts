@@ -2,10 +2,10 @@
 import { isContinued } from './checkpoint-file.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { PostgresDoor } from './postgres-door.ts'
-import { committedJournal, countLeaves, one, readHeads } from './postgres-heads.ts'
-import type { PostgresStoreOptions } from './postgres-journal-store.ts'
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
+import { countLeaves, type PostgresReaderOptions, readHeads } from './postgres-store.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
+import { openCommittedJournal } from './proofs.ts'
 import type { AcceptedJournal } from './sqlite-backup.ts'
 import { checkpointFilesOf, eachJournalInTurn } from './store-kind.ts'
 
@@ -15,24 +15,27 @@ import { checkpointFilesOf, eachJournalInTurn } from './store-kind.ts'
  */
 export async function acceptPostgresBackup<Name extends string>(
   kind: PostgresStoreKind<Name>,
-  options: PostgresStoreOptions,
+  options: PostgresReaderOptions,
 ): Promise<Readonly<Record<Name, AcceptedJournal>>> {
   const { Unavailable } = kind
   const door = new PostgresDoor({ answerMs: UPKEEP_ANSWER_MS, ...options, Unavailable })
   await door.acceptTimeline()
   const reader = new PostgresConnection(door, {})
-  const source = { kind, read: reader.read }
+  const source = { kind, rows: reader.tuples }
   try {
     const heads = await readHeads(source)
     const files = checkpointFilesOf(kind, options)
     return await eachJournalInTurn(kind, async (table, name) => {
       const range = await countLeaves(source, table)
-      const head = one(heads, name)
+      const head = heads[name]
       if (range.size !== head.size || Buffer.compare(range.rootHash(), head.rootHash()) !== 0)
         throw new Unavailable(`${table.noun} has gaps: its entries do not come to its head`)
       const last = files[name].read()
       const signed = last.kind === 'checkpoint' ? last.checkpoint : undefined
-      const journal = committedJournal(source, { table, head: () => range })
+      const journal = openCommittedJournal(source.rows, {
+        table: `${kind.schema}.${table.table}`,
+        head: () => range,
+      })
       const isSame = signed !== undefined && (await isContinued(journal, signed))
       files[name].write(range)
       return { size: range.size, signedSize: signed?.size, isContinued: isSame }

@@ -8,18 +8,18 @@ import { setTimeout as pauseMs } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { leafHash, rootOf } from '@tallystick/hashchain'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { appendText } from './journal-store.contract.ts'
-import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
+import { notesOptions, POSTGRES_NOTES, type PostgresNotes } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
 import { PostgresDoor } from './postgres-door.ts'
-import { openPostgresJournalStore, type PostgresJournalStore } from './postgres-journal-store.ts'
 import {
   postgresMissing,
   runSql,
   startPostgres,
   startPostgresPair,
 } from './postgres-server.fixture.ts'
+import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
+import { appendText } from './store.contract.ts'
 import { openTornCommits } from './torn-commits.fixture.ts'
 
 const WRITER = fileURLToPath(new URL('./notes-postgres.fixture.ts', import.meta.url))
@@ -28,7 +28,7 @@ const STOPS = isLong ? 20 : 3
 const FAILOVERS = isLong ? 5 : 1
 
 let folder: string
-const opened: PostgresJournalStore<'notes'>[] = []
+const opened: PostgresNotes[] = []
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'failover-'))
 })
@@ -38,14 +38,14 @@ afterEach(() => {
 
 const open = async (url: string, name = 'notes', over: object = {}) => {
   const options = { ...notesOptions(url, join(folder, name)), findMs: 2_000, ...over }
-  const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, options)
+  const store = await openPostgresStore(POSTGRES_NOTES, options)
   opened.push(store)
   return store
 }
 const closeAll = async (): Promise<void> => {
   for (const store of opened.splice(0)) await store.close()
 }
-const textsOf = async (store: PostgresJournalStore<'notes'>): Promise<readonly string[]> =>
+const textsOf = async (store: PostgresNotes): Promise<readonly string[]> =>
   (await store.read<{ readonly text: string }>('SELECT text FROM notes.notes ORDER BY at')).map(
     ({ text }) => text,
   )
@@ -85,13 +85,13 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       it('who was cut off at work has four times as long for it in the next attempt, up to 16 seconds', async () => {
         const store = await open(url)
         const limits: unknown[] = []
-        await store.write(async ({ query }) => {
-          const [own] = await query(
-            "SELECT current_setting('idle_in_transaction_session_timeout') AS idle, pg_backend_pid() AS pid",
+        await store.write(async ({ rows }) => {
+          const [own] = await rows<readonly [idle: string, pid: number]>(
+            "SELECT current_setting('idle_in_transaction_session_timeout'), pg_backend_pid()",
           )
-          limits.push(own?.['idle'])
+          limits.push(own?.[0])
           if (limits.length < 4)
-            await runSql(owner, `SELECT pg_terminate_backend(${String(own?.['pid'])})`)
+            await runSql(owner, `SELECT pg_terminate_backend(${String(own?.[1])})`)
         })
         expect(limits).toEqual(['1s', '4s', '16s', '16s'])
       })

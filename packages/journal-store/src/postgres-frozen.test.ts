@@ -7,20 +7,20 @@ import { join } from 'node:path'
 import { setTimeout as pauseMs } from 'node:timers/promises'
 import { leafHash, rootOf } from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { appendText } from './journal-store.contract.ts'
-import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
+import { notesOptions, POSTGRES_NOTES, type PostgresNotes } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { PostgresDoor } from './postgres-door.ts'
-import { openPostgresJournalStore, type PostgresJournalStore } from './postgres-journal-store.ts'
 import { postgresMissing, runSql, startPostgresPair } from './postgres-server.fixture.ts'
+import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
+import { appendText } from './store.contract.ts'
 import { openWriteProbe } from './write-probe.ts'
 
 /** A failing database is waited for at most 5 s, and these machines are slow. */
 const POLL = { timeout: 30_000, interval: 20 }
 
-const textsOf = async (store: PostgresJournalStore<'notes'>): Promise<readonly string[]> =>
+const textsOf = async (store: PostgresNotes): Promise<readonly string[]> =>
   (await store.read<{ readonly text: string }>('SELECT text FROM notes.notes ORDER BY at')).map(
     ({ text }) => text,
   )
@@ -33,7 +33,7 @@ const timelineOf = async (connection: PostgresConnection) => {
 }
 
 const add = (connection: PostgresConnection, id: number) =>
-  connection.transaction((query) => query('INSERT INTO notes.other VALUES ($1)', [id]))
+  connection.transaction((query) => query('INSERT INTO notes.writers VALUES ($1, 0)', [String(id)]))
 
 /** Stands before a server's socket: as soon as it swallows, nothing comes through any more, and nobody is told. */
 async function openSwallower(folder: string, before: string) {
@@ -76,8 +76,8 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       ...notesOptions(at, join(folder, name)),
       Unavailable: NotesUnavailable,
     })
-    const open = async (name = 'one'): Promise<PostgresJournalStore<'notes'>> => {
-      const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, server(name))
+    const open = async (name = 'one'): Promise<PostgresNotes> => {
+      const store = await openPostgresStore(POSTGRES_NOTES, server(name))
       endings.push(() => store.close())
       return store
     }
@@ -93,7 +93,6 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       const database = await pair.database()
       owner = database.owner
       await migratePostgresStore(POSTGRES_NOTES, notesOptions(owner, ':memory:'))
-      await runSql(owner, 'GRANT INSERT ON notes.other TO notes_app')
       url = pair.both(database.as('notes_app'))
     })
     afterEach(async () => {
@@ -269,15 +268,15 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
           POLL,
         )
         .toBe('added')
-      const rows = await connection.read('SELECT id FROM notes.other ORDER BY id')
-      expect(rows).toEqual([{ id: 1 }, { id: 2 }, { id: 4 }])
+      const rows = await connection.read('SELECT name AS id FROM notes.writers ORDER BY name')
+      expect(rows).toEqual([{ id: '1' }, { id: '2' }, { id: '4' }])
     })
 
     it('a process that stops says what is in doubt, and waits for it no longer', async () => {
       const problems: string[] = []
       const door = new PostgresDoor(server())
       const onProblem = (error: unknown) => problems.push(String(error))
-      const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, {
+      const store = await openPostgresStore(POSTGRES_NOTES, {
         ...server(),
         door,
         onProblem,

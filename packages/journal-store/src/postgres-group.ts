@@ -7,10 +7,10 @@ import type { PostgresLine } from './postgres-line.ts'
 import type { PostgresJournalTable } from './postgres-store-kind.ts'
 
 /** What a row's cell may hold. */
-export type PostgresCell = string | number | bigint | Uint8Array | null
+type PostgresCell = string | number | bigint | Uint8Array | null
 
 /** Text is bytes on PostgreSQL where no collation may touch it. */
-export const toBytes = (cell: PostgresCell): PostgresCell =>
+const toBytes = (cell: PostgresCell): PostgresCell =>
   typeof cell === 'string' ? Buffer.from(cell) : cell
 
 export type HeadRow = { readonly name: string; readonly size: number; readonly peaks: Buffer }
@@ -43,7 +43,7 @@ type GroupJournal = WrittenJournal<PostgresCell> & {
 }
 
 /** A journal that grows in memory from a head. `requireOpen` throws when it may not grow. */
-export function groupJournal(
+function groupJournal(
   range: CompactRange,
   table: PostgresJournalTable,
   requireOpen: () => void,
@@ -179,7 +179,7 @@ export class PostgresGroup {
 }
 
 /** Sends what a journal has gathered. The database refuses it unless its head is where the journal began. */
-export async function sendEntries(
+async function sendEntries(
   query: PostgresQuery,
   schema: string,
   { leaves, nodes, range, rows, table }: GroupJournal,

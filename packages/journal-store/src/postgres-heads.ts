@@ -1,5 +1,5 @@
 /** Heads of journals on PostgreSQL, compared at opening with the last signed checkpoints; roots and proofs below them. */
-import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
+import type { CompactRange } from '@tallystick/hashchain'
 import type { Journal } from './journal-store.ts'
 import { proofsOf } from './merkle-nodes.ts'
 import type { PostgresQuery } from './postgres-connection.ts'
@@ -9,9 +9,6 @@ import {
   type PostgresJournalTable,
   type PostgresStoreKind,
 } from './postgres-store-kind.ts'
-
-/** Leaf hashes read at once. */
-const LEAVES_PER_READ = 10_000
 
 /** Where a store's schema is read. */
 type PostgresSource = {
@@ -74,25 +71,5 @@ export function committedJournal(
           range,
         ),
     }),
-  }
-}
-
-/** Counts all leaves of a journal; rejects with the service's error if any are missing. */
-export async function countLeaves(
-  { kind, read }: PostgresSource,
-  { noun, table }: PostgresJournalTable,
-): Promise<CompactRange> {
-  const range = createCompactRange()
-  for (;;) {
-    const rows = await read<{ readonly at: number; readonly leaf_hash: Buffer }>(
-      `SELECT at, leaf_hash FROM ${kind.schema}.${table} WHERE at >= $1 ORDER BY at LIMIT ${LEAVES_PER_READ}`,
-      [range.size],
-    )
-    for (const { at, leaf_hash: leaf } of rows) {
-      if (at !== range.size)
-        throw new kind.Unavailable(`${noun} has gaps: entry ${range.size} is gone`)
-      range.append(leaf)
-    }
-    if (rows.length < LEAVES_PER_READ) return range
   }
 }

@@ -188,7 +188,7 @@ async function writerOf<Name extends string>(
   }
   const ownName = appender.writer
   const watched = { channel: schema, ownName, isAlone: options.isAlone, onProblem }
-  const watch = await watchPostgres(door, { ...watched, look: (read) => catchUp(read, true) })
+  const watch = await watchPostgres(door, { ...watched, look: ({ read }) => catchUp(read, true) })
   const queue = openGroupCommit({ writeTogether: appender.writeTogether, writesMax, Unavailable })
   const close = async (): Promise<void> => {
     await queue.close()

@@ -2,11 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { appendText } from './journal-store.contract.ts'
 import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
 import { PostgresDoor } from './postgres-door.ts'
-import { openPostgresJournalStore } from './postgres-journal-store.ts'
 import { openPostgresPlace } from './postgres-place.ts'
 import {
   type PostgresServer,
@@ -14,7 +12,9 @@ import {
   runSql,
   startPostgres,
 } from './postgres-server.fixture.ts'
+import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
+import { appendText } from './store.contract.ts'
 
 const CUT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE usename = 'notes_app' AND datname = current_database()`
@@ -31,7 +31,7 @@ describe.skipIf(postgresMissing !== undefined)(
       new PostgresDoor({ ...notesOptions(url, ':memory:'), Unavailable: NotesUnavailable })
     const openAlone = async (name: string) => {
       const own = door()
-      const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, {
+      const store = await openPostgresStore(POSTGRES_NOTES, {
         ...notesOptions(url, join(folder, name)),
         door: own,
         isAlone: true,

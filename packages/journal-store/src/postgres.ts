@@ -29,6 +29,14 @@ export {
 export { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 export { openPostgresPlace, type PostgresPlace, placesSql } from './postgres-place.ts'
 export {
+  openPostgresStore,
+  openPostgresStoreReader,
+  type PostgresOpening,
+  type PostgresReaderOptions,
+  type PostgresStore,
+  type PostgresStoreReader,
+} from './postgres-store.ts'
+export {
   migratePostgresStore,
   type PostgresJournalTable,
   type PostgresStoreKind,

@@ -1,6 +1,5 @@
 /** Statements over rows of values, which the engines word differently, and how to continue with their answers. */
 import type { Awaitable } from './journal-store.ts'
-import type { TupleQuery } from './sql-connection.ts'
 
 type SqlType = 'text' | 'bigint'
 
@@ -42,19 +41,4 @@ export function whenAnswered<const Asked extends readonly unknown[], Result>(
 ): Awaitable<Result> {
   for (const each of asked) if (each instanceof Promise) return Promise.all(asked).then(run)
   return run(asked as { -readonly [At in keyof Asked]: Awaited<Asked[At]> })
-}
-
-/** Rows of a statement over rows of values. */
-export function askEach<Row extends readonly unknown[]>(
-  { ask, sql }: { readonly ask: TupleQuery; readonly sql: Pick<SqlDialect, 'batches'> },
-  text: string,
-  rows: readonly (readonly unknown[])[],
-): Awaitable<readonly Row[]> {
-  const [values, ...others] = sql.batches(rows)
-  if (values === undefined) return []
-  const first = ask<Row>(text, values)
-  // Usually there is one row.
-  if (others.length === 0) return first
-  const rest = others.map((each) => ask<Row>(text, each))
-  return whenAnswered([first, ...rest], (found) => found.flat())
 }

@@ -15,6 +15,8 @@ export type SqliteFileKind = {
   readonly Unavailable: UnavailableError
   /** Bytes of a page of a new file, a power of two up to 65,536; SQLite's 4,096 unless given. */
   readonly pageBytes?: number
+  /** Page cache of each connection; SQLite's 2,000 unless given. */
+  readonly cacheKib?: number
   /** Whether each opening reads the whole file for damage, and compares its schema with the migrations. */
   readonly isCheckedAtOpening?: boolean
 }
@@ -157,7 +159,7 @@ export function takeSqliteLock(
 }
 
 /** A query whose rows are arrays of the shape `Row`, which node:sqlite builds twice as fast as objects. */
-export type SqliteQuery<Row> = {
+type SqliteQuery<Row> = {
   get(...values: SQLInputValue[]): Row | undefined
   all(...values: SQLInputValue[]): readonly Row[]
 }

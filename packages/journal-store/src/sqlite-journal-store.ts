@@ -5,31 +5,20 @@
  * only if the journal continues from the existing one.
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import {
-  type CheckpointFile,
-  type CheckpointReading,
-  requireContinued,
-  type StoreOwner,
-} from './checkpoint-file.ts'
+import { type CheckpointFile, type CheckpointReading, requireContinued } from './checkpoint-file.ts'
 import { type GroupTransaction, inOneTransaction, openGroupCommit } from './group-commit.ts'
 import type { Awaitable, Durability, JournalReader, WriteTransaction } from './journal-store.ts'
 import { removeLeftDrafts } from './private-file.ts'
 import { registerKey, requireKeys } from './sealed-bodies.ts'
 import type { TupleQuery } from './sql-connection.ts'
 import { guardedTuples, sqliteTuples } from './sqlite-connection.ts'
-import {
-  guardsOf,
-  isOfSqlite,
-  openSqliteFile,
-  openSqliteReader,
-  prepareQuery,
-} from './sqlite-database.ts'
+import { guardsOf, isOfSqlite, openSqliteFile, prepareQuery } from './sqlite-database.ts'
 import { keepCheckpoint, openHeads } from './sqlite-heads.ts'
 import { openSqliteJournal, type SqliteJournal, type SqliteJournalTable } from './sqlite-journal.ts'
 import { type SqliteStoreKind, takeStoreLock } from './sqlite-store-kind.ts'
 import { checkpointFilesOf, eachJournal, type StoreOpening, signedJournals } from './store-kind.ts'
 
-export type SqliteStoreOptions = StoreOpening
+type SqliteStoreOptions = StoreOpening
 
 type SqliteWriterOptions<Name extends string> = SqliteStoreOptions & {
   /** Runs last in each transaction, where the service sends all rows that it gathered. */
@@ -44,7 +33,7 @@ type SqliteTransaction<Name extends string> = WriteTransaction<Name, SQLInputVal
   readonly send: (text: string, values: readonly unknown[]) => void
 }
 
-export type SqliteJournalStore<Name extends string> = JournalReader<Name> & {
+type SqliteJournalStore<Name extends string> = JournalReader<Name> & {
   readonly database: DatabaseSync
   /** Rows of a statement. */
   readonly tuples: TupleQuery
@@ -220,36 +209,4 @@ function transactionOf(
     isOfEngine: isOfSqlite,
   }
   return { transaction, catchUp }
-}
-
-/**
- * Opens a store to read, without its lock, as it is at this moment: later appends of a service are not seen. Throws the
- * service's error, as opening to write does.
- */
-export function openSqliteJournalReader<Name extends string>(
-  kind: SqliteStoreKind<Name>,
-  { keyRing, ...owner }: StoreOwner & Pick<SqliteStoreOptions, 'keyRing'>,
-) {
-  const files = checkpointFilesOf(kind, owner)
-  // Read before the snapshot, which then holds at least what they count.
-  const readings = eachJournal(kind, (_, name) => files[name].read())
-  const database = openSqliteReader(owner.databasePath, kind)
-  try {
-    return guardsOf(kind.Unavailable).guardedNow(() => {
-      database.exec('BEGIN')
-      void requireKeys((text) => database.prepare(text).all(), keyRing, kind)
-      const heads = openHeads(database, { kind, readings, files })
-      const journals = eachJournal(kind, (_, name) => heads[name].range)
-      return {
-        database,
-        /** Rows of a statement. */
-        tuples: guardedTuples(sqliteTuples(database), kind.Unavailable),
-        ...signedJournals(journals, files),
-        close: () => database.close(),
-      }
-    })
-  } catch (error) {
-    database.close()
-    throw error
-  }
 }

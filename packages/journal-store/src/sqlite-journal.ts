@@ -8,6 +8,7 @@ import { type CompactRange, createCompactRange, type TreeHead } from '@tallystic
 import type { Journal, WrittenJournal } from './journal-store.ts'
 import { completedNode, LEAVES_PER_NODE, proofsOf } from './merkle-nodes.ts'
 import { prepareQuery } from './sqlite-database.ts'
+import { addUpLeaves } from './sqlite-journals.ts'
 import type { JournalTable } from './store-kind.ts'
 
 /** Where a journal is stored. */
@@ -66,49 +67,16 @@ function* leavesInOrder(database: DatabaseSync, of: SqliteJournalTable): Generat
 }
 
 /** A journal's head, and the roots of 256 leaves below it that are kept in memory; none for a stored head. */
-export type JournalHead = { readonly range: CompactRange; readonly nodes: Uint8Array[] }
+export type JournalHead = { readonly range: CompactRange; readonly nodes: readonly Uint8Array[] }
 
-/** What a journal's stored leaf hashes add up to. */
-type JournalReading =
-  | ({ readonly kind: 'read' } & JournalHead)
-  | { readonly kind: 'refused'; readonly reason: string }
-
-const refuse = (reason: string): JournalReading => ({ kind: 'refused', reason })
-
-/**
- * Reads all leaves of a journal and compares them with its last signed checkpoint. Without one (undefined), the journal must
- * be empty; `unchecked` takes whatever is in order.
- */
+/** Reads all leaves of a journal; see addUpLeaves. */
 export function readLeaves(
   database: DatabaseSync,
   of: SqliteJournalTable,
   checkpoint: TreeHead | undefined | 'unchecked',
-): JournalReading {
+): ReturnType<typeof addUpLeaves> {
   const counted = prepareQuery<readonly [number]>(database, `SELECT count(*) FROM ${of.table}`)
-  const stored = counted.get()?.[0] ?? 0
-  const range = createCompactRange()
-  const nodes: Uint8Array[] = []
-  const checkpointSize = typeof checkpoint === 'object' ? checkpoint.size : undefined
-  let rootAtCheckpoint = range.rootHash()
-  for (const leaf of leavesInOrder(database, of)) {
-    const node = completedNode(range, leaf)
-    if (node !== undefined) nodes.push(kept(node))
-    range.append(leaf)
-    if (range.size === checkpointSize) rootAtCheckpoint = range.rootHash()
-  }
-  if (checkpoint === undefined)
-    return stored === 0
-      ? { kind: 'read', range, nodes }
-      : refuse(`it has ${stored} entries and there is no checkpoint of it`)
-  if (checkpoint !== 'unchecked' && range.size < checkpoint.size)
-    return refuse(
-      `its last signed checkpoint counts ${checkpoint.size} entries, ${range.size} of them are stored in order`,
-    )
-  if (checkpoint !== 'unchecked' && Buffer.compare(rootAtCheckpoint, checkpoint.rootHash) !== 0)
-    return refuse(`its entries do not hash to its last signed checkpoint at ${checkpoint.size}`)
-  if (range.size !== stored)
-    return refuse(`it has ${stored} entries, of which the first ${range.size} are in order`)
-  return { kind: 'read', range, nodes }
+  return addUpLeaves(leavesInOrder(database, of), counted.get()?.[0] ?? 0, checkpoint)
 }
 
 type StoredHead = { readonly size: number; readonly peaks: readonly string[] }
@@ -176,7 +144,7 @@ export function openSqliteJournal(
   const leavesOf = (from: number, to: number): readonly Uint8Array[] =>
     leaves.all(from, to).map(([cell]) => requireLeaf(cell))
   let { range } = head
-  const held = head.nodes
+  const held = [...head.nodes]
   let committed = range.state()
 
   const proofs = proofsOf({

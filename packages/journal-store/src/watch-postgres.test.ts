@@ -38,7 +38,7 @@ describe.skipIf(postgresMissing !== undefined)(
       watch = await watchPostgres(door, {
         channel: 'notes',
         ownName: 'me',
-        look: (read) => {
+        look: ({ read }) => {
           const look = Promise.withResolvers<void>()
           looks.push(look)
           return look.promise.then(() => read('SELECT 1')).then(() => undefined)

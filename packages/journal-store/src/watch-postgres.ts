@@ -3,7 +3,7 @@
  * connection holds the place of a single-process service.
  */
 import { messageOf } from './journal-store.ts'
-import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
+import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
 import { keepPlace } from './postgres-place.ts'
 
@@ -16,7 +16,7 @@ type WatchOptions = {
   /** Whose notifications need no look. */
   readonly ownName: string
   /** Reads on the listening connection, which has nothing else to do. */
-  readonly look: (read: PostgresQuery) => Promise<void>
+  readonly look: (connection: Pick<PostgresConnection, 'read' | 'tuples'>) => Promise<void>
   readonly onProblem: (error: unknown) => void
   /** Whether to be the only listener of this kind: a second one is refused. */
   readonly isAlone?: boolean | undefined
@@ -52,7 +52,7 @@ export async function watchPostgres(
       woken = Promise.withResolvers()
       try {
         // This also finds a lost connection.
-        await of.look(listener.read)
+        await of.look(listener)
       } catch (error) {
         if (!ended.signal.aborted) of.onProblem(error)
         await door.pause(LOOK_MS)

@@ -41,7 +41,7 @@ const putBack = (copy: string, path: string): void => {
 
 describeErasure('SQLite', async (clock) => {
   const folder = makeStoreFolder(clock)
-  const store = folder.open({ keyRing })
+  const store = await folder.open({ keyRing })
   return {
     store,
     tamper: (slot, version, change) => tamperEntry({ folder, slot, version, change, keyRing }),
@@ -188,7 +188,7 @@ describe('C31: copies of the files of an erased record', () => {
       .join('\n')
   }
   const fill = async (...values: readonly string[]): Promise<RecordStore> => {
-    const store = open()
+    const store = await open()
     await writeValues(store, ...values)
     return store
   }
@@ -216,7 +216,7 @@ describe('C31: copies of the files of an erased record', () => {
     await store.close()
     putBack(targetPath, suite.folder.databasePath)
     acceptSqliteBackup(RECORDS, owner())
-    const restored = open()
+    const restored = await open()
     expect(await restored.latest(TEA)).toEqual({ kind: 'absent' })
     expect(await restored.append(storeRecord())).toEqual({ kind: 'erased' })
     expect(await collect(restored.verify({ audiences: AUDIENCES }))).toMatchObject([
@@ -234,7 +234,7 @@ describe('C31: copies of the files of an erased record', () => {
     await empty.close()
     putBack(targetPath, suite.folder.databasePath)
     acceptSqliteBackup(RECORDS, owner())
-    const restored = open()
+    const restored = await open()
     expect(await restored.append(storeRecord())).toEqual({ kind: 'erased' })
     await restored.close()
   })
@@ -248,12 +248,12 @@ describe('C31: copies of the files of an erased record', () => {
     await store.close()
     putBack(targetPath, path)
     rmSync(targetPath)
-    const reopened = open()
+    const reopened = await open()
     expect(await reopened.latest(TEA)).toEqual({ kind: 'absent' })
     await reopened.close()
     // Destroyed again: the old copy's key is in no file any more.
     await erase()
-    const again = open()
+    const again = await open()
     expect(await collect(again.verify({ audiences: AUDIENCES }))).toMatchObject([{ erased: 1 }])
     await again.close()
   })
@@ -261,11 +261,9 @@ describe('C31: copies of the files of an erased record', () => {
   it('attack: a leaf of an erased version is changed', async () => {
     await (await fill('one', 'two')).close()
     await erase()
-    const store = open()
+    const store = await open()
     suite.folder.tinker((database) =>
-      database.exec(
-        `UPDATE user_versions SET leaf_hash = '${'ab'.repeat(32)}' WHERE leaf_index = 1`,
-      ),
+      database.exec(`UPDATE user_versions SET leaf_hash = x'${'ab'.repeat(32)}' WHERE at = 1`),
     )
     expect(await collect(store.verify({ audiences: AUDIENCES }))).toMatchObject([
       { intact: false, brokenAt: 1, erased: 2 },
@@ -278,7 +276,7 @@ describe('C31: copies of the files of an erased record', () => {
     suite.folder.tinker((database) =>
       database.exec("INSERT INTO erasures VALUES ('ann|tea', '2026', 'dr-osei', 'asked to')"),
     )
-    const store = open()
+    const store = await open()
     await store.close()
     expect(await backupKeys(`${suite.folder.databasePath}.copy`)).toBe(0)
   })
@@ -287,11 +285,11 @@ describe('C31: copies of the files of an erased record', () => {
     await (await fill('one')).close()
     const path = chainKeysPath(suite.folder.databasePath)
     for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
-    expect(open).toThrow(/sealed under the key "c\.[0-9a-f]{32}"/)
+    await expect(open()).rejects.toThrow(/sealed under the key "c\.[0-9a-f]{32}"/)
   })
 
   it('a store in the clear whose service has no keys is not erased beside it', async () => {
-    const store = suite.folder.open()
+    const store = await suite.folder.open()
     await writeValues(store, 'one')
     await expect(erase()).rejects.toThrow(/no such file/)
     await withKeysPlace({ DATABASE_PATH: suite.folder.databasePath }, async () => undefined, 'make')

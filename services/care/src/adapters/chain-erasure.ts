@@ -2,7 +2,6 @@
 // the key is destroyed. A version leaves its place and its leaf, which cannot be guessed because of 32 random bytes. The
 // chain's head hash is removed too: it would let someone guess a short sentence.
 import { GENESIS_PREV_HASH, rootOf } from '@tallystick/hashchain'
-import { type Awaitable, whenAnswered } from '@tallystick/journal-store'
 import { type DoneBy, type KeptErasure, RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { NamedChain } from '../wire/record-uri.ts'
 import {
@@ -36,14 +35,14 @@ const leavesRoot = (leaves: readonly (readonly [string])[]): string =>
 export type MarkedStore = {
   readonly source: RecordSource
   /** Runs statements in one transaction, while nothing is appended. */
-  readonly atOnce: (run: (source: RecordSource) => Awaitable<unknown>) => Awaitable<unknown>
+  readonly transaction: <Result>(run: (source: RecordSource) => Promise<Result>) => Promise<Result>
 }
 
 /** Erases a chain. Fails with RecordStoreUnavailable for records that these keys do not seal. */
 export async function eraseChainOf(
   { audience, domain, freed = 0, patient }: NamedChain,
   by: DoneBy,
-  { atOnce, keys, source }: MarkedStore & { readonly keys: ChainKeys },
+  { keys, source, transaction }: MarkedStore & { readonly keys: ChainKeys },
 ): Promise<ErasedChain> {
   const values = [patient, domain, audience, freed]
   const [chain] = await source.ask<ChainRow>(source.sql.chainByNumber, values)
@@ -54,7 +53,7 @@ export async function eraseChainOf(
       'these records are in the clear, or their keys are elsewhere: nothing was erased',
     )
   const erasure = { patient, domain, turn: chain[7], ...by }
-  await atOnce((within) => markErased(within, erasure))
+  await transaction((within) => markErased(within, erasure))
   await keys.place.destroy(erasure)
   const name = chainName(erasure)
   const first = (await keys.place.erasures()).find((known) => chainName(known) === name)
@@ -62,52 +61,42 @@ export async function eraseChainOf(
 }
 
 /** Within a transaction: notes that a chain is erased; even one that does not exist cannot come back. */
-function markErased(source: RecordSource, erasure: KeptErasure): Awaitable<unknown> {
+async function markErased(source: RecordSource, erasure: KeptErasure): Promise<void> {
   const { patient, domain, turn, at, actor, reason } = erasure
   const { ask, sql } = source
-  return whenAnswered([ask<ChainRow>(sql.chainByTurn, [patient, domain, turn])], ([[chain]]) => {
-    const cleared = chain === undefined || isErased(chain) ? [] : clearChain(source, chain)
-    return whenAnswered([cleared], () =>
-      ask('INSERT INTO erasures VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING', [
-        chainName(erasure),
-        at,
-        actor,
-        reason,
-      ]),
-    )
-  })
+  const [chain] = await ask<ChainRow>(sql.chainByTurn, [patient, domain, turn])
+  if (chain !== undefined && !isErased(chain)) await clearChain(source, chain)
+  await ask('INSERT INTO erasures VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING', [
+    chainName(erasure),
+    at,
+    actor,
+    reason,
+  ])
 }
 
-function clearChain({ ask, sql }: RecordSource, [id, , , audience]: ChainRow): Awaitable<unknown> {
+async function clearChain({ ask, sql }: RecordSource, [id, , , audience]: ChainRow): Promise<void> {
   const { forgetRequests, hashesOfChain } = sql.of[audience]
-  return whenAnswered([ask<readonly [string]>(hashesOfChain, [id])], ([leaves]) => {
-    const clear = 'UPDATE chains SET erased_leaves = $1, head_hash = $2 WHERE id = $3'
-    const cleared = ask(clear, [leavesRoot(leaves), ERASED_HEAD, id])
-    return whenAnswered([cleared, ask(forgetRequests, [audience, id])], () => undefined)
-  })
+  const leaves = await ask<readonly [string]>(hashesOfChain, [id])
+  const clear = 'UPDATE chains SET erased_leaves = $1, head_hash = $2 WHERE id = $3'
+  await ask(clear, [leavesRoot(leaves), ERASED_HEAD, id])
+  await ask(forgetRequests, [audience, id])
 }
 
 /**
  * Reconciles records and keys before a service uses them: erased chains stay erased, whichever of the two was restored from
  * a copy.
  */
-export function reconcileErasures(
+export async function reconcileErasures(
   keys: ChainKeysPlace,
-  { atOnce, source }: MarkedStore,
-): Awaitable<unknown> {
-  const kept = source.ask<ErasureRow>('SELECT chain, at, actor, reason FROM erasures')
-  return whenAnswered([kept, keys.erasures()], ([rows, destroyed]) => {
-    const noted = rows.map(erasureOfRow)
-    return whenAnswered(
-      [
-        ...missingIn(destroyed, noted).map((erasure) => keys.destroy(erasure)),
-        ...missingIn(noted, destroyed).map((erasure) =>
-          atOnce((within) => markErased(within, erasure)),
-        ),
-      ],
-      () => undefined,
-    )
-  })
+  { source, transaction }: MarkedStore,
+): Promise<void> {
+  const noted = (await source.ask<ErasureRow>('SELECT chain, at, actor, reason FROM erasures')).map(
+    erasureOfRow,
+  )
+  const destroyed = await keys.erasures()
+  for (const erasure of missingIn(destroyed, noted)) await keys.destroy(erasure)
+  for (const erasure of missingIn(noted, destroyed))
+    await transaction((within) => markErased(within, erasure))
 }
 
 /** The other erasures that a list lacks. */

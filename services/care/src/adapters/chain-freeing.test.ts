@@ -96,7 +96,7 @@ async function findAfterKills({ environment, free, open, words }: KilledStore) {
 
 describeFreeing('SQLite', async (clock) => {
   const folder = makeStoreFolder(clock)
-  const store = folder.open({ keyRing })
+  const store = await folder.open({ keyRing })
   const place = { DATABASE_PATH: folder.databasePath }
   return {
     store,

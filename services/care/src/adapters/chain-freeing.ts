@@ -1,7 +1,6 @@
 // Freeing a topic (C47), on either engine: one transaction moves the chain that has the topic's name aside. Its
 // versions, leaves and key stay as they are, under its number; the next write to the topic begins a chain under a key of its
 // own. Nothing else changes, so a kill leaves the topic either closed or free.
-import { whenAnswered } from '@tallystick/journal-store'
 import type { DoneBy, KeptFree } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { MarkedStore } from './chain-erasure.ts'
@@ -18,29 +17,22 @@ const FREE = 'UPDATE chains SET freed = $1 WHERE id = $2'
 const NOTE = 'INSERT INTO frees VALUES ($1, $2, $3, $4)'
 const FREES = 'SELECT chain, at, actor, reason FROM frees ORDER BY at, chain'
 
-export async function freeChainOf(
+export const freeChainOf = (
   { audience, domain, patient }: ChainSlot,
   { at, actor, reason }: DoneBy,
-  { atOnce }: Pick<MarkedStore, 'atOnce'>,
-): Promise<FreedChain> {
-  let outcome: FreedChain = { kind: 'absent' }
-  const names = [patient, domain, audience]
-  await atOnce(({ ask, sql }) => {
-    const chains = ask<ChainRow>(sql.chainByNumber, [...names, 0])
-    const last = ask<readonly [number]>(sql.lastNumber, names)
-    return whenAnswered([chains, last], ([[chain], [number]]) => {
-      if (chain === undefined) return undefined
-      const [id, , , , versions] = chain
-      const freed = (number?.[0] ?? 0) + 1
-      outcome = { kind: 'freed', freed, versions }
-      return whenAnswered(
-        [ask(FREE, [freed, id]), ask(NOTE, [id, at, actor, reason])],
-        () => undefined,
-      )
-    })
+  { transaction }: Pick<MarkedStore, 'transaction'>,
+): Promise<FreedChain> =>
+  transaction(async ({ ask, sql }) => {
+    const names = [patient, domain, audience]
+    const [chain] = await ask<ChainRow>(sql.chainByNumber, [...names, 0])
+    if (chain === undefined) return { kind: 'absent' }
+    const [[last] = [0]] = await ask<readonly [number]>(sql.lastNumber, names)
+    const [id, , , , versions] = chain
+    const freed = last + 1
+    await ask(FREE, [freed, id])
+    await ask(NOTE, [id, at, actor, reason])
+    return { kind: 'freed', freed, versions }
   })
-  return outcome
-}
 
 /** What was freed, the oldest first. */
 export async function freesIn(source: RecordSource): Promise<readonly KeptFree[]> {

@@ -7,9 +7,9 @@ import {
   messageOf,
   openDiskProbe,
   openSqliteFile,
-  prepareQuery,
+  openSqliteRows,
+  runAtOnce,
   type SqliteFileKind,
-  sqliteAtOnce,
 } from '@tallystick/journal-store'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import {
@@ -59,45 +59,50 @@ export function openChainKeysFile(path: string, must?: 'exist'): ChainKeysPlace 
   const database = openSqliteFile(path, CHAIN_KEYS, must)
   // A destroyed key must not stay readable in the file.
   database.exec('PRAGMA secure_delete = ON')
+  const rows = openSqliteRows(database, RecordStoreUnavailable)
   const columns = 'SELECT chain, key_id, wrapped FROM chain_keys'
-  const byChain = prepareQuery<WrappedKey>(database, `${columns} WHERE chain = ?`)
-  const all = prepareQuery<WrappedKey>(database, `${columns} ORDER BY chain`)
-  const noted = prepareQuery<ErasureRow>(
-    database,
-    'SELECT chain, at, actor, reason FROM erasures ORDER BY at, chain',
-  )
   /** Runs a statement with each row of values, all in one transaction. */
   const atOnce = (...statements: readonly (readonly [string, readonly (readonly unknown[])[]])[]) =>
     guardedNow(() =>
-      sqliteAtOnce(database, (ask) => {
-        for (const [text, rows] of statements) for (const values of rows) void ask(text, values)
-      }),
+      runAtOnce(
+        database,
+        statements.flatMap(([text, each]) => each.map((values) => ({ text, values }))),
+      ),
     )
   /** Nothing stays readable in the write-ahead log either. */
   const purge = (): void => guardedNow(() => database.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
-  const erasures = () => guardedNow(() => noted.all().map(erasureOfRow))
-  const copy = (): ChainKeysCopy =>
-    guardedNow(() => sqliteAtOnce(database, () => ({ keys: all.all(), erasures: erasures() })))
+  const erasures = async () =>
+    (
+      await rows<ErasureRow>('SELECT chain, at, actor, reason FROM erasures ORDER BY at, chain')
+    ).map(erasureOfRow)
+  const copy = async (): Promise<ChainKeysCopy> => {
+    database.exec('BEGIN')
+    // Both are read when they are asked for: at one moment.
+    const reading = Promise.all([rows<WrappedKey>(`${columns} ORDER BY chain`), erasures()])
+    database.exec('COMMIT')
+    const [keys, destroyed] = await reading
+    return { keys, erasures: destroyed }
+  }
   return {
-    find: (chains) =>
-      guardedNow(() =>
-        chains.map((chain) => byChain.get(chain)).filter((found) => found !== undefined),
-      ),
-    add: (keys) => atOnce([ADD, keys]),
-    rewrap: (keys) => {
-      const rows = keys.map(([, keyId, wrapped]) => [wrapped, keyId])
-      atOnce(['UPDATE chain_keys SET wrapped = $1 WHERE key_id = $2', rows])
+    find: async (chains) => {
+      const found = chains.map((chain) => rows<WrappedKey>(`${columns} WHERE chain = $1`, [chain]))
+      return (await Promise.all(found)).flat()
+    },
+    add: async (keys) => atOnce([ADD, keys]),
+    rewrap: async (keys) => {
+      const rewrapped = keys.map(([, keyId, wrapped]) => [wrapped, keyId])
+      atOnce(['UPDATE chain_keys SET wrapped = $1 WHERE key_id = $2', rewrapped])
       purge()
     },
     erasures,
-    destroy: (erasure) => {
+    destroy: async (erasure) => {
       const row = rowOfErasure(erasure)
       atOnce([ERASE, [row]], ['DELETE FROM chain_keys WHERE chain = $1', [[row[0]]]])
       purge()
     },
     copy,
-    fill: ({ erasures: others, keys }) => {
-      requireEmpty(copy())
+    fill: async ({ erasures: others, keys }) => {
+      requireEmpty(await copy())
       const own = [[PLACE_KEY_CHAIN]]
       atOnce(
         ['DELETE FROM chain_keys WHERE chain = $1', own],
@@ -108,21 +113,19 @@ export function openChainKeysFile(path: string, must?: 'exist'): ChainKeysPlace 
     },
     openProbe: (onProblem) => openDiskProbe(path, onProblem).trouble,
     stopAfter: () => undefined,
-    close: () => {
+    close: async () => {
       if (database.isOpen) database.close()
     },
   }
 }
 
-/** The keys in a file, which answers at once. */
-export function openFileKeys(path: string, ring: KeyRing): ChainKeys {
+/** The keys in a file. */
+export async function openFileKeys(path: string, ring: KeyRing): Promise<ChainKeys> {
   const place = openChainKeysFile(path)
   try {
-    const keys = openChainKeys(place, ring)
-    if (keys instanceof Promise) throw new TypeError('a file answers at once')
-    return keys
+    return await openChainKeys(place, ring)
   } catch (error) {
-    void place.close()
+    await place.close()
     throw error
   }
 }

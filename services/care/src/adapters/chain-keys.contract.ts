@@ -33,7 +33,7 @@ const erasure = {
 }
 
 const sealed = async (keys: ChainKeys) =>
-  (await keys.sealToWrite([TEA], () => [])).close('ten drops', SLOT)
+  (await keys.sealToWrite([TEA], async () => [])).close('ten drops', SLOT)
 const opens = async (keys: ChainKeys, body: unknown) => (await keys.sealFor([TEA])).open(body, SLOT)
 
 export function describeChainKeys(name: string, start: () => Promise<KeysPlaceUnderTest>): void {
@@ -157,7 +157,7 @@ export function describeChainKeys(name: string, start: () => Promise<KeysPlaceUn
     it('C43: a copy is a file that fills an empty place, erasures included, and overwrites nothing', async () => {
       const keys = await open()
       const body = await sealed(keys)
-      await keys.sealToWrite(['ann|walks'], () => [])
+      await keys.sealToWrite(['ann|walks'], async () => [])
       await keys.place.destroy({ ...erasure, domain: 'walks' })
       const target = join(folder, 'copy')
       expect(await backupChainKeys(keys.place, target)).toBe(1)

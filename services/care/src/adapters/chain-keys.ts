@@ -6,12 +6,10 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { type KeyRing, openValue, sealedKeyId, sealValue } from '@tallystick/hashchain'
 import {
-  type Awaitable,
   type BodySeal,
   createBodySeal,
   sealReceipt,
   type WriteTrouble,
-  whenAnswered,
 } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
 import {
@@ -42,22 +40,22 @@ type OnProblem = (error: unknown) => void
 
 /** Where wrapped keys and erasures are kept; chain-keys.contract.ts is the suite of every place. Failures are RecordStoreUnavailable. */
 export type ChainKeysPlace = {
-  find(chains: readonly string[]): Awaitable<readonly WrappedKey[]>
+  find(chains: readonly string[]): Promise<readonly WrappedKey[]>
   /** Keeps keys, except of chains that have one or were erased; each of these chains' keys is durable when it answers. */
-  add(keys: readonly WrappedKey[]): Awaitable<unknown>
+  add(keys: readonly WrappedKey[]): Promise<unknown>
   /** Puts other wrappings in the place of those of the same keys, of which nothing stays readable here. */
-  rewrap(keys: readonly WrappedKey[]): Awaitable<unknown>
-  erasures(): Awaitable<readonly KeptErasure[]>
+  rewrap(keys: readonly WrappedKey[]): Promise<unknown>
+  erasures(): Promise<readonly KeptErasure[]>
   /** Destroys a chain's key for good, of which nothing stays readable here, and notes who did so. Repeating it changes nothing. */
-  destroy(erasure: KeptErasure): Awaitable<unknown>
-  copy(): Awaitable<ChainKeysCopy>
+  destroy(erasure: KeptErasure): Promise<unknown>
+  copy(): Promise<ChainKeysCopy>
   /** Takes up a copy; refuses it if the place has keys of chains or erasures. */
-  fill(copy: ChainKeysCopy): Awaitable<unknown>
+  fill(copy: ChainKeysCopy): Promise<unknown>
   /** Asks, for `/ready`, why a key would not be kept now. */
   openProbe(onProblem: OnProblem): () => Promise<WriteTrouble | undefined>
   /** From so many milliseconds on nothing waits for the place any more: the process stops. */
   stopAfter(ms: number, onProblem: OnProblem): void
-  close(): Awaitable<void>
+  close(): Promise<void>
 }
 
 /**
@@ -111,30 +109,34 @@ export type ChainSeal = BodySeal & {
 }
 
 /** The first and the newest stored body of a chain that is not erased; none of one that is not there. */
-type ReadEnds = (name: ErasedName) => Awaitable<readonly unknown[]>
+type ReadEnds = (name: ErasedName) => Promise<readonly unknown[]>
 
 /** Seals for chains. */
 export type ChainSeals = {
-  sealFor(chains: readonly string[]): Awaitable<ChainSeal>
+  sealFor(chains: readonly string[]): Promise<ChainSeal>
   /**
    * The same, and makes keys that are missing. An erased chain gets none; nor does one whose own key is lost: throws
    * ChainKeyLost.
    */
-  sealToWrite(chains: readonly string[], readEnds: ReadEnds): Awaitable<ChainSeal>
+  sealToWrite(chains: readonly string[], readEnds: ReadEnds): Promise<ChainSeal>
 }
 
 const CLEAR: ChainSeal = { ...createBodySeal(undefined), receipt: sealReceipt }
 /** For records in the clear. */
-export const CLEAR_SEALS: ChainSeals = { sealFor: () => CLEAR, sealToWrite: () => CLEAR }
+export const CLEAR_SEALS: ChainSeals = {
+  sealFor: async () => CLEAR,
+  sealToWrite: async () => CLEAR,
+}
 
 /** A stored key; without `key`, the ring does not unwrap it. */
 type ChainKey = { readonly wrapped: WrappedKey; readonly key: KeyObject | undefined }
 type KeysByChain = ReadonlyMap<string, ChainKey>
 
 /** Opens the keys in a place, and makes the place's own key. Fails if the ring is not theirs. */
-export function openChainKeys(place: ChainKeysPlace, ring: KeyRing): Awaitable<ChainKeys> {
+export async function openChainKeys(place: ChainKeysPlace, ring: KeyRing): Promise<ChainKeys> {
   const keys = new ChainKeys(place, ring)
-  return whenAnswered([keys.readOwn()], () => keys)
+  await keys.readOwn()
+  return keys
 }
 
 export class ChainKeys implements ChainSeals {
@@ -159,18 +161,16 @@ export class ChainKeys implements ChainSeals {
   }
 
   /** Reads the place's own key, and makes it in a new place. Fails if the ring does not unwrap it, and so no other (C16). */
-  readOwn(): Awaitable<void> {
-    return whenAnswered([this.#keysToWrite([PLACE_KEY_CHAIN])], ([keys]) => {
-      const own = keys.get(PLACE_KEY_CHAIN)
-      const wrappedBy = own && sealedKeyId(own.wrapped[2])
-      if (own?.key === undefined)
-        throw new RecordStoreUnavailable(
-          this.#ring.key(wrappedBy ?? '') === undefined
-            ? `the keys of chains are wrapped under the key "${wrappedBy}", which SEAL_KEYS does not have`
-            : `the key "${wrappedBy}" in SEAL_KEYS is not the one that the keys of chains were wrapped under`,
-        )
-      this.#own = own
-    })
+  async readOwn(): Promise<void> {
+    const own = (await this.#keysToWrite([PLACE_KEY_CHAIN])).get(PLACE_KEY_CHAIN)
+    const wrappedBy = own && sealedKeyId(own.wrapped[2])
+    if (own?.key === undefined)
+      throw new RecordStoreUnavailable(
+        this.#ring.key(wrappedBy ?? '') === undefined
+          ? `the keys of chains are wrapped under the key "${wrappedBy}", which SEAL_KEYS does not have`
+          : `the key "${wrappedBy}" in SEAL_KEYS is not the one that the keys of chains were wrapped under`,
+      )
+    this.#own = own
   }
 
   /** The key that belongs to the place. */
@@ -188,85 +188,81 @@ export class ChainKeys implements ChainSeals {
     return this.#ringWith(this.#own)
   }
 
-  readonly sealFor = (chains: readonly string[]): Awaitable<ChainSeal> =>
-    whenAnswered([this.#keysOf(chains)], ([keys]) => this.#sealWith(keys))
+  readonly sealFor = async (chains: readonly string[]): Promise<ChainSeal> =>
+    this.#sealWith(await this.#findKeys(chains))
 
-  readonly sealToWrite = (chains: readonly string[], readEnds: ReadEnds): Awaitable<ChainSeal> =>
-    whenAnswered([this.#keysOf(chains)], ([keys]) => {
-      const unsure = this.#unsureOf(chains, keys)
-      if (unsure.length === 0) return this.#sealWith(keys)
-      const missing = unsure.filter((chain) => !keys.has(chain))
-      return whenAnswered([this.#lostOf(missing, readEnds)], ([[lost]]) => {
-        if (lost !== undefined)
-          throw new ChainKeyLost(
-            `the key of the chain ${lost} is lost, and no other is made: restore the newest copy of the chain keys that has it (care restore-keys), or erase the chain`,
-          )
-        for (const chain of unsure) this.#unsure.add(chain)
-        return this.#makeUnsure().then(() => this.#sealSurely(chains))
-      })
-    })
+  readonly sealToWrite = async (
+    chains: readonly string[],
+    readEnds: ReadEnds,
+  ): Promise<ChainSeal> => {
+    const keys = await this.#findKeys(chains)
+    const unsure = this.#listUnsure(chains, keys)
+    if (unsure.length === 0) return this.#sealWith(keys)
+    const missing = unsure.filter((chain) => !keys.has(chain))
+    const [lost] = await this.#listLost(missing, readEnds)
+    if (lost !== undefined)
+      throw new ChainKeyLost(
+        `the key of the chain ${lost} is lost, and no other is made: restore the newest copy of the chain keys that has it (care restore-keys), or erase the chain`,
+      )
+    for (const chain of unsure) this.#unsure.add(chain)
+    await this.#makeUnsure()
+    return this.#sealWith(await this.#findSureKeys(chains))
+  }
 
   /**
    * Brings every key under the active key of the ring, in one step; to be called by the one process that writes, since another
    * could not unwrap them. A key that does not open stays as it is: its chain is lost, the others are not.
    */
-  rewrap(): Awaitable<void> {
-    return whenAnswered([this.readOwn()], () => {
-      const ring = this.#ring
-      if (this.#own === undefined || sealedKeyId(this.#own.wrapped[2]) === ring.activeId)
-        return undefined
-      return whenAnswered([this.place.copy()], ([{ keys }]) => {
-        const rewrapped = keys.flatMap(([chain, keyId, sealed]): WrappedKey[] => {
-          const slot = wrapSlot(chain, keyId)
-          const opened = openValue({ ring, sealed, slot })
-          if (opened.kind !== 'opened') return []
-          return [[chain, keyId, sealValue({ ring, value: opened.value, slot })]]
-        })
-        return whenAnswered([this.place.rewrap(rewrapped)], () => undefined)
-      })
+  async rewrap(): Promise<void> {
+    await this.readOwn()
+    const ring = this.#ring
+    if (this.#own === undefined || sealedKeyId(this.#own.wrapped[2]) === ring.activeId) return
+    const { keys } = await this.place.copy()
+    const rewrapped = keys.flatMap(([chain, keyId, sealed]): WrappedKey[] => {
+      const slot = wrapSlot(chain, keyId)
+      const opened = openValue({ ring, sealed, slot })
+      if (opened.kind !== 'opened') return []
+      return [[chain, keyId, sealValue({ ring, value: opened.value, slot })]]
     })
+    await this.place.rewrap(rewrapped)
   }
 
-  close(): Awaitable<void> {
-    return this.place.close()
+  async close(): Promise<void> {
+    await this.place.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
 
-  #keysOf(chains: readonly string[]): Awaitable<KeysByChain> {
-    const names = [...new Set(chains)]
-    return whenAnswered([this.place.find(names)], ([found]) => {
-      const keys = new Map<string, ChainKey>()
-      for (const wrapped of found) keys.set(wrapped[0], this.#unwrap(wrapped))
-      return keys
-    })
+  async #findKeys(chains: readonly string[]): Promise<KeysByChain> {
+    const keys = new Map<string, ChainKey>()
+    for (const wrapped of await this.place.find([...new Set(chains)]))
+      keys.set(wrapped[0], this.#unwrap(wrapped))
+    return keys
   }
 
   /** Those of chains without a key that have versions, which are sealed under one. */
-  #lostOf(missing: readonly string[], readEnds: ReadEnds): Awaitable<readonly string[]> {
+  async #listLost(missing: readonly string[], readEnds: ReadEnds): Promise<readonly string[]> {
     if (missing.length === 0) return []
-    const read = missing.map((chain) => readEnds(namesOfChain(chain)))
-    return whenAnswered(read, (ends) => {
-      const sealed = missing.filter((_, at) => (ends[at]?.length ?? 0) > 0)
-      // One that was begun meanwhile has its key since before its first version.
-      return whenAnswered([sealed.length === 0 ? new Map() : this.#keysOf(sealed)], ([keys]) =>
-        sealed.filter((chain) => !keys.has(chain)),
-      )
-    })
+    const ends = await Promise.all(missing.map((chain) => readEnds(namesOfChain(chain))))
+    const sealed = missing.filter((_, at) => (ends[at]?.length ?? 0) > 0)
+    if (sealed.length === 0) return []
+    // One that was begun meanwhile has its key since before its first version.
+    const keys = await this.#findKeys(sealed)
+    return sealed.filter((chain) => !keys.has(chain))
   }
 
-  #keysToWrite(chains: readonly string[]): Awaitable<KeysByChain> {
-    return whenAnswered([this.#keysOf(chains)], ([keys]) => {
-      const unsure = this.#unsureOf(chains, keys)
-      if (unsure.length === 0) return keys
-      return whenAnswered([this.#make(unsure)], () => this.#sureKeys(chains))
-    })
+  async #keysToWrite(chains: readonly string[]): Promise<KeysByChain> {
+    const keys = await this.#findKeys(chains)
+    const unsure = this.#listUnsure(chains, keys)
+    if (unsure.length === 0) return keys
+    await this.#make(unsure)
+    return this.#findSureKeys(chains)
   }
 
   /** Chains without a key, or whose key another process may have committed in vain. */
-  #unsureOf(chains: readonly string[], keys: KeysByChain): readonly string[] {
+  #listUnsure(chains: readonly string[], keys: KeysByChain): readonly string[] {
     return [...new Set(chains)].filter((chain) => {
       const keyId = keys.get(chain)?.wrapped[1]
       return keyId === undefined || this.#sure.get(keyId) === undefined
@@ -274,19 +270,14 @@ export class ChainKeys implements ChainSeals {
   }
 
   /** Keys behind which a commit was just made. */
-  #sureKeys(chains: readonly string[]): Awaitable<KeysByChain> {
-    return whenAnswered([this.#keysOf(chains)], ([keys]) => {
-      for (const { wrapped } of keys.values()) this.#sure.set(wrapped[1], true)
-      return keys
-    })
+  async #findSureKeys(chains: readonly string[]): Promise<KeysByChain> {
+    const keys = await this.#findKeys(chains)
+    for (const { wrapped } of keys.values()) this.#sure.set(wrapped[1], true)
+    return keys
   }
 
-  #sealSurely(chains: readonly string[]): Awaitable<ChainSeal> {
-    return whenAnswered([this.#sureKeys(chains)], ([keys]) => this.#sealWith(keys))
-  }
-
-  #make(chains: readonly string[]): Awaitable<unknown> {
-    return this.place.add(
+  async #make(chains: readonly string[]): Promise<void> {
+    await this.place.add(
       chains.map((chain) => {
         const keyId = `c.${randomBytes(16).toString('hex')}`
         const value = randomBytes(CHAIN_KEY_BYTES).toString('base64')

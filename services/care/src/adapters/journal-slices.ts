@@ -1,6 +1,5 @@
 // Replays and exports read a journal in slices, between which other work runs.
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
-import { askEach } from '@tallystick/journal-store'
 import type { Audience } from '../wire/records.ts'
 import type { RecordSource } from './record-sql.ts'
 import type { ChainRow, VersionRow } from './stored-record.ts'
@@ -43,11 +42,11 @@ export async function* slicesOf(
 
 /** Chains by their ids, in the order of these, which is a replay's: PostgreSQL finds them in any. */
 export async function chainsById(
-  source: RecordSource,
+  { ask, sql }: RecordSource,
   ids: Iterable<number>,
 ): Promise<ReadonlyMap<number, ChainRow>> {
   const rows = Array.from(ids, (id) => [id])
-  const found = await askEach<ChainRow>(source, source.sql.chains, rows)
+  const found = rows.length === 0 ? [] : await ask<ChainRow>(sql.chains, sql.list(rows))
   const ordered = found.toSorted(([left], [right]) => left - right)
   return new Map(ordered.map((chain) => [chain[0], chain]))
 }

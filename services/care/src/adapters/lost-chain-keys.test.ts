@@ -59,7 +59,7 @@ describe('C31: a chain whose key is lost', () => {
   const place = (): KeysPlace => ({ DATABASE_PATH: suite.folder.databasePath })
 
   it('takes no further version, gets no other key, and hurts no other chain, while the service runs', async () => {
-    const store = open()
+    const store = await open()
     await store.append(storeRecord({ value: 'ten drops' }))
     await store.append(storeRecord({ domain: 'walks', value: 'rarely' }))
     loseKey(keysPath())
@@ -69,7 +69,7 @@ describe('C31: a chain whose key is lost', () => {
 
   it('nor after an older copy of the keys is restored; the newest one cures it', async () => {
     const [older, newest] = [`${keysPath()}.older`, `${keysPath()}.newest`]
-    const first = open()
+    const first = await open()
     await withKeysPlace(place(), (keys) => backupChainKeys(keys, older))
     await first.append(storeRecord({ value: 'ten drops' }))
     await withKeysPlace(place(), (keys) => backupChainKeys(keys, newest))
@@ -79,17 +79,17 @@ describe('C31: a chain whose key is lost', () => {
       await withKeysPlace(place(), (keys) => restoreChainKeys(keys, copy), 'make')
     }
     await restore(older)
-    const second = open()
+    const second = await open()
     expect(await writeBoth(second, keysPath())).toEqual(REFUSED)
     await second.close()
     await restore(newest)
-    const third = open()
+    const third = await open()
     expect(await third.append(storeRecord({ value: 'more' }))).toMatchObject({ kind: 'appended' })
     await third.close()
   })
 
   it('erasing another chain makes no key for it; it can be erased itself', async () => {
-    const store = open()
+    const store = await open()
     await store.append(storeRecord({ value: 'ten drops' }))
     await store.append(storeRecord({ domain: 'walks', value: 'rarely' }))
     loseKey(keysPath())

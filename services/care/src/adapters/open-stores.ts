@@ -171,7 +171,7 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
       },
     }
   }
-  const records = openSqliteRecordStore(options)
+  const records = await openSqliteRecordStore(options)
   try {
     const disk = openDiskProbe(DATABASE_PATH, onProblem)
     return {

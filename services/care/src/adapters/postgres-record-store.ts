@@ -1,18 +1,17 @@
 // The record store on PostgreSQL: how it is opened, written to and erased from. The rest is record-engine.ts.
 import {
-  openPostgresJournalReader,
-  openPostgresJournalStore,
+  openPostgresStore,
+  openPostgresStoreReader,
   PostgresConnection,
   PostgresDoor,
-  type PostgresJournalStore,
   type PostgresOptions,
   type PostgresQuery,
-  type PostgresStoreOptions,
+  type PostgresReaderOptions,
+  type PostgresStore,
 } from '@tallystick/journal-store/postgres'
 import type { DoneBy, KeptFree, RecordStore } from '../domain/record-store.ts'
 import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import type { AppendOptions } from './append-outcome.ts'
 import {
   type ErasedChain,
   eraseChainOf,
@@ -22,26 +21,26 @@ import {
 import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
 import type { ChainKeys } from './chain-keys.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
-import { RecordAppender } from './record-append.ts'
 import {
   createRecordReader,
   createRecordStore,
   type KeptKeys,
   openWithKeys,
   type RecordReader,
-  sealsOf,
 } from './record-engine.ts'
+import { type PreparedWrite, type RecordMemory, rememberRecords } from './record-memory.ts'
 import { postgresSource, type RecordSource } from './record-sql.ts'
+import type { WriterOptions } from './record-writer.ts'
 
 /** Runs statements under the lock of the heads: nothing is appended meanwhile. */
 const underHeads =
-  (run: (source: RecordSource) => unknown) =>
-  async (query: PostgresQuery): Promise<void> => {
+  <Result>(run: (source: RecordSource) => Promise<Result>) =>
+  async (query: PostgresQuery): Promise<Result> => {
     await query('SELECT name FROM take_heads()')
     // Columns of these statements have different names.
-    const tuples = async <Row>(text: string, values?: readonly unknown[]) =>
+    const rows = async <Row>(text: string, values?: readonly unknown[]) =>
       (await query(text, values)).map((row) => Object.values(row) as Row)
-    await run(postgresSource(tuples))
+    return run(postgresSource(rows))
   }
 
 /**
@@ -51,35 +50,34 @@ const underHeads =
  * rows beside the records.
  */
 export const openPostgresRecordStore = (
-  options: PostgresStoreOptions &
+  options: PostgresReaderOptions &
     KeptKeys &
-    Omit<AppendOptions, 'seals'> & { readonly door?: PostgresDoor },
-): Promise<{ readonly records: RecordStore; readonly store: PostgresJournalStore<Audience> }> =>
+    Omit<WriterOptions, 'seals'> & { readonly door?: PostgresDoor },
+): Promise<{
+  readonly records: RecordStore
+  readonly store: PostgresStore<Audience, RecordMemory, PreparedWrite>
+}> =>
   openWithKeys(options, async (keys) => {
     const { clock, random } = options
-    const seals = sealsOf(keys)
-    const appender = new RecordAppender({ sourceOf: postgresSource, seals, clock, random })
-    const store = await openPostgresJournalStore<Audience>(POSTGRES_RECORDS, {
+    const store = await openPostgresStore(POSTGRES_RECORDS, {
       ...options,
       keyRing: keys?.ownRing,
       // Sessions and their streams are this process's.
       isAlone: true,
-      beforeCommit: (transaction) => appender.finish(transaction),
+      memory: rememberRecords(postgresSource, clock),
     })
-    const source = postgresSource(store.tuples)
+    const source = postgresSource(store.rows)
     if (keys !== undefined) {
       await keys.rewrap()
       await reconcileErasures(keys.place, {
         source,
-        atOnce: (run) => store.writeRows(underHeads(run)),
+        transaction: (run) => store.writeRows(underHeads(run)),
       })
     }
     const engine = {
       ...store,
       source,
-      appender,
-      note: (text: string, values: readonly unknown[]) =>
-        store.writeRows((query) => query(text, values), 'relaxed'),
+      writing: { clock, random },
       // Others write beside this process, and the server does not say who.
       outsideMark: () => undefined,
     }
@@ -88,12 +86,12 @@ export const openPostgresRecordStore = (
 
 /** Opens a store to read, even beside running services. Rejects with RecordStoreUnavailable as opening to write does. */
 export const openPostgresRecordReader = (
-  options: PostgresStoreOptions & KeptKeys,
+  options: PostgresReaderOptions & KeptKeys,
 ): Promise<RecordReader> =>
   openWithKeys(options, async (keys) => {
     const kept = { ...options, keyRing: keys?.ownRing }
-    const reader = await openPostgresJournalReader<Audience>(POSTGRES_RECORDS, kept)
-    return createRecordReader({ ...reader, source: postgresSource(reader.tuples) }, keys)
+    const reader = await openPostgresStoreReader(POSTGRES_RECORDS, kept)
+    return createRecordReader({ ...reader, source: postgresSource(reader.rows) }, keys)
   })
 
 type Server = Omit<PostgresOptions, 'Unavailable'>
@@ -110,7 +108,7 @@ async function besideService<Result>(
   try {
     return await run({
       source: postgresSource(connection.tuples),
-      atOnce: (work) => connection.transaction(underHeads(work)),
+      transaction: (work) => connection.transaction(underHeads(work)),
     })
   } finally {
     await connection.end()

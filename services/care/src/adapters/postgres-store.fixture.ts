@@ -110,7 +110,7 @@ export async function tamperPostgresEntry(
   const { change, keyRing, slot, version } = of
   const { freed = 0 } = slot
   const keys =
-    keyRing === undefined ? undefined : openFileKeys(chainKeysPath(databasePath), keyRing)
+    keyRing === undefined ? undefined : await openFileKeys(chainKeysPath(databasePath), keyRing)
   const seal = await (keys ?? CLEAR_SEALS).sealFor([
     chainName({ ...slot, turn: Math.max(freed - 1, 0) }),
   ])

@@ -1,20 +1,19 @@
-// The record store over either engine: this file joins its halves, record-append.ts and record-reads.ts, with verification,
+// The record store over either engine: this file joins its halves, record-writer.ts and record-reads.ts, with verification,
 // proofs and exports. The engines open their stores in sqlite-record-store.ts and postgres-record-store.ts.
 import type { KeyRing } from '@tallystick/hashchain'
-import type { Journal } from '@tallystick/journal-store'
+import type { CommittedJournal as Journal } from '@tallystick/journal-store'
 import { placeBehind, type RecordJournal, type RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
-import { macHashOf } from './append-outcome.ts'
 import { type ChainKeys, type ChainSeals, CLEAR_SEALS } from './chain-keys.ts'
 import { openFileKeys } from './chain-keys-file.ts'
-import type { RecordAppender, WrittenStore } from './record-append.ts'
 import { versionsBehind } from './record-behind.ts'
 import { exportRecordLines } from './record-export.ts'
 import { importRecordLines } from './record-import.ts'
 import { createRecordReads } from './record-reads.ts'
 import type { RecordSource } from './record-sql.ts'
 import { verifyAdded, verifyChains } from './record-verify.ts'
-import { chainKeysPath, guarded } from './sqlite-record-database.ts'
+import { createRecordWriter, type WriterOptions, type WrittenStore } from './record-writer.ts'
+import { chainKeysPath } from './sqlite-record-database.ts'
 
 /** What an engine has open to read. */
 type ReadEngine = {
@@ -31,7 +30,8 @@ type RecordEngine = ReadEngine &
     readonly journals: Readonly<
       Record<Audience, Pick<Journal, 'size' | 'rootAt' | 'inclusionProof' | 'consistencyProof'>>
     >
-    readonly appender: RecordAppender
+    /** What versions get besides what was asked. */
+    readonly writing: Omit<WriterOptions, 'seals'>
     outsideMark(): string | undefined
   }
 
@@ -46,28 +46,21 @@ export type KeptKeys = {
 }
 
 /** Opens a store with the keys of its chains, undefined for one in the clear; closes the keys if that fails. */
-export function openWithKeys<Opened>(
+export async function openWithKeys<Opened>(
   { chainKeysPath: path, databasePath, keyRing, keys: given }: KeptKeys,
-  open: (keys: ChainKeys | undefined) => Opened,
-): Opened {
-  const openFile = (ring: KeyRing): ChainKeys =>
-    openFileKeys(path ?? chainKeysPath(databasePath), ring)
-  const keys = given ?? (keyRing === undefined ? undefined : openFile(keyRing))
-  const fail = (error: unknown): never => {
-    void keys?.close()
-    throw error
-  }
+  open: (keys: ChainKeys | undefined) => Promise<Opened>,
+): Promise<Opened> {
+  const keys =
+    given ?? (keyRing && (await openFileKeys(path ?? chainKeysPath(databasePath), keyRing)))
   try {
-    const opened = open(keys)
-    return opened instanceof Promise ? (opened.catch(fail) as Opened) : opened
+    return await open(keys)
   } catch (error) {
-    return fail(error)
+    await keys?.close()
+    throw error
   }
 }
 
-const NOTE_SUBSCRIBERS = 'UPDATE requests SET subscribers = $1 WHERE mac_hash = $2'
-
-export const sealsOf = (keys: ChainKeys | undefined): ChainSeals => keys ?? CLEAR_SEALS
+const sealsOf = (keys: ChainKeys | undefined): ChainSeals => keys ?? CLEAR_SEALS
 
 /** Where verification and export read. */
 const sourceOf = (engine: ReadEngine, keys: ChainKeys | undefined) => ({
@@ -98,30 +91,24 @@ function journalOf(engine: RecordEngine, audience: Audience): RecordJournal {
     },
     verifierKey: engine.verifierKey(audience),
     checkpoint: async () => engine.checkpoint(audience),
-    rootAt: guarded(async (size) => {
+    rootAt: async (size) => {
       if (!(size >= 0 && size <= journal.size)) throw new RangeError('a size beyond the journal')
       return journal.rootAt(size)
-    }),
-    inclusionProof: guarded((index, size) => journal.inclusionProof(index, size)),
-    consistencyProof: guarded((oldSize, size) => journal.consistencyProof(oldSize, size)),
+    },
+    inclusionProof: (index, size) => journal.inclusionProof(index, size),
+    consistencyProof: (oldSize, size) => journal.consistencyProof(oldSize, size),
   }
 }
 
 export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefined): RecordStore {
   const source = sourceOf(engine, keys)
-  const { appender } = engine
   return {
-    append: (record, request, expectedVersion) =>
-      appender.append(engine, { record, request, expectedVersion }),
-    noteSubscribers: async (request, subscribers) => {
-      // Its row says none from the start.
-      if (subscribers > 0) await engine.note(NOTE_SUBSCRIBERS, [subscribers, macHashOf(request)])
-    },
+    ...createRecordWriter(engine, { ...engine.writing, seals: source.seals }),
     ...createRecordReads(engine.source, source.seals),
-    behind: guarded(async ({ to, ...query }) => {
+    behind: async ({ to, ...query }) => {
       const end = placeBehind(engine.journals)
       return versionsBehind(engine.source, { ...query, to: Math.min(to ?? end, end) })
-    }),
+    },
     ...createRecordReader(engine, keys),
     importLines: (query) => importRecordLines({ ...source, ...engine }, query),
     verifyAdded: (query) => verifyAdded(source, query),

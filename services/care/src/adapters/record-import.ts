@@ -10,7 +10,7 @@ import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { ExportLine } from '../wire/verify.ts'
 import { ERASED_HEAD } from './chain-erasure.ts'
 import { type ChainSeal, type ChainSeals, chainName } from './chain-keys.ts'
-import type { WrittenStore } from './record-append.ts'
+import type { WrittenStore } from './record-writer.ts'
 import { type StoredSlot, slotTextOf } from './stored-record.ts'
 
 /** Versions in one commit: a few milliseconds of work. */
@@ -135,18 +135,16 @@ async function writeVersions(
     versions.flatMap(({ chain }) => (chain.isErased ? [] : [chainName(chain)])),
   )
   const { seals, source } = target
-  const seal = await seals.sealToWrite([...sealed], () => [])
-  await target.write(({ journals, send }) => {
-    const changed = new Set<ImportedChain>()
-    for (const { chain, leaf, line } of versions) {
-      const { audience, domain, freed, id, patient, turn } = chain
-      if (chain.version === 0)
-        send(BEGIN, [id, patient, domain, audience, turn, freed, ERASED_HEAD])
-      chain.version = line.version
-      changed.add(chain)
-      journals[audience].append(leaf, [id, line.version, ...cells({ chain, leaf, line }, seal)])
-    }
-    const rows = [...changed].map(({ audience, domain, headHash, id, patient, turn, version }) => [
+  const seal = await seals.sealToWrite([...sealed], async () => [])
+  const begun: (readonly unknown[])[] = []
+  const rows = versions.map(({ chain, leaf, line }) => {
+    const { audience, domain, freed, id, patient, turn } = chain
+    if (chain.version === 0) begun.push([id, patient, domain, audience, turn, freed, ERASED_HEAD])
+    chain.version = line.version
+    return { audience, leaf, cells: [id, line.version, ...cells({ chain, leaf, line }, seal)] }
+  })
+  const changed = [...new Set(versions.map(({ chain }) => chain))].map(
+    ({ audience, domain, headHash, id, patient, turn, version }) => [
       id,
       patient,
       domain,
@@ -154,8 +152,13 @@ async function writeVersions(
       turn,
       version,
       headHash,
-    ])
-    for (const values of source.sql.batches(rows)) send(source.sql.keepChains, values)
+    ],
+  )
+  await target.write(({ append, run, size }) => {
+    for (const values of begun) run(BEGIN, values)
+    for (const row of rows)
+      append(row.audience, row.leaf, [...row.cells, size('user') + size('assistant')])
+    run(source.sql.keepChains, source.sql.list(changed))
   })
 }
 
@@ -179,12 +182,12 @@ const writeMarks = (
   chains: readonly ImportedChain[],
   at: string,
 ): Promise<unknown> =>
-  target.write(({ send }) => {
+  target.write(({ run }) => {
     for (const chain of chains) {
-      if (chain.freed > 0) send(NOTE_FREE, [chain.id, at, BY.actor, BY.reason])
+      if (chain.freed > 0) run(NOTE_FREE, [chain.id, at, BY.actor, BY.reason])
       if (!chain.isErased) continue
       const root = Buffer.from(rootOf(chain.leaves)).toString('hex')
-      send(ERASE, [root, ERASED_HEAD, chain.id])
-      send(NOTE_ERASURE, [chainName(chain), at, BY.actor, BY.reason])
+      run(ERASE, [root, ERASED_HEAD, chain.id])
+      run(NOTE_ERASURE, [chainName(chain), at, BY.actor, BY.reason])
     }
   })

@@ -1,20 +1,20 @@
 // The SQL of the records that both engines accept; a dialect has the parts that differ. Tables have no schema, `$1` stands for
 // a value, and rows come as arrays: the caller of a statement gives the type of its rows.
-import {
-  bodyOfBytes,
-  POSTGRES_DIALECT,
-  SQLITE_DIALECT,
-  type SqlDialect,
-  type TupleQuery,
-} from '@tallystick/journal-store'
+import { bodyOfBytes, type Rows } from '@tallystick/journal-store'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { VERSION_TABLES } from './sqlite-record-database.ts'
 import type { ChainRow, FoundChain, VersionRow } from './stored-record.ts'
 
+type SqlType = 'text' | 'bigint'
+
 /** Where the engines' SQL for records differs. */
-type Dialect = SqlDialect & {
-  /** The column of a version's place in its journal. */
-  readonly leaf: 'leaf_index' | 'at'
+type Dialect = {
+  /** Rows to insert, from the one value that `list` makes of them; on PostgreSQL a value for each column. */
+  readonly rowsOf: (...types: readonly SqlType[]) => string
+  /** Whether columns of these types are those of one of the rows of `list`. */
+  readonly isOneOf: (columns: Readonly<Record<string, SqlType>>) => string
+  /** The values of a statement over rows, of which there is at least one. */
+  readonly list: (rows: readonly (readonly unknown[])[]) => readonly unknown[]
   /** Leaf hashes in lower-case hex. */
   readonly leafHash: string
   /** Finds no trace of a chain of the other audience, in the same time as for no chain (C30). */
@@ -25,18 +25,31 @@ type Dialect = SqlDialect & {
   readonly ofEachBehind: (table: string) => string
 }
 
+const jsonCells = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `value ->> ${at}`).join(', ')
+
 const SQLITE: Dialect = {
-  ...SQLITE_DIALECT,
-  leaf: 'leaf_index',
-  leafHash: 'leaf_hash',
+  rowsOf: (...types) => `SELECT ${jsonCells(types.length)} FROM json_each($1) WHERE true`,
+  isOneOf: (columns) => {
+    const names = Object.keys(columns)
+    return `(${names.join(', ')}) IN (SELECT ${jsonCells(names.length)} FROM json_each($1))`
+  },
+  list: (rows) => [JSON.stringify(rows)],
+  leafHash: 'lower(hex(leaf_hash))',
   bySlot: 'INDEXED BY chains_by_slot',
   ofEach: (table) => table,
   ofEachBehind: (table) => table,
 }
 
+const unnested = (types: readonly SqlType[]): string =>
+  `SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`
+
 const POSTGRES: Dialect = {
-  ...POSTGRES_DIALECT,
-  leaf: 'at',
+  rowsOf: (...types) => unnested(types),
+  isOneOf: (columns) =>
+    `(${Object.keys(columns).join(', ')}) IN (${unnested(Object.values(columns))})`,
+  list: ([first = [], ...others]) =>
+    first.map((cell, column) => [cell, ...others.map((row) => row[column])]),
   leafHash: "encode(leaf_hash, 'hex')",
   bySlot: '',
   ofEach: (table) => `LATERAL (SELECT * FROM ${table} WHERE chain = c.id OFFSET 0)`,
@@ -73,9 +86,9 @@ const IS_READ = 'erased_leaves IS NULL AND freed = 0'
 
 /** The statements over one audience's versions. */
 function versionSql(dialect: Dialect, audience: Audience) {
-  const { bySlot, isOneOf, leaf, leafHash, ofEach } = dialect
+  const { bySlot, isOneOf, leafHash, ofEach } = dialect
   const table = VERSION_TABLES[audience]
-  const version = `v.${leaf}, v.chain, v.version, v.written_at, ${leafHash}, v.body`
+  const version = `v.at, v.chain, v.version, v.written_at, ${leafHash}, v.body`
   const newest = `(SELECT max(version) FROM ${table} WHERE chain = c.id)`
   const chainOfSlot = `chains c ${bySlot}`
   const isTopic = 'c.audience = $1 AND c.patient = $2 AND c.domain = $3'
@@ -94,7 +107,7 @@ function versionSql(dialect: Dialect, audience: Audience) {
         WHERE c.audience = $1 AND c.id > $2 AND ${IS_READ} ${patient === '' ? '' : 'AND c.patient = $5'}
       ) changed WHERE first_since IS NOT NULL ORDER BY id LIMIT $3`,
   })
-  const written = `SELECT v.${leaf}, c.patient, c.domain, v.version, ${leafHash} FROM`
+  const written = `SELECT v.at, c.patient, c.domain, v.version, ${leafHash} FROM`
   return {
     /** A chain and its three newest versions: the newest one, what it corrects, and what that is linked to. */
     newest: `${found(chainOfSlot, `>= ${newest} - 2`)} ${isSlot}`,
@@ -108,25 +121,25 @@ function versionSql(dialect: Dialect, audience: Audience) {
     all: listed(''),
     ofPatient: listed('c.patient'),
     chainsAfter: `${found('chains c', `= ${newest}`)} c.audience = $1 AND c.id > $2 ORDER BY c.id LIMIT $3`,
-    byLeaf: `SELECT ${CHAIN}, ${version} FROM ${table} v JOIN chains c ON c.id = v.chain WHERE v.${leaf} = $1`,
-    leaves: `${versions} v.${leaf} >= $1 AND v.${leaf} < $2 ORDER BY v.${leaf}`,
+    byLeaf: `SELECT ${CHAIN}, ${version} FROM ${table} v JOIN chains c ON c.id = v.chain WHERE v.at = $1`,
+    leaves: `${versions} v.at >= $1 AND v.at < $2 ORDER BY v.at`,
     // The plus keeps SQLite from reading the whole chain for each part of its journal.
-    leavesOfChain: `${versions} v.${leaf} >= $1 AND v.${leaf} < $2 AND +v.chain = $3 ORDER BY v.${leaf}`,
-    leafBytes: `SELECT coalesce(sum(octet_length(body)), 0) FROM ${table} WHERE ${leaf} >= $1 AND ${leaf} < $2`,
-    leafHashes: `SELECT ${leafHash} FROM ${table} WHERE ${leaf} >= $1 AND ${leaf} < $2 ORDER BY ${leaf}`,
+    leavesOfChain: `${versions} v.at >= $1 AND v.at < $2 AND +v.chain = $3 ORDER BY v.at`,
+    leafBytes: `SELECT coalesce(sum(octet_length(body)), 0) FROM ${table} WHERE at >= $1 AND at < $2`,
+    leafHashes: `SELECT ${leafHash} FROM ${table} WHERE at >= $1 AND at < $2 ORDER BY at`,
     versions: `${versions} v.chain = $1 AND v.version > $2 AND v.version <= $3 ORDER BY v.version LIMIT $4`,
     /** Also in freed chains: a reader may have come as far as one of them. */
-    places: `SELECT v.${leaf}, ${leafHash} FROM ${chainOfSlot} JOIN ${table} v ON v.chain = c.id
+    places: `SELECT v.at, ${leafHash} FROM ${chainOfSlot} JOIN ${table} v ON v.chain = c.id
       WHERE ${isTopic} AND v.version = $4`,
     hashesOfChain: `SELECT ${leafHash} FROM ${table} WHERE chain = $1 ORDER BY version`,
     forgetRequests: `DELETE FROM requests WHERE audience = $1
-      AND leaf_index IN (SELECT ${leaf} FROM ${table} WHERE chain = $2)`,
+      AND leaf_index IN (SELECT at FROM ${table} WHERE chain = $2)`,
     // CROSS JOIN keeps the tables in the order written.
     written: `${written} ${table} v CROSS JOIN chains c
-      WHERE c.id = v.chain AND v.${leaf} > $1 AND ${IS_READ} ORDER BY v.${leaf} LIMIT $2`,
+      WHERE c.id = v.chain AND v.at > $1 AND ${IS_READ} ORDER BY v.at LIMIT $2`,
     writtenOfPatient: `${written} chains c CROSS JOIN ${ofEach(table)} v
-      WHERE v.chain = c.id AND c.audience = '${audience}' AND c.patient = $3 AND v.${leaf} > $1
-        AND ${IS_READ} ORDER BY v.${leaf} LIMIT $2`,
+      WHERE v.chain = c.id AND c.audience = '${audience}' AND c.patient = $3 AND v.at > $1
+        AND ${IS_READ} ORDER BY v.at LIMIT $2`,
     behind: behindSql(dialect, audience),
   }
 }
@@ -135,9 +148,9 @@ function versionSql(dialect: Dialect, audience: Audience) {
  * Versions in the order of all commits, from place $1 to before place $2, that were not written before the time $3, at most $4;
  * those of the patient $5, and of its topic $6.
  */
-function behindSql({ leaf, ofEachBehind }: Dialect, audience: Audience) {
+function behindSql({ ofEachBehind }: Dialect, audience: Audience) {
   const table = VERSION_TABLES[audience]
-  const placed = `SELECT v.place, v.${leaf}, c.patient, c.domain, v.version FROM`
+  const placed = `SELECT v.place, v.at, c.patient, c.domain, v.version FROM`
   const where = `c.id = v.chain AND v.place >= $1 AND v.place < $2 AND v.written_at >= $3 AND ${IS_READ}`
   const inOrder = 'ORDER BY v.place LIMIT $4'
   const ofPatient = `${placed} chains c CROSS JOIN ${ofEachBehind(table)} v
@@ -199,26 +212,26 @@ function recordSql(dialect: Dialect) {
     lastFreed: `SELECT ${CHAIN} FROM chains c WHERE c.freed > 0 AND NOT EXISTS
       (SELECT 1 FROM chains own WHERE own.patient = c.patient AND own.domain = c.domain AND own.freed = 0)`,
     chains: `SELECT ${CHAIN} FROM chains c WHERE ${isOneOf({ 'c.id': 'bigint' })}`,
-    batches: dialect.batches,
+    list: dialect.list,
   }
 }
 
 /** Where records are read: statements, and the function that runs them. */
 export type RecordSource = {
-  readonly ask: TupleQuery
+  readonly ask: Rows
   readonly sql: ReturnType<typeof recordSql>
 }
 
 const SQLITE_SQL = recordSql(SQLITE)
 const POSTGRES_SQL = recordSql(POSTGRES)
 
-export const sqliteSource = (tuples: TupleQuery): RecordSource => ({ ask: tuples, sql: SQLITE_SQL })
+export const sqliteSource = (rows: Rows): RecordSource => ({ ask: rows, sql: SQLITE_SQL })
 
 const cellOf = (cell: unknown): unknown => (Buffer.isBuffer(cell) ? bodyOfBytes(cell) : cell)
 
 /** Bodies are the only bytes. */
-export const postgresSource = (tuples: TupleQuery): RecordSource => ({
+export const postgresSource = (rows: Rows): RecordSource => ({
   ask: async <Row extends readonly unknown[]>(text: string, values?: readonly unknown[]) =>
-    (await tuples(text, values)).map((row) => row.map(cellOf) as unknown as Row),
+    (await rows(text, values)).map((row) => row.map(cellOf) as unknown as Row),
   sql: POSTGRES_SQL,
 })

@@ -24,7 +24,7 @@ const restore = (path: string): void => {
 }
 
 const leaveGap = (): void => {
-  suite.folder.tinker((database) => database.exec('DELETE FROM user_versions WHERE leaf_index = 1'))
+  suite.folder.tinker((database) => database.exec('DELETE FROM user_versions WHERE at = 1'))
 }
 /** Overwrites an index's page behind its header: rows can be read, and the file does not hold. */
 const damageIndex = (): void => {
@@ -43,7 +43,7 @@ const damageIndex = (): void => {
 
 describe('S8, C9: backups', () => {
   it('a backup older than the last signed checkpoint is refused, and accepted after the command', async () => {
-    const store = suite.folder.open()
+    const store = await suite.folder.open()
     await writeValues(store, 'one', 'two')
     const targetPath = `${suite.folder.databasePath}.backup`
     expect(
@@ -55,13 +55,13 @@ describe('S8, C9: backups', () => {
     await writeValues(store, 'three')
     await store.close()
     restore(targetPath)
-    expect(() => suite.folder.open()).toThrow(/checkpoint counts 3 entries, 2 of them/)
-    expect(() => openSqliteRecordReader(forAudit())).toThrow(RecordStoreUnavailable)
+    await expect(suite.folder.open()).rejects.toThrow(/checkpoint counts 3 entries, 2 of them/)
+    await expect(openSqliteRecordReader(forAudit())).rejects.toThrow(RecordStoreUnavailable)
     expect(acceptSqliteBackup(RECORDS, forAudit())).toMatchObject({
       user: { size: 2, signedSize: 3 },
       assistant: { size: 0, signedSize: 0 },
     })
-    const restored = suite.folder.open()
+    const restored = await suite.folder.open()
     expect(await restored.latest(TEA)).toMatchObject({ record: { value: 'two' } })
     expect(await isIntact(restored)).toBe(true)
     await restored.close()

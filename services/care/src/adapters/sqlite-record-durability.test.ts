@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { openSync, readFileSync, readSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { openSqliteJournalStore } from '@tallystick/journal-store'
+import { openSqliteStore } from '@tallystick/journal-store'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CareRecord } from '../domain/care-record.ts'
@@ -13,8 +13,9 @@ import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { verifyExport } from '../domain/verify-export.ts'
 import { AUDIENCES } from '../wire/records.ts'
 import { CLEAR_SEALS } from './chain-keys.ts'
-import { RecordAppender } from './record-append.ts'
+import { rememberRecords } from './record-memory.ts'
 import { sqliteSource } from './record-sql.ts'
+import { createRecordWriter } from './record-writer.ts'
 import { RECORDS } from './sqlite-record-database.ts'
 import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
 import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
@@ -80,7 +81,7 @@ describe('C14: a 200 from /write means fsynced', () => {
       writer.child.kill('SIGKILL')
       await once(writer.child, 'close')
       expect(writer.complaint()).toBe('')
-      const store = folder.open()
+      const store = await folder.open()
       const acknowledged = writer.acknowledged()
       for (const record of acknowledged) {
         const read = await store.version(record, record.version)
@@ -91,7 +92,7 @@ describe('C14: a 200 from /write means fsynced', () => {
       expect(await intactVersions(store)).toBeGreaterThanOrEqual(acknowledgedInAll)
       await store.close()
     }
-    const store = folder.open()
+    const store = await folder.open()
     const report = await verifyExport(store.exportLines({ audiences: AUDIENCES }))
     expect(report.isIntact).toBe(true)
     await store.close()
@@ -110,20 +111,16 @@ describe('C14: a 200 from /write means fsynced', () => {
     const { databasePath } = folder
     const owner = { databasePath, checkpointSeed: TEST_SEED, origin: TEST_ORIGIN }
     const clock = manualClock(0)
-    const appender = new RecordAppender({ sourceOf: sqliteSource, seals: CLEAR_SEALS, clock })
-    const store = openSqliteJournalStore(RECORDS, {
-      ...owner,
-      beforeCommit: (transaction) => appender.finish(transaction),
-    })
+    const memory = rememberRecords(sqliteSource, clock)
+    const store = await openSqliteStore(RECORDS, { ...owner, memory })
     const { database } = store
-    const write: typeof store.write = (run, durability) => store.write(run, durability)
-    const note = (text: string, values: readonly unknown[]) =>
-      write(({ send }) => send(text, values), 'relaxed')
+    const writer = createRecordWriter(
+      { ...store, source: sqliteSource(store.rows) },
+      { seals: CLEAR_SEALS, clock },
+    )
     const request = { mac: 'aa', expiresAtMs: 9e15 }
-    const asked = { record: storeRecord(), request, expectedVersion: undefined }
-    const source = sqliteSource(store.tuples)
-    await appender.append({ source, write, note }, asked)
-    await note('UPDATE requests SET subscribers = $1', [1])
+    await writer.append(storeRecord(), request)
+    await writer.noteSubscribers(request, 1)
     // Of the very connection that writes: another one has a setting of its own.
     expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
@@ -172,7 +169,7 @@ describe('C14: a 200 from /write means fsynced', () => {
     const { size } = statSync(wal)
     // A commit that was being written when the power went: half a frame of garbage behind the last whole one.
     writeFileSync(wal, Buffer.alloc(2_000, 0x5a), { flag: 'a' })
-    const store = folder.open()
+    const store = await folder.open()
     for (const record of writer.acknowledged())
       expect(await store.version(record, record.version)).toMatchObject({ kind: 'found', record })
     await intactVersions(store)
@@ -181,7 +178,7 @@ describe('C14: a 200 from /write means fsynced', () => {
   })
 
   it('a tail cut out of the write-ahead log behind the signed checkpoint is refused, not hidden', async () => {
-    const store = folder.open()
+    const store = await folder.open()
     for (const value of ['one', 'two', 'three']) await store.append(storeRecord({ value }))
     // Copied while it is open, so that the log still holds everything.
     const copy = makeStoreFolder()
@@ -193,13 +190,13 @@ describe('C14: a 200 from /write means fsynced', () => {
     }
     const { size } = statSync(`${copy.databasePath}-wal`)
     truncateSync(`${copy.databasePath}-wal`, size - 4_000)
-    expect(() => copy.open()).toThrow(/last signed checkpoint counts 3 entries, 2 of them/)
+    await expect(copy.open()).rejects.toThrow(/last signed checkpoint counts 3 entries, 2 of them/)
     await store.close()
     copy.remove()
   })
 
   it('a full disk: the write is refused, nothing of it is there, and the next one after space was made is accepted', async () => {
-    const store = folder.open({ pagesMax: 24 })
+    const store = await folder.open({ pagesMax: 24 })
     let written = 0
     const fill = async (): Promise<void> => {
       for (; written < 200; written += 1)
@@ -212,7 +209,7 @@ describe('C14: a 200 from /write means fsynced', () => {
       /nothing was written/,
     )
     await store.close()
-    const roomier = folder.open()
+    const roomier = await folder.open()
     expect(await roomier.append(storeRecord({ value: 'after' }))).toMatchObject({
       kind: 'appended',
       record: { version: written + 1 },
@@ -222,9 +219,9 @@ describe('C14: a 200 from /write means fsynced', () => {
   })
 
   it('two processes on one store: the second is refused at once with a clear error, readers are not', async () => {
-    const store = folder.open()
+    const store = await folder.open()
     await store.append(storeRecord())
-    expect(() => folder.open()).toThrow(/another process has this store open/)
+    await expect(folder.open()).rejects.toThrow(/another process has this store open/)
     const second = startWriter('1')
     await once(second.child, 'close')
     expect(second.complaint()).toContain('another process has this store open')
@@ -237,14 +234,14 @@ describe('C14: a 200 from /write means fsynced', () => {
   it('the lock ends with its process, also by kill -9', async () => {
     const writer = startWriter('1')
     await once(writer.child.stdout, 'data')
-    expect(() => folder.open()).toThrow(/another process has this store open/)
+    await expect(folder.open()).rejects.toThrow(/another process has this store open/)
     writer.child.kill('SIGKILL')
     await once(writer.child, 'close')
-    await folder.open().close()
+    await (await folder.open()).close()
   })
 
   it('the checkpoint file follows every commit and is the journal’s own when the store is closed', async () => {
-    const store = folder.open()
+    const store = await folder.open()
     const sizeOnDisk = () => {
       const file = openSync(`${folder.databasePath}.user-checkpoint`, 'r')
       const text = Buffer.alloc(500)
@@ -260,7 +257,7 @@ describe('C14: a 200 from /write means fsynced', () => {
   })
 
   it('a closed store takes nothing more', async () => {
-    const store = folder.open()
+    const store = await folder.open()
     const request = { mac: 'aa', expiresAtMs: 9e15 }
     await store.append(storeRecord(), request)
     await store.close()

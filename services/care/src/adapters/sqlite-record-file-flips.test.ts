@@ -79,10 +79,10 @@ describe.each([
   const options = keyRing === undefined ? {} : { keyRing }
   beforeAll(async () => {
     folder = makeStoreFolder()
-    const store = folder.open(options)
+    const store = await folder.open(options)
     await fill(store)
     await store.close()
-    const again = folder.open(options)
+    const again = await folder.open(options)
     expected = await answers(again)
     await again.close()
     bytes = readFileSync(folder.databasePath)
@@ -97,7 +97,7 @@ describe.each([
     writeFileSync(folder.databasePath, flipped)
     let store: RecordStore
     try {
-      store = folder.open(options)
+      store = await folder.open(options)
     } catch (error) {
       if (error instanceof RecordStoreUnavailable) return 'refused'
       throw error

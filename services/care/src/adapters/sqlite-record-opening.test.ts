@@ -29,19 +29,17 @@ describe('C9: checkpoints', () => {
   it('a journal of the same length that does not hash to the checkpoint is refused', async () => {
     await suite.fill('one', 'two')
     suite.folder.tinker((database) =>
-      database.exec(
-        `UPDATE user_versions SET leaf_hash = '${'ab'.repeat(32)}' WHERE leaf_index = 0`,
-      ),
+      database.exec(`UPDATE user_versions SET leaf_hash = x'${'ab'.repeat(32)}' WHERE at = 0`),
     )
-    expect(() => suite.folder.open()).toThrow(/do not hash to its last signed checkpoint at 2/)
+    await expect(suite.folder.open()).rejects.toThrow(
+      /do not hash to its last signed checkpoint at 2/,
+    )
   })
 
   it('a journal with a gap is refused, also by the command', async () => {
     await suite.fill('one', 'two', 'three')
-    suite.folder.tinker((database) =>
-      database.exec('DELETE FROM user_versions WHERE leaf_index = 1'),
-    )
-    expect(() => suite.folder.open()).toThrow(/counts 3 entries, 1 of them/)
+    suite.folder.tinker((database) => database.exec('DELETE FROM user_versions WHERE at = 1'))
+    await expect(suite.folder.open()).rejects.toThrow(/counts 3 entries, 1 of them/)
     expect(() => acceptSqliteBackup(RECORDS, forAudit())).toThrow(/has gaps/)
   })
 
@@ -51,7 +49,7 @@ describe('C9: checkpoints', () => {
     const older = readFileSync(path)
     await suite.fill('two')
     writeFileSync(path, older)
-    const store = suite.folder.open()
+    const store = await suite.folder.open()
     expect(await store.latest(TEA)).toMatchObject({ latestVersion: 2 })
     await store.close()
     expect(readFileSync(path, 'utf8').split('\n')[1]).toBe('2')
@@ -61,26 +59,26 @@ describe('C9: checkpoints', () => {
     await suite.fill('one')
     const path = `${suite.folder.databasePath}.user-checkpoint`
     const note = readFileSync(path, 'utf8')
-    expect(() => suite.folder.open({ checkpointSeed: new Uint8Array(32).fill(1) })).toThrow(
+    await expect(suite.folder.open({ checkpointSeed: new Uint8Array(32).fill(1) })).rejects.toThrow(
       /not signed/,
     )
     writeFileSync(path, note.replace('\n1\n', '\n0\n'))
-    expect(() => suite.folder.open()).toThrow(
+    await expect(suite.folder.open()).rejects.toThrow(
       /not signed by this store’s checkpoint key, or was altered/,
     )
     copyFileSync(`${suite.folder.databasePath}.assistant-checkpoint`, path)
-    expect(() => suite.folder.open()).toThrow(/not signed/)
+    await expect(suite.folder.open()).rejects.toThrow(/not signed/)
     writeFileSync(path, '')
-    expect(() => suite.folder.open()).toThrow(/not signed/)
+    await expect(suite.folder.open()).rejects.toThrow(/not signed/)
     rmSync(path)
-    expect(() => suite.folder.open()).toThrow(/there is no checkpoint of it/)
+    await expect(suite.folder.open()).rejects.toThrow(/there is no checkpoint of it/)
     writeFileSync(path, note)
-    await suite.folder.open().close()
+    await (await suite.folder.open()).close()
   })
 
   it('a service whose address changed opens its store', async () => {
     await suite.fill('one')
-    const store = suite.folder.open({ origin: 'elsewhere.test/care' })
+    const store = await suite.folder.open({ origin: 'elsewhere.test/care' })
     expect((await store.journals.user.checkpoint()).split('\n')[0]).toBe('elsewhere.test/care/user')
     await store.close()
   })
@@ -99,24 +97,24 @@ describe('C9: checkpoints', () => {
 
 describe('C16: keys', () => {
   it('a store refuses to start when a needed key is missing', async () => {
-    const store = suite.folder.open({ keyRing: testKeyRing('key-1') })
+    const store = await suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(store, 'one')
     await store.close()
-    expect(() => suite.folder.open()).toThrow(/sealed values, and SEAL_KEYS is not set/)
-    expect(() => suite.folder.open({ keyRing: testKeyRing('key-2') })).toThrow(
+    await expect(suite.folder.open()).rejects.toThrow(/sealed values, and SEAL_KEYS is not set/)
+    await expect(suite.folder.open({ keyRing: testKeyRing('key-2') })).rejects.toThrow(
       /wrapped under the key "key-1", which SEAL_KEYS does not have/,
     )
   })
 
   it('a corrupt key ring: another key under the same id is refused, and no text of a ring is an exception', async () => {
-    const store = suite.folder.open({ keyRing: testKeyRing('key-1') })
+    const store = await suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(store, 'one')
     await store.close()
     const wrong = createKeyRing({
       activeId: 'key-1',
       keys: [{ id: 'key-1', key: new Uint8Array(32).fill(99) }],
     })
-    expect(() => suite.folder.open({ keyRing: wrong })).toThrow(
+    await expect(suite.folder.open({ keyRing: wrong })).rejects.toThrow(
       /is not the one that the keys of chains were wrapped under/,
     )
     for (const text of ['', 'key-1', 'key-1:AAAA', ':', 'a:b:c', 'ü:=', ','])
@@ -124,49 +122,49 @@ describe('C16: keys', () => {
   })
 
   it('a value is sealed once: a restart with another key first rewraps the keys of chains and changes no body and no hash', async () => {
-    const first = suite.folder.open({ keyRing: testKeyRing('key-1') })
+    const first = await suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(first, 'one', 'two')
     const before = await collect(first.exportLines({ audiences: AUDIENCES }))
     await first.close()
     const bodies = () =>
       suite.folder.tinker((database) => database.prepare('SELECT body FROM user_versions').all())
     const sealed = bodies()
-    const both = suite.folder.open({ keyRing: testKeyRing('key-2', 'key-1') })
+    const both = await suite.folder.open({ keyRing: testKeyRing('key-2', 'key-1') })
     await writeValues(both, 'three')
     await both.close()
     expect(bodies().slice(0, 2)).toEqual(sealed)
-    const store = suite.folder.open({ keyRing: testKeyRing('key-2') })
+    const store = await suite.folder.open({ keyRing: testKeyRing('key-2') })
     const after = await collect(store.exportLines({ audiences: AUDIENCES }))
     expect(after.slice(2, 4)).toEqual(before.slice(2, 4))
     expect(await isIntact(store)).toBe(true)
     const [verdict] = await collect(store.verify({ audiences: ['user'] }))
     expect(verdict?.receipt).toMatchObject({ encrypted: true, keyId: 'key-2' })
     await store.close()
-    expect(() => suite.folder.open({ keyRing: testKeyRing('key-1') })).toThrow(/"key-2"/)
+    await expect(suite.folder.open({ keyRing: testKeyRing('key-1') })).rejects.toThrow(/"key-2"/)
   })
 
   it('a backup of the records from before a rotation needs the new key alone', async () => {
-    const first = suite.folder.open({ keyRing: testKeyRing('key-1') })
+    const first = await suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(first, 'one')
     await first.close()
     const backup = readFileSync(suite.folder.databasePath)
-    await suite.folder.open({ keyRing: testKeyRing('key-2', 'key-1') }).close()
+    await (await suite.folder.open({ keyRing: testKeyRing('key-2', 'key-1') })).close()
     writeFileSync(suite.folder.databasePath, backup)
-    const store = suite.folder.open({ keyRing: testKeyRing('key-2') })
+    const store = await suite.folder.open({ keyRing: testKeyRing('key-2') })
     expect(await store.latest(TEA)).toMatchObject({ kind: 'found' })
     await store.close()
   })
 
   it('records that are in the clear stay so: with SEAL_KEYS their store does not open', async () => {
     await suite.fill('one')
-    expect(() => suite.folder.open({ keyRing: testKeyRing('key-1') })).toThrow(
+    await expect(suite.folder.open({ keyRing: testKeyRing('key-1') })).rejects.toThrow(
       /is sealed from its first entry or never/,
     )
-    await suite.folder.open().close()
+    await (await suite.folder.open()).close()
   })
 
   it('no stored byte of a sealed store holds a value, an author or a label', async () => {
-    const store = suite.folder.open({ keyRing: testKeyRing('key-1') })
+    const store = await suite.folder.open({ keyRing: testKeyRing('key-1') })
     await writeValues(store, 'a sentence that nobody may find')
     await store.close()
     const bytes = readFileSync(suite.folder.databasePath).toString('latin1')
@@ -182,17 +180,17 @@ describe('what is no store of ours', () => {
       Buffer.from('this is not a database at all, but long enough to be one'.repeat(20)),
     ],
     ['a damaged header', Buffer.alloc(4_096, 1)],
-  ])('%s is refused', (_what, bytes) => {
+  ])('%s is refused', async (_what, bytes) => {
     writeFileSync(suite.folder.databasePath, bytes)
-    expect(() => suite.folder.open()).toThrow(RecordStoreUnavailable)
+    await expect(suite.folder.open()).rejects.toThrow(RecordStoreUnavailable)
   })
 
-  it('another program’s database is refused and left as it is', () => {
+  it('another program’s database is refused and left as it is', async () => {
     suite.folder.tinker((database) => {
       database.exec('CREATE TABLE theirs (a)')
     })
-    expect(() => suite.folder.open()).toThrow(/another program/)
-    expect(() => openSqliteRecordReader(forAudit())).toThrow(RecordStoreUnavailable)
+    await expect(suite.folder.open()).rejects.toThrow(/another program/)
+    await expect(openSqliteRecordReader(forAudit())).rejects.toThrow(RecordStoreUnavailable)
   })
 
   it('a newer schema and an altered one are refused', async () => {
@@ -200,11 +198,11 @@ describe('what is no store of ours', () => {
     suite.folder.tinker((database) => {
       database.exec('DROP INDEX user_versions_by_chain')
     })
-    expect(() => suite.folder.open()).toThrow(/schema was altered/)
+    await expect(suite.folder.open()).rejects.toThrow(/schema was altered/)
     suite.folder.tinker((database) => {
       database.exec('PRAGMA user_version = 99')
     })
-    expect(() => suite.folder.open()).toThrow(/newer than this program/)
+    await expect(suite.folder.open()).rejects.toThrow(/newer than this program/)
   })
 
   it('files are for their owner alone', async () => {
@@ -217,7 +215,7 @@ describe('what is no store of ours', () => {
   })
 
   it('a store that cannot be read says so in the port’s own error', async () => {
-    const store = suite.folder.open()
+    const store = await suite.folder.open()
     await writeValues(store, 'one')
     suite.folder.tinker((database) => {
       database.exec('ALTER TABLE chains RENAME TO gone')
@@ -232,7 +230,7 @@ describe('what is no store of ours', () => {
 
   it('a refused store gives its lock back', async () => {
     await suite.fill('one')
-    expect(() => suite.folder.open({ checkpointSeed: new Uint8Array(32) })).toThrow(
+    await expect(suite.folder.open({ checkpointSeed: new Uint8Array(32) })).rejects.toThrow(
       RecordStoreUnavailable,
     )
     const lock = new DatabaseSync(`${suite.folder.databasePath}.lock`, { timeout: 0 })

@@ -7,7 +7,7 @@ for (const [name, keyRing] of [
 ] as const)
   describeRecordStore(name, async (clock) => {
     const folder = makeStoreFolder(clock)
-    const store = folder.open(keyRing === undefined ? {} : { keyRing })
+    const store = await folder.open(keyRing === undefined ? {} : { keyRing })
     return {
       store,
       tamper: async (slot, version, change) => {

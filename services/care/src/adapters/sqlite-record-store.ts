@@ -2,16 +2,20 @@
 import type { DatabaseSync } from 'node:sqlite'
 import {
   openSqliteFile,
-  openSqliteJournalReader,
-  openSqliteJournalStore,
-  type SqliteStoreOptions,
-  sqliteAtOnce,
-  sqliteTuples,
+  openSqliteRows,
+  openSqliteStore,
+  openSqliteStoreReader,
+  openWritingRows,
+  type SqliteStoreOpening,
 } from '@tallystick/journal-store'
-import type { DoneBy, KeptFree, RecordStore } from '../domain/record-store.ts'
+import {
+  type DoneBy,
+  type KeptFree,
+  type RecordStore,
+  RecordStoreUnavailable,
+} from '../domain/record-store.ts'
 import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import type { AppendOptions } from './append-outcome.ts'
 import {
   type ErasedChain,
   eraseChainOf,
@@ -20,80 +24,81 @@ import {
 } from './chain-erasure.ts'
 import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
 import type { ChainKeys } from './chain-keys.ts'
-import { RecordAppender } from './record-append.ts'
 import {
   createRecordReader,
   createRecordStore,
   type KeptKeys,
   openWithKeys,
   type RecordReader,
-  sealsOf,
 } from './record-engine.ts'
+import { rememberRecords } from './record-memory.ts'
 import { type RecordSource, sqliteSource } from './record-sql.ts'
+import type { WriterOptions } from './record-writer.ts'
 import { guarded, guardedNow, RECORDS } from './sqlite-record-database.ts'
 import { watchSqliteFile } from './watch-sqlite-file.ts'
 
 export type SqliteRecordStoreOptions = Pick<
-  SqliteStoreOptions,
+  SqliteStoreOpening<Audience, unknown, unknown>,
   'databasePath' | 'checkpointSeed' | 'origin' | 'keyRing' | 'onProblem'
 > &
-  Omit<AppendOptions, 'seals'> &
+  Omit<WriterOptions, 'seals'> &
   KeptKeys & {
     /** Pages that the database may grow to; tests of a full disk set it. */
     readonly pagesMax?: number
   }
 
-/** Pages that a connection keeps: a page of a list reads two hundred, all over a large file. */
-const CACHE_KIB = 16_384
-
-/** Runs statements in one transaction. */
-const atOnce = <Result>(database: DatabaseSync, run: (source: RecordSource) => Result): Result =>
-  sqliteAtOnce(database, (ask) => run(sqliteSource(ask)))
+/** Runs statements in one transaction on a connection that nobody else uses. */
+async function inTransaction<Result>(
+  database: DatabaseSync,
+  run: (source: RecordSource) => Promise<Result>,
+): Promise<Result> {
+  const rows = openWritingRows(database, RecordStoreUnavailable)
+  await rows('BEGIN IMMEDIATE')
+  try {
+    const result = await run(sqliteSource(rows))
+    await rows('COMMIT')
+    return result
+  } finally {
+    if (database.isTransaction) database.exec('ROLLBACK')
+  }
+}
 
 /**
- * Opens or creates the store. Throws RecordStoreUnavailable if another process has it, the file is damaged, a key is missing,
- * or a journal falls short of its last signed checkpoint. An altered version does not keep the store from opening: it is
- * reported as BROKEN.
+ * Opens or creates the store. Rejects with RecordStoreUnavailable if another process has it, the file is damaged, a key is
+ * missing, or a journal falls short of its last signed checkpoint. An altered version does not keep the store from opening: it
+ * is reported as BROKEN.
  */
-export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): RecordStore =>
-  openWithKeys(options, (keys) => {
+export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): Promise<RecordStore> =>
+  openWithKeys(options, async (keys) => {
     const { clock, pagesMax, random } = options
-    const appender = new RecordAppender({
-      sourceOf: sqliteSource,
-      seals: sealsOf(keys),
-      clock,
-      random,
-    })
-    const store = openSqliteJournalStore<Audience>(RECORDS, {
+    let watch: ReturnType<typeof watchSqliteFile> | undefined
+    const store = await openSqliteStore(RECORDS, {
       ...options,
       keyRing: keys?.ownRing,
-      beforeCommit: (transaction) => {
-        appender.finish(transaction)
-        watch.beforeOwnCommit()
+      memory: rememberRecords(sqliteSource, clock),
+      aroundCommit: (commit) => {
+        watch?.beforeOwnCommit()
+        commit()
+        watch?.afterOwnCommit()
       },
     })
     const { database } = store
-    const source = sqliteSource(store.tuples)
+    const source = sqliteSource(store.rows)
     if (keys !== undefined) {
-      void keys.rewrap()
-      void reconcileErasures(keys.place, { source, atOnce: (run) => atOnce(database, run) })
+      await keys.rewrap()
+      await reconcileErasures(keys.place, {
+        source,
+        transaction: (run) => inTransaction(database, run),
+      })
     }
-    database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
-    const watch = watchSqliteFile(database, options.databasePath)
+    watch = watchSqliteFile(database, options.databasePath)
+    const { mark } = watch
     if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`)
-    const write: typeof store.write = async (run, durability) => {
-      const result = await store.write(run, durability)
-      watch.afterOwnCommit()
-      return result
-    }
     const engine = {
       ...store,
       source,
-      appender,
-      write,
-      note: (text: string, values: readonly unknown[]) =>
-        write(({ send }) => send(text, values), 'relaxed'),
-      outsideMark: () => guardedNow(watch.mark),
+      writing: { clock, random },
+      outsideMark: () => guardedNow(mark),
     }
     return createRecordStore(engine, keys)
   })
@@ -104,13 +109,10 @@ export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): Record
  */
 export const openSqliteRecordReader = (
   options: KeptKeys & Pick<SqliteRecordStoreOptions, 'checkpointSeed' | 'origin'>,
-): RecordReader =>
-  openWithKeys(options, (keys) => {
-    const reader = openSqliteJournalReader<Audience>(RECORDS, {
-      ...options,
-      keyRing: keys?.ownRing,
-    })
-    return createRecordReader({ ...reader, source: sqliteSource(reader.tuples) }, keys)
+): Promise<RecordReader> =>
+  openWithKeys(options, async (keys) => {
+    const reader = await openSqliteStoreReader(RECORDS, { ...options, keyRing: keys?.ownRing })
+    return createRecordReader({ ...reader, source: sqliteSource(reader.rows) }, keys)
   })
 
 /** Runs an operator's work on the records in a file, even of a running service. Rejects with RecordStoreUnavailable. */
@@ -123,10 +125,11 @@ const besideService = guarded(
     try {
       database.exec('PRAGMA secure_delete = ON')
       return await run({
-        source: sqliteSource(sqliteTuples(database)),
-        atOnce: async (work) => {
-          await atOnce(database, work)
+        source: sqliteSource(openSqliteRows(database, RecordStoreUnavailable)),
+        transaction: async (work) => {
+          const result = await inTransaction(database, work)
           database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+          return result
         },
       })
     } finally {

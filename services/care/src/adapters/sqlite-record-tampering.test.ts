@@ -22,7 +22,7 @@ describe.each([
   let store: RecordStore
   beforeEach(async () => {
     folder = makeStoreFolder()
-    store = folder.open(keyRing === undefined ? {} : { keyRing })
+    store = await folder.open(keyRing === undefined ? {} : { keyRing })
     for (const value of ['one', 'two', 'three'])
       await store.append(storeRecord({ value, staleAfter: '2027-01-01T00:00:00Z', priority: 0.5 }))
     await store.append(storeRecord({ domain: 'sleep' }))
@@ -118,16 +118,11 @@ describe.each([
       4,
       'broken',
     ],
-    ['the newest version taken out', 'DELETE FROM user_versions WHERE leaf_index = 2', 3, 'broken'],
-    [
-      'a version in the middle taken out',
-      'DELETE FROM user_versions WHERE leaf_index = 1',
-      2,
-      'found',
-    ],
+    ['the newest version taken out', 'DELETE FROM user_versions WHERE at = 2', 3, 'broken'],
+    ['a version in the middle taken out', 'DELETE FROM user_versions WHERE at = 1', 2, 'found'],
     [
       'a version given another number',
-      'UPDATE user_versions SET version = 7 WHERE leaf_index = 2',
+      'UPDATE user_versions SET version = 7 WHERE at = 2',
       3,
       'broken',
     ],
@@ -156,14 +151,14 @@ describe.each([
   it('stored bytes moved to another slot are found there, and where they came from', async () => {
     folder.tinker((database) => {
       database.exec(
-        'UPDATE user_versions SET body = (SELECT body FROM user_versions WHERE leaf_index = 0) WHERE leaf_index = 2',
+        'UPDATE user_versions SET body = (SELECT body FROM user_versions WHERE at = 0) WHERE at = 2',
       )
     })
     expect(brokenAt(await verify(), TEA)).toBe(3)
     expect(await store.latest(TEA)).toEqual({ kind: 'broken', version: 3 })
     folder.tinker((database) => {
-      database.exec('UPDATE user_versions SET chain = 9 WHERE leaf_index = 3')
-      database.exec('UPDATE user_versions SET chain = 2, version = 1 WHERE leaf_index = 0')
+      database.exec('UPDATE user_versions SET chain = 9 WHERE at = 3')
+      database.exec('UPDATE user_versions SET chain = 2, version = 1 WHERE at = 0')
     })
     const verdicts = await verify()
     expect(brokenAt(verdicts, SLEEP)).toBe(1)
@@ -174,9 +169,9 @@ describe.each([
   it('a store that was altered starts, and reports it', async () => {
     await store.close()
     folder.tinker((database) => {
-      database.exec("UPDATE user_versions SET body = 'nonsense' WHERE leaf_index = 1")
+      database.exec("UPDATE user_versions SET body = 'nonsense' WHERE at = 1")
     })
-    store = folder.open(keyRing === undefined ? {} : { keyRing })
+    store = await folder.open(keyRing === undefined ? {} : { keyRing })
     expect(brokenAt(await verify(), TEA)).toBe(2)
     expect(await store.latest(TEA)).toMatchObject({ kind: 'found', record: { value: 'three' } })
   })
@@ -185,7 +180,7 @@ describe.each([
 describe('verification leaves the event loop to others', () => {
   it('a replay of many versions is cut into slices', async () => {
     const folder = makeStoreFolder()
-    const store = folder.open()
+    const store = await folder.open()
     const versions = 5_000
     await Promise.all(Array.from({ length: versions }, () => store.append(storeRecord())))
     let turns = 0
@@ -214,7 +209,7 @@ describe('verification leaves the event loop to others', () => {
 
   it('what is appended while a replay runs breaks nothing', async () => {
     const folder = makeStoreFolder()
-    const store = folder.open()
+    const store = await folder.open()
     await Promise.all(Array.from({ length: 3_000 }, () => store.append(storeRecord())))
     const running = collect(store.verify({ audiences: ['user'] }))
     await store.append(storeRecord({ value: 'meanwhile' }))

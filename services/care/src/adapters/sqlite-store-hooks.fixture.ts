@@ -42,7 +42,7 @@ export function useStoreFolder(): StoreFixture {
       return folder
     },
     fill: async (...values) => {
-      const store = folder.open()
+      const store = await folder.open()
       await writeValues(store, ...values)
       await store.close()
     },

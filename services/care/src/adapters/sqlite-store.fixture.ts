@@ -27,7 +27,7 @@ export function testKeyRing(...ids: readonly [string, ...string[]]): KeyRing {
 /** A store's folder, by default empty. */
 export type StoreFolder = {
   readonly databasePath: string
-  open(over?: Partial<SqliteRecordStoreOptions>): RecordStore
+  open(over?: Partial<SqliteRecordStoreOptions>): Promise<RecordStore>
   /** A separate connection to the records, to do what the store would not; closed after `use`. */
   tinker<Result>(use: (database: DatabaseSync) => Result): Result
   remove(): void
@@ -61,7 +61,7 @@ export function makeStoreFolder(clock: Clock = manualClock(TEST_START_MS)): Stor
 }
 
 /** A new store in memory. */
-export function openMemoryStore(clock: Clock = manualClock(TEST_START_MS)): RecordStore {
+export function openMemoryStore(clock: Clock = manualClock(TEST_START_MS)): Promise<RecordStore> {
   return openSqliteRecordStore({
     databasePath: ':memory:',
     clock,
@@ -81,7 +81,9 @@ export async function tamperEntry(options: {
   const { folder, slot, version, change, keyRing } = options
   const { freed = 0 } = slot
   const keys =
-    keyRing === undefined ? undefined : openFileKeys(chainKeysPath(folder.databasePath), keyRing)
+    keyRing === undefined
+      ? undefined
+      : await openFileKeys(chainKeysPath(folder.databasePath), keyRing)
   const seal = await (keys ?? CLEAR_SEALS).sealFor([
     chainName({ ...slot, turn: Math.max(freed - 1, 0) }),
   ])
@@ -90,13 +92,11 @@ export async function tamperEntry(options: {
   folder.tinker((database) => {
     const row = database
       .prepare(
-        `SELECT leaf_index, body FROM ${table} WHERE version = ? AND chain = (SELECT id FROM chains WHERE patient = ? AND domain = ? AND freed = ?)`,
+        `SELECT at, body FROM ${table} WHERE version = ? AND chain = (SELECT id FROM chains WHERE patient = ? AND domain = ? AND freed = ?)`,
       )
       .get(version, slot.patient, slot.domain, freed)
     const body = seal.close(change(seal.open(row?.body, slotText) ?? ''), slotText)
-    database
-      .prepare(`UPDATE ${table} SET body = ? WHERE leaf_index = ?`)
-      .run(body, Number(row?.leaf_index))
+    database.prepare(`UPDATE ${table} SET body = ? WHERE at = ?`).run(body, Number(row?.at))
   })
   await keys?.close()
 }

@@ -20,7 +20,7 @@ const openOn = async (server: string) => {
   const { openPostgresRecordStore } = await import('./postgres-record-store.ts')
   return (await openPostgresRecordStore({ ...options, url: server, pause: wait })).records
 }
-const store = url === undefined ? openSqliteRecordStore(options) : await openOn(url)
+const store = await (url === undefined ? openSqliteRecordStore(options) : openOn(url))
 
 const write = async (writer: number): Promise<void> => {
   const audience = writer % 3 === 0 ? 'assistant' : 'user'

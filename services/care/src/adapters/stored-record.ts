@@ -3,6 +3,7 @@
 import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { BodySeal } from '@tallystick/journal-store'
 import type { CareRecord } from '../domain/care-record.ts'
+import type { Tail } from '../domain/decide-write.ts'
 import { readJournalEntry, recordOf } from '../domain/journal-entry.ts'
 import type { ChainHead, ReadOutcome } from '../domain/record-store.ts'
 import { createVersionCheck } from '../domain/verify-chain.ts'
@@ -133,14 +134,6 @@ function linked({ chain, versions }: FoundChain, record: CareRecord, at: InSlot)
 }
 
 const VERSION_HASH = /^[0-9a-f]{64}$/
-
-/** What a new version follows: a whole record, if it holds. */
-export type Tail = Pick<CareRecord, 'version' | 'versionHash'> & {
-  readonly record?: CareRecord | undefined
-}
-
-/** What the first version of a chain follows. */
-export const NO_TAIL: Tail = { version: 0, versionHash: GENESIS_PREV_HASH }
 
 /**
  * The newest stored version, or, if that is broken, what the chain's row says about it. A chain that was tampered with still

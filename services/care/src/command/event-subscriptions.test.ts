@@ -38,7 +38,7 @@ type Place = {
 
 async function filePlace(): Promise<Place> {
   const folder = makeStoreFolder()
-  const store = folder.open({ keyRing: RING })
+  const store = await folder.open({ keyRing: RING })
   const environment = { DATABASE_PATH: folder.databasePath }
   const end = () => store.close().then(() => folder.remove())
   return { environment, erasing: environment, store, end }

@@ -13,7 +13,7 @@ let file: string
 beforeEach(async () => {
   folder = makeStoreFolder()
   file = `${folder.databasePath}.out`
-  const store = folder.open()
+  const store = await folder.open()
   for (let count = 0; count < 20; count += 1)
     await store.append(storeRecord({ value: 'x'.repeat(50_000) }))
   await store.close()

@@ -28,7 +28,7 @@ describe('the care command', () => {
       BASE_URL: 'https://care.test',
       TOKEN_SECRET: SECRET,
     }
-    const store = folder.open()
+    const store = await folder.open()
     for (const value of ['one', 'two']) await store.append(storeRecord({ value }))
     await store.append(storeRecord({ domain: 'plan', audience: 'assistant', value: 'internal' }))
     await store.close()
@@ -67,7 +67,7 @@ describe('the care command', () => {
 
     it('C45: a value from before may hold any character, and none of them controls the terminal', async () => {
       const value = 'one\u2028two\u2029three\u0085\r\n\u001b[2J\u009b2J\u202e'
-      await folder.open().append(storeRecord({ value }))
+      await (await folder.open()).append(storeRecord({ value }))
       const { text } = await care(['export'])
       expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e]/u)
       expect((await care(['verify', '-'], text)).code).toBe(0)
@@ -155,7 +155,7 @@ describe('the care command', () => {
     })
 
     it('runs beside the service', async () => {
-      const store = folder.open()
+      const store = await folder.open()
       await store.append(storeRecord({ value: 'three' }))
       expect((await care(['export'])).text).toContain('three')
       await store.close()
@@ -216,7 +216,7 @@ describe('the care command', () => {
     expect(text).toContain('2 user and 1 assistant versions')
     expect(existsSync(target)).toBe(true)
     expect((await care(['backup', target])).code).toBe(1)
-    const store = folder.open()
+    const store = await folder.open()
     await store.append(storeRecord({ value: 'three' }))
     await store.close()
     for (const end of ['-wal', '-shm']) rmSync(folder.databasePath + end, { force: true })
@@ -231,7 +231,7 @@ describe('the care command', () => {
   })
 
   it('accept-backup is refused while the service runs, and without a store', async () => {
-    const store = folder.open()
+    const store = await folder.open()
     expect(await care(['accept-backup'])).toMatchObject({ code: 1 })
     await store.close()
     environment.DATABASE_PATH = `${folder.databasePath}-${randomUUID()}`

@@ -22,9 +22,9 @@ type Exported = Bundle<DocumentReference | Provenance>
 
 let folder: StoreFolder
 let store: RecordStore
-beforeEach(() => {
+beforeEach(async () => {
   folder = makeStoreFolder()
-  store = folder.open()
+  store = await folder.open()
 })
 afterEach(async () => {
   await store.close()

@@ -8,7 +8,7 @@ describe('C9: a changed export is detected', () => {
   let lines: string[]
   let verifierKey: string
   beforeEach(async () => {
-    const store = openMemoryStore()
+    const store = await openMemoryStore()
     for (const value of ['one', 'two', 'three']) await store.append(sampleRecord({ value }))
     await store.append(sampleRecord({ domain: 'plan', audience: 'assistant' }))
     lines = await collect(store.exportLines({ audiences: AUDIENCES }))

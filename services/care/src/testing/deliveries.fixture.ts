@@ -43,18 +43,20 @@ type Under = {
   open: EventDeliverer[]
 }
 
-function begin(storeOf: (clock: ManualClock) => RecordStore): Under {
+type OpenStore = (clock: ManualClock) => Promise<RecordStore>
+
+async function begin(openStore: OpenStore): Promise<Under> {
   const clock = manualClock(START_MS)
   const rows = openSqliteSideRows(':memory:')
   const made = { got: [], heard: [], reports: [], open: [], revoked: new Set<string>() }
   const subscriptions = openEventSubscriptions(rows, RING)
-  return { ...made, clock, rows, subscriptions, store: storeOf(clock), answer: () => TAKEN }
+  return { ...made, clock, rows, subscriptions, store: await openStore(clock), answer: () => TAKEN }
 }
 
 /** Registers the hooks of a file. */
-export function useDeliveries(storeOf: (clock: ManualClock) => RecordStore = openMemoryStore) {
+export function useDeliveries(openStore: OpenStore = openMemoryStore) {
   const on = {} as Under
-  beforeEach(() => void Object.assign(on, begin(storeOf)))
+  beforeEach(async () => void Object.assign(on, await begin(openStore)))
   afterEach(async () => {
     for (const one of on.open) await one.close()
     await on.rows.end()

@@ -7,28 +7,26 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { createKeyRing, type KeyRing } from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { appendText, describeJournalStore, type PlaceUnderTest } from './journal-store.contract.ts'
 import {
-  COUNTED_NOTES,
+  COMMON_NOTES,
+  LONE_NOTES,
   NOTES_ORIGIN,
   NOTES_SEED,
+  type NoteCounts,
   NotesUnavailable,
-  SHARED_NOTES,
+  SQLITE_COUNTS,
   textsIn,
 } from './notes-store.fixture.ts'
 import { acceptSqliteBackup, backupSqliteStore } from './sqlite-backup.ts'
-import { prepareQuery } from './sqlite-database.ts'
-import { openSqliteJournalReader, openSqliteJournalStore } from './sqlite-journal-store.ts'
-import type { SqliteStoreKind } from './sqlite-store-kind.ts'
+import type { SqliteKind } from './sqlite-journals.ts'
+import { openSqliteStore, openSqliteStoreReader, type SqliteStoreOpening } from './sqlite-store.ts'
+import { appendText, describeStore, type PlaceUnderTest } from './store.contract.ts'
 import { verifyJournal } from './verify-journal.ts'
-
-const WRITER = fileURLToPath(new URL('./notes-writer.fixture.ts', import.meta.url))
-const KILLS = process.env['TALLYSTICK_LONG'] === '1' ? 100 : 4
 
 let folder: string
 let databasePath: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'journal-store-'))
+  folder = mkdtempSync(join(tmpdir(), 'store-'))
   databasePath = join(folder, 'notes.db')
 })
 afterEach(() => {
@@ -36,7 +34,14 @@ afterEach(() => {
 })
 
 const owner = () => ({ databasePath, checkpointSeed: NOTES_SEED, origin: NOTES_ORIGIN })
-const openNotes = (kind: SqliteStoreKind<'notes'>) => openSqliteJournalStore(kind, owner())
+
+const WRITER = fileURLToPath(new URL('./notes-writer.fixture.ts', import.meta.url))
+const KILLS = process.env['TALLYSTICK_LONG'] === '1' ? 100 : 4
+
+const openNotes = (
+  kind: SqliteKind<'notes'>,
+  over: Partial<SqliteStoreOpening<'notes', NoteCounts, string>> = {},
+) => openSqliteStore(kind, { ...owner(), memory: SQLITE_COUNTS, ...over })
 
 /** A connection of one's own, closed after `use`. */
 function tinker<Result>(use: (database: DatabaseSync) => Result): Result {
@@ -48,43 +53,16 @@ function tinker<Result>(use: (database: DatabaseSync) => Result): Result {
   }
 }
 
-const pause = async (): Promise<void> => undefined
-const iteration = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
-
-/** What verifying finds in the store of several processes. */
-const verify = () => {
-  const store = openSqliteJournalStore<'notes'>(SHARED_NOTES, {
-    ...owner(),
-    checkpoint: 'unchecked',
-  })
-  const { database } = store
-  const rows = prepareQuery<readonly [number, Uint8Array, string]>(
-    database,
-    'SELECT at, leaf, text FROM notes WHERE at >= ? ORDER BY at LIMIT ?',
-  )
-  return verifyJournal({
-    checkpoint: store.checkpointFiles.notes.read(),
-    rows: (from, limit) => rows.all(from, limit),
-    node: (place) =>
-      database.prepare('SELECT hash FROM tree_nodes WHERE place = ?').get(place)?.[
-        'hash'
-      ] as Uint8Array,
-    check: ([, , text]) => (text === 'unwanted' ? 'the service says no' : undefined),
-    rowsPerSlice: 100,
-    pause,
-  }).finally(() => store.close())
-}
-
 let backups = 0
 const backupsThere = () => readdirSync(folder).filter((name) => name.includes('backup'))
 
-async function backup(kind: SqliteStoreKind<'notes'>) {
+async function backup(kind: SqliteKind<'notes'>) {
   const targetPath = `${databasePath}.backup-${(backups += 1)}`
   const { notes } = await backupSqliteStore(kind, { databasePath, targetPath })
   return { targetPath, entries: notes }
 }
 
-async function keep(kind: SqliteStoreKind<'notes'>) {
+async function keep(kind: SqliteKind<'notes'>) {
   const { targetPath } = await backup(kind)
   return {
     restore: async () => {
@@ -94,30 +72,60 @@ async function keep(kind: SqliteStoreKind<'notes'>) {
   }
 }
 
-const placeOf = (kind: SqliteStoreKind<'notes'>, altered: string): PlaceUnderTest => ({
+const pause = async (): Promise<void> => undefined
+const iteration = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+/** What verifying finds in the store of several processes. */
+const verify = async () => {
+  const store = await openNotes(COMMON_NOTES, { checkpoint: 'unchecked' })
+  const { rows } = store
+  try {
+    return await verifyJournal({
+      checkpoint: store.checkpointFiles.notes.read(),
+      rows: (from, limit) =>
+        rows<readonly [number, Uint8Array, string]>(
+          'SELECT at, leaf_hash, text FROM notes WHERE at >= $1 ORDER BY at LIMIT $2',
+          [from, limit],
+        ),
+      node: async (place) =>
+        (
+          await rows<readonly [Uint8Array]>('SELECT hash FROM notes_nodes WHERE place = $1', [
+            place,
+          ])
+        )[0]?.[0],
+      check: ([, , text]) => (text === 'unwanted' ? 'the service says no' : undefined),
+      rowsPerSlice: 100,
+      pause,
+    })
+  } finally {
+    await store.close()
+  }
+}
+
+const placeOf = (kind: SqliteKind<'notes'>): PlaceUnderTest => ({
   databasePath,
-  open: async (over = {}) => openSqliteJournalStore(kind, { ...owner(), ...over }),
+  open: (over) => openNotes(kind, over),
   texts: async () => tinker(textsIn),
   dropEntry: async (index) =>
     tinker((database) => database.exec(`DELETE FROM notes WHERE at = ${index}`)),
   alterLeaf: async (index) =>
-    tinker((database) => database.exec(`UPDATE notes SET leaf = ${altered} WHERE at = ${index}`)),
-  fail: ({ journals }) => journals.notes.append(new Uint8Array(32), [null as unknown as string]),
+    tinker((database) =>
+      database.exec(`UPDATE notes SET leaf_hash = zeroblob(32) WHERE at = ${index}`),
+    ),
+  fail: ({ append }) => append('notes', new Uint8Array(32), [null]),
   keep: () => keep(kind),
   accept: async () => acceptSqliteBackup(kind, owner()).notes,
   Unavailable: NotesUnavailable,
   end: async () => undefined,
 })
 
-describeJournalStore('SQLite, counted heads', async () =>
-  placeOf(COUNTED_NOTES, `'${'ab'.repeat(32)}'`),
-)
-describeJournalStore('SQLite, stored heads', async () => placeOf(SHARED_NOTES, 'zeroblob(32)'))
+describeStore('SQLite, one process', async () => placeOf(LONE_NOTES))
+describeStore('SQLite, several processes', async () => placeOf(COMMON_NOTES))
 
 describe.each([
-  ['counted', COUNTED_NOTES],
-  ['stored', SHARED_NOTES],
-])('%s heads', (heads, kind: SqliteStoreKind<'notes'>) => {
+  ['one process', LONE_NOTES],
+  ['several processes', COMMON_NOTES],
+])('SQLite, %s', (heads, kind: SqliteKind<'notes'>) => {
   it(`kill -9 at ${KILLS} random moments under concurrent writes loses no acknowledged entry`, async () => {
     for (let killed = 0; killed < KILLS; killed += 1) {
       const child = spawn(process.execPath, [WRITER, databasePath, heads], {
@@ -131,7 +139,7 @@ describe.each([
       while (printed.split('\n').length < least) await once(child.stdout, 'data')
       child.kill('SIGKILL')
       await once(child, 'close')
-      const store = openNotes(kind)
+      const store = await openNotes(kind)
       expect(readdirSync(folder).filter((name) => name.endsWith('.next'))).toEqual([])
       const texts = textsIn(store.database)
       const lines = printed.split('\n').slice(0, -1)
@@ -147,11 +155,11 @@ describe.each([
   })
 
   it('each commit is fsynced, also after a relaxed one; files are for their owner alone', async () => {
-    const store = openNotes(kind)
+    const store = await openNotes(kind)
     const pragma = (name: string) =>
       Object.values(store.database.prepare(`PRAGMA ${name}`).get() ?? {})
     await appendText(store, 'one')
-    await store.write(() => undefined, 'relaxed')
+    await store.note('DELETE FROM writers', [])
     expect([pragma('synchronous'), pragma('journal_mode')]).toEqual([[2], ['wal']])
     await store.close()
     for (const name of readdirSync(folder))
@@ -160,8 +168,12 @@ describe.each([
 
   it('writes share a commit while each iteration brings more; a lone one and a relaxed one wait for nobody', async () => {
     let commits = 0
-    const beforeCommit = (): void => void (commits += 1)
-    const store = openSqliteJournalStore<'notes'>(kind, { ...owner(), beforeCommit })
+    const store = await openNotes(kind, {
+      aroundCommit: (commit) => {
+        commits += 1
+        commit()
+      },
+    })
     const writes = [appendText(store, 'one'), appendText(store, 'two')]
     for (let at = 0; at < 20; at += 1) {
       await iteration()
@@ -170,18 +182,21 @@ describe.each([
     }
     await Promise.all(writes)
     expect(commits).toBe(1)
+    await iteration()
     const lone = appendText(store, 'alone')
     await iteration()
     expect(commits).toBe(2)
-    const relaxed = [1, 2].map(() => store.write(() => undefined, 'relaxed'))
+    await lone
+    await iteration()
+    const relaxed = [1, 2].map(() => store.note('DELETE FROM writers', []))
     await iteration()
     expect(commits).toBe(3)
-    await Promise.all([lone, ...relaxed])
+    await Promise.all(relaxed)
     await store.close()
   })
 
   it('S12: a group that cannot begin takes nothing from what earlier groups committed', async () => {
-    const store = openNotes({ ...kind, busyTimeoutMs: 1 })
+    const store = await openNotes({ ...kind, busyTimeoutMs: 1 })
     await appendText(store, 'one')
     const before = store.checkpoint('notes')
     const other = new DatabaseSync(databasePath)
@@ -194,7 +209,7 @@ describe.each([
   })
 
   it('writers who never pause are answered too', async () => {
-    const store = openNotes(kind)
+    const store = await openNotes(kind)
     let answered = 0
     for (let at = 0; at < 200; at += 1) {
       await iteration()
@@ -205,7 +220,7 @@ describe.each([
   })
 
   it('a backup of a running store has what was committed; one with a gap is none and leaves no file', async () => {
-    const store = openNotes(kind)
+    const store = await openNotes(kind)
     await Promise.all(Array.from({ length: 40 }, (_, at) => appendText(store, `note ${at}`)))
     expect((await backup(kind)).entries).toBe(40)
     expect(await appendText(store, 'meanwhile')).toBe(40)
@@ -217,7 +232,7 @@ describe.each([
   })
 
   it('a backup overwrites nothing', async () => {
-    await openNotes(kind).close()
+    await (await openNotes(kind)).close()
     const paths = { databasePath, targetPath: databasePath }
     await expect(backupSqliteStore(kind, paths)).rejects.toThrow(/overwrites nothing/)
   })
@@ -225,45 +240,48 @@ describe.each([
 
 const ring = (id: string, fill: number): KeyRing =>
   createKeyRing({ activeId: id, keys: [{ id, key: new Uint8Array(32).fill(fill) }] })
-const openSealed = (keyRing?: KeyRing) =>
-  openSqliteJournalStore<'notes'>(COUNTED_NOTES, { ...owner(), keyRing })
+const openSealed = (keyRing?: KeyRing) => openNotes(LONE_NOTES, { keyRing })
 
-describe('counted heads, one process', () => {
+describe('one process', () => {
   it('a second one is refused, a reader is not and sees one moment', async () => {
-    const store = openNotes(COUNTED_NOTES)
+    const store = await openNotes(LONE_NOTES)
     await appendText(store, 'one')
-    expect(() => openNotes(COUNTED_NOTES)).toThrow(/another process has this store open/)
-    const reader = openSqliteJournalReader<'notes'>(COUNTED_NOTES, owner())
+    await expect(openNotes(LONE_NOTES)).rejects.toThrow(/another process has this store open/)
+    const reader = await openSqliteStoreReader(LONE_NOTES, owner())
     const note = reader.checkpoint('notes')
     await appendText(store, 'two')
     expect(textsIn(reader.database)).toEqual(['one'])
     expect(reader.checkpoint('notes')).toBe(note)
-    reader.close()
+    await reader.close()
     await store.close()
   })
 
   it('is sealed from its first entry or never, and opens only with the key that it names', async () => {
-    await openSealed(ring('k1', 1)).close()
-    expect(() => openSealed()).toThrow(/sealed values, and NOTE_KEYS is not set/)
-    expect(() => openSealed(ring('k2', 1))).toThrow(/"k1", which the box of keys does not have/)
-    expect(() => openSealed(ring('k1', 2))).toThrow(/"k1" in the box of keys is not the one/)
+    await (await openSealed(ring('k1', 1))).close()
+    await expect(openSealed()).rejects.toThrow(/sealed values, and NOTE_KEYS is not set/)
+    await expect(openSealed(ring('k2', 1))).rejects.toThrow(
+      /"k1", which the box of keys does not have/,
+    )
+    await expect(openSealed(ring('k1', 2))).rejects.toThrow(
+      /"k1" in the box of keys is not the one/,
+    )
     tinker((database) => database.exec('DELETE FROM seal_keys'))
-    const clear = openSealed()
+    const clear = await openSealed()
     await appendText(clear, 'in the clear')
     await clear.close()
-    expect(() => openSealed(ring('k1', 1))).toThrow(/sealed from its first entry or never/)
-    await openSealed().close()
+    await expect(openSealed(ring('k1', 1))).rejects.toThrow(/sealed from its first entry or never/)
+    await (await openSealed()).close()
   })
 })
 
-describe('stored heads, several processes', () => {
+describe('several processes', () => {
   it('each sees what the others wrote, and the tree has no fork', async () => {
-    const [one, other] = [openNotes(SHARED_NOTES), openNotes(SHARED_NOTES)]
+    const [one, other] = [await openNotes(COMMON_NOTES), await openNotes(COMMON_NOTES)]
     for (let count = 0; count < 300; count += 1)
       expect(await appendText(count % 2 === 0 ? one : other, `note ${count}`)).toBe(count)
-    one.catchUp()
+    await one.catchUp()
     expect(one.journals.notes.rootHash()).toEqual(other.journals.notes.rootHash())
-    expect(one.journals.notes.rootAt(300)).toEqual(one.journals.notes.rootHash())
+    expect(await one.journals.notes.rootAt(300)).toEqual(one.journals.notes.rootHash())
     await one.close()
     await other.close()
   })
@@ -273,9 +291,9 @@ describe('stored heads, several processes', () => {
     ['a text', "UPDATE notes SET text = 'altered' WHERE at = 7", { kind: 'broken', index: 7 }],
     ['an entry', 'DELETE FROM notes WHERE at = 300', { kind: 'broken', index: 300 }],
     ['the tail', 'DELETE FROM notes WHERE at >= 500', { kind: 'broken', index: 500 }],
-    ['a node', 'UPDATE tree_nodes SET hash = zeroblob(32)', { kind: 'broken', index: 255 }],
+    ['a node', 'UPDATE notes_nodes SET hash = zeroblob(32)', { kind: 'broken', index: 255 }],
   ])('verifying finds %s that was altered or taken', async (_what, sql, verdict) => {
-    const store = openNotes(SHARED_NOTES)
+    const store = await openNotes(COMMON_NOTES)
     await Promise.all(Array.from({ length: 520 }, (_, at) => appendText(store, `note ${at}`)))
     await store.close()
     tinker((database) => database.exec(sql))
@@ -283,7 +301,7 @@ describe('stored heads, several processes', () => {
   })
 
   it('verifying asks the service for its word on each entry', async () => {
-    const store = openNotes(SHARED_NOTES)
+    const store = await openNotes(COMMON_NOTES)
     await appendText(store, 'wanted')
     await appendText(store, 'unwanted')
     await store.close()

@@ -11,20 +11,20 @@ import {
   verifyInclusion,
 } from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { JournalStore, WriteTransaction } from './journal-store.ts'
+import { countNote, type NoteCounts } from './notes-store.fixture.ts'
+import type { Store, Tx } from './store.ts'
 
-/** A store of one journal, whose rows have one cell besides index and hash: their text. */
-type NoteStore = Pick<
-  JournalStore<'notes', string>,
-  'write' | 'checkpoint' | 'verifierKey' | 'close'
-> & {
-  readonly journals: JournalStore<'notes', string>['journals']
-}
+/** A store of one journal, whose rows have one cell besides index and hash: their text. It counts the notes of authors. */
+type NoteStore = Store<'notes', NoteCounts, string>
 
 /** Where one engine keeps its stores. */
 export type PlaceUnderTest = {
   readonly databasePath: string
-  open(over?: { readonly checkpointSeed?: Uint8Array }): Promise<NoteStore>
+  open(over?: {
+    readonly checkpointSeed?: Uint8Array
+    readonly runMs?: number
+    readonly onProblem?: (error: unknown) => void
+  }): Promise<NoteStore>
   /** Stored texts, in order. */
   texts(): Promise<readonly string[]>
   /** Removes an entry. */
@@ -32,7 +32,7 @@ export type PlaceUnderTest = {
   /** Replaces an entry's leaf with another entry's. */
   alterLeaf(index: number): Promise<void>
   /** Makes a write run a statement that the engine refuses. */
-  readonly fail: (transaction: WriteTransaction<'notes', string>) => void
+  readonly fail: (tx: Tx<'notes', NoteCounts>) => void
   /** Saves what is stored now, so that it can be restored later. */
   keep(): Promise<{ restore(): Promise<void> }>
   accept(): Promise<{ readonly size: number; readonly signedSize: number | undefined }>
@@ -40,17 +40,17 @@ export type PlaceUnderTest = {
   end(): Promise<void>
 }
 
-const hashOf = (text: string): Uint8Array => leafHash(Buffer.from(text))
+export const hashOf = (text: string): Uint8Array => leafHash(Buffer.from(text))
 
 /** Appends a text in a write of its own. */
 export const appendText = (store: Pick<NoteStore, 'write'>, text: string): Promise<number> =>
-  store.write(({ journals }) => journals.notes.append(hashOf(text), [text]))
+  store.write(({ append }) => append('notes', hashOf(text), [text]))
 
 const appendTexts = (store: NoteStore, count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => appendText(store, `text ${index}`)))
 
-export function describeJournalStore(name: string, start: () => Promise<PlaceUnderTest>): void {
-  describe(`journal store: ${name}`, () => {
+export function describeStore(name: string, start: () => Promise<PlaceUnderTest>): void {
+  describe(`store: ${name}`, () => {
     let place: PlaceUnderTest
     let opened: NoteStore[]
     beforeEach(async () => {
@@ -123,8 +123,8 @@ export function describeJournalStore(name: string, start: () => Promise<PlaceUnd
       const store = await open()
       await appendTexts(store, 600)
       await expect(
-        store.write(({ journals }) => {
-          for (let count = 0; count < 200; count += 1) journals.notes.append(hashOf('x'), ['x'])
+        store.write(({ append }) => {
+          for (let count = 0; count < 200; count += 1) append('notes', hashOf('x'), ['x'])
           throw new Error('a write that is rolled back')
         }),
       ).rejects.toThrow('rolled back')
@@ -154,8 +154,8 @@ export function describeJournalStore(name: string, start: () => Promise<PlaceUnd
       const bug = new Error('a bug of this write')
       const results = await Promise.allSettled([
         appendText(store, 'before'),
-        store.write(({ journals }) => {
-          journals.notes.append(hashOf('half'), ['half'])
+        store.write(({ append }) => {
+          append('notes', hashOf('half'), ['half'])
           throw bug
         }),
         appendText(store, 'after'),
@@ -167,6 +167,123 @@ export function describeJournalStore(name: string, start: () => Promise<PlaceUnd
       ])
       expect(await place.texts()).toEqual(['before', 'after'])
       expect(store.journals.notes.rootHash()).toEqual(rootOf(['before', 'after'].map(hashOf)))
+    })
+
+    it('a write sees what the writes before it in its group changed, and what was committed', async () => {
+      const store = await open()
+      const counts = await Promise.all(
+        Array.from({ length: 60 }, () => store.write(countNote('ann'), 'ann')),
+      )
+      expect(counts).toEqual(Array.from({ length: 60 }, (_, at) => at + 1))
+      expect(await store.write(countNote('ann'), 'ann')).toBe(61)
+      expect(await store.rows('SELECT name, entries FROM writers')).toEqual([['ann', 61]])
+    })
+
+    it('a write that throws behind its changes leaves no trace in what the next ones see', async () => {
+      const store = await open()
+      const results = await Promise.allSettled([
+        store.write(countNote('ann'), 'ann'),
+        store.write(async (tx) => {
+          await countNote('ann')(tx)
+          tx.run('INSERT INTO writers (name, entries) VALUES ($1, $2)', ['eve', 1])
+          throw new Error('a bug')
+        }, 'ann'),
+        store.write(countNote('ann'), 'ann'),
+      ])
+      expect(results.map((result) => result.status === 'fulfilled' && result.value)).toEqual([
+        1,
+        false,
+        2,
+      ])
+      expect(await store.rows('SELECT name, entries FROM writers')).toEqual([['ann', 2]])
+      expect(await place.texts()).toEqual(['ann 1', 'ann 2'])
+    })
+
+    it('a statement that is refused at the commit fails its own write, and no other', async () => {
+      const store = await open()
+      const results = await Promise.allSettled([
+        appendText(store, 'before'),
+        store.write(({ append, run }) => {
+          append('notes', hashOf('refused'), ['refused'])
+          run('INSERT INTO writers (name, entries) VALUES ($1, NULL)', ['x'])
+        }),
+        appendText(store, 'after'),
+      ])
+      expect(results).toMatchObject([
+        { value: 0 },
+        { reason: expect.any(place.Unavailable) },
+        { value: 1 },
+      ])
+      expect(await place.texts()).toEqual(['before', 'after'])
+    })
+
+    it('a read that is refused fails its own write, also if that catches the error where the engine gives up the transaction', async () => {
+      const store = await open()
+      const results = await Promise.allSettled([
+        appendText(store, 'before'),
+        store.write(({ rows }) => rows('SELECT nothing FROM nowhere')),
+        appendText(store, 'after'),
+      ])
+      expect(results).toMatchObject([
+        { value: 0 },
+        { reason: expect.any(place.Unavailable) },
+        { value: 1 },
+      ])
+      expect(await place.texts()).toEqual(['before', 'after'])
+    })
+
+    it('a write that decides for too long is rejected alone, and what it does later is refused', async () => {
+      const store = await open({ runMs: 50 })
+      const [late, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<unknown>()]
+      const results = await Promise.allSettled([
+        appendText(store, 'before'),
+        store.write(async (tx) => {
+          await late.promise
+          try {
+            tx.append('notes', hashOf('late'), ['late'])
+          } catch (error) {
+            ended.resolve(error)
+          }
+        }),
+        appendText(store, 'after'),
+      ])
+      late.resolve()
+      expect(results).toMatchObject([
+        { value: 0 },
+        { reason: { name: 'WriteTooSlow' } },
+        { value: 1 },
+      ])
+      expect(String(await ended.promise)).toMatch(/a write has ended/)
+      expect(await place.texts()).toEqual(['before', 'after'])
+    })
+
+    it('nothing is seen before its commit', async () => {
+      const store = await open()
+      const seen: unknown[] = []
+      await store.write(async ({ append, rows, size }) => {
+        append('notes', hashOf('one'), ['one'])
+        seen.push(
+          size('notes'),
+          store.journals.notes.size,
+          (await rows('SELECT 1 FROM notes')).length,
+        )
+      })
+      expect([...seen, store.journals.notes.size]).toEqual([1, 0, 0, 1])
+    })
+
+    it('S12: a listener that throws behind a COMMIT makes no group run again; its error is told, and others hear', async () => {
+      const [bug, problems] = [new Error('a bug of the listener'), new Array<unknown>()]
+      const store = await open({ onProblem: (error) => problems.push(error) })
+      let calls = 0
+      store.onGrown(() => {
+        throw bug
+      })
+      const stop = store.onGrown(() => (calls += 1))
+      expect(await appendText(store, 'one')).toBe(0)
+      stop()
+      expect(await appendText(store, 'two')).toBe(1)
+      expect([problems, calls]).toEqual([[bug, bug], 1])
+      expect(await place.texts()).toEqual(['one', 'two'])
     })
 
     it('what the engine refuses fails the whole group by the service’s own error, and the next write goes on', async () => {
@@ -194,19 +311,17 @@ export function describeJournalStore(name: string, start: () => Promise<PlaceUnd
       )
     })
 
-    it('a store outlives its process: it opens at the same head and goes on, also from a relaxed write', async () => {
+    it('a store outlives its process: it opens at the same head and goes on, with what was noted', async () => {
       const store = await open()
       await appendTexts(store, 3)
-      await store.write(
-        ({ journals }) => journals.notes.append(hashOf('relaxed'), ['relaxed']),
-        'relaxed',
-      )
+      await store.note('INSERT INTO writers (name, entries) VALUES ($1, $2)', ['ann', 7])
       const rootHash = store.journals.notes.rootHash()
       await store.close()
       const again = await open()
-      expect(again.journals.notes).toMatchObject({ size: 4 })
+      expect(again.journals.notes).toMatchObject({ size: 3 })
       expect(again.journals.notes.rootHash()).toEqual(rootHash)
-      expect(await appendText(again, 'on')).toBe(4)
+      expect(await appendText(again, 'on')).toBe(3)
+      expect(await again.rows('SELECT name, entries FROM writers')).toEqual([['ann', 7]])
     })
 
     it('a closed store commits what waits and takes nothing more', async () => {
@@ -220,7 +335,7 @@ export function describeJournalStore(name: string, start: () => Promise<PlaceUnd
     it('writes beyond what may wait are refused, and those that wait are kept', async () => {
       const store = await open()
       const results = await Promise.allSettled(
-        Array.from({ length: 20_001 }, () => store.write(() => undefined, 'relaxed')),
+        Array.from({ length: 20_001 }, () => store.write(() => undefined)),
       )
       const refused = results.filter(({ status }) => status === 'rejected')
       expect(refused).toMatchObject([{ reason: { message: 'too many writes are waiting' } }])

@@ -6,18 +6,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { leafHash, rootOf } from '@tallystick/hashchain'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { appendText, describeJournalStore } from './journal-store.contract.ts'
-import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
+import { notesOptions, POSTGRES_NOTES, type PostgresNotes } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
 import { acceptPostgresBackup } from './postgres-backup.ts'
-import { openPostgresJournalStore, type PostgresJournalStore } from './postgres-journal-store.ts'
 import {
   type PostgresServer,
   postgresMissing,
   runSql,
   startPostgres,
 } from './postgres-server.fixture.ts'
+import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
+import { appendText, describeStore } from './store.contract.ts'
 import { openTornCommits } from './torn-commits.fixture.ts'
 
 const WRITER = fileURLToPath(new URL('./notes-postgres.fixture.ts', import.meta.url))
@@ -33,7 +33,7 @@ describe.skipIf(postgresMissing !== undefined)(
     let databasePath: string
     let database: Awaited<ReturnType<PostgresServer['database']>>
     let appUrl: string
-    const opened: PostgresJournalStore<'notes'>[] = []
+    const opened: PostgresNotes[] = []
 
     const migrate = (url = database.owner) =>
       migratePostgresStore(POSTGRES_NOTES, notesOptions(url, databasePath))
@@ -46,7 +46,7 @@ describe.skipIf(postgresMissing !== undefined)(
     }
     const open = async (url = appUrl, over = {}) => {
       const options = { ...notesOptions(url, databasePath), ...over }
-      const store = await openPostgresJournalStore<'notes'>(POSTGRES_NOTES, options)
+      const store = await openPostgresStore(POSTGRES_NOTES, options)
       opened.push(store)
       return store
     }
@@ -67,7 +67,7 @@ describe.skipIf(postgresMissing !== undefined)(
       server.end()
     })
 
-    describeJournalStore('PostgreSQL', async () => {
+    describeStore('PostgreSQL', async () => {
       await start()
       return {
         databasePath,
@@ -77,8 +77,7 @@ describe.skipIf(postgresMissing !== undefined)(
           void (await tinker(`DELETE FROM notes.notes WHERE at = ${index}`)),
         alterLeaf: async (index) =>
           void (await tinker(`UPDATE notes.notes SET leaf_hash = sha256('x') WHERE at = ${index}`)),
-        fail: ({ journals }) =>
-          journals.notes.append(new Uint8Array(32), [null as unknown as string]),
+        fail: ({ append }) => append('notes', new Uint8Array(32), [null]),
         keep: async () => {
           await runSql(
             database.owner,

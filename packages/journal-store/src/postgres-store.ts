@@ -1,0 +1,289 @@
+/**
+ * The store on PostgreSQL, for several processes. Each journal has one head row, which whoever appends locks; postgres-commit.ts
+ * does that. Reads, wake-ups and the service's own rows have connections of their own. The owner makes the schema with
+ * migratePostgresStore.
+ */
+import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
+import { type CheckpointFile, requireContinued } from './checkpoint-file.ts'
+import { headOfRow } from './growing-journal.ts'
+import { PostgresCommit } from './postgres-commit.ts'
+import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
+import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
+import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
+import {
+  migrationsOf,
+  type PostgresJournalTable,
+  type PostgresStoreKind,
+} from './postgres-store-kind.ts'
+import { removeLeftDrafts } from './private-file.ts'
+import { openCommittedJournal } from './proofs.ts'
+import { registerKey, requireKeys } from './sealed-bodies.ts'
+import type { Durability, GroupMemory, Rows, Store, StoreReader } from './store.ts'
+import {
+  checkpointFilesOf,
+  eachJournal,
+  eachJournalInTurn,
+  type StoreOpening,
+  signedJournals,
+} from './store-kind.ts'
+import { watchPostgres } from './watch-postgres.ts'
+import type { Heads } from './write-group.ts'
+import { openWriteQueue } from './write-queue.ts'
+
+export type PostgresReaderOptions = Omit<PostgresOptions, 'Unavailable'> & StoreOpening
+
+export type PostgresOpening<Name extends string, Memory, Asked> = PostgresReaderOptions & {
+  readonly memory: GroupMemory<Name, Memory, Asked>
+  /** For a service of one process: while it runs, another that opens the store this way is refused. */
+  readonly isAlone?: boolean
+  /** The door that other connections of the process use, too; by default one of its own. */
+  readonly door?: PostgresDoor
+  /** For tests of slow writes, milliseconds. */
+  readonly runMs?: number
+}
+
+export type PostgresStoreReader<Name extends string> = StoreReader<Name> & {
+  readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
+  /** The rows of one statement, as objects. */
+  readonly read: PostgresQuery
+}
+
+export type PostgresStore<Name extends string, Memory, Asked> = Store<Name, Memory, Asked> &
+  PostgresStoreReader<Name> & {
+    /**
+     * Writes the service's own rows in transactions without the heads, one after another. A run may happen twice if only the
+     * answer of its COMMIT was lost.
+     */
+    writeRows<Result>(
+      run: (query: PostgresQuery) => Promise<Result>,
+      durability?: Durability,
+    ): Promise<Result>
+  }
+
+/** Where a store's schema is read. */
+type PostgresSource<Name extends string> = {
+  readonly kind: PostgresStoreKind<Name>
+  readonly rows: Rows
+}
+
+/** The committed heads. Rejects with the service's error if one is missing. */
+export async function readHeads<Name extends string>({
+  kind,
+  rows,
+}: PostgresSource<Name>): Promise<Heads<Name>> {
+  const found = await rows<readonly [string, number, Uint8Array]>(
+    `SELECT name, size, peaks FROM ${kind.schema}.journals`,
+  )
+  const heads = new Map(found.map(([name, size, peaks]) => [name, headOfRow(size, peaks)]))
+  return eachJournal(kind, ({ noun }, name) => {
+    const head = heads.get(name)
+    if (head === undefined) throw new kind.Unavailable(`${noun} has no head`)
+    return head
+  })
+}
+
+/** Rejects with the service's error for a schema of another version. */
+async function requireSchema({ kind, rows }: PostgresSource<string>): Promise<void> {
+  const [row] = await rows<readonly [string]>(
+    `SELECT value FROM ${kind.schema}.meta WHERE name = 'schema_version'`,
+  )
+  const [found, known] = [Number(row?.[0] ?? 0), migrationsOf(kind).length]
+  if (found !== known)
+    throw new kind.Unavailable(`its schema is ${found}, that of this program ${known}: migrate it`)
+}
+
+/** Leaf hashes read at once. */
+const LEAVES_PER_READ = 10_000
+
+/** Counts all leaves of a journal; rejects with the service's error if any are missing. */
+export async function countLeaves(
+  { kind, rows }: PostgresSource<string>,
+  { noun, table }: PostgresJournalTable,
+): Promise<CompactRange> {
+  const range = createCompactRange()
+  for (;;) {
+    const found = await rows<readonly [number, Uint8Array]>(
+      `SELECT at, leaf_hash FROM ${kind.schema}.${table} WHERE at >= $1 ORDER BY at LIMIT ${LEAVES_PER_READ}`,
+      [range.size],
+    )
+    for (const [at, leaf] of found) {
+      if (at !== range.size)
+        throw new kind.Unavailable(`${noun} has gaps: entry ${range.size} is gone`)
+      range.append(leaf)
+    }
+    if (found.length < LEAVES_PER_READ) return range
+  }
+}
+
+/** Reads the heads of a store and compares them with this replica's checkpoints. */
+async function openReader<Name extends string>(
+  kind: PostgresStoreKind<Name>,
+  options: PostgresReaderOptions & { readonly door?: PostgresDoor },
+) {
+  const { schema, Unavailable } = kind
+  const { door = new PostgresDoor({ ...options, Unavailable }) } = options
+  const connections: PostgresConnection[] = []
+  const connect = (): PostgresConnection => {
+    const made = new PostgresConnection(door, { schema })
+    connections.push(made)
+    return made
+  }
+  const end = async (): Promise<void> => {
+    await Promise.all(connections.map((connection) => connection.end()))
+  }
+  const { read, tuples: rows } = connect()
+  try {
+    await requireSchema({ kind, rows })
+    await requireKeys(read, options.keyRing, kind)
+    const files = checkpointFilesOf(kind, options)
+    // Before the heads: another process may append and sign in between.
+    const readings = eachJournal(kind, (_, name) => files[name].read())
+    const committed = { heads: await readHeads({ kind, rows }) }
+    const journals = eachJournal(kind, ({ table }, name) =>
+      openCommittedJournal(rows, {
+        table: `${schema}.${table}`,
+        head: () => committed.heads[name],
+      }),
+    )
+    if (options.checkpoint !== 'unchecked')
+      await eachJournalInTurn(kind, ({ noun }, name) =>
+        requireContinued(readings[name], { journal: journals[name], noun }, kind),
+      )
+    const reader = { ...signedJournals(journals, files), read, rows }
+    return { committed, reader, connect, door, end }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+/**
+ * Opens a store to read as it is at this moment, even beside running services. Rejects with the service's error, as opening to
+ * write does.
+ */
+export async function openPostgresStoreReader<Name extends string>(
+  kind: PostgresStoreKind<Name>,
+  options: PostgresReaderOptions,
+): Promise<PostgresStoreReader<Name>> {
+  const { end, reader } = await openReader(kind, { answerMs: UPKEEP_ANSWER_MS, ...options })
+  return { ...reader, close: end }
+}
+
+/**
+ * Opens a store whose schema exists. Rejects with the service's error if no server takes writes, the schema has another
+ * version, a seal key is missing, or a journal falls short of the last checkpoint that this replica signed.
+ */
+export async function openPostgresStore<Name extends string, Memory, Asked>(
+  kind: PostgresStoreKind<Name>,
+  options: PostgresOpening<Name, Memory, Asked>,
+): Promise<PostgresStore<Name, Memory, Asked>> {
+  removeLeftDrafts(options.databasePath)
+  const opened = await openReader(kind, options)
+  try {
+    await registerKey(kind, options.keyRing, opened.reader.read)
+    return await openWriter(kind, options, opened)
+  } catch (error) {
+    await opened.end()
+    throw error
+  }
+}
+
+/** The heads that this process knows to be committed, and who hears that they grew. */
+function keepHeads<Name extends string>(
+  kind: PostgresStoreKind<Name>,
+  committed: { heads: Heads<Name> },
+  onProblem: (error: unknown) => void,
+) {
+  const listeners = new Set<() => void>()
+  /** What a bug behind the COMMIT throws: the journals have grown all the same (S12). */
+  const attempt = (run: () => void): void => {
+    try {
+      run()
+    } catch (error) {
+      onProblem(error)
+    }
+  }
+  return {
+    attempt,
+    /** Heads only grow: a look and a commit may cross. Returns the names of those that did. */
+    take: (heads: Heads<Name>): readonly Name[] => {
+      const before = committed.heads
+      const grown = (Object.keys(before) as Name[]).filter(
+        (name) => heads[name].size > before[name].size,
+      )
+      committed.heads = eachJournal(kind, (_, name) =>
+        grown.includes(name) ? heads[name] : before[name],
+      )
+      return grown
+    },
+    tell: (grown: readonly Name[]): void => {
+      if (grown.length > 0) for (const listener of listeners) attempt(listener)
+    },
+    onGrown: (listener: () => void) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+async function openWriter<Name extends string, Memory, Asked>(
+  kind: PostgresStoreKind<Name>,
+  options: PostgresOpening<Name, Memory, Asked>,
+  { committed, connect, door, end, reader }: Awaited<ReturnType<typeof openReader<Name>>>,
+): Promise<PostgresStore<Name, Memory, Asked>> {
+  const { onProblem = () => undefined } = options
+  const { schema, Unavailable, writesPerCommitMax: writesMax } = kind
+  const heads = keepHeads(kind, committed, onProblem)
+  const commit = new PostgresCommit<Name, Memory, Asked>({
+    door,
+    kind,
+    connection: connect(),
+    memory: options.memory,
+    runMs: options.runMs,
+    heads: () => committed.heads,
+    onCommitted: (found, adopt) => {
+      const grown = heads.take(found)
+      for (const name of grown)
+        reader.checkpointFiles[name].renew(() => committed.heads[name], onProblem)
+      heads.attempt(adopt)
+      heads.tell(grown)
+    },
+    onProblem,
+  })
+  const ownRows = connect()
+  const catchUp = async (rows = reader.rows, isLook = false): Promise<void> => {
+    const now = await readHeads({ kind, rows })
+    // The answer to our COMMIT will report our entries, and what others committed before them. The next look sees the rest.
+    if (isLook && commit.isCommitting) return
+    heads.tell(heads.take(now))
+  }
+  const watch = await watchPostgres(door, {
+    channel: schema,
+    ownName: commit.writer,
+    isAlone: options.isAlone,
+    onProblem,
+    look: ({ tuples }) => catchUp(tuples, true),
+  })
+  const queue = openWriteQueue<Name, Memory, Asked>({
+    writesMax,
+    Unavailable,
+    commit: commit.commit,
+  })
+  const close = async (): Promise<void> => {
+    await queue.close()
+    await eachJournalInTurn(kind, (_, name) => reader.checkpointFiles[name].flush())
+    await Promise.all([watch.end(), end()])
+  }
+  let closing: Promise<void> | undefined
+  return {
+    ...reader,
+    write: (run, asked) => queue.add(run, asked === undefined ? {} : { asked }),
+    writeRows: (run, durability) => ownRows.transaction(run, durability),
+    note: async (text, values) => {
+      await ownRows.transaction((query) => query(text, values), 'relaxed')
+    },
+    catchUp: () => catchUp(),
+    onGrown: heads.onGrown,
+    close: () => (closing ??= close()),
+  }
+}

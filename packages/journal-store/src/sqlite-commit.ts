@@ -1,0 +1,212 @@
+/**
+ * The appending half of the store on SQLite. A group is read and decided without a lock, then written in one synchronous step;
+ * if another connection has committed meanwhile, it is decided again under the file's lock. Where several processes write all
+ * the time, it is decided under the lock at once.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import type { CompactRange } from '@tallystick/hashchain'
+import { messageOf } from './journal-store.ts'
+import { isOfSqlite } from './sqlite-database.ts'
+import { readStoredHeads, type SqliteKind, saveEntries } from './sqlite-journals.ts'
+import { type Ask, explainSqlite, openSqliteRows } from './sqlite-rows.ts'
+import type { GroupMemory, Rows } from './store.ts'
+import { eachJournal } from './store-kind.ts'
+import {
+  decideGroup,
+  type Group,
+  type Heads,
+  measureJournals,
+  WriteRefused,
+} from './write-group.ts'
+import { chooseDurability, type Write } from './write-queue.ts'
+
+/** Another connection has committed since the group was read: an operator's command, say. */
+class Overtaken extends Error {}
+
+type SqliteCommitOptions<Name extends string, Memory, Asked> = {
+  /** Statements on the writing connection, on which nothing is open between groups. */
+  readonly ask: Ask
+  readonly database: DatabaseSync
+  readonly kind: SqliteKind<Name>
+  /** As they are committed at opening. */
+  readonly heads: Heads<Name>
+  readonly options: {
+    readonly memory: GroupMemory<Name, Memory, Asked>
+    readonly aroundCommit?: (commit: () => void) => void
+    readonly runMs?: number
+    readonly onProblem?: ((error: unknown) => void) | undefined
+  }
+}
+
+/** Commits groups of writes; see openWriteQueue. */
+export class SqliteCommit<Name extends string, Memory, Asked> {
+  readonly #of: SqliteCommitOptions<Name, Memory, Asked>
+  readonly #rows: Rows
+  readonly #listeners = new Set<(grown: readonly Name[]) => void>()
+  #heads: Heads<Name>
+  /** SQLite's count of other connections' commits. */
+  #seenVersion: number | undefined
+  #isRelaxed = false
+
+  constructor(of: SqliteCommitOptions<Name, Memory, Asked>) {
+    this.#of = of
+    this.#rows = openSqliteRows(of.database, of.kind.Unavailable)
+    this.#heads = of.heads
+    this.#seenVersion = this.#readVersion()
+  }
+
+  /** The heads as last known to be committed. */
+  get heads(): Heads<Name> {
+    return this.#heads
+  }
+
+  /** Calls the listener with the journals that have grown; what it throws goes to `onProblem`. Returns what stops it. */
+  onGrown(listener: (grown: readonly Name[]) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** Notices what another process has committed. */
+  catchUp(): void {
+    const version = this.#readVersion()
+    if (version === this.#seenVersion) return
+    const heads = readStoredHeads(this.#of.ask, this.#of.kind)
+    this.#seenVersion = version
+    this.#takeHeads(heads)
+  }
+
+  /** Settles a group; never rejects. */
+  readonly commit = async (writes: readonly Write<Name, Memory, Asked>[]): Promise<void> => {
+    this.#rollBack()
+    for (let isLocked = !this.#of.kind.isAlone; ; ) {
+      try {
+        await this.#attempt(writes, isLocked)
+        return
+      } catch (error) {
+        this.#rollBack()
+        this.#attemptBehind(() => this.#setRelaxed(false))
+        if (error instanceof Overtaken) isLocked = true
+        else if (error instanceof WriteRefused) error.write.reject(this.#explain(error.cause))
+        else {
+          this.#refuse(writes, error)
+          return
+        }
+      }
+    }
+  }
+
+  async #attempt(writes: readonly Write<Name, Memory, Asked>[], isLocked: boolean): Promise<void> {
+    const { aroundCommit, memory } = this.#of.options
+    if (isLocked) this.#begin(writes)
+    const group = await this.#decide(writes)
+    if (!isLocked) {
+      if (group.decided.length === 0) return
+      this.#begin(group.decided)
+      if (this.#readVersion() !== this.#seenVersion) throw new Overtaken()
+    }
+    this.#save(group)
+    if (aroundCommit === undefined) this.#commitNow()
+    else aroundCommit(() => this.#commitNow())
+    this.#setRelaxed(false)
+    // Only now is it so, for this process too.
+    this.#attemptBehind(() => memory.adopt?.(group.memory, measureJournals(group.journals)))
+    this.#takeHeads(
+      eachJournal(this.#of.kind, (_, name): CompactRange => group.journals[name].range),
+    )
+    for (const { resolve } of group.decided) resolve()
+  }
+
+  async #decide(
+    writes: readonly Write<Name, Memory, Asked>[],
+  ): Promise<Group<Name, Memory, Asked>> {
+    this.catchUp()
+    const { memory: kept, runMs } = this.#of.options
+    const running = writes.filter(({ isRejected }) => !isRejected)
+    const asked = running.flatMap((write) => (write.asked === undefined ? [] : [write.asked]))
+    const memory = (await kept.read(this.#rows, asked)) as Memory
+    return decideGroup({
+      writes: running,
+      heads: this.#heads,
+      memory,
+      rows: this.#rows,
+      endsGroup: false,
+      explain: this.#explain,
+      runMs,
+    })
+  }
+
+  #save({ journals, memory, statements }: Group<Name, Memory, Asked>): void {
+    const { ask, database, kind, options } = this.#of
+    for (const { text, values } of options.memory.save(memory, measureJournals(journals)))
+      ask(text, values)
+    eachJournal(kind, (table, name) => saveEntries(ask, { name, table, journal: journals[name] }))
+    for (const { text, values, write } of statements) {
+      try {
+        ask(text, values)
+      } catch (error) {
+        // After some errors (disk full, I/O) SQLite has rolled back by itself: they are not of this write.
+        throw database.isTransaction && isOfSqlite(error) ? new WriteRefused(write, error) : error
+      }
+    }
+  }
+
+  #begin(writes: readonly Write<Name, Memory, Asked>[]): void {
+    this.#setRelaxed(chooseDurability(writes) === 'relaxed')
+    this.#of.ask('BEGIN IMMEDIATE')
+  }
+
+  /** In WAL the next full commit carries a relaxed one to the disk. */
+  #setRelaxed(isRelaxed: boolean): void {
+    if (this.#isRelaxed === isRelaxed) return
+    this.#of.database.exec(`PRAGMA synchronous = ${isRelaxed ? 'NORMAL' : 'FULL'}`)
+    this.#isRelaxed = isRelaxed
+  }
+
+  #commitNow(): void {
+    this.#of.ask('COMMIT')
+  }
+
+  #rollBack(): void {
+    try {
+      if (this.#of.database.isTransaction) this.#of.ask('ROLLBACK')
+    } catch (error) {
+      // The next group begins with it.
+      this.#problem(error)
+    }
+  }
+
+  #refuse(writes: readonly Write<Name, Memory, Asked>[], cause: unknown): void {
+    const reason = `nothing was written: ${messageOf(cause)}`
+    const error = new this.#of.kind.Unavailable(reason, { cause })
+    for (const { isRejected, reject } of writes) if (!isRejected) reject(error)
+  }
+
+  /** Whatever a listener throws: what is committed is acknowledged (S12). */
+  #takeHeads(heads: Heads<Name>): void {
+    const before = this.#heads
+    this.#heads = heads
+    const names = Object.keys(heads) as Name[]
+    const grown = names.filter((name) => heads[name].size > before[name].size)
+    if (grown.length === 0) return
+    for (const listener of this.#listeners) this.#attemptBehind(() => listener(grown))
+  }
+
+  #attemptBehind(run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      this.#problem(error)
+    }
+  }
+
+  #problem(error: unknown): void {
+    this.#of.options.onProblem?.(error)
+  }
+
+  readonly #explain = (error: unknown): unknown => explainSqlite(this.#of.kind.Unavailable)(error)
+
+  #readVersion(): number | undefined {
+    const rows: readonly (readonly [number])[] = this.#of.ask('PRAGMA data_version')
+    return rows[0]?.[0]
+  }
+}

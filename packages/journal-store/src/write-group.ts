@@ -1,0 +1,178 @@
+/**
+ * Decides the writes of a group, one after another, each seeing what those before it did. Nothing reaches the database yet: a
+ * write's changes join the group when it has returned, the group's join the store at COMMIT. So a write that throws, or takes
+ * too long, is rejected alone and leaves nothing to undo.
+ */
+import type { CompactRange } from '@tallystick/hashchain'
+import { type GrowingJournal, growFrom } from './growing-journal.ts'
+import { type Rows, type Statement, type Tx, WriteTooSlow } from './store.ts'
+import { eachJournal } from './store-kind.ts'
+import type { Write } from './write-queue.ts'
+
+/**
+ * How long a write may decide, milliseconds. Nothing that it may await takes that long; on PostgreSQL it must stay below the
+ * server's limit for idle transactions, or a write that hangs ends the transaction of all.
+ */
+const RUN_MS = 750
+
+export type Heads<Name extends string> = Readonly<Record<Name, CompactRange>>
+
+/** A statement of one write; if it is refused, so is its write. */
+type WriteStatement<Name extends string, Memory, Asked> = Statement & {
+  readonly write: Write<Name, Memory, Asked>
+}
+
+/** Writes that are decided, and what they change together. */
+export type Group<Name extends string, Memory, Asked> = {
+  readonly memory: Memory
+  readonly journals: Readonly<Record<Name, GrowingJournal>>
+  readonly decided: readonly Write<Name, Memory, Asked>[]
+  readonly statements: readonly WriteStatement<Name, Memory, Asked>[]
+}
+
+/** The engine refused what a single write asked: that write is at fault, and no other. */
+export class WriteRefused<Name extends string, Memory, Asked> extends Error {
+  readonly write: Write<Name, Memory, Asked>
+  constructor(write: Write<Name, Memory, Asked>, cause: unknown) {
+    super('a statement of a write was refused', { cause })
+    this.write = write
+  }
+}
+
+/** The sizes of journals. */
+export const measureJournals = <Name extends string>(
+  journals: Readonly<Record<Name, { readonly size: number } | { readonly range: CompactRange }>>,
+): Readonly<Record<Name, number>> =>
+  eachJournal({ journals }, (journal) => ('range' in journal ? journal.range.size : journal.size))
+
+/** One timer for all writes of a group; each has the whole time. */
+function openLimit(ms: number) {
+  let timer: NodeJS.Timeout
+  let tooLate: Promise<never>
+  const start = (): void => {
+    const late = Promise.withResolvers<never>()
+    timer = setTimeout(() => late.reject(new WriteTooSlow(`a write decided for over ${ms} ms`)), ms)
+    tooLate = late.promise
+    tooLate.catch(() => undefined)
+  }
+  start()
+  return {
+    keepTo: async <Result>(running: Promise<Result> | Result): Promise<Result> => {
+      try {
+        return await Promise.race([running, tooLate])
+      } catch (error) {
+        if (error instanceof WriteTooSlow) {
+          Promise.resolve(running).catch(() => undefined)
+          start()
+        }
+        throw error
+      }
+    },
+    end: (): void => clearTimeout(timer),
+  }
+}
+
+type Deciding<Name extends string, Memory, Asked> = {
+  readonly writes: readonly Write<Name, Memory, Asked>[]
+  readonly heads: Heads<Name>
+  readonly memory: Memory
+  readonly rows: Rows
+  /** Whether the transaction is gone with a refused statement: then the others are decided again without its write. */
+  readonly endsGroup: boolean
+  /** What a write's caller is told of its error. */
+  readonly explain: (error: unknown) => unknown
+  readonly runMs?: number | undefined
+}
+
+/** Decides a group. Throws WriteRefused only if `endsGroup`. */
+export async function decideGroup<Name extends string, Memory, Asked>(
+  options: Deciding<Name, Memory, Asked>,
+): Promise<Group<Name, Memory, Asked>> {
+  const { endsGroup, explain, heads, memory, rows, runMs = RUN_MS, writes } = options
+  const journals = eachJournal({ journals: heads }, growFrom)
+  const decided: Write<Name, Memory, Asked>[] = []
+  const statements: WriteStatement<Name, Memory, Asked>[] = []
+  const limit = openLimit(runMs)
+  try {
+    for (const write of writes) {
+      if (write.isRejected) continue
+      const draft = openDraft({ journals, memory, rows })
+      let failure: { readonly error: unknown } | undefined
+      try {
+        write.result = await limit.keepTo(write.run(draft.tx))
+      } catch (error) {
+        failure = { error }
+      }
+      draft.end()
+      const refusal = draft.refusal()
+      // Even if the write has caught it.
+      if (refusal !== undefined && endsGroup) throw new WriteRefused(write, refusal.error)
+      if (failure !== undefined) {
+        write.reject(explain(failure.error))
+        continue
+      }
+      draft.apply()
+      for (const statement of draft.statements) statements.push({ ...statement, write })
+      decided.push(write)
+    }
+  } finally {
+    limit.end()
+  }
+  return { memory, journals, decided, statements }
+}
+
+/** What one write changes; it counts once the write has returned. */
+function openDraft<Name extends string, Memory>(of: {
+  readonly journals: Readonly<Record<Name, GrowingJournal>>
+  readonly memory: Memory
+  readonly rows: Rows
+}) {
+  const changes: (() => void)[] = []
+  const statements: Statement[] = []
+  const appended: Partial<Record<Name, number>> = {}
+  let isOpen = true
+  let refusal: { readonly error: unknown } | undefined
+  const requireOpen = (): void => {
+    if (!isOpen) throw new Error('a write has ended: it reads and changes nothing any more')
+  }
+  const size = (name: Name): number => of.journals[name].range.size + (appended[name] ?? 0)
+  const tx: Tx<Name, Memory> = {
+    memory: of.memory,
+    rows: async (text, values) => {
+      requireOpen()
+      try {
+        return await of.rows(text, values)
+      } catch (error) {
+        refusal ??= { error }
+        throw error
+      }
+    },
+    size,
+    append: (name, leaf, cells) => {
+      requireOpen()
+      const index = size(name)
+      appended[name] = (appended[name] ?? 0) + 1
+      changes.push(() => of.journals[name].append(leaf, cells))
+      return index
+    },
+    run: (text, values) => {
+      requireOpen()
+      statements.push({ text, values })
+    },
+    remember: (change) => {
+      requireOpen()
+      changes.push(change)
+    },
+  }
+  return {
+    tx,
+    statements,
+    refusal: () => refusal,
+    end: (): void => {
+      isOpen = false
+    },
+    apply: (): void => {
+      for (const change of changes) change()
+    },
+  }
+}
