@@ -11,7 +11,7 @@ export type { FeePayerDirectory } from './facilitators/fee-payers.ts'
 export { createHttpFacilitator } from './facilitators/http-facilitator.ts'
 export type { NothingSubmitted } from './facilitators/refusals.ts'
 export type { Challenge, ChallengeError, PaymentTerms } from './gate/challenge.ts'
-export type { GateEvent } from './gate/gate-event.ts'
+export { type GateEvent, timedScheme } from './gate/gate-event.ts'
 export type { PaidJob, PaymentOutcome } from './gate/paid-job.ts'
 export {
   type Admission,
@@ -54,7 +54,6 @@ export { clientNetwork } from './reservations/same-purchase.ts'
 export {
   LedgerUnavailable,
   type PaymentScheme,
-  timedScheme,
   type Verification,
 } from './schemes/payment-scheme.ts'
 export { answerSignIn, signInChallenge } from './sign-in/sign-in-challenge.ts'

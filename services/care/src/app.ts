@@ -9,7 +9,6 @@ import {
   type ReadinessFinding,
   type Registry,
   type ServiceApp,
-  sendError,
 } from '@tallystick/service-kit'
 import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
@@ -19,7 +18,7 @@ import type { ReadRow } from './domain/care-record.ts'
 import type { AuditTrail, PublishRecord } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
 import type { ChainVerifier } from './domain/verification.ts'
-import { dependencyAnswer, errorAnswer } from './errors.ts'
+import { dependencyAnswer } from './errors.ts'
 import type { McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
 import type { TokenCheck } from './routes/bearer.ts'
@@ -31,6 +30,7 @@ import {
   addMetadataRoutes,
   corsHook,
   METADATA_PATH,
+  refuseUnknownPath,
 } from './routes/service-routes.ts'
 import { addVerifyRoutes } from './routes/verify-routes.ts'
 import { addWriteRoute } from './routes/write-route.ts'
@@ -133,10 +133,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   })
   // For whatever is outside the scope above: the kit's own routes, wrong methods and unknown paths.
   app.addHook('onRequest', cors)
-  // Runs before the framework judges a body that nobody will read.
-  app.addHook('onRequest', async (request, reply) =>
-    request.is404 ? sendError(reply, errorAnswer('not_found')) : undefined,
-  )
+  app.addHook('onRequest', refuseUnknownPath)
   return app
 }
 

@@ -1,5 +1,5 @@
 import type { Settlement, VerifiedPayment } from '../payment.ts'
-import type { LedgerFinding } from '../schemes/payment-scheme.ts'
+import type { LedgerFinding, PaymentScheme } from '../schemes/payment-scheme.ts'
 
 /** What the gate did, for logs and metrics. Carries neither header nor answer. */
 export type GateEvent = {
@@ -52,5 +52,23 @@ export function logGateEvent(event: GateEvent, logger: Logger | undefined): void
       return logger?.warn({ ...fields, err: event.cause }, event.kind)
     default:
       return event satisfies never
+  }
+}
+
+/** The same scheme, reporting the seconds that each verification takes, failures included. */
+export function timedScheme(
+  scheme: PaymentScheme,
+  watch: { readonly nowMs: () => number; readonly hear: (seconds: number) => void },
+): PaymentScheme {
+  return {
+    ...scheme,
+    async verify(payload, requirement) {
+      const startedMs = watch.nowMs()
+      try {
+        return await scheme.verify(payload, requirement)
+      } finally {
+        watch.hear((watch.nowMs() - startedMs) / 1_000)
+      }
+    },
   }
 }

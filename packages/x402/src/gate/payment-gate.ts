@@ -29,12 +29,12 @@ import type {
 import { createPayerLines } from './payer-lines.ts'
 import {
   acceptsRequirement,
+  echoesDiscovery,
   isForResource,
   type PaymentHeaders,
   readPaymentHeaders,
 } from './payment-headers.ts'
 import { createPaymentsInFlight } from './payments-in-flight.ts'
-import { isEchoed } from './resource-discovery.ts'
 
 /** What happened to one open reservation. */
 export type Resumed = {
@@ -235,7 +235,7 @@ async function admit(
       return { kind: 'admitted', scheme, payment, order: undefined, identifierKey: key }
     const { discovery, resource: sold } = terms
     const ours = { x402Version: 2, payload, accepted: requirement, resource: sold } as const
-    const echoed = isEchoed(echo) && discovery && { extensions: { bazaar: discovery } }
+    const echoed = echoesDiscovery(echo) && discovery && { extensions: { bazaar: discovery } }
     const order = { payload: { ...ours, ...echoed }, requirement }
     return { kind: 'admitted', scheme, payment, order, identifierKey: key }
   } catch (error) {

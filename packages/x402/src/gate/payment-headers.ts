@@ -135,6 +135,16 @@ export function isForResource(named: PaymentEnvelope['resource'], resource: Paid
   return path !== undefined && path === URL.parse(resource.url)?.pathname
 }
 
+/**
+ * Whether a payer sent the description of the call back, the extension `bazaar`. Only then does the facilitator get it, in the seller's words: in x402 the
+ * payer decides whether a catalogue learns of the call.
+ */
+export function echoesDiscovery(
+  extensions: Readonly<Record<string, unknown>> | null | undefined,
+): boolean {
+  return Object.hasOwn(extensions ?? {}, 'bazaar')
+}
+
 /** The value of `PAYMENT-RESPONSE`: base64 of the settlement's UTF-8 JSON. */
 export function encodePaymentResponse(settlement: Settlement): string {
   return Buffer.from(JSON.stringify(settlement), 'utf8').toString('base64')

@@ -54,16 +54,6 @@ function inputOf({ input }: ResourceCall): {
   }
 }
 
-/**
- * Whether a payer sent the extension back. Only then does the facilitator get it, in the seller's words: in x402 the
- * payer decides whether a catalogue learns of the call.
- */
-export function isEchoed(
-  extensions: Readonly<Record<string, unknown>> | null | undefined,
-): boolean {
-  return Object.hasOwn(extensions ?? {}, 'bazaar')
-}
-
 /** The extension for one call. Throws RangeError if it is over 520 bytes. */
 export function describeCall(call: ResourceCall): ResourceDiscovery {
   const { info, schema } = inputOf(call)

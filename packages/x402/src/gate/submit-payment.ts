@@ -20,7 +20,7 @@ import type { GateLimits } from './gate-limits.ts'
 import type { LedgerPoller } from './ledger-poller.ts'
 import type { PaymentForJob } from './paid-job.ts'
 import type { PayerLines, PlaceInLine } from './payer-lines.ts'
-import type { PaymentProgress } from './payment-progress.ts'
+import type { PaymentProgress } from './payments-in-flight.ts'
 
 /** Shared by all payments of a gate. */
 export type GateParts = {

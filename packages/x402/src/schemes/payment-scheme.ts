@@ -72,21 +72,3 @@ export type PaymentScheme = {
 export class LedgerUnavailable extends Error {
   override readonly name = 'LedgerUnavailable'
 }
-
-/** The same scheme, reporting the seconds that each verification takes, failures included. */
-export function timedScheme(
-  scheme: PaymentScheme,
-  watch: { readonly nowMs: () => number; readonly hear: (seconds: number) => void },
-): PaymentScheme {
-  return {
-    ...scheme,
-    async verify(payload, requirement) {
-      const startedMs = watch.nowMs()
-      try {
-        return await scheme.verify(payload, requirement)
-      } finally {
-        watch.hear((watch.nowMs() - startedMs) / 1_000)
-      }
-    },
-  }
-}

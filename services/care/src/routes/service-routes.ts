@@ -1,9 +1,10 @@
 /** What the service says about itself, and the headers under which browsers may call it: metadata, health, CORS. */
-import type { ServiceApp } from '@tallystick/service-kit'
+import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SessionHub } from '../domain/publish-record.ts'
 import { CARE_SCOPES, READ_SCOPES } from '../domain/scopes.ts'
+import { errorAnswer } from '../errors.ts'
 import { healthAnswer, metadataAnswer } from '../wire/service.ts'
 
 /** Path of the metadata that a 401 names: RFC 9728 §3.1 puts the resource's path after the well-known one. */
@@ -103,4 +104,9 @@ export function corsHook(serviceName: string) {
     raw.setHeader('access-control-max-age', String(CORS_MAX_AGE_SECONDS))
     void reply.code(204).send()
   }
+}
+
+/** Answers 404 before the framework judges a body that nobody will read. */
+export async function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply) {
+  return request.is404 ? await sendError(reply, errorAnswer('not_found')) : undefined
 }
