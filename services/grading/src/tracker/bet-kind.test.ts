@@ -254,6 +254,8 @@ describe('G19: whatever cell says it, a row that may be no single before the sta
     [{ 'Score When Placed': '0-0' }],
     [{ 'Current Score': '1-0' }],
     [{ 'Live Odds': '2.5' }],
+    [{ Time: "35'" }],
+    [{ Whatever: "90+2'" }],
     [{ League: 'Premier League - Live' }],
     [{ Bookmaker: 'bet365 (live)' }],
     [{ Product: 'LIVE_SPORTS' }],

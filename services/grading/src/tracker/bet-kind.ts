@@ -202,11 +202,14 @@ export function legsSaid(row: TrackerCells): readonly number[] {
 
 /** A day or a clock, and not `35'`. */
 const TIME = /\d{4}|\d[:/.-]\d|^\d+$/
+/** `35'`, `90+2'`. */
+const MINUTE = /^\d{1,3}(?:\s?\+\s?\d{1,2})?\s?['’′]$/
 
 /** What makes it unclear whether the bet was placed before the start. */
 export function isMaybeInPlay({ cell, hints, others }: TrackerCells): boolean {
   const timings = [
     ...hints('timing').filter((text) => text !== '' && !NO.has(plainWordsOfFlag(text))),
+    ...others.filter((text) => MINUTE.test(text)),
     ...hints('placed').filter((text) => /[\p{L}'’]/u.test(text) && !TIME.test(text)),
   ]
   const notes = [...hints('tags'), cell('sport'), cell('league'), cell('book'), ...others].map(

@@ -107,6 +107,20 @@ describe('G19: two columns of a bet agree, or it is none of theirs', () => {
   })
 })
 
+test.for([
+  ['1X2', '', 'Arsenal -1'],
+  ['', '', 'Arsenal -1'],
+  ['', '', '1 (-1)'],
+  ['', '-1', 'Arsenal'],
+])('G19: a whole handicap that no name calls Asian may be one with a draw: %j', (bet) => {
+  const [market = '', line = '', selection = ''] = bet
+  const read = readTracker(
+    `Date,Home,Away,Market,Line,Selection,Odds\n2024-04-23,Arsenal,Chelsea,${market},${line},${selection},2.1`,
+  )
+  const [row] = read.kind === 'tracker' ? [...read.rows] : []
+  expect(row?.bet).toHaveProperty('expected')
+})
+
 describe('G19: a cell beside the bet that names another market, part or team is asked about', () => {
   test.for<Beside>([
     ['Notes', 'Corners', ['Total', 'Over 9.5']],

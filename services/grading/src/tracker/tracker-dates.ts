@@ -108,9 +108,11 @@ export function whenOf(
   cell: (field: 'date' | 'placed') => string,
   order: DayOrder | undefined,
 ): Pick<WireSingle, 'date' | 'starts_at' | 'placed_at'> | TrackerProblem {
-  const [event, placed] = [cell('date'), cell('placed')].map((text) =>
-    text === '' ? undefined : readDate(text, order),
-  )
+  const read = (text: string) => (text === '' ? undefined : readDate(text, order))
+  const [event, written] = [read(cell('date')), read(cell('placed'))]
+  // A clock alone may be one of the match's day.
+  const isClockAlone = event?.kind === 'date' && written?.kind === 'unreadable'
+  const placed = isClockAlone ? read(`${event.day} ${cell('placed')}`) : written
   if (event?.kind === 'unclear' || (event === undefined && placed?.kind === 'unclear'))
     return question(
       'date',

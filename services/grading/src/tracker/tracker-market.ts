@@ -306,7 +306,7 @@ function readHandicap(reading: Reading, type: string | undefined): Market | Trac
   if (!isClear) return problem('line', 'a handicap with its sign, + or -', 'unclear')
   if (Math.abs(line.line) >= AMERICAN_ODDS_MIN) return problem('line', 'a handicap, not a price')
   const isWhole = Number.isInteger(line.line) && line.line !== 0
-  if (canDraw(sport) && type === 'handicap' && isWhole)
+  if (canDraw(sport) && type !== 'ah' && isWhole)
     return problem(
       'market',
       'Asian handicap: with a whole line “Handicap” may be one with a draw',

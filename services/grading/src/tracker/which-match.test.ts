@@ -108,6 +108,11 @@ test('G19: a bet whose clock has no zone, and on UTC or the venue’s may be aft
   )
   const csv = `Market,Selection,Bid type,Bet placed,Avg. odds matched\n${rows.join('\n')}`
   const own = 'soccer/epl.1/1x2/ft home'
+  const clocks = ['18:30', '19:05', '8:05 PM'].map(
+    (time, index) => `2026-04-23,${time},Arsenal v Chelsea,Arsenal,2.${index}5`,
+  )
+  const placedAlone = await looked(`Date,Bet Time,Event,Selection,Odds\n${clocks.join('\n')}`)
+  expect(placedAlone).toEqual([own, 'placed_clock_unclear', 'placed_clock_unclear'])
   expect(await looked(csv)).toEqual([own, own, 'placed_clock_unclear', 'placed_after_start'])
   // 13:30 in the east of the United States is 17:30 or 18:30 UTC.
   const us = ['2026-01-04 11:30', '2026-01-04 14:30', '2026-01-04 18:30'].map(
