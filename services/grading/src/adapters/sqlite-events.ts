@@ -34,13 +34,12 @@ export const SQLITE_SQL = ledgerSql({
     WHERE name = 'tree'`,
   file: (send, events) => {
     // Table by table, so that each table's pages and statement stay cached.
-    for (const [id, info] of events) {
+    const named = events.map(([id, info]) => ({ id, info, words: eventWords(info) }))
+    for (const { id, info, words } of named) {
       const { away, home, path, sport, startAtSeconds } = info
-      const teams = [teamKey(home), teamKey(away)]
-      send(FILE_EVENT, [id, path, sport, startAtSeconds, eventWords(info), ...teams])
+      send(FILE_EVENT, [id, path, sport, startAtSeconds, words, teamKey(home), teamKey(away)])
     }
-    for (const [id, info] of events)
-      send(FILE_WORDS, [id, sportWord(info.sport) + eventWords(info)])
+    for (const { id, info, words } of named) send(FILE_WORDS, [id, sportWord(info.sport) + words])
   },
   keepCells: (send, cells) => {
     for (const [key, cell] of cells)

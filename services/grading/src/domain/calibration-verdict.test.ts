@@ -50,7 +50,7 @@ function columnOf(
       const returned = mean + (event % 2 === 0 ? 0.5 : -0.5)
       const row: SettledRow = {
         ...COLUMN,
-        scopes: ['all'],
+        scope: 'all',
         band,
         result: 'won',
         returnMicro: toMicro(returned),
@@ -98,7 +98,7 @@ test('a low sample is one with a wide interval, however many its picks', () => {
   const truth = emptyTruth()
   const row: SettledRow = {
     ...COLUMN,
-    scopes: ['all'],
+    scope: 'all',
     band: 'A',
     result: 'won',
     returnMicro: 0,
@@ -121,7 +121,7 @@ describe('what the letters of a scope overstate', () => {
     const truth = emptyTruth()
     const row: SettledRow = {
       ...COLUMN,
-      scopes: ['all'],
+      scope: 'all',
       band: 'B',
       result: 'push',
       returnMicro: 0,

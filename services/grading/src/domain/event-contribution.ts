@@ -3,7 +3,6 @@
  * count (committed). It is a pure function of the event and its picks, so the table can always be recounted.
  */
 import { bandPrice } from '@tallystick/odds'
-import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import type { GradeBasis, Population } from '../wire/cards.ts'
 import { type CommittedPick, countedPicks, takenOdds } from './committed-pick.ts'
 import type { CloseRecord, EarliestStart, EventState, PriceRecord } from './event-state.ts'
@@ -12,12 +11,12 @@ import { parseMarket, readMarketPath } from './parse-market.ts'
 import {
   bestClose,
   type FairClose,
+  fairClose,
   fairProbabilityOf,
   isOwnFeed,
-  withoutMargin,
 } from './reference-close.ts'
 import { returnOf, settleSelection } from './settle-selection.ts'
-import { SCOPE_ALL, SCOPE_SYNTHETIC, type SettledRow, toMicro } from './truth-table.ts'
+import { SCOPE_SYNTHETIC, type SettledRow, toMicro } from './truth-table.ts'
 
 /** An event whose rows are counted, with its fair closes: every price needs them. */
 type Counted = {
@@ -28,7 +27,7 @@ type Counted = {
 
 function fairOf({ fair, state }: Counted, close: CloseRecord): FairClose | undefined {
   const place = state.closes.indexOf(close)
-  if (!(place in fair)) fair[place] = withoutMargin(close, 'power')
+  if (!(place in fair)) fair[place] = fairClose(close, 'power')
   return fair[place]
 }
 
@@ -37,26 +36,8 @@ type PricedSelection = {
   readonly selection: string
   readonly odds: number
   readonly population: Population
-  readonly scopes: Scopes
-}
-
-/** The scopes of a pick. Made-up prices never mix with real ones: their rows have scopes of their own. */
-type Scopes = { readonly real: readonly string[]; readonly synthetic: readonly string[] }
-
-/** Lists of scopes that rows share: the same few sports, markets and books recur. */
-const SCOPES_MAX = 1_024
-const known = new BoundedMap<string, Scopes>(SCOPES_MAX)
-
-/** `all`, the sport's market, and the book of it, if one is named. */
-function scopesOf(type: string, book = ''): Scopes {
-  const name = `${type}/${book}`
-  return getOrMake(known, name, () => {
-    const own = book === '' ? [type] : [type, name]
-    return {
-      real: [SCOPE_ALL, ...own],
-      synthetic: [SCOPE_SYNTHETIC, ...own.map((scope) => `${SCOPE_SYNTHETIC}/${scope}`)],
-    }
-  })
+  /** The narrowest of the pick, whether or not its close is real. */
+  readonly scope: string
 }
 
 /** Adds the rows of a price to those of its event. */
@@ -68,12 +49,13 @@ function addRows(rows: SettledRow[], counted: Counted, pick: PricedSelection): v
   const close = bestClose(counted.state.closes, { family, line, selection })
   const closing = close?.odds[selection]
   if (close === undefined || closing === undefined) return
-  const scopes = close.isSynthetic ? pick.scopes.synthetic : pick.scopes.real
+  // Made-up prices never mix with real ones: their rows have scopes of their own.
+  const scope = close.isSynthetic ? `${SCOPE_SYNTHETIC}/${pick.scope}` : pick.scope
   const { result } = settled
   const returnMicro = toMicro(returnOf(settled, taken))
   const addRow = (basis: GradeBasis, fairProbability: number | undefined): void => {
     const { band, value } = bandPrice({ taken, close: closing, fairProbability })
-    rows.push({ population, scopes, result, returnMicro, basis, band, clvMicro: toMicro(value) })
+    rows.push({ population, scope, result, returnMicro, basis, band, clvMicro: toMicro(value) })
   }
   // Every pick also gets a letter on price alone; otherwise this column would be a small sample of odd markets.
   addRow('price', undefined)
@@ -95,10 +77,10 @@ function addMechanical(rows: SettledRow[], counted: Counted): void {
   for (const snapshot of state.snapshots) {
     if (!isBeforeStart(state.earliestStart, snapshot.capturedAtSeconds)) continue
     const market = readMarketPath(snapshot.market)
-    const scopes = scopesOf(`${state.info.sport}/${market.type}`, bookScope(snapshot))
+    const scope = `${state.info.sport}/${market.type}/${bookScope(snapshot)}`
     for (const selection in snapshot.odds) {
       const odds = snapshot.odds[selection] ?? 0
-      addRows(rows, counted, { market, selection, odds, population, scopes })
+      addRows(rows, counted, { market, selection, odds, population, scope })
     }
   }
 }
@@ -112,8 +94,8 @@ function addCommitted(rows: SettledRow[], counted: Counted, picks: readonly Comm
     if (parsed.kind !== 'market' || odds.kind !== 'odds') continue
     const { key, selection } = parsed
     const market = readMarketPath(marketPath(key))
-    const scopes = scopesOf(`${key.sport}/${key.type}`)
-    addRows(rows, counted, { market, selection, odds: odds.decimal, population, scopes })
+    const scope = `${key.sport}/${key.type}`
+    addRows(rows, counted, { market, selection, odds: odds.decimal, population, scope })
   }
 }
 

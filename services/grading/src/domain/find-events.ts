@@ -5,7 +5,6 @@
  * microseconds.
  */
 
-import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import { isoDay, isoText } from '../wire/times.ts'
 import { chooseStart } from './choose-start.ts'
 import type { EventInfo } from './event-state.ts'
@@ -238,17 +237,11 @@ export function searchWords(text: string): readonly string[] {
     .filter((word) => word !== '' && !['v', 'vs', 'at', 'fc', 'the'].includes(word))
 }
 
-/** Words of recent names, below 300 bytes each: a file names each team some twenty times. */
-const KNOWN_MAX = 8_192
-const known = new BoundedMap<string, string>(KNOWN_MAX)
-
 /** A name's words, a space before each. */
 const spacedWords = (name: string): string =>
-  getOrMake(known, name, () =>
-    searchWords(name)
-      .map((word) => ` ${word}`)
-      .join(''),
-  )
+  searchWords(name)
+    .map((word) => ` ${word}`)
+    .join('')
 
 /** An event's searchable text: teams and league, a space before each word. */
 export const eventWords = ({ away, home, league }: Pick<EventInfo, 'league' | 'home' | 'away'>) =>

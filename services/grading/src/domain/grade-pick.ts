@@ -29,6 +29,7 @@ import { returnOf } from './settle-selection.ts'
 
 export type GradeContext = {
   readonly state: EventState | undefined
+  readonly prepare?: typeof prepareSelection
   /** Whether the pick came after the start: it is still graded, with a flag. */
   readonly isLate?: boolean
   /** A band's record so far. */
@@ -228,14 +229,14 @@ function lateness(
 
 /** Grades a pick against the recorded close of exactly its market, line and selection, or says why it cannot. */
 export function gradePick(pick: PickRequest, context: GradeContext): Card {
-  const { state } = context
+  const { prepare = prepareSelection, state } = context
   if (state === undefined)
     return ungraded({
       pick: pickOnCard(pick),
       taken: takenOf(pick),
       code: 'no_close_recorded',
     })
-  const prepared = prepareSelection(state, pick)
+  const prepared = prepare(state, pick)
   const { placedAtSeconds: placed, fieldSize } = pick
   const late = lateness(pick, state)
   // A stated deduction already accounts for the change of the field.

@@ -35,6 +35,16 @@ export function cutKey(text: string) {
   return { sport, event, type, period, line, participant }
 }
 
+const MARKET_PATH = /^([^/@]*)\/([^/@]*)(?:\/([^/@]+))?(?:@(.*))?$/s
+
+/** The same of a market path within its event. */
+export function cutMarketPath(text: string) {
+  const match = MARKET_PATH.exec(text)
+  if (match === null) return undefined
+  const [, type = '', period = '', line, participant] = match
+  return { type, period, line, participant }
+}
+
 /** The event’s path, `sport/event`, under which the ledger files it. */
 export const eventPath = ({ sport, event }: Pick<MarketKey, 'sport' | 'event'>): string =>
   `${sport}/${event}`

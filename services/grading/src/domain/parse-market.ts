@@ -3,10 +3,10 @@
  * candidates; `malformed`, which becomes a 400 with the member's path. It does not check whether the ledger knows the
  * event.
  */
-import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import type { WireSingle } from '../wire/requests.ts'
 import {
   cutKey,
+  cutMarketPath,
   type EventMarket,
   formatMarketKey,
   MARKET_TYPES,
@@ -178,40 +178,12 @@ export function parseWholeMarket(market: string): ParsedMarket {
   return parseMarket({ market, selection: selections?.[0] ?? 'any' })
 }
 
-/** Parsed market paths, below 300 bytes each: a feed repeats the same few hundred. */
-const PATHS_MAX = 8_192
-type ReadMarket = EventMarket & { readonly family: string }
-const paths = new BoundedMap<string, ReadMarket>(PATHS_MAX)
-
-/**
- * The parts of a market path within its event, `ah/ft/-0.75`, as the ledger writes it; the same object for the same text.
- * Throws RangeError for any other text.
- */
-export const readMarketPath = (path: string): ReadMarket =>
-  getOrMake(paths, path, () => {
-    const parts = readKey(`x/x/${path}`)
-    if (parts === undefined) throw new RangeError(`${path} is not a market path`)
-    const { type, period, line, participant } = parts
-    const market = { type: type as MarketType, period, line, participant }
-    return { ...market, family: marketFamily(market) }
-  })
-
-/** Cached markets with their selections, below 1 kB each. */
-const KNOWN_MAX = 8_192
-const known = new BoundedMap<string, ParsedMarket>(KNOWN_MAX)
-
-/**
- * parseMarket, cached: reading a market costs a third of a grade. The same market always yields the same key object, so
- * caches by key find it.
- */
-export function knownMarket(pick: Parameters<typeof parseMarket>[0]): ParsedMarket {
-  const { market, selection, line } = pick
-  if (typeof market !== 'string' || line !== undefined) return parseMarket(pick)
-  // No selection has a line break.
-  const name = `${selection}\n${market}`
-  const found = known.get(name)
-  if (found !== undefined) return found
-  const parsed = parseMarket(pick)
-  if (parsed.kind === 'market') known.set(name, parsed)
-  return parsed
+/** The parts of a market path within its event, `ah/ft/-0.75`, as the ledger writes it. Throws RangeError for any other text. */
+export function readMarketPath(path: string): EventMarket & { readonly family: string } {
+  const parts = cutMarketPath(path)
+  if (parts === undefined) throw new RangeError(`${path} is not a market path`)
+  const { period, participant } = parts
+  const type = parts.type as MarketType
+  const line = parts.line === undefined ? undefined : lineIn(parts.line)
+  return { type, period, line, participant, family: marketFamily({ type, period, participant }) }
 }

@@ -65,20 +65,16 @@ type PreparedSelection = (GradableSelection | UngradableSelection) & {
   readonly recorded: RecordedRange | undefined
 }
 
-const kept = new WeakMap<EventState, BoundedMap<string, PreparedSelection>>()
-const events = new WeakMap<EventInfo, NonNullable<CardPick['event']>>()
-
 /** An event filed by its day has no known time, so only the day is given. */
 const startText = ({ startAtSeconds, startPrecision }: EventInfo): string =>
   startPrecision === 'day' ? isoDay(startAtSeconds) : isoText(startAtSeconds)
 
-/** The event as cards name it; one object per event, so that it is serialised once. */
-const eventOnCard = (info: EventInfo): NonNullable<CardPick['event']> =>
-  getOrMake(events, info, () => ({
-    home: info.home,
-    away: info.away,
-    starts_at: startText(info),
-  }))
+/** The event as cards name it. */
+const eventOnCard = (info: EventInfo): NonNullable<CardPick['event']> => ({
+  home: info.home,
+  away: info.away,
+  starts_at: startText(info),
+})
 
 type Chosen = {
   readonly pick: PickRequest
@@ -218,7 +214,8 @@ function prepareQuarter(state: EventState, pick: PickRequest) {
   return { ...gradable(parts, own), recorded: quarterRange(state, pick, quarter) }
 }
 
-function prepare(state: EventState, pick: PickRequest): PreparedSelection {
+/** Prepares a pick's selection: all that does not depend on its price. */
+export function prepareSelection(state: EventState, pick: PickRequest): PreparedSelection {
   const { key, selection, options } = pick
   const common = {
     result: resultOf(state, pick),
@@ -253,8 +250,11 @@ function nameOf({ key, options, selection }: PickRequest): string {
   return `${of} ${method} ${basis} ${reference}`
 }
 
-/** Prepares a pick's selection, or returns the prepared one. */
-export function prepareSelection(state: EventState, pick: PickRequest): PreparedSelection {
-  const prepared = getOrMake(kept, state, () => new BoundedMap(PREPARED_MAX))
-  return getOrMake(prepared, nameOf(pick), () => prepare(state, pick))
+/** The same, once for each state of an event: an audit and the grades before it ask for the same few. */
+export function createPreparedSelections(): typeof prepareSelection {
+  const kept = new WeakMap<EventState, BoundedMap<string, PreparedSelection>>()
+  return (state, pick) => {
+    const prepared = getOrMake(kept, state, () => new BoundedMap(PREPARED_MAX))
+    return getOrMake(prepared, nameOf(pick), () => prepareSelection(state, pick))
+  }
 }

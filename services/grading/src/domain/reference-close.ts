@@ -3,7 +3,6 @@
  * here can make one up.
  */
 import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick/odds'
-import { getOrMake } from '@tallystick/service-kit'
 import type { UngradedCode } from '../wire/cards.ts'
 import type { CloseRecord, EventState } from './event-state.ts'
 import { type EventMarket, lineText, marketFamily, marketShape, ownValue } from './markets.ts'
@@ -126,21 +125,12 @@ export type FairClose = Extract<MarginRemoval, { kind: 'fair' | 'improper' }> & 
   readonly selections: readonly string[]
 }
 
-const fairCloses = new WeakMap<CloseRecord, Map<MarginMethod, FairClose | 'none'>>()
-
 /** The order of a close's selections, that of its market type. */
 const selectionsOf = (close: CloseRecord): readonly string[] =>
   marketShape(readMarketPath(close.market).type).selections ?? Object.keys(close.odds)
 
-/** Removes a close's margin, once per close and method; undefined if a price is missing or the prices do not form a book. */
+/** Removes a close's margin; undefined if a price is missing or the prices do not form a book. */
 export function fairClose(close: CloseRecord, method: MarginMethod): FairClose | undefined {
-  const byMethod = getOrMake(fairCloses, close, () => new Map())
-  const fair = getOrMake(byMethod, method, () => withoutMargin(close, method) ?? 'none')
-  return fair === 'none' ? undefined : fair
-}
-
-/** As fairClose without its cache, for a caller that asks once. */
-export function withoutMargin(close: CloseRecord, method: MarginMethod): FairClose | undefined {
   if (!close.isComplete) return undefined
   const selections = selectionsOf(close)
   const { type } = readMarketPath(close.market)

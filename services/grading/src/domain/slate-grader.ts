@@ -16,7 +16,7 @@ import { ambiguousCard, gradePick } from './grade-pick.ts'
 import type { LedgerReader } from './grading-store.ts'
 import { eventPath } from './markets.ts'
 import { type AskedPick, legsOf, type MatchChoice, type SinglePick } from './pick-request.ts'
-import { prepareSelection } from './prepare-selection.ts'
+import { createPreparedSelections, type prepareSelection } from './prepare-selection.ts'
 import { type Found, findingsOf, freeTolerance } from './record-findings.ts'
 import { isLeagueUncompared } from './team-names.ts'
 
@@ -28,6 +28,7 @@ export type AuditRequest = {
 type Parts = {
   readonly store: LedgerReader
   readonly figuresOf: ReturnType<typeof createCardFigures>
+  readonly prepare: typeof prepareSelection
 }
 
 /** What the cards of one request share. */
@@ -45,7 +46,7 @@ const openRequest = async ({ store, figuresOf }: Parts, nowSeconds?: number): Pr
 })
 
 async function singleCards(
-  { store }: Parts,
+  { prepare, store }: Parts,
   asked: readonly SinglePick[],
   { figures, names, nowSeconds }: Request,
 ): Promise<readonly PricedCard[]> {
@@ -57,11 +58,11 @@ async function singleCards(
     const state = states[index]
     const isLate =
       state !== undefined && nowSeconds !== undefined && hasStarted(state.info, nowSeconds)
-    const context = { state, calibration: figures, isLate }
+    const context = { state, prepare, calibration: figures, isLate }
     const { eachWay } = pick
     const card =
       eachWay === undefined ? gradePick(pick, context) : gradeEachWay({ ...pick, eachWay }, context)
-    const recorded = state && prepareSelection(state, pick).recorded
+    const recorded = state && prepare(state, pick).recorded
     return { card, recorded, league: state?.info.league }
   })
 }
@@ -140,7 +141,8 @@ export type SlateGrader = ReturnType<typeof createSlateGrader>
 
 /** Every method throws GradingStoreUnavailable if the store fails. */
 export function createSlateGrader(store: LedgerReader) {
-  const parts: Parts = { store, figuresOf: createCardFigures() }
+  const figuresOf = createCardFigures()
+  const parts: Parts = { store, figuresOf, prepare: createPreparedSelections() }
   return {
     /** A pick's card as of a moment, Unix seconds; without one, whether it came late is not looked at. */
     cardOfOne: (pick: AskedPick, nowSeconds?: number): Promise<Card> =>

@@ -4,7 +4,7 @@
  * cities, nicknames and abbreviations. Nothing here is fuzzy: two names are one team only if the table says so. Tennis has
  * no table: two names are one player if they share the surname and no given name or initial speaks against it.
  */
-import { BoundedMap, getOrMake } from '@tallystick/service-kit'
+import { getOrMake } from '@tallystick/service-kit'
 import aliases from './team-aliases.json' with { type: 'json' }
 
 /** Latin letters that do not decompose into a base letter and an accent, as their languages transcribe them. */
@@ -20,12 +20,17 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
 }
 
+/** Printable ASCII without its two accents, `^` and the backtick: most names, which an import reads several times each. */
+const PLAIN = /^[ -\]_a-~]*$/
+
 /** A text in lower case without accents; letters such as ø stay as they are. */
 export const withoutAccents = (text: string): string =>
-  text
-    .normalize('NFD')
-    .replace(/\p{Diacritic}/gu, '')
-    .toLowerCase()
+  PLAIN.test(text)
+    ? text.toLowerCase()
+    : text
+        .normalize('NFD')
+        .replace(/\p{Diacritic}/gu, '')
+        .toLowerCase()
 
 /** The same with such letters transcribed. */
 export const plainText = (text: string): string =>
@@ -40,13 +45,7 @@ const CLUB_FORMS: ReadonlySet<string> = new Set(
  * The key that files a team: `1. FC Köln` and `Köln` are `koln`, `Nott'm Forest` is `nottm forest`. Stores keep keys, so a
  * change here needs a migration.
  */
-export const teamKey = (name: string): string => getOrMake(known, name, () => makeKey(name))
-
-/** Keys of recent names, below 200 bytes each: a file names each team some twenty times. */
-const KNOWN_MAX = 8_192
-const known = new BoundedMap<string, string>(KNOWN_MAX)
-
-function makeKey(name: string): string {
+export function teamKey(name: string): string {
   const words = plainText(name)
     // A Windows apostrophe in a Latin-1 file reads as U+0092.
     .replace(/['’`´.\u0092]/g, '')
@@ -76,7 +75,7 @@ const indexesOf = (
     }),
   )
 
-const TEAMS = indexesOf(aliases.teams, makeKey)
+const TEAMS = indexesOf(aliases.teams, teamKey)
 
 /** The keys under which a team of this name may be filed, its own first; several clubs if they share the name. */
 export function teamKeys(sport: string, name: string): readonly string[] {

@@ -168,7 +168,7 @@ describe('truth table', () => {
   const row: fc.Arbitrary<SettledRow> = fc.record({
     population: fc.constantFrom('mechanical' as const, 'committed' as const),
     basis: fc.constantFrom('fair' as const, 'price' as const),
-    scopes: fc.constantFrom(['all'], ['all', 'soccer/1x2']),
+    scope: fc.constantFrom('all', 'soccer/1x2'),
     band: fc.constantFrom('A+' as const, 'B' as const, 'F' as const),
     result: fc.constantFrom('won' as const, 'lost' as const, 'push' as const),
     returnMicro: fc.integer({ min: -MICRO, max: 50 * MICRO }),
@@ -219,7 +219,7 @@ describe('truth table', () => {
           .map(({ x, y }) => ({
             population: 'mechanical' as const,
             basis: 'fair' as const,
-            scopes: ['all'],
+            scope: 'all',
             band: 'B' as const,
             result: 'won' as const,
             returnMicro: Math.round(y * MICRO),
@@ -247,7 +247,7 @@ describe('truth table', () => {
         event.map(([value = 0, returned = 0]) => ({
           population: 'mechanical' as const,
           basis: 'fair' as const,
-          scopes: ['all'],
+          scope: 'all',
           band: gradePrice({ taken: 1 + value, close: 1, fairProbability: 1 }).band,
           result: 'won' as const,
           returnMicro: toMicro(returned),

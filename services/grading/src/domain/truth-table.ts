@@ -12,12 +12,21 @@ export const SCOPE_ALL = 'all'
 /** The scope of every pick against a synthetic close; never part of `all`. */
 export const SCOPE_SYNTHETIC = 'synthetic'
 
+/** A scope and those around it, the widest first: `all`, `soccer/1x2`, `soccer/1x2/pinnacle`. */
+export function scopesAround(scope: string): readonly string[] {
+  const [, synthetic = '', type = '', book = ''] =
+    /^(synthetic\/)?([^/]*\/[^/]*)(\/.*)?$/s.exec(scope) ?? []
+  if (type === '') return [scope]
+  const outer = synthetic === '' ? SCOPE_ALL : SCOPE_SYNTHETIC
+  return [outer, synthetic + type, ...(book === '' ? [] : [scope])]
+}
+
 /** One settled pick as the table counts it. */
 export type SettledRow = {
   readonly population: Population
   readonly basis: GradeBasis
-  /** `all`, `soccer/1x2`, `soccer/1x2/pinnacle`: every scope the pick is in; `synthetic`, `synthetic/soccer/1x2`, … */
-  readonly scopes: readonly string[]
+  /** The narrowest that the pick is in: `soccer/1x2/pinnacle`, `synthetic/soccer/1x2`. It counts in those around it, too. */
+  readonly scope: string
   readonly band: GradeBand
   readonly result: CountedResult
   /** Profit per unit staked, and closing-line value, in millionths. */

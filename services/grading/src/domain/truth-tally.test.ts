@@ -14,7 +14,7 @@ const micro = fc.oneof(
 const row: fc.Arbitrary<SettledRow> = fc.record({
   population: fc.constant(COLUMN.population),
   basis: fc.constant(COLUMN.basis),
-  scopes: fc.constantFrom(['all'], ['all', 'soccer/1x2']),
+  scope: fc.constantFrom('all', 'soccer/1x2'),
   band: fc.constantFrom(...GRADE_BANDS.map(({ band }) => band)),
   result: fc.constantFrom('won' as const, 'lost' as const, 'push' as const),
   returnMicro: micro,
@@ -75,7 +75,7 @@ test('a product that no double holds is exact, also where the sum with an earlie
 })
 
 const PLAIN = {
-  scopes: ['all'],
+  scope: 'all',
   band: 'B',
   result: 'won',
   returnMicro: 1,

@@ -18,6 +18,7 @@ import {
   noLine,
   RESULTS,
   type SettledRow,
+  scopesAround,
 } from './truth-table.ts'
 
 const BAND_PLACES = new Map(GRADE_BANDS.map(({ band }, place) => [band, place]))
@@ -136,16 +137,16 @@ class ColumnTally {
   }
 }
 
-/** Remembered lists of scopes; at the limit all are forgotten. */
-const LISTS_MAX = 4_096
+/** Narrowest scopes whose columns are remembered; at the limit all are forgotten. */
+const SCOPES_MAX = 4_096
 
 /** What some events add to a truth table and subtract from it. */
 export class TruthTally {
   /** By population, basis and scope; each is made with its first pick. */
   readonly #columns = new Map<string, ColumnTally>()
-  /** The columns of rows that share a list of scopes. */
-  readonly #byScopes = new Map<
-    readonly string[],
+  /** The columns of rows that share their narrowest scope. */
+  readonly #byScope = new Map<
+    string,
     Record<Population, Partial<Record<GradeBasis, readonly ColumnTally[]>>>
   >()
 
@@ -171,14 +172,14 @@ export class TruthTally {
     return [...this.#columns.values()].flatMap((column) => column.mergeInto(truth))
   }
 
-  #columnsOf({ basis, population, scopes }: SettledRow): readonly ColumnTally[] {
-    let found = this.#byScopes.get(scopes)
+  #columnsOf({ basis, population, scope: narrowest }: SettledRow): readonly ColumnTally[] {
+    let found = this.#byScope.get(narrowest)
     if (found === undefined) {
-      if (this.#byScopes.size >= LISTS_MAX) this.#byScopes.clear()
+      if (this.#byScope.size >= SCOPES_MAX) this.#byScope.clear()
       found = { mechanical: {}, committed: {} }
-      this.#byScopes.set(scopes, found)
+      this.#byScope.set(narrowest, found)
     }
-    return (found[population][basis] ??= scopes.map((scope) => {
+    return (found[population][basis] ??= scopesAround(narrowest).map((scope) => {
       const column = { population, basis, scope }
       const tally = this.#columns.get(lineKey(column)) ?? new ColumnTally(column)
       this.#columns.set(lineKey(column), tally)

@@ -2,7 +2,7 @@
 import { type OddsRefusal, parseOdds } from '@tallystick/odds'
 import type { RequestIssue } from '@tallystick/service-kit'
 import { formatMarketKey } from '../domain/markets.ts'
-import { knownMarket } from '../domain/parse-market.ts'
+import { parseMarket } from '../domain/parse-market.ts'
 import {
   type AskedPick,
   DEFAULT_GRADE_OPTIONS,
@@ -132,7 +132,7 @@ function readSingle(pick: WireSingle, { field, isOfRecord, options }: Where): Si
       field: `${field}.placed_at`,
       expected: 'an ISO 8601 time with its zone, such as 2026-06-01T18:00:00Z',
     })
-  const market = knownMarket(pick)
+  const market = parseMarket(pick)
   if (market.kind === 'malformed')
     issues.push({ field: `${field}.${market.path}`, expected: market.expected })
   if (pick.each_way !== undefined && market.kind === 'market' && market.key.type !== 'outright')
