@@ -1,5 +1,5 @@
 import { HASH_BYTES, type TreeHead } from './merkle-tree.ts'
-import { decodeStrictBase64, encodeBase64 } from './strict-base64.ts'
+import { decodeStrictBase64 } from './strict-base64.ts'
 
 /** The signed statement of a journal: "at this size my root is this" (https://c2sp.org/tlog-checkpoint). */
 type Checkpoint = TreeHead & {
@@ -38,7 +38,13 @@ export function formatCheckpoint(
     throw new RangeError('the size of a checkpoint is a whole number from 0')
   if (rootHash.length !== HASH_BYTES)
     throw new RangeError(`the root of a checkpoint has ${HASH_BYTES} bytes`)
-  return [origin, String(size), encodeBase64(rootHash), ...extensionLines, ''].join('\n')
+  return [
+    origin,
+    String(size),
+    Buffer.from(rootHash).toString('base64'),
+    ...extensionLines,
+    '',
+  ].join('\n')
 }
 
 /** Strictly reads a checkpoint's text, as `openNote` gives it: every accepted text is exactly what `formatCheckpoint` writes. */

@@ -10,7 +10,7 @@ import {
   sign as signEd25519,
   verify as verifyEd25519,
 } from 'node:crypto'
-import { decodeStrictBase64, encodeBase64 } from './strict-base64.ts'
+import { decodeStrictBase64 } from './strict-base64.ts'
 
 /** Length of an Ed25519 seed and of an Ed25519 public key, bytes. */
 const KEY_BYTES = 32
@@ -93,10 +93,10 @@ export function createNoteKey({
   const sign = (message: string): Buffer => signEd25519(null, Buffer.from(message), privateKey)
   return {
     keyName,
-    verifierKey: `${keyName}+${keyId.toString('hex')}+${encodeBase64(typedKey)}`,
+    verifierKey: `${keyName}+${keyId.toString('hex')}+${typedKey.toString('base64')}`,
     /** The signature line, newline included, around what `make` returns. */
     signatureLine: (make: (sign: (message: string) => Buffer) => Uint8Array): string =>
-      `${SIGNATURE_LINE_START}${keyName} ${encodeBase64(Buffer.concat([keyId, make(sign)]))}\n`,
+      `${SIGNATURE_LINE_START}${keyName} ${Buffer.concat([keyId, make(sign)]).toString('base64')}\n`,
   }
 }
 

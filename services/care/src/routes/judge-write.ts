@@ -151,14 +151,15 @@ export async function judgeWrite(
   deps: JudgeWriteDeps,
 ): Promise<WriteJudgement> {
   const { signature, timestamp, body } = request
+  const tooLarge = { reason: 'body_too_large', actor: null } as const
+  if (signature !== undefined)
+    return body === 'too-large'
+      ? refused({ ...tooLarge, via: 'hmac' })
+      : judgeSigned({ signature, timestamp }, body, deps)
   const presented = presentedToken(request.authorization)
-  if (body === 'too-large') {
-    const unsigned = presented.kind === 'bearer' ? 'bearer' : 'none'
-    const via = signature === undefined ? unsigned : 'hmac'
-    return refused({ reason: 'body_too_large', via, actor: null })
-  }
-  if (signature !== undefined) return judgeSigned({ signature, timestamp }, body, deps)
-  if (presented.kind === 'bearer')
-    return judgeBearer(await deps.tokens.verify(presented.token), body, deps)
-  return refused({ reason: 'missing_signature', via: 'none', actor: null })
+  const via = presented.kind === 'bearer' ? 'bearer' : 'none'
+  if (body === 'too-large') return refused({ ...tooLarge, via })
+  return presented.kind === 'bearer'
+    ? judgeBearer(await deps.tokens.verify(presented.token), body, deps)
+    : refused({ reason: 'missing_signature', via, actor: null })
 }
