@@ -8,16 +8,16 @@ import { createLedgerFacts } from '../../../services/access/src/adapters/ledger-
 import { createRelay } from '../../../services/access/src/adapters/relay.ts'
 import { createViemUsageLedger } from '../../../services/access/src/adapters/viem-usage-ledger.ts'
 import { deployAccessWindow } from '../../../services/access/src/command/deploy.ts'
+import type { UsageCall } from '../../../services/access/src/metering/usage-call.ts'
 import type {
   UsageEntry,
   UsageLedger,
   UsageReceipt,
-} from '../../../services/access/src/domain/usage-ledger.ts'
+} from '../../../services/access/src/metering/usage-ledger.ts'
 import {
   createUsageRecorder,
-  type UsageCall,
   type UsageRecorder,
-} from '../../../services/access/src/domain/usage-recorder.ts'
+} from '../../../services/access/src/metering/usage-recorder.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { type InNetwork, likeTestnet, promptly } from '../ledger-control.ts'
 import { openWindows } from '../open-windows.ts'

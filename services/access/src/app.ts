@@ -8,8 +8,8 @@ import {
   type ServiceAppOptions,
 } from '@tallystick/service-kit'
 import { secp256k1Facts } from '@tallystick/x402/secp256k1'
+import type { AccessParts, AccessPorts } from './domain/access-parts.ts'
 import type { CreditSweep } from './domain/credit-sweep.ts'
-import type { AccessParts, AccessPorts } from './domain/ports.ts'
 import type { RecorderCount } from './domain/recorder-count.ts'
 import type { SalesStops } from './domain/sales-stops.ts'
 import { purchaseTinybar } from './domain/sales-terms.ts'

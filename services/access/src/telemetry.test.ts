@@ -1,6 +1,7 @@
 import { Registry } from '@tallystick/service-kit'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { AccessEvent, UsageEvent } from './domain/events.ts'
+import type { AccessEvent } from './domain/access-events.ts'
+import type { UsageEvent } from './metering/usage-events.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 
 let registry: Registry

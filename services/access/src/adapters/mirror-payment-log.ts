@@ -8,7 +8,7 @@ import {
   VALID_DURATION_SECONDS_MAX,
 } from '@tallystick/x402/hedera'
 import type { Hex } from '../domain/access-window.ts'
-import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
+import type { PaymentLog, PayToCredit } from '../domain/payment-log.ts'
 
 /** payTo's transfers through a mirror node. Which of them are purchases is decided in domain/unresolved-credits.ts. */
 export function createMirrorPaymentLog(options: {

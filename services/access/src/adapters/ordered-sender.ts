@@ -5,9 +5,9 @@
  * under way. What a transaction means is the caller's business.
  */
 import { type BackOffLimits, type Clock, pause, retry } from '@tallystick/service-kit'
+import { ChainUnavailable } from '../domain/access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
 import { keptRead } from '../domain/kept-read.ts'
-import { ChainUnavailable } from '../domain/ports.ts'
 import type { LedgerLog } from './contract-calls.ts'
 import { type LedgerFacts, quantity, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type TransactionSigner, transactionSigner } from './legacy-transaction.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '@tallystick/service-kit'
 import { fetchJson } from '@tallystick/x402'
 import { keptRead } from '../domain/kept-read.ts'
-import { type PaidResourceReader, ResourceUnavailable } from '../domain/ports.ts'
+import { type PaidResourceReader, ResourceUnavailable } from '../domain/paid-resource-reader.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 
 /** Conditions older than this are read again, milliseconds: a ledger's block takes about two seconds. */

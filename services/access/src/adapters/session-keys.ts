@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import type { SessionKeys } from '../domain/ports.ts'
+import type { SessionKeys } from '../domain/agent-guard.ts'
 
 /** 128 bits, in hex: what EIP-4361 takes as a nonce. */
 const NONCE_CHARS = 32

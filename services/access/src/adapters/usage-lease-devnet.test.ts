@@ -1,6 +1,6 @@
 import { systemClock } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createUsageRecorder, type UsageRecorder } from '../domain/usage-recorder.ts'
+import { createUsageRecorder, type UsageRecorder } from '../metering/usage-recorder.ts'
 import { startRecorderChild } from './recorder-child.fixture.ts'
 import { startUsageDevnet, type UsageDevnet } from './usage-devnet.fixture.ts'
 

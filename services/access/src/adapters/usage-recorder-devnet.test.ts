@@ -1,12 +1,9 @@
 import { type Clock, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { UsageEvent } from '../domain/events.ts'
-import { hashesOf } from '../domain/usage-recorder.fixture.ts'
-import {
-  createUsageRecorder,
-  type UsageOutcome,
-  type UsageRecorder,
-} from '../domain/usage-recorder.ts'
+import type { UsageOutcome } from '../metering/usage-call.ts'
+import type { UsageEvent } from '../metering/usage-events.ts'
+import { hashesOf } from '../metering/usage-recorder.fixture.ts'
+import { createUsageRecorder, type UsageRecorder } from '../metering/usage-recorder.ts'
 import { startRecorderChild } from './recorder-child.fixture.ts'
 import { startUsageDevnet, type UsageDevnet } from './usage-devnet.fixture.ts'
 import { usageGasLimit } from './viem-usage-ledger.ts'

@@ -1,7 +1,7 @@
 // A process that calls as fast as it can, the way the service does: read, then record. It prints the hash of each call that
 // it would answer, and how any other ended, from SIGUSR2 until its callers find the quota spent; SIGTERM closes it.
 import { systemClock } from '@tallystick/service-kit'
-import { createUsageRecorder } from '../domain/usage-recorder.ts'
+import { createUsageRecorder } from '../metering/usage-recorder.ts'
 import type { RecorderPlan } from './recorder-child.fixture.ts'
 import { connectRelay } from './usage-devnet.fixture.ts'
 import { createViemUsageLedger } from './viem-usage-ledger.ts'

@@ -1,13 +1,13 @@
 /** Reads of the access contract through the relay. Writes are in viem-contract-sender.ts. */
 import type { Clock } from '@tallystick/service-kit'
-import type { Hex } from '../domain/access-window.ts'
-import { keptRead } from '../domain/kept-read.ts'
 import {
   type AccessContract,
   ChainUnavailable,
   ContractAbsent,
   type Offer,
-} from '../domain/ports.ts'
+} from '../domain/access-contract.ts'
+import type { Hex } from '../domain/access-window.ts'
+import { keptRead } from '../domain/kept-read.ts'
 import type { RelayBudget } from '../domain/relay-budget.ts'
 import { NoContract, readView, readWindow, toCount } from './contract-calls.ts'
 import { quantity } from './ledger-facts.ts'

@@ -1,18 +1,20 @@
 /** Writes to the access contract from payTo's key: forwarded purchases, and re-armed renewals. */
 import type { Clock } from '@tallystick/service-kit'
-import { type AccessWindow, type Hex, ledgerSeconds } from '../domain/access-window.ts'
-import { keptRead } from '../domain/kept-read.ts'
 import {
   type AccessContract,
   ChainUnavailable,
   ContractAbsent,
-  type ContractSender,
   type Offer,
-  type OpenOutcome,
-  type PurchaseOrder,
-  type RearmOutcome,
-  type Rehearsal,
-} from '../domain/ports.ts'
+} from '../domain/access-contract.ts'
+import { type AccessWindow, type Hex, ledgerSeconds } from '../domain/access-window.ts'
+import type {
+  ContractSender,
+  OpenOutcome,
+  PurchaseOrder,
+  RearmOutcome,
+  Rehearsal,
+} from '../domain/contract-sender.ts'
+import { keptRead } from '../domain/kept-read.ts'
 import { contractEvents, contractTransaction, readArmingGas, revertOf } from './contract-calls.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { createOrderedSender, type LedgerReceipt, offeredGasPrice } from './ordered-sender.ts'

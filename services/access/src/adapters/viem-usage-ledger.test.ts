@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { describeUsageLedger } from '../domain/usage-ledger.contract.ts'
+import { describeUsageLedger } from '../metering/usage-ledger.contract.ts'
 import { startUsageDevnet, type UsageDevnet } from './usage-devnet.fixture.ts'
 import { UsageLedgerUnavailable, usageGasLimit } from './viem-usage-ledger.ts'
 

@@ -1,7 +1,7 @@
 /**
  * The ledger of one recorder key over JSON-RPC: encodes batches for the access contract, signs them with a local
  * account, sends the bytes exactly once per request, and decodes what their receipts counted. Nonces, prices, order and
- * repetition are decided in domain/usage-recorder.ts.
+ * repetition are decided in metering/usage-recorder.ts.
  */
 import type { Hex } from '../domain/access-window.ts'
 import type {
@@ -12,8 +12,8 @@ import type {
   UsageReceipt,
   UsageSendResult,
   WindowId,
-} from '../domain/usage-ledger.ts'
-import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../domain/usage-limits.ts'
+} from '../metering/usage-ledger.ts'
+import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../metering/usage-limits.ts'
 import { contractEvents, encodeCall, type LedgerLog, readWindow } from './contract-calls.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type TransactionSigner, transactionSigner } from './legacy-transaction.ts'

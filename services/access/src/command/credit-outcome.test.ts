@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ZERO_ADDRESS } from '../domain/access-window.ts'
-import type { PayToCredit } from '../domain/ports.ts'
+import type { PayToCredit } from '../domain/payment-log.ts'
 import { CONTRACT, createFakeContract, PRICE_TINYBAR } from '../testing/fake-contract.ts'
 import {
   createFakePaymentLog,

@@ -13,7 +13,7 @@ import { createMirrorPaymentLog } from '../adapters/mirror-payment-log.ts'
 import { createRelay } from '../adapters/relay.ts'
 import { createViemAccessContract } from '../adapters/viem-access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
-import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
+import type { PaymentLog, PayToCredit } from '../domain/payment-log.ts'
 import { afterPreviousContracts } from '../domain/previous-contracts.ts'
 import {
   type CreditJudge,

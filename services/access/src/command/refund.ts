@@ -19,7 +19,7 @@ import {
 } from '@tallystick/x402/hedera'
 import { keyHex } from '../config.ts'
 import type { Hex } from '../domain/access-window.ts'
-import type { PaymentLog, PayToCredit } from '../domain/ports.ts'
+import type { PaymentLog, PayToCredit } from '../domain/payment-log.ts'
 import { type CreditOutcome, findCredit, judge, openPayments } from './credits.ts'
 import { needed, type OperatorCall, OperatorRefusal } from './operator-verb.ts'
 

@@ -7,7 +7,7 @@ import {
 } from '@tallystick/service-kit/command'
 import { FacilitatorUnavailable, LedgerUnavailable } from '@tallystick/x402'
 import { keyInArguments } from '@tallystick/x402/hedera'
-import { ChainUnavailable, ContractAbsent } from '../domain/ports.ts'
+import { ChainUnavailable, ContractAbsent } from '../domain/access-contract.ts'
 import {
   fundVerb,
   pauseVerb,

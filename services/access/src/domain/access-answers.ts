@@ -1,8 +1,10 @@
 /** Builds the bodies of both routes from a window. */
+
+import type { UsageCall } from '../metering/usage-call.ts'
 import type { AccessGranted, Status, Subscription, Usage } from '../wire/access-answers.ts'
+import { ContractAbsent } from './access-contract.ts'
+import type { AccessParts } from './access-parts.ts'
 import { type AccessWindow, type Hex, pendingSchedule, secondsRemaining } from './access-window.ts'
-import type { UsageCall } from './pending-call.ts'
-import { type AccessParts, ContractAbsent } from './ports.ts'
 import type { ReadWindow } from './subscriptions.ts'
 
 function subscriptionBody(window: AccessWindow, nowSeconds: number): Subscription {

@@ -5,11 +5,29 @@
 import { type Clock, presentedToken } from '@tallystick/service-kit'
 import { judgeSignIn, type SignInRefusal, signInChallenge } from '@tallystick/x402'
 import { evmAddressOf } from '@tallystick/x402/hedera'
+import type { ReportAccessEvent } from './access-events.ts'
+import type { AgentAccounts } from './access-parts.ts'
 import { type Hex, ledgerSeconds } from './access-window.ts'
-import type { ReportAccessEvent } from './events.ts'
-import type { AgentAccounts, SessionKeys } from './ports.ts'
 import type { SalesTerms } from './sales-terms.ts'
 import { createUsedProofs } from './used-proofs.ts'
+
+/** Nonces and tokens with which guarded agents prove themselves, made from a key that replicas share (A17). */
+export type SessionKeys = {
+  /** A nonce for EIP-4361, bound to agent and time of issue. */
+  nonceOf(agent: Hex, issuedAt: string): string
+  isNonce(proof: {
+    readonly agent: Hex
+    readonly issuedAt: string
+    readonly nonce: string
+  }): boolean
+  tokenOf(agent: Hex, expiresAtSeconds: number): string
+  /** Takes at most 10 µs. */
+  judgeToken(call: {
+    readonly agent: Hex
+    readonly token: string
+    readonly nowSeconds: number
+  }): 'valid' | 'expired' | 'invalid'
+}
 
 /** The longest life of a token (A17), seconds. */
 const TOKEN_SECONDS = 3_600

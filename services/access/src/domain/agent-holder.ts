@@ -4,9 +4,9 @@
  */
 import { type Clock, pause } from '@tallystick/service-kit'
 import { longZeroAddress } from '@tallystick/x402/hedera'
+import type { AccessParts } from './access-parts.ts'
 import { type Hex, ZERO_ADDRESS } from './access-window.ts'
 import { createCallRate } from './call-rate.ts'
-import type { AccessParts } from './ports.ts'
 
 /** The last address that the ledger keeps for its own contracts. */
 const SYSTEM_NUMBER_MAX = 0x3ffn

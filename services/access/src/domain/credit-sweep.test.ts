@@ -10,9 +10,9 @@ import {
   START_SECONDS,
   startFakeService,
 } from '../testing/fake-service.ts'
+import { ChainUnavailable } from './access-contract.ts'
 import { ZERO_ADDRESS } from './access-window.ts'
 import { credit, creditFor, threeForAgent, WHOLE } from './pay-to-credit.fixture.ts'
-import { ChainUnavailable } from './ports.ts'
 
 let fakes: Fakes
 let service: Awaited<ReturnType<typeof startFakeService>>

@@ -5,9 +5,11 @@
  */
 import { pause } from '@tallystick/service-kit'
 import { PAYMENT_OVER_SECONDS } from '@tallystick/x402/hedera'
+import type { AccessParts } from './access-parts.ts'
 import { type Hex, ledgerSeconds } from './access-window.ts'
+import type { OpenOutcome, PurchaseOrder } from './contract-sender.ts'
 import { createOtherSales } from './other-sales.ts'
-import type { AccessParts, OpenOutcome, PaymentLog, PurchaseOrder } from './ports.ts'
+import type { PaymentLog } from './payment-log.ts'
 import { type CreditPurchase, createUnresolvedCredits } from './unresolved-credits.ts'
 
 /** How far back a new process looks, seconds: 30 days, longer than an outage goes unnoticed. */

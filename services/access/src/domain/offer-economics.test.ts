@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { countEntries, leaseCallsMax } from '../metering/usage-limits.ts'
 import {
   GAS,
   type Market,
@@ -9,7 +10,6 @@ import {
   renewalTinybar,
   windowCost,
 } from './offer-economics.ts'
-import { countEntries, leaseCallsMax } from './usage-limits.ts'
 
 const HBAR = 100_000_000n
 const hbar = (tinybar: bigint): number => Number(tinybar) / 1e8

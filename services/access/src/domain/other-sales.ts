@@ -1,5 +1,5 @@
+import type { AccessParts } from './access-parts.ts'
 import type { Hex } from './access-window.ts'
-import type { AccessParts } from './ports.ts'
 
 /**
  * Unannounced contracts that payTo pays (A23). This contract does not know the credits that they sold, and would open them

@@ -2,7 +2,7 @@ import { paymentReference } from '@tallystick/x402/hedera'
 import { PRICE_TINYBAR } from '../testing/fake-contract.ts'
 import { PAYER, transactionIdOf } from '../testing/fake-payments.ts'
 import { AGENT, START_SECONDS } from '../testing/fake-service.ts'
-import type { PayToCredit } from './ports.ts'
+import type { PayToCredit } from './payment-log.ts'
 
 /** A whole purchase, tinybar. */
 export const WHOLE = 4n * PRICE_TINYBAR

@@ -1,5 +1,5 @@
 /** Contracts that sold for the same `PAY_TO` before the current one (A23). */
-import type { AccessContract } from './ports.ts'
+import type { AccessContract } from './access-contract.ts'
 
 /**
  * The current contract with the payments of all: a reference that any of them consumed is used. If one of them cannot be

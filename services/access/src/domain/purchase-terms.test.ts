@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Offer } from './ports.ts'
+import type { Offer } from './access-contract.ts'
 import { offerOfPayment, offersOfTime, payableOffers, purchaseTinybar } from './sales-terms.ts'
 
 const offer = (offerId: number, startsAtSeconds: number, priceTinybar: bigint): Offer => ({

@@ -4,10 +4,10 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
+import type { AccessParts } from './access-parts.ts'
 import type { Hex } from './access-window.ts'
 import { keptRead } from './kept-read.ts'
 import type { LedgerClock } from './ledger-clock.ts'
-import type { AccessParts } from './ports.ts'
 
 export type SalesStop = {
   readonly reason:

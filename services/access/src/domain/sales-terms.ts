@@ -2,8 +2,9 @@ import { accessWindowRules } from '@tallystick/contracts'
 import { describeCall, type PaymentRequirement, type PaymentTerms } from '@tallystick/x402'
 import { hederaRequirement, VALID_DURATION_SECONDS_MAX } from '@tallystick/x402/hedera'
 import { agentExample } from '../wire/access-requests.ts'
+import type { Offer } from './access-contract.ts'
+import type { AccessParts } from './access-parts.ts'
 import { ledgerSeconds } from './access-window.ts'
-import type { AccessParts, Offer } from './ports.ts'
 
 export type SalesTerms = ReturnType<typeof createSalesTerms>
 

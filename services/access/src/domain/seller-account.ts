@@ -3,8 +3,8 @@
  * and fundings of the reserve are rare events; the gas of renewals is what the reserve lost between them.
  */
 import type { Clock } from '@tallystick/service-kit'
+import type { AccessContract } from './access-contract.ts'
 import type { Hex } from './access-window.ts'
-import type { AccessContract } from './ports.ts'
 
 /** Money of the seller that moved on the contract, or a change to who may count calls. */
 export type SellerMovement = { readonly consensusTimestamp: string } & (

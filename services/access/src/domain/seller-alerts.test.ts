@@ -1,7 +1,7 @@
 import { manualClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AccessEvent } from './events.ts'
+import type { AccessEvent } from './access-events.ts'
 import {
   type AlertState,
   createSellerAlerts,

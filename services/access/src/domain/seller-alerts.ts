@@ -4,12 +4,9 @@
  */
 import { pause } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
-import type { AccessParts, AccessPorts } from './ports.ts'
+import type { AccessParts, AccessPorts } from './access-parts.ts'
+import type { AlertNotice, SellerAlert } from './alert-notice.ts'
 import { purchaseTinybar } from './sales-terms.ts'
-
-export const SELLER_ALERTS = ['reserve_low', 'recorder_low', 'float_low', 'withdrawable'] as const
-
-type SellerAlert = (typeof SELLER_ALERTS)[number]
 
 /** The seller's money, read at one moment. */
 export type SellerFigures = {
@@ -98,13 +95,6 @@ export function spendingRate(trail: SpendingTrail, spanMsMin = TRAIL_MS_MIN): bi
 
 /** Raised alerts, each with the time of its last notice, Unix milliseconds. */
 export type AlertState = ReadonlyMap<SellerAlert, number>
-
-export type AlertNotice = {
-  readonly alert: SellerAlert
-  readonly change: 'raised' | 'reminder' | 'cleared'
-  /** For a person, in one sentence. */
-  readonly text: string
-}
 
 /** The next state, and the notices to send: changes, and reminders of old alerts. */
 export function nextAlerts(

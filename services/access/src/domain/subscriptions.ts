@@ -4,8 +4,8 @@
  * A window that this process opened counts from its receipt on, although reads may lag it by seconds (A5).
  */
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
+import { type AccessContract, ChainUnavailable } from './access-contract.ts'
 import { type AccessWindow, type Hex, ledgerSeconds, projectWindow } from './access-window.ts'
-import { type AccessContract, ChainUnavailable } from './ports.ts'
 import type { RelayBudget } from './relay-budget.ts'
 
 /** Age from which a read is no longer used, milliseconds: a block of the ledger, and less than reads lag anyway. */

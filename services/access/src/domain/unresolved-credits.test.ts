@@ -8,7 +8,7 @@ import {
   PAYER,
   transactionIdOf,
 } from '../testing/fake-payments.ts'
-import type { PayToCredit } from './ports.ts'
+import type { PayToCredit } from './payment-log.ts'
 import { createUnresolvedCredits } from './unresolved-credits.ts'
 
 const FROM_SECONDS = 1_800_000_000

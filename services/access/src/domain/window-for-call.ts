@@ -3,8 +3,10 @@
  * with whatever the call needs next.
  */
 import { callIn } from './access-answers.ts'
-import { type Hex, ledgerSeconds, type Reaper, secondsPastSchedule } from './access-window.ts'
-import { type AccessParts, ChainUnavailable } from './ports.ts'
+import { ChainUnavailable } from './access-contract.ts'
+import type { AccessParts } from './access-parts.ts'
+import { type Hex, ledgerSeconds, secondsPastSchedule } from './access-window.ts'
+import type { Reaper } from './reaper.ts'
 import type { RelayPlace } from './relay-budget.ts'
 import type { SalesStops } from './sales-stops.ts'
 import type { ReadWindow } from './subscriptions.ts'

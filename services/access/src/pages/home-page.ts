@@ -1,6 +1,7 @@
 import type { Page } from '@tallystick/service-kit/pages'
 import { formatHbar } from '@tallystick/x402/hedera'
-import type { AccessParts, Offer } from '../domain/ports.ts'
+import type { Offer } from '../domain/access-contract.ts'
+import type { AccessParts } from '../domain/access-parts.ts'
 import { purchaseTinybar } from '../domain/sales-terms.ts'
 import type { SellerAccount } from '../domain/seller-account.ts'
 import { firstRequestCode } from './first-request.ts'

@@ -1,15 +1,15 @@
 import {
+  type AccessContract,
+  ChainUnavailable,
+  ContractAbsent,
+  type Offer,
+} from '../domain/access-contract.ts'
+import {
   type AccessWindow,
   type Hex,
   projectWindow,
   ZERO_ADDRESS,
 } from '../domain/access-window.ts'
-import {
-  type AccessContract,
-  ChainUnavailable,
-  ContractAbsent,
-  type Offer,
-} from '../domain/ports.ts'
 
 export const CONTRACT: Hex = '0x00000000000000000000000000000000000c0de0'
 export const PRICE_TINYBAR = 300_000_000n

@@ -6,7 +6,7 @@ import {
   type Settlement,
 } from '@tallystick/x402'
 import type { Hex } from '../domain/access-window.ts'
-import type { PaymentLog, PayToCredit, PayToDebit, PayToForward } from '../domain/ports.ts'
+import type { PaymentLog, PayToCredit, PayToDebit, PayToForward } from '../domain/payment-log.ts'
 
 const FEE_PAYER = '0.0.9001'
 export const PAYER = '0.0.5001'

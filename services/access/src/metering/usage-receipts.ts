@@ -5,6 +5,7 @@
  * transaction of the same key has its receipt and this one, looked up once more after that, still has none.
  */
 import { type BackOff, createBackOff } from '@tallystick/service-kit'
+import type { RecorderParts } from './recorder-parts.ts'
 import type { SealedBatch } from './usage-batch.ts'
 import {
   PROBE_AGAIN_MS,
@@ -14,7 +15,6 @@ import {
   RECEIPTS_AT_ONCE,
 } from './usage-limits.ts'
 import type { UsageQueue } from './usage-queue.ts'
-import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageSender } from './usage-sender.ts'
 import type { FinalReceipt } from './usage-settlement.ts'
 

@@ -5,7 +5,7 @@
  * transactions, or by another one, which only a later read shows.
  */
 import type { Clock } from '@tallystick/service-kit'
-import type { UsageCall } from './pending-call.ts'
+import type { UsageCall } from './usage-call.ts'
 import type { WindowId } from './usage-ledger.ts'
 import {
   countEntries,

@@ -1,9 +1,9 @@
 import type { Clock } from '@tallystick/service-kit'
-import type { ResigningReason } from './events.ts'
+import type { RecorderParts } from './recorder-parts.ts'
 import { SealedBatch } from './usage-batch.ts'
+import type { ResigningReason } from './usage-events.ts'
 import type { SignedUsage, UsageEntry, UsageLedger } from './usage-ledger.ts'
 import { GAP_FILL_MAX, GAP_PATIENCE_MS, GAS_PRICE_FACTOR, GAS_QUOTE_MS } from './usage-limits.ts'
-import type { RecorderParts } from './usage-recorder.ts'
 
 /** The signed batches of one key until their receipts. */
 export class UsageQueue {

@@ -3,10 +3,10 @@
  * are not counted are in their agent's favour; each is in a total and an event.
  */
 import type { PendingCall } from './pending-call.ts'
+import type { RecorderParts } from './recorder-parts.ts'
 import type { SealedBatch, SealedEntry } from './usage-batch.ts'
 import type { UsageLeases } from './usage-lease.ts'
 import type { UsageCount, UsageReceipt } from './usage-ledger.ts'
-import type { RecorderParts } from './usage-recorder.ts'
 import { usageWindowKey } from './usage-window.ts'
 
 /** What settles a batch: a receipt, or giving up because none will come. */

@@ -9,6 +9,7 @@
  */
 import { getOrMake } from '@tallystick/service-kit'
 import type { PendingCall } from './pending-call.ts'
+import type { RecorderParts } from './recorder-parts.ts'
 import { SealedEntry } from './usage-batch.ts'
 import {
   EXTEND_MS,
@@ -18,7 +19,6 @@ import {
   LEASE_LOOK_MS,
   leaseCallsMax,
 } from './usage-limits.ts'
-import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageWindow } from './usage-window.ts'
 
 type LeaseOptions = RecorderParts & {

@@ -5,6 +5,7 @@
  */
 import { getOrMake, pause } from '@tallystick/service-kit'
 import type { PendingCall } from './pending-call.ts'
+import type { RecorderParts } from './recorder-parts.ts'
 import { SealedEntry } from './usage-batch.ts'
 import type { UsageLeases } from './usage-lease.ts'
 import {
@@ -17,7 +18,6 @@ import {
   UNSENT_CALLS_MAX,
 } from './usage-limits.ts'
 import type { UsageQueue, UsageSigner } from './usage-queue.ts'
-import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageSender } from './usage-sender.ts'
 import type { UsageWindow } from './usage-window.ts'
 

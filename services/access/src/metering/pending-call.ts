@@ -1,33 +1,7 @@
 import type { Clock } from '@tallystick/service-kit'
-import type { WindowId } from './usage-ledger.ts'
+import type { UsageOutcome } from './usage-call.ts'
 import { RECEIPT_WAIT_MS, UNSEALED_MS_MAX } from './usage-limits.ts'
 import type { UsageWindow } from './usage-window.ts'
-
-/** One metered call, with its window as the read that admits it saw it. */
-export type UsageCall = WindowId & {
-  /** When that window begins or began, Unix seconds. */
-  readonly windowStartsAtSeconds: number
-  /** Quota of that window, calls. */
-  readonly callsAllowed: number
-  /** Calls counted in that window by the chain read that admitted the call. */
-  readonly callsUsedInRead: number
-  /** When that read was requested, Unix milliseconds. */
-  readonly readAtMs: number
-}
-
-/** What became of a metered call. */
-export type UsageOutcome =
-  | {
-      readonly kind: 'recorded'
-      /** Hash of the transaction that records the call, or recorded it beforehand (A18), 0x-prefixed. */
-      readonly transactionHash: string
-      /** Calls left in the window after this one, unused leased ones of this process included. */
-      readonly callsRemaining: number
-    }
-  /** The window's quota is spent: 429. */
-  | { readonly kind: 'quota-spent' }
-  /** Not sealed within 10 s, or the ledger cannot be written: 502. */
-  | { readonly kind: 'unavailable' }
 
 /** A call on its way through the recorder; it is settled exactly once, and holds at most one timer. */
 export class PendingCall {

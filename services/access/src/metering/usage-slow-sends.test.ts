@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { UsageOutcome } from './usage-call.ts'
 import type { SendFault } from './usage-ledger-fake.fixture.ts'
 import { UNSENT_CALLS_MAX } from './usage-limits.ts'
 import { agentOf, type RecorderBench, startRecorderBench } from './usage-recorder.fixture.ts'
-import type { UsageOutcome } from './usage-recorder.ts'
 
 /** The slowest that Hedera's relay answers a send. */
 const SEND_MS = 8_000

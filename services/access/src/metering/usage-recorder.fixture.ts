@@ -1,13 +1,9 @@
 // A recorder over the fake ledger, with time that a test moves: the tests of its parts go through it.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
-import type { UsageEvent } from './events.ts'
+import type { UsageCall, UsageOutcome } from './usage-call.ts'
+import type { UsageEvent } from './usage-events.ts'
 import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.fixture.ts'
-import {
-  createUsageRecorder,
-  type UsageCall,
-  type UsageOutcome,
-  type UsageRecorder,
-} from './usage-recorder.ts'
+import { createUsageRecorder, type UsageRecorder } from './usage-recorder.ts'
 
 export const START_MS = 1_700_000_000_000
 const PERIOD_SECONDS = 3_600

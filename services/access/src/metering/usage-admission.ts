@@ -5,6 +5,7 @@
 
 import { getOrMake } from '@tallystick/service-kit'
 import type { PendingCall } from './pending-call.ts'
+import type { RecorderParts } from './recorder-parts.ts'
 import type { UsageBatcher } from './usage-batcher.ts'
 import type { UsageLeases } from './usage-lease.ts'
 import {
@@ -14,7 +15,6 @@ import {
   SHOWN_READS_MAX,
   WAITING_CALLS_MAX,
 } from './usage-limits.ts'
-import type { RecorderParts } from './usage-recorder.ts'
 import type { UsageWindow } from './usage-window.ts'
 
 type AdmissionOptions = RecorderParts & {

@@ -25,19 +25,16 @@
  * - a kill loses at most what was not sent, in the agent's favour, and its unused leases, 5 % of a quota at most.
  */
 
-import type { Clock } from '@tallystick/service-kit'
-import {
-  type UsageEventListener,
-  type UsageFigures,
-  type UsageTotals,
-  zeroUsageTotals,
-} from './events.ts'
-import { PendingCall, type UsageCall, type UsageOutcome } from './pending-call.ts'
+import { PendingCall } from './pending-call.ts'
+import type { RecorderParts } from './recorder-parts.ts'
 import { UsageAdmission } from './usage-admission.ts'
 import type { SealedBatch } from './usage-batch.ts'
 import { UsageBatcher } from './usage-batcher.ts'
+import type { UsageCall, UsageOutcome } from './usage-call.ts'
+import type { UsageEventListener } from './usage-events.ts'
+import { type UsageFigures, zeroUsageTotals } from './usage-figures.ts'
 import { UsageLeases } from './usage-lease.ts'
-import type { UsageLedger, WindowId } from './usage-ledger.ts'
+import type { WindowId } from './usage-ledger.ts'
 import { CLOSE_MS, REVERT_PAUSE_MS, REVERTS_BEFORE_PAUSE } from './usage-limits.ts'
 import { UsageQueue, UsageSigner } from './usage-queue.ts'
 import { UsageReceipts } from './usage-receipts.ts'
@@ -45,20 +42,10 @@ import { UsageSender } from './usage-sender.ts'
 import { type FinalReceipt, settleUsageBatch } from './usage-settlement.ts'
 import { type UsageWindow, UsageWindows } from './usage-window.ts'
 
-export type { UsageCall, UsageOutcome } from './pending-call.ts'
-
 export type UsageRecorder = Pick<
   BatchingRecorder,
   'record' | 'callsRemaining' | 'leasedCalls' | 'callsUsed' | 'figures' | 'close'
 >
-
-/** What every part of the recorder has. */
-export type RecorderParts = {
-  readonly ledger: UsageLedger
-  readonly clock: Clock
-  readonly onEvent: UsageEventListener
-  readonly totals: UsageTotals
-}
 
 type UsageRecorderOptions = Pick<RecorderParts, 'ledger' | 'clock'> & {
   /** How many processes record, each with its own key; 1 or more. */

@@ -8,11 +8,11 @@
  */
 
 import { type BackOff, createBackOff } from '@tallystick/service-kit'
+import type { RecorderParts } from './recorder-parts.ts'
 import { SealedBatch, type SealedEntry } from './usage-batch.ts'
 import type { UsageSendResult } from './usage-ledger.ts'
 import { RESEND_AFTER_MS, RETRY, SENT_BATCHES_MAX } from './usage-limits.ts'
 import { type UsageQueue, UsageRepair, type UsageSigner } from './usage-queue.ts'
-import type { RecorderParts } from './usage-recorder.ts'
 
 type SenderOptions = RecorderParts & {
   readonly signer: UsageSigner

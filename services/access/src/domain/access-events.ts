@@ -1,0 +1,67 @@
+import type { ChallengeError, PaymentOutcome } from '@tallystick/x402'
+import type { Hex } from './access-window.ts'
+import type { AlertNotice } from './alert-notice.ts'
+import type { Rearming } from './contract-sender.ts'
+
+/** Who forwarded a settled payment, and for whom. */
+type Forwarded = {
+  readonly by: 'gate' | 'sweep'
+  /** Of the request that the payment came with; the sweep has none. */
+  readonly requestId?: string | undefined
+  readonly agent: Hex
+  readonly paymentReference: Hex
+}
+
+/** A slot, and the agent whose call found it. */
+type OfSlot = { readonly slotId: string; readonly agent: Hex }
+
+/** Something that the operator wants to see: domain code reports it, telemetry.ts counts and logs it. */
+export type AccessEvent =
+  | (Forwarded & {
+      readonly kind: 'opened'
+      readonly transactionHash: Hex
+      readonly isTopUp: boolean
+    })
+  /** A settled payment that the contract refuses: the operator must look. */
+  | (Forwarded & { readonly kind: 'open-refused'; readonly reason: string })
+  /** A purchase that the contract would refuse, found before settlement; others may meet the same reason. */
+  | {
+      readonly kind: 'forward-refused'
+      readonly requestId?: string | undefined
+      readonly agent: Hex
+      readonly reason: string
+    }
+  /** What became of a request with a payment, once the gate has taken it. */
+  | { readonly kind: 'payment'; readonly outcome: PaymentOutcome<unknown, unknown>['kind'] }
+  /** A payment that was not taken, before settlement or by the facilitator; `reason` is the 402's `error`. */
+  | { readonly kind: 'payment-refused'; readonly reason: ChallengeError }
+  /** A read found an armed renewal overdue by `lateSeconds`. */
+  | { readonly kind: 'renewal-late'; readonly lateSeconds: number }
+  /** What became of a guarded agent's call without a valid token: `proved`, or the `error` of the 402. */
+  | { readonly kind: 'sign-in'; readonly outcome: string }
+  | { readonly kind: 'rate-limited'; readonly by: 'agent' | 'address' }
+  | { readonly kind: 'granted'; readonly isPaid: boolean }
+  /** A slot's renewal was armed again: the pending one was overdue, or there was none. */
+  | (OfSlot & { readonly kind: 'rearmed'; readonly how: Rearming; readonly transactionHash: Hex })
+  /** Re-arming failed; the contract says why. */
+  | (OfSlot & {
+      readonly kind: 'not-armed'
+      readonly how: Rearming
+      readonly transactionHash: Hex
+      readonly code: number
+    })
+  | (OfSlot & { readonly kind: 'rearm-failed'; readonly error: unknown })
+  /** A sweep ended early, or, with a reference, one credit could not be opened. */
+  | {
+      readonly kind: 'sweep-failed'
+      readonly error: unknown
+      readonly paymentReference?: Hex
+    }
+
+  /** The seller is running out of something, or no longer is. */
+  | (AlertNotice & { readonly kind: 'alert' })
+  | (AlertNotice & { readonly kind: 'alert-lost'; readonly reason: string })
+  /** The seller's money could not be read. */
+  | { readonly kind: 'alerts-unread'; readonly error: unknown }
+
+export type ReportAccessEvent = (event: AccessEvent) => void

@@ -1,0 +1,56 @@
+import type { Clock } from '@tallystick/service-kit'
+import type {
+  Facilitator,
+  FacilitatorRoutes,
+  FeePayerDirectory,
+  PaymentScheme,
+} from '@tallystick/x402'
+import type { AccountDirectory } from '@tallystick/x402/hedera'
+import type { UsageRecorder } from '../metering/usage-recorder.ts'
+import type { AccessContract } from './access-contract.ts'
+import type { ReportAccessEvent } from './access-events.ts'
+import type { Hex } from './access-window.ts'
+import type { AlertWebhook } from './alert-notice.ts'
+import type { ContractSender } from './contract-sender.ts'
+import type { PaidResourceReader } from './paid-resource-reader.ts'
+import type { PaymentLog } from './payment-log.ts'
+import type { RelayBudget } from './relay-budget.ts'
+import type { SellerHistory } from './seller-account.ts'
+import type { Subscriptions } from './subscriptions.ts'
+
+/** What the service reaches over a network. */
+export type AccessPorts = {
+  readonly contract: AccessContract
+  readonly sender: ContractSender
+  readonly log: PaymentLog
+  readonly usage: UsageRecorder
+  readonly resource: PaidResourceReader
+  readonly scheme: PaymentScheme
+  readonly facilitator: Facilitator | FacilitatorRoutes
+  readonly feePayers: Omit<FeePayerDirectory, 'firstAttempt'>
+  readonly accounts: AgentAccounts
+  /** EVM address of the account that records usage. */
+  readonly recorder: Hex
+  /** For calls to the relay. */
+  readonly budget: RelayBudget
+  /** What the recorder's account holds, and what a full batch needs, tinybar. */
+  recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
+  /** What the seller earned and spent; none before a contract is deployed. */
+  readonly sellerHistory?: SellerHistory | undefined
+  readonly alertWebhook?: AlertWebhook | undefined
+}
+
+/** What every part of the domain may use. */
+export type AccessParts = AccessPorts & {
+  readonly subscriptions: Subscriptions
+  readonly clock: Clock
+  readonly report: ReportAccessEvent
+  /** CAIP-2. */
+  readonly network: string
+  /** `0.0.x`. */
+  readonly payTo: string
+  readonly periodsPerPurchase: number
+}
+
+/** The accounts behind agents, as the mirror node shows them now. Throws x402's LedgerUnavailable. */
+export type AgentAccounts = Pick<AccountDirectory, 'account' | 'refresh'>
