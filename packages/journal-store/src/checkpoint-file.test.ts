@@ -1,12 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as iteration } from 'node:timers/promises'
 import { createCompactRange } from '@tallystick/hashchain'
-import { afterEach, expect, test, vi } from 'vitest'
-import { checkpointFile } from './checkpoint-file.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { checkpointFile, loadCheckpointSeed } from './checkpoint-file.ts'
+import { NotesUnavailable } from './notes-store.fixture.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'checkpoint-'))
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'checkpoint-'))
+})
 
 afterEach(() => {
   vi.useRealTimers()
@@ -54,4 +59,16 @@ test('a checkpoint file rests after each renewal, and at the end it has the newe
   commit()
   await file.flush()
   expect([written, sizeInFile()]).toEqual([3, '4'])
+})
+
+test('a checkpoint key is made once, for its owner alone; a damaged one is a named error', () => {
+  const path = join(folder, 'store.db')
+  const load = () => loadCheckpointSeed(path, NotesUnavailable)
+  const seed = load()
+  expect(load()).toEqual(seed)
+  expect(statSync(`${path}.checkpoint-key`).mode & 0o777).toBe(0o600)
+  for (const text of ['', 'AAAA', 'not base64 at all', seed.toString()]) {
+    writeFileSync(`${path}.checkpoint-key`, text)
+    expect(load).toThrow(NotesUnavailable)
+  }
 })

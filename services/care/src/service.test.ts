@@ -191,10 +191,4 @@ describe('C14: what was answered is kept', () => {
       await sealed.remove()
     }
   })
-
-  test('two processes on one store: the second does not start', async () => {
-    await expect(startRunningCare({ place: care.place })).rejects.toMatchObject({
-      name: 'RecordStoreUnavailable',
-    })
-  })
 })

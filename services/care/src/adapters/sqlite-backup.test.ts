@@ -67,16 +67,6 @@ describe('S8, C9: backups', () => {
     await restored.close()
   })
 
-  it('a backup overwrites nothing', async () => {
-    await suite.fill('one')
-    await expect(
-      backupSqliteStore(RECORDS, {
-        databasePath: suite.folder.databasePath,
-        targetPath: suite.folder.databasePath,
-      }),
-    ).rejects.toThrow(/exists already/)
-  })
-
   it.each([
     ['whose journal has a gap', leaveGap, /journal is incomplete/],
     ['that is damaged', damageIndex, /is damaged/],

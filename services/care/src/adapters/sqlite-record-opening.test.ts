@@ -1,48 +1,18 @@
 // What opening refuses and what it takes: locks, keys, checkpoints, other programs' files.
-import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { createKeyRing, parseKeyRing } from '@tallystick/hashchain'
-import {
-  acceptSqliteBackup,
-  backupSqliteStore,
-  loadCheckpointSeed,
-} from '@tallystick/journal-store'
 import { describe, expect, it } from 'vitest'
 import { collect, TEA } from '../domain/record-store.fixture.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { AUDIENCES } from '../wire/records.ts'
-import { RECORDS } from './sqlite-record-database.ts'
-import { openSqliteRecordReader } from './sqlite-record-store.ts'
 import { testKeyRing } from './sqlite-store.fixture.ts'
 import { isIntact, useStoreFolder, writeValues } from './sqlite-store-hooks.fixture.ts'
-import { storeRecord, TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
+import { storeRecord } from './sqlite-store-samples.fixture.ts'
 
 const suite = useStoreFolder()
 
-const forAudit = () => ({
-  databasePath: suite.folder.databasePath,
-  checkpointSeed: TEST_SEED,
-  origin: TEST_ORIGIN,
-})
-
 describe('C9: checkpoints', () => {
-  it('a journal of the same length that does not hash to the checkpoint is refused', async () => {
-    await suite.fill('one', 'two')
-    suite.folder.tinker((database) =>
-      database.exec(`UPDATE user_versions SET leaf_hash = x'${'ab'.repeat(32)}' WHERE at = 0`),
-    )
-    await expect(suite.folder.open()).rejects.toThrow(
-      /do not hash to its last signed checkpoint at 2/,
-    )
-  })
-
-  it('a journal with a gap is refused, also by the command', async () => {
-    await suite.fill('one', 'two', 'three')
-    suite.folder.tinker((database) => database.exec('DELETE FROM user_versions WHERE at = 1'))
-    await expect(suite.folder.open()).rejects.toThrow(/counts 3 entries, 1 of them/)
-    expect(() => acceptSqliteBackup(RECORDS, forAudit())).toThrow(/has gaps/)
-  })
-
   it('entries behind the checkpoint, from a commit whose checkpoint was not written any more, are taken', async () => {
     await suite.fill('one')
     const path = `${suite.folder.databasePath}.user-checkpoint`
@@ -81,17 +51,6 @@ describe('C9: checkpoints', () => {
     const store = await suite.folder.open({ origin: 'elsewhere.test/care' })
     expect((await store.journals.user.checkpoint()).split('\n')[0]).toBe('elsewhere.test/care/user')
     await store.close()
-  })
-
-  it('a generated checkpoint key is kept, readable by its owner only; a damaged one is refused', () => {
-    const { databasePath } = suite.folder
-    const seed = loadCheckpointSeed(databasePath, RecordStoreUnavailable)
-    expect(loadCheckpointSeed(databasePath, RecordStoreUnavailable)).toEqual(seed)
-    expect(statSync(`${databasePath}.checkpoint-key`).mode & 0o777).toBe(0o600)
-    writeFileSync(`${databasePath}.checkpoint-key`, 'short')
-    expect(() => loadCheckpointSeed(databasePath, RecordStoreUnavailable)).toThrow(
-      RecordStoreUnavailable,
-    )
   })
 })
 
@@ -185,14 +144,6 @@ describe('what is no store of ours', () => {
     await expect(suite.folder.open()).rejects.toThrow(RecordStoreUnavailable)
   })
 
-  it('another program’s database is refused and left as it is', async () => {
-    suite.folder.tinker((database) => {
-      database.exec('CREATE TABLE theirs (a)')
-    })
-    await expect(suite.folder.open()).rejects.toThrow(/another program/)
-    await expect(openSqliteRecordReader(forAudit())).rejects.toThrow(RecordStoreUnavailable)
-  })
-
   it('a newer schema and an altered one are refused', async () => {
     await suite.fill('one')
     suite.folder.tinker((database) => {
@@ -203,15 +154,6 @@ describe('what is no store of ours', () => {
       database.exec('PRAGMA user_version = 99')
     })
     await expect(suite.folder.open()).rejects.toThrow(/newer than this program/)
-  })
-
-  it('files are for their owner alone', async () => {
-    await suite.fill('one')
-    const { databasePath } = suite.folder
-    const targetPath = `${databasePath}.backup`
-    await backupSqliteStore(RECORDS, { databasePath, targetPath })
-    const ends = ['', '.lock', '.user-checkpoint', '.assistant-checkpoint', '.backup']
-    for (const end of ends) expect(statSync(`${databasePath}${end}`).mode & 0o077).toBe(0)
   })
 
   it('a store that cannot be read says so in the port’s own error', async () => {

@@ -214,15 +214,6 @@ test('a ledger that another process has locked for long can still be opened and 
   }
 })
 
-test('a checkpoint key is made once; a damaged one is a named error', () => {
-  const seed = loadCheckpointSeed(path)
-  expect(loadCheckpointSeed(path)).toEqual(seed)
-  for (const text of ['', 'AAAA', 'not base64 at all', seed.toString()]) {
-    writeFileSync(`${path}.checkpoint-key`, text)
-    expect(() => loadCheckpointSeed(path)).toThrow(GradingStoreUnavailable)
-  }
-})
-
 /** A result by hand, of whatever form. */
 const observation = (result: unknown) => ({
   feed: { feed: 'manual', isRedistributable: false, isSynthetic: false },

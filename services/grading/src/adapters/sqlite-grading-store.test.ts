@@ -6,7 +6,7 @@ import { leafHash } from '@tallystick/hashchain'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
 import { describeGradingStore } from '../domain/grading-store.contract.ts'
-import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { type GradingStore } from '../domain/grading-store.ts'
 import { calibrationColumn } from '../domain/truth-rows.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
@@ -176,12 +176,6 @@ describe('what the disk keeps', () => {
     await expect(backupGrading({ databasePath: path, targetPath })).rejects.toThrow(
       'overwrites nothing',
     )
-  })
-
-  test('another program’s database is refused', () => {
-    const path = newPath()
-    tamper(path, 'CREATE TABLE theirs (id)')
-    expect(() => open(path)).toThrow(GradingStoreUnavailable)
   })
 })
 
