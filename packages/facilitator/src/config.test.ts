@@ -1,4 +1,5 @@
-import { environmentTable, readConfig } from '@tallystick/service-kit'
+import { readConfig } from '@tallystick/service-kit'
+import { testConfig } from '@tallystick/service-kit/service-contract'
 import { describe, expect, test } from 'vitest'
 import { facilitatorConfig, parseEvmAssets } from './config.ts'
 
@@ -9,12 +10,17 @@ const EVM_RPC_URL = 'http://127.0.0.1:8546'
 const servedPayTo = (text: string) =>
   readConfig(facilitatorConfig, { ...hedera, SERVED_PAY_TO: text })
 
-describe('the EVM variables', () => {
-  test('none of them: only Hedera is served', () => {
-    const reading = readConfig(facilitatorConfig, hedera)
-    expect(reading).toMatchObject({ kind: 'valid', config: { EVM_CHAIN_ID: 196 } })
-  })
+// Without the EVM variables only Hedera is served.
+testConfig({
+  schema: facilitatorConfig,
+  good: hedera,
+  defaults: { EVM_CHAIN_ID: 196 },
+  bad: { FEE_PAYER: undefined, FEE_PAYER_KEY: 'hunter2', EVM_KEY: KEY, PORT: 'x' },
+  named: ['EVM_RPC_URL', 'FEE_PAYER', 'FEE_PAYER_KEY', 'PORT'],
+  secrets: { FEE_PAYER_KEY: KEY },
+})
 
+describe('the EVM variables', () => {
   test('address and key are enough for USD₮0 on X Layer', () => {
     const reading = readConfig(facilitatorConfig, { ...hedera, EVM_RPC_URL, EVM_KEY: KEY })
     if (reading.kind !== 'valid') throw new Error('not valid')
@@ -37,17 +43,6 @@ describe('the EVM variables', () => {
     expect(JSON.stringify(reading)).not.toContain('hunter2')
   })
 
-  test('a key without its address is named together with other bad variables, in one message', () => {
-    const reading = readConfig(facilitatorConfig, { EVM_KEY: KEY, PORT: 'x' })
-    if (reading.kind !== 'invalid') throw new Error('not invalid')
-    expect(reading.problems.map(({ variable }) => variable).toSorted()).toEqual([
-      'EVM_RPC_URL',
-      'FEE_PAYER',
-      'FEE_PAYER_KEY',
-      'PORT',
-    ])
-  })
-
   test('another chain needs its tokens spelled out', () => {
     const token = `0x${'12'.repeat(20)}/USD Coin/2/6`
     expect(parseEvmAssets(token, 8453)).toMatchObject([
@@ -67,8 +62,4 @@ test('X14: whom it serves may be said, as accounts and addresses', () => {
     kind: 'invalid',
     problems: [{ variable: 'SERVED_PAY_TO' }],
   })
-})
-
-test('the table explains every variable', () => {
-  expect(environmentTable(facilitatorConfig)).not.toMatch(/\| {2}\|/)
 })

@@ -1,6 +1,6 @@
 /** What the service serves besides its two routes (S4, S5, S9), and that the documentation says what it does. */
-import { readFileSync } from 'node:fs'
 import type { ServiceApp } from '@tallystick/service-kit'
+import { testErrors } from '@tallystick/service-kit/service-contract'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { credit, creditFor } from './domain/pay-to-credit.fixture.ts'
 import { accessErrors } from './errors.ts'
@@ -114,20 +114,4 @@ describe('S9', () => {
   })
 })
 
-test('S5: the README has every literal error beside its status, and no other', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  const rows = [...readme.matchAll(/^\| ([45]\d\d) \| (.*) \|$/gm)]
-  const told = rows.flatMap(([, status, codes = '']) =>
-    [...codes.matchAll(/`([a-z_]+)`/g)].map(([, code]) => `${status} ${code}`),
-  )
-  const literal = Object.entries(accessErrors).map(([code, { status }]) => `${status} ${code}`)
-  expect(told.toSorted()).toEqual(literal.toSorted())
-})
-
-test('S5: every literal error is a snake_case code with its status and meaning', () => {
-  for (const [code, { status, meaning }] of Object.entries(accessErrors)) {
-    expect(code).toMatch(/^[a-z][a-z_]*$/)
-    expect(status).toBeGreaterThanOrEqual(400)
-    expect(meaning).toMatch(/\.$/)
-  }
-})
+testErrors(accessErrors, new URL('../README.md', import.meta.url))

@@ -1,4 +1,6 @@
+import { testErrors } from '@tallystick/service-kit/service-contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { careErrors } from './errors.ts'
 import { BASE_URL, type CareFixture, RESOURCE, startCareFixture } from './testing/care.fixture.ts'
 
 let fixture: CareFixture
@@ -240,3 +242,8 @@ describe('S4', () => {
     ])
   })
 })
+
+testErrors(careErrors, new URL('../README.md', import.meta.url), [
+  '400 invalid_request',
+  '413 payload_too_large',
+])

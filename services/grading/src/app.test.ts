@@ -1,5 +1,6 @@
 /** What the service serves besides its paid answers (S4, S5, S9), and that each code in errors.ts occurs. */
 import { readFileSync } from 'node:fs'
+import { testErrors } from '@tallystick/service-kit/service-contract'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dependencyAnswer, gradingErrors } from './errors.ts'
 import {
@@ -224,23 +225,10 @@ describe('free routes', () => {
   })
 })
 
-describe('errors.ts', () => {
-  test('S5: the README has every literal error beside its status, and no other', () => {
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-    const rows = [...readme.matchAll(/^\| ([45]\d\d) \| (.*) \|$/gm)]
-    const told = rows.flatMap(([, status, codes = '']) =>
-      [...codes.matchAll(/`([a-z_]+)`/g)].map(([, code]) => `${status} ${code}`),
-    )
-    const literal = Object.entries(gradingErrors).map(([code, { status }]) => `${status} ${code}`)
-    expect(told.toSorted()).toEqual(literal.toSorted())
-  })
+testErrors(gradingErrors, new URL('../README.md', import.meta.url))
 
-  test('S5: every literal error is a snake_case code with its status and meaning', () => {
-    for (const [code, { status, meaning }] of Object.entries(gradingErrors)) {
-      expect(code).toMatch(/^[a-z][a-z_]*$/)
-      expect(status).toBeGreaterThanOrEqual(400)
-      expect(meaning).toMatch(/^[\S].+\.$/)
-    }
+describe('errors.ts', () => {
+  test('a bug is no answer of theirs', () => {
     expect(dependencyAnswer(new Error('a bug'))).toBeUndefined()
   })
 

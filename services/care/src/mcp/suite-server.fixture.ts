@@ -1,5 +1,5 @@
 // Serves what the conformance suite of 2026-07-28 requests by name, behind the edge and the route that serve records; for
-// modern-conformance.test.ts.
+// conformance.test.ts.
 import {
   CompleteRequestParamsSchema,
   ReadResourceRequestParamsSchema,
@@ -139,7 +139,7 @@ const RECORDS: Readonly<Record<string, McpMethod>> = {
   },
 }
 
-export type SuiteServer = { readonly url: string; close(): Promise<void> }
+type SuiteServer = { readonly url: string; close(): Promise<void> }
 
 /** Starts it on a free loopback port; any token will do. */
 export async function startSuiteServer(): Promise<SuiteServer> {
