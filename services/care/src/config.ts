@@ -214,6 +214,11 @@ const fields = z.object({
     .describe(
       'A session that follows a record and has had no event stream for longer than this is silent, seconds.',
     ),
+  REPLAY_BEYOND: choiceField(['unknown', 'newest'])
+    .prefault('unknown')
+    .describe(
+      'Answer to an event id with over 2,048 frames of its session behind it: `unknown` (400), or `newest`, what changed since, once for each record.',
+    ),
   UNHEARD_MINUTES: integerField({ min: 0, max: 10_080 })
     .prefault(String(DEFAULT_MCP_LIMITS.unheardMs / MS_PER_MINUTE))
     .describe(

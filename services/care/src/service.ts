@@ -104,6 +104,7 @@ function openMcp(
     allowedOrigins: config.ALLOWED_ORIGINS,
     serviceName: config.SERVICE_NAME,
     version: CARE_VERSION,
+    replayBeyond: config.REPLAY_BEYOND,
     limits: {
       idleMs: config.SESSION_IDLE_SECONDS * 1_000,
       absoluteMs: config.SESSION_TTL_SECONDS * 1_000,
@@ -157,9 +158,9 @@ function openEvents(
   /** Receivers are told first: their path is longer. */
   const before = (hub: SessionHub): Pick<SessionHub, 'publish' | 'silent'> => ({
     silent: (uri) => hub.silent(uri),
-    publish: (record, previous) => {
+    publish: (record, previous, place) => {
       deliverer.wake(record.patient)
-      return hub.publish(record, previous)
+      return hub.publish(record, previous, place)
     },
   })
   return { deliverer, extensions, before }

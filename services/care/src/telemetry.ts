@@ -53,10 +53,6 @@ export const METRICS = {
   care_sessions: { kind: 'gauge', help: 'Open MCP sessions.' },
   care_streams: { kind: 'gauge', help: 'Open event streams.' },
   care_subscriptions: { kind: 'gauge', help: 'Subscriptions of open sessions.' },
-  care_frames_held: {
-    kind: 'gauge',
-    help: 'Distinct frames about speakable records that some session may still request.',
-  },
   care_unheard_corrections: {
     kind: 'gauge',
     help: 'Corrections that nobody has heard for longer than UNHEARD_MINUTES.',
@@ -160,7 +156,6 @@ function readFigures({ read }: Metrics, { events, mcp, replays }: Figures): void
   read('care_sessions', (show) => show(mcp().sessions))
   read('care_streams', (show) => show(mcp().streams))
   read('care_subscriptions', (show) => show(mcp().subscriptions))
-  read('care_frames_held', (show) => show(mcp().framesHeld))
   read('care_unheard_corrections', (show) => show(mcp().unheard))
   read('care_silent_sessions', (show) => show(mcp().silent))
   read('care_event_subscriptions', (show) => show(events()))

@@ -14,7 +14,6 @@ export type FreedChain =
   | { readonly kind: 'absent' }
 
 const FREE = 'UPDATE chains SET freed = $1 WHERE id = $2'
-const NOTE = 'INSERT INTO frees VALUES ($1, $2, $3, $4)'
 const FREES = 'SELECT chain, at, actor, reason FROM frees ORDER BY at, chain'
 
 export const freeChainOf = (
@@ -30,7 +29,7 @@ export const freeChainOf = (
     const [id, , , , versions] = chain
     const freed = last + 1
     await ask(FREE, [freed, id])
-    await ask(NOTE, [id, at, actor, reason])
+    await ask(sql.noteFree, [id, at, actor, reason])
     return { kind: 'freed', freed, versions }
   })
 

@@ -80,28 +80,25 @@ CREATE TABLE care.mcp_sessions (
   scopes bytea NOT NULL,
   log_level text,
   created_at_ms bigint NOT NULL,
-  last_sequence bigint NOT NULL,
-  carried_sequence bigint NOT NULL
+  carried_user bigint NOT NULL,
+  carried_assistant bigint NOT NULL,
+  carried_told bigint NOT NULL
 ) WITH (fillfactor = 70);
 CREATE TABLE care.mcp_subscriptions (
   session bigint NOT NULL,
   uri text COLLATE "C" NOT NULL,
+  since bigint NOT NULL, -- the place from which on it is told
   PRIMARY KEY (session, uri)
 );
-CREATE TABLE care.mcp_frames (
-  number bigint PRIMARY KEY,
-  text bytea NOT NULL,
-  about text COLLATE "C" NOT NULL,
-  recipients bytea NOT NULL
-);
-CREATE TABLE care.mcp_published (
-  uri text COLLATE "C" PRIMARY KEY,
-  version bigint NOT NULL
+CREATE TABLE care.mcp_event_key (
+  number bigint PRIMARY KEY CHECK (number = 1),
+  key bytea NOT NULL -- seals event ids
 );
 GRANT INSERT, UPDATE (latest_version, head_hash) ON care.chains TO care_app;
 GRANT INSERT, UPDATE (subscribers), DELETE ON care.requests TO care_app;
 GRANT INSERT, DELETE ON care.audit_rows TO care_app;
-GRANT INSERT, UPDATE, DELETE ON care.mcp_sessions, care.mcp_subscriptions, care.mcp_frames, care.mcp_published TO care_app;`,
+GRANT INSERT ON care.mcp_event_key TO care_app;
+GRANT INSERT, UPDATE, DELETE ON care.mcp_sessions, care.mcp_subscriptions TO care_app;`,
   // A read that a person waits for uses an index, and never passes chains of the other audience.
   `
 CREATE INDEX chains_by_slot ON care.chains (audience, patient, domain);
@@ -192,6 +189,9 @@ CREATE UNIQUE INDEX chains_by_turn ON care.chains (patient, domain, turn);
 CREATE UNIQUE INDEX chains_freed ON care.chains (patient, domain, audience, freed) WHERE freed > 0;
 CREATE TABLE care.frees (
   chain bigint PRIMARY KEY REFERENCES care.chains,
+  number bigint NOT NULL, -- of all of them, from 0
+  user_size bigint NOT NULL, -- of the journals then: where streams tell of it
+  assistant_size bigint NOT NULL,
   at text COLLATE "C" NOT NULL,
   actor text NOT NULL,
   reason text NOT NULL

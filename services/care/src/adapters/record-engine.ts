@@ -2,11 +2,11 @@
 // proofs and exports. The engines open their stores in sqlite-record-store.ts and postgres-record-store.ts.
 import type { KeyRing } from '@tallystick/hashchain'
 import type { CommittedJournal as Journal } from '@tallystick/journal-store'
-import { placeBehind, type RecordJournal, type RecordStore } from '../domain/record-store.ts'
+import type { RecordJournal, RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { type ChainKeys, type ChainSeals, CLEAR_SEALS } from './chain-keys.ts'
 import { openFileKeys } from './chain-keys-file.ts'
-import { versionsBehind } from './record-behind.ts'
+import { createBehindReads } from './record-behind.ts'
 import { exportRecordLines } from './record-export.ts'
 import { importRecordLines } from './record-import.ts'
 import { createRecordReads } from './record-reads.ts'
@@ -105,10 +105,7 @@ export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefi
   return {
     ...createRecordWriter(engine, { ...engine.writing, seals: source.seals }),
     ...createRecordReads(engine.source, source.seals),
-    behind: async ({ to, ...query }) => {
-      const end = placeBehind(engine.journals)
-      return versionsBehind(engine.source, { ...query, to: Math.min(to ?? end, end) })
-    },
+    ...createBehindReads(engine.source, { seals: source.seals, journals: engine.journals }),
     ...createRecordReader(engine, keys),
     importLines: (query) => importRecordLines({ ...source, ...engine }, query),
     verifyAdded: (query) => verifyAdded(source, query),

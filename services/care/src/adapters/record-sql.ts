@@ -15,14 +15,16 @@ type Dialect = {
   readonly isOneOf: (columns: Readonly<Record<string, SqlType>>) => string
   /** The values of a statement over rows, of which there is at least one. */
   readonly list: (rows: readonly (readonly unknown[])[]) => readonly unknown[]
-  /** Leaf hashes in lower-case hex. */
-  readonly leafHash: string
+  /** Leaf hashes of a row in lower-case hex. */
+  readonly leafHash: (row: string) => string
   /** Finds no trace of a chain of the other audience, in the same time as for no chain (C30). */
   readonly bySlot: string
   /** All versions of each chain `c`, never past those of others. */
   readonly ofEach: (table: string) => string
   /** The same from place $1 to before place $2. */
   readonly ofEachBehind: (table: string) => string
+  /** Versions of topics in a range of places, each topic's in an order; see behindSql. */
+  readonly ofTopicsBehind: (table: string, order: string) => string
 }
 
 const jsonCells = (count: number): string =>
@@ -35,10 +37,14 @@ const SQLITE: Dialect = {
     return `(${names.join(', ')}) IN (SELECT ${jsonCells(names.length)} FROM json_each($1))`
   },
   list: (rows) => [JSON.stringify(rows)],
-  leafHash: 'lower(hex(leaf_hash))',
+  leafHash: (row) => `lower(hex(${row}.leaf_hash))`,
   bySlot: 'INDEXED BY chains_by_slot',
   ofEach: (table) => table,
   ofEachBehind: (table) => table,
+  ofTopicsBehind: (table, order) =>
+    `json_each($1) asked CROSS JOIN chains c CROSS JOIN ${table} v ON v.at IN
+      (SELECT at FROM ${table} WHERE chain = c.id AND place >= asked.value ->> 2 AND place < asked.value ->> 3 ${order} LIMIT $2)
+      WHERE c.patient = asked.value ->> 0 AND c.domain = asked.value ->> 1`,
 }
 
 const unnested = (types: readonly SqlType[]): string =>
@@ -50,20 +56,29 @@ const POSTGRES: Dialect = {
     `(${Object.keys(columns).join(', ')}) IN (${unnested(Object.values(columns))})`,
   list: ([first = [], ...others]) =>
     first.map((cell, column) => [cell, ...others.map((row) => row[column])]),
-  leafHash: "encode(leaf_hash, 'hex')",
+  leafHash: (row) => `encode(${row}.leaf_hash, 'hex')`,
   bySlot: '',
   ofEach: (table) => `LATERAL (SELECT * FROM ${table} WHERE chain = c.id OFFSET 0)`,
   ofEachBehind: (table) =>
     `LATERAL (SELECT * FROM ${table} WHERE chain = c.id AND place >= $1 AND place < $2 OFFSET 0)`,
+  ofTopicsBehind: (table, order) =>
+    `unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS asked (patient, domain, since, until)
+      JOIN chains c ON c.patient = asked.patient AND c.domain = asked.domain
+      CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE chain = c.id AND place >= since AND place < until ${order} LIMIT $5) v
+      WHERE true`,
 }
 
 const CHAIN =
   'c.id, c.patient, c.domain, c.audience, c.latest_version, c.head_hash, c.erased_leaves, c.turn, c.freed'
 
+/** A version with its chain, and the one before it. */
+export type RevisionRow = readonly [...ChainRow, ...VersionRow, ...(VersionRow | readonly null[])]
+
 /** A chain and one of its versions, or nulls. */
 export type FoundRow = readonly [...ChainRow, ...(VersionRow | readonly null[])]
 
-const CHAIN_CELLS = 9
+/** Cells of a chain, and of a version. */
+export const [CHAIN_CELLS, VERSION_CELLS] = [9, 6]
 
 /** The chains of rows in their order, each with its versions, the newest first. */
 export function foundChains(rows: readonly FoundRow[]): readonly FoundChain[] {
@@ -84,11 +99,16 @@ const TURNS = 'SELECT patient, domain, count(*) FROM chains WHERE freed > 0'
 /** Chains that exist for readers: neither erased nor freed. */
 const IS_READ = 'erased_leaves IS NULL AND freed = 0'
 
+/** The columns of a version's row. */
+const versionCells = (row: string, { leafHash }: Dialect): string =>
+  `${row}.at, ${row}.chain, ${row}.version, ${row}.written_at, ${leafHash(row)}, ${row}.body`
+
 /** The statements over one audience's versions. */
 function versionSql(dialect: Dialect, audience: Audience) {
-  const { bySlot, isOneOf, leafHash, ofEach } = dialect
+  const { bySlot, isOneOf, ofEach } = dialect
+  const leafHash = dialect.leafHash('v')
   const table = VERSION_TABLES[audience]
-  const version = `v.at, v.chain, v.version, v.written_at, ${leafHash}, v.body`
+  const version = versionCells('v', dialect)
   const newest = `(SELECT max(version) FROM ${table} WHERE chain = c.id)`
   const chainOfSlot = `chains c ${bySlot}`
   const isTopic = 'c.audience = $1 AND c.patient = $2 AND c.domain = $3'
@@ -121,17 +141,20 @@ function versionSql(dialect: Dialect, audience: Audience) {
     all: listed(''),
     ofPatient: listed('c.patient'),
     chainsAfter: `${found('chains c', `= ${newest}`)} c.audience = $1 AND c.id > $2 ORDER BY c.id LIMIT $3`,
+    /** Versions by their leaves, each with its chain and the version before it, or nulls. */
+    revisions: `SELECT ${CHAIN}, ${version}, ${versionCells('b', dialect)} FROM ${table} v JOIN chains c ON c.id = v.chain
+      LEFT JOIN ${table} b ON b.chain = v.chain AND b.version = v.version - 1 WHERE ${isOneOf({ 'v.at': 'bigint' })}`,
     byLeaf: `SELECT ${CHAIN}, ${version} FROM ${table} v JOIN chains c ON c.id = v.chain WHERE v.at = $1`,
     leaves: `${versions} v.at >= $1 AND v.at < $2 ORDER BY v.at`,
     // The plus keeps SQLite from reading the whole chain for each part of its journal.
     leavesOfChain: `${versions} v.at >= $1 AND v.at < $2 AND +v.chain = $3 ORDER BY v.at`,
     leafBytes: `SELECT coalesce(sum(octet_length(body)), 0) FROM ${table} WHERE at >= $1 AND at < $2`,
-    leafHashes: `SELECT ${leafHash} FROM ${table} WHERE at >= $1 AND at < $2 ORDER BY at`,
+    leafHashes: `SELECT ${leafHash} FROM ${table} v WHERE at >= $1 AND at < $2 ORDER BY at`,
     versions: `${versions} v.chain = $1 AND v.version > $2 AND v.version <= $3 ORDER BY v.version LIMIT $4`,
     /** Also in freed chains: a reader may have come as far as one of them. */
     places: `SELECT v.at, ${leafHash} FROM ${chainOfSlot} JOIN ${table} v ON v.chain = c.id
       WHERE ${isTopic} AND v.version = $4`,
-    hashesOfChain: `SELECT ${leafHash} FROM ${table} WHERE chain = $1 ORDER BY version`,
+    hashesOfChain: `SELECT ${leafHash} FROM ${table} v WHERE chain = $1 ORDER BY version`,
     forgetRequests: `DELETE FROM requests WHERE audience = $1
       AND leaf_index IN (SELECT at FROM ${table} WHERE chain = $2)`,
     // CROSS JOIN keeps the tables in the order written.
@@ -144,21 +167,35 @@ function versionSql(dialect: Dialect, audience: Audience) {
   }
 }
 
-/**
- * Versions in the order of all commits, from place $1 to before place $2, that were not written before the time $3, at most $4;
- * those of the patient $5, and of its topic $6.
- */
-function behindSql({ ofEachBehind }: Dialect, audience: Audience) {
+/** The statements over one audience's versions in the order of all commits. */
+function behindSql({ ofEachBehind, ofTopicsBehind }: Dialect, audience: Audience) {
   const table = VERSION_TABLES[audience]
   const placed = `SELECT v.place, v.at, c.patient, c.domain, v.version FROM`
-  const where = `c.id = v.chain AND v.place >= $1 AND v.place < $2 AND v.written_at >= $3 AND ${IS_READ}`
   const inOrder = 'ORDER BY v.place LIMIT $4'
+  const newest = 'ORDER BY v.place DESC LIMIT $4'
+  const where = `c.id = v.chain AND v.place >= $1 AND v.place < $2 AND v.written_at >= $3 AND ${IS_READ}`
   const ofPatient = `${placed} chains c CROSS JOIN ${ofEachBehind(table)} v
     WHERE ${where} AND c.audience = '${audience}' AND c.patient = $5`
+  const first = (order: string) => ({
+    all: `${placed} ${table} v CROSS JOIN chains c WHERE ${where} AND v.version = 1 ${order}`,
+    ofPatient: `${placed} chains c CROSS JOIN ${table} v
+      WHERE ${where} AND v.version = 1 AND c.audience = '${audience}' AND c.patient = $5 ${order}`,
+  })
+  const ofTopics = (order: string) =>
+    `${placed} ${ofTopicsBehind(table, order)} AND c.audience = '${audience}' AND ${IS_READ}`
   return {
-    all: `${placed} ${table} v CROSS JOIN chains c WHERE ${where} ${inOrder}`,
-    ofPatient: `${ofPatient} ${inOrder}`,
-    ofTopic: `${ofPatient} AND c.domain = $6 ${inOrder}`,
+    /** From place $1 to before place $2, not written before the time $3, at most $4; of the patient $5, of its topic $6. */
+    written: {
+      all: `${placed} ${table} v CROSS JOIN chains c WHERE ${where} ${inOrder}`,
+      ofPatient: `${ofPatient} ${inOrder}`,
+      ofTopic: `${ofPatient} AND c.domain = $6 ${inOrder}`,
+    },
+    /** The same of chains' first versions, and the newest of these. */
+    first: first(inOrder),
+    newestFirst: first(newest),
+    /** By rows: of a patient and a topic from a place to before another one, the first ones, or the newest; behind it, how many. */
+    ofTopics: ofTopics('ORDER BY place'),
+    newestOfTopics: ofTopics('ORDER BY place DESC'),
   }
 }
 
@@ -211,6 +248,12 @@ function recordSql(dialect: Dialect) {
     /** Freed chains of topics that have no chain now. */
     lastFreed: `SELECT ${CHAIN} FROM chains c WHERE c.freed > 0 AND NOT EXISTS
       (SELECT 1 FROM chains own WHERE own.patient = c.patient AND own.domain = c.domain AND own.freed = 0)`,
+    /** Under the lock of the heads: streams tell of it before the next version. */
+    noteFree: `INSERT INTO frees (chain, number, user_size, assistant_size, at, actor, reason)
+      SELECT CAST($1 AS bigint), (SELECT count(*) FROM frees), ${AUDIENCES.map((audience) => `(SELECT coalesce(max(at) + 1, 0) FROM ${VERSION_TABLES[audience]})`).join(', ')}, $2, $3, $4`,
+    /** Topics freed at places from $1 to $2, in their order. */
+    freesBehind: `SELECT f.user_size, f.assistant_size, c.patient, c.domain, c.audience, c.erased_leaves FROM frees f JOIN chains c ON c.id = f.chain
+      WHERE f.user_size + f.assistant_size >= $1 AND f.user_size + f.assistant_size <= $2 ORDER BY f.number`,
     chains: `SELECT ${CHAIN} FROM chains c WHERE ${isOneOf({ 'c.id': 'bigint' })}`,
     list: dialect.list,
   }

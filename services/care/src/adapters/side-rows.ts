@@ -30,24 +30,20 @@ CREATE TABLE IF NOT EXISTS mcp_sessions (
   scopes TEXT NOT NULL,
   log_level TEXT,
   created_at_ms INTEGER NOT NULL,
-  last_sequence INTEGER NOT NULL,
-  carried_sequence INTEGER NOT NULL
+  carried_user INTEGER NOT NULL,
+  carried_assistant INTEGER NOT NULL,
+  carried_told INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS mcp_subscriptions (
   session INTEGER NOT NULL,
   uri TEXT NOT NULL,
+  since INTEGER NOT NULL, -- the place from which on it is told
   PRIMARY KEY (session, uri)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS mcp_frames (
-  number INTEGER PRIMARY KEY,
-  text TEXT NOT NULL,
-  about TEXT NOT NULL,
-  recipients BLOB NOT NULL
+CREATE TABLE IF NOT EXISTS mcp_event_key (
+  number INTEGER PRIMARY KEY CHECK (number = 1),
+  key BLOB NOT NULL -- seals event ids
 ) STRICT;
-CREATE TABLE IF NOT EXISTS mcp_published (
-  uri TEXT PRIMARY KEY,
-  version INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS mcp_unheard (
   uri TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
@@ -99,31 +95,19 @@ CREATE TABLE IF NOT EXISTS event_lease (
 INSERT INTO event_lease SELECT '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM event_lease);`
 
 /** Of the sessions' tables. Sessions kept under another one are dropped: their clients open new ones. */
-const SESSION_SCHEMA = 1
-export const SESSION_TABLES = [
-  'mcp_sessions',
-  'mcp_subscriptions',
-  'mcp_frames',
-  'mcp_published',
-  'mcp_unheard',
-] as const
+const SESSION_SCHEMA = 2
+export const SESSION_TABLES = ['mcp_sessions', 'mcp_subscriptions', 'mcp_unheard'] as const
 
 /** Rows on either engine; every failure is RecordStoreUnavailable. */
 export type SideRows = SqlConnection & {
   readonly engine: 'sqlite' | 'postgres'
   /** Text that others send, as a cell: bytes on PostgreSQL, since it may hold a NUL. */
   readonly textCell: (text: string) => string | Uint8Array
-  /** Overwritten bytes do not stay readable in the file. PostgreSQL keeps dead rows until they are vacuumed. */
-  purge(): Promise<void>
 }
 
 class SqliteSideRows extends SqliteConnection implements SideRows {
   readonly engine = 'sqlite'
   readonly textCell = (text: string): string => text
-
-  async purge(): Promise<void> {
-    await this.read('PRAGMA wal_checkpoint(TRUNCATE)')
-  }
 }
 
 function prepareTables(database: DatabaseSync): void {
@@ -186,5 +170,4 @@ export const postgresSideRows = (store: {
   transaction: (run, durability) => orUnavailable(store.writeRows(run, durability)),
   end: async () => undefined,
   textCell: (text) => Buffer.from(text),
-  purge: async () => undefined,
 })

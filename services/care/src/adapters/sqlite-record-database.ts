@@ -92,6 +92,9 @@ CREATE TABLE erasures (
 ) STRICT;
 CREATE TABLE frees (
   chain INTEGER PRIMARY KEY,
+  number INTEGER NOT NULL, -- of all of them, from 0
+  user_size INTEGER NOT NULL, -- of the journals then: where streams tell of it
+  assistant_size INTEGER NOT NULL,
   at TEXT NOT NULL,
   actor TEXT NOT NULL,
   reason TEXT NOT NULL

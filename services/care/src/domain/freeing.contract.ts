@@ -65,6 +65,34 @@ export function describeFreeing(
       ])
     })
 
+    it('a free has its place among the versions: streams tell of it, and of none of what it moved aside', async () => {
+      const reach = AUDIENCES.map((audience) => ({ audience }))
+      const behind = async () =>
+        (await suite.store.behind({ reach, from: 0, limit: 9 })).map(({ place }) => place)
+      const old = { ...TEA, domain: 'old' }
+      await plant()
+      await suite.write(old)
+      const planted = await suite.store.behind({ reach, from: 0, limit: 9 })
+      await under.free(PLANTED)
+      await under.free(old)
+      await suite.write()
+      const at = { user: 1, assistant: 2, isErased: false }
+      const frees = [
+        { ...PLANTED, ...at },
+        { ...old, ...at },
+      ]
+      expect(await suite.store.freesBehind(0, 9)).toEqual(frees)
+      expect(await suite.store.freesBehind(3, 3)).toEqual(frees)
+      expect(await suite.store.freesBehind(4, 9)).toEqual([])
+      expect(await behind()).toEqual([3])
+      expect(planted).toHaveLength(3)
+      await under.erase(FREED)
+      expect((await suite.store.freesBehind(0, 9)).map(({ isErased }) => isErased)).toEqual([
+        true,
+        false,
+      ])
+    })
+
     it('nobody reads a freed chain as the topic any more: reads, lists, names, changes and bundles', async () => {
       await plant()
       await suite.write({ ...PLANTED, domain: 'walks', value: 'stays' })

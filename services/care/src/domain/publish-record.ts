@@ -18,10 +18,10 @@ export type AuditTrail = {
 /** The port through which a write reaches MCP sessions; mcp/session-hub.ts implements it. */
 export type SessionHub = {
   /**
-   * Stores and sends the frames of an accepted write: `resources/updated` to its subscribers, the revision notice and,
-   * for a new chain, `list_changed` to everyone who may see it. Returns the number of subscribed sessions and listens.
+   * Has streams tell of an accepted write: `resources/updated` to its subscribers, the revision notice and, for a new chain,
+   * `list_changed` to everyone who may see it. Returns how many sessions and listens followed the record before that place.
    */
-  publish(record: CareRecord, previous: CareRecord | undefined): Promise<number>
+  publish(record: CareRecord, previous: CareRecord | undefined, place: number): Promise<number>
   /** How many of the sessions subscribed to a URI have had no stream for too long to hear of it now (C36). */
   silent(uri: string): number
   sessions(): number
@@ -77,12 +77,12 @@ export function createPublisher(deps: {
   ): Promise<void> => audit.add({ at: isoNow(), ...row, via, actor })
   /** Sessions come first: they wait neither for the row nor for what a repeated request needs. */
   const tellAndKeep = async (
-    { record, previous }: Extract<AppendOutcome, { kind: 'appended' }>,
+    { place, previous, record }: Extract<AppendOutcome, { kind: 'appended' }>,
     write: VerifiedWrite,
   ): Promise<number> => {
     let subscribers = 0
     try {
-      subscribers = await inOrder(chainUri(record), () => hub.publish(record, previous))
+      subscribers = await inOrder(chainUri(record), () => hub.publish(record, previous, place))
     } finally {
       const { request } = write
       await Promise.all([

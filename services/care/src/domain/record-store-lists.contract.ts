@@ -41,6 +41,50 @@ export function describeLists(suite: RecordStoreFixture): void {
         { place: 4, leaf: 3, patient: 'bob', domain: 'd', audience: 'user', version: 1 },
       ])
     })
+    it('in topics they begin each at its own place; newest and first ones are found', async () => {
+      for (const domain of ['a', 'b', 'a', 'c', 'a']) await write({ domain })
+      await write({ ...PLAN })
+      const topics = [
+        { ...TEA, domain: 'a', from: 1 },
+        { ...TEA, domain: 'b', from: 2 },
+        { ...PLAN, from: 0 },
+        { ...TEA, domain: 'none', from: 0 },
+      ]
+      const named = async (query: Partial<Parameters<RecordStore['behindInTopics']>[0]>) =>
+        (await suite.store.behindInTopics({ topics, limit: 9, ...query })).map(
+          ({ domain, place, version }) => `${place} ${domain} ${version}`,
+        )
+      expect(await named({})).toEqual(['2 a 2', '4 a 3', '5 plan 1'])
+      expect(await named({ to: 5, limit: 1 })).toEqual(['2 a 2'])
+      expect(await named({ isNewest: true, limit: 1 })).toEqual(['4 a 3', '5 plan 1'])
+      expect(await named({ topics: [] })).toEqual([])
+      expect(await placed({ isFirst: true, from: 1 })).toEqual(['1 1 b 1', '3 3 c 1', '5 0 plan 1'])
+      const ann = { audience: 'user', patient: 'ann' } as const
+      const newest = { isFirst: true, isNewest: true, limit: 1 } as const
+      for (const reach of [EVERYONE, [ann]])
+        expect(await placed({ reach, ...newest })).toEqual(['3 3 c 1'])
+      expect(await placed({ reach: [{ ...ann, patient: 'bob' }], isFirst: true })).toEqual([])
+    })
+    it('what they say is the record and the one it corrects; nothing of a version that does not hold', async () => {
+      await write({ value: 'one' })
+      const two = await write({ value: 'two' })
+      await write({ ...PLAN })
+      const all = await suite.store.behind({ reach: BOTH, from: 0, limit: 9 })
+      const said = async () =>
+        (await suite.store.revisions(all)).map(
+          (revision) => revision && [revision.record.value, revision.previous?.value],
+        )
+      const { value } = sampleRecord()
+      expect(await said()).toEqual([
+        ['one', undefined],
+        ['two', 'one'],
+        [value, undefined],
+      ])
+      expect((await suite.store.revisions(all.slice(1, 2)))[0]?.record).toEqual(two)
+      expect(await suite.store.revisions([])).toEqual([])
+      await tamper(TEA, 2, (entry) => entry.replace('two', 'ten'))
+      expect((await said())[1]).toBeUndefined()
+    })
     it('none is of a write that was refused, and by their times old ones are left out', async () => {
       await write()
       await suite.store.append({ ...sampleRecord(), audience: 'assistant' })

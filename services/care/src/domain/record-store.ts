@@ -111,6 +111,17 @@ export const placeBehind = ({
   readonly [Name in Audience]: { readonly size: number }
 }): number => user.size + assistant.size
 
+/** A topic that was freed before the version of a place was written (C47). */
+export type PlacedFree = ChainSlot & {
+  /** Sizes of the journals then. */
+  readonly user: number
+  readonly assistant: number
+  readonly isErased: boolean
+}
+
+/** A version, and the one that it corrects, if that holds. */
+export type Revision = { readonly record: CareRecord; readonly previous: CareRecord | undefined }
+
 /** Versions within a reach, in the order of all commits. */
 export type BehindQuery = {
   readonly reach: readonly Reach[]
@@ -123,6 +134,10 @@ export type BehindQuery = {
   readonly domain?: string | undefined
   /** None that was written before, by its own time. */
   readonly sinceIso?: string | undefined
+  /** Only chains' first versions; `domain` is not looked at. */
+  readonly isFirst?: boolean | undefined
+  /** The newest ones of each part, still in order. Only of first versions. */
+  readonly isNewest?: boolean | undefined
 }
 
 /** How a chain's newest version is stored, read from its bytes. */
@@ -204,6 +219,16 @@ export type RecordStore = {
   }): Promise<readonly CareRecord[]>
   /** Versions from a place on: none ever appears before one already read. None of an erased or freed chain. */
   behind(query: BehindQuery): Promise<readonly PlacedVersion[]>
+  /** The same of topics, each from a place of its own on. */
+  behindInTopics(
+    query: Pick<BehindQuery, 'to' | 'limit' | 'isNewest'> & {
+      readonly topics: readonly (ChainSlot & { readonly from: number })[]
+    },
+  ): Promise<readonly PlacedVersion[]>
+  /** Topics that were freed at places between two, the last one included, in their order. */
+  freesBehind(from: number, to: number): Promise<readonly PlacedFree[]>
+  /** What versions say, in the order asked; undefined for one that does not hold or has been erased. */
+  revisions(placed: readonly PlacedVersion[]): Promise<readonly (Revision | undefined)[]>
   /** Replays chains from stored bytes, in slices that yield to the event loop. */
   verify(query: {
     readonly audiences: readonly Audience[]

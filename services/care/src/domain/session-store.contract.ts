@@ -1,12 +1,7 @@
 // The rules that every session store keeps, whatever it is built on. The suite gets a fresh store, and a way to reopen
 // what it kept, as a restarted process does.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  ERASED_FRAME,
-  type SessionStore,
-  type StoredFrame,
-  type StoredSession,
-} from './session-store.ts'
+import { EVENT_KEY_BYTES, type SessionStore, type StoredSession } from './session-store.ts'
 
 type SessionStoreUnderTest = {
   readonly store: SessionStore
@@ -22,16 +17,8 @@ const session = (number: number, over: Partial<StoredSession> = {}): StoredSessi
   scopes: ['care.read.user', 'care.read.assistant'],
   logLevel: undefined,
   createdAtMs: 1_780_300_800_000,
-  lastSequence: 0,
-  carriedSequence: 0,
+  carried: { user: 0, assistant: 0, told: 0 },
   ...over,
-})
-
-const frame = (number: number, recipients: StoredFrame['recipients']): StoredFrame => ({
-  number,
-  text: JSON.stringify({ jsonrpc: '2.0', method: 'notifications/resources/updated', number }),
-  about: 'care://ann/tea',
-  recipients,
 })
 
 /** The suite; call it once per implementation. */
@@ -49,90 +36,52 @@ export function describeSessionStore(
     })
 
     it('is empty at first', async () => {
-      expect(await under.store.restore()).toEqual({
-        sessions: [],
-        frames: [],
-        published: new Map(),
-        unheard: [],
-      })
+      const { eventKey, ...restored } = await under.store.restore()
+      expect(restored).toEqual({ sessions: [], unheard: [] })
+      expect(eventKey).toHaveLength(EVENT_KEY_BYTES)
     })
 
-    it('C5: session, subscriptions, log level and frames survive a restart', async () => {
-      const kept = session(7, { logLevel: 'warning', lastSequence: 2, carriedSequence: 1 })
-      const frames = [
-        frame(3, [{ session: 7, sequence: 1 }]),
-        frame(4, [
-          { session: 7, sequence: 2 },
-          { session: 4_000_000_000, sequence: 4_000_000_000 },
-        ]),
-      ]
+    it('C3: the key of event ids is drawn once, and the same for every process', async () => {
+      const { eventKey } = await under.store.restore()
+      const again = await (await under.reopen()).restore()
+      expect(again.eventKey).toEqual(eventKey)
+    })
+
+    it('C5: session, position, subscriptions with their beginnings, and log level survive a restart', async () => {
+      const carried = { user: 1_000_000_000_000, assistant: 3, told: 2 }
+      const kept = session(4_000_000_000, { logLevel: 'warning', carried })
+      const { number } = kept
       under.store.save([
-        { kind: 'session', session: session(7) },
+        { kind: 'session', session: session(number) },
         { kind: 'session', session: kept },
-        { kind: 'subscribed', session: 7, uri: 'care://ann/tea' },
-        { kind: 'subscribed', session: 7, uri: 'care://ann/tea' },
-        { kind: 'subscribed', session: 7, uri: 'care://ann/%C3%96' },
-        ...frames.map((one) => ({ kind: 'frame', frame: one }) as const),
+        { kind: 'subscribed', session: number, uri: 'care://ann/tea', since: 7 },
+        { kind: 'subscribed', session: number, uri: 'care://ann/tea', since: 7 },
+        { kind: 'subscribed', session: number, uri: 'care://ann/%C3%96', since: 8 },
       ])
       await under.store.flush()
-      const restored = await (await under.reopen()).restore()
-      expect(restored.frames).toEqual(frames)
-      expect(restored.sessions).toHaveLength(1)
-      const [first] = restored.sessions
-      expect(first).toMatchObject(kept)
-      expect(first?.subscriptions.toSorted()).toEqual(['care://ann/%C3%96', 'care://ann/tea'])
+      const { sessions } = await (await under.reopen()).restore()
+      const subscriptions = new Map([
+        ['care://ann/tea', 7],
+        ['care://ann/%C3%96', 8],
+      ])
+      expect(sessions).toEqual([{ ...kept, subscriptions }])
     })
 
     it('changes apply in their order', async () => {
+      const tea = { uri: 'care://ann/tea', since: 0 }
       under.store.save([
         { kind: 'session', session: session(1) },
         { kind: 'session', session: session(2, { sub: 'other' }) },
-        { kind: 'subscribed', session: 1, uri: 'care://ann/tea' },
-        { kind: 'subscribed', session: 2, uri: 'care://ann/tea' },
-        { kind: 'unsubscribed', session: 2, uri: 'care://ann/tea' },
-        { kind: 'frame', frame: frame(1, [{ session: 1, sequence: 1 }]) },
-        { kind: 'frame', frame: frame(2, [{ session: 2, sequence: 1 }]) },
+        { kind: 'subscribed', session: 1, ...tea },
+        { kind: 'subscribed', session: 2, ...tea },
+        { kind: 'unsubscribed', session: 2, uri: tea.uri },
+        { kind: 'subscribed', session: 2, ...tea, since: 9 },
         { kind: 'ended', session: 1 },
-        { kind: 'frames-dropped', numbers: [1] },
       ])
       await under.store.flush()
-      const restored = await (await under.reopen()).restore()
-      expect(restored.sessions.map(({ number, subscriptions }) => [number, subscriptions])).toEqual(
-        [[2, []]],
-      )
-      expect(restored.frames.map(({ number }) => number)).toEqual([2])
-    })
-
-    it('a chain’s published version never goes back', async () => {
-      const uri = 'care://ann/tea'
-      under.store.save([
-        { kind: 'published', uri, version: 3 },
-        { kind: 'published', uri, version: 2 },
-      ])
-      await under.store.flush()
-      const { published } = await (await under.reopen()).restore()
-      expect(published).toEqual(new Map([[uri, 3]]))
-    })
-
-    it('C31: frames about an erased chain say nothing and keep their places; others stay as they are', async () => {
-      const other = { ...frame(2, [{ session: 1, sequence: 2 }]), about: 'care://ann/walks' }
-      under.store.save([
-        { kind: 'session', session: session(1, { lastSequence: 3 }) },
-        { kind: 'frame', frame: frame(1, [{ session: 1, sequence: 1 }]) },
-        { kind: 'frame', frame: other },
-        { kind: 'frame', frame: frame(3, [{ session: 1, sequence: 3 }]) },
-        { kind: 'published', uri: 'care://ann/tea', version: 3 },
-        { kind: 'published', uri: 'care://ann/walks', version: 1 },
-        { kind: 'erased', uris: ['care://ann/tea', 'care-internal://ann/tea'] },
-      ])
-      await under.store.flush()
-      const { frames, published } = await (await under.reopen()).restore()
-      const empty = (number: number) => ({
-        ...frame(number, [{ session: 1, sequence: number }]),
-        ...ERASED_FRAME,
-      })
-      expect(frames).toEqual([empty(1), other, empty(3)])
-      expect(published).toEqual(new Map([['care://ann/walks', 1]]))
+      const { sessions } = await (await under.reopen()).restore()
+      const shown = sessions.map(({ number, subscriptions }) => [number, [...subscriptions]])
+      expect(shown).toEqual([[2, [[tea.uri, 9]]]])
     })
 
     it('C29: what nobody has heard is kept until somebody has', async () => {
@@ -150,14 +99,16 @@ export function describeSessionStore(
     })
 
     it('a session that was saved twice keeps its subscriptions', async () => {
+      const carried = { user: 5, assistant: 0, told: 0 }
       under.store.save([
         { kind: 'session', session: session(1) },
-        { kind: 'subscribed', session: 1, uri: 'care://ann/tea' },
-        { kind: 'session', session: session(1, { lastSequence: 5 }) },
+        { kind: 'subscribed', session: 1, uri: 'care://ann/tea', since: 4 },
+        { kind: 'session', session: session(1, { carried }) },
       ])
       await under.store.flush()
       const { sessions } = await (await under.reopen()).restore()
-      expect(sessions).toMatchObject([{ lastSequence: 5, subscriptions: ['care://ann/tea'] }])
+      const subscriptions = new Map([['care://ann/tea', 4]])
+      expect(sessions).toMatchObject([{ carried, subscriptions }])
     })
   })
 }

@@ -1,6 +1,6 @@
 // The event stream: C3 and C4.
 import { decodeJwt } from 'jose'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { BOTH, USER } from './mcp.fixture.ts'
 import { PLAN, TEA, useStreams } from './streams.fixture.ts'
 
@@ -8,12 +8,12 @@ import { PLAN, TEA, useStreams } from './streams.fixture.ts'
 const STANDING = 12_000
 
 const suite = useStreams()
-const { stream, tea, plan, sequences } = suite
+const { stream, tea, plan, ids } = suite
 
 describe('C3: the stream', () => {
   it('is primed with an event id at once', async () => {
     const reader = await stream()
-    await expect.poll(() => sequences(reader)).toEqual([0])
+    await expect.poll(() => ids(reader)).toEqual([expect.stringMatching(/^[\w-]{22}$/)])
     expect(reader.retries).toEqual([STANDING])
     expect(reader.headers['content-type']).toBe('text/event-stream')
   })
@@ -38,12 +38,14 @@ describe('C3: the stream', () => {
     first.drop()
     await expect.poll(() => suite.fixture.endpoint.figures().streams).toBe(0)
     const second = await stream()
-    await expect.poll(() => sequences(second)).toEqual([2])
+    await expect.poll(() => ids(second)).toEqual([first.lastEventId])
     second.drop()
     await expect.poll(() => suite.fixture.endpoint.figures().streams).toBe(0)
     await tea('v3')
     const third = await stream()
-    await expect.poll(() => sequences(third)).toEqual([2, 3, 4])
+    await expect.poll(() => third.methods).toHaveLength(2)
+    expect(ids(third)[0]).toBe(first.lastEventId)
+    expect(third.messages[1]?.params).toMatchObject({ data: { version: 3 } })
   })
 
   it('keep-alive at least every 15 s', async () => {
@@ -55,11 +57,19 @@ describe('C3: the stream', () => {
     expect(new Set(reader.comments)).toEqual(new Set(['keep-alive']))
   })
 
-  it('a frame is stored once and shared between sessions', async () => {
-    for (let count = 0; count < 20; count += 1)
-      await (await suite.fixture.open(BOTH)).subscribe(TEA)
+  it('what a commit added is read once, whatever the number of streams', async () => {
+    const readers = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const session = await suite.fixture.open(BOTH)
+        await session.subscribe(TEA)
+        return stream(session)
+      }),
+    )
+    const { store } = suite.fixture
+    const read = vi.spyOn(store, 'revisions')
     await tea('v2')
-    expect(suite.fixture.endpoint.figures().framesHeld).toBe(2)
+    for (const reader of readers) await expect.poll(() => reader.methods).toHaveLength(2)
+    expect(read).toHaveBeenCalledTimes(1)
   })
 })
 
@@ -87,7 +97,7 @@ describe('C4', () => {
     expect(reader.messages).toEqual([])
   })
 
-  it('a frame is stored for every session entitled to it by its last scopes, whether its token expired or not', async () => {
+  it('a session is told of all that its last scopes may see, its token expired or not', async () => {
     suite.session.token = suite.fixture.token(BOTH, { lifetimeSeconds: 60 })
     await suite.session.subscribe(TEA)
     const first = await stream()

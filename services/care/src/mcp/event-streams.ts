@@ -1,9 +1,16 @@
 /**
- * Server-sent event streams (C3). A stream holds no frames of its own: a cursor moves through its session's ring as fast
- * as the reader accepts data. So a slow reader costs one socket buffer, and beyond a bounded lag loses its stream.
+ * Server-sent event streams (C3). A stream holds no frames: its position moves through what happened, as fast as the reader
+ * accepts data. While it keeps up it takes what all streams share; further back it reads the journals by itself. So a slow
+ * reader costs one socket buffer, and beyond a bounded lag loses its stream.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { Clock } from '@tallystick/service-kit'
+import { isBefore, type Position } from '../domain/position.ts'
+import type { EventIds } from './event-ids.ts'
+import type { Happening, Listener } from './frames.ts'
+import type { JournalFollower } from './journal-follower.ts'
+import type { Page } from './journal-pages.ts'
 import type { McpLimits } from './limits.ts'
 import {
   createOpenStreams,
@@ -11,7 +18,6 @@ import {
   type OpenStreamOptions,
   type StreamEnd,
 } from './open-stream.ts'
-import { isPublic, mayReceive } from './replay-buffer.ts'
 import type { McpSession } from './session-registry.ts'
 
 /**
@@ -27,6 +33,8 @@ const SURVIVED_RETRY_MS = 500
 const TAKEN_OVER_RETRY_MS = 3_000
 /** One write: large enough to amortise its cost, small compared with a socket's buffer. */
 const WRITE_CHARS = 32_768
+/** Streams written to before other work runs. */
+const FAN_OUT_SLICE = 500
 
 /** After which ends the service still stands, and how soon a client may return then. */
 const SURVIVED_RETRIES_MS: { readonly [Reason in StreamEnd]?: number } = {
@@ -36,20 +44,48 @@ const SURVIVED_RETRIES_MS: { readonly [Reason in StreamEnd]?: number } = {
   'taken-over': TAKEN_OVER_RETRY_MS,
 }
 
-type EventStreamOptions = OpenStreamOptions & {
-  readonly session: McpSession
-  /** The sequence after which the stream begins. */
-  readonly cursor: number
+/** The last words of a stream that a newer one has replaced. */
+export const TAKEN_OVER = `retry: ${TAKEN_OVER_RETRY_MS}\n\n`
+
+type Shared = {
+  readonly clock: Clock
+  readonly limits: McpLimits
+  readonly isRevoked: IsRevoked
+  readonly onUpdate: (uri: string) => void
   /** From 0 to below 1. */
   readonly chance: () => number
-  onEnd(stream: EventStream, reason: StreamEnd): void
+  readonly follower: Pick<JournalFollower, 'end' | 'floor' | 'keptFrom' | 'pages' | 'sizes'>
+  readonly eventIds: EventIds
+  /** The journals could not be read for a stream. */
+  readonly onFailure: (error: unknown) => void
 }
+
+type Opening = Pick<OpenStreamOptions, 'claims' | 'response'> & {
+  readonly session: McpSession
+  /** Where the stream begins. */
+  readonly from: Position
+  /** Too much is behind it: first it is told what changed, once for each record. */
+  readonly isCoalesced: boolean
+}
+
+type EventStreamOptions = Omit<OpenStreamOptions, 'onEnd'> &
+  Shared &
+  Opening & { onEnd(stream: EventStream, reason: StreamEnd): void }
 
 export class EventStream extends OpenStream<EventStreamOptions> {
   readonly session = this.options.session
-  #cursor = this.options.cursor
-  /** The newest of the session's frames when the reader stopped accepting data. */
-  #stalledAt = 0
+  readonly #listener: Listener = {
+    session: this.session,
+    ownScopes: this.options.claims.scopes,
+  }
+  /** Everything before it was written, or is not for this listener. */
+  #position = this.options.from
+  /** Up to where it is told only what changed. */
+  #coalescedTo = this.options.isCoalesced ? this.options.follower.sizes() : undefined
+  #isReading = false
+  /** What happened after the reader stopped accepting data, and up to where that is counted. */
+  #late = { frames: 0, bytes: 0 }
+  #lateTo = this.options.from
   /** In force while the stream stands. */
   readonly #retryMs = STANDING_RETRY_MS + Math.floor(this.options.chance() * STANDING_JITTER_MS)
 
@@ -59,25 +95,22 @@ export class EventStream extends OpenStream<EventStreamOptions> {
 
   /** The first bytes: where the stream begins, so that a client that receives nothing else can resume, and what it missed. */
   open(): void {
-    this.write(
-      `retry: ${this.#retryMs}\nid: ${formatEventId(this.session, this.#cursor)}\ndata: \n\n`,
-    )
+    const { eventIds, from } = this.options
+    const id = eventIds.write(this.session.number, from)
+    this.write(`retry: ${this.#retryMs}\nid: ${id}\ndata: \n\n`)
     this.pump()
   }
 
-  /** Writes what the session's ring holds beyond the cursor, as far as the reader accepts it. */
+  /** Writes what is behind its position, as far as the reader accepts it. */
   pump(): void {
-    if (this.isOver()) return
-    const { ring } = this.session
-    while (!this.isStalled && this.#cursor < ring.lastSequence) {
-      // Frames dropped from the ring can no longer be sent, and a gap must not go unnoticed: the client's next resume is
-      // refused, and it reads everything again.
-      if (this.#cursor < ring.floorSequence) return this.end('slow')
-      const text = this.#take()
-      if (text !== '') this.write(text)
-      this.session.carriedSequence = Math.max(this.session.carriedSequence, this.#cursor)
-    }
-    this.cutIfTooSlow()
+    if (this.isOver() || this.#isReading) return
+    const { follower } = this.options
+    if (this.isStalled) return this.#countLate()
+    if (this.#coalescedTo !== undefined || isBefore(this.#position, follower.floor()))
+      return void this.#catchUp()
+    if (!isBefore(this.#position, follower.end())) return
+    this.#take({ happenings: follower.keptFrom(this.#position), end: follower.end() })
+    if (this.isStalled) this.#countLate()
   }
 
   protected lastWords(reason: StreamEnd): string {
@@ -85,7 +118,8 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   }
 
   protected onStall(): void {
-    this.#stalledAt = this.session.ring.lastSequence
+    this.#late = { frames: 0, bytes: 0 }
+    this.#lateTo = this.options.follower.end()
   }
 
   protected onDrain(): void {
@@ -94,65 +128,92 @@ export class EventStream extends OpenStream<EventStreamOptions> {
 
   /** Only what came after the reader stopped; what it still had to read before does not count. */
   protected backlog() {
-    const { ring } = this.session
-    let bytes = 0
-    for (let sequence = this.#stalledAt + 1; sequence <= ring.lastSequence; sequence += 1)
-      bytes += ring.at(sequence)?.bytes ?? 0
-    return { frames: ring.lastSequence - this.#stalledAt, bytes }
+    return this.#late
+  }
+
+  #countLate(): void {
+    const { follower } = this.options
+    for (const happening of follower.keptFrom(this.#lateTo))
+      for (const { text } of happening.framesFor(this.#listener, this.#lateTo)) {
+        this.#late.frames += 1
+        this.#late.bytes += Buffer.byteLength(text)
+      }
+    this.#lateTo = follower.end()
+    this.cutIfTooSlow()
+  }
+
+  /** Reads the journals by itself until it stands where all streams do. */
+  async #catchUp(): Promise<void> {
+    this.#isReading = true
+    try {
+      while (!this.isOver() && !this.isStalled) {
+        const { follower } = this.options
+        const to = this.#coalescedTo
+        if (to === undefined && !isBefore(this.#position, follower.floor())) break
+        const page = await (to === undefined
+          ? follower.pages.pageFor(this.#listener, this.#position, follower.sizes())
+          : follower.pages.newestFor(this.#listener, { from: this.#position, to }))
+        if (this.isOver()) return
+        if (this.#take(page)) this.#coalescedTo = undefined
+        await nextTurn()
+      }
+    } catch (error) {
+      this.options.onFailure(error)
+      this.end('unreadable')
+    } finally {
+      this.#isReading = false
+    }
+    this.pump()
+  }
+
+  /** Writes a page, as far as the reader accepts it, and moves its position; returns whether that was all of it. */
+  #take({ end, happenings }: Page): boolean {
+    let text = ''
+    for (const happening of happenings) {
+      text += this.#textOf(happening)
+      if (text.length < WRITE_CHARS) continue
+      this.write(text)
+      text = ''
+      if (this.isStalled) return false
+    }
+    this.#position = end
+    if (text !== '') this.write(text)
+    return true
   }
 
   /**
-   * The next events as text; moves the cursor past them. Each is judged by the session's current scopes and by those of the
-   * stream's own token, since another token of its principal may have widened the session (C48).
+   * The events of a happening. Each is judged by the session's current scopes and by those of the stream's own token, since
+   * another token of its principal may have widened the session (C48).
    */
-  #take(): string {
-    const { ring, scopes } = this.session
-    const { scopes: ownScopes } = this.options.claims
-    let text = ''
-    while (this.#cursor < ring.lastSequence && text.length < WRITE_CHARS) {
-      this.#cursor += 1
-      const frame = ring.at(this.#cursor)
-      if (frame === undefined || !mayReceive(scopes, frame.names)) continue
-      if (!mayReceive(ownScopes, frame.names)) continue
-      text += `id: ${formatEventId(this.session, this.#cursor)}\nevent: message\ndata: ${frame.text}\n\n`
-      if (isPublic(frame)) this.framesSent += 1
-      if (frame.isUpdate) this.options.onUpdate(frame.about)
+  #textOf(happening: Happening): string {
+    const { eventIds, onUpdate } = this.options
+    const { session } = this
+    let events = ''
+    for (const { isUpdate, position, text } of happening.framesFor(
+      this.#listener,
+      this.#position,
+    )) {
+      events += `id: ${eventIds.write(session.number, position)}\n${text}`
+      if (isBefore(session.carried, position)) session.carried = position
+      if (happening.slot.audience === 'user') this.framesSent += 1
+      if (isUpdate) onUpdate(happening.uri)
     }
-    return text
+    this.#position = happening.end
+    return events
   }
-}
-
-/** Characters of the session id with which its event ids begin: enough that no other session's id is mistaken for it. */
-const TAG_CHARS = 12
-
-const PATTERN = /^(.+)-(0|[1-9]\d{0,14})$/
-
-/** An event's id: it names its session, and the sequence number of its frame in that session. */
-export function formatEventId(session: { readonly id: string }, sequence: number): string {
-  return `${session.id.slice(0, TAG_CHARS)}-${sequence}`
-}
-
-/** The sequence in an event id of this session; undefined for a foreign or malformed id. */
-export function parseEventId(
-  session: { readonly id: string },
-  eventId: string,
-): number | undefined {
-  const match = PATTERN.exec(eventId)
-  return match?.[1] === session.id.slice(0, TAG_CHARS) ? Number(match[2]) : undefined
 }
 
 export type StreamKeeper = ReturnType<typeof createStreamKeeper>
 
-export function createStreamKeeper(deps: {
-  readonly clock: Clock
-  readonly limits: McpLimits
-  /** Called when a stream has ended, with the session as it left it. */
-  readonly onEnd: (session: McpSession, reason: StreamEnd) => void
-  readonly isRevoked: IsRevoked
-  readonly onUpdate: (uri: string) => void
-  readonly chance: () => number
-}) {
-  const streams = createOpenStreams<EventStream>(deps)
+export function createStreamKeeper(
+  deps: Shared & {
+    /** Called when a stream has ended, with the session as it left it. */
+    readonly onEnd: (session: McpSession, reason: StreamEnd) => void
+    /** Looks for what is new; also called about every second while there are streams. */
+    readonly wake: () => void
+  },
+) {
+  const streams = createOpenStreams<EventStream>({ ...deps, onTick: deps.wake })
   const onEnd = (ended: EventStream, reason: StreamEnd): void => {
     const { session } = ended
     streams.delete(ended)
@@ -162,18 +223,24 @@ export function createStreamKeeper(deps: {
   return {
     ...streams,
     /** Opens the session's stream and ends the one that was open: the newest wins (C3). */
-    open(
-      options: Omit<
-        EventStreamOptions,
-        'limits' | 'clock' | 'isRevoked' | 'onEnd' | 'onUpdate' | 'chance'
-      >,
-    ): void {
-      const { session } = options
+    open(opening: Opening): void {
+      const { session } = opening
       session.stream?.end('taken-over')
-      const stream = new EventStream({ ...deps, ...options, onEnd })
+      const stream = new EventStream({ ...deps, ...opening, onEnd })
       session.stream = stream
       streams.add(stream)
       stream.open()
+      // It may stand behind what nobody has looked at yet.
+      deps.wake()
+    },
+    /** Has all streams write what is new, in slices between which other work runs. */
+    async pumpAll(): Promise<void> {
+      let count = 0
+      for (const stream of streams.all()) {
+        if (count > 0 && count % FAN_OUT_SLICE === 0) await nextTurn()
+        count += 1
+        stream.pump()
+      }
     },
   }
 }

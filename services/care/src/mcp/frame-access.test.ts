@@ -10,7 +10,8 @@ import {
   mayWrite,
   reachOf,
 } from '../domain/scopes.ts'
-import { frameNames, frameUris, mayReceive } from './replay-buffer.ts'
+import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
+import { Happening } from './frames.ts'
 
 const USER = ['care.read.user']
 const BOTH = ['care.read.user', 'care.read.assistant']
@@ -87,69 +88,46 @@ describe('scopes', () => {
   })
 })
 
-describe('a frame names URIs', () => {
-  it('in params.uri, params.data.uri, result.contents[].uri and result.resources[].uri', () => {
-    expect(
-      frameUris({
-        params: { uri: 'care://a/1', data: { uri: 'care://a/2' } },
-        result: { contents: [{ uri: 'care://a/3' }], resources: [{ uri: 'care://a/4' }] },
-      }),
-    ).toEqual(['care://a/1', 'care://a/2', 'care://a/3', 'care://a/4'])
-    expect(frameUris({ method: 'notifications/resources/list_changed' })).toEqual([])
-  })
-})
+const hears = (
+  scopes: readonly string[],
+  {
+    ownScopes = scopes,
+    slot = { patient: 'ann', domain: 'tea', audience: 'user' },
+    version = 2,
+  }: {
+    readonly ownScopes?: readonly string[]
+    readonly slot?: ChainSlot
+    readonly version?: number
+  } = {},
+): readonly string[] => {
+  const at = { user: 4, assistant: 4 }
+  const happening = new Happening({ slot, at, first: 0, version, serviceName: 'care' })
+  const session = { scopes, logLevel: undefined, subscriptions: new Map([[chainUri(slot), 8]]) }
+  return happening.framesFor({ session, ownScopes }, { ...at, told: 0 }).map(({ text }) =>
+    JSON.parse(text.slice(text.indexOf('{')))
+      .method.split('/')
+      .at(-1),
+  )
+}
+const PLAN = { patient: 'ann', domain: 'plan', audience: 'assistant' } as const
 
-describe('a frame naming a URI that the principal lacks the scope for, or that cannot be parsed, is dropped', () => {
-  const hidden = 'care-internal://ann/plan'
-  it.each([
-    { params: { uri: hidden } },
-    { params: { data: { uri: hidden } } },
-    { result: { contents: [{ uri: 'care://ann/tea' }, { uri: hidden }] } },
-    { result: { resources: [{ uri: hidden }] } },
-    { params: { uri: 'care://ann' } },
-    { params: { uri: 'http://example.com' } },
-    { params: { uri: 7 } },
-    { params: { uri: null } },
-    { result: { contents: [null] } },
-    { result: { contents: [{}] } },
-  ])('%j', (message) => {
-    expect(mayReceive(USER, frameNames({ message }))).toBe(false)
+describe('C4: a frame is for whoever may read its record', () => {
+  it('by the scopes of the session, and of the stream’s own token (C48)', () => {
+    expect(hears(USER)).toEqual(['updated'])
+    expect(hears(USER, { slot: PLAN })).toEqual([])
+    expect(hears(BOTH, { slot: PLAN })).toEqual(['updated'])
+    expect(hears(BOTH, { slot: PLAN, ownScopes: USER })).toEqual([])
   })
 
-  it('C24: and one naming another patient than its reader’s scopes', () => {
+  it('also if it names none', () => {
+    expect(hears(BOTH, { slot: PLAN, version: 1 })).toEqual(['updated', 'list_changed'])
+    expect(hears(USER, { slot: PLAN, version: 1 })).toEqual([])
+  })
+
+  it('C24: and not about another patient than its reader’s scopes', () => {
     const heron = ['care.read.user:heron']
-    const message = { params: { uri: 'care://heron/tea' } }
-    expect(mayReceive(heron, frameNames({ message }))).toBe(true)
-    expect(mayReceive(heron, frameNames({ message: { params: { uri: 'care://wren/tea' } } }))).toBe(
-      false,
-    )
-    expect(mayReceive(heron, frameNames({ message, about: 'care://wren/tea' }))).toBe(false)
-  })
-
-  it('and by what it is about, if it names none (C4)', () => {
-    const message = { method: 'notifications/resources/list_changed' }
-    expect(mayReceive(USER, frameNames({ message, about: hidden }))).toBe(false)
-    expect(mayReceive(BOTH, frameNames({ message, about: hidden }))).toBe(true)
-  })
-})
-
-describe('a frame', () => {
-  it('naming no URI is replayed', () => {
-    expect(mayReceive([], frameNames({ message: { method: 'x', params: { data: 'y' } } }))).toBe(
-      true,
-    )
-  })
-
-  it('C3: that names only ui:// is replayed', () => {
-    const message = { result: { resources: [{ uri: 'ui://care/echo' }] } }
-    expect(mayReceive([], frameNames({ message }))).toBe(true)
-  })
-
-  it('of any shape is judged without a throw', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (message) => {
-        expect(typeof mayReceive(USER, frameNames({ message }))).toBe('boolean')
-      }),
-    )
+    const slot = { patient: 'heron', domain: 'tea', audience: 'user' } as const
+    expect(hears(heron, { slot })).toEqual(['updated'])
+    expect(hears(heron, { slot: { ...slot, patient: 'wren' } })).toEqual([])
   })
 })

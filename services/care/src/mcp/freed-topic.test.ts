@@ -5,7 +5,8 @@ import { runCare } from '../command/run-care.ts'
 import { openHost } from '../testing/mcp-host.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 import { isOnPostgres } from '../testing/store-place.fixture.ts'
-import { BOTH } from './mcp.fixture.ts'
+import { EventReader } from './event-reader.fixture.ts'
+import { BOTH, initializeBody } from './mcp.fixture.ts'
 
 const tea = { patient: 'ann', domain: 'tea', authorId: 'dr-osei' }
 const PLANTED = 'care-internal://ann/tea'
@@ -61,6 +62,49 @@ it.skipIf(isOnPostgres)(
     expect(JSON.stringify(answer)).toContain('Take ten drops.')
     expect(JSON.stringify(answer)).not.toMatch(/planted|a rule of the clinic/)
     await host.close()
+  },
+)
+
+it.skipIf(isOnPostgres)(
+  'C47: who was away when a topic was freed hears of it once, in its place among the writes',
+  async () => {
+    await care.write({ ...tea, audience: 'assistant', value: 'planted' })
+    const token = care.token(BOTH)
+    const post = (headers: Readonly<Record<string, string>>, message: object) =>
+      fetch(`${care.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          ...headers,
+        },
+        body: JSON.stringify(message),
+      })
+    const opened = await post({}, initializeBody())
+    const sessionId = opened.headers.get('mcp-session-id') ?? ''
+    for (const [id, method, params] of [
+      [1, 'resources/subscribe', { uri: PLANTED }],
+      [2, 'logging/setLevel', { level: 'error' }],
+    ] as const)
+      await post({ 'mcp-session-id': sessionId }, { jsonrpc: '2.0', id, method, params })
+    const stream = async (lastEventId?: string): Promise<EventReader> => {
+      const port = Number(new URL(care.url).port)
+      const reader = await EventReader.open({ port, token, sessionId, lastEventId })
+      await expect.poll(() => reader.lastEventId).toBeDefined()
+      return reader
+    }
+    const first = await stream()
+    await care.write({ ...tea, audience: 'assistant', value: 'planted again' })
+    await expect.poll(() => first.updated).toEqual([PLANTED])
+    first.drop()
+    await free(PLANTED)
+    await care.write({ ...tea, audience: 'assistant', value: 'a rule of the clinic' })
+    const methods = ['updated', 'updated', 'list_changed']
+    const again = await stream(first.lastEventId)
+    await expect.poll(() => again.methods.map((one) => one?.split('/').at(-1))).toEqual(methods)
+    const behind = await stream(again.events[1]?.id)
+    await expect.poll(() => behind.methods).toHaveLength(2)
+    for (const reader of [again, behind]) reader.drop()
   },
 )
 

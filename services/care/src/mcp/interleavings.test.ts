@@ -1,10 +1,8 @@
 // Random interleavings of writes, subscriptions, scope changes, drops, resumes and restarts, checked against a model that
-// knows nothing about rings, cursors or sockets. For each session, it keeps the list of all frames that the session
-// should receive.
+// knows nothing about windows, pages or sockets: all that was written, in order, and for each stream what it should have told.
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EventReader } from './event-reader.fixture.ts'
-import { parseEventId } from './event-streams.ts'
 import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
 
 /** Plans of 4 to 14 steps, of eight kinds: in the long run even the rarest two kinds follow each other some 50 times. */
@@ -13,24 +11,35 @@ const SESSIONS = 2
 const DOMAINS = ['tea', 'milk'] as const
 const isInternal = (about: string): boolean => about.startsWith('care-internal:')
 
-/** A frame in words: its method and what it is about. */
-type ModelFrame = { readonly method: string; readonly about: string }
+/** What was written, by place: the fixture's store is empty at first. */
+const journal: { readonly about: string; readonly version: number }[] = []
+
+/** A place, and how many frames of it are behind. */
+type At = readonly [place: number, told: number]
+const laterOf = (left: At, right: At): At =>
+  left[0] > right[0] || (left[0] === right[0] && left[1] > right[1]) ? left : right
+
+/** A frame in words, and the position behind it. */
+type ModelFrame = readonly [words: string, at: At]
 
 type ModelSession = {
   client: ClientSession
-  /** All frames ever stored for it. */
-  readonly frames: ModelFrame[]
-  readonly subscriptions: Set<string>
+  /** Where each subscription began. */
+  readonly since: Map<string, number>
   isBoth: boolean
   hearsNotices: boolean
   reader: EventReader | undefined
   /** Whether the token that opened its reader's stream may read both audiences: a stream shows what its own token may see (C48). */
   isReaderBoth: boolean
-  /** The sequence after which its reader began, and the scopes under which each frame was written. */
-  cursor: number
+  /** Where its reader began, and all that it should have been told. */
+  start: At
+  expected: ModelFrame[]
   lastEventId: string | undefined
-  /** Newest frame that any stream has carried. */
-  carried: number
+  last: At
+  /** Behind the newest frame that any stream has carried. */
+  carried: At
+  /** By position: equal positions have equal ids. */
+  readonly ids: Map<string, string>
 }
 
 type Action =
@@ -77,31 +86,47 @@ let runNumber = 0
 const uriOf = ({ domain, internal }: { domain: number; internal: boolean }): string =>
   `${internal ? 'care-internal' : 'care'}://ann/${DOMAINS[domain] ?? ''}${internal ? '-plan' : ''}-${runNumber}`
 
-const inWordsOfEvent = ({ message }: EventReader['events'][number]): string | undefined => {
-  if (message === undefined) return undefined
-  const params = message.params as { uri?: string; data?: { uri?: string } } | undefined
-  return `${message.method} ${params?.uri ?? params?.data?.uri ?? ''}`
-}
-const inWords = ({ method, about }: ModelFrame): string =>
-  `${method} ${method.endsWith('list_changed') ? '' : about}`
-
-/** What a reader should hold: everything stored after its cursor and in scope, nothing missed, nothing repeated, in order. */
-function expected(model: ModelSession): readonly (readonly [number, string])[] {
-  return model.frames
-    .map((frame, index) => [index + 1, frame] as const)
-    .filter(([sequence]) => sequence > model.cursor)
-    .filter(([, { about }]) => (model.isBoth && model.isReaderBoth) || !isInternal(about))
-    .map(([sequence, frame]) => [sequence, inWords(frame)] as const)
+const inWords = ({ message }: EventReader['events'][number]): string => {
+  const params = message?.params as { uri?: string; data?: { uri?: string } } | undefined
+  return `${message?.method ?? ''} ${params?.uri ?? params?.data?.uri ?? ''}`
 }
 
+/** The frames of a place for a session as it is now, but for those that are behind already. */
+function framesAt(model: ModelSession, place: number, told = 0): readonly ModelFrame[] {
+  const written = journal[place]
+  if (written === undefined) return []
+  const { about, version } = written
+  if (isInternal(about) && !(model.isBoth && model.isReaderBoth)) return []
+  const kinds = [
+    [(model.since.get(about) ?? Number.POSITIVE_INFINITY) <= place, 'resources/updated', about],
+    [model.hearsNotices, 'message', about],
+    [version === 1, 'resources/list_changed', ''],
+  ] as const
+  const last = kinds.findLastIndex(([isFor]) => isFor)
+  return kinds.flatMap(([isFor, method, named], index): readonly ModelFrame[] =>
+    isFor && index >= told
+      ? [[`notifications/${method} ${named}`, index === last ? [place + 1, 0] : [place, index + 1]]]
+      : [],
+  )
+}
+
+/** Everything, nothing twice, in order, and equal positions under equal ids. */
 async function checkReader(model: ModelSession): Promise<void> {
-  const { reader, client } = model
+  const { reader } = model
   if (reader === undefined) return
-  const held = (): unknown =>
-    reader.events
-      .filter(({ message }) => message !== undefined)
-      .map((event) => [parseEventId(client, event.id ?? ''), inWordsOfEvent(event)])
-  await expect.poll(held, { interval: 1 }).toEqual(expected(model))
+  const told = () => reader.events.filter(({ message }) => message !== undefined)
+  const words = model.expected.map(([word]) => word)
+  await expect.poll(() => told().map(inWords), { interval: 1 }).toEqual(words)
+  model.last = model.start
+  for (const [index, { id = '' }] of told().entries()) {
+    const [, at = model.start] = model.expected[index] ?? []
+    expect(model.ids.get(String(at)) ?? id).toBe(id)
+    model.ids.set(String(at), id)
+    model.last = at
+    model.carried = laterOf(model.carried, at)
+  }
+  expect(new Set(model.ids.values()).size).toBe(model.ids.size)
+  model.lastEventId = reader.lastEventId
 }
 
 async function write(
@@ -115,18 +140,10 @@ async function write(
     domain,
     audience: step.internal ? 'assistant' : 'user',
   })
-  let subscribed = 0
-  for (const model of models) {
-    const mayKnow = model.isBoth || !step.internal
-    if (model.subscriptions.has(about)) {
-      subscribed += 1
-      model.frames.push({ method: 'notifications/resources/updated', about })
-    }
-    if (mayKnow && model.hearsNotices) model.frames.push({ method: 'notifications/message', about })
-    if (mayKnow && record.version === 1)
-      model.frames.push({ method: 'notifications/resources/list_changed', about })
-  }
-  expect(subscribers).toBe(subscribed)
+  const place = journal.push({ about, version: record.version }) - 1
+  for (const model of models)
+    if (model.reader !== undefined) model.expected.push(...framesAt(model, place))
+  expect(subscribers).toBe(models.filter(({ since }) => since.has(about)).length)
 }
 
 /** Breaks the stream, after everything sent on it has arrived. */
@@ -135,29 +152,29 @@ async function drop(fixture: McpFixture, model: ModelSession): Promise<void> {
   if (reader === undefined) return
   await checkReader(model)
   const streams = fixture.endpoint.figures().streams
-  model.carried = Math.max(model.carried, model.frames.length)
-  model.lastEventId = reader.lastEventId
   model.reader = undefined
   reader.drop()
   await expect.poll(() => fixture.endpoint.figures().streams, { interval: 1 }).toBe(streams - 1)
 }
 
-async function attach(fixture: McpFixture, model: ModelSession, resumes: boolean): Promise<void> {
-  if (model.reader !== undefined) {
-    // A second GET takes over from the first.
-    await checkReader(model)
-    model.carried = model.frames.length
-    model.lastEventId = model.reader.lastEventId
-  }
-  const { lastEventId, client } = model
+async function attach(model: ModelSession, resumes: boolean): Promise<void> {
+  // A second GET takes over from the first.
+  await checkReader(model)
+  const { client, lastEventId, reader: before } = model
   const from = resumes ? lastEventId : undefined
-  model.cursor = from === undefined ? model.carried : (parseEventId(client, from) ?? 0)
-  const before = model.reader
-  model.reader = await client.stream(from)
+  model.start = from === undefined ? model.carried : model.last
   model.isReaderBoth = model.isBoth
+  const [place, told] = model.start
+  model.expected = journal
+    .slice(place)
+    .flatMap((_, index) => framesAt(model, place + index, index === 0 ? told : 0))
+  model.reader = await client.stream(from)
   if (before !== undefined) await expect.poll(() => before.hasEnded, { interval: 1 }).toBe(true)
   await expect.poll(() => model.reader?.events.length, { interval: 1 }).toBeGreaterThan(0)
-  model.carried = model.frames.length
+  expect(model.reader.events[0]?.id).toBe(
+    from ?? model.ids.get(String(model.start)) ?? model.reader.events[0]?.id,
+  )
+  await checkReader(model)
 }
 
 async function subscribe(
@@ -167,8 +184,10 @@ async function subscribe(
 ): Promise<void> {
   const uri = uriOf(step)
   if (step.kind === 'unsubscribe') {
+    // Frames are judged when they are made.
+    await checkReader(model)
     await model.client.result('resources/unsubscribe', { uri })
-    model.subscriptions.delete(uri)
+    model.since.delete(uri)
     return
   }
   const domain = uri.split('/').at(-1) ?? ''
@@ -177,22 +196,15 @@ async function subscribe(
   const answer = await model.client.subscribe(uri)
   const isAllowed = isThere && (model.isBoth || !step.internal)
   expect(answer.error?.code).toBe(isAllowed ? undefined : -32002)
-  if (isAllowed) model.subscriptions.add(uri)
+  if (isAllowed && !model.since.has(uri)) model.since.set(uri, journal.length)
 }
 
 async function changeScope(model: ModelSession, both: boolean, fixture: McpFixture): Promise<void> {
-  // What was written to the open stream was written under the earlier scopes.
   await checkReader(model)
-  if (model.reader !== undefined) {
-    model.cursor = model.frames.length
-    model.reader.events.length = 0
-    model.carried = model.frames.length
-  }
   model.isBoth = both
   model.client.token = fixture.token(both ? BOTH : USER, { sub: 'host' })
   await model.client.result('ping')
-  if (!both)
-    for (const uri of model.subscriptions) if (isInternal(uri)) model.subscriptions.delete(uri)
+  if (!both) for (const uri of model.since.keys()) if (isInternal(uri)) model.since.delete(uri)
 }
 
 async function run(fixture: McpFixture, models: ModelSession[], plan: readonly [number, Action][]) {
@@ -211,11 +223,12 @@ async function run(fixture: McpFixture, models: ModelSession[], plan: readonly [
         await changeScope(model, step.both, fixture)
         break
       case 'level':
+        await checkReader(model)
         await model.client.result('logging/setLevel', { level: step.isHigh ? 'alert' : 'info' })
         model.hearsNotices = !step.isHigh
         break
       case 'attach':
-        await attach(fixture, model, step.resumes)
+        await attach(model, step.resumes)
         break
       case 'drop':
         await drop(fixture, model)
@@ -230,17 +243,20 @@ async function run(fixture: McpFixture, models: ModelSession[], plan: readonly [
 }
 
 async function newModel(fixture: McpFixture): Promise<ModelSession> {
+  const start: At = [journal.length, 0]
   return {
     client: await fixture.open(BOTH),
-    frames: [],
-    subscriptions: new Set(),
+    since: new Map(),
     isBoth: true,
     hearsNotices: true,
     reader: undefined,
     isReaderBoth: true,
-    cursor: 0,
+    start,
+    expected: [],
     lastEventId: undefined,
-    carried: 0,
+    last: start,
+    carried: start,
+    ids: new Map(),
   }
 }
 
@@ -267,7 +283,7 @@ describe('random interleavings of writes, subscribes, scope changes, drops and r
             await model.client.end()
           }
         }
-        expect(fixture.endpoint.figures()).toMatchObject({ sessions: 0, framesHeld: 0 })
+        expect(fixture.endpoint.figures()).toMatchObject({ sessions: 0, streams: 0 })
       }),
       { numRuns: RUNS },
     )

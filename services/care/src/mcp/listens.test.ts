@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { Writable } from 'node:stream'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { CareRecord } from '../domain/care-record.ts'
 import type { EventReader } from './event-reader.fixture.ts'
+import { Happening } from './frames.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
 import { createListens } from './listens.ts'
 import { ASSISTANT, BOTH, type McpFixture, MODERN_AUDIENCE, startMcp, USER } from './mcp.fixture.ts'
@@ -223,6 +223,7 @@ const stalled = (limits: Partial<McpLimits>) => {
     isRevoked: () => false,
     lastResult: (meta) => meta,
     onUpdate: (uri) => heard.push(uri),
+    place: () => 0,
     onEnd: (reason) => ends.push(reason),
   })
   listens.open({
@@ -241,11 +242,13 @@ const stalled = (limits: Partial<McpLimits>) => {
 }
 
 describe('a reader that accepts nothing', () => {
-  const record = { patient: 'ann', domain: 'tea', audience: 'user', version: 2 } as CareRecord
+  const slot = { patient: 'ann', domain: 'tea', audience: 'user' } as const
+  const at = { user: 1, assistant: 0 }
+  const happening = new Happening({ slot, at, first: 0, version: 2, serviceName: 'care' })
   it('is cut at a bounded number of frames, and of bytes; nothing of it was heard', () => {
     for (const limits of [{ lagFramesMax: 3 }, { lagBytesMax: 400 }]) {
       const { clock, ends, heard, listens, response } = stalled(limits)
-      for (let count = 0; count < 4 && ends.length === 0; count += 1) listens.publish(record)
+      for (let count = 0; count < 4 && ends.length === 0; count += 1) listens.tell(happening)
       clock.advanceMs(5_000)
       expect([ends, heard, response.destroyed, listens.count()]).toEqual([['slow'], [], true, 0])
     }
@@ -263,7 +266,7 @@ describe('a reader that accepts nothing', () => {
 
   it('has heard what waited once it takes it', async () => {
     const { ends, heard, listens, take } = stalled({})
-    listens.publish(record)
+    listens.tell(happening)
     expect(heard).toEqual([])
     await take()
     expect([heard, ends]).toEqual([[TEA], []])

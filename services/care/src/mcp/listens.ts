@@ -5,10 +5,10 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure, type RpcId } from '@tallystick/service-kit/mcp'
-import type { CareRecord } from '../domain/care-record.ts'
 import { mayRead } from '../domain/scopes.ts'
 import { listenParams } from '../wire/mcp.ts'
-import { chainUri } from '../wire/record-uri.ts'
+import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
+import type { Happening } from './frames.ts'
 import {
   createOpenStreams,
   OpenStream,
@@ -45,7 +45,7 @@ export async function grantListen(context: CallContext, params: unknown): Promis
   const uris = new Map<string, readonly string[]>()
   for (const spelled of new Set(resourceSubscriptions)) {
     const found = await subscribable(context, spelled)
-    if (found !== undefined) uris.set(found.uri, [...(uris.get(found.uri) ?? []), spelled])
+    if (found !== undefined) uris.set(found, [...(uris.get(found) ?? []), spelled])
   }
   return { wantsList: resourcesListChanged, uris }
 }
@@ -58,9 +58,6 @@ const acknowledged = ({ uris, wantsList }: GrantedListen): object => ({
   },
 })
 
-/** A written version, by its name; 0 where a chain was freed, and none is there. */
-type ToldVersion = Pick<CareRecord, 'patient' | 'domain' | 'audience' | 'version'>
-
 type ListenOptions = Pick<OpenStreamOptions, 'claims' | 'response'> & {
   /** Of the request; names the listen in its frames. */
   readonly id: RpcId
@@ -71,6 +68,8 @@ type ListenParts = OpenStreamOptions &
   ListenOptions & {
     /** The last words of a listen that ends in order. */
     readonly lastResult: (meta: object) => object
+    /** The place of the next version, now: a listen is told from there on. */
+    readonly place: () => number
     onEnd(listen: Listen, reason: StreamEnd): void
   }
 
@@ -79,6 +78,7 @@ class Listen extends OpenStream<ListenParts> {
   #waiting = { frames: 0, bytes: 0 }
   /** Updates not yet sent to a stalled reader. */
   #unsaid: string[] = []
+  readonly #since = this.options.place()
 
   protected get keepAliveText(): string {
     return ': keepalive\n\n'
@@ -91,22 +91,23 @@ class Listen extends OpenStream<ListenParts> {
     if (!granted.wantsList && granted.uris.size === 0) this.end('nothing-granted')
   }
 
-  /**
-   * Announces the granted part of an accepted write, if the token is still good and may read the record. Returns whether the
-   * listen follows that record.
-   */
-  tell(record: ToldVersion): boolean {
+  /** Whether it follows a record, its token is still good, and may read it. */
+  follows(slot: ChainSlot): boolean {
     const { claims, granted } = this.options
-    if (this.isOver() || !mayRead(claims.scopes, record)) return false
-    const about = chainUri(record)
+    return granted.uris.has(chainUri(slot)) && !this.isOver() && mayRead(claims.scopes, slot)
+  }
+
+  /** Announces the granted part of what happened, if the token is still good and may read the record. */
+  tell({ place, slot, uri: about, version }: Happening): void {
+    const { claims, granted } = this.options
+    if (place < this.#since || this.isOver() || !mayRead(claims.scopes, slot)) return
     const spellings = granted.uris.get(about) ?? []
     for (const uri of spellings) this.#notify('notifications/resources/updated', { uri })
     if (spellings.length > 0 && this.isStalled) this.#unsaid.push(about)
     else if (spellings.length > 0) this.options.onUpdate(about)
-    const isNew = granted.wantsList && record.version === 1
+    const isNew = granted.wantsList && version === 1
     if (isNew) this.#notify('notifications/resources/list_changed', {})
-    if (record.audience === 'user') this.framesSent += spellings.length + (isNew ? 1 : 0)
-    return spellings.length > 0
+    if (slot.audience === 'user') this.framesSent += spellings.length + (isNew ? 1 : 0)
   }
 
   protected lastWords(): string {
@@ -142,9 +143,11 @@ const eventOf = (message: object): string => `event: message\ndata: ${JSON.strin
 export type Listens = ReturnType<typeof createListens>
 
 export function createListens(
-  deps: Pick<ListenParts, 'isRevoked' | 'limits' | 'lastResult' | 'onUpdate'> & {
+  deps: Pick<ListenParts, 'isRevoked' | 'limits' | 'lastResult' | 'onUpdate' | 'place'> & {
     readonly clock: Clock
     readonly onEnd: (reason: StreamEnd) => void
+    /** Called about every second while there are listens. */
+    readonly onTick?: () => void
   },
 ) {
   const { limits } = deps
@@ -176,12 +179,13 @@ export function createListens(
         byUri.set(uri, (byUri.get(uri) ?? new Set()).add(listen))
       listen.open()
     },
-    /** Announces an accepted write; returns how many listens to its record heard of it. */
-    publish(record: ToldVersion): number {
-      const concerned = record.version === 1 ? listens.all() : (byUri.get(chainUri(record)) ?? [])
-      let told = 0
-      for (const listen of concerned) if (listen.tell(record)) told += 1
-      return told
+    /** How many listens follow a record. */
+    following: (slot: ChainSlot): number =>
+      [...(byUri.get(chainUri(slot)) ?? [])].filter((listen) => listen.follows(slot)).length,
+    /** Announces what happened. */
+    tell(happening: Happening): void {
+      const concerned = happening.version === 1 ? listens.all() : (byUri.get(happening.uri) ?? [])
+      for (const listen of concerned) listen.tell(happening)
     },
     subscriptions: () => [...byUri.values()].reduce((sum, { size }) => sum + size, 0),
   }

@@ -1,10 +1,9 @@
 /** The MCP side of the service, assembled: sessions, streams, methods and the route. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
-import type { SessionHub } from '../domain/publish-record.ts'
-import { type RecordStore, RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
+import { placeOf } from '../domain/position.ts'
+import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/speech.ts'
@@ -15,21 +14,23 @@ import {
 } from '../domain/unheard-corrections.ts'
 import type { TokenCheck } from '../routes/bearer.ts'
 import { METADATA_PATH, MODERN_METADATA_PATH } from '../routes/service-routes.ts'
-import { type ChainSlot, chainUri, type NamedChain, parseRecordUri } from '../wire/record-uri.ts'
+import { type ChainSlot, chainUri, type NamedChain } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { UnheardCorrection } from '../wire/unheard.ts'
 import { createHostGuard, createOriginGuard } from './admission.ts'
 import { registerMethods } from './dispatch.ts'
+import { createEventIds } from './event-ids.ts'
 import { createStreamKeeper, type StreamKeeper } from './event-streams.ts'
+import type { Happening } from './frames.ts'
+import { createJournalFollower, type JournalFollower } from './journal-follower.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
 import type { Listens } from './listens.ts'
-import { addMcpRoute } from './mcp-route.ts'
+import { addMcpRoute, type ReplayBeyond } from './mcp-route.ts'
 import type { ModernExtensions } from './modern-route.ts'
 import { openModern } from './modern-route.ts'
 import type { StreamEnd } from './open-stream.ts'
 import { createRecordAudio } from './record-audio.ts'
-import { createReplayBuffer, type ReplayBuffer } from './replay-buffer.ts'
-import { createSessionHub, type SubscribersHub } from './session-hub.ts'
+import { createSessionHub } from './session-hub.ts'
 import { type SessionEnd, SessionRegistry } from './session-registry.ts'
 import { SessionServer } from './session-server.ts'
 import type { McpServices } from './visible-records.ts'
@@ -73,30 +74,34 @@ export type McpEndpointDeps = Pick<McpServices, 'store' | 'clock' | 'serviceName
     /** Host names under which `/mcp` is reached, besides the base URL's and loopback. */
     readonly allowedHosts?: readonly string[] | undefined
     readonly limits?: Partial<McpLimits> | undefined
+    /** By default an event id that lies too far behind is unknown. */
+    readonly replayBeyond?: ReplayBeyond | undefined
     readonly observe?: ((event: McpEvent) => void) | undefined
   }
 
 export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
 
-/**
- * Takes over an earlier process's sessions, and tells their subscribers what that process could not. Rejects with
- * `RecordStoreUnavailable`.
- */
+/** Takes over an earlier process's sessions. Rejects with `RecordStoreUnavailable`. */
 export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const { store, clock, serviceName, version, sessions: kept, speech, noteRead, verifyUrl } = deps
-  const { isRevoked = () => false, observe = () => undefined } = deps
+  const { isRevoked = () => false, observe = () => undefined, replayBeyond = 'unknown' } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
-  const flush = (): Promise<void> =>
-    kept.flush().catch((error: unknown) => {
-      if (!(error instanceof RecordStoreUnavailable)) throw error
-      observe({ kind: 'session-store-failed', error })
-    })
-  const replay = createReplayBuffer(kept, limits.replayFramesMax)
+  const flush = createFlush(kept, observe)
+  const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
+  const restored = await kept.restore()
+  const eventIds = createEventIds(restored.eventKey)
+  const follower = createJournalFollower({
+    store,
+    serviceName,
+    onFailure,
+    isHeard: () => streams.count() + listens.count() > 0,
+    tell: (happenings) => tellAll(happenings, { clock, streams, listens, observe }),
+  })
   const registry = new SessionRegistry({
     clock,
     limits,
     store: kept,
-    replay,
+    sizes: follower.sizes,
     randomBytes: deps.random,
     onEnd: (session, reason) => {
       server.release(session)
@@ -109,10 +114,12 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     waitMs: limits.unheardMs,
     onAlert: (one) => observe({ kind: 'unheard', correction: shownUnheard(one) }),
   })
+  const streamed = { clock, limits, isRevoked, onFailure }
   const streams = createStreamKeeper({
-    clock,
-    limits,
-    isRevoked,
+    ...streamed,
+    follower,
+    eventIds,
+    wake: follower.wake,
     chance: deps.chance,
     onUpdate: unheard.heard,
     onEnd: (session, reason) => {
@@ -120,51 +127,75 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       observe({ kind: 'stream-ended', reason })
     },
   })
-  const onSpeechFailure = (error: SpeechUnavailable) => observe({ kind: 'speech-failed', error })
-  const audio = speech && createRecordAudio({ speech, onFailure: onSpeechFailure })
+  const onSpeech = (error: SpeechUnavailable) => observe({ kind: 'speech-failed', error })
+  const audio = speech && createRecordAudio({ speech, onFailure: onSpeech })
   const records = { store, clock, audio, limits, unheard, noteRead, verifyUrl }
   const services: McpServices = { ...records, serviceName, version }
-  const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
   const register = registerMethods({ ...services, registry, flush }, onFailure)
   const server = await SessionServer.start({ serviceName, version, register })
   const guards = guardsOf(deps)
   const { addModernRoute, listens } = openModern(services, {
     ...guards,
-    isRevoked,
+    ...streamed,
     bearer: guards.modernBearer,
     extensions: deps.extensions,
-    onFailure,
     onEnd: (reason) => observe({ kind: 'stream-ended', reason }),
+    place: () => placeOf(follower.sizes()),
+    onTick: follower.wake,
   })
-  const onFannedOut = (audience: Audience, seconds: number): void =>
-    observe({ kind: 'fanned-out', audience, seconds })
-  const shared = { registry, replay, listens, unheard, store: kept, flush }
-  const hub = createSessionHub({ ...shared, serviceName, clock, onFannedOut })
-  const restored = await kept.restore()
+  const shared = { registry, listens, unheard, follower, flush }
   registry.restore(restored)
   unheard.restore(restored.unheard)
-  await tellWhatWasMissed({ store, registry, hub, published: restored.published })
   const addRoutes = (app: ServiceApp): void => {
-    addMcpRoute(app, { registry, streams, limits, ...guards, server, flush })
+    addMcpRoute(app, { ...shared, ...guards, streams, eventIds, replayBeyond, limits, server })
     addModernRoute(app)
   }
-  return { hub, ...operating({ ...shared, streams, hub }, addRoutes) }
+  return { hub: createSessionHub(shared), ...operating({ ...shared, streams }, addRoutes) }
+}
+
+/** Failures to store sessions are reported: they go on in memory. */
+const createFlush = (kept: SessionStore, observe: (event: McpEvent) => void) => (): Promise<void> =>
+  kept.flush().catch((error: unknown) => {
+    if (!(error instanceof RecordStoreUnavailable)) throw error
+    observe({ kind: 'session-store-failed', error })
+  })
+
+/** Has all streams and listens write what happened. */
+async function tellAll(
+  happenings: readonly Happening[],
+  {
+    clock,
+    listens,
+    observe,
+    streams,
+  }: Pick<McpParts, 'listens' | 'streams'> &
+    Pick<McpServices, 'clock'> & { readonly observe: (event: McpEvent) => void },
+): Promise<void> {
+  const startedMs = clock.unixMs()
+  for (const happening of happenings) listens.tell(happening)
+  await streams.pumpAll()
+  const seconds = (clock.unixMs() - startedMs) / 1_000
+  for (const { slot, version } of happenings)
+    if (version > 0) observe({ kind: 'fanned-out', audience: slot.audience, seconds })
 }
 
 type McpParts = {
   readonly registry: SessionRegistry
-  readonly replay: ReplayBuffer
   readonly unheard: UnheardCorrections
-  readonly store: SessionStore
+  readonly follower: JournalFollower
   readonly streams: StreamKeeper
   readonly listens: Listens
-  readonly hub: Pick<SubscribersHub, 'withdrawn'>
   readonly flush: () => Promise<void>
 }
 
 /** The endpoint's controls, while the service runs and when it ends. */
 function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
-  const { registry, replay, unheard, streams, listens, hub, flush } = parts
+  const { registry, unheard, follower, streams, listens, flush } = parts
+  /** They are not there any more: nothing of them may be told from memory, nor is anybody to be alarmed. */
+  const forget = (slots: readonly ChainSlot[]): void => {
+    for (const slot of slots) unheard.heard(chainUri(slot))
+    follower.forget()
+  }
   const endStreams = (): void => {
     streams.endAll('shutdown')
     listens.endAll('shutdown')
@@ -179,7 +210,6 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
       sessions: registry.count,
       streams: streams.count() + listens.count(),
       subscriptions: registry.subscriptions.count + listens.subscriptions(),
-      framesHeld: replay.count(),
       framesSent: streams.framesSent() + listens.framesSent(),
       unheard: unheard.alerted().length,
       silent: registry.silent().length,
@@ -193,24 +223,19 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
         .map(({ silentSinceMs, sub, subscriptions }) => ({
           sub,
           sinceMs: silentSinceMs,
-          uris: [...(subscriptions ?? [])],
+          uris: [...(subscriptions?.keys() ?? [])],
         }))
         .toSorted((first, second) => first.sinceMs - second.sinceMs),
     heard: unheard.heard,
-    /** Chains were erased (C31): removes every mention of them from what is kept for sessions. */
-    erased: (topics: readonly TopicName[]): Promise<void> =>
-      forgetChains(
-        topics.flatMap((topic) => AUDIENCES.map((audience) => ({ ...topic, audience }))),
-        parts,
-      ).then(flush),
-    /**
-     * Chains were moved aside (C47): removes every mention of them too, and tells those who follow their URIs, who then find
-     * nothing there. After a restart they are told once more.
-     */
+    /** Chains were erased (C31). */
+    erased: async (topics: readonly TopicName[]): Promise<void> => {
+      forget(topics.flatMap((topic) => AUDIENCES.map((audience) => ({ ...topic, audience }))))
+      await flush()
+    },
+    /** Chains were moved aside (C47): streams tell those who follow their URIs, who then find nothing there. */
     freed: async (chains: readonly NamedChain[]): Promise<void> => {
-      const slots = chains.map(({ audience, domain, patient }) => ({ patient, domain, audience }))
-      await forgetChains(slots, parts)
-      await hub.withdrawn(slots)
+      forget(chains.map(({ audience, domain, patient }) => ({ patient, domain, audience })))
+      await flush()
     },
     /** Ends all streams, telling clients to reconnect. */
     endStreams,
@@ -221,22 +246,6 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
       unheard.stop()
       await flush()
     },
-  }
-}
-
-/** Sessions whose frames are checked before other work runs. */
-const ERASING_SLICE = 100
-
-async function forgetChains(slots: readonly ChainSlot[], of: McpParts): Promise<void> {
-  const uris = slots.map(chainUri)
-  const known = new Set(uris)
-  for (const uri of known) of.unheard.heard(uri)
-  of.store.save([{ kind: 'erased', uris }])
-  let count = 0
-  for (const session of of.registry.all()) {
-    of.replay.erase(session, known)
-    count += 1
-    if (count % ERASING_SLICE === 0) await nextTurn()
   }
 }
 
@@ -259,25 +268,3 @@ const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection =
   ...known,
   since: new Date(sinceMs).toISOString(),
 })
-
-/**
- * A kill may come after a version is durable but before its frames are. So the start announces the versions that subscribed
- * chains gained since their last frames. A chain with fewer was begun anew where a topic was freed (C47).
- */
-async function tellWhatWasMissed(deps: {
-  readonly store: RecordStore
-  readonly registry: SessionRegistry
-  readonly hub: SessionHub
-  readonly published: ReadonlyMap<string, number>
-}): Promise<void> {
-  const { store, registry, hub, published } = deps
-  for (const uri of registry.subscriptions.uris()) {
-    const publishedVersion = published.get(uri)
-    const parsed = parseRecordUri(uri)
-    if (publishedVersion === undefined || parsed === undefined || parsed.version !== undefined)
-      continue
-    const newest = await store.latest(parsed.slot)
-    if (newest.kind !== 'found' || newest.latestVersion === publishedVersion) continue
-    await hub.publish(newest.record, newest.previous)
-  }
-}

@@ -13,6 +13,7 @@ import {
 } from '@tallystick/service-kit/mcp'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { isBefore, isWithinSizes, type Position } from '../domain/position.ts'
 import { initializeRequest, mcpMessage } from '../wire/mcp.ts'
 import {
   type AdmissionDeps,
@@ -21,7 +22,9 @@ import {
   errorResponses,
   headerOf,
 } from './admission.ts'
-import { parseEventId, type StreamKeeper } from './event-streams.ts'
+import type { EventIds } from './event-ids.ts'
+import { type StreamKeeper, TAKEN_OVER } from './event-streams.ts'
+import type { JournalFollower } from './journal-follower.ts'
 import {
   type Answered,
   openEventStream,
@@ -38,12 +41,19 @@ import type { SessionServer } from './session-server.ts'
 
 type McpRouteDeps = AdmissionDeps & {
   readonly registry: SessionRegistry
-  readonly streams: StreamKeeper
+  readonly streams: Pick<StreamKeeper, 'open'>
+  readonly follower: Pick<JournalFollower, 'pages' | 'sizes'>
+  readonly eventIds: EventIds
+  /** What is answered to an event id with more frames behind it than a replay reaches (C3). */
+  readonly replayBeyond: ReplayBeyond
   readonly limits: McpLimits
   readonly server: Pick<SessionServer, 'ask' | 'tell'>
   /** Resolves when the saved session state is stored. */
   readonly flush: () => Promise<void>
 }
+
+/** It is unknown (care.md), or what changed since is told, once for each record. */
+export type ReplayBeyond = 'unknown' | 'newest'
 
 type RequestMessage = PostedMessage & { readonly kind: 'request' }
 
@@ -76,7 +86,8 @@ function takeOver(call: McpCall): void {
   const { deps, request, reply } = call
   if (request.method === 'POST')
     void takeBody(call, deps.limits.bodyBytesMax, (body) => handlePost(call, body))
-  else if (request.method === 'GET') handleGet(call)
+  else if (request.method === 'GET')
+    handleGet(call).catch((error: unknown) => void reply.send(error))
   else handleDelete(call).catch((error: unknown) => void reply.send(error))
 }
 
@@ -156,26 +167,40 @@ async function ask(
   else sendRefusal(named(answered), REFUSALS.invalidMessage)
 }
 
-/** The sequence after which a stream begins; undefined for an event id that is foreign, unknown or too old. */
-function startOfStream(request: FastifyRequest, session: McpSession): number | undefined {
+/** Where a stream begins; undefined for an event id that is foreign or unknown. */
+function startOfStream({ deps, request }: McpCall, session: McpSession): Position | undefined {
   const eventId = headerOf(request, 'last-event-id')
   // Without an id, the stream begins with what no stream of the session has carried (C3).
-  if (eventId === undefined) return Math.max(session.carriedSequence, session.ring.floorSequence)
-  const sequence = parseEventId(session, eventId)
-  if (sequence === undefined) return undefined
-  const { floorSequence, lastSequence } = session.ring
-  return sequence >= floorSequence && sequence <= lastSequence ? sequence : undefined
+  if (eventId === undefined) return session.carried
+  const from = deps.eventIds.read(session.number, eventId)
+  // Beyond the journals: they were put back from a backup.
+  return from !== undefined && isWithinSizes(from, deps.follower.sizes()) ? from : undefined
 }
 
-function handleGet(call: McpCall): void {
+async function handleGet(call: McpCall): Promise<void> {
   const session = findSession(call)
   if (session === undefined) return
-  const { deps, request, reply, claims } = call
-  const cursor = startOfStream(request, session)
-  if (cursor === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
+  const { claims, deps, reply, request } = call
+  const { follower, limits, streams } = deps
+  const from = startOfStream(call, session)
+  if (from === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
+  session.opening += 1
+  const { opening } = session
+  const listener = { session, ownScopes: claims.scopes }
+  const range = { from, to: follower.sizes() }
+  const isCoalesced =
+    isBefore(from, { ...range.to, told: 0 }) &&
+    (await follower.pages.isBeyond(listener, range, limits.replayFramesMax))
+  // Without an id nothing was promised. With one, a gap must not go unnoticed.
+  const isPromised = headerOf(request, 'last-event-id') !== undefined
+  if (isCoalesced && isPromised && deps.replayBeyond === 'unknown')
+    return sendRefusal(reply, REFUSALS.unknownEvent)
+  if (session.isEnded) return sendRefusal(reply, REFUSALS.unknownSession)
   const response = openEventStream(reply, { 'mcp-session-id': session.id })
   if (response === undefined) return
-  deps.streams.open({ session, response, claims, cursor })
+  // A newer GET has come meanwhile.
+  if (session.opening !== opening) return void response.end(TAKEN_OVER)
+  streams.open({ session, response, claims, from, isCoalesced })
 }
 
 async function handleDelete(call: McpCall): Promise<void> {

@@ -222,10 +222,10 @@ class McpProcess {
       ...over,
     })
     if (outcome.kind !== 'appended') throw new Error(outcome.kind)
-    const { record } = outcome
+    const { place, record } = outcome
     const before = await this.store.version(record, record.version - 1)
     const previous = before.kind === 'found' ? before.record : undefined
-    return { record, subscribers: (await this.endpoint?.hub.publish(record, previous)) ?? 0 }
+    return { record, subscribers: (await this.endpoint?.hub.publish(record, previous, place)) ?? 0 }
   }
 }
 

@@ -85,6 +85,8 @@ type ModernParts = AdmissionDeps & {
   readonly isRevoked: IsRevoked
   readonly onFailure: (error: unknown) => void
   readonly onEnd: (reason: StreamEnd) => void
+  readonly place: () => number
+  readonly onTick: () => void
 }
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i

@@ -16,6 +16,8 @@ export type StreamEnd =
   /** The reader lagged too far behind; it may resume. */
   | 'slow'
   | 'session-ended'
+  /** The journals could not be read for it; its client comes again. */
+  | 'unreadable'
   | 'shutdown'
   /** A listen to nothing that its principal may read. */
   | 'nothing-granted'
@@ -131,6 +133,7 @@ const TICK_MS = 1_000
 export function createOpenStreams<Stream extends OpenStream>(deps: {
   readonly clock: Clock
   readonly limits: Pick<McpLimits, 'keepAliveMs'>
+  readonly onTick?: () => void
 }) {
   const { clock, limits } = deps
   /** Each with a number, which spreads the keep-alives of many over time. */
@@ -146,6 +149,7 @@ export function createOpenStreams<Stream extends OpenStream>(deps: {
     tickCount += 1
     for (const [stream, number] of streams)
       if (!stream.isOver() && (number + tickCount) % ticksPerRound === 0) stream.keepAlive()
+    deps.onTick?.()
     arm()
   }
   const arm = (): void => {

@@ -180,22 +180,19 @@ async function audioResult(
   return { contents: [{ uri: canonicalUri(parsed), mimeType: WAV, blob, _meta }], _meta }
 }
 
-/** A subscription as stored: one URI for all its spellings, and where its chain stands. */
-type Subscribable = { readonly uri: string; readonly latestVersion?: number }
-
-/** What a subscription would be; undefined if it may not be made, whether the resource is hidden or not there. */
-export async function subscribable(
-  context: CallContext,
-  uri: string,
-): Promise<Subscribable | undefined> {
-  if (cards(context.serviceName).some((card) => card.uri === uri)) return { uri }
+/**
+ * The URI of a subscription, the same for all its spellings; undefined if it may not be made, whether the resource is hidden or
+ * not there.
+ */
+export async function subscribable(context: CallContext, uri: string): Promise<string | undefined> {
+  if (cards(context.serviceName).some((card) => card.uri === uri)) return uri
   const parsed = parseRecordUri(uri)
   if (parsed === undefined || !mayRead(context.principal.scopes, parsed.slot)) return undefined
   const head = await context.store.head(parsed.slot)
   if (head === undefined) return undefined
   if (parsed.isAudio && context.audio === undefined) return undefined
   if ((parsed.version ?? 1) > head.latestVersion) return undefined
-  return { uri: canonicalUri(parsed), latestVersion: head.latestVersion }
+  return canonicalUri(parsed)
 }
 
 /** Subscribes the session. A numbered version is accepted but never fires (C6), since it never changes. */

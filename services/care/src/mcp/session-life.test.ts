@@ -8,7 +8,7 @@ import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { BOTH, initializeBody, type McpFixture, startMcp } from './mcp.fixture.ts'
 
 const TEA = 'care://ann/tea'
-const NOTHING = { sessions: 0, streams: 0, subscriptions: 0, framesHeld: 0 }
+const NOTHING = { sessions: 0, streams: 0, subscriptions: 0 }
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 
 let fixture: McpFixture
@@ -22,7 +22,7 @@ const openStatus = async (sub: string): Promise<number> => {
 }
 const emptyStore = async (store: SessionStore): Promise<void> => {
   await store.flush()
-  expect(await store.restore()).toMatchObject({ sessions: [], frames: [] })
+  expect(await store.restore()).toMatchObject({ sessions: [] })
 }
 
 describe('C5: caps', () => {
@@ -69,7 +69,6 @@ describe('C5: time to live', () => {
     expect(fixture.endpoint.figures()).toMatchObject({
       sessions: 1,
       subscriptions: 1,
-      framesHeld: 2,
     })
     await fixture.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.idleMs - 1)
     expect((await session.call('ping')).result).toEqual({})
@@ -187,7 +186,6 @@ describe('an unwritable session file', () => {
     expect(fixture.endpoint.figures()).toMatchObject({
       sessions: 1,
       subscriptions: 1,
-      framesHeld: 2,
     })
   })
 })

@@ -4,27 +4,22 @@
  */
 import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Clock } from '@tallystick/service-kit'
+import { isWithinSizes, type Position, placeOf } from '../domain/position.ts'
 import { mayRead, type Principal } from '../domain/scopes.ts'
-import type {
-  RestoredSessions,
-  SessionChange,
-  SessionStore,
-  StoredSession,
-} from '../domain/session-store.ts'
+import type { RestoredSessions, SessionStore, StoredSession } from '../domain/session-store.ts'
 import type { LogLevel } from '../wire/mcp.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import type { EventStream } from './event-streams.ts'
 import type { McpLimits } from './limits.ts'
-import { FrameRing, type ReplayBuffer } from './replay-buffer.ts'
 
 /**
- * One MCP session: who it belongs to, what it listens to, and the frames that it may request again. It is a class since
- * tens of thousands live at once: methods are shared, and unused parts are not allocated.
+ * One MCP session: who it belongs to, what it listens to, and how far it was told. It is a class since tens of thousands live
+ * at once: methods are shared, and unused parts are not allocated.
  */
 export class McpSession {
   readonly number: number
   readonly sub: string
-  /** What clients send in `mcp-session-id`; event ids begin with a part of it. */
+  /** What clients send in `mcp-session-id`. */
   readonly id: string
   readonly createdAtMs: number
   /** From the token presented last. */
@@ -34,14 +29,18 @@ export class McpSession {
   lastSeenMs: number
   /** Since when it has had no stream; while it has one, of no meaning. */
   silentSinceMs: number
-  /** Sequence of the newest frame that any stream of the session has carried. */
-  carriedSequence: number
+  /** Behind the newest frame that any stream of the session has carried. */
+  carried: Position
   stream: EventStream | undefined
-  /** Chain URIs, and numbered ones, which never fire; absent while empty. */
-  subscriptions: Set<string> | undefined
+  /** GETs so far: the newest wins, also over one that is still being judged. */
+  opening = 0
+  /**
+   * Chain URIs, and numbered ones, which never fire, each with the place from which on the session is told; absent while
+   * empty.
+   */
+  subscriptions: Map<string, number> | undefined
   /** Requests in flight by the client's id, with their numbers at the server. Absent while there are none. */
   waiting: Map<RequestId, number> | undefined
-  readonly ring: FrameRing
   isEnded = false
 
   constructor(stored: StoredSession, lastSeenMs: number) {
@@ -53,14 +52,12 @@ export class McpSession {
     this.logLevel = stored.logLevel
     this.lastSeenMs = lastSeenMs
     this.silentSinceMs = lastSeenMs
-    this.carriedSequence = stored.carriedSequence
-    this.ring = new FrameRing(stored.lastSequence)
+    this.carried = stored.carried
   }
 
   toStored(): StoredSession {
-    const { number, id, sub, scopes, logLevel, createdAtMs, carriedSequence } = this
-    const { lastSequence } = this.ring
-    return { number, id, sub, scopes, logLevel, createdAtMs, carriedSequence, lastSequence }
+    const { number, id, sub, scopes, logLevel, createdAtMs, carried } = this
+    return { number, id, sub, scopes, logLevel, createdAtMs, carried }
   }
 }
 
@@ -72,10 +69,10 @@ class SubscriptionIndex {
   count = 0
 
   /** False if the session is already subscribed. */
-  add(session: McpSession, uri: string): boolean {
-    session.subscriptions ??= new Set()
+  add(session: McpSession, uri: string, since: number): boolean {
+    session.subscriptions ??= new Map()
     if (session.subscriptions.has(uri)) return false
-    session.subscriptions.add(uri)
+    session.subscriptions.set(uri, since)
     this.count += 1
     this.#byUri.set(uri, (this.#byUri.get(uri) ?? new Set()).add(session))
     return true
@@ -96,8 +93,12 @@ class SubscriptionIndex {
     return this.#byUri.get(uri) ?? NOBODY
   }
 
-  uris(): Iterable<string> {
-    return this.#byUri.keys()
+  /** Sessions that followed a URI when the version of a place was written. */
+  countBefore(uri: string, place: number): number {
+    let count = 0
+    for (const { subscriptions } of this.of(uri))
+      if ((subscriptions?.get(uri) ?? Number.POSITIVE_INFINITY) <= place) count += 1
+    return count
   }
 }
 
@@ -107,13 +108,16 @@ type SessionRegistryDeps = {
   readonly clock: Clock
   readonly limits: McpLimits
   readonly store: SessionStore
-  readonly replay: ReplayBuffer
+  /** Sizes of the journals: where a session or a subscription begins. */
+  readonly sizes: () => Pick<Position, 'user' | 'assistant'>
   readonly randomBytes: (size: number) => Uint8Array
   readonly onEnd: (session: McpSession, reason: SessionEnd) => void
 }
 
 /** 192 bits, so guessing one is out of the question, although the id alone opens nothing. */
 const SESSION_ID_BYTES = 24
+/** A session's number, which its event ids hold. */
+const NUMBER_BYTES = 4
 /** How often the registry looks for expired sessions; their limits are minutes and hours. */
 const SWEEP_MS = 30_000
 
@@ -121,8 +125,8 @@ export class SessionRegistry {
   readonly subscriptions = new SubscriptionIndex()
   readonly #deps: SessionRegistryDeps
   readonly #byId = new Map<string, McpSession>()
+  readonly #numbers = new Set<number>()
   readonly #countBySub = new Map<string, number>()
-  #lastNumber = 0
   #cancelSweep: (() => void) | undefined
 
   constructor(deps: SessionRegistryDeps) {
@@ -141,18 +145,16 @@ export class SessionRegistry {
    * Takes over the sessions that an earlier process left. They count as idle from now on, since their clients could not
    * reach it.
    */
-  restore({ sessions, frames }: RestoredSessions): void {
-    const byNumber = new Map<number, McpSession>()
+  restore({ sessions }: Pick<RestoredSessions, 'sessions'>): void {
+    const sizes = this.#deps.sizes()
     for (const stored of sessions) {
       const session = new McpSession(stored, this.#deps.clock.unixMs())
+      // The records were put back from a backup: what is written from now on is told.
+      if (!isWithinSizes(session.carried, sizes)) session.carried = { ...sizes, told: 0 }
       this.#add(session)
-      byNumber.set(session.number, session)
-      for (const uri of stored.subscriptions) this.subscriptions.add(session, uri)
+      for (const [uri, since] of stored.subscriptions)
+        this.subscriptions.add(session, uri, Math.min(since, placeOf(sizes)))
     }
-    // A number that a stored frame still names must not be given to a new session.
-    for (const { recipients } of frames)
-      for (const { session } of recipients) this.#lastNumber = Math.max(this.#lastNumber, session)
-    this.#deps.replay.restore(frames, byNumber)
   }
 
   /** Opens a session for a principal; undefined if that would exceed a limit (C5). */
@@ -161,10 +163,10 @@ export class SessionRegistry {
     if (this.#byId.size >= limits.sessionsMax) return undefined
     if ((this.#countBySub.get(sub) ?? 0) >= limits.sessionsPerSubMax) return undefined
     const id = Buffer.from(randomBytes(SESSION_ID_BYTES)).toString('base64url')
-    const number = this.#lastNumber + 1
     const createdAtMs = clock.unixMs()
+    const carried = { ...this.#deps.sizes(), told: 0 }
     const session = new McpSession(
-      { number, id, sub, scopes, createdAtMs, lastSequence: 0, carriedSequence: 0 },
+      { number: this.#drawNumber(), id, sub, scopes, createdAtMs, carried },
       createdAtMs,
     )
     this.#add(session)
@@ -189,7 +191,7 @@ export class SessionRegistry {
     if (before === scopes) return
     session.scopes = scopes
     if (before.length === scopes.length && scopes.every((scope) => before.includes(scope))) return
-    for (const uri of session.subscriptions ?? []) {
+    for (const uri of session.subscriptions?.keys() ?? []) {
       const slot = parseRecordUri(uri)?.slot
       if (slot !== undefined && !mayRead(scopes, slot)) this.unsubscribe(session, uri)
     }
@@ -219,23 +221,15 @@ export class SessionRegistry {
     )
   }
 
-  /**
-   * Subscribes a session; false if it has too many subscriptions. `latestVersion` is where the chain stands, so that a
-   * restart knows what its subscribers were told.
-   */
-  subscribe(
-    session: McpSession,
-    { uri, latestVersion }: { readonly uri: string; readonly latestVersion?: number },
-  ): boolean {
+  /** Subscribes a session, which is told of what is written from now on; false if it has too many subscriptions. */
+  subscribe(session: McpSession, uri: string): boolean {
     // An ended session gets no more answers, and nothing would remove its entry.
     if (session.isEnded || session.subscriptions?.has(uri) === true) return true
     if ((session.subscriptions?.size ?? 0) >= this.#deps.limits.subscriptionsPerSessionMax)
       return false
-    this.subscriptions.add(session, uri)
-    const changes: SessionChange[] = [{ kind: 'subscribed', session: session.number, uri }]
-    if (latestVersion !== undefined)
-      changes.push({ kind: 'published', uri, version: latestVersion })
-    this.#deps.store.save(changes)
+    const since = placeOf(this.#deps.sizes())
+    this.subscriptions.add(session, uri, since)
+    this.#deps.store.save([{ kind: 'subscribed', session: session.number, uri, since }])
     return true
   }
 
@@ -257,12 +251,12 @@ export class SessionRegistry {
     if (session.isEnded) return
     session.isEnded = true
     this.#byId.delete(session.id)
+    this.#numbers.delete(session.number)
     const left = (this.#countBySub.get(session.sub) ?? 1) - 1
     if (left === 0) this.#countBySub.delete(session.sub)
     else this.#countBySub.set(session.sub, left)
-    for (const uri of session.subscriptions ?? []) this.subscriptions.remove(session, uri)
+    for (const uri of session.subscriptions?.keys() ?? []) this.subscriptions.remove(session, uri)
     session.stream?.end('session-ended')
-    this.#deps.replay.release(session)
     this.#deps.store.save([{ kind: 'ended', session: session.number }])
     if (this.#byId.size === 0) this.stop()
     this.#deps.onEnd(session, reason)
@@ -277,8 +271,16 @@ export class SessionRegistry {
   #add(session: McpSession): void {
     this.#byId.set(session.id, session)
     this.#countBySub.set(session.sub, (this.#countBySub.get(session.sub) ?? 0) + 1)
-    this.#lastNumber = Math.max(this.#lastNumber, session.number)
+    this.#numbers.add(session.number)
     this.#armSweep()
+  }
+
+  /** At random, so that an event id of a session that is gone is none of a new one. */
+  #drawNumber(): number {
+    for (;;) {
+      const number = Buffer.from(this.#deps.randomBytes(NUMBER_BYTES)).readUInt32BE()
+      if (!this.#numbers.has(number)) return number
+    }
   }
 
   #armSweep(): void {

@@ -2,7 +2,6 @@
 // that are dropped after each test.
 import { afterEach, beforeEach } from 'vitest'
 import type { EventReader } from './event-reader.fixture.ts'
-import { parseEventId } from './event-streams.ts'
 import {
   BOTH,
   type ClientSession,
@@ -29,8 +28,8 @@ type StreamFixture = {
   readonly tea: (value: string) => Written
   /** Writes to the chain that only assistants may read. */
   readonly plan: (value: string) => Written
-  /** Sequences of a reader's events so far. */
-  readonly sequences: (reader: EventReader, of?: ClientSession) => unknown[]
+  /** Ids of a reader's events so far. */
+  readonly ids: (reader: EventReader) => readonly (string | undefined)[]
 }
 
 /** Registers a file's hooks: each test has its own fixture. */
@@ -70,7 +69,6 @@ export function useStreams(): StreamFixture {
     },
     tea,
     plan,
-    sequences: (reader, of = session) =>
-      reader.events.map(({ id }) => (id === undefined ? id : parseEventId(of, id))),
+    ids: (reader) => reader.events.map(({ id }) => id),
   }
 }

@@ -172,6 +172,8 @@ export async function startSuiteServer(): Promise<SuiteServer> {
     isRevoked: () => false,
     onFailure: () => undefined,
     onEnd: () => undefined,
+    place: () => 0,
+    onTick: () => undefined,
   })
   const app = await createServiceApp({
     name: 'suite',

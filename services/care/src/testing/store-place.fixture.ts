@@ -66,7 +66,7 @@ async function postgresPlace(): Promise<StorePlace> {
     tamper: (change) => tamperPostgresEntry(database, change),
     forgetSessions: async () =>
       void (await database.sql(
-        'DELETE FROM care.mcp_sessions; DELETE FROM care.mcp_subscriptions; DELETE FROM care.mcp_frames; DELETE FROM care.mcp_published',
+        'DELETE FROM care.mcp_sessions; DELETE FROM care.mcp_subscriptions',
       )),
     remove: database.end,
   }

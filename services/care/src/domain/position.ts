@@ -1,0 +1,23 @@
+/** A place in the order of all commits, as a stream knows it: what of each journal is behind it, and of the next place. */
+export type Position = {
+  /** Versions of speakable records behind it. */
+  readonly user: number
+  /** Versions of internal records behind it. */
+  readonly assistant: number
+  /** Frames of the next place that are behind it too. */
+  readonly told: number
+}
+
+/** Versions of both audiences are counted together: every append locks both journals' heads. */
+export const placeOf = ({ assistant, user }: Pick<Position, 'user' | 'assistant'>): number =>
+  user + assistant
+
+/** Whether a position comes before another one. */
+export const isBefore = (left: Position, right: Position): boolean =>
+  placeOf(left) === placeOf(right) ? left.told < right.told : placeOf(left) < placeOf(right)
+
+/** Whether a position is within what journals of these sizes hold. */
+export const isWithinSizes = (
+  { assistant, user }: Position,
+  sizes: Pick<Position, 'user' | 'assistant'>,
+): boolean => user <= sizes.user && assistant <= sizes.assistant

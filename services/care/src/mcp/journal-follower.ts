@@ -1,0 +1,95 @@
+/**
+ * Follows the journals for all streams of the process: what a commit added is read once, and each stream writes what of it is
+ * for its listener. A stream that stands further back than what is kept here reads the journals by itself until it has caught
+ * up. Nothing that is told is stored a second time.
+ */
+import { isBefore, type Position, placeOf } from '../domain/position.ts'
+import type { RecordStore } from '../domain/record-store.ts'
+import type { Happening } from './frames.ts'
+import { JournalPages, type Page, type PagesStore, type Sizes } from './journal-pages.ts'
+
+/** What happened last, kept for streams that lag or come back at once: about 2 MB. */
+const KEPT_MAX = 512
+
+export type JournalFollower = ReturnType<typeof createJournalFollower>
+
+export function createJournalFollower(deps: {
+  readonly store: PagesStore & Pick<RecordStore, 'journals'>
+  readonly serviceName: string
+  /** Whether anybody would be told. */
+  readonly isHeard: () => boolean
+  /** Something happened: the streams stand behind. */
+  readonly tell: (happenings: readonly Happening[]) => Promise<void>
+  readonly onFailure: (error: unknown) => void
+}) {
+  const { isHeard, onFailure, store, tell } = deps
+  const { assistant, user } = store.journals
+  const sizes = (): Sizes => ({ user: user.size, assistant: assistant.size })
+  const pages = new JournalPages(store, deps.serviceName)
+  let end: Position = { ...sizes(), told: 0 }
+  /** Everything from `floor` to `end`. */
+  let [floor, kept]: [Position, readonly Happening[]] = [end, []]
+  let [isLooking, isDue, isFreeDue, clears] = [false, false, false, 0]
+
+  const clear = (): void => {
+    clears += 1
+    kept = []
+    floor = end
+  }
+  const keep = (page: Page): void => {
+    const all = [...kept, ...page.happenings]
+    const dropped = all.at(-KEPT_MAX - 1)
+    kept = all.slice(-KEPT_MAX)
+    if (dropped !== undefined) floor = dropped.end
+    end = page.end
+  }
+  const look = async (): Promise<void> => {
+    while (isDue) {
+      isDue = false
+      const to = sizes()
+      if (!isHeard()) {
+        end = { ...to, told: 0 }
+        clear()
+        continue
+      }
+      if (placeOf(to) <= placeOf(end) && !isFreeDue) continue
+      isFreeDue = false
+      const clearsBefore = clears
+      const page = await pages.everything(end, to)
+      isDue ||= clears !== clearsBefore || placeOf(page.end) < placeOf(to)
+      // What was erased meanwhile may be in it.
+      if (clears !== clearsBefore) continue
+      keep(page)
+      await tell(page.happenings)
+    }
+  }
+  const wake = (): void => {
+    isDue = true
+    if (isLooking) return
+    isLooking = true
+    void look()
+      .catch(onFailure)
+      .finally(() => {
+        isLooking = false
+      })
+  }
+
+  return {
+    pages,
+    sizes,
+    /** Where streams stand that have heard everything. */
+    end: () => end,
+    floor: () => floor,
+    /** What is kept from a position on, which is not before `floor`. */
+    keptFrom: (from: Position): readonly Happening[] =>
+      kept.slice(kept.findLastIndex((one) => !isBefore(from, one.end)) + 1),
+    /** Something may have been written. */
+    wake,
+    /** Chains were erased or freed: nothing of them may be told from memory. */
+    forget(): void {
+      clear()
+      isFreeDue = true
+      wake()
+    },
+  }
+}
