@@ -2,10 +2,11 @@
  * Finds the window that judges a call of `/access`: one that a lease of this process covers, or one that is read, together
  * with whatever the call needs next.
  */
-import { callIn } from './access-answers.ts'
+
 import { ChainUnavailable } from './access-contract.ts'
 import type { AccessParts } from './access-parts.ts'
 import { type Hex, ledgerSeconds, secondsPastSchedule } from './access-window.ts'
+import { callIn } from './granted-access.ts'
 import type { Reaper } from './reaper.ts'
 import type { RelayPlace } from './relay-budget.ts'
 import type { SalesStops } from './sales-stops.ts'

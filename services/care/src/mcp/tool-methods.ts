@@ -11,7 +11,7 @@ import {
   readRecord,
   search,
   whatsChanged,
-} from './tool-runs.ts'
+} from './tool-answers.ts'
 import type { CallContext } from './visible-records.ts'
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): object =>

@@ -1,4 +1,4 @@
-/** What each tool does (C12, C26): a read of records in its schema's form. tool-methods.ts lists and calls them. */
+/** What each tool answers (C12, C26, C35): a read of records in its schema's form. tool-methods.ts lists and calls them. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { reachOf, reachWithin } from '../domain/scopes.ts'
 import { ageLine, isStale } from '../domain/staleness.ts'
