@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { UsageOutcome } from '../metering/usage-call.ts'
 import type { UsageEvent } from '../metering/usage-events.ts'
-import { hashesOf } from '../metering/usage-recorder.fixture.ts'
+import { recordedHashes } from '../metering/usage-recorder.fixture.ts'
 import { createUsageRecorder, type UsageRecorder } from '../metering/usage-recorder.ts'
 import { startRecorderChild } from './recorder-child.fixture.ts'
 import { startUsageDevnet, type UsageDevnet } from './usage-devnet.fixture.ts'
@@ -48,7 +48,7 @@ describe('the recorder on devnet', () => {
   /** One call as the service makes it: read, then record. */
   const callOnce = async (recorder: UsageRecorder, agent: string): Promise<UsageOutcome> =>
     recorder.record(await network.callOf(agent))
-  const usedOf = async (agent: string) => (await network.callOf(agent)).callsUsedInRead
+  const countUsed = async (agent: string) => (await network.callOf(agent)).callsUsedInRead
 
   test('A9, A11: 200 concurrent calls on a quota of 150: 150 are answered, 50 find it spent, the chain counts 150, every hash is a successful receipt', async () => {
     network = await startUsageDevnet({ quota: 150 })
@@ -57,11 +57,11 @@ describe('the recorder on devnet', () => {
     // All have read before the first is recorded: how many share a batch is not for the machine's speed to say.
     const calls = await Promise.all(Array.from({ length: 200 }, () => network.callOf(agent)))
     const outcomes = await Promise.all(calls.map((call) => recorder.record(call)))
-    const hashes = hashesOf(outcomes)
+    const hashes = recordedHashes(outcomes)
     expect(hashes).toHaveLength(150)
     expect(outcomes.filter(({ kind }) => kind === 'quota-spent')).toHaveLength(50)
     await receipted(recorder)
-    expect(await usedOf(agent)).toBe(150)
+    expect(await countUsed(agent)).toBe(150)
     for (const hash of new Set(hashes))
       expect(await network.receiptOf(hash)).toMatchObject({ status: 'success' })
     expect(recorder.figures().transactionsSentTotal).toBeLessThan(50)
@@ -77,12 +77,12 @@ describe('the recorder on devnet', () => {
       // A9 takes a call that the next read shows, and whose receipt is not here yet, off twice
       await receipted(recorder)
     }
-    expect(new Set(hashesOf(outcomes)).size).toBe(20)
+    expect(new Set(recordedHashes(outcomes)).size).toBe(20)
     expect(
       outcomes.flatMap((outcome) => (outcome.kind === 'recorded' ? [outcome.callsRemaining] : [])),
     ).toEqual(Array.from({ length: 20 }, (_, at) => 19 - at))
     expect(outcomes.at(-1)).toEqual({ kind: 'quota-spent' })
-    expect(await usedOf(agent)).toBe(20)
+    expect(await countUsed(agent)).toBe(20)
   })
 
   test('A9: with reads and receipts that lag 700 ms the quota is neither overspent nor refused early', async () => {
@@ -100,10 +100,10 @@ describe('the recorder on devnet', () => {
         for (let at = 0; at < 15; at += 1) outcomes.push(await callOnce(recorder, agent))
       }),
     )
-    expect(hashesOf(outcomes)).toHaveLength(60)
+    expect(recordedHashes(outcomes)).toHaveLength(60)
     await receipted(recorder)
     network.devnet.controls.setReadLagMs(0)
-    expect(await usedOf(agent)).toBe(60)
+    expect(await countUsed(agent)).toBe(60)
   })
 
   test('A11: two recorders with keys of their own: 400 calls on a quota of 250 never overspend, and the chain counts what was answered', async () => {
@@ -118,9 +118,9 @@ describe('the recorder on devnet', () => {
       pair.flatMap((recorder) => Array.from({ length: 10 }, () => caller(recorder))),
     )
     await Promise.all(pair.map((recorder) => recorder.close()))
-    const hashes = hashesOf(outcomes)
+    const hashes = recordedHashes(outcomes)
     expect(outcomes).toHaveLength(400)
-    expect(await usedOf(agent)).toBe(hashes.length)
+    expect(await countUsed(agent)).toBe(hashes.length)
     expect(hashes.length).toBeLessThanOrEqual(250)
     expect(hashes.length).toBeGreaterThan(200)
     for (const hash of new Set(hashes))
@@ -134,9 +134,9 @@ describe('the recorder on devnet', () => {
     const recorder = startRecorder()
     const calls = await Promise.all(agents.map((agent) => network.callOf(agent)))
     const outcomes = await Promise.all(calls.map((call) => recorder.record(call)))
-    expect(hashesOf(outcomes)).toHaveLength(120)
+    expect(recordedHashes(outcomes)).toHaveLength(120)
     await receipted(recorder)
-    expect(await Promise.all(agents.map(usedOf))).toEqual(agents.map(() => 1))
+    expect(await Promise.all(agents.map(countUsed))).toEqual(agents.map(() => 1))
     expect(recorder.figures().transactionsSentTotal).toBeLessThan(10)
   })
 
@@ -155,7 +155,7 @@ describe('the recorder on devnet', () => {
     expect(await ledger.send(signed)).toEqual({ kind: 'accepted' })
     const { status, gasUsed } = await network.receiptOf(signed.hash)
     expect(status).toBe('success')
-    expect(await Promise.all(agents.map(usedOf))).toEqual(agents.map(() => 1))
+    expect(await Promise.all(agents.map(countUsed))).toEqual(agents.map(() => 1))
     expect(gasUsed).toBeLessThan((usageGasLimit(50) * 9n) / 10n)
   })
 
@@ -170,9 +170,9 @@ describe('the recorder on devnet', () => {
     // The next one shows the ledger the gap, and both go out again.
     const next = await callOnce(recorder, agent)
     await receipted(recorder)
-    for (const hash of hashesOf([first, dropped, next]))
+    for (const hash of recordedHashes([first, dropped, next]))
       expect(await network.receiptOf(hash)).toMatchObject({ status: 'success' })
-    expect(await usedOf(agent)).toBe(3)
+    expect(await countUsed(agent)).toBe(3)
     expect(recorder.figures()).toMatchObject({ resigningsTotal: 0 })
   })
 
@@ -183,11 +183,11 @@ describe('the recorder on devnet', () => {
     await callOnce(recorder, agent)
     await receipted(recorder)
     network.devnet.controls.setGasPriceTinybar(500n)
-    const [oldHash] = hashesOf([await callOnce(recorder, agent)])
+    const [oldHash] = recordedHashes([await callOnce(recorder, agent)])
     await receipted(recorder)
     const resigned = events.find((event) => event.kind === 're-signed')
     expect(resigned).toMatchObject({ reason: 'gas-price-too-low', oldHash, calls: 1 })
-    expect(await usedOf(agent)).toBe(2)
+    expect(await countUsed(agent)).toBe(2)
   })
 
   test('A10: a process that starts on a nonce that lags 2 s signs anew, and its calls are counted once', async () => {
@@ -198,11 +198,11 @@ describe('the recorder on devnet', () => {
     await before.close()
     network.devnet.controls.setNonceLagMs(2_000)
     const after = startRecorder()
-    const told = [await callOnce(after, agent), await callOnce(after, agent)]
+    const outcomes = [await callOnce(after, agent), await callOnce(after, agent)]
     await receipted(after)
-    expect(hashesOf(told)).toHaveLength(2)
+    expect(recordedHashes(outcomes)).toHaveLength(2)
     expect(after.figures().resigningsTotal).toBeGreaterThan(0)
-    expect(await usedOf(agent)).toBe(6)
+    expect(await countUsed(agent)).toBe(6)
   })
 
   test('A10: a second process with the same key consumes nonces; nothing is lost or counted twice', async () => {
@@ -211,15 +211,15 @@ describe('the recorder on devnet', () => {
     const pair = [startRecorder(0), startRecorder(0)] as const
     const outcomes = await Promise.all(
       [0, 1].map(async (at) => {
-        const told: UsageOutcome[] = []
+        const own: UsageOutcome[] = []
         for (let call = 0; call < 20; call += 1)
-          told.push(await callOnce(pair[at === 0 ? 0 : 1], agents[at === 0 ? 0 : 1]))
-        return told
+          own.push(await callOnce(pair[at === 0 ? 0 : 1], agents[at === 0 ? 0 : 1]))
+        return own
       }),
     )
     await Promise.all(pair.map((recorder) => recorder.close()))
-    expect(outcomes.map((told) => hashesOf(told).length)).toEqual([20, 20])
-    expect(await Promise.all(agents.map(usedOf))).toEqual([20, 20])
+    expect(outcomes.map((own) => recordedHashes(own).length)).toEqual([20, 20])
+    expect(await Promise.all(agents.map(countUsed))).toEqual([20, 20])
   })
 
   test('A11: a recorder killed in the middle of its work loses at most what it had not sent, in the agent’s favour, and starts again', async () => {
@@ -240,7 +240,7 @@ describe('the recorder on devnet', () => {
     await callOnce(recorder, agent)
     await receipted(recorder)
     // The key's transactions are in order: what the killed process had under way came before this one, or never comes.
-    const countedOfKilled = (await usedOf(agent)) - 1
+    const countedOfKilled = (await countUsed(agent)) - 1
     expect(countedOfKilled).toBeGreaterThan(0)
     // Callers 20 at most were between the last line and the kill: accepted, never answered. And the lease's 49 (A18).
     expect(countedOfKilled).toBeLessThanOrEqual(answered.length + 20 + 49)
@@ -253,6 +253,6 @@ describe('the recorder on devnet', () => {
 
     for (let at = 0; at < 4; at += 1) await callOnce(recorder, agent)
     await recorder.close()
-    expect(await usedOf(agent)).toBe(countedOfKilled + 5)
+    expect(await countUsed(agent)).toBe(countedOfKilled + 5)
   })
 })

@@ -42,7 +42,7 @@ export class RecorderRun {
   readonly answers: Answer[] = []
   readonly #recorderCount: number
   outside = 0
-  asked = 0
+  callCount = 0
   kills = 0
   /** Calls of each agent whose process ended before it answered. */
   readonly unanswered: number[] = Array.from({ length: AGENTS }, () => 0)
@@ -162,26 +162,26 @@ export class RecorderRun {
     await closed
   }
 
-  readonly windowOf = (agent: number) => ({
+  readonly windowId = (agent: number) => ({
     agent: `0x${`${agent}`.padStart(40, '0')}`,
     windowExpiresAtSeconds: WINDOW_END_SECONDS,
   })
 
   /** A call of that agent, admitted by a read that lags this much. */
-  callOf(agent: number, readLagMs = 0): UsageCall {
-    const window = this.windowOf(agent)
+  makeCall(agent: number, readLagMs = 0): UsageCall {
+    const window = this.windowId(agent)
     return {
       ...window,
       windowStartsAtSeconds: START_MS / 1000,
       callsAllowed: this.chain.quota,
-      callsUsedInRead: this.chain.usedOf(window, this.clock.unixMs() - readLagMs),
+      callsUsedInRead: this.chain.countUsed(window, this.clock.unixMs() - readLagMs),
       readAtMs: this.clock.unixMs(),
     }
   }
 
   #call(process: Process, { agent, readLagMs }: { agent: number; readLagMs: number }): void {
-    const call = this.callOf(agent, readLagMs)
-    this.asked += 1
+    const call = this.makeCall(agent, readLagMs)
+    this.callCount += 1
     process.openCalls[agent] = (process.openCalls[agent] ?? 0) + 1
     const answer = async (): Promise<void> => {
       const outcome = await process.recorder.record(call)
@@ -193,8 +193,8 @@ export class RecorderRun {
   }
 
   #countOutside(agent: number): void {
-    if (this.chain.usedOf(this.windowOf(agent)) >= this.chain.quota) return
-    this.chain.countOutside(this.windowOf(agent))
+    if (this.chain.countUsed(this.windowId(agent)) >= this.chain.quota) return
+    this.chain.countOutside(this.windowId(agent))
     this.outside += 1
   }
 
@@ -208,8 +208,8 @@ export class RecorderRun {
   }
 
   /** Entries for that agent's window that each process sent, those that gave back included. */
-  entriesOf(agent: number): readonly number[] {
-    const { agent: address } = this.windowOf(agent)
+  countEntriesSent(agent: number): readonly number[] {
+    const { agent: address } = this.windowId(agent)
     return this.#running.map(
       ({ ledger }) => [...new Set(ledger.sent)].filter((raw) => raw.includes(address)).length,
     )
@@ -217,7 +217,7 @@ export class RecorderRun {
 
   /** Calls of an agent, or of all, with that answer. */
   answered(kind: UsageOutcome['kind'], agent?: number): number {
-    const address = agent === undefined ? undefined : this.windowOf(agent).agent
+    const address = agent === undefined ? undefined : this.windowId(agent).agent
     return this.answers.filter(
       ({ call, outcome }) =>
         outcome.kind === kind && (address === undefined || call.agent === address),

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
-  agentOf,
-  countOf,
+  agentAddress,
+  countOutcomes,
   type RecorderBench,
   START_MS,
   startRecorderBench,
@@ -26,7 +26,7 @@ describe('A11: several recorders', () => {
     await bench.settle()
     expect(bench.recorder.figures()).toMatchObject({ acceptedCallsTotal: 50, waitingCalls: 1 })
     await bench.clock.advanceMsSettled(8_000)
-    expect(countOf(await Promise.all(promises), 'recorded')).toBe(51)
+    expect(countOutcomes(await Promise.all(promises), 'recorded')).toBe(51)
   })
 
   test('A11: receipted calls still count among those 50 until a chain read shows them', async () => {
@@ -37,13 +37,13 @@ describe('A11: several recorders', () => {
     const next = bench.recorder.record(bench.call(lagging))
     expect(bench.recorder.figures()).toMatchObject({ unreceiptedCalls: 0, waitingCalls: 1 })
     const fresh = bench.recorder.record(bench.call())
-    expect(await bench.outcomeOf(next)).toMatchObject({ kind: 'recorded' })
-    expect(await bench.outcomeOf(fresh)).toMatchObject({ kind: 'recorded' })
+    expect(await bench.currentOutcome(next)).toMatchObject({ kind: 'recorded' })
+    expect(await bench.currentOutcome(fresh)).toMatchObject({ kind: 'recorded' })
   })
 
   test('A11: with one recorder nothing waits for its receipt', async () => {
     bench.ledger.receiptLagMs = 5_000
-    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toMatchObject({
+    expect(await bench.currentOutcome(bench.recorder.record(bench.call()))).toMatchObject({
       kind: 'recorded',
     })
   })
@@ -51,12 +51,12 @@ describe('A11: several recorders', () => {
   test('A11: a call that finds fewer than k × 100 left waits for its receipt', async () => {
     start({ quota: 200, recorderCount: 2 })
     bench.ledger.receiptLagMs = 2_000
-    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toMatchObject({
+    expect(await bench.currentOutcome(bench.recorder.record(bench.call()))).toMatchObject({
       kind: 'recorded',
     })
     const waiting = bench.recorder.record(bench.call({ callsUsedInRead: 0 }))
     await bench.clock.advanceMsSettled(1_900)
-    expect(await bench.outcomeOf(waiting)).toBe('open')
+    expect(await bench.currentOutcome(waiting)).toBe('open')
     await bench.clock.advanceMsSettled(2_000)
     const hash = await bench.recordedHash(waiting)
     expect(bench.chain.counted.has(hash)).toBe(true)
@@ -66,7 +66,9 @@ describe('A11: several recorders', () => {
     start({ quota: 20, recorderCount: 2 })
     const stale = bench.call()
     for (let at = 0; at < 20; at += 1) bench.chain.countOutside(bench.call())
-    expect(await bench.outcomeOf(bench.recorder.record(stale))).toEqual({ kind: 'quota-spent' })
+    expect(await bench.currentOutcome(bench.recorder.record(stale))).toEqual({
+      kind: 'quota-spent',
+    })
     expect(bench.recorder.figures()).toMatchObject({ refusedCallsTotal: 1, unreceiptedCalls: 0 })
     expect(bench.kinds()).toContain('usage-refused')
   })
@@ -76,13 +78,13 @@ describe('A11: several recorders', () => {
     bench.ledger.receiptLagMs = Number.POSITIVE_INFINITY
     const waiting = bench.recorder.record(bench.call())
     await bench.clock.advanceMsSettled(19_999)
-    expect(await bench.outcomeOf(waiting)).toBe('open')
+    expect(await bench.currentOutcome(waiting)).toBe('open')
     await bench.clock.advanceMsSettled(1)
-    expect(await bench.outcomeOf(waiting)).toEqual({ kind: 'unavailable' })
+    expect(await bench.currentOutcome(waiting)).toEqual({ kind: 'unavailable' })
   })
 
   test('A11: what names a window closed over 60 s ago counts against no quota', async () => {
-    bench.chain.closedWindows.add(`${agentOf(1)}/${WINDOW_END_SECONDS}`)
+    bench.chain.closedWindows.add(`${agentAddress(1)}/${WINDOW_END_SECONDS}`)
     await bench.recordedHash(bench.recorder.record(bench.call()))
     await bench.settle()
     expect(bench.recorder.figures()).toMatchObject({ lateCallsTotal: 1, unreceiptedCalls: 0 })
@@ -107,7 +109,7 @@ describe('A9: a window that nothing shows as begun', () => {
     expect(bench.recorder.figures()).toMatchObject({ acceptedCallsTotal: 3, waitingCalls: 2 })
     bench.ledger.blockSeconds = START_MS / 1000
     await bench.clock.advanceMsSettled(1_000)
-    expect(countOf(await Promise.all(promises), 'recorded')).toBe(5)
+    expect(countOutcomes(await Promise.all(promises), 'recorded')).toBe(5)
   })
 
   test('A9: one read of the block serves every window that begins then', async () => {
@@ -118,16 +120,16 @@ describe('A9: a window that nothing shows as begun', () => {
       return read()
     }
     const calls = Array.from({ length: 20 }, (_, at) =>
-      bench.recorder.record(bench.call({ agent: agentOf(at), callsUsedInRead: 0 })),
+      bench.recorder.record(bench.call({ agent: agentAddress(at), callsUsedInRead: 0 })),
     )
-    expect(countOf(await Promise.all(calls), 'recorded')).toBe(20)
+    expect(countOutcomes(await Promise.all(calls), 'recorded')).toBe(20)
     expect(reads).toBe(1)
   })
 
   test('A9: an agent that cancelled while reads lag gets no second quota', async () => {
     early()
     bench.ledger.receiptLagMs = 600_000
-    const agent = agentOf(1)
+    const agent = agentAddress(1)
     const record = () => bench.recorder.record(bench.call({ agent, callsUsedInRead: 0 }))
     const calls = Array.from({ length: 20 }, record)
     await bench.clock.advanceMsSettled(1_000)
@@ -135,24 +137,24 @@ describe('A9: a window that nothing shows as begun', () => {
     bench.ledger.readCallsUsed = async () => null
     bench.ledger.blockSeconds = START_MS / 1000
     await bench.clock.advanceMsSettled(1_000)
-    expect(countOf(await Promise.all(calls), 'recorded')).toBeLessThanOrEqual(3)
+    expect(countOutcomes(await Promise.all(calls), 'recorded')).toBeLessThanOrEqual(3)
     const more = Array.from({ length: 20 }, record)
     await bench.clock.advanceMsSettled(10_000)
-    expect(countOf(await Promise.all(more), 'recorded')).toBe(0)
+    expect(countOutcomes(await Promise.all(more), 'recorded')).toBe(0)
   })
 
   test('A9: a refusal closes it in this process until it is shown as begun', async () => {
     early()
-    const window = { windowExpiresAtSeconds: WINDOW_END_SECONDS, agent: agentOf(1) }
+    const window = { windowExpiresAtSeconds: WINDOW_END_SECONDS, agent: agentAddress(1) }
     for (let at = 0; at < 20; at += 1) bench.chain.countOutside(window)
     await bench.recordedHash(bench.recorder.record(bench.call({ callsUsedInRead: 0 })))
     await bench.settle()
     expect(bench.kinds()).toContain('usage-refused')
     const next = bench.recorder.record(bench.call({ callsUsedInRead: 0 }))
     await bench.clock.advanceMsSettled(9_999)
-    expect(await bench.outcomeOf(next)).toBe('open')
+    expect(await bench.currentOutcome(next)).toBe('open')
     await bench.clock.advanceMsSettled(1)
-    expect(await bench.outcomeOf(next)).toEqual({ kind: 'unavailable' })
+    expect(await bench.currentOutcome(next)).toEqual({ kind: 'unavailable' })
     expect(bench.ledger.sent).toHaveLength(1)
   })
 })

@@ -15,7 +15,17 @@ import {
   SHOWN_READS_MAX,
   WAITING_CALLS_MAX,
 } from './usage-limits.ts'
-import type { UsageWindow } from './usage-window.ts'
+import {
+  callsRemaining,
+  callsRemainingAtLeast,
+  callsUnshown,
+  isExhausted,
+  isNearEnd,
+  isShared,
+  mayCountTwice,
+  mustWait,
+  type UsageWindow,
+} from './usage-window.ts'
 
 type AdmissionOptions = RecorderParts & {
   readonly leases: UsageLeases
@@ -46,7 +56,7 @@ export class UsageAdmission {
 
   /** Accepts the call, answers it, or keeps it until it can be decided; at most until its deadline. */
   admit(pending: PendingCall): void {
-    if (!pending.window.isBegun) this.#lookForBegin(pending.window)
+    if (!pending.window.state.isBegun) this.#lookForBegin(pending.window)
     this.changed(pending.window)
     if (!this.#decide(pending)) this.#wait(pending)
   }
@@ -77,19 +87,20 @@ export class UsageAdmission {
   #decide(pending: PendingCall): boolean {
     const { window } = pending
     if (pending.isSettled || this.#options.leases.cover(pending)) return true
-    if (window.callsRemainingAtBest <= 0) {
+    const { state } = window
+    if (callsRemaining(state) <= 0) {
       pending.settle({ kind: 'quota-spent' })
       return true
     }
     const { batcher } = this.#options
-    if (window.isExhausted && !batcher.hasEntry(window)) {
+    if (isExhausted(state) && !batcher.hasEntry(window)) {
       pending.settle({ kind: 'unavailable' })
       return true
     }
-    if (window.isHeld(!batcher.hasEntry(window)) || (window.mayCountTwice && !pending.hasCaughtUp))
-      return false
+    if (mustWait(state, !batcher.hasEntry(window))) return false
+    if (mayCountTwice(state) && !pending.hasCaughtUp) return false
     // Nothing is left by A9, but the read may count calls whose receipts are still to come.
-    if (window.callsRemaining <= 0) return false
+    if (callsRemainingAtLeast(state) <= 0) return false
     this.#accept(pending)
     return true
   }
@@ -101,9 +112,9 @@ export class UsageAdmission {
       pending.settle({ kind: 'unavailable' })
       return
     }
-    pending.waitsForReceipt = window.isNearEnd
-    window.accept()
-    pending.callsRemaining = window.callsLeft
+    pending.waitsForReceipt = isNearEnd(window.state)
+    window.change({ kind: 'accepted', calls: 1 })
+    pending.callsRemaining = Math.max(0, callsRemaining(window.state))
     totals.acceptedCallsTotal += 1
     batcher.add(pending)
   }
@@ -116,7 +127,7 @@ export class UsageAdmission {
     getOrMake(this.#waiting, pending.window, () => []).push(pending)
     this.#waitingCount += 1
     pending.waitsToBeSealed()
-    if (pending.window.mayCountTwice) this.#catchUp(pending)
+    if (mayCountTwice(pending.window.state)) this.#catchUp(pending)
     this.#pollShown()
   }
 
@@ -160,17 +171,18 @@ export class UsageAdmission {
   async #readShown(): Promise<void> {
     const { ledger, clock } = this.#options
     const windows = [...this.#waiting.keys()]
-    const hidden = windows.filter((each) => each.isShared && each.callsUnshown > 0)
+    const hidden = windows.filter(({ state }) => isShared(state) && callsUnshown(state) > 0)
     const reads = hidden.slice(0, SHOWN_READS_MAX).map((window) =>
       this.#try(async () => {
         const askedAtMs = clock.unixMs()
         const callsUsed = await ledger.readCallsUsed(window)
-        if (callsUsed === null) window.sawClosed()
-        else window.sawRead(callsUsed, askedAtMs)
+        const { callsAllowed } = window.state
+        if (callsUsed === null) window.change({ kind: 'closed' })
+        else window.change({ kind: 'read', callsAllowed, callsUsed, askedAtMs })
         this.changed(window)
       }),
     )
-    if (windows.some((window) => !window.isBegun)) reads.push(this.#readBlock())
+    if (windows.some((window) => !window.state.isBegun)) reads.push(this.#readBlock())
     await Promise.all(reads)
   }
 
@@ -178,7 +190,7 @@ export class UsageAdmission {
   #lookForBegin(window: UsageWindow): void {
     const knownSeconds = (this.#options.clock.unixMs() - READ_LAG_MS) / 1_000
     if (window.windowStartsAtSeconds <= knownSeconds) {
-      window.isBegun = true
+      window.change({ kind: 'begun' })
       return
     }
     this.#unbegun.add(window)
@@ -188,7 +200,7 @@ export class UsageAdmission {
   #readBlock(): Promise<void> {
     this.#blockRead ??= this.#try(async () => {
       const blockSeconds = await this.#options.ledger.readBlockSeconds()
-      for (const window of this.#unbegun) if (window.isBegun) this.#unbegun.delete(window)
+      for (const window of this.#unbegun) if (window.state.isBegun) this.#unbegun.delete(window)
       const due = [...this.#unbegun].filter((each) => each.windowStartsAtSeconds <= blockSeconds)
       await Promise.all(due.slice(0, SHOWN_READS_MAX).map((window) => this.#readBegun(window)))
     }).finally(() => {
@@ -203,9 +215,9 @@ export class UsageAdmission {
    */
   async #readBegun(window: UsageWindow): Promise<void> {
     if ((await this.#options.ledger.readCallsUsed(window)) === null) {
-      window.refused()
+      window.change({ kind: 'refused' })
       for (const pending of this.#waiting.get(window) ?? []) pending.settle({ kind: 'unavailable' })
-    } else window.isBegun = true
+    } else window.change({ kind: 'begun' })
     this.#unbegun.delete(window)
     this.changed(window)
   }

@@ -100,7 +100,7 @@ export class UsageBatcher {
     if (calls.size === 0) this.#calls.delete(window)
     this.#openCalls -= 1
     if (this.isEmpty) this.#openedAtMs = null
-    window.release(1)
+    window.change({ kind: 'released', calls: 1 })
     return true
   }
 
@@ -139,7 +139,7 @@ export class UsageBatcher {
   stop(): void {
     this.#stopped.abort()
     for (const [window, calls] of this.#close().calls) {
-      window.release(calls.size)
+      window.change({ kind: 'released', calls: calls.size })
       for (const pending of calls) pending.settle({ kind: 'unavailable' })
     }
   }
@@ -167,13 +167,13 @@ export class UsageBatcher {
       if (unused > 0) entries.push(new SealedEntry({ window, calls: -unused }))
     }
     for (const [window, pending] of calls) {
-      const size = leases.sizeOf(window, pending.size, isBehind)
+      const size = leases.chooseSize(window, pending.size, isBehind)
       const entry = new SealedEntry({ window, calls: size, pending: [...pending] })
-      leases.open(entry)
+      leases.open(entry, isBehind)
       entries.push(entry)
     }
     for (const entry of isBehind ? leases.extend(calls) : []) {
-      leases.open(entry)
+      leases.open(entry, isBehind)
       entries.push(entry)
     }
     if (entries.length === 0) return

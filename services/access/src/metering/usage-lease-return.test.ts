@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
-  agentOf,
-  countOf,
+  agentAddress,
+  countOutcomes,
   type RecorderBench,
   startRecorderBench,
 } from './usage-recorder.fixture.ts'
@@ -13,7 +13,7 @@ function start(options: Parameters<typeof startRecorderBench>[0] = {}): void {
   bench = startRecorderBench({ quota: 1_000, ...options })
 }
 
-const used = (): number => bench.chain.usedOf(bench.call())
+const used = (): number => bench.chain.countUsed(bench.call())
 
 beforeEach(() => start())
 
@@ -55,7 +55,9 @@ describe('A18: unused calls go back', () => {
     await bench.callInTurn(2)
     await bench.clock.advanceMsSettled(60_000)
     const outcomes = await bench.callInTurn(39)
-    expect([countOf(outcomes, 'recorded'), countOf(outcomes, 'quota-spent')]).toEqual([38, 1])
+    expect([countOutcomes(outcomes, 'recorded'), countOutcomes(outcomes, 'quota-spent')]).toEqual([
+      38, 1,
+    ])
   })
 
   test('A18: of a window that is over nothing goes back', async () => {
@@ -88,7 +90,7 @@ describe('A18: several recorders', () => {
     await startShared()
     await bench.clock.advanceMsSettled(60_000)
     expect(bench.countsSent()).toHaveLength(3)
-    await bench.callInTurn(1, { call: { agent: agentOf(2) } })
+    await bench.callInTurn(1, { call: { agent: agentAddress(2) } })
     expect(bench.countsSent().at(-1)).toEqual([-3, 1])
     await bench.settle()
     expect(used()).toBe(504)
@@ -98,14 +100,14 @@ describe('A18: several recorders', () => {
   test('A18: a lease that was used lately, or that no receipt counts yet, stays', async () => {
     await startShared()
     await bench.clock.advanceMsSettled(29_000)
-    await bench.callInTurn(1, { call: { agent: agentOf(2) } })
+    await bench.callInTurn(1, { call: { agent: agentAddress(2) } })
     expect(bench.countsSent().at(-1)).toEqual([1])
     start({ quota: 1_000, recorderCount: 2 })
     for (let at = 0; at < 500; at += 1) bench.chain.countOutside(bench.call())
     bench.ledger.receiptLagMs = 50_000
     await bench.callInTurn(4)
     await bench.clock.advanceMsSettled(40_000)
-    void bench.recorder.record(bench.call({ agent: agentOf(2) }))
+    void bench.recorder.record(bench.call({ agent: agentAddress(2) }))
     await bench.settle()
     expect(
       bench
@@ -119,7 +121,7 @@ describe('A18: several recorders', () => {
     start({ quota: 1_000, recorderCount: 2 })
     await bench.callInTurn(40)
     await bench.clock.advanceMsSettled(60_000)
-    await bench.callInTurn(1, { call: { agent: agentOf(2) } })
+    await bench.callInTurn(1, { call: { agent: agentAddress(2) } })
     expect(bench.countsSent().at(-1)).toEqual([1])
   })
 
@@ -151,7 +153,7 @@ describe('A18: several recorders', () => {
     await bench.settle()
     const covered = bench.recorder.record(bench.call())
     await bench.clock.advanceMsSettled(1_900)
-    expect(await bench.outcomeOf(covered)).toBe('open')
+    expect(await bench.currentOutcome(covered)).toBe('open')
     await bench.clock.advanceMsSettled(2_000)
     const hash = await bench.recordedHash(first)
     expect(await bench.recordedHash(covered)).toBe(hash)
@@ -163,7 +165,7 @@ describe('A18: several recorders', () => {
     await bench.callInTurn(3)
     const stale = bench.call()
     for (let at = used(); at < 199; at += 1) bench.chain.countOutside(bench.call())
-    const outcome = await bench.outcomeOf(bench.recorder.record(stale))
+    const outcome = await bench.currentOutcome(bench.recorder.record(stale))
     expect(outcome).toMatchObject({ kind: 'recorded' })
     expect(bench.countsSent().slice(-2)).toEqual([[4], [1]])
     expect(used()).toBe(200)
@@ -175,9 +177,9 @@ describe('A18: several recorders', () => {
     await bench.callInTurn(50, { call: lagging })
     expect(used()).toBe(50)
     const next = bench.recorder.record(bench.call(lagging))
-    expect(await bench.outcomeOf(next)).toBe('open')
+    expect(await bench.currentOutcome(next)).toBe('open')
     await bench.clock.advanceMsSettled(1_000)
-    expect(await bench.outcomeOf(next)).toMatchObject({ kind: 'recorded' })
+    expect(await bench.currentOutcome(next)).toMatchObject({ kind: 'recorded' })
   })
 })
 
@@ -193,7 +195,7 @@ describe('A18: a killed process', () => {
       const recorder = createUsageRecorder({ ledger, clock, recorderCount: 1 })
       // the last of them opens the longest lease: all before it count 1, 2, 4 … calls
       const calls = quota === 1_000 ? 64 : 16
-      answered += countOf(await bench.callInTurn(calls, { recorder }), 'recorded')
+      answered += countOutcomes(await bench.callInTurn(calls, { recorder }), 'recorded')
       // Killed: nobody asks it any more, and nothing of it reaches the ledger.
       bench.ledger.isDead = true
       await bench.clock.advanceMsSettled(60_000)

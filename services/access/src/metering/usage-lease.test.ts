@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
-  agentOf,
-  countOf,
-  hashesOf,
+  agentAddress,
+  countOutcomes,
   type RecorderBench,
+  recordedHashes,
   START_MS,
   startRecorderBench,
   WINDOW_END_SECONDS,
@@ -15,14 +15,14 @@ function start(options: Parameters<typeof startRecorderBench>[0] = {}): void {
   bench = startRecorderBench({ quota: 1_000, ...options })
 }
 
-const used = (): number => bench.chain.usedOf(bench.call())
+const used = (): number => bench.chain.countUsed(bench.call())
 
 beforeEach(() => start())
 
 describe('A18: what calls cost', () => {
   test('A18: a fully used quota of 1,000 calls costs 25 transactions', async () => {
     const outcomes = await bench.callInTurn(1_001)
-    expect(countOf(outcomes, 'recorded')).toBe(1_000)
+    expect(countOutcomes(outcomes, 'recorded')).toBe(1_000)
     expect(outcomes.at(-1)).toEqual({ kind: 'quota-spent' })
     expect(used()).toBe(1_000)
     expect(bench.recorder.figures().transactionsSentTotal).toBe(25)
@@ -64,7 +64,7 @@ describe('A18: what calls cost', () => {
 
 describe('A18: a covered call', () => {
   test('A18: it is answered with the hash that counted it, without a transaction, a wait or a request', async () => {
-    const [hash] = hashesOf((await bench.callInTurn(4)).slice(3))
+    const [hash] = recordedHashes((await bench.callInTurn(4)).slice(3))
     const { sent, receiptReads } = bench.ledger
     const sentBefore = sent.length
     bench.ledger.isUnreachable = true
@@ -100,7 +100,7 @@ describe('A18: a covered call', () => {
   test('A18: before its entry is signed it waits for the signature, no longer', async () => {
     await bench.callInTurn(3)
     const both = [bench.recorder.record(bench.call()), bench.recorder.record(bench.call())]
-    expect(new Set(hashesOf(await Promise.all(both))).size).toBe(1)
+    expect(new Set(recordedHashes(await Promise.all(both))).size).toBe(1)
     expect(bench.countsSent().flat()).toEqual([1, 2, 4])
   })
 
@@ -108,11 +108,11 @@ describe('A18: a covered call', () => {
     await bench.callInTurn(3)
     bench.ledger.receiptLagMs = 5_000
     bench.ledger.consumeNonce()
-    const [oldHash] = hashesOf(await bench.callInTurn(1))
+    const [oldHash] = recordedHashes(await bench.callInTurn(1))
     await bench.clock.advanceMsSettled(1_000)
-    const [newHash] = hashesOf(await bench.callInTurn(1))
+    const [newHash] = recordedHashes(await bench.callInTurn(1))
     await bench.clock.advanceMsSettled(6_000)
-    expect(hashesOf(await bench.callInTurn(1))).toEqual([newHash])
+    expect(recordedHashes(await bench.callInTurn(1))).toEqual([newHash])
     expect(bench.events).toContainEqual(
       expect.objectContaining({ kind: 're-signed', oldHash, newHash }),
     )
@@ -125,11 +125,11 @@ describe('A18: a covered call', () => {
     bench.ledger.receiptLagMs = 22_000
     bench.ledger.nonceLag = 1
     bench.ledger.sendFaults.push('unanswered')
-    const [minedHash] = hashesOf(await bench.callInTurn(1))
+    const [minedHash] = recordedHashes(await bench.callInTurn(1))
     bench.ledger.gasPriceWeibar = 500n
     await bench.clock.advanceMsSettled(25_000)
     expect(bench.kinds()).toContain('re-signed')
-    expect(hashesOf(await bench.callInTurn(1))).toEqual([minedHash])
+    expect(recordedHashes(await bench.callInTurn(1))).toEqual([minedHash])
   })
 
   test('A18: a lease never crosses windows', async () => {
@@ -141,9 +141,9 @@ describe('A18: a covered call', () => {
       windowStartsAtSeconds: WINDOW_END_SECONDS,
     }
     await bench.clock.advanceMsSettled(11_000)
-    const [hash] = hashesOf(await bench.callInTurn(1, { call: next }))
+    const [hash] = recordedHashes(await bench.callInTurn(1, { call: next }))
     expect([...(bench.chain.counted.get(hash ?? '')?.keys() ?? [])]).toEqual([
-      `${agentOf(1)}/${next.windowExpiresAtSeconds}`,
+      `${agentAddress(1)}/${next.windowExpiresAtSeconds}`,
     ])
   })
 })
@@ -153,7 +153,7 @@ describe('A18: a lease that is not counted covers no further call', () => {
     await bench.callInTurn(3)
     bench.ledger.receiptLagMs = 1_000
     bench.chain.isReverting = true
-    const [hash] = hashesOf((await bench.callInTurn(2)).slice(1))
+    const [hash] = recordedHashes((await bench.callInTurn(2)).slice(1))
     await bench.clock.advanceMsSettled(2_000)
     bench.chain.isReverting = false
     expect(bench.events).toContainEqual({ kind: 'batch-reverted', hash, calls: 2 })
@@ -162,7 +162,7 @@ describe('A18: a lease that is not counted covers no further call', () => {
       leasedCalls: 0,
       unreceiptedCalls: 0,
     })
-    const [next] = hashesOf(await bench.callInTurn(1))
+    const [next] = recordedHashes(await bench.callInTurn(1))
     expect(next).not.toBe(hash)
     expect(used()).toBeGreaterThan(3)
   })
@@ -170,7 +170,7 @@ describe('A18: a lease that is not counted covers no further call', () => {
   test('A18: late: counted against no quota, reported', async () => {
     await bench.callInTurn(3)
     bench.ledger.receiptLagMs = 1_000
-    bench.chain.closedWindows.add(`${agentOf(1)}/${WINDOW_END_SECONDS}`)
+    bench.chain.closedWindows.add(`${agentAddress(1)}/${WINDOW_END_SECONDS}`)
     await bench.callInTurn(2)
     await bench.clock.advanceMsSettled(2_000)
     expect(bench.recorder.figures()).toMatchObject({ lateCallsTotal: 2, leasedCalls: 0 })
@@ -182,8 +182,8 @@ describe('A18: a lease that is not counted covers no further call', () => {
     const stale = bench.call()
     bench.ledger.receiptLagMs = 1_000
     for (let at = 0; at < 997; at += 1) bench.chain.countOutside(bench.call())
-    await bench.outcomeOf(bench.recorder.record(stale))
-    await bench.outcomeOf(bench.recorder.record(stale))
+    await bench.currentOutcome(bench.recorder.record(stale))
+    await bench.currentOutcome(bench.recorder.record(stale))
     await bench.clock.advanceMsSettled(2_000)
     expect(bench.recorder.figures()).toMatchObject({ refusedCallsTotal: 2, leasedCalls: 0 })
     expect(bench.events).toContainEqual(
@@ -194,7 +194,7 @@ describe('A18: a lease that is not counted covers no further call', () => {
   test('A18: without a receipt for two minutes: given up, and not used further', async () => {
     await bench.callInTurn(3)
     bench.ledger.receiptLagMs = Number.POSITIVE_INFINITY
-    const [hash] = hashesOf((await bench.callInTurn(2)).slice(1))
+    const [hash] = recordedHashes((await bench.callInTurn(2)).slice(1))
     await bench.clock.advanceMsSettled(200_000)
     expect(bench.recorder.figures()).toMatchObject({ missingCallsTotal: 2, leasedCalls: 0 })
     expect(bench.events).toContainEqual({ kind: 'receipt-missing', hash, calls: 2 })
@@ -204,12 +204,14 @@ describe('A18: a lease that is not counted covers no further call', () => {
 test('A9, A18: in a window that nothing shows as begun at most 3 calls are out, leased ones included', async () => {
   bench.ledger.blockSeconds = START_MS / 1000 - 1
   bench.ledger.receiptLagMs = 3_000
-  expect(hashesOf(await bench.callInTurn(3, { call: { callsUsedInRead: 0 } }))).toHaveLength(3)
+  expect(recordedHashes(await bench.callInTurn(3, { call: { callsUsedInRead: 0 } }))).toHaveLength(
+    3,
+  )
   expect(bench.countsSent().flat()).toEqual([1, 2])
   const fourth = bench.recorder.record(bench.call({ callsUsedInRead: 0 }))
-  expect(await bench.outcomeOf(fourth)).toBe('open')
+  expect(await bench.currentOutcome(fourth)).toBe('open')
   await bench.clock.advanceMsSettled(4_000)
-  expect(await bench.outcomeOf(fourth)).toMatchObject({ kind: 'recorded' })
+  expect(await bench.currentOutcome(fourth)).toMatchObject({ kind: 'recorded' })
   expect(bench.countsSent().flat()).toEqual([1, 2, 4])
 })
 

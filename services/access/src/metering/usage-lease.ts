@@ -19,7 +19,18 @@ import {
   LEASE_LOOK_MS,
   leaseCallsMax,
 } from './usage-limits.ts'
-import type { UsageWindow } from './usage-window.ts'
+import {
+  callsLeasable,
+  callsRemaining,
+  entryCallsMin,
+  isExhausted,
+  isNearEnd,
+  isScarce,
+  leaseLength,
+  leaseShare,
+  mayGiveBack,
+  type UsageWindow,
+} from './usage-window.ts'
 
 type LeaseOptions = RecorderParts & {
   /** Puts these windows' unused leased calls into the open batch, as far as there is room. */
@@ -48,24 +59,22 @@ export class UsageLeases {
   /** Leased calls that nobody has made yet. */
   get unusedCalls(): number {
     let calls = 0
-    for (const window of this.#open.keys()) calls += this.unusedOf(window)
+    for (const window of this.#open.keys()) calls += this.countUnused(window)
     return calls
   }
 
-  unusedOf(window: UsageWindow): number {
+  /** Leased calls of that window that nobody has made yet. */
+  countUnused(window: UsageWindow): number {
     let calls = 0
     for (const lease of this.#open.get(window) ?? []) calls += lease.unusedCalls
     return calls
   }
 
-  /** How many calls an entry with `calls` to record counts: 1, 2, 4 … up to the limits, the window's own included. While
-   * batches wait it is the most at once, since the next calls cannot each have a batch. */
-  sizeOf(window: UsageWindow, calls: number, isBehind: boolean): number {
-    const longest = leaseCallsMax(window.callsAllowed)
-    const grown = isBehind ? longest : Math.min(window.nextLeaseCalls, longest)
-    window.nextLeaseCalls = grown * 2
-    const size = Math.max(Math.min(grown, calls + window.leaseShare), window.entryCallsMin(calls))
-    return calls + Math.max(0, Math.min(size - calls, window.leasableCalls))
+  /** Chooses how many calls an entry with `calls` to record counts: the next lease's length, within the window's limits. */
+  chooseSize({ state }: UsageWindow, calls: number, isBehind: boolean): number {
+    const length = Math.min(leaseLength(state, isBehind), calls + leaseShare(state))
+    const size = Math.max(length, entryCallsMin(state, calls))
+    return calls + Math.max(0, Math.min(size - calls, callsLeasable(state)))
   }
 
   /** Entries that lease further calls to agents that have used half of theirs, except in `others`. They join a batch that
@@ -78,21 +87,21 @@ export class UsageLeases {
         this.#recent.delete(window)
         continue
       }
-      const unused = this.unusedOf(window)
-      const longest = leaseCallsMax(window.callsAllowed)
+      const unused = this.countUnused(window)
+      const { state } = window
+      const longest = leaseCallsMax(state.callsAllowed)
       if (unused * 2 > longest || others.has(window)) continue
-      const calls = Math.min(longest - unused, window.leasableCalls, window.leaseShare)
-      if (!window.isExhausted && calls >= window.entryCallsMin())
+      const calls = Math.min(longest - unused, callsLeasable(state), leaseShare(state))
+      if (!isExhausted(state) && calls >= entryCallsMin(state))
         entries.push(new SealedEntry({ window, calls }))
     }
     return entries
   }
 
   /** The entry was made: it covers the next calls of its window if it has unused ones. */
-  open(entry: SealedEntry): void {
-    entry.window.entries += 1
+  open(entry: SealedEntry, isBehind: boolean): void {
+    entry.window.change({ kind: 'lease', calls: entry.unusedCalls, isBehind })
     if (entry.unusedCalls === 0) return
-    entry.window.accept(entry.unusedCalls)
     this.#recent.add(entry.window)
     getOrMake(this.#open, entry.window, () => []).push(entry)
     this.#cancelSweep ??= this.#options.clock.after(FORGET_SWEEP_MS, () => this.#sweep())
@@ -106,24 +115,25 @@ export class UsageLeases {
     if (lease === undefined) return false
     lease.unusedCalls -= 1
     if (lease.unusedCalls === 0) this.#remove(lease)
-    pending.callsRemaining = window.callsLeft + this.unusedOf(window)
-    pending.waitsForReceipt = window.isNearEnd && !lease.isCounted
+    const { state } = window
+    pending.callsRemaining = Math.max(0, callsRemaining(state)) + this.countUnused(window)
+    pending.waitsForReceipt = isNearEnd(state) && !lease.isCounted
     if (pending.waitsForReceipt) lease.pending.push(pending)
     this.#options.totals.acceptedCallsTotal += 1
     pending.signed(lease.transactionHash)
-    if (window.isScarce && window.mayGiveBack(this.#countedCalls(window))) this.#giveBack([window])
+    if (isScarce(state) && mayGiveBack(state, this.#countReturnable(window)))
+      this.#giveBack([window])
     return true
   }
 
   /** Ends the window's counted leases and returns their unused calls, 0 or more: those are on their way back. */
   take(window: UsageWindow): number {
     let calls = 0
-    for (const lease of this.#countedOf(window)) {
+    for (const lease of this.#findCounted(window)) {
       calls += lease.unusedCalls
       this.#remove(lease)
     }
-    if (calls > 0) window.entries += 1
-    window.returning(calls)
+    window.change({ kind: 'returning', calls })
     return calls
   }
 
@@ -134,8 +144,9 @@ export class UsageLeases {
     if (nowMs - this.#lookedAtMs < LEASE_LOOK_MS) return []
     this.#lookedAtMs = nowMs
     const isIdle = (window: UsageWindow): boolean => {
-      const calls = this.#countedCalls(window)
-      return calls > 0 && nowMs - window.lastCallAtMs >= LEASE_IDLE_MS && window.mayGiveBack(calls)
+      const calls = this.#countReturnable(window)
+      const isQuiet = nowMs - window.lastCallAtMs >= LEASE_IDLE_MS
+      return calls > 0 && isQuiet && mayGiveBack(window.state, calls)
     }
     this.#forgetClosed([...this.#open.keys()])
     return [...this.#open.keys()].filter(isIdle).slice(0, IDLE_ENTRIES_MAX)
@@ -144,13 +155,13 @@ export class UsageLeases {
   /** The entry will not be counted: it covers no further call, and its window gets the calls back. */
   void(entry: SealedEntry): void {
     this.#remove(entry)
-    entry.window.release(entry.calls)
+    entry.window.change({ kind: 'released', calls: entry.calls })
     entry.unusedCalls = 0
   }
 
   /** Calls that an entry was to give back may not have arrived. */
   notReturned(entry: SealedEntry): void {
-    entry.window.returning(entry.calls)
+    entry.window.change({ kind: 'returning', calls: entry.calls })
     this.#lost(entry, -entry.calls)
   }
 
@@ -168,12 +179,12 @@ export class UsageLeases {
     this.#recent.clear()
   }
 
-  /** Unused calls that could go back now. */
-  #countedCalls(window: UsageWindow): number {
-    return this.#countedOf(window).reduce((calls, lease) => calls + lease.unusedCalls, 0)
+  /** Counts the unused calls that could go back now. */
+  #countReturnable(window: UsageWindow): number {
+    return this.#findCounted(window).reduce((calls, lease) => calls + lease.unusedCalls, 0)
   }
 
-  #countedOf(window: UsageWindow): SealedEntry[] {
+  #findCounted(window: UsageWindow): SealedEntry[] {
     return (this.#open.get(window) ?? []).filter((lease) => lease.isCounted)
   }
 
@@ -185,7 +196,7 @@ export class UsageLeases {
 
   #giveBack(windows: readonly UsageWindow[]): void {
     this.#forgetClosed(windows)
-    this.#options.giveBack(windows.filter((window) => this.#countedOf(window).length > 0))
+    this.#options.giveBack(windows.filter((window) => this.#findCounted(window).length > 0))
   }
 
   /** The next window's counter starts at 0: nothing needs to go back to one that is over. */

@@ -46,7 +46,7 @@ export class FakeUsageChain {
   }
 
   /** The window's counter now, or at `atMs`. */
-  usedOf(window: Window, atMs = Number.POSITIVE_INFINITY): number {
+  countUsed(window: Window, atMs = Number.POSITIVE_INFINITY): number {
     const values = this.#used.get(usageWindowKey(window)) ?? []
     return values.findLast((value) => value.atMs <= atMs)?.calls ?? 0
   }
@@ -58,7 +58,7 @@ export class FakeUsageChain {
 
   /** Counts as openPaid does: outside any recorder. */
   countOutside(window: Window): void {
-    this.#setUsed(window, this.usedOf(window) + 1)
+    this.#setUsed(window, this.countUsed(window) + 1)
   }
 
   #setUsed(window: Window, calls: number): void {
@@ -83,7 +83,7 @@ export class FakeUsageChain {
     if (this.closedWindows.has(window))
       return { kind: 'late', agent, windowExpiresAtSeconds, calls }
     // Calls given back never take the counter below 0.
-    const callsUsed = Math.max(0, this.usedOf(entry) + calls)
+    const callsUsed = Math.max(0, this.countUsed(entry) + calls)
     if (callsUsed > this.quota) return { kind: 'refused', agent, windowExpiresAtSeconds, calls }
     this.#setUsed(entry, callsUsed)
     const counted = this.counted.get(hash) ?? new Map<string, number>()
@@ -180,7 +180,7 @@ export class FakeUsageLedger implements UsageLedger {
       gasPriceWeibar: `${gasPriceWeibar}`,
       entries,
     } satisfies Transaction)
-    return { nonce, gasPriceWeibar, rawTransaction, hash: hashOf(rawTransaction) }
+    return { nonce, gasPriceWeibar, rawTransaction, hash: fakeHash(rawTransaction) }
   }
 
   async send({ rawTransaction }: Pick<SignedUsage, 'rawTransaction'>): Promise<UsageSendResult> {
@@ -220,7 +220,7 @@ export class FakeUsageLedger implements UsageLedger {
     readonly windowExpiresAtSeconds: number
   }): Promise<number | null> {
     this.#reach()
-    return this.chain.usedOf(window)
+    return this.chain.countUsed(window)
   }
 
   #take(rawTransaction: string, isDropped: boolean): UsageSendResult {
@@ -233,7 +233,7 @@ export class FakeUsageLedger implements UsageLedger {
       return { kind: transaction.nonce < this.nonce ? 'nonce-too-low' : 'nonce-too-high' }
     }
     if (isDropped) return { kind: 'accepted' }
-    const hash = hashOf(rawTransaction)
+    const hash = fakeHash(rawTransaction)
     this.chain.mine(hash, transaction)
     this.#receiptShowsAtMs.set(hash, this.#clock.unixMs() + this.receiptLagMs)
     return { kind: 'accepted' }
@@ -255,6 +255,6 @@ export class FakeUsageLedger implements UsageLedger {
 }
 
 /** The fake's hash of its raw transactions. */
-function hashOf(rawTransaction: string): string {
+function fakeHash(rawTransaction: string): string {
   return `hash of ${rawTransaction}`
 }

@@ -35,7 +35,7 @@ export function describeUsageLedger(
       })
     }
     /** Sends these entries and returns their receipt, once there is one, without its cost. */
-    const receiptOf = async (entries: readonly UsageEntry[]) => {
+    const mineEntries = async (entries: readonly UsageEntry[]) => {
       const signed = await sign(entries)
       expect(await fixture.ledger.send(signed)).toEqual({ kind: 'accepted' })
       await expect
@@ -58,7 +58,7 @@ export function describeUsageLedger(
     test('A11: one entry is counted in its window, and the receipt tells the counter', async () => {
       const window = await fixture.newWindow()
       expect(await fixture.ledger.readCallsUsed(window)).toBe(0)
-      expect(await receiptOf([{ ...window, calls: 3 }])).toEqual({
+      expect(await mineEntries([{ ...window, calls: 3 }])).toEqual({
         kind: 'mined',
         counts: [{ kind: 'recorded', ...window, callsUsed: 3 }],
       })
@@ -71,7 +71,7 @@ export function describeUsageLedger(
         await fixture.newWindow(),
         await fixture.newWindow(),
       ]
-      const receipt = await receiptOf(windows.map((window, at) => ({ ...window, calls: at + 1 })))
+      const receipt = await mineEntries(windows.map((window, at) => ({ ...window, calls: at + 1 })))
       expect(receipt).toEqual({
         kind: 'mined',
         counts: windows.map((window, at) => ({ kind: 'recorded', ...window, callsUsed: at + 1 })),
@@ -80,7 +80,7 @@ export function describeUsageLedger(
 
     test('A11: a batch never reverts for one agent: what exceeds a quota is refused, the rest is counted', async () => {
       const [full, other] = [await fixture.newWindow(), await fixture.newWindow()]
-      const receipt = await receiptOf([
+      const receipt = await mineEntries([
         { ...full, calls: fixture.quota + 1 },
         { ...other, calls: 1 },
       ])
@@ -95,12 +95,12 @@ export function describeUsageLedger(
 
     test('A18: a negative count gives calls back, and never takes the counter below 0', async () => {
       const window = await fixture.newWindow()
-      await receiptOf([{ ...window, calls: 7 }])
-      expect(await receiptOf([{ ...window, calls: -3 }])).toEqual({
+      await mineEntries([{ ...window, calls: 7 }])
+      expect(await mineEntries([{ ...window, calls: -3 }])).toEqual({
         kind: 'mined',
         counts: [{ kind: 'recorded', ...window, callsUsed: 4 }],
       })
-      expect(await receiptOf([{ ...window, calls: -9 }])).toEqual({
+      expect(await mineEntries([{ ...window, calls: -9 }])).toEqual({
         kind: 'mined',
         counts: [{ kind: 'recorded', ...window, callsUsed: 0 }],
       })
@@ -108,8 +108,8 @@ export function describeUsageLedger(
 
     test('A18: a batch counts some calls and gives others back', async () => {
       const [some, others] = [await fixture.newWindow(), await fixture.newWindow()]
-      await receiptOf([{ ...some, calls: 8 }])
-      const receipt = await receiptOf([
+      await mineEntries([{ ...some, calls: 8 }])
+      const receipt = await mineEntries([
         { ...some, calls: -5 },
         { ...others, calls: 2 },
       ])
@@ -129,7 +129,7 @@ export function describeUsageLedger(
 
     test('A10: no entry at all consumes the nonce and counts nothing', async () => {
       const nonce = await fixture.ledger.readNonce()
-      expect(await receiptOf([])).toEqual({ kind: 'mined', counts: [] })
+      expect(await mineEntries([])).toEqual({ kind: 'mined', counts: [] })
       expect(await fixture.ledger.readNonce()).toBe(nonce + 1)
     })
 

@@ -38,7 +38,7 @@ export class UsageQueue {
   /** By nonce. */
   at(place: SealedBatch['place']): readonly SealedBatch[] {
     const there = this.unfinished.filter((batch) => batch.place === place)
-    return there.toSorted((one, other) => one.nonce - other.nonce)
+    return there.toSorted((first, second) => first.nonce - second.nonce)
   }
 
   /** Queues it to be sent before those with later nonces. */

@@ -10,12 +10,14 @@ const PERIOD_SECONDS = 3_600
 /** Of a window that begins with the test. */
 export const WINDOW_END_SECONDS = START_MS / 1000 + PERIOD_SECONDS
 
-export const agentOf = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
+export const agentAddress = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
 
-export const countOf = (outcomes: readonly UsageOutcome[], kind: UsageOutcome['kind']): number =>
-  outcomes.filter((outcome) => outcome.kind === kind).length
+export const countOutcomes = (
+  outcomes: readonly UsageOutcome[],
+  kind: UsageOutcome['kind'],
+): number => outcomes.filter((outcome) => outcome.kind === kind).length
 
-export const hashesOf = (outcomes: readonly UsageOutcome[]): string[] =>
+export const recordedHashes = (outcomes: readonly UsageOutcome[]): string[] =>
   outcomes.flatMap((outcome) => (outcome.kind === 'recorded' ? [outcome.transactionHash] : []))
 
 export type RecorderBench = ReturnType<typeof startRecorderBench>
@@ -42,12 +44,12 @@ export function startRecorderBench(options: { quota?: number; recorderCount?: nu
   const recorder = start(ledger)
   const settle = (): Promise<void> => clock.advanceMsSettled(0)
   /** The outcome so far, without moving time. */
-  const outcomeOf = async (promise: Promise<UsageOutcome>): Promise<UsageOutcome | 'open'> => {
+  const currentOutcome = async (promise: Promise<UsageOutcome>): Promise<UsageOutcome | 'open'> => {
     await settle()
     return Promise.race([promise, Promise.resolve('open' as const)])
   }
   const recordedHash = async (promise: Promise<UsageOutcome>): Promise<string> => {
-    const outcome = await outcomeOf(promise)
+    const outcome = await currentOutcome(promise)
     if (outcome === 'open' || outcome.kind !== 'recorded')
       throw new Error(`not recorded: ${JSON.stringify(outcome)}`)
     return outcome.transactionHash
@@ -59,17 +61,17 @@ export function startRecorderBench(options: { quota?: number; recorderCount?: nu
     recorder,
     events,
     settle,
-    outcomeOf,
+    currentOutcome,
     /** A call as admitted by a read made now. */
     call(overrides: Partial<UsageCall> = {}): UsageCall {
-      const agent = overrides.agent ?? agentOf(1)
+      const agent = overrides.agent ?? agentAddress(1)
       const windowExpiresAtSeconds = overrides.windowExpiresAtSeconds ?? WINDOW_END_SECONDS
       return {
         agent,
         windowExpiresAtSeconds,
         windowStartsAtSeconds: windowExpiresAtSeconds - PERIOD_SECONDS,
         callsAllowed: chain.quota,
-        callsUsedInRead: chain.usedOf({ agent, windowExpiresAtSeconds }),
+        callsUsedInRead: chain.countUsed({ agent, windowExpiresAtSeconds }),
         readAtMs: clock.unixMs(),
         ...overrides,
       }
@@ -82,7 +84,7 @@ export function startRecorderBench(options: { quota?: number; recorderCount?: nu
     ): Promise<UsageOutcome[]> {
       const outcomes: UsageOutcome[] = []
       for (let at = 0; at < count; at += 1) {
-        const outcome = await outcomeOf((by.recorder ?? recorder).record(this.call(by.call)))
+        const outcome = await currentOutcome((by.recorder ?? recorder).record(this.call(by.call)))
         if (outcome !== 'open') outcomes.push(outcome)
       }
       return outcomes

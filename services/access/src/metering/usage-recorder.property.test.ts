@@ -60,7 +60,7 @@ function holdsForSeveral(
 
 function staysInQuota(run: RecorderRun): void {
   for (const agent of agents)
-    expect(run.chain.usedOf(run.windowOf(agent))).toBeLessThanOrEqual(run.chain.quota)
+    expect(run.chain.countUsed(run.windowId(agent))).toBeLessThanOrEqual(run.chain.quota)
 }
 
 /** What is counted and was not answered is what kills and closed processes account for. */
@@ -69,7 +69,7 @@ function losesNoMore(run: RecorderRun): void {
   staysInQuota(run)
   const share = Math.max(1, Math.floor(run.chain.quota * 0.05))
   for (const agent of agents) {
-    const shortBy = run.chain.usedOf(run.windowOf(agent)) - run.answered('recorded', agent)
+    const shortBy = run.chain.countUsed(run.windowId(agent)) - run.answered('recorded', agent)
     expect(shortBy).toBeLessThanOrEqual(
       run.kills * share +
         run.total('lostLeasedCallsTotal') +
@@ -83,7 +83,7 @@ function losesNoMore(run: RecorderRun): void {
 describe('properties', () => {
   test('A9, A10: whatever the ledger does, every call is answered once and every recorded hash counts it or is reported', () =>
     holdsForOne(arbitraryStep, (run, isNonceLagging) => {
-      expect(run.answers).toHaveLength(run.asked)
+      expect(run.answers).toHaveLength(run.callCount)
       expect(run.total('unreceiptedCalls')).toBe(0)
       // Only a nonce that lags for minutes hides the proof that a batch must be signed anew.
       expect(isNonceLagging || run.total('missingCallsTotal') === 0).toBe(true)
@@ -107,7 +107,7 @@ describe('properties', () => {
       for (const agent of agents)
         expect(
           run.answered('recorded', agent) - run.total('missingCallsTotal'),
-        ).toBeLessThanOrEqual(run.chain.usedOf(run.windowOf(agent)))
+        ).toBeLessThanOrEqual(run.chain.countUsed(run.windowId(agent)))
     }))
 
   test('A9: quota-spent is never told to an agent whose window ends with calls to spare, unless calls that held them were not recorded', () =>
@@ -122,7 +122,7 @@ describe('properties', () => {
           outcome.kind === 'quota-spent' &&
           !givenBack.has(call.agent) &&
           run.total('missingCallsTotal') === 0 &&
-          run.chain.usedOf(call) < run.chain.quota,
+          run.chain.countUsed(call) < run.chain.quota,
       )
       expect(wronged).toEqual([])
     }))
@@ -149,7 +149,7 @@ describe('properties', () => {
       history.map((step) => [step, 0] as const),
     )
     expect(run.total('missingCallsTotal')).toBe(0)
-    expect(run.chain.usedOf(run.windowOf(0))).toBe(2)
+    expect(run.chain.countUsed(run.windowId(0))).toBe(2)
   })
 
   test('A10: an empty transaction whose nonce is consumed while the recorder has no money holds up none of the calls behind it', async () => {
@@ -175,13 +175,13 @@ describe('properties', () => {
       run,
       history.map((step) => [step, 0] as const),
     )
-    for (const agent of [0, 1]) expect(run.chain.usedOf(run.windowOf(agent))).toBe(5)
+    for (const agent of [0, 1]) expect(run.chain.countUsed(run.windowId(agent))).toBe(5)
     expect(run.total('unreceiptedCalls')).toBe(0)
   })
 
   test('A11, A18: with several recorders every call answered as recorded is counted by its hash, and none beyond the quota', () =>
     holdsForSeveral(arbitraryOwnStep, (run) => {
-      expect(run.answers).toHaveLength(run.asked)
+      expect(run.answers).toHaveLength(run.callCount)
       // A refusal reaches only calls that wait for their receipt: it is no excuse.
       expect(run.overAnswered(['receipt-missing'])).toEqual([])
       staysInQuota(run)

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
-  agentOf,
-  countOf,
+  agentAddress,
+  countOutcomes,
   type RecorderBench,
   START_MS,
   startRecorderBench,
@@ -19,8 +19,10 @@ describe('A9: what remains', () => {
     const promises = Array.from({ length: 30 }, () => bench.recorder.record(bench.call()))
     await bench.clock.advanceMsSettled(1_000)
     const outcomes = await Promise.all(promises)
-    expect([countOf(outcomes, 'recorded'), countOf(outcomes, 'quota-spent')]).toEqual([20, 10])
-    expect(bench.chain.usedOf(bench.call())).toBe(20)
+    expect([countOutcomes(outcomes, 'recorded'), countOutcomes(outcomes, 'quota-spent')]).toEqual([
+      20, 10,
+    ])
+    expect(bench.chain.countUsed(bench.call())).toBe(20)
   })
 
   test('A9: the answer carries the hash of the transaction that records the call', async () => {
@@ -30,7 +32,7 @@ describe('A9: what remains', () => {
 
   test('A9: the hash is known when it is signed; a call does not wait for sending or receipt', async () => {
     bench.ledger.sendMs = 60_000
-    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toMatchObject({
+    expect(await bench.currentOutcome(bench.recorder.record(bench.call()))).toMatchObject({
       kind: 'recorded',
     })
     expect(bench.ledger.sent).toHaveLength(0)
@@ -39,11 +41,11 @@ describe('A9: what remains', () => {
   test('A9: calls remaining count down by one, though the read shows calls before their receipts are read', async () => {
     const remaining: number[] = []
     for (let at = 0; at < 20; at += 1) {
-      const outcome = await bench.outcomeOf(bench.recorder.record(bench.call()))
+      const outcome = await bench.currentOutcome(bench.recorder.record(bench.call()))
       if (outcome !== 'open' && outcome.kind === 'recorded') remaining.push(outcome.callsRemaining)
     }
     expect(remaining).toEqual(Array.from({ length: 20 }, (_, at) => 19 - at))
-    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toEqual({
+    expect(await bench.currentOutcome(bench.recorder.record(bench.call()))).toEqual({
       kind: 'quota-spent',
     })
   })
@@ -53,7 +55,7 @@ describe('A9: what remains', () => {
     await bench.recordedHash(bench.recorder.record(bench.call({ callsUsedInRead: 0 })))
     await bench.clock.advanceMsSettled(150)
     expect(bench.recorder.figures().unreceiptedCalls).toBe(1)
-    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toMatchObject({
+    expect(await bench.currentOutcome(bench.recorder.record(bench.call()))).toMatchObject({
       callsRemaining: 18,
     })
   })
@@ -61,7 +63,9 @@ describe('A9: what remains', () => {
   test('A9: a read that lags behind the last receipt leaves the receipt standing', async () => {
     for (let at = 0; at < 5; at += 1)
       await bench.recordedHash(bench.recorder.record(bench.call({ callsUsedInRead: 0 })))
-    const last = await bench.outcomeOf(bench.recorder.record(bench.call({ callsUsedInRead: 0 })))
+    const last = await bench.currentOutcome(
+      bench.recorder.record(bench.call({ callsUsedInRead: 0 })),
+    )
     expect(last).toMatchObject({ callsRemaining: 14 })
     expect(bench.recorder.callsRemaining(bench.call({ callsUsedInRead: 0 }))).toBe(14)
   })
@@ -72,9 +76,12 @@ describe('A9: what remains', () => {
       await bench.recordedHash(bench.recorder.record(bench.call({ callsUsedInRead: 0 })))
     const eleventh = bench.recorder.record(bench.call())
     expect(bench.call().callsUsedInRead).toBe(10)
-    expect(await bench.outcomeOf(eleventh)).toBe('open')
+    expect(await bench.currentOutcome(eleventh)).toBe('open')
     await bench.clock.advanceMsSettled(5_000)
-    expect(await bench.outcomeOf(eleventh)).toMatchObject({ kind: 'recorded', callsRemaining: 9 })
+    expect(await bench.currentOutcome(eleventh)).toMatchObject({
+      kind: 'recorded',
+      callsRemaining: 9,
+    })
   })
 
   test('A9: a call that waits for such receipts in vain is unavailable after 10 s, not quota-spent', async () => {
@@ -83,15 +90,15 @@ describe('A9: what remains', () => {
       await bench.recordedHash(bench.recorder.record(bench.call({ callsUsedInRead: 0 })))
     const eleventh = bench.recorder.record(bench.call())
     await bench.clock.advanceMsSettled(9_999)
-    expect(await bench.outcomeOf(eleventh)).toBe('open')
+    expect(await bench.currentOutcome(eleventh)).toBe('open')
     await bench.clock.advanceMsSettled(1)
-    expect(await bench.outcomeOf(eleventh)).toEqual({ kind: 'unavailable' })
+    expect(await bench.currentOutcome(eleventh)).toEqual({ kind: 'unavailable' })
     expect(bench.recorder.figures()).toMatchObject({ waitingCalls: 0, expiredCallsTotal: 1 })
   })
 
   test('A9: a call counted outside this process (openPaid) is taken from what remains', async () => {
     bench.chain.countOutside(bench.call())
-    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toMatchObject({
+    expect(await bench.currentOutcome(bench.recorder.record(bench.call()))).toMatchObject({
       callsRemaining: 18,
     })
   })
@@ -99,7 +106,9 @@ describe('A9: what remains', () => {
   test('A9: each window has its own quota', async () => {
     for (let at = 0; at < 20; at += 1) await bench.recordedHash(bench.recorder.record(bench.call()))
     const next = bench.call({ windowExpiresAtSeconds: WINDOW_END_SECONDS + 3600 })
-    expect(await bench.outcomeOf(bench.recorder.record(next))).toMatchObject({ callsRemaining: 19 })
+    expect(await bench.currentOutcome(bench.recorder.record(next))).toMatchObject({
+      callsRemaining: 19,
+    })
   })
 })
 
@@ -111,12 +120,12 @@ describe('bounds', () => {
       await bench.settle()
     }
     expect(bench.recorder.figures()).toMatchObject({ revertedCallsTotal: 3, unreceiptedCalls: 0 })
-    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toEqual({
+    expect(await bench.currentOutcome(bench.recorder.record(bench.call()))).toEqual({
       kind: 'unavailable',
     })
     bench.chain.isReverting = false
     await bench.clock.advanceMsSettled(30_000)
-    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toMatchObject({
+    expect(await bench.currentOutcome(bench.recorder.record(bench.call()))).toMatchObject({
       callsRemaining: 19,
     })
   })
@@ -144,16 +153,16 @@ describe('bounds', () => {
   test('S6: close seals and sends what is open, waits for receipts, and refuses later calls', async () => {
     bench.ledger.sendMs = 500
     const promises = Array.from({ length: 5 }, (_, at) =>
-      bench.recorder.record(bench.call({ agent: agentOf(at + 1) })),
+      bench.recorder.record(bench.call({ agent: agentAddress(at + 1) })),
     )
     await bench.settle()
     const closed = bench.recorder.close()
-    expect(await bench.outcomeOf(bench.recorder.record(bench.call()))).toEqual({
+    expect(await bench.currentOutcome(bench.recorder.record(bench.call()))).toEqual({
       kind: 'unavailable',
     })
     await bench.clock.advanceMsSettled(2_000)
     await closed
-    expect(countOf(await Promise.all(promises), 'recorded')).toBe(5)
+    expect(countOutcomes(await Promise.all(promises), 'recorded')).toBe(5)
     expect(bench.recorder.figures()).toMatchObject({ recordedCallsTotal: 5, unreceiptedCalls: 0 })
     expect(bench.clock.pendingCount()).toBe(0)
   })

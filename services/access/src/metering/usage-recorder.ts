@@ -25,6 +25,7 @@
  * - a kill loses at most what was not sent, in the agent's favour, and its unused leases, 5 % of a quota at most.
  */
 
+import type { Clock } from '@tallystick/service-kit'
 import { PendingCall } from './pending-call.ts'
 import type { RecorderParts } from './recorder-parts.ts'
 import { UsageAdmission } from './usage-admission.ts'
@@ -35,12 +36,18 @@ import type { UsageEventListener } from './usage-events.ts'
 import { type UsageFigures, zeroUsageTotals } from './usage-figures.ts'
 import { UsageLeases } from './usage-lease.ts'
 import type { WindowId } from './usage-ledger.ts'
-import { CLOSE_MS, REVERT_PAUSE_MS, REVERTS_BEFORE_PAUSE } from './usage-limits.ts'
+import {
+  CLOSE_MS,
+  FORGET_AFTER_SECONDS,
+  FORGET_SWEEP_MS,
+  REVERT_PAUSE_MS,
+  REVERTS_BEFORE_PAUSE,
+} from './usage-limits.ts'
 import { UsageQueue, UsageSigner } from './usage-queue.ts'
 import { UsageReceipts } from './usage-receipts.ts'
 import { UsageSender } from './usage-sender.ts'
 import { type FinalReceipt, settleUsageBatch } from './usage-settlement.ts'
-import { type UsageWindow, UsageWindows } from './usage-window.ts'
+import { callsRemaining, callsUsed, UsageWindow, usageWindowKey } from './usage-window.ts'
 
 export type UsageRecorder = Pick<
   BatchingRecorder,
@@ -134,7 +141,7 @@ class BatchingRecorder {
     if (this.#closing !== null || nowMs < this.#pausedUntilMs)
       return Promise.resolve({ kind: 'unavailable' })
     const window = this.#windows.open(call)
-    window.called(nowMs)
+    window.lastCallAtMs = nowMs
     const pending = new PendingCall({ window, clock, onExpired: this.#expire })
     this.#admission.admit(pending)
     return pending.outcome
@@ -145,18 +152,19 @@ class BatchingRecorder {
   callsRemaining(call: UsageCall): number {
     const window = this.#windows.find(call)
     if (window === undefined) return Math.max(0, call.callsAllowed - call.callsUsedInRead)
-    return Math.max(0, window.callsRemainingAtBest) + this.#leases.unusedOf(window)
+    return Math.max(0, callsRemaining(window.state)) + this.#leases.countUnused(window)
   }
 
   /** Calls of that window that this process leased and nobody has made yet. */
   leasedCalls(call: WindowId): number {
     const window = this.#windows.get(call)
-    return window === undefined ? 0 : this.#leases.unusedOf(window)
+    return window === undefined ? 0 : this.#leases.countUnused(window)
   }
 
   /** Calls counted in that window, by the read or by later receipts of this process. */
   callsUsed(call: UsageCall): number {
-    return this.#windows.find(call)?.usedCalls ?? call.callsUsedInRead
+    const window = this.#windows.find(call)
+    return window === undefined ? call.callsUsedInRead : callsUsed(window.state)
   }
 
   /** Seals and sends what is open, gives unused leases back and waits for receipts, 5 s at most; later calls are
@@ -246,5 +254,79 @@ class BatchingRecorder {
       hashes: unfinished.map((batch) => batch.current.hash),
       calls: unfinished.reduce((sum, batch) => sum + batch.callCount, 0),
     })
+  }
+}
+
+/**
+ * The windows of this process. One is forgotten 60 s after it closed by the server's clock, but never while a call in
+ * it is unreceipted; after that its counter comes from the next read again.
+ */
+class UsageWindows {
+  readonly #clock: Clock
+  readonly #recorderCount: number
+  readonly #windows = new Map<string, UsageWindow>()
+  #cancelSweep: (() => void) | null = null
+
+  constructor(options: { readonly clock: Clock; readonly recorderCount: number }) {
+    this.#clock = options.clock
+    this.#recorderCount = options.recorderCount
+  }
+
+  /** Returns the window, made on first use, after the call's read. */
+  open(call: UsageCall): UsageWindow {
+    const key = usageWindowKey(call)
+    let window = this.#windows.get(key)
+    if (window === undefined) {
+      window = new UsageWindow(call, this.#recorderCount)
+      this.#windows.set(key, window)
+      this.#cancelSweep ??= this.#clock.after(FORGET_SWEEP_MS, () => this.#sweep())
+    }
+    return this.#applyRead(window, call)
+  }
+
+  /** Returns the window after the call's read, if this process has one. */
+  find(call: UsageCall): UsageWindow | undefined {
+    const window = this.get(call)
+    return window === undefined ? undefined : this.#applyRead(window, call)
+  }
+
+  /** Returns the window, if this process has one. */
+  get(window: WindowId): UsageWindow | undefined {
+    return this.#windows.get(usageWindowKey(window))
+  }
+
+  get count(): number {
+    return this.#windows.size
+  }
+
+  get unreceiptedCalls(): number {
+    let calls = 0
+    for (const window of this.#windows.values()) calls += window.state.unreceiptedCalls
+    return calls
+  }
+
+  /** Cancels the timer. */
+  stop(): void {
+    this.#cancelSweep?.()
+    this.#cancelSweep = null
+  }
+
+  #applyRead(window: UsageWindow, call: UsageCall): UsageWindow {
+    const { callsAllowed, callsUsedInRead, readAtMs: askedAtMs } = call
+    window.change({ kind: 'read', callsAllowed, callsUsed: callsUsedInRead, askedAtMs })
+    return window
+  }
+
+  #sweep(): void {
+    const closedBeforeSeconds = this.#clock.unixMs() / 1000 - FORGET_AFTER_SECONDS
+    for (const [key, window] of this.#windows) {
+      if (
+        window.windowExpiresAtSeconds < closedBeforeSeconds &&
+        window.state.unreceiptedCalls === 0
+      )
+        this.#windows.delete(key)
+    }
+    this.#cancelSweep =
+      this.#windows.size === 0 ? null : this.#clock.after(FORGET_SWEEP_MS, () => this.#sweep())
   }
 }

@@ -32,7 +32,7 @@ const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
 
 const arbitraryQuota = fc.constantFrom(20, 60, 100, 200, 400, 1_000, 1_000)
 
-const callsOf = (count: number): Step => ({ kind: 'calls', agent: 0, count, readLagMs: 0 })
+const callsStep = (count: number): Step => ({ kind: 'calls', agent: 0, count, readLagMs: 0 })
 const PAUSE: Step = { kind: 'time', ms: 31_000 }
 
 /** Asks every process in turn for calls of the first agent until none is served. */
@@ -40,7 +40,7 @@ async function useUp(run: RecorderRun): Promise<void> {
   for (let served = -1; served < run.answered('recorded', 0); ) {
     served = run.answered('recorded', 0)
     for (let at = 0; at < run.recorders.length; at += 1) {
-      await run.run(callsOf(20), at)
+      await run.run(callsStep(20), at)
       await run.run(PAUSE, at)
     }
   }
@@ -60,13 +60,13 @@ describe('A18: any use of a window takes no more records of one process than its
           const run = new RecorderRun({ quota, recorderCount })
           for (const [step, recorderAt] of history) await run.run(step, recorderAt)
           await run.rest()
-          for (const entries of [...run.entriesOf(0), ...run.entriesOf(1)])
+          for (const entries of [...run.countEntriesSent(0), ...run.countEntriesSent(1)])
             expect(entries).toBeLessThanOrEqual(countEntries(quota))
           // And none of the quota is out of reach: some process still serves it.
           await useUp(run)
-          for (const entries of run.entriesOf(0))
+          for (const entries of run.countEntriesSent(0))
             expect(entries).toBeLessThanOrEqual(countEntries(quota))
-          expect(run.chain.usedOf(run.windowOf(0))).toBe(quota)
+          expect(run.chain.countUsed(run.windowId(0))).toBe(quota)
         },
       ),
       { numRuns },
@@ -76,45 +76,45 @@ describe('A18: any use of a window takes no more records of one process than its
   test('25 for 1,000 calls in bursts of 8 with pauses of 31 s', async () => {
     const run = new RecorderRun({ quota: 1_000, recorderCount: 1 })
     for (let burst = 0; burst < 125; burst += 1)
-      for (const step of [callsOf(8), PAUSE]) await run.run(step, 0)
+      for (const step of [callsStep(8), PAUSE]) await run.run(step, 0)
     expect(run.answered('recorded')).toBe(1_000)
-    expect(run.entriesOf(0)).toEqual([25])
+    expect(run.countEntriesSent(0)).toEqual([25])
   })
 
   test('at most 25 each for bursts of 4 at two replicas in turn', async () => {
     const run = new RecorderRun({ quota: 1_000, recorderCount: 2 })
     for (let burst = 0; burst < 250; burst += 1) {
-      await run.run(callsOf(4), burst)
+      await run.run(callsStep(4), burst)
       await run.run(PAUSE, burst)
     }
     expect(run.answered('recorded')).toBeGreaterThan(950)
-    for (const entries of run.entriesOf(0)) expect(entries).toBeLessThanOrEqual(25)
+    for (const entries of run.countEntriesSent(0)) expect(entries).toBeLessThanOrEqual(25)
   })
 
   test('transactions that revert are none of them: once the ledger counts again every call is served', async () => {
     const run = new RecorderRun({ quota: 20, recorderCount: 2 })
     await run.run({ kind: 'reverting', is: true }, 0)
     for (let call = 0; call < 2 * 20; call += 1)
-      for (const step of [callsOf(1), PAUSE]) await run.run(step, 0)
+      for (const step of [callsStep(1), PAUSE]) await run.run(step, 0)
     await run.run({ kind: 'reverting', is: false }, 0)
     for (let call = 0; call < 20; call += 1)
-      for (const step of [callsOf(1), PAUSE]) await run.run(step, 0)
-    expect(run.chain.usedOf(run.windowOf(0))).toBe(20)
+      for (const step of [callsStep(1), PAUSE]) await run.run(step, 0)
+    expect(run.chain.countUsed(run.windowId(0))).toBe(20)
   })
 
   test('a process whose last record the contract refuses makes no other, and the next one serves what is left', async () => {
     const run = new RecorderRun({ quota: 1_000, recorderCount: 2 })
-    while ((run.entriesOf(0)[0] ?? 0) < 24 || run.total('leasedCalls') > 0)
-      for (const step of [callsOf(1), PAUSE]) await run.run(step, 0)
+    while ((run.countEntriesSent(0)[0] ?? 0) < 24 || run.total('leasedCalls') > 0)
+      for (const step of [callsStep(1), PAUSE]) await run.run(step, 0)
     // It leases all that is left, since its read does not show that another one has just counted a call.
-    await run.run(callsOf(1), 1)
+    await run.run(callsStep(1), 1)
     await run.run({ kind: 'time', ms: 0 }, 1)
     await run.run({ kind: 'calls', agent: 0, count: 1, readLagMs: 3_000 }, 0)
     await run.run(PAUSE, 0)
-    expect(run.entriesOf(0)).toEqual([25, 1])
+    expect(run.countEntriesSent(0)).toEqual([25, 1])
     expect(run.answered('unavailable')).toBe(1)
     await useUp(run)
-    expect(run.entriesOf(0)[0]).toBe(25)
+    expect(run.countEntriesSent(0)[0]).toBe(25)
     expect(run.answered('recorded')).toBe(1_000)
   })
 })

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { LATE_MS } from './usage-ledger-fake.fixture.ts'
 import { RESEND_AFTER_MS } from './usage-limits.ts'
-import { agentOf, type RecorderBench, startRecorderBench } from './usage-recorder.fixture.ts'
+import { agentAddress, type RecorderBench, startRecorderBench } from './usage-recorder.fixture.ts'
 import { createUsageRecorder } from './usage-recorder.ts'
 
 let bench: RecorderBench
@@ -66,7 +66,7 @@ describe('A10: bytes that may be under way are not sent again', () => {
     await bench.clock.advanceMsSettled(10_000)
     await Promise.all(calls)
     expect(bench.ledger.wrongNonces).toBe(0)
-    expect(bench.chain.usedOf(bench.call())).toBe(3)
+    expect(bench.chain.countUsed(bench.call())).toBe(3)
   })
 
   test('A10: what the ledger never looked at goes again after the pause of any failure', async () => {
@@ -87,7 +87,7 @@ describe('A10: sending again and signing anew', () => {
       await bench.clock.advanceMsSettled(40_000)
       expect(new Set(bench.ledger.sent).size).toBe(1)
       expect(bench.chain.counted.has(hash)).toBe(true)
-      expect(bench.chain.usedOf(bench.call())).toBe(1)
+      expect(bench.chain.countUsed(bench.call())).toBe(1)
       expect(bench.recorder.figures()).toMatchObject({ resigningsTotal: 0, unreceiptedCalls: 0 })
     },
   )
@@ -102,7 +102,7 @@ describe('A10: sending again and signing anew', () => {
     const hashes = await Promise.all(promises.map(bench.recordedHash))
     await bench.clock.advanceMsSettled(30_000)
     expect(hashes.every((hash) => bench.chain.counted.has(hash))).toBe(true)
-    expect(bench.chain.usedOf(bench.call())).toBe(3)
+    expect(bench.chain.countUsed(bench.call())).toBe(3)
     expect(bench.recorder.figures()).toMatchObject({ resigningsTotal: 0, unreceiptedCalls: 0 })
     expect(bench.recorder.figures().resendsTotal).toBeGreaterThan(0)
   })
@@ -118,7 +118,7 @@ describe('A10: sending again and signing anew', () => {
     bench.ledger.hasFunds = true
     await bench.clock.advanceMsSettled(60_000)
     expect(bench.recorder.figures()).toMatchObject({ missingCallsTotal: 0, unreceiptedCalls: 0 })
-    expect(bench.chain.usedOf(bench.call())).toBe(2)
+    expect(bench.chain.countUsed(bench.call())).toBe(2)
   })
 
   test('A10: a nonce that something else consumed forces a new signature, counted and reported with both hashes', async () => {
@@ -131,7 +131,7 @@ describe('A10: sending again and signing anew', () => {
     expect(bench.chain.counted.has(resigned?.kind === 're-signed' ? resigned.newHash : '')).toBe(
       true,
     )
-    expect(bench.chain.usedOf(bench.call())).toBe(2)
+    expect(bench.chain.countUsed(bench.call())).toBe(2)
     expect(bench.recorder.figures().resigningsTotal).toBe(1)
   })
 
@@ -144,7 +144,7 @@ describe('A10: sending again and signing anew', () => {
     await bench.clock.advanceMsSettled(10_000)
     expect(bench.chain.counted.has(first)).toBe(false)
     expect(bench.chain.counted.has(await bench.recordedHash(second))).toBe(true)
-    expect(bench.chain.usedOf(bench.call())).toBe(2)
+    expect(bench.chain.countUsed(bench.call())).toBe(2)
     expect(bench.recorder.figures()).toMatchObject({ resigningsTotal: 1, unreceiptedCalls: 0 })
   })
 
@@ -154,7 +154,7 @@ describe('A10: sending again and signing anew', () => {
     const restarted = createUsageRecorder({ ...bench, recorderCount: 1 })
     await bench.recordedHash(restarted.record(bench.call()))
     await bench.clock.advanceMsSettled(5_000)
-    expect(bench.chain.usedOf(bench.call())).toBe(5)
+    expect(bench.chain.countUsed(bench.call())).toBe(5)
     expect(restarted.figures().unreceiptedCalls).toBe(0)
   })
 
@@ -168,7 +168,7 @@ describe('A10: sending again and signing anew', () => {
       oldHash,
       nonce: 1,
     })
-    expect(bench.chain.usedOf(bench.call())).toBe(2)
+    expect(bench.chain.countUsed(bench.call())).toBe(2)
     expect(bench.recorder.figures().unreceiptedCalls).toBe(0)
   })
 
@@ -219,7 +219,7 @@ describe('A10: sending again and signing anew', () => {
     expect(bench.recorder.figures().resigningsTotal).toBe(0)
     await bench.clock.advanceMsSettled(30_000)
     expect(bench.recorder.figures()).toMatchObject({ resigningsTotal: 1, unreceiptedCalls: 0 })
-    expect(bench.chain.usedOf(bench.call())).toBe(1)
+    expect(bench.chain.countUsed(bench.call())).toBe(1)
   })
 
   test('A10: a receipt that shows just as a later one proves its absence is believed: nothing is signed anew', async () => {
@@ -244,7 +244,7 @@ describe('A10: sending again and signing anew', () => {
     bench.ledger.receiptLagMs = Number.POSITIVE_INFINITY
     await bench.recordedHash(bench.recorder.record(bench.call()))
     await bench.clock.advanceMsSettled(400_000)
-    expect(bench.chain.usedOf(bench.call())).toBe(1)
+    expect(bench.chain.countUsed(bench.call())).toBe(1)
     expect(bench.recorder.figures()).toMatchObject({
       resigningsTotal: 0,
       missingCallsTotal: 1,
@@ -280,7 +280,7 @@ describe('A10: sending again and signing anew', () => {
     start({ quota: 1_000 })
     bench.ledger.receiptLagMs = Number.POSITIVE_INFINITY
     for (let at = 0; at < 70; at += 1) {
-      void bench.recorder.record(bench.call({ agent: agentOf(at) }))
+      void bench.recorder.record(bench.call({ agent: agentAddress(at) }))
       await bench.clock.advanceMsSettled(100)
     }
     expect(bench.recorder.figures()).toMatchObject({ sentBatches: 64, sealedBatches: 6 })

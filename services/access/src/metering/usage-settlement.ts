@@ -52,7 +52,7 @@ export function settleUsageBatch(
 /** Gives back to its window the calls of an entry that counted nothing; calls that wait become unavailable. */
 function release(entry: SealedEntry, leases: UsageLeases): void {
   // A failure of the ledger takes none of the entries that use may take (A18).
-  entry.window.entries -= 1
+  entry.window.change({ kind: 'entry-failed' })
   if (entry.calls < 0) leases.notReturned(entry)
   else leases.void(entry)
   for (const pending of entry.pending) pending.settle({ kind: 'unavailable' })
@@ -60,7 +60,8 @@ function release(entry: SealedEntry, leases: UsageLeases): void {
 
 function settleCounted(entry: SealedEntry, usedAfter: number, options: SettlementOptions): void {
   entry.isCounted = true
-  entry.window.count({ calls: entry.calls, usedAfter, atMs: options.clock.unixMs() })
+  const atMs = options.clock.unixMs()
+  entry.window.change({ kind: 'receipt', calls: entry.calls, usedAfter, atMs })
   options.totals.recordedCallsTotal += entry.calls
   for (const pending of entry.pending.splice(0)) pending.settleRecorded(entry.transactionHash)
 }
@@ -76,7 +77,7 @@ function settleUncounted(
   totals[kind === 'late' ? 'lateCallsTotal' : 'refusedCallsTotal'] += madeCalls
   onEvent({ kind: `usage-${kind}`, agent, windowExpiresAtSeconds, calls: madeCalls, hash })
   leases.void(entry)
-  if (kind === 'refused') window.refused()
+  if (kind === 'refused') window.change({ kind: 'refused' })
   for (const pending of entry.pending.splice(0)) {
     if (kind === 'late') pending.settleRecorded(hash)
     else if (entry.isLease) readmit(pending)
@@ -91,6 +92,7 @@ function settleReturn(
 ): void {
   const calls = -entry.calls
   if (count?.kind !== 'recorded') return leases.notReturned(entry)
-  entry.window.gaveBack({ calls, usedAfter: count.callsUsed, atMs: clock.unixMs() })
+  const usedAfter = count.callsUsed
+  entry.window.change({ kind: 'givenBack', calls, usedAfter, atMs: clock.unixMs() })
   totals.givenBackCallsTotal += calls
 }
