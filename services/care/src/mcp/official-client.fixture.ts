@@ -1,4 +1,5 @@
-// Shared by the tests of the official clients: the record that they read, and checks that hold for every client and revision.
+// Shared by the tests of the official clients: the record that they read, and what care serves besides tools.
+import type { OfficialClient } from '@tallystick/service-kit/official-clients'
 import { expect } from 'vitest'
 import type { RunningCare } from '../testing/running-care.fixture.ts'
 
@@ -16,56 +17,30 @@ export const valueOf = (result: { readonly contents: readonly object[] }): unkno
   return content?._meta?.value
 }
 
-/** A call of each tool, about ann's records. */
-const TOOL_CALLS = [
-  ['list_records', {}],
-  ['read_record', { uri: TEA }],
-  ['whats_changed', { patient: 'ann' }],
-  ['changes_since', {}],
-  ['search', { query: 'sugar' }],
-  ['fetch', { id: TEA }],
-] as const
-
-/** What both generations of clients do alike. */
-type OfficialClient = {
-  getServerVersion(): { readonly name: string } | undefined
-  getInstructions(): string | undefined
-  listResources(): Promise<{ readonly resources: readonly { readonly uri: string }[] }>
-  listResourceTemplates(): Promise<{ readonly resourceTemplates: readonly object[] }>
-  listPrompts(): Promise<{ readonly prompts: readonly object[] }>
-  listTools(): Promise<{ readonly tools: readonly { readonly name: string }[] }>
-  getPrompt(of: { name: string; arguments: Record<string, string> }): Promise<object>
-  callTool(of: { name: string; arguments: Record<string, unknown> }): Promise<object>
-  complete(of: {
-    ref: { type: 'ref/resource'; uri: string }
-    argument: { name: string; value: string }
-    context: { arguments: Record<string, string> }
-  }): Promise<{ readonly completion: { readonly values: readonly string[] } }>
-}
-
-/** Calls everything that needs no session; the client throws if an answer breaks its schema. */
-export async function expectSchemasRespected(
-  client: OfficialClient,
-  of: { readonly value: string },
-): Promise<void> {
-  expect(client.getServerVersion()?.name).toBe('tallystick-care')
-  expect(client.getInstructions()).toContain('care-internal://')
-  const { resources } = await client.listResources()
-  expect(resources.map(({ uri }) => uri)).toContain(TEA)
-  expect((await client.listResourceTemplates()).resourceTemplates.length).toBeGreaterThan(1)
-  expect((await client.listPrompts()).prompts).toHaveLength(2)
-  expect((await client.listTools()).tools.map(({ name }) => name).toSorted()).toEqual(
-    TOOL_CALLS.map(([name]) => name).toSorted(),
-  )
-  const prompt = await client.getPrompt({ name: 'brief_carer', arguments: { patient: 'ann' } })
-  expect(JSON.stringify(prompt)).toContain(of.value)
-  // The client checks each answer against the tool's output schema.
-  for (const [name, given] of TOOL_CALLS)
-    expect(await client.callTool({ name, arguments: given })).toHaveProperty('structuredContent')
-  const completed = await client.complete({
-    ref: { type: 'ref/resource', uri: 'care://{patient}/{domain}/{version}' },
-    argument: { name: 'version', value: '' },
-    context: { arguments: { patient: 'ann', domain: 'tea' } },
-  })
-  expect(completed.completion.values[0]).toMatch(/^\d+$/)
-}
+/** What both suites of clients judge, with a record of this value. */
+export const judgedCare = (value: string) => ({
+  serverName: 'tallystick-care',
+  instructions: 'care-internal://',
+  calls: {
+    list_records: {},
+    read_record: { uri: TEA },
+    whats_changed: { patient: 'ann' },
+    changes_since: {},
+    search: { query: 'sugar' },
+    fetch: { id: TEA },
+  },
+  async askMore(client: OfficialClient): Promise<void> {
+    const { resources } = await client.listResources()
+    expect(resources.map(({ uri }) => uri)).toContain(TEA)
+    expect((await client.listResourceTemplates()).resourceTemplates.length).toBeGreaterThan(1)
+    expect((await client.listPrompts()).prompts).toHaveLength(2)
+    const prompt = await client.getPrompt({ name: 'brief_carer', arguments: { patient: 'ann' } })
+    expect(JSON.stringify(prompt)).toContain(value)
+    const completed = await client.complete({
+      ref: { type: 'ref/resource', uri: 'care://{patient}/{domain}/{version}' },
+      argument: { name: 'version', value: '' },
+      context: { arguments: { patient: 'ann', domain: 'tea' } },
+    })
+    expect(completed.completion.values[0]).toMatch(/^\d+$/)
+  },
+})

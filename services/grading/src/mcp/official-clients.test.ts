@@ -6,7 +6,8 @@ import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import * as sdk2 from '@modelcontextprotocol/client'
-import { systemClock } from '@tallystick/service-kit'
+import { listeningUrl, systemClock } from '@tallystick/service-kit'
+import { testOfficialClients } from '@tallystick/service-kit/official-clients'
 import { createReceiptVerifier } from '@tallystick/x402'
 import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
 import {
@@ -19,6 +20,7 @@ import {
 import { appendPaymentIdentifierToExtensions } from '@x402/extensions/payment-identifier'
 import { type PaymentRequired, x402Client } from '@x402/fetch'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createHttpFixture } from '../testing/http.fixture.ts'
 import {
   grade,
   posted,
@@ -28,6 +30,25 @@ import {
   xlayerCalls,
 } from '../testing/xlayer.fixture.ts'
 import { auditExample, gradeExample } from '../wire/examples.ts'
+
+testOfficialClients({
+  title: 'G10: grading and the official clients',
+  revisions: ['2025-11-25', '2026-07-28'],
+  async start() {
+    const { app } = await createHttpFixture()
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    return { url: new URL(`${listeningUrl(app)}/mcp`), headers: {}, close: () => app.close() }
+  },
+  serverName: 'tallystick-grading',
+  instructions: 'Ask coverage first',
+  calls: {
+    coverage: { sport: 'soccer', text: 'arsenal chelsea' },
+    calibration: {},
+    read_pick: { receipt: 'none' },
+    grade_pick: gradeExample,
+    audit_picks: auditExample,
+  },
+})
 
 let fixture: XLayerFixture
 let service: RunningService
@@ -110,8 +131,6 @@ describe.each(['legacy', 'auto', 'pinned'] as const)('G10: the official client, 
   test('asks coverage, is told the price, pays and has its grade', async () => {
     const { call, client } = await connect(how)
     expect(client.getNegotiatedProtocolVersion()).toBe(MODES[how])
-    const { tools } = await client.listTools()
-    expect(tools).toHaveLength(5)
     const covered = await call('coverage', { sport: 'soccer', text: 'arsenal chelsea' })
     expect(covered.structuredContent).toMatchObject({ close: 'final' })
     const before = await balanceOf('agent-1')
