@@ -133,54 +133,10 @@ export async function runLanes(run: LaneRun): Promise<LaneTimes> {
   }
 }
 
-/** Reads of a long answer: one piece of memory takes them all. */
-const DRAIN_BYTES = 1_048_576
-
-/** One connection that counts the bytes of long answers and keeps none of them. */
-export async function openDrain(
-  server: string,
-): Promise<{ get(path: string): Promise<number>; close(): void }> {
-  const url = new URL(server)
-  let waiting: PromiseWithResolvers<number> | undefined
-  let [head, bytesLeft, length] = ['', 0, 0]
-  const take = (bytes: number, piece: Uint8Array): void => {
-    let body = bytes
-    if (length === 0) {
-      head += Buffer.from(piece.buffer, piece.byteOffset, bytes).toString('latin1')
-      const headEnd = head.indexOf('\r\n\r\n')
-      if (headEnd < 0) return
-      length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1])
-      if (!(length > 0)) return waiting?.reject(new Error(`an answer without a length: ${head}`))
-      bytesLeft = length
-      body = head.length - headEnd - HEAD_END.length
-    }
-    bytesLeft -= body
-    if (bytesLeft === 0) waiting?.resolve(length)
-  }
-  const socket = connect({
-    port: Number(url.port),
-    host: url.hostname,
-    onread: {
-      buffer: new Uint8Array(DRAIN_BYTES),
-      callback: (bytes, piece) => {
-        take(bytes, piece)
-        return true
-      },
-    },
-  })
-  socket.on('error', (error) => waiting?.reject(error))
-  socket.on('close', () => waiting?.reject(new Error('the server closed the connection')))
-  await new Promise<void>((resolve) => void socket.once('connect', resolve))
-  return {
-    get: (path) => {
-      waiting = Promise.withResolvers<number>()
-      ;[head, length] = ['', 0]
-      socket.write(getRequest(url, path))
-      return waiting.promise
-    },
-    close: () => {
-      waiting = undefined
-      socket.destroy()
-    },
-  }
+/** Reads a long answer, keeps none of it, and returns its bytes. */
+export async function drain(url: string): Promise<number> {
+  const answer = await fetch(url)
+  let bytes = 0
+  for await (const piece of answer.body ?? []) bytes += piece.length
+  return bytes
 }

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { McpLoad } from '../mcp-load.ts'
 import { median } from '../quantile.ts'
-import { openDrain } from '../raw-load.ts'
+import { drain } from '../raw-load.ts'
 import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { monotonicMicros, STAGE_NAMES, stageMicros } from '../write-stages.ts'
@@ -21,7 +21,7 @@ const WRITES = 2_000
 const WARM_WRITES = 500
 /** What each fsync of the slower disk takes longer, milliseconds. */
 const SLOWER_MS = 1
-/** Between two reports, milliseconds: a visitor who does not loop is not paced. */
+/** Between two reports, milliseconds: a visitor who does not loop. */
 const REPORT_EVERY_MS = 250
 const REPORTS = 30
 
@@ -45,8 +45,7 @@ async function measureLists(databasePath: string, chains: number): Promise<reado
   await promisify(execFile)(process.execPath, [fill, databasePath, 'clear', ...sizes])
   const server = await ServerProcess.start('care-server.ts', [databasePath, 'clear'])
   const load = new McpLoad(server.url)
-  const drain = await openDrain(server.url)
-  const report = () => drain.get('/verify')
+  const report = () => drain(`${server.url}/verify`)
   try {
     const [session = ''] = await load.openSessions(1)
     const ref = { type: 'ref/prompt', name: 'brief_carer' }
@@ -68,11 +67,10 @@ async function measureLists(databasePath: string, chains: number): Promise<reado
     return [
       figure('resources/list, first page', await medianMs(list), 2),
       figure('completion of a patient', await medianMs(complete), 2),
-      figure('/verify, nothing changed', kept, 20),
+      figure('/verify, nothing changed', kept),
       figure('/verify, first replay', first),
     ]
   } finally {
-    drain.close()
     load.close()
     await server.stop()
   }

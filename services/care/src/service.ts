@@ -13,6 +13,7 @@ import { createAlertWebhook } from './adapters/alert-webhook.ts'
 import { createEspeakSpeech } from './adapters/espeak-speech.ts'
 import { eventCursors, openEventSubscriptions } from './adapters/event-subscriptions.ts'
 import { createEventWebhook } from './adapters/event-webhook.ts'
+import { restsOf } from './adapters/journal-slices.ts'
 import { openStores, type Stores } from './adapters/open-stores.ts'
 import { openReadTrail } from './adapters/read-trail.ts'
 import { readRevocations } from './adapters/revoked-tokens.ts'
@@ -213,6 +214,8 @@ const watchGone = ({
     }),
   ])
 
+const isoOf = (ms: number): string => new Date(ms).toISOString()
+
 /**
  * Opens the stores and takes over the sessions that an earlier process left. Rejects with `RecordStoreUnavailable` and
  * its like if a store cannot be opened; their messages are for the operator.
@@ -246,8 +249,8 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const read = { store, sessions, tokens, modernTokens, extensions }
   const mcp = ending(await openMcp(options, { ...read, observe, isRevoked, noteRead }))
   for (const watch of await watchGone({ ...watched, store, mcp })) ending(watch)
-  const isoNow = () => new Date(clock.unixMs()).toISOString()
-  const verifier = createChainVerifier({ store, clock, isoNow })
+  const isoNow = () => isoOf(clock.unixMs())
+  const verifier = ending(createChainVerifier({ store, clock, isoOf, ...restsOf(store.journals) }))
   if (deliverer !== undefined) await ending(deliverer).start()
   const { onWitnessProblem, startCommit } = telemetry
   const told = { chance: Math.random, onProblem: onWitnessProblem, onError: onProblem }

@@ -4,7 +4,7 @@ import { createRests } from './journal-slices.ts'
 test('C32: a replay rests for nine times its slice while its journal is written to, and takes turns again afterwards', async () => {
   let [nowMs, size] = [0, 7]
   const awaited: (number | 'turn')[] = []
-  const rest = createRests(() => size, {
+  const begin = createRests(() => size, {
     nowMs: () => nowMs,
     pause: async (ms) => {
       awaited.push(ms)
@@ -12,6 +12,7 @@ test('C32: a replay rests for nine times its slice while its journal is written 
     },
     nextTurn: async () => void awaited.push('turn'),
   })
+  const rest = begin()
   const slice = async (ms: number) => {
     nowMs += ms
     await rest()

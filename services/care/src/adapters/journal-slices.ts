@@ -5,9 +5,9 @@ import type { RecordSource } from './record-sql.ts'
 import type { ChainRow, VersionRow } from './stored-record.ts'
 
 /** Versions in a slice: half a millisecond in the clear and two sealed, of the 50 ms that a slice may take; fewer cost speed. */
-export const SLICE_VERSIONS = 256
+const SLICE_VERSIONS = 256
 /** Stored bytes in a slice, where values are large. */
-export const SLICE_BYTES_MAX = 2_000_000
+const SLICE_BYTES_MAX = 2_000_000
 
 /** Leaves of a journal, `from` (inclusive) to `to` (exclusive). */
 type JournalPart = {
@@ -40,6 +40,15 @@ export async function* slicesOf(
   }
 }
 
+/** Rests of the replays of each journal, and of whoever has a token. */
+export const restsOf = (journals: Readonly<Record<Audience, { readonly size: number }>>) => ({
+  rests: {
+    user: createRests(() => journals.user.size),
+    assistant: createRests(() => journals.assistant.size),
+  },
+  restOfReaders: () => () => nextTurn(),
+})
+
 /** Chains by their ids, in the order of these, which is a replay's: PostgreSQL finds them in any. */
 export async function chainsById(
   { ask, sql }: RecordSource,
@@ -57,8 +66,8 @@ const REST_FACTOR = 9
 const WRITES_RECENT_MS = 500
 
 /**
- * What a replay awaits between two slices: one turn of the event loop, or a rest while its journal is being written. It looks
- * at no other journal, so timing reveals nothing about internal writes (C30). The time is the machine's.
+ * Begins work; what that returns is awaited between its slices: one turn of the event loop, or a rest while its journal is being
+ * written. It looks at no other journal, so timing reveals nothing about internal writes (C30). The time is the machine's.
  */
 export function createRests(
   journalSize: () => number,
@@ -67,13 +76,16 @@ export function createRests(
     pause: (ms: number) => pause(ms),
     nextTurn: () => nextTurn(),
   },
-): () => Promise<void> {
-  let [size, writtenAtMs, fromMs] = [journalSize(), Number.NEGATIVE_INFINITY, time.nowMs()]
-  return async () => {
-    const nowMs = time.nowMs()
-    if (journalSize() !== size) [size, writtenAtMs] = [journalSize(), nowMs]
-    const isWritten = nowMs - writtenAtMs < WRITES_RECENT_MS
-    await (isWritten ? time.pause((nowMs - fromMs) * REST_FACTOR) : time.nextTurn())
-    fromMs = time.nowMs()
+): () => () => Promise<void> {
+  let [size, writtenAtMs] = [journalSize(), Number.NEGATIVE_INFINITY]
+  return () => {
+    let fromMs = time.nowMs()
+    return async () => {
+      const nowMs = time.nowMs()
+      if (journalSize() !== size) [size, writtenAtMs] = [journalSize(), nowMs]
+      const isWritten = nowMs - writtenAtMs < WRITES_RECENT_MS
+      await (isWritten ? time.pause((nowMs - fromMs) * REST_FACTOR) : time.nextTurn())
+      fromMs = time.nowMs()
+    }
   }
 }

@@ -9,7 +9,7 @@ import { openFileKeys } from './chain-keys-file.ts'
 import { createBehindReads } from './record-behind.ts'
 import { exportRecordLines } from './record-export.ts'
 import { importRecordLines } from './record-import.ts'
-import { createRecordReads } from './record-reads.ts'
+import { createChainList, createRecordReads } from './record-reads.ts'
 import type { RecordSource } from './record-sql.ts'
 import { verifyAdded, verifyChains } from './record-verify.ts'
 import { createRecordWriter, type WriterOptions, type WrittenStore } from './record-writer.ts'
@@ -109,6 +109,7 @@ export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefi
     ...createRecordReader(engine, keys),
     importLines: (query) => importRecordLines({ ...source, ...engine }, query),
     verifyAdded: (query) => verifyAdded(source, query),
+    ...createChainList(engine.source),
     journals: { user: journalOf(engine, 'user'), assistant: journalOf(engine, 'assistant') },
     outsideMark: () => engine.outsideMark(),
     sealKeyId: keys?.ringKeyId,

@@ -116,6 +116,22 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
   } satisfies Partial<RecordStore>
 }
 
+/** Chains by their numbers, for reports. */
+export const createChainList = ({ ask, sql }: RecordSource) =>
+  ({
+    chains: async ({ after, audience, limit, patient }) => {
+      const { named, namedOfPatient } = sql.of[audience]
+      const chains = await (patient === undefined
+        ? ask<ChainRow>(named, [audience, after, limit])
+        : ask<ChainRow>(namedOfPatient, [audience, after, limit, patient]))
+      return chains.map((chain) => ({ number: chain[0], slot: namedChain(chain) }))
+    },
+    lastChain: async (audience) => {
+      const [last] = await ask<readonly [number]>(sql.of[audience].lastChain, [audience])
+      return last?.[0] ?? 0
+    },
+  }) satisfies Partial<RecordStore>
+
 /** Chains whose key was destroyed, but for those that were moved aside since. */
 async function erasedChains({ ask, sql }: RecordSource): Promise<readonly ErasedName[]> {
   type Row = readonly [patient: string, domain: string, turn: number]

@@ -140,10 +140,16 @@ function versionSql(dialect: Dialect, audience: Audience) {
       AND v.version > $4 ORDER BY v.version LIMIT $5`,
     all: listed(''),
     ofPatient: listed('c.patient'),
-    chainsAfter: `${found('chains c', `= ${newest}`)} c.audience = $1 AND c.id > $2 ORDER BY c.id LIMIT $3`,
     /** Versions by their leaves, each with its chain and the version before it, or nulls. */
     revisions: `SELECT ${CHAIN}, ${version}, ${versionCells('b', dialect)} FROM ${table} v JOIN chains c ON c.id = v.chain
       LEFT JOIN ${table} b ON b.chain = v.chain AND b.version = v.version - 1 WHERE ${isOneOf({ 'v.at': 'bigint' })}`,
+    /** By their numbers; the last one has the patient, if one is named. */
+    numbered: `SELECT ${CHAIN} FROM chains c WHERE c.audience = $1 AND c.id >= $2 AND c.id < $3 ORDER BY c.id`,
+    named: `SELECT ${CHAIN} FROM chains c WHERE c.audience = $1 AND c.id > $2 ORDER BY c.id LIMIT $3`,
+    namedOfPatient: `SELECT ${CHAIN} FROM chains c WHERE c.audience = $1 AND c.id > $2 AND c.patient = $4 ORDER BY c.id LIMIT $3`,
+    lastChain: `SELECT coalesce(max(id), 0) FROM chains WHERE audience = $1`,
+    /** Chain by chain, behind a version, before a chain. */
+    ofChains: `${versions} (v.chain, v.version) > ($1, $2) AND v.chain < $3 ORDER BY v.chain, v.version LIMIT $4`,
     byLeaf: `SELECT ${CHAIN}, ${version} FROM ${table} v JOIN chains c ON c.id = v.chain WHERE v.at = $1`,
     leaves: `${versions} v.at >= $1 AND v.at < $2 ORDER BY v.at`,
     // The plus keeps SQLite from reading the whole chain for each part of its journal.

@@ -1,10 +1,14 @@
-// The replay of chains from stored bytes. To replay all chains, a journal is read once from its first leaf to its last, the order
-// of the bytes on disk, and every chain is replayed along the way. Work is cut into slices, and other work runs between them.
-// Versions appended meanwhile are included when their chain is judged.
+// The replay of chains from stored bytes, chain after chain, so that memory does not grow with the store. Work is cut into slices,
+// and other work runs between them. A chain that does not hold at once, as one that was written or erased meanwhile, is
+// replayed again by itself before anything is said of it.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { BodySeal, Journal } from '@tallystick/journal-store'
-import type { ChainVerification, RecordStore } from '../domain/record-store.ts'
+import {
+  type ChainVerification,
+  type RecordStore,
+  RecordStoreUnavailable,
+} from '../domain/record-store.ts'
 import {
   createErasedChainReplay,
   createStoredChainReplay,
@@ -14,15 +18,9 @@ import {
 import { chainUri, type NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { type ChainSeal, type ChainSeals, chainName } from './chain-keys.ts'
-import {
-  chainsById,
-  createRests,
-  SLICE_BYTES_MAX,
-  SLICE_VERSIONS,
-  slicesOf,
-} from './journal-slices.ts'
+import { chainsById, slicesOf } from './journal-slices.ts'
 import { findChain, findVersion } from './record-reads.ts'
-import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
+import type { RecordSource } from './record-sql.ts'
 import {
   type ChainRow,
   isErased as isErasedChain,
@@ -33,10 +31,14 @@ import {
   type VersionRow,
 } from './stored-record.ts'
 
-/** Chains judged in a slice; each takes one look at its row and its newest version. */
-const SLICE_CHAINS = 256
-/** Versions in a slice where values are large. */
-const SLICE_LARGE = 8
+/** Chains whose rows and keys are held at once. */
+const PAGE_CHAINS = 256
+/** Versions that are read at once: some 8 MB where values are as large as they may be, half a millisecond of work otherwise. */
+const SLICE_VERSIONS = 32
+/** Longest work between two rests, milliseconds, where values are large. */
+const SLICE_MS_MAX = 5
+
+type Rest = () => Promise<void>
 
 /** Where verification reads. */
 export type VerifySource = {
@@ -51,6 +53,8 @@ type ChainState = {
   readonly name: string
   readonly slotText: (version: number) => string
   lastVersion: number
+  /** The stored body of that version. */
+  newest?: unknown
 }
 
 /** The replay of a chain after its known part; for an erased chain only the leaves are replayed. */
@@ -74,58 +78,125 @@ function take(state: ChainState, row: VersionRow, seal: BodySeal): void {
   const entry = typeof body === 'string' ? body : seal.open(body, state.slotText(version))
   state.replay.add({ version, entry, leafHash, writtenAt })
   state.lastVersion = version
+  state.newest = body
 }
 
 /** The verifying half of a store. */
 export async function* verifyChains(
   of: VerifySource,
-  query: Parameters<RecordStore['verify']>[0],
+  { audiences, numbers, rest = nextTurn, slot }: Parameters<RecordStore['verify']>[0],
 ): AsyncGenerator<ChainVerification> {
-  const { slot } = query
-  for (const audience of new Set(query.audiences)) {
-    if (slot === undefined) yield* verifyJournal(of, audience)
-    else if (slot.audience === audience) yield* verifyOne(of, slot)
+  for (const audience of new Set(audiences)) {
+    if (slot !== undefined) {
+      const found = slot.audience === audience ? await findChain(of.source, slot) : undefined
+      if (found !== undefined) yield* verifyOne(of, found.chain[0], { rest })
+      continue
+    }
+    const { from, to } = numbers ?? { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
+    const { ask, sql } = of.source
+    const [last] = await ask<readonly [number]>(sql.of[audience].lastChain, [audience])
+    // Behind the last chain there are versions only of chains that are gone.
+    for (let begin = from; begin < to; ) {
+      const next = Math.max(begin, 0) + PAGE_CHAINS
+      const end = next > (last?.[0] ?? 0) ? to : Math.min(next, to)
+      yield* verifyPage(of, { audience, from: begin, to: end }, rest)
+      begin = end
+    }
   }
 }
 
-async function* verifyJournal(
+/** Some chains of an audience, by their numbers. */
+type Page = { readonly audience: Audience; readonly from: number; readonly to: number }
+
+async function* verifyPage(
   of: VerifySource,
-  audience: Audience,
+  { audience, from, to }: Page,
+  rest: Rest,
 ): AsyncGenerator<ChainVerification> {
-  const { seals, source } = of
-  const written = of.journals[audience]
-  const rest = createRests(() => written.size)
-  const states = new Map<number, ChainState>()
-  const strays: VersionRow[] = []
-  const journal = { audience, from: 0, to: written.size }
-  for await (const slice of slicesOf(source, journal, rest)) {
-    const begun = slice.map(([, chain]) => chain).filter((chain) => !states.has(chain))
-    for (const [id, chain] of await chainsById(source, new Set(begun)))
-      if (chain[3] === audience) states.set(id, stateOf(chain))
-    const seal = await seals.sealFor(slice.flatMap(([, chain]) => states.get(chain)?.name ?? []))
+  const { ask, sql } = of.source
+  const { numbered, ofChains } = sql.of[audience]
+  const chains = await ask<ChainRow>(numbered, [audience, from, to])
+  const seal = await of.seals.sealFor(chains.map((chain) => chainName(slotOfChain(chain))))
+  const page = new PageReplay(chains, seal)
+  let place: readonly [chain: number, version: number] = [from, -1]
+  for (let isMore = true; isMore; ) {
+    const slice = await ask<VersionRow>(ofChains, [...place, to, SLICE_VERSIONS])
+    let fromMs = performance.now()
     for (const row of slice) {
-      const state = states.get(row[1])
-      if (state === undefined) strays.push(row)
-      else take(state, row, seal)
+      page.add(row)
+      if (performance.now() - fromMs < SLICE_MS_MAX) continue
+      await rest()
+      fromMs = performance.now()
     }
-  }
-  const { chainsAfter } = source.sql.of[audience]
-  for (let after = 0; ; ) {
-    const found = foundChains(
-      await source.ask<FoundRow>(chainsAfter, [audience, after, SLICE_CHAINS]),
-    )
-    const seal = await seals.sealFor(found.map(({ chain }) => chainName(slotOfChain(chain))))
-    for (const { chain, versions } of found) {
-      const state = states.get(chain[0]) ?? stateOf(chain)
-      yield judge(of, { chain, state, seal, body: versions[0]?.[5] })
-    }
-    const last = found.at(-1)
-    if (last === undefined) break
-    after = last.chain[0]
+    isMore = slice.length === SLICE_VERSIONS
+    const [, chain = 0, version = 0] = slice.at(-1) ?? []
+    if (isMore && (chain < place[0] || (chain === place[0] && version <= place[1])))
+      throw new RecordStoreUnavailable('an index of versions does not fit its table')
+    place = [chain, version]
+    if (!isMore) page.end()
+    for (const { chain: ended, verdict } of page.takeEnded())
+      if (verdict.intact) yield verdict
+      else yield* verifyOne(of, ended[0], { rest })
+    yield* judgeStrays(of, page.takeStrays(), { audience, seal, rest })
     await rest()
   }
-  const seal = await seals.sealFor([])
-  yield* strays.map((row) => judgeStray(row, audience, seal))
+}
+
+type EndedChain = { readonly chain: ChainRow; readonly verdict: ChainVerification }
+
+/** Replays some chains from their versions, which come chain by chain. */
+class PageReplay {
+  readonly #chains: readonly ChainRow[]
+  readonly #seal: ChainSeal
+  #at = 0
+  #state: ChainState | undefined
+  #ended: EndedChain[] = []
+  #strays: VersionRow[] = []
+
+  constructor(chains: readonly ChainRow[], seal: ChainSeal) {
+    this.#chains = chains
+    this.#seal = seal
+    this.#begin()
+  }
+
+  add(row: VersionRow): void {
+    const [, chain] = row
+    while ((this.#chains[this.#at]?.[0] ?? Number.POSITIVE_INFINITY) < chain) this.#next()
+    if (this.#state === undefined || this.#chains[this.#at]?.[0] !== chain) {
+      this.#strays.push(row)
+      return
+    }
+    take(this.#state, row, this.#seal)
+  }
+
+  end(): void {
+    while (this.#state !== undefined) this.#next()
+  }
+
+  takeEnded(): readonly EndedChain[] {
+    const ended = this.#ended
+    this.#ended = []
+    return ended
+  }
+
+  takeStrays(): readonly VersionRow[] {
+    const strays = this.#strays
+    this.#strays = []
+    return strays
+  }
+
+  #begin(): void {
+    const chain = this.#chains[this.#at]
+    this.#state = chain && stateOf(chain)
+  }
+
+  #next(): void {
+    const chain = this.#chains[this.#at]
+    if (chain !== undefined && this.#state !== undefined)
+      this.#ended.push({ chain, verdict: verdictOf(chain, this.#state, this.#seal) })
+    this.#at += 1
+    this.#begin()
+  }
 }
 
 /** Verdicts on the chains that gained versions with some leaves, replayed after their known parts. */
@@ -136,17 +207,20 @@ export async function* verifyAdded(
   for await (const slice of slicesOf(of.source, leaves)) {
     const chains = await chainsById(of.source, new Set(slice.map(([, chain]) => chain)))
     for (const chain of chains.values()) {
-      const slot = namedChain(chain)
-      if (slot.audience === leaves.audience) yield* verifyOne(of, slot, known(slot))
+      const [number, , , audience] = chain
+      if (audience === leaves.audience)
+        yield* verifyOne(of, number, { rest: nextTurn, known: known(number) })
     }
   }
 }
+
+type KnownVerdict = Pick<ChainVerification, 'versions' | 'intact'>
 
 /** The known part of a chain, if its last version still holds by itself. */
 async function knownPart(
   { seals, source }: VerifySource,
   chain: ChainRow,
-  { intact, versions }: ChainVerification,
+  { intact, versions }: KnownVerdict,
 ): Promise<KnownPart | undefined> {
   if (!intact) return undefined
   const slot = slotOfChain(chain)
@@ -156,32 +230,32 @@ async function knownPart(
   return record === undefined ? undefined : { versions, headHash: record.versionHash }
 }
 
+const chainOf = async (source: RecordSource, number: number): Promise<ChainRow | undefined> =>
+  (await chainsById(source, [number])).get(number)
+
 async function* verifyOne(
   of: VerifySource,
-  named: NamedChain,
-  known?: ChainVerification,
+  number: number,
+  { known, rest }: { readonly known?: KnownVerdict | undefined; readonly rest: Rest },
 ): AsyncGenerator<ChainVerification> {
   const { seals, source } = of
-  const found = await findChain(source, named)
-  if (found === undefined) return
-  const { chain } = found
+  const chain = await chainOf(source, number)
+  if (chain === undefined) return
   const name = chainName(slotOfChain(chain))
   const isKnown = known !== undefined && !isErasedChain(chain)
   const state = stateOf(chain, isKnown ? await knownPart(of, chain, known) : undefined)
-  let limit = SLICE_LARGE
   for (let isMore = true; isMore; ) {
+    const limit = SLICE_VERSIONS
     const slice = await versionsAfter(source, chain, { after: state.lastVersion, limit })
     const seal = await seals.sealFor([name])
     for (const row of slice) take(state, row, seal)
     isMore = slice.length === limit
-    const isLarge = slice.some((row) => sizeOf(row[5]) > SLICE_BYTES_MAX / SLICE_VERSIONS)
-    limit = isLarge ? SLICE_LARGE : SLICE_VERSIONS
-    await nextTurn()
+    await rest()
   }
-  const now = await findChain(source, named)
+  const now = await chainOf(source, number)
+  if (now === undefined) return
   const seal = await seals.sealFor([name])
-  if (now !== undefined)
-    yield await judge(of, { chain: now.chain, state, seal, body: now.versions[0]?.[5] })
+  yield await judge(of, { chain: now, state, seal })
 }
 
 /** Versions of a chain in order. */
@@ -204,24 +278,33 @@ async function judge(
     readonly chain: ChainRow
     readonly state: ChainState
     readonly seal: ChainSeal
-    readonly body: unknown
   },
 ): Promise<ChainVerification> {
-  const { body, chain, seal } = found
-  const [, , , , latestVersion, headHash] = chain
+  const { chain, seal } = found
+  const [, , , , latestVersion] = chain
   // If it was erased during its replay, the replay starts again.
   const state = found.state.isErased === isErasedChain(chain) ? found.state : stateOf(chain)
   const { lastVersion: after } = state
   if (after < latestVersion)
     for (const row of await versionsAfter(of.source, chain, { after, upTo: latestVersion }))
       take(state, row, seal)
-  const { broken, versions } = state.replay.end({ version: latestVersion, versionHash: headHash })
+  return verdictOf(chain, state, seal)
+}
+
+function verdictOf(
+  chain: ChainRow,
+  { newest, replay }: ChainState,
+  seal: ChainSeal,
+): ChainVerification {
+  const [number, , , , version, versionHash] = chain
+  const { broken, versions } = replay.end({ version, versionHash })
   return {
+    number,
     versions,
     intact: broken === undefined,
     ...(broken && { brokenAt: broken.version }),
     ...(isErasedChain(chain) && { erased: versions }),
-    ...storedAs(namedChain(chain), body, seal.receipt(body, chainName(slotOfChain(chain)))),
+    ...storedAs(namedChain(chain), newest, seal.receipt(newest, chainName(slotOfChain(chain)))),
   }
 }
 
@@ -231,6 +314,24 @@ const storedAs = (slot: NamedChain, body: unknown, receipt: ReturnType<ChainSeal
   receipt: { uri: chainUri(slot), ...receipt, storedBytes: sizeOf(body) },
 })
 
+/** Versions of chains that the page did not have: chains that began meanwhile are replayed, of the others there is no row. */
+async function* judgeStrays(
+  of: VerifySource,
+  strays: readonly VersionRow[],
+  {
+    audience,
+    rest,
+    seal,
+  }: { readonly audience: Audience; readonly seal: ChainSeal; readonly rest: Rest },
+): AsyncGenerator<ChainVerification> {
+  if (strays.length === 0) return
+  const begun = await chainsById(of.source, new Set(strays.map(([, chain]) => chain)))
+  for (const row of strays)
+    if (begun.get(row[1])?.[3] !== audience) yield judgeStray(row, audience, seal)
+  for (const [number, chain] of begun)
+    if (chain[3] === audience) yield* verifyOne(of, number, { rest })
+}
+
 /** A version that belongs to no chain of its audience: its chain's row was removed or now names another chain. */
 function judgeStray(
   [, chain, version, , , body]: VersionRow,
@@ -239,5 +340,12 @@ function judgeStray(
 ): ChainVerification {
   const slot = { patient: 'stray', domain: `chain-${chain}`, audience }
   const receipt = seal.receipt(body, chainName({ ...slot, turn: 0 }))
-  return { versions: 1, intact: false, brokenAt: version, ...storedAs(slot, body, receipt) }
+  return {
+    number: undefined,
+    strayOf: chain,
+    versions: 1,
+    intact: false,
+    brokenAt: version,
+    ...storedAs(slot, body, receipt),
+  }
 }

@@ -1,189 +1,172 @@
 /**
- * The verdict on every chain of an audience, kept and brought up to date (C32). It rests on one replay of all stored bytes,
- * and on a replay of each version that this process added since. Once anything else changes the store, everything is replayed
- * again. The bytes of its report are kept in blocks, so a report costs only what changed plus its sending, however many chains
- * there are.
+ * The verdict on every chain of an audience, kept and brought up to date (C32). Chains are replayed from stored bytes, a page of
+ * numbers at a time. Where the store can say that nothing but this process has changed it, a page holds until something else
+ * does; what this process has added is replayed. Where it cannot, a scrub reads the pages one after the other, so that each is
+ * read again within an interval.
  */
-import { chainUri } from '../wire/record-uri.ts'
+import type { Clock } from '@tallystick/service-kit'
 import type { Audience } from '../wire/records.ts'
-import type { ChainVerdict, PublicReceipt } from '../wire/verify.ts'
+import { ChainVerdicts } from './chain-verdicts.ts'
 import type { ChainVerification, RecordStore } from './record-store.ts'
-import { isWithin, type Reach } from './scopes.ts'
 
-/** Chains in a block: half a millisecond to write, some 30 KB to send at once. */
-const BLOCK_CHAINS = 512
-/** How long a verdict is kept if the store cannot say whether others changed it. */
-export const REPLAY_INTERVAL_MS = 60_000
+/** Chains in a page. */
+const PAGE_CHAINS = 256
+/** Shortest interval of a scrub, milliseconds. */
+const INTERVAL_MS_MIN = 60_000
+/** What a version adds, where that comes to more: reading it takes a fiftieth of this or so. */
+const INTERVAL_MS_PER_VERSION = 0.6
+/** The part of its interval that a round of the scrub takes; the rest is for what delays it. */
+const ROUND_PART = 0.8
 
-/** Some chains as in a report: JSON items, each after a comma, lines of text, and their counts. */
-type ReportBlock = {
-  readonly chains: Uint8Array
-  readonly receipts: Uint8Array
-  readonly lines: Uint8Array
-  readonly counts: ReportCounts
-}
-
-type ReportCounts = {
-  readonly chains: number
-  /** Chains that do not hold. */
-  readonly broken: number
-  /** Chains whose newest version is sealed. */
-  readonly sealed: number
-  /** Versions replayed. */
-  readonly versions: number
-  /** Versions whose values were erased, which nothing can replay (C31). */
-  readonly erased: number
-}
-
-/** The content of a report; it never changes. */
-export type VerifyReport = {
-  /** ISO 8601 time of the oldest replay that it rests on. */
-  readonly checkedAt: string
-  readonly blocks: readonly ReportBlock[]
-}
-
-export function countsOf({ blocks }: VerifyReport): ReportCounts {
-  const total = { chains: 0, broken: 0, sealed: 0, versions: 0, erased: 0 }
-  for (const { counts } of blocks)
-    for (const [of, count] of Object.entries(counts)) total[of as keyof ReportCounts] += count
-  return total
-}
-
-export const chainVerdict = (found: ChainVerification): ChainVerdict => {
-  const { receipt, versions, intact, brokenAt, erased } = found
-  return { uri: receipt.uri, versions, intact, brokenAt, erased }
-}
-
-/** Without the length of the stored bytes, which would identify one of a few known sentences. */
-export const publicReceipt = ({ receipt }: ChainVerification): PublicReceipt => {
-  const { storedBytes: _, ...known } = receipt
-  return known
-}
-
-function lineOf(found: ChainVerification): string {
-  const { uri, versions, intact, brokenAt, erased } = chainVerdict(found)
-  const gone = erased === undefined ? '' : `, ${erased} erased: values gone, leaves hold`
-  const end = brokenAt === undefined ? gone : `, broken at version ${brokenAt}`
-  return `${intact ? 'INTACT' : 'BROKEN'} ${uri} ${versions} version(s)${end}`
-}
-
-function blockOf(chains: readonly ChainVerification[]): ReportBlock {
-  const bytesOf = (write: (chain: ChainVerification) => string): Uint8Array =>
-    Buffer.from(chains.map(write).join(''))
-  return {
-    chains: bytesOf((chain) => `,${JSON.stringify(chainVerdict(chain))}`),
-    receipts: bytesOf((chain) => `,${JSON.stringify(publicReceipt(chain))}`),
-    lines: bytesOf((chain) => `${lineOf(chain)}\n`),
-    counts: {
-      chains: chains.length,
-      broken: chains.filter(({ intact }) => !intact).length,
-      sealed: chains.filter(({ receipt }) => receipt.encrypted).length,
-      versions: chains.reduce((sum, { erased = 0, versions }) => sum + versions - erased, 0),
-      erased: chains.reduce((sum, { erased = 0 }) => sum + erased, 0),
-    },
-  }
-}
-
-export const reportOf = (
-  checkedAt: string,
-  chains: readonly ChainVerification[],
-): VerifyReport => ({ checkedAt, blocks: chains.length === 0 ? [] : [blockOf(chains)] })
-
-export const joinReports = (reports: readonly VerifyReport[]): VerifyReport => ({
-  checkedAt: reports.map(({ checkedAt }) => checkedAt).toSorted()[0] ?? '',
-  blocks: reports.flatMap(({ blocks }) => blocks),
-})
+/** Pause between two slices of a replay, for as long as others need. */
+type Rest = () => Promise<void>
 
 export type KeptVerdictDeps = {
-  readonly store: Pick<RecordStore, 'verify' | 'verifyAdded' | 'journals' | 'outsideMark'>
-  readonly clock: { unixMs(): number }
-  readonly isoNow: () => string
+  readonly store: Pick<
+    RecordStore,
+    'verify' | 'verifyAdded' | 'journals' | 'outsideMark' | 'lastChain'
+  >
+  readonly clock: Clock
+  /** A time as ISO 8601. */
+  readonly isoOf: (ms: number) => string
+  /** Begins a replay of that audience's journal. */
+  readonly rests: Readonly<Record<Audience, () => Rest>>
   readonly onReplay: () => void
+}
+
+/** What a report rests on. */
+export type AudienceVerdict = {
+  readonly audience: Audience
+  readonly verdicts: ChainVerdicts
+  /** When the oldest page was replayed, ISO 8601. */
+  readonly checkedAt: string
+  /** How old that may be; undefined where the store says whether others changed it. */
+  readonly intervalMs: number | undefined
 }
 
 export class KeptVerdict {
   readonly #deps: KeptVerdictDeps
   readonly #audience: Audience
-  #chains: ChainVerification[] = []
-  #blocks: ReportBlock[] = []
-  readonly #places = new Map<string, number>()
-  readonly #changed = new Set<number>()
-  /** What it rests on; undefined until a replay has ended. */
-  #basis:
-    | { readonly atMs: number; readonly checkedAt: string; readonly mark: string | undefined }
-    | undefined
+  #verdicts = new ChainVerdicts()
+  /** When each page was replayed. */
+  #pages: number[] = []
+  /** The page that was replayed before all others. */
+  #oldest = 0
+  /** What the store said of others' changes; undefined before the first replay, and where it cannot say. */
+  #mark: string | undefined
   /** Leaves of the journal that it covers. */
   #leaves = 0
+  #last: Promise<unknown> = Promise.resolve()
+  #next: Promise<AudienceVerdict> | undefined
+  #cancelScrub: (() => void) | undefined
+  #isClosed = false
 
   constructor(audience: Audience, deps: KeptVerdictDeps) {
     this.#audience = audience
     this.#deps = deps
   }
 
-  /** Brings it up to date. Calls do not overlap. Rejects with `RecordStoreUnavailable`. */
-  async refresh(): Promise<void> {
-    const { clock, isoNow, store } = this.#deps
+  /** Brings it up to date with all that was written before the call. Rejects with `RecordStoreUnavailable`. */
+  refreshed(): Promise<AudienceVerdict> {
+    this.#next ??= this.#alone(() => {
+      this.#next = undefined
+      return this.#refresh()
+    })
+    return this.#next
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#cancelScrub?.()
+  }
+
+  /** One after the other. */
+  #alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    const run = this.#last.then(work)
+    this.#last = run.catch(() => undefined)
+    return run
+  }
+
+  async #refresh(): Promise<AudienceVerdict> {
+    const { clock, isoOf, onReplay, rests, store } = this.#deps
     const audience = this.#audience
     const mark = store.outsideMark()
     const to = store.journals[audience].size
-    const atMs = clock.unixMs()
-    const checkedAt = isoNow()
-    if (!this.#isKept(mark, atMs)) {
-      this.#forget()
-      this.#deps.onReplay()
-      for await (const chain of store.verify({ audiences: [audience] })) this.#put(chain)
-      this.#basis = { atMs, checkedAt, mark }
-    } else {
-      const query = { audience, from: this.#leaves, to }
-      const known = (slot: ChainVerification['slot']) =>
-        this.#chains[this.#places.get(chainUri(slot)) ?? -1]
-      if (to > this.#leaves)
-        for await (const chain of store.verifyAdded({ ...query, known })) this.#put(chain)
+    if (this.#pages.length === 0 || mark !== this.#mark) {
+      onReplay()
+      this.#verdicts = new ChainVerdicts()
+      this.#pages = Array.from({ length: await this.#pageCount() }, () => Number.NEGATIVE_INFINITY)
+      this.#oldest = 0
+      this.#mark = mark
+      this.#leaves = to
     }
+    const intervalMs = mark === undefined ? this.#intervalMs() : undefined
+    const rest = rests[audience]()
+    const isDue = (ms = 0): boolean =>
+      ms === Number.NEGATIVE_INFINITY ||
+      (intervalMs !== undefined && clock.unixMs() - ms >= intervalMs)
+    while (isDue(this.#pages[this.#oldest])) await this.#replayOldest(rest)
+    await this.#addTo(to)
+    if (intervalMs !== undefined && this.#cancelScrub === undefined) this.#scrubLater(intervalMs)
+    const checkedAt = isoOf(this.#pages[this.#oldest] ?? clock.unixMs())
+    return { audience, verdicts: this.#verdicts, checkedAt, intervalMs }
+  }
+
+  #intervalMs(): number {
+    const { size } = this.#deps.store.journals[this.#audience]
+    return Math.max(INTERVAL_MS_MIN, size * INTERVAL_MS_PER_VERSION)
+  }
+
+  async #pageCount(): Promise<number> {
+    return 1 + Math.floor((await this.#deps.store.lastChain(this.#audience)) / PAGE_CHAINS)
+  }
+
+  async #replayOldest(rest: Rest): Promise<void> {
+    const { clock, store } = this.#deps
+    const page = this.#oldest
+    const atMs = clock.unixMs()
+    // The first and the last page have whatever stands before and behind all chains.
+    const from = page === 0 ? Number.MIN_SAFE_INTEGER : page * PAGE_CHAINS
+    const isLast = page === this.#pages.length - 1
+    const to = isLast ? Number.MAX_SAFE_INTEGER : (page + 1) * PAGE_CHAINS
+    const found: ChainVerification[] = []
+    const query = { audiences: [this.#audience], numbers: { from, to }, rest }
+    for await (const chain of store.verify(query)) found.push(chain)
+    this.#verdicts.forget(from, to)
+    for (const chain of found) this.#verdicts.put(chain)
+    this.#pages[page] = atMs
+    this.#oldest = (page + 1) % this.#pages.length
+    await rest()
+  }
+
+  /** Replays what this process has added since, up to a leaf. */
+  async #addTo(to: number): Promise<void> {
+    const { clock, store } = this.#deps
+    const from = this.#leaves
+    if (to === from) return
+    const known = (number: number) => this.#verdicts.get(number)?.verdict
+    for await (const chain of store.verifyAdded({ audience: this.#audience, from, to, known }))
+      this.#verdicts.put(chain)
     this.#leaves = to
-    for (const block of this.#changed) this.#write(block)
+    for (let count = await this.#pageCount(); this.#pages.length < count; )
+      this.#pages.push(clock.unixMs())
   }
 
-  /** The verdict as last brought up to date, or its part within a reach. */
-  report(reach?: readonly Reach[]): VerifyReport {
-    const checkedAt = this.#basis?.checkedAt ?? ''
-    if (reach === undefined) return { checkedAt, blocks: [...this.#blocks] }
-    return reportOf(
-      checkedAt,
-      this.#chains.filter(({ slot }) => isWithin(slot, reach)),
-    )
+  #scrubLater(intervalMs: number): void {
+    if (this.#isClosed) return
+    const ms = (intervalMs * ROUND_PART) / this.#pages.length
+    this.#cancelScrub = this.#deps.clock.after(ms, () => void this.#alone(() => this.#scrub()))
   }
 
-  #isKept(mark: string | undefined, atMs: number): boolean {
-    if (this.#basis === undefined) return false
-    return mark === undefined
-      ? atMs - this.#basis.atMs < REPLAY_INTERVAL_MS
-      : mark === this.#basis.mark
-  }
-
-  #forget(): void {
-    this.#basis = undefined
-    this.#chains = []
-    this.#blocks = []
-    this.#places.clear()
-    this.#changed.clear()
-  }
-
-  #put(chain: ChainVerification): void {
-    const { uri } = chain.receipt
-    const place = this.#places.get(uri) ?? this.#chains.length
-    const isNew = place === this.#chains.length
-    this.#places.set(uri, place)
-    this.#chains[place] = chain
-    const block = Math.floor(place / BLOCK_CHAINS)
-    this.#changed.add(block)
-    // Blocks are written as they fill, between the slices of a replay, not all at its end.
-    if (isNew && (place + 1) % BLOCK_CHAINS === 0) this.#write(block)
-  }
-
-  #write(block: number): void {
-    const from = block * BLOCK_CHAINS
-    this.#blocks[block] = blockOf(this.#chains.slice(from, from + BLOCK_CHAINS))
-    this.#changed.delete(block)
+  async #scrub(): Promise<void> {
+    if (this.#isClosed) return
+    try {
+      await this.#replayOldest(this.#deps.rests[this.#audience]())
+      this.#scrubLater(this.#intervalMs())
+    } catch {
+      // The store cannot be read: the next report replays everything, or says so.
+      this.#pages = []
+      this.#cancelScrub = undefined
+    }
   }
 }

@@ -149,6 +149,10 @@ type AtRestReceipt = ReturnType<typeof sealReceipt> & {
 /** The verdict on a chain; erased versions still have their leaves, but their values cannot be replayed (C31). */
 export type ChainVerification = Omit<ChainVerdict, 'uri'> & {
   readonly slot: NamedChain
+  /** The chain's, in order of creation; undefined for a version that belongs to no chain. */
+  readonly number: number | undefined
+  /** The number of the chain that such a version says it is of. */
+  readonly strayOf?: number
   readonly receipt: AtRestReceipt
 }
 
@@ -229,11 +233,24 @@ export type RecordStore = {
   freesBehind(from: number, to: number): Promise<readonly PlacedFree[]>
   /** What versions say, in the order asked; undefined for one that does not hold or has been erased. */
   revisions(placed: readonly PlacedVersion[]): Promise<readonly (Revision | undefined)[]>
-  /** Replays chains from stored bytes, in slices that yield to the event loop. */
+  /** Replays chains from stored bytes, in slices of a few milliseconds. Its memory does not grow with the store. */
   verify(query: {
     readonly audiences: readonly Audience[]
     readonly slot?: NamedChain | undefined
+    /** Only chains of these numbers, `from` (inclusive) to `to` (exclusive). */
+    readonly numbers?: { readonly from: number; readonly to: number } | undefined
+    /** Awaited between slices; by default a turn of the event loop. */
+    readonly rest?: (() => Promise<void>) | undefined
   }): AsyncIterable<ChainVerification>
+  /** Names of an audience's chains, or of one patient's, by their numbers; erased and freed ones too. */
+  chains(query: {
+    readonly audience: Audience
+    readonly patient?: string | undefined
+    readonly after: number
+    readonly limit: number
+  }): Promise<readonly { readonly number: number; readonly slot: NamedChain }[]>
+  /** The number of an audience's newest chain, 0 if it has none. */
+  lastChain(audience: Audience): Promise<number>
   /**
    * Verdicts on the chains that gained versions with the leaves from `from` to `to`, by the stored bytes of those versions.
    * `known` says what holds of a chain before them; if it does not know a chain, every version is replayed.
@@ -242,7 +259,7 @@ export type RecordStore = {
     readonly audience: Audience
     readonly from: number
     readonly to: number
-    readonly known: (slot: NamedChain) => ChainVerification | undefined
+    readonly known: (number: number) => Pick<ChainVerification, 'versions' | 'intact'> | undefined
   }): AsyncIterable<ChainVerification>
   /**
    * A different text once anything but this process changed the stored bytes, as far as file and database show; undefined if

@@ -1,95 +1,56 @@
 /**
- * Replays of chains on request (C18, C32), and the two forms of their answer. One replay runs at a time; requests that wait for
- * the same replay share it. A report is never older than the last write that this process accepted before the request. Visitors
- * without a token get a bounded share of the time, so that none of them delays a write.
+ * Replays of chains on request (C18, C32). A report is never older than the last write that this process accepted before the
+ * request. Work for visitors without a token is done in turns, one at a time, and rests for most of the time while their journal
+ * is written to; who has a token takes other turns, and never waits behind them.
  */
-import { SEAL_ALGORITHM } from '@tallystick/hashchain'
-import type { Clock } from '@tallystick/service-kit'
 import { chainUri, type NamedChain } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
-import type { ChainPayload } from '../wire/verify.ts'
-import {
-  chainVerdict,
-  countsOf,
-  joinReports,
-  KeptVerdict,
-  type KeptVerdictDeps,
-  publicReceipt,
-  REPLAY_INTERVAL_MS,
-  reportOf,
-  type VerifyReport,
-} from './kept-verdict.ts'
-import type { ChainVerification, RecordStore } from './record-store.ts'
+import { KeptVerdict, type KeptVerdictDeps } from './kept-verdict.ts'
+import type { RecordStore } from './record-store.ts'
 import type { Reach } from './scopes.ts'
-
-type VerifierDeps = Omit<KeptVerdictDeps, 'onReplay'> & { readonly clock: Clock }
+import type { ReplayedChain, VerifyReport } from './verify-report.ts'
 
 /** A run takes microseconds to seconds; queueing more than this only makes others wait. */
-const WAITING_RUNS_MAX = 64
-/** The minimum charge for a visitor's report, milliseconds; making and sending one takes a tenth of that. */
-const REPORT_MS = 1
-/** What sending a megabyte of it costs them: half of it here, half in the receiver if it is on the same machine. */
-const SEND_MS_PER_MEGABYTE = 1
-/** Most that making a report counts, milliseconds: a replay beside writes rests for most of its time. */
-const MAKE_MS_MAX = 3_000
-/** Pause before the next report, as a multiple of what the last one cost: visitors get a tenth of the time. */
-const PAUSE_FACTOR = 9
-/** Reports that visitors may have at once before they are paced, in milliseconds. */
-const BURST_MS = 320
+const WAITING_MAX = 64
 
-/** Spreads visitors' reports over time. */
-function createPace(clock: Clock) {
-  let [freeAtMs, lastPauseMs] = [0, 0]
-  return {
-    /** Resolves when the next may begin, with the pause already charged for it: others in the queue wait that long. */
-    turn: async (): Promise<number> => {
-      let hasWaited = false
-      for (let waitMs = freeAtMs - clock.unixMs(); waitMs > 0; waitMs = freeAtMs - clock.unixMs()) {
-        const ms = waitMs
-        hasWaited = true
-        await new Promise<void>((resolve) => void clock.after(ms, resolve))
-      }
-      if (!hasWaited) return 0
-      freeAtMs = clock.unixMs() + lastPauseMs
-      return lastPauseMs
-    },
-    /** Charges for a report. `grantedMs` is the part of its pause that `turn` has charged already. */
-    spend: (costMs: number, grantedMs: number): void => {
-      lastPauseMs = costMs * PAUSE_FACTOR
-      freeAtMs = Math.max(freeAtMs, clock.unixMs() - BURST_MS) + lastPauseMs - grantedMs
-    },
-  }
+type Rest = () => Promise<void>
+
+type VerifierDeps = Omit<KeptVerdictDeps, 'onReplay'> & {
+  readonly store: Pick<RecordStore, 'chains'>
+  /** Begins a turn of somebody with a token. */
+  readonly restOfReaders: () => Rest
 }
 
-const BYTES_PER_MEGABYTE = 1_000_000
-
-/** What a report costs others: the time it took to make, which may have been mere waiting, and its sending. */
-function reportCostMs({ blocks }: VerifyReport, tookMs: number): number {
-  const bytes = blocks.reduce(
-    (sum, { chains, receipts }) => sum + chains.length + receipts.length,
-    0,
-  )
-  const madeMs = Math.min(Math.max(tookMs, REPORT_MS), MAKE_MS_MAX)
-  return madeMs + (bytes / BYTES_PER_MEGABYTE) * SEND_MS_PER_MEGABYTE
-}
-
-/** Runs work one after the other. */
-function createRunQueue() {
+/** Turns for work, one after the other; each is followed by its rest. */
+function createTurns(begin: () => Rest) {
   /** Work not yet begun, so that others may still join it. */
-  const waiting = new Map<string, Promise<VerifyRun>>()
+  const shared = new Map<string, Promise<unknown>>()
   let last: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+  const take = <Result>(work: (rest: Rest) => Promise<Result>): Promise<Result> => {
+    waiting += 1
+    let rest: Rest | undefined
+    const run = last.then(() => {
+      waiting -= 1
+      rest = begin()
+      return work(rest)
+    })
+    const end = () => rest?.()
+    last = run.then(end, end)
+    return run
+  }
   return {
-    waiting: () => waiting.size,
-    /** Runs work once everything before it has ended, or joins the same work if that is still waiting. */
-    share: (key: string, work: () => Promise<VerifyRun>): Promise<VerifyRun> => {
-      const known = waiting.get(key)
-      if (known !== undefined) return known
-      const run = last.then(() => {
-        waiting.delete(key)
-        return work()
+    isBusy: () => waiting >= WAITING_MAX,
+    take,
+    /** The same for work that others may ask for, too. */
+    share: <Result>(key: string, work: (rest: Rest) => Promise<Result>): Promise<Result> => {
+      const known = shared.get(key)
+      if (known !== undefined) return known as Promise<Result>
+      const run = take((rest) => {
+        shared.delete(key)
+        return work(rest)
       })
-      last = run.catch(() => undefined)
-      waiting.set(key, run)
+      shared.set(key, run)
       return run
     },
   }
@@ -99,137 +60,76 @@ function createRunQueue() {
 type VerifyQuery = {
   readonly slot?: NamedChain | undefined
   readonly reach: readonly Reach[]
-  /** Whether it is paced. */
   readonly isAnonymous: boolean
 }
 
-type VerifyRun = {
-  readonly report: VerifyReport
-  /** The one chain that was asked for, if there is one. */
-  readonly chain?: ChainVerification | undefined
-}
+type VerifyRun =
+  | { readonly kind: 'chain'; readonly replayed: ReplayedChain | undefined }
+  | { readonly kind: 'report'; readonly report: VerifyReport }
+  /** Too many others are waiting. */
+  | { readonly kind: 'busy' }
 
 export type ChainVerifier = ReturnType<typeof createChainVerifier>
 
 export function createChainVerifier(deps: VerifierDeps) {
-  const { clock, isoNow, store } = deps
-  const pace = createPace(clock)
-  const queue = createRunQueue()
-  let [paced, runs] = [0, 0]
+  const { clock, isoOf, rests, restOfReaders, store } = deps
+  const turns = { visitors: createTurns(rests.user), readers: createTurns(restOfReaders) }
+  const reports = { visitors: 0, readers: 0 }
+  let runs = 0
   const onReplay = (): void => {
     runs += 1
   }
-  const kept = {
+  const kept: Readonly<Record<Audience, KeptVerdict>> = {
     user: new KeptVerdict('user', { ...deps, onReplay }),
     assistant: new KeptVerdict('assistant', { ...deps, onReplay }),
   }
-  const replayOne = (slot: NamedChain): Promise<VerifyRun> =>
-    queue.share(chainUri(slot), async () => {
-      onReplay()
-      const checkedAt = isoNow()
-      const chains: ChainVerification[] = []
-      for await (const chain of store.verify({ audiences: [slot.audience], slot }))
-        chains.push(chain)
-      return { report: reportOf(checkedAt, chains), chain: chains[0] }
-    })
-  const refreshed = (audience: Audience, reach: readonly Reach[]): Promise<VerifyRun> => {
-    const within = reach.filter((one) => one.audience === audience)
-    const isWhole = within.some(({ patient }) => patient === undefined)
-    const part = isWhole ? undefined : within
-    return queue.share(`${audience} ${JSON.stringify(part)}`, async () => {
-      await kept[audience].refresh()
-      return { report: kept[audience].report(part) }
-    })
+  const replayOne = async (slot: NamedChain, rest: Rest): Promise<ReplayedChain | undefined> => {
+    onReplay()
+    const checkedAt = isoOf(clock.unixMs())
+    for await (const chain of store.verify({ audiences: [slot.audience], slot, rest }))
+      return { chain, checkedAt }
+    return undefined
   }
-  const run = async ({ reach, slot }: VerifyQuery): Promise<VerifyRun> => {
-    if (slot !== undefined) return replayOne(slot)
-    const audiences = AUDIENCES.filter((one) => reach.some(({ audience }) => audience === one))
-    const ended = await Promise.all(audiences.map((audience) => refreshed(audience, reach)))
-    return { report: joinReports(ended.map(({ report }) => report)) }
+  const partsOf = async (
+    audience: Audience,
+    { isAnonymous, reach }: Omit<VerifyQuery, 'slot'>,
+  ): Promise<VerifyReport['parts']> => {
+    const refreshed = () => kept[audience].refreshed()
+    const verdict = await (isAnonymous ? turns.visitors.share(audience, refreshed) : refreshed())
+    const patients = new Set(
+      reach.filter((part) => part.audience === audience).map(({ patient }) => patient),
+    )
+    return patients.has(undefined)
+      ? [verdict]
+      : [...patients].map((patient) => ({ ...verdict, patient }))
   }
   return {
-    /** Rejects with `RecordStoreUnavailable`; resolves to undefined when too many runs are waiting. */
-    async verify(query: VerifyQuery): Promise<VerifyRun | undefined> {
-      if (queue.waiting() + paced >= WAITING_RUNS_MAX) return undefined
-      if (!query.isAnonymous) return run(query)
-      paced += 1
-      const grantedMs = await pace.turn()
-      paced -= 1
-      const fromMs = clock.unixMs()
-      const found = await run(query)
-      const tookMs = clock.unixMs() - fromMs
-      const costMs = query.slot === undefined ? reportCostMs(found.report, tookMs) : tookMs
-      pace.spend(costMs, grantedMs)
-      return found
+    /** Rejects with `RecordStoreUnavailable`. */
+    async verify({ isAnonymous, reach, slot }: VerifyQuery): Promise<VerifyRun> {
+      const who = isAnonymous ? 'visitors' : 'readers'
+      const { isBusy, share, take } = turns[who]
+      if (isBusy() || reports[who] >= WAITING_MAX) return { kind: 'busy' }
+      if (slot !== undefined) {
+        const replayed = await share(chainUri(slot), (rest) => replayOne(slot, rest))
+        return { kind: 'chain', replayed }
+      }
+      reports[who] += 1
+      try {
+        const audiences = AUDIENCES.filter((each) =>
+          reach.some(({ audience }) => audience === each),
+        )
+        const parts = await Promise.all(
+          audiences.map((audience) => partsOf(audience, { isAnonymous, reach })),
+        )
+        return { kind: 'report', report: { parts: parts.flat(), store, turn: take } }
+      } finally {
+        reports[who] -= 1
+      }
     },
     /** Replays begun since start. */
     runs: () => runs,
+    close: (): void => {
+      for (const audience of AUDIENCES) kept[audience].close()
+    },
   }
-}
-
-/** What a report contains besides the chains. */
-type ReportPlace = {
-  /** The MCP endpoint's URL. */
-  readonly resource: string
-  readonly atRest: string
-  /** How old its replay may be if the store cannot say whether others changed it. */
-  readonly replayIntervalSeconds?: number | undefined
-}
-
-export function reportPlace(
-  resource: string,
-  store: Pick<RecordStore, 'sealKeyId' | 'outsideMark'>,
-): ReportPlace {
-  const atRest = atRestLine(store.sealKeyId)
-  if (store.outsideMark() !== undefined) return { resource, atRest }
-  return { resource, atRest, replayIntervalSeconds: REPLAY_INTERVAL_MS / 1_000 }
-}
-
-/** The at-rest status line (care.md), without a label; it says plaintext if nothing is sealed. */
-function atRestLine(sealKeyId: string | undefined): string {
-  return sealKeyId === undefined
-    ? 'plaintext at rest: no sealing is configured'
-    : `sealed at rest with ${SEAL_ALGORITHM} under key ${sealKeyId}, each value bound to patient|domain|version|audience`
-}
-
-/** The items of a JSON list; the first has no comma before it. */
-const listed = (blocks: readonly Uint8Array[]): readonly Uint8Array[] =>
-  blocks.map((block, at) => (at === 0 ? block.subarray(1) : block))
-
-/** The JSON of a full run (`VerifyPayload`), in pieces of UTF-8. */
-export function verifyJson(report: VerifyReport, place: ReportPlace): readonly Uint8Array[] {
-  const { blocks, checkedAt } = report
-  const { broken, erased, versions } = countsOf(report)
-  const { resource, atRest, replayIntervalSeconds } = place
-  const head = JSON.stringify({ resource, checkedAt, replayIntervalSeconds, atRest })
-  return [
-    Buffer.from(`${head.slice(0, -1)},"chains":[`),
-    ...listed(blocks.map(({ chains }) => chains)),
-    Buffer.from('],"receipts":['),
-    ...listed(blocks.map(({ receipts }) => receipts)),
-    Buffer.from(
-      `],${JSON.stringify({ versions, erased: erased || undefined, intact: broken === 0 }).slice(1)}`,
-    ),
-  ]
-}
-
-/** The JSON with a `uri` filter: the verdict on one chain, and the receipt of its stored bytes. */
-export function chainPayload(chain: ChainVerification): ChainPayload {
-  return { ...chainVerdict(chain), atRest: publicReceipt(chain) }
-}
-
-/** The plain-text report, in pieces of UTF-8. */
-export function verifyText(report: VerifyReport, place: ReportPlace): readonly Uint8Array[] {
-  const { blocks, checkedAt } = report
-  const { broken, chains, erased, sealed, versions } = countsOf(report)
-  const gone = erased === 0 ? '' : `, ${erased} erased`
-  const { resource, atRest, replayIntervalSeconds: interval } = place
-  const rests = interval === undefined ? '' : ` (replayed at least every ${interval} s)`
-  const title = 'Tallystick care: hash chains replayed from stored bytes'
-  const summary = broken === 0 ? `all chains intact, ${versions} version(s)${gone}` : 'CHAIN BROKEN'
-  return [
-    Buffer.from(`${title}\nresource : ${resource}\nchecked : ${checkedAt}${rests}\n${atRest}\n`),
-    ...blocks.map(({ lines }) => lines),
-    Buffer.from(`${summary}\n${sealed}/${chains} latest version(s) sealed at rest\n`),
-  ]
 }

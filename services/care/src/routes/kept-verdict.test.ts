@@ -1,7 +1,10 @@
 // C32: the verdict that is kept, when it is reused, and what a household's token sees of it.
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createChainVerifier, reportPlace, verifyJson, verifyText } from '../domain/verification.ts'
+import { restsOf } from '../adapters/journal-slices.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { createChainVerifier } from '../domain/verification.ts'
+import { atRestLine, verifyJson, verifyText } from '../domain/verify-report.ts'
 import { isOnPostgres } from '../testing/store-place.fixture.ts'
 import { diet, medication, useVerify } from './verify.fixture.ts'
 
@@ -21,15 +24,18 @@ beforeEach(() => {
 })
 const report = async (headers = {}) => (await suite.fixture.get('/verify', headers)).json()
 
-const bytesOf = (pieces: readonly Uint8Array[]) => Buffer.concat(pieces).toString()
-const chainOf = (at: number) => {
-  const slot = { patient: `p-${at}`, domain: 'diet', audience: 'user' } as const
-  const receipt = { uri: `care://p-${at}/diet`, encrypted: false, algorithm: 'none' }
-  return { slot, versions: 1, intact: true, receipt: { ...receipt, storedBytes: 600 } }
+const textOf = async (pages: AsyncIterable<string>) => {
+  let text = ''
+  for await (const page of pages) text += page
+  return text
 }
-
-async function* manyChains() {
-  for (let at = 0; at < 20_000; at += 1) yield chainOf(at)
+const CHAINS = 20_000
+const slotOf = (number: number) =>
+  ({ patient: `p-${number}`, domain: 'diet', audience: 'user' }) as const
+const chainOf = (number: number) => {
+  const receipt = { uri: `care://p-${number}/diet`, encrypted: false, algorithm: 'none' }
+  const slot = slotOf(number)
+  return { number, slot, versions: 1, intact: true, receipt: { ...receipt, storedBytes: 600 } }
 }
 
 describe('C32: a kept verdict', () => {
@@ -74,17 +80,38 @@ describe('C32: a kept verdict', () => {
     },
   )
 
-  test('where the store cannot say who changed it, is as old as the report says at most', async () => {
-    suite.fixture.store.outsideMark = () => undefined
-    const first = await report()
-    expect(first.replayIntervalSeconds).toBe(60)
+  test('where the store cannot say who changed it, a scrub reads every chain again within the interval that the report names', async () => {
+    const { clock, store } = suite.fixture
+    store.outsideMark = () => undefined
+    expect(await report()).toMatchObject({
+      replayIntervalSeconds: 60,
+      checkedAt: '2026-11-21T12:00:00.000Z',
+    })
     const { body } = await suite.fixture.get('/verify', { accept: 'text/plain' })
     expect(body).toContain('(replayed at least every 60 s)')
-    suite.fixture.clock.advanceMs(59_999)
-    expect(await report()).toEqual(first)
-    suite.fixture.clock.advanceMs(1)
-    expect((await report()).checkedAt).not.toBe(first.checkedAt)
+    await suite.fixture.tamper({ ...diet, ...user }, 1, (entry) => entry.replace('No', 'So'))
+    clock.advanceMs(10_000)
+    expect((await report()).intact).toBe(true)
+    expect(runs).toEqual(['user'])
+    // Nobody asks meanwhile.
+    clock.advanceMs(38_000)
+    await expect.poll(() => runs.length).toBe(2)
+    expect(await report()).toMatchObject({ intact: false, checkedAt: '2026-11-21T12:00:48.000Z' })
     expect(runs).toEqual(['user', 'user'])
+  })
+
+  test('a report waits for what the scrub did not reach in time', async () => {
+    const { clock, store } = suite.fixture
+    store.outsideMark = () => undefined
+    await report()
+    const verify = store.verify.bind(store)
+    store.verify = () => {
+      throw new RecordStoreUnavailable('for a while')
+    }
+    clock.advanceMs(48_000)
+    expect((await suite.fixture.get('/verify')).statusCode).toBe(503)
+    store.verify = verify
+    expect((await report()).checkedAt).toBe('2026-11-21T12:00:48.000Z')
   })
 
   test('C30: an internal write moves nothing public: no replay, no metric, no byte of a report', async () => {
@@ -123,16 +150,26 @@ describe('C32: a kept verdict', () => {
         for (const one of writes) await fixture.write({ ...diet, ...one })
         fixture.clock.advanceMs(1_000)
         const kept = await texts()
+        const { store } = fixture
         const fresh = createChainVerifier({
-          store: fixture.store,
+          store,
           clock: fixture.clock,
-          isoNow: () => JSON.parse(kept[0] ?? '').checkedAt,
+          isoOf: String,
+          ...restsOf(store.journals),
         })
         const run = await fresh.verify({ reach: [{ audience: 'user' }], isAnonymous: false })
-        const place = reportPlace(JSON.parse(kept[0] ?? '').resource, fixture.store)
-        const again = run?.report
-        if (again === undefined) throw new Error('nothing was replayed')
-        expect(kept).toEqual([bytesOf(verifyJson(again, place)), bytesOf(verifyText(again, place))])
+        if (run.kind !== 'report') throw new Error('nothing was replayed')
+        const { checkedAt, resource } = JSON.parse(kept[0] ?? '')
+        const again = {
+          ...run.report,
+          parts: run.report.parts.map((part) => ({ ...part, checkedAt })),
+        }
+        const place = { resource, atRest: atRestLine(store.sealKeyId) }
+        expect(kept).toEqual([
+          await textOf(verifyJson(again, place)),
+          await textOf(verifyText(again, place)),
+        ])
+        fresh.close()
       }),
       { numRuns: 15 },
     )
@@ -220,40 +257,46 @@ describe('C24: /verify with a household’s token', () => {
 })
 
 describe('visitors', () => {
-  test('a visitor who loops is paced: the reports of all visitors take a bounded share of the time', async () => {
+  test('who has a token does not wait behind visitors, however long their replay takes', async () => {
     const { fixture } = suite
-    for (let count = 0; count < 36; count += 1) await fixture.get('/verify')
-    let answered = 0
-    const ask = () => fixture.get('/verify').then(() => (answered += 1))
-    const more = Array.from({ length: 3 }, ask)
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(answered).toBe(0)
-    // A token is somebody: it does not wait behind visitors.
-    expect((await fixture.get('/verify', withToken('care.read.user'))).statusCode).toBe(200)
-    // Those who wait together are let in one after the other.
-    await fixture.clock.advanceMsSettled(6)
-    expect(answered).toBe(1)
-    await fixture.clock.advanceMsSettled(20)
-    await Promise.all(more)
-    expect(answered).toBe(3)
+    const gate = Promise.withResolvers<void>()
+    const verify = fixture.store.verify.bind(fixture.store)
+    let begun = 0
+    fixture.store.verify = async function* (query) {
+      if ((begun += 1) === 1) await gate.promise
+      yield* verify(query)
+    }
+    const path = '/verify?uri=care://ann/diet'
+    const visitors = Array.from({ length: 150 }, (_, at) =>
+      fixture.get(at < 100 ? path : '/verify'),
+    )
+    await expect.poll(() => begun).toBeGreaterThan(0)
+    const auditor = withToken('care.read.user')
+    expect((await fixture.get(path, auditor)).statusCode).toBe(200)
+    expect((await fixture.get('/verify', auditor)).statusCode).toBe(200)
+    gate.resolve()
+    const statuses = (await Promise.all(visitors)).map(({ statusCode }) => statusCode)
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([])
   })
 
-  test('a large report goes out in pieces with its length, and waits for its sending: the larger, the longer', async () => {
+  test('a report is streamed a page at a time, whatever its size, and counts what it lists', async () => {
     const { fixture } = suite
-    fixture.store.verify = manyChains
-    const first = await fixture.get('/verify')
-    expect(Buffer.byteLength(first.body)).toBeGreaterThan(2_000_000)
-    expect(first.headers['content-length']).toBe(String(Buffer.byteLength(first.body)))
-    const { chains, receipts, versions } = first.json()
-    expect([chains.length, receipts.length, versions]).toEqual([20_000, 20_000, 20_000])
-    // Eleven of them use up what visitors may have at once, as thirty-six small ones do.
-    for (let count = 0; count < 10; count += 1)
-      expect((await fixture.get('/verify')).body).toBe(first.body)
-    let isAnswered = false
-    const next = fixture.get('/verify').then(() => (isAnswered = true))
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(isAnswered).toBe(false)
-    await fixture.clock.advanceMsSettled(400)
-    await next
+    const { store } = fixture
+    store.lastChain = async () => CHAINS
+    store.verify = async function* ({ numbers: { from, to } = { from: 0, to: 0 } }) {
+      for (let at = Math.max(from, 1); at <= Math.min(to - 1, CHAINS); at += 1) yield chainOf(at)
+    }
+    const pages: number[] = []
+    store.chains = async ({ after, limit }) => {
+      const count = Math.min(limit, CHAINS - after)
+      pages.push(count)
+      return Array.from({ length: count }, (_, at) => ({
+        number: after + at + 1,
+        slot: slotOf(after + at + 1),
+      }))
+    }
+    const { chains, receipts, versions } = await report()
+    expect([chains.length, receipts.length, versions]).toEqual([CHAINS, CHAINS, CHAINS])
+    expect(Math.max(...pages)).toBeLessThanOrEqual(256)
   })
 })

@@ -7,13 +7,14 @@ import { z } from 'zod'
 import type { ReadRow } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { isWithin, type Reach } from '../domain/scopes.ts'
+import type { ChainVerifier } from '../domain/verification.ts'
 import {
-  type ChainVerifier,
-  chainPayload,
-  reportPlace,
+  atRestLine,
+  chainJson,
+  chainText,
   verifyJson,
   verifyText,
-} from '../domain/verification.ts'
+} from '../domain/verify-report.ts'
 import { errorAnswer } from '../errors.ts'
 import { chainUri, parseChainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
@@ -27,15 +28,28 @@ export function isJsonAccepted(accept: string | undefined): boolean {
   return types.trim() === '' || types.includes('application/json') || types.includes('*/*')
 }
 
-/** Bytes of a report sent in one go; a longer one goes out in pieces, and other work runs between them. */
-const SENT_AT_ONCE_BYTES = 1_000_000
+/** Characters of a report that are sent whole; a longer one is sent as it is written. */
+const SENT_WHOLE_CHARS = 100_000
 
-/** Sends prepared bytes unchanged: a schema would walk every chain of a large answer again. */
-function sendPieces(reply: FastifyReply, pieces: readonly Uint8Array[]): FastifyReply {
-  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  if (bytes <= SENT_AT_ONCE_BYTES) return reply.send(Buffer.concat(pieces))
-  // A known length avoids chunked encoding.
-  return reply.header('content-length', bytes).send(Readable.from(pieces))
+/**
+ * Sends a report, page by page if it is long: a schema would walk every chain again. What comes first is read before the answer
+ * begins, so that a store that cannot be read is 503.
+ */
+async function sendPages(
+  reply: FastifyReply,
+  pages: AsyncGenerator<string>,
+): Promise<FastifyReply> {
+  let first = ''
+  while (first.length < SENT_WHOLE_CHARS) {
+    const page = await pages.next()
+    if (page.done === true) return reply.send(first)
+    first += page.value
+  }
+  const sent = async function* () {
+    yield first
+    yield* pages
+  }
+  return reply.send(Readable.from(sent()))
 }
 
 const asText = (reply: FastifyReply): FastifyReply => reply.type('text/plain; charset=utf-8')
@@ -78,7 +92,7 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
     if (reader === undefined) return reply
     if (deps.isPrivate && !reader.hasRights) return sendError(reply, refusedTo(reader, deps))
     void reply.header('cache-control', 'no-store')
-    const place = reportPlace(deps.resource, deps.store)
+    const place = { resource: deps.resource, atRest: atRestLine(deps.store.sealKeyId) }
     const isJson = isJsonAccepted(request.headers.accept)
     const { uri } = request.query
     const target = typeof uri === 'string' ? parseChainUri(uri) : undefined
@@ -87,14 +101,24 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
       return sendError(reply, unknownUri(uri))
     const { visible: reach, isAnonymous } = reader
     const run = await deps.verifier.verify({ reach, isAnonymous, slot: target?.slot })
-    if (run === undefined) return sendError(reply, errorAnswer('busy'))
-    const { chain, report } = run
-    if (target !== undefined && (chain === undefined || (target.version ?? 1) > chain.versions))
-      return sendError(reply, unknownUri(uri))
-    if (!isJson) return sendPieces(asText(reply), verifyText(report, place))
-    return chain === undefined
-      ? sendPieces(asJson(reply), verifyJson(report, place))
-      : asJson(reply).send(JSON.stringify(chainPayload(chain)))
+    switch (run.kind) {
+      case 'busy':
+        return sendError(reply, errorAnswer('busy'))
+      case 'chain': {
+        const { replayed } = run
+        if (replayed === undefined || (target?.version ?? 1) > replayed.chain.versions)
+          return sendError(reply, unknownUri(uri))
+        return isJson
+          ? asJson(reply).send(chainJson(replayed))
+          : asText(reply).send(chainText(replayed, place))
+      }
+      case 'report':
+        return isJson
+          ? sendPages(asJson(reply), verifyJson(run.report, place))
+          : sendPages(asText(reply), verifyText(run.report, place))
+      default:
+        return run satisfies never
+    }
   })
 }
 
