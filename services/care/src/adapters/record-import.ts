@@ -48,7 +48,6 @@ const BEGIN = `INSERT INTO chains (id, patient, domain, audience, turn, freed, l
   VALUES ($1, $2, $3, $4, $5, $6, 1, $7)`
 const ERASE = 'UPDATE chains SET erased_leaves = $1, head_hash = $2 WHERE id = $3'
 const NOTE_ERASURE = 'INSERT INTO erasures (chain, at, actor, reason) VALUES ($1, $2, $3, $4)'
-const NOTE_FREE = 'INSERT INTO frees (chain, at, actor, reason) VALUES ($1, $2, $3, $4)'
 
 /** Said of an erasure or a free that the export does not explain. */
 const BY = { actor: 'care import', reason: 'as the export says' }
@@ -184,7 +183,7 @@ const writeMarks = (
 ): Promise<unknown> =>
   target.write(({ run }) => {
     for (const chain of chains) {
-      if (chain.freed > 0) run(NOTE_FREE, [chain.id, at, BY.actor, BY.reason])
+      if (chain.freed > 0) run(target.source.sql.noteFree, [chain.id, at, BY.actor, BY.reason])
       if (!chain.isErased) continue
       const root = Buffer.from(rootOf(chain.leaves)).toString('hex')
       run(ERASE, [root, ERASED_HEAD, chain.id])
