@@ -5,8 +5,8 @@ import { type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { systemClock } from '@tallystick/service-kit'
 import { createPublicClient, http, numberToHex } from 'viem'
 import { createLedgerFacts } from '../../../services/access/src/adapters/ledger-facts.ts'
+import { createRecorderLedger } from '../../../services/access/src/adapters/recorder-ledger.ts'
 import { createRelay } from '../../../services/access/src/adapters/relay.ts'
-import { createViemUsageLedger } from '../../../services/access/src/adapters/viem-usage-ledger.ts'
 import { deployAccessWindow } from '../../../services/access/src/command/deploy.ts'
 import type { UsageCall } from '../../../services/access/src/metering/usage-call.ts'
 import type {
@@ -103,7 +103,7 @@ function startRecorder({
   const clock = systemClock
   const relay = createRelay({ url, clock })
   const facts = createLedgerFacts({ relay, clock })
-  const ledger = createViemUsageLedger({ relay, facts, ...key })
+  const ledger = createRecorderLedger({ relay, facts, ...key })
   return createUsageRecorder({ ledger, clock, recorderCount: 1 })
 }
 

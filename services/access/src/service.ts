@@ -17,16 +17,16 @@ import {
 import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import type { FastifyBaseLogger } from 'fastify'
 import { privateKeyToAddress } from 'viem/accounts'
+import { createAccessContractReader } from './adapters/access-contract-reader.ts'
+import { createAccessContractWriter } from './adapters/access-contract-writer.ts'
 import { createAlertWebhook } from './adapters/alert-webhook.ts'
 import { createLedgerFacts, type LedgerFacts } from './adapters/ledger-facts.ts'
 import { createMirrorPaymentLog } from './adapters/mirror-payment-log.ts'
 import { createMirrorSellerHistory } from './adapters/mirror-seller-history.ts'
 import { createLedgerConditions, createUpstreamResource } from './adapters/paid-resource.ts'
+import { createRecorderLedger, readRecorderGas } from './adapters/recorder-ledger.ts'
 import { createRelay } from './adapters/relay.ts'
 import { createSessionKeys, sessionKeyOf } from './adapters/session-keys.ts'
-import { createViemAccessContract } from './adapters/viem-access-contract.ts'
-import { createViemContractSender } from './adapters/viem-contract-sender.ts'
-import { createViemUsageLedger, readRecorderGas } from './adapters/viem-usage-ledger.ts'
 import { createAccessApp } from './app.ts'
 import { composeDomain } from './compose-domain.ts'
 import { type AccessConfig, keyHex, relayCallsPerMinute } from './config.ts'
@@ -202,7 +202,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
   const { NETWORK: network, LEDGER_CHAIN_ID: chainId } = config
   const { budget, relay, facts } = connectRelay(options)
   const contractAt = (address: AccessConfig['ACCESS_CONTRACT']) =>
-    createViemAccessContract({ relay, clock, budget, chainId, address })
+    createAccessContractReader({ relay, clock, budget, chainId, address })
   const contract = afterPreviousContracts(
     contractAt(config.ACCESS_CONTRACT),
     (config.PREVIOUS_CONTRACTS ?? []).map(contractAt),
@@ -223,7 +223,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
       mirror,
       clock: options.paymentClock,
     }),
-    sender: createViemContractSender({
+    sender: createAccessContractWriter({
       relay,
       facts,
       chainId,
@@ -232,7 +232,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
       clock,
     }),
     usage: createUsageRecorder({
-      ledger: createViemUsageLedger({
+      ledger: createRecorderLedger({
         relay,
         facts,
         chainId,

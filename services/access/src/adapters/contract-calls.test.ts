@@ -5,7 +5,6 @@ import {
   type AbiParameter,
   decodeErrorResult,
   decodeEventLog,
-  decodeFunctionResult,
   encodeAbiParameters,
   encodeErrorResult,
   encodeEventTopics,
@@ -17,10 +16,9 @@ import {
 } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Hex } from '../domain/access-window.ts'
-import { contractEvents, encodeCall, readWindow, revertOf } from './contract-calls.ts'
-import { decodeWords } from './decode-words.ts'
+import { decodeContractEvents, encodeCall, findRevert, readWindow } from './contract-calls.ts'
+import { encodeUsage } from './recorder-ledger.ts'
 import { RelayRefusal } from './relay.ts'
-import { encodeUsage } from './viem-usage-ledger.ts'
 
 const abi = accessWindowAbi
 const uint = (bits: number) => fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) - 1n })
@@ -47,8 +45,8 @@ const windows = fc.record({
 
 describe('what stands for the contract’s interface', () => {
   const subscriber = '0x00000000000000000000000000000000000a11ce'
-  const asked = { contract: '0xc0', agent: subscriber, atSeconds: 1_800_000_000 } as const
-  const answering = (data: Hex) => readWindow({ read: async () => data }, asked)
+  const query = { contract: '0xc0', agent: subscriber, atSeconds: 1_800_000_000 } as const
+  const answering = (data: Hex) => readWindow({ read: async () => data }, query)
 
   test('A6: a window is read as viem encodes it, its address in lower case', () =>
     fc.assert(
@@ -72,13 +70,17 @@ describe('what stands for the contract’s interface', () => {
     expect((await answering(data)).periodsFunded).toBe(Number.MAX_SAFE_INTEGER)
   })
 
+  test('an answer of fewer words than the contract returns is refused', async () => {
+    await expect(answering(`0x${'0'.repeat(64 * 14)}`)).rejects.toThrow('out of bounds')
+  })
+
   test('the call of windowOf is as viem encodes it', async () => {
     const sent: unknown[] = []
     const read = async (_method: string, params: readonly unknown[]) => {
       sent.push(...params)
       return `0x${'0'.repeat(64 * 15)}`
     }
-    await readWindow({ read }, asked)
+    await readWindow({ read }, query)
     const args = [subscriber, 1_800_000_000n] as const
     const data = encodeFunctionData({ abi, functionName: 'windowOf', args })
     expect(sent).toEqual([{ to: '0xc0', data }, 'latest'])
@@ -122,43 +124,39 @@ describe('what stands for the contract’s interface', () => {
 })
 
 /** Any value of a type, as viem types it. */
-function valueOf(parameter: AbiParameter): fc.Arbitrary<unknown> {
+function arbitraryValue(parameter: AbiParameter): fc.Arbitrary<unknown> {
   const { type } = parameter
   if ('components' in parameter)
     return fc.record(
-      Object.fromEntries(parameter.components.map((one) => [one.name ?? '', valueOf(one)])),
+      Object.fromEntries(
+        parameter.components.map((component) => [component.name ?? '', arbitraryValue(component)]),
+      ),
     )
   if (type === 'address') return address
   if (type === 'bool') return fc.boolean()
   if (type === 'bytes32')
-    return fc.uint8Array({ minLength: 32, maxLength: 32 }).map((one) => toHex(one))
+    return fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => toHex(bytes))
   const isSigned = type.startsWith('int')
   const bits = BigInt(type.replace(/\D+/, ''))
   const [min, max] = isSigned
     ? [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n]
     : [0n, 2n ** bits - 1n]
-  return fc.bigInt({ min, max }).map((one) => (bits <= 48n ? Number(one) : one))
+  return fc.bigInt({ min, max }).map((value) => (bits <= 48n ? Number(value) : value))
 }
 
-const valuesOf = (parameters: readonly AbiParameter[]): fc.Arbitrary<unknown[]> =>
-  fc.tuple(...parameters.map(valueOf))
-
-/** Addresses without their checksum. */
-const lower = (value: unknown): unknown =>
-  JSON.parse(
-    JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? `${one}n` : one)).toLowerCase(),
-  )
+const arbitraryValues = (parameters: readonly AbiParameter[]): fc.Arbitrary<unknown[]> =>
+  fc.tuple(...parameters.map(arbitraryValue))
 
 const items = (type: 'function' | 'event' | 'error') =>
   (abi as Abi).filter((item) => item.type === type) as never[]
 
 /** What a call that reverts with that data is said to revert with. */
-const nameOfRevert = (data: Hex) => {
+const nameRevert = (data: Hex) => {
   const read = async () => {
     throw new RelayRefusal('execution reverted', data)
   }
   const call = { functionName: 'poke', args: [`0x${'00'.repeat(20)}`], valueTinybar: 0n }
-  return revertOf({ read }, { account: '0x00', address: '0x01' }, call)
+  return findRevert({ read }, { account: '0x00', address: '0x01' }, call)
 }
 
 describe('every function, event and error of the contract', () => {
@@ -172,7 +170,7 @@ describe('every function, event and error of the contract', () => {
 
   test.each(called)('the call of $name is encoded as viem encodes it', ({ name, inputs }) => {
     const named: { abi: Abi; functionName: string } = { abi, functionName: name }
-    const property = fc.property(valuesOf(inputs), (args) => {
+    const property = fc.property(arbitraryValues(inputs), (args) => {
       expect(encodeCall(name, args)).toBe(encodeFunctionData({ ...named, args }))
     })
     fc.assert(property, { numRuns: 20 })
@@ -183,54 +181,36 @@ describe('every function, event and error of the contract', () => {
     expect(encodeCall('poke', [mixed])).toBe(encodeCall('poke', [mixed.toLowerCase()]))
   })
 
-  const answering = items('function') as { name: string; outputs: AbiParameter[] }[]
-
-  test.each(answering.filter(({ outputs }) => outputs.length > 0))(
-    'what $name returns is decoded as viem decodes it',
-    ({ name, outputs }) => {
-      const named: { abi: Abi; functionName: string } = { abi, functionName: name }
-      const property = fc.property(valuesOf(outputs), (values) => {
-        const data = encodeAbiParameters(outputs, values as never)
-        const [only, ...others] = decodeWords(outputs, data)
-        const found = others.length === 0 ? only : [only, ...others]
-        expect(lower(found)).toEqual(lower(decodeFunctionResult({ ...named, data })))
-      })
-      fc.assert(property, { numRuns: 20 })
-    },
-  )
-
-  test('fewer words than a function returns are refused', () => {
-    const [balance] = getAbiItem({ abi, name: 'refundOf' }).outputs
-    expect(() => decodeWords([balance], '0x')).toThrow(TypeError)
-  })
-
   const events = items('event') as {
     name: string
     inputs: (AbiParameter & { indexed?: boolean })[]
   }[]
 
   test.each(events)('the event $name is decoded as viem decodes it', ({ name, inputs }) => {
-    const property = fc.property(valuesOf(inputs), (values) => {
+    const property = fc.property(arbitraryValues(inputs), (values) => {
       const args = Object.fromEntries(inputs.map((input, at) => [input.name, values[at]]))
       const named: { abi: Abi; eventName: string } = { abi, eventName: name }
       const topics = encodeEventTopics({ ...named, args }) as [Hex, ...Hex[]]
       const others = inputs.filter(({ indexed }) => indexed !== true)
-      const data = encodeAbiParameters(others, others.map((one) => args[one.name ?? '']) as never)
-      const [found] = contractEvents([{ address: '0xC0', data, topics }], '0xc0')
-      expect(lower(found)).toEqual(lower(decodeEventLog({ abi, data, topics })))
+      const data = encodeAbiParameters(
+        others,
+        others.map(({ name: own = '' }) => args[own]) as never,
+      )
+      const [found] = decodeContractEvents([{ address: '0xC0', data, topics }], '0xc0')
+      expect(found).toEqual(decodeEventLog({ abi, data, topics }))
     })
     fc.assert(property, { numRuns: 20 })
   })
 
   const errors = items('error') as { name: string; inputs: AbiParameter[] }[]
   test.each(errors)('a revert with $name is named as viem names it', async ({ name, inputs }) => {
-    const [args] = fc.sample(valuesOf(inputs), 1)
+    const [args] = fc.sample(arbitraryValues(inputs), 1)
     const named: { abi: Abi; errorName: string } = { abi, errorName: name }
     const data = encodeErrorResult({ ...named, args: args ?? [] })
-    expect(await nameOfRevert(data)).toBe(decodeErrorResult({ abi, data }).errorName)
+    expect(await nameRevert(data)).toBe(decodeErrorResult({ abi, data }).errorName)
   })
 
   test('a revert that the contract does not declare is one all the same', async () => {
-    expect(await nameOfRevert('0x12345678')).toBe('reverted')
+    expect(await nameRevert('0x12345678')).toBe('reverted')
   })
 })

@@ -1,24 +1,27 @@
 /**
- * How the access contract is called: call data, results, events and errors. Each selector is hashed here once; viem would
- * hash it, in JavaScript, for each call and each log. The relay carries the calls.
+ * Calls the access contract: viem encodes calls and decodes results and events, and the relay carries them. Each selector is
+ * hashed once: viem would hash those of all events, in JavaScript, for each log.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import {
   type Abi,
+  type AbiEvent,
   type ContractFunctionArgs,
   type ContractFunctionName,
   type ContractFunctionReturnType,
   type DecodeEventLogReturnType,
-  encodeAbiParameters,
+  decodeEventLog,
+  decodeFunctionResult,
+  encodeFunctionData,
   toEventSelector,
   toFunctionSelector,
 } from 'viem'
 import type { AccessWindow, Hex } from '../domain/access-window.ts'
-import { decodeWords } from './decode-words.ts'
 import { WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type Relay, RelayRefusal } from './relay.ts'
 
 const abi = accessWindowAbi
+const allItems: Abi = abi
 
 /** There is no contract at the address: a call to it returned no data. */
 export class NoContract extends Error {
@@ -37,29 +40,36 @@ async function ethCall(relay: Reader, call: object): Promise<Hex> {
 export const toCount = (value: bigint): number =>
   value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value)
 
+/** Returns an address as this service writes it: viem writes checksums. */
+export const withoutChecksum = (address: Hex): Hex => address.toLowerCase() as Hex
+
+/** Each function alone, with its selector: by these viem encodes calls and decodes results. */
 const functions = new Map(
-  (abi as Abi).flatMap((item) =>
-    item.type === 'function' ? [[item.name, { ...item, selector: toFunctionSelector(item) }]] : [],
+  allItems.flatMap((item) =>
+    item.type === 'function'
+      ? [[item.name, { abi: [item], functionName: toFunctionSelector(item) }] as const]
+      : [],
   ),
 )
 
-function functionOf(name: string) {
+function findFunction(name: string): { readonly abi: Abi; readonly functionName: Hex } {
   const found = functions.get(name)
   if (found === undefined) throw new TypeError(`the contract has no ${name}`)
   return found
 }
 
-/** The window of `agent` at `atSeconds`. Throws NoContract and the relay's errors. */
+/** Reads the window of `agent` at `atSeconds`. Throws NoContract and the relay's errors. */
 export async function readWindow(
   relay: Reader,
-  of: { readonly contract: Hex; readonly agent: Hex; readonly atSeconds: number },
+  query: { readonly contract: Hex; readonly agent: Hex; readonly atSeconds: number },
 ): Promise<AccessWindow> {
-  const { contract, agent, atSeconds } = of
-  const asked = { contract, functionName: 'windowOf', args: [agent, BigInt(atSeconds)] } as const
-  const window = await readView(relay, asked)
-  const { guardNonce: _, expiresAt, scheduledAt, periodsFunded, ...same } = window
+  const { contract, agent, atSeconds } = query
+  const args = [agent, BigInt(atSeconds)] as const
+  const window = await readView(relay, { contract, functionName: 'windowOf', args })
+  const { guardNonce: _, expiresAt, scheduledAt, periodsFunded, schedule, ...same } = window
   return {
     ...same,
+    schedule: withoutChecksum(schedule),
     expiresAtSeconds: toCount(expiresAt),
     scheduledAtSeconds: toCount(scheduledAt),
     periodsFunded: toCount(periodsFunded),
@@ -69,13 +79,12 @@ export async function readWindow(
 type ViewName = ContractFunctionName<typeof abi, 'view' | 'pure'>
 
 export function encodeCall(functionName: string, args: readonly unknown[]): Hex {
-  const { inputs, selector } = functionOf(functionName)
   // viem checks the checksum of an address unless it is in lower case.
   const lower = args.map((arg) => (typeof arg === 'string' ? arg.toLowerCase() : arg))
-  return `${selector}${encodeAbiParameters(inputs, lower).slice(2)}`
+  return encodeFunctionData({ ...findFunction(functionName), args: lower })
 }
 
-/** The result of one of the contract's views. Throws NoContract and the relay's errors. */
+/** Reads one of the contract's views. Throws NoContract and the relay's errors. */
 export async function readView<
   Name extends ViewName,
   Args extends ContractFunctionArgs<typeof abi, 'view' | 'pure', Name>,
@@ -86,8 +95,9 @@ export async function readView<
   const { contract, functionName } = call
   const args = (call.args ?? []) as readonly unknown[]
   const data = await ethCall(relay, { to: contract, data: encodeCall(functionName, args) })
-  const values = decodeWords(functionOf(functionName).outputs, data)
-  return (values.length === 1 ? values[0] : values) as never
+  const { abi: own } = findFunction(functionName)
+  const name: string = functionName
+  return decodeFunctionResult({ abi: own, functionName: name, data }) as never
 }
 
 /**
@@ -106,13 +116,13 @@ type ContractWrite = {
   readonly gas: bigint
 }
 
-/** The write as a transaction to `to`. */
-export function contractTransaction(to: Hex, { valueTinybar, gas, ...call }: ContractWrite) {
+/** Encodes the write as a transaction to `to`. */
+export function encodeTransaction(to: Hex, { valueTinybar, gas, ...call }: ContractWrite) {
   return { to, data: encodeCall(call.functionName, call.args), valueTinybar, gas }
 }
 
 /** Tries the write without sending it; names the error it would revert with, if any. Throws the relay's errors. */
-export async function revertOf(
+export async function findRevert(
   relay: Reader,
   between: { readonly account: Hex; readonly address: Hex },
   { valueTinybar, functionName, args }: Omit<ContractWrite, 'gas'>,
@@ -126,7 +136,7 @@ export async function revertOf(
     ])
     return undefined
   } catch (error) {
-    const name = revertName(error)
+    const name = nameRevert(error)
     if (name === undefined) throw error
     return name
   }
@@ -136,15 +146,15 @@ export async function revertOf(
 const errors = new Map<string, string>([
   ['0x08c379a0', 'Error'],
   ['0x4e487b71', 'Panic'],
-  ...(abi as Abi).flatMap((item): [string, string][] => {
+  ...allItems.flatMap((item): [string, string][] => {
     if (item.type !== 'error') return []
     const types = item.inputs.map(({ type }) => type).join(',')
     return [[toFunctionSelector(`${item.name}(${types})`), item.name]]
   }),
 ])
 
-/** The name of the contract's error that a refused call reverted with; undefined if it was refused for another reason. */
-function revertName(error: unknown): string | undefined {
+/** Names the contract's error that a refused call reverted with; undefined if it was refused for another reason. */
+function nameRevert(error: unknown): string | undefined {
   if (!(error instanceof RelayRefusal)) return undefined
   const { data, details } = error
   if (data === undefined || !/^0x[0-9a-fA-F]{8,}$/.test(data))
@@ -159,27 +169,21 @@ export type LedgerLog = {
   readonly topics: readonly string[]
 }
 
-/** The contract's events by selector; indexed parameters come first, as in a log. */
-const events = new Map(
-  (abi as Abi).flatMap((item) => {
-    if (item.type !== 'event') return []
-    const inputs = item.inputs.toSorted((one, other) => Number(other.indexed) - Number(one.indexed))
-    return [[toEventSelector(item), { eventName: item.name, inputs }]]
-  }),
+const events = new Map<string, AbiEvent>(
+  allItems.flatMap((item) => (item.type === 'event' ? [[toEventSelector(item), item]] : [])),
 )
 
 type ContractEvent = DecodeEventLogReturnType<typeof abi>
 
-/** The events of the contract among a receipt's logs, in their order; addresses in lower case. */
-export function contractEvents(logs: readonly LedgerLog[], contract: Hex): ContractEvent[] {
+/** Decodes the events of the contract among a receipt's logs, in their order. */
+export function decodeContractEvents(
+  logs: readonly LedgerLog[],
+  contract: Hex,
+): readonly ContractEvent[] {
   const own = contract.toLowerCase()
-  return logs.flatMap(({ address, data, topics: [selector = '', ...topics] }) => {
-    const event = events.get(selector as Hex)
+  return logs.flatMap(({ address, data, topics }) => {
+    const event = events.get(topics[0] ?? '')
     if (event === undefined || address.toLowerCase() !== own) return []
-    const { eventName, inputs } = event
-    const words = [...topics, data].map((word) => word.slice(2))
-    const values = decodeWords(inputs, `0x${words.join('')}`)
-    const args = Object.fromEntries(inputs.map(({ name = '' }, at) => [name, values[at]]))
-    return [{ eventName, args } as never]
+    return [decodeEventLog({ abi: [event], data, topics } as never) as never]
   })
 }

@@ -2,7 +2,7 @@ import { accessWindowAbi } from '@tallystick/contracts'
 import { encodeAbiParameters, encodeEventTopics, type Hex } from 'viem'
 import { expect, test } from 'vitest'
 import type { LedgerLog } from './contract-calls.ts'
-import { decodeUsageCounts } from './viem-usage-ledger.ts'
+import { decodeUsageCounts } from './recorder-ledger.ts'
 
 const CONTRACT: Hex = '0xABCDEF0000000000000000000000000000000001'
 const AGENT: Hex = '0x00000000000000000000000000000000000a11ce'

@@ -4,9 +4,9 @@ import { manualClock } from '@tallystick/service-kit'
 import { decodeFunctionData, encodeFunctionResult, toHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Hex } from '../domain/access-window.ts'
+import { createAccessContractReader } from './access-contract-reader.ts'
 import { createLedgerFacts, EXCHANGE_RATE_ADDRESS } from './ledger-facts.ts'
 import { RelayUnavailable } from './relay.ts'
-import { createViemAccessContract } from './viem-access-contract.ts'
 
 const ACCOUNTS: readonly [Hex, Hex] = [`0x${'a1'.repeat(20)}`, `0x${'a2'.repeat(20)}`]
 
@@ -87,7 +87,7 @@ test('A12: challenges of one second share a read of the offers, and each offer i
   })
   const clock = manualClock(0)
   const address: Hex = `0x${'c1'.repeat(20)}`
-  const contract = createViemAccessContract({ relay, clock, chainId: 296, address })
+  const contract = createAccessContractReader({ relay, clock, chainId: 296, address })
   await Promise.all(Array.from({ length: 20 }, () => contract.offers()))
   clock.advanceMs(999)
   await contract.offers()
@@ -104,7 +104,7 @@ describe('A25: while the budget of the relay is short', () => {
   test('a pause is read once in 30 s', async () => {
     const { asked, relay } = countedRelay(() => `0x${'0'.repeat(64)}`)
     const clock = manualClock(0)
-    const contract = createViemAccessContract({
+    const contract = createAccessContractReader({
       relay,
       clock,
       budget: short,
@@ -126,7 +126,7 @@ describe('A25: while the budget of the relay is short', () => {
       if (method === 'eth_call') throw error
       return method === 'eth_chainId' ? '0x128' : '0x60'
     })
-    const contract = createViemAccessContract({ relay, clock, budget, chainId: 296, address })
+    const contract = createAccessContractReader({ relay, clock, budget, chainId: 296, address })
     const checks = () => asked.filter((method) => method === 'eth_getCode').length
     return { checks, clock, contract }
   }

@@ -10,9 +10,9 @@ import type { Hex } from '../domain/access-window.ts'
 import { keptRead } from '../domain/kept-read.ts'
 import type { LedgerLog } from './contract-calls.ts'
 import { type LedgerFacts, quantity, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
-import { type TransactionSigner, transactionSigner } from './legacy-transaction.ts'
 import { type Relay, RelayRefusal } from './relay.ts'
 import { expectedNonce, type SendRefusal, sendRefusal } from './send-refusal.ts'
+import { createTransactionSigner, type TransactionSigner } from './transaction-signer.ts'
 
 /** Tries for one transaction, each with a nonce read again: two replicas that race collide a few times at most. */
 const SEND_TRIES = 8
@@ -199,7 +199,7 @@ function createSubmit(
 
 export function createOrderedSender(options: OrderedSenderOptions) {
   const { relay, clock } = options
-  const signer = transactionSigner(options.privateKey)
+  const signer = createTransactionSigner(options.privateKey)
   const nonces = createNonces(clock, () => readNonce(relay, signer.address))
   const submit = createSubmit(options, signer, nonces)
   let queue: Promise<unknown> = Promise.resolve()

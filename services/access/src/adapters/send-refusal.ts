@@ -1,6 +1,6 @@
 /**
  * What a ledger said to `eth_sendRawTransaction`, read in one place for both keys that send: payTo's (ordered-sender.ts)
- * and the recorder's (viem-usage-ledger.ts).
+ * and the recorder's (recorder-ledger.ts).
  */
 import { RelayRefusal, RelayUnavailable } from './relay.ts'
 

@@ -14,8 +14,8 @@ import { hederaTestnet } from 'viem/chains'
 import type { UsageCall } from '../metering/usage-call.ts'
 import type { UsageLedger } from '../metering/usage-ledger.ts'
 import { createLedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
+import { createRecorderLedger } from './recorder-ledger.ts'
 import { createRelay } from './relay.ts'
-import { createViemUsageLedger } from './viem-usage-ledger.ts'
 
 /** 1 HBAR. */
 const PRICE_TINYBAR = 100_000_000n
@@ -59,7 +59,7 @@ export async function startUsageDevnet(options: {
     contract,
     recorderKeys: recorders.map(({ privateKey }) => privateKey),
     ledgerOf: (recorderAt = 0) =>
-      createViemUsageLedger({
+      createRecorderLedger({
         ...connectRelay(devnet.rpcUrl),
         chainId: devnet.chainId,
         contract,

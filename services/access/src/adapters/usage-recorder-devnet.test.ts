@@ -5,8 +5,8 @@ import type { UsageEvent } from '../metering/usage-events.ts'
 import { recordedHashes } from '../metering/usage-recorder.fixture.ts'
 import { createUsageRecorder, type UsageRecorder } from '../metering/usage-recorder.ts'
 import { startRecorderChild } from './recorder-child.fixture.ts'
+import { usageGasLimit } from './recorder-ledger.ts'
 import { startUsageDevnet, type UsageDevnet } from './usage-devnet.fixture.ts'
-import { usageGasLimit } from './viem-usage-ledger.ts'
 
 const WAIT = { interval: 20 }
 

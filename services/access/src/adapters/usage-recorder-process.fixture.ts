@@ -3,13 +3,13 @@
 import { systemClock } from '@tallystick/service-kit'
 import { createUsageRecorder } from '../metering/usage-recorder.ts'
 import type { RecorderPlan } from './recorder-child.fixture.ts'
+import { createRecorderLedger } from './recorder-ledger.ts'
 import { connectRelay } from './usage-devnet.fixture.ts'
-import { createViemUsageLedger } from './viem-usage-ledger.ts'
 
 const plan = JSON.parse(process.argv[2] ?? '') as RecorderPlan
 const { agent, windowExpiresAtSeconds, callsAllowed } = plan
 
-const ledger = createViemUsageLedger({ ...plan, ...connectRelay(plan.rpcUrl), chainId: 296 })
+const ledger = createRecorderLedger({ ...plan, ...connectRelay(plan.rpcUrl), chainId: 296 })
 const recorder = createUsageRecorder({
   ledger,
   clock: systemClock,

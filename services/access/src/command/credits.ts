@@ -9,9 +9,9 @@ import {
   PAYMENT_OVER_SECONDS,
   parseTransactionId,
 } from '@tallystick/x402/hedera'
+import { createAccessContractReader } from '../adapters/access-contract-reader.ts'
 import { createMirrorPaymentLog } from '../adapters/mirror-payment-log.ts'
 import { createRelay } from '../adapters/relay.ts'
-import { createViemAccessContract } from '../adapters/viem-access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
 import type { PaymentLog, PayToCredit } from '../domain/payment-log.ts'
 import { afterPreviousContracts } from '../domain/previous-contracts.ts'
@@ -69,7 +69,7 @@ export function openPayments(config: OperatorConfig, clock: Clock) {
   const accounts = createMirrorAccountDirectory({ mirror, clock })
   const relay = createRelay({ url: config.LEDGER_RPC_URL, clock })
   const contractAt = (address: Hex) =>
-    createViemAccessContract({ relay, clock, chainId: config.LEDGER_CHAIN_ID, address })
+    createAccessContractReader({ relay, clock, chainId: config.LEDGER_CHAIN_ID, address })
   return {
     mirror,
     payTo: needed(config, 'PAY_TO'),

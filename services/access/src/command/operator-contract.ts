@@ -4,7 +4,7 @@ import type { accessWindowAbi } from '@tallystick/contracts'
 import type { Clock } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { ContractFunctionArgs, ContractFunctionName } from 'viem'
-import { contractTransaction, revertOf } from '../adapters/contract-calls.ts'
+import { encodeTransaction, findRevert } from '../adapters/contract-calls.ts'
 import {
   createLedgerFacts,
   type LedgerFacts,
@@ -151,11 +151,11 @@ export async function openContract({ clock, config }: OperatorCall): Promise<Own
     async write({ valueTinybar = 0n, ...call }) {
       const write = { ...call, valueTinybar }
       const revert = await answered('The ledger cannot try it', () =>
-        revertOf(relay, { account: owner, address: contract }, write),
+        findRevert(relay, { account: owner, address: contract }, write),
       )
       if (revert !== undefined)
         throw new OperatorRefusal(`The contract refuses: ${REFUSALS[revert] ?? revert}.`)
-      return await ledger.send(contractTransaction(contract, write))
+      return await ledger.send(encodeTransaction(contract, write))
     },
   }
 }

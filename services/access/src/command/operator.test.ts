@@ -65,16 +65,16 @@ describe('A15: deploy', () => {
   test('a forward’s float is reckoned with the gas that the service offers', async () => {
     const { createLedgerFacts } = await import('../adapters/ledger-facts.ts')
     const { createRelay } = await import('../adapters/relay.ts')
-    const { createViemContractSender } = await import('../adapters/viem-contract-sender.ts')
-    const { createViemAccessContract } = await import('../adapters/viem-access-contract.ts')
+    const { createAccessContractWriter } = await import('../adapters/access-contract-writer.ts')
+    const { createAccessContractReader } = await import('../adapters/access-contract-reader.ts')
     const { chainId, rpcUrl: url } = stack.devnet
     const { clock, contract: address } = stack
     const relay = createRelay({ url, clock })
-    const sender = createViemContractSender({
+    const sender = createAccessContractWriter({
       relay,
       facts: createLedgerFacts({ relay, clock }),
       chainId,
-      contract: createViemAccessContract({ relay, clock, chainId, address }),
+      contract: createAccessContractReader({ relay, clock, chainId, address }),
       privateKey: stack.account('pay-to').privateKey,
       clock,
     })

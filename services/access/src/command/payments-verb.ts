@@ -1,8 +1,8 @@
 import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
+import { createAccessContractWriter } from '../adapters/access-contract-writer.ts'
 import { createLedgerFacts } from '../adapters/ledger-facts.ts'
 import { createRelay } from '../adapters/relay.ts'
-import { createViemContractSender } from '../adapters/viem-contract-sender.ts'
 import { keyHex } from '../config.ts'
 import type { CreditRefusal } from '../domain/unresolved-credits.ts'
 import {
@@ -103,7 +103,7 @@ async function openPayment(call: OperatorCall): Promise<void> {
     )
   const { clock } = call
   const relay = createRelay({ url: call.config.LEDGER_RPC_URL, clock })
-  const sender = createViemContractSender({
+  const sender = createAccessContractWriter({
     relay,
     facts: createLedgerFacts({ relay, clock }),
     chainId: call.config.LEDGER_CHAIN_ID,

@@ -3,7 +3,7 @@ import { formatHbar } from '@tallystick/x402/hedera'
 import { type Address, createPublicClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { contractTransaction } from '../adapters/contract-calls.ts'
+import { encodeTransaction } from '../adapters/contract-calls.ts'
 import { WEIBAR_PER_TINYBAR } from '../adapters/ledger-facts.ts'
 import {
   type DeployedStack,
@@ -83,7 +83,7 @@ test('status counts the gas of every recorder, one that counts no more included,
     const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
     const hash = await client.sendRawTransaction({
       serializedTransaction: await privateKeyToAccount(privateKey).signTransaction({
-        ...contractTransaction(environment.ACCESS_CONTRACT, {
+        ...encodeTransaction(environment.ACCESS_CONTRACT, {
           functionName: 'recordUsage',
           args: [evmAddress, 1, 0n],
           valueTinybar: 0n,

@@ -4,7 +4,7 @@ import { keccak256, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import type { Hex } from '../domain/access-window.ts'
-import { transactionSigner } from './legacy-transaction.ts'
+import { createTransactionSigner } from './transaction-signer.ts'
 
 const bytes = (minLength: number, maxLength: number) =>
   fc.uint8Array({ minLength, maxLength }).map((value): Hex => toHex(value))
@@ -23,7 +23,7 @@ test('A10: bytes, hash and address of a signed transaction are viem’s', async 
   const property = fc.asyncProperty(transactions, async (transaction) => {
     const privateKey = toHex(randomBytes(32))
     const account = privateKeyToAccount(privateKey)
-    const signer = transactionSigner(privateKey)
+    const signer = createTransactionSigner(privateKey)
     const { gasPriceWeibar: gasPrice, valueWeibar: value, ...same } = transaction
     const expected = await account.signTransaction({ type: 'legacy', gasPrice, value, ...same })
     expect(signer.address).toBe(account.address.toLowerCase())

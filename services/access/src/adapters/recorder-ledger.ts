@@ -14,12 +14,18 @@ import type {
   WindowId,
 } from '../metering/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../metering/usage-limits.ts'
-import { contractEvents, encodeCall, type LedgerLog, readWindow } from './contract-calls.ts'
+import {
+  decodeContractEvents,
+  encodeCall,
+  type LedgerLog,
+  readWindow,
+  withoutChecksum,
+} from './contract-calls.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
-import { type TransactionSigner, transactionSigner } from './legacy-transaction.ts'
 import { readNonce, readReceipt } from './ordered-sender.ts'
 import type { Relay } from './relay.ts'
 import { sendRefusal } from './send-refusal.ts'
+import { createTransactionSigner, type TransactionSigner } from './transaction-signer.ts'
 
 /** Gas of a transaction before its first entry: 21,000, the call, and a margin. */
 const BASE_GAS = 45_000n
@@ -31,7 +37,7 @@ export class UsageLedgerUnavailable extends Error {
   override name = 'UsageLedgerUnavailable'
 }
 
-type ViemUsageLedgerOptions = {
+type RecorderLedgerOptions = {
   readonly relay: Relay
   readonly facts: Pick<LedgerFacts, 'gasPriceWeibar' | 'latestBlock'>
   readonly chainId: number
@@ -59,9 +65,9 @@ export async function readRecorderGas(facts: LedgerFacts, recorder: Hex) {
 }
 
 /** Returns the ledger of that key. It connects to nothing yet. Requests to the relay reject with UsageLedgerUnavailable. */
-export function createViemUsageLedger(options: ViemUsageLedgerOptions): UsageLedger {
+export function createRecorderLedger(options: RecorderLedgerOptions): UsageLedger {
   const { contract, facts, relay } = options
-  const signer = transactionSigner(options.privateKey)
+  const signer = createTransactionSigner(options.privateKey)
   const readOwnNonce = () =>
     answered('the nonce could not be read', () => readNonce(relay, signer.address))
   return {
@@ -160,17 +166,21 @@ async function sendUsage(
 
 /** What `contract` counted, from a receipt's logs in their order; skips other contracts and other events. */
 export function decodeUsageCounts(logs: readonly LedgerLog[], contract: Hex): UsageCount[] {
-  return contractEvents(logs, contract).flatMap(({ args, eventName }): UsageCount[] => {
+  return decodeContractEvents(logs, contract).flatMap(({ args, eventName }): UsageCount[] => {
     if (eventName === 'UsageRecorded')
-      return [{ kind: 'recorded', ...windowOf(args), callsUsed: args.callsUsed }]
+      return [{ kind: 'recorded', ...readWindowId(args), callsUsed: args.callsUsed }]
     if (eventName === 'UsageRefused')
-      return [{ kind: 'refused', ...windowOf(args), calls: args.calls }]
-    if (eventName === 'UsageLate') return [{ kind: 'late', ...windowOf(args), calls: args.calls }]
+      return [{ kind: 'refused', ...readWindowId(args), calls: args.calls }]
+    if (eventName === 'UsageLate')
+      return [{ kind: 'late', ...readWindowId(args), calls: args.calls }]
     return []
   })
 }
 
-const windowOf = (args: { readonly agent: Hex; readonly windowExpiresAt: bigint }): WindowId => ({
-  agent: args.agent,
+const readWindowId = (args: {
+  readonly agent: Hex
+  readonly windowExpiresAt: bigint
+}): WindowId => ({
+  agent: withoutChecksum(args.agent),
   windowExpiresAtSeconds: Number(args.windowExpiresAt),
 })

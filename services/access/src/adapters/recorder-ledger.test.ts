@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { describeUsageLedger } from '../metering/usage-ledger.contract.ts'
+import { UsageLedgerUnavailable, usageGasLimit } from './recorder-ledger.ts'
 import { startUsageDevnet, type UsageDevnet } from './usage-devnet.fixture.ts'
-import { UsageLedgerUnavailable, usageGasLimit } from './viem-usage-ledger.ts'
 
 describe('on devnet', () => {
   let shared: UsageDevnet

@@ -15,7 +15,13 @@ import type {
   Rehearsal,
 } from '../domain/contract-sender.ts'
 import { keptRead } from '../domain/kept-read.ts'
-import { contractEvents, contractTransaction, readArmingGas, revertOf } from './contract-calls.ts'
+import {
+  decodeContractEvents,
+  encodeTransaction,
+  findRevert,
+  readArmingGas,
+  withoutChecksum,
+} from './contract-calls.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { createOrderedSender, type LedgerReceipt, offeredGasPrice } from './ordered-sender.ts'
 import type { Relay } from './relay.ts'
@@ -26,7 +32,7 @@ const OPEN_TRIES = 3
 /** The contract computes its gas from a price that it sees at each transaction; that includes a margin. */
 const ARMING_GAS_MS = 10_000
 
-type ViemContractSenderOptions = {
+type AccessContractWriterOptions = {
   readonly relay: Relay
   readonly facts: LedgerFacts
   readonly chainId: number
@@ -36,7 +42,7 @@ type ViemContractSenderOptions = {
   readonly clock: Clock
 }
 
-export function createViemContractSender(options: ViemContractSenderOptions): ContractSender {
+export function createAccessContractWriter(options: AccessContractWriterOptions): ContractSender {
   const { contract, facts, relay } = options
   const sender = createOrderedSender(options)
   const balance = facts.balanceTinybar(sender.address)
@@ -64,9 +70,9 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
         throw new ChainUnavailable('payTo holds less than a purchase and the gas of its forward')
       case 'ready': {
         const call = { ...openPaidCall(order), gas: rehearsal.gas }
-        const receipt = await send(contractTransaction(addressOf(contract), call))
+        const receipt = await send(encodeTransaction(requireAddress(contract), call))
         if (receipt?.status !== 'success') return undefined
-        return openingOf(receipt, order, { ...options, offers })
+        return readOpening(receipt, order, { ...options, offers })
       }
       default:
         return rehearsal satisfies never
@@ -74,17 +80,17 @@ export function createViemContractSender(options: ViemContractSenderOptions): Co
   }
 
   const rearm: ContractSender['rearm'] = async (agent, how) => {
-    const address = addressOf(contract)
+    const address = requireAddress(contract)
     const call = {
       functionName: how,
       args: [agent],
       valueTinybar: 0n,
       gas: await rehearsals.armingGas(),
     }
-    const revert = await revertOf(relay, { account: sender.address, address }, call)
+    const revert = await findRevert(relay, { account: sender.address, address }, call)
     if (revert !== undefined) return { kind: 'left' }
-    const receipt = await send(contractTransaction(address, call))
-    return receipt?.status === 'success' ? rearmingOf(receipt, address) : { kind: 'left' }
+    const receipt = await send(encodeTransaction(address, call))
+    return receipt?.status === 'success' ? readRearming(receipt, address) : { kind: 'left' }
   }
 
   return {
@@ -108,14 +114,14 @@ type GasRehearsal =
 
 /** Finds out before a forward is sent what it costs and whether the contract accepts it. Throws the relay's errors. */
 function createRehearsals(
-  { clock, contract, facts, relay }: ViemContractSenderOptions,
+  { clock, contract, facts, relay }: AccessContractWriterOptions,
   account: Hex,
 ) {
   const balance = facts.balanceTinybar(account)
   const armingGas = keptRead({
     clock,
     keptMs: ARMING_GAS_MS,
-    read: async () => readArmingGas(relay, addressOf(contract)),
+    read: async () => readArmingGas(relay, requireAddress(contract)),
   })
 
   /** The gas that one forward may use now, and what payTo must hold for it. */
@@ -125,11 +131,11 @@ function createRehearsals(
   }
 
   const rehearseOnce = async (order: PurchaseOrder): Promise<GasRehearsal> => {
-    const between = { account, address: addressOf(contract) }
+    const between = { account, address: requireAddress(contract) }
     const [{ gas, tinybar }, held, trial] = await Promise.all([
       forwardGasNow(),
       balance(),
-      revertOf(relay, between, openPaidCall(order)).then(
+      findRevert(relay, between, openPaidCall(order)).then(
         (reason) => ({ reason }),
         (failure: unknown) => ({ failure }),
       ),
@@ -168,7 +174,7 @@ async function untilDefinite<Outcome>(
   throw new ChainUnavailable('the forwarded purchase got no receipt')
 }
 
-function addressOf(contract: AccessContract): Hex {
+function requireAddress(contract: AccessContract): Hex {
   if (contract.address === undefined) throw new ContractAbsent('no contract address is configured')
   return contract.address
 }
@@ -184,9 +190,9 @@ async function named<Result>(run: () => Promise<Result>): Promise<Result> {
 }
 
 /** The outcome of a `reap` or `poke`; if it left no event, a renewal was already pending. */
-function rearmingOf(receipt: LedgerReceipt, address: Hex): RearmOutcome {
+function readRearming(receipt: LedgerReceipt, address: Hex): RearmOutcome {
   const { transactionHash } = receipt
-  for (const log of contractEvents(receipt.logs, address)) {
+  for (const log of decodeContractEvents(receipt.logs, address)) {
     if (log.eventName !== 'RenewalNotArmed') continue
     return { kind: 'not-armed', transactionHash, code: Number(log.args.responseCode) }
   }
@@ -197,16 +203,16 @@ function rearmingOf(receipt: LedgerReceipt, address: Hex): RearmOutcome {
  * The window after a successful `openPaid`, from its receipt's events, since reads lag behind receipts. A top-up only
  * undoes a cancellation and adds balance, so a read supplies what its event does not say.
  */
-async function openingOf(
+async function readOpening(
   receipt: LedgerReceipt,
   order: PurchaseOrder,
-  known: Pick<ViemContractSenderOptions, 'contract' | 'clock'> & {
+  known: Pick<AccessContractWriterOptions, 'contract' | 'clock'> & {
     readonly offers: readonly Offer[]
   },
 ): Promise<Extract<OpenOutcome, { kind: 'opened' }>> {
   const { clock, contract, offers } = known
   const { transactionHash } = receipt
-  for (const log of contractEvents(receipt.logs, addressOf(contract))) {
+  for (const log of decodeContractEvents(receipt.logs, requireAddress(contract))) {
     if (log.eventName === 'SubscriptionOpened') {
       const offer = offers[log.args.offerId]
       if (offer === undefined) break
@@ -223,7 +229,7 @@ async function openingOf(
         periodsFunded: Number(log.args.balanceTinybar / offer.priceTinybar),
         callsUsed: order.calls,
         callsAllowed: offer.callsAllowed,
-        schedule: log.args.schedule,
+        schedule: withoutChecksum(log.args.schedule),
         scheduledAtSeconds: Number(log.args.scheduledAt),
         slotId: log.args.slotId,
       }

@@ -1,4 +1,4 @@
-/** Reads of the access contract through the relay. Writes are in viem-contract-sender.ts. */
+/** Reads of the access contract through the relay. Writes are in access-contract-writer.ts. */
 import type { Clock } from '@tallystick/service-kit'
 import {
   type AccessContract,
@@ -9,11 +9,11 @@ import {
 import type { Hex } from '../domain/access-window.ts'
 import { keptRead } from '../domain/kept-read.ts'
 import type { RelayBudget } from '../domain/relay-budget.ts'
-import { NoContract, readView, readWindow, toCount } from './contract-calls.ts'
+import { NoContract, readView, readWindow, toCount, withoutChecksum } from './contract-calls.ts'
 import { quantity } from './ledger-facts.ts'
 import { type Relay, RelayUnavailable } from './relay.ts'
 
-type ViemAccessContractOptions = {
+type AccessContractReaderOptions = {
   readonly relay: Pick<Relay, 'read'>
   readonly clock: Clock
   /** Says how long shared reads are kept (A25); without one the relay has no limit. */
@@ -33,12 +33,10 @@ const RESERVE_MS = 10_000
 
 const NO_LIMIT = { isShort: () => false, keptMs: (usualMs: number) => usualMs }
 
-const lower = (address: Hex): Hex => address.toLowerCase() as Hex
-
-export function createViemAccessContract(options: ViemAccessContractOptions): AccessContract {
+export function createAccessContractReader(options: AccessContractReaderOptions): AccessContract {
   const { budget = NO_LIMIT, clock, relay } = options
-  const ensureDeployed = deploymentVerifier(options)
-  const offers = offerHistory(relay, (run) => read(run))
+  const ensureDeployed = createDeploymentVerifier(options)
+  const offers = createOfferHistory(relay, (run) => read(run))
 
   /** Runs a read. A failure becomes a named error, and the next call checks chain and code again. */
   const read = async <Result>(run: (address: Hex) => Promise<Result>): Promise<Result> => {
@@ -83,7 +81,7 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
       read(async (contract) => {
         const args = [paymentReference] as const
         const [isUsed, agent] = await readView(relay, { contract, functionName: 'paymentOf', args })
-        return { isUsed, agent: lower(agent) }
+        return { isUsed, agent: withoutChecksum(agent) }
       }),
     renewalsReserveCanArm: reserve,
     books: () => read((contract) => readView(relay, { contract, functionName: 'books' })),
@@ -94,7 +92,7 @@ export function createViemAccessContract(options: ViemAccessContractOptions): Ac
 type Read = <Result>(run: (address: Hex) => Promise<Result>) => Promise<Result>
 
 /** Offers never change once set: only new ones are read. A lagging read never shortens the list. */
-function offerHistory(relay: Pick<Relay, 'read'>, read: Read) {
+function createOfferHistory(relay: Pick<Relay, 'read'>, read: Read) {
   const known: Offer[] = []
   const readOn = (): Promise<readonly Offer[]> =>
     read(async (contract) => {
@@ -122,7 +120,7 @@ const isRateLimit = (error: unknown): boolean =>
 
 /** Checks once that the chain is the configured one and has code at the address, and again after a failure (A25: while the
  * budget is short, as seldom as other shared reads). */
-function deploymentVerifier(options: ViemAccessContractOptions) {
+function createDeploymentVerifier(options: AccessContractReaderOptions) {
   const { budget = NO_LIMIT, clock, relay, address, chainId } = options
   let isDoubted = false
   const verify = async (): Promise<void> => {
