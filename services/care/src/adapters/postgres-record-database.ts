@@ -143,7 +143,11 @@ CREATE TABLE care.mcp_unheard (
   version bigint NOT NULL,
   since_ms bigint NOT NULL
 );
-GRANT INSERT, UPDATE, DELETE ON care.mcp_unheard TO care_app;`,
+CREATE TABLE care.mcp_judged (
+  number bigint PRIMARY KEY CHECK (number = 1),
+  place bigint NOT NULL -- before it every correction is heard, or in mcp_unheard
+);
+GRANT INSERT, UPDATE, DELETE ON care.mcp_unheard, care.mcp_judged TO care_app;`,
   // Webhook subscriptions (C22).
   `
 CREATE TABLE care.event_subscriptions (

@@ -19,6 +19,8 @@ const KEEP_UNHEARD = `INSERT INTO mcp_unheard VALUES ($1, $2, $3)
 const SUBSCRIBE = `INSERT INTO mcp_subscriptions VALUES ($1, $2, $3)
   ON CONFLICT (session, uri) DO UPDATE SET since = excluded.since`
 const UNSUBSCRIBE = 'DELETE FROM mcp_subscriptions WHERE session = $1 AND uri = $2'
+const JUDGED = `INSERT INTO mcp_judged AS j VALUES (1, $1)
+  ON CONFLICT (number) DO UPDATE SET place = excluded.place WHERE j.place < excluded.place`
 /** The first process draws it. */
 const KEEP_KEY = 'INSERT INTO mcp_event_key VALUES (1, $1) ON CONFLICT DO NOTHING'
 const EVENT_KEY = 'SELECT key FROM mcp_event_key'
@@ -49,6 +51,8 @@ function statementsOf(change: SessionChange, textCell: SideRows['textCell']): re
     }
     case 'heard':
       return [['DELETE FROM mcp_unheard WHERE uri = $1', [change.uri]]]
+    case 'judged':
+      return [[JUDGED, [change.place]]]
     default:
       return change satisfies never
   }
@@ -88,10 +92,11 @@ const UNHEARD = 'SELECT uri, version, since_ms AS "sinceMs" FROM mcp_unheard'
 export async function restoredFrom(rows: SideRows): Promise<RestoredSessions> {
   const { read } = rows
   await rows.transaction((query) => query(KEEP_KEY, [randomBytes(EVENT_KEY_BYTES)]))
-  const [sessions, subscriptions, unheard, keys] = await Promise.all([
+  const [sessions, subscriptions, unheard, judged, keys] = await Promise.all([
     read<SessionRow>(SESSIONS),
     read<SubscriptionRow>('SELECT session, uri, since FROM mcp_subscriptions'),
     read<StoredUnheard>(UNHEARD),
+    read<{ readonly place: number }>('SELECT place FROM mcp_judged'),
     read<{ readonly key: Uint8Array }>(EVENT_KEY),
   ])
   const [kept] = keys
@@ -109,6 +114,7 @@ export async function restoredFrom(rows: SideRows): Promise<RestoredSessions> {
       ),
     })),
     unheard,
+    judgedTo: judged[0]?.place,
     eventKey: kept.key,
   }
 }

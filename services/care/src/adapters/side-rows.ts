@@ -49,6 +49,10 @@ CREATE TABLE IF NOT EXISTS mcp_unheard (
   version INTEGER NOT NULL,
   since_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS mcp_judged (
+  number INTEGER PRIMARY KEY CHECK (number = 1),
+  place INTEGER NOT NULL -- before it every correction is heard, or in mcp_unheard
+) STRICT;
 CREATE TABLE IF NOT EXISTS revoked_tokens (
   jti TEXT PRIMARY KEY,
   at TEXT NOT NULL,
@@ -96,7 +100,12 @@ INSERT INTO event_lease SELECT '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM event_le
 
 /** Of the sessions' tables. Sessions kept under another one are dropped: their clients open new ones. */
 const SESSION_SCHEMA = 2
-export const SESSION_TABLES = ['mcp_sessions', 'mcp_subscriptions', 'mcp_unheard'] as const
+export const SESSION_TABLES = [
+  'mcp_sessions',
+  'mcp_subscriptions',
+  'mcp_unheard',
+  'mcp_judged',
+] as const
 
 /** Rows on either engine; every failure is RecordStoreUnavailable. */
 export type SideRows = SqlConnection & {

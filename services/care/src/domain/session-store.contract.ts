@@ -37,7 +37,7 @@ export function describeSessionStore(
 
     it('is empty at first', async () => {
       const { eventKey, ...restored } = await under.store.restore()
-      expect(restored).toEqual({ sessions: [], unheard: [] })
+      expect(restored).toEqual({ sessions: [], unheard: [], judgedTo: undefined })
       expect(eventKey).toHaveLength(EVENT_KEY_BYTES)
     })
 
@@ -92,10 +92,12 @@ export function describeSessionStore(
         { kind: 'unheard', unheard: { ...unheard, uri: 'care://ann/diet' } },
         { kind: 'heard', uri: 'care://ann/diet' },
         { kind: 'heard', uri: 'care://ann/none' },
+        { kind: 'judged', place: 7 },
+        { kind: 'judged', place: 6 },
       ])
       await under.store.flush()
       const restored = await (await under.reopen()).restore()
-      expect(restored.unheard).toEqual([{ ...unheard, version: 3 }])
+      expect(restored).toMatchObject({ unheard: [{ ...unheard, version: 3 }], judgedTo: 7 })
     })
 
     it('a session that was saved twice keeps its subscriptions', async () => {

@@ -37,6 +37,8 @@ export type SessionChange =
   /** A correction that nobody has heard yet, or a newer one of the same record. */
   | { readonly kind: 'unheard'; readonly unheard: StoredUnheard }
   | { readonly kind: 'heard'; readonly uri: string }
+  /** Corrections before this place are among those, or were heard; a lower one changes nothing. */
+  | { readonly kind: 'judged'; readonly place: number }
 
 /** A correction that nobody has heard yet. */
 export type StoredUnheard = {
@@ -53,6 +55,8 @@ export type RestoredSessions = {
     readonly subscriptions: ReadonlyMap<string, number>
   })[]
   readonly unheard: readonly StoredUnheard[]
+  /** Corrections from this place on may be missing there; undefined in a new store. */
+  readonly judgedTo: number | undefined
   /** Seals event ids; drawn at the first start, and the same for all processes. */
   readonly eventKey: Uint8Array
 }

@@ -1,14 +1,20 @@
 /**
  * Corrections of speakable records that nobody has heard yet (C29). One counts as heard once a stream has carried its notice,
  * or its newest version was read with a token that does not write. If it goes unheard for too long it becomes an alert, once
- * per process, and stays in the list until it is heard.
+ * per process, and stays in the list until it is heard. How far the journals were judged is kept with them, so that a kill
+ * between a commit and its judgement loses none.
  */
+import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { chainUri } from '../wire/record-uri.ts'
 import type { CareRecord } from './care-record.ts'
-import type { SessionStore, StoredUnheard } from './session-store.ts'
+import { placeBehind, type RecordStore } from './record-store.ts'
+import type { RestoredSessions, SessionStore, StoredUnheard } from './session-store.ts'
 
 /** Corrections remembered, about 3 MB. Beyond that the oldest is forgotten: its alert was raised long ago. */
 const UNHEARD_MAX = 10_000
+
+/** Versions judged in one go at a start. */
+const PAGE_VERSIONS = 256
 
 /** A session that would hear of none now (C36): whose it is, since when it has no stream, and every URI that it follows. */
 export type SilentFollower = {
@@ -16,6 +22,22 @@ export type SilentFollower = {
   /** Unix milliseconds. */
   readonly sinceMs: number
   readonly uris: readonly string[]
+}
+
+type ReadRecords = Pick<RecordStore, 'behind' | 'revisions'>
+
+/** Versions of speakable records from a place to before another one, in the order of commits. */
+async function* speakableFrom(from: number, to: number, { behind, revisions }: ReadRecords) {
+  for (let next = from; next < to; ) {
+    const range = { from: next, to, limit: PAGE_VERSIONS }
+    const versions = await behind({ reach: [{ audience: 'user' }], ...range })
+    for (const [at, revision] of (await revisions(versions)).entries()) {
+      const { place } = versions[at] ?? { place: to }
+      if (revision !== undefined) yield { ...revision, place }
+    }
+    const last = versions.at(-1)
+    next = versions.length < PAGE_VERSIONS || last === undefined ? to : last.place + 1
+  }
 }
 
 export type UnheardCorrections = ReturnType<typeof createUnheardCorrections>
@@ -33,6 +55,7 @@ export function createUnheardCorrections(deps: {
   /** URIs of those that are an alert. */
   const alerts = new Set<string>()
   let cancelTimer: (() => void) | undefined
+  let judgedTo = 0
 
   const arm = (): void => {
     if (cancelTimer !== undefined) return
@@ -48,36 +71,49 @@ export function createUnheardCorrections(deps: {
       arm()
     })
   }
+  const judged = () => ({ kind: 'judged', place: judgedTo }) as const
   const forget = (uri: string): void => {
     alerts.delete(uri)
-    if (waiting.delete(uri)) store.save([{ kind: 'heard', uri }])
+    if (waiting.delete(uri)) store.save([{ kind: 'heard', uri }, judged()])
   }
   const stop = (): void => {
     cancelTimer?.()
     cancelTimer = undefined
   }
 
+  /** A version was written. An earlier correction of the same record that went unheard keeps its start time. */
+  const written = (record: CareRecord, previous: CareRecord | undefined, place: number): void => {
+    judgedTo = Math.max(judgedTo, place + 1)
+    const isCorrection = previous !== undefined && previous.value !== record.value
+    if (waitMs === 0 || record.audience !== 'user' || !isCorrection) return
+    const uri = chainUri(record)
+    const sinceMs = waiting.get(uri)?.sinceMs ?? parseIsoTime(record.writtenAt) ?? clock.unixMs()
+    waiting.set(uri, { uri, version: record.version, sinceMs })
+    store.save([{ kind: 'unheard', unheard: { uri, version: record.version, sinceMs } }, judged()])
+    const [oldest] = waiting.keys()
+    if (waiting.size > UNHEARD_MAX && oldest !== undefined) forget(oldest)
+    arm()
+  }
+
   return {
-    /** A version was written. An earlier correction of the same record that went unheard keeps its start time. */
-    written(record: CareRecord, previous: CareRecord | undefined): void {
-      const isCorrection = previous !== undefined && previous.value !== record.value
-      if (waitMs === 0 || record.audience !== 'user' || !isCorrection) return
-      const uri = chainUri(record)
-      const sinceMs = waiting.get(uri)?.sinceMs ?? clock.unixMs()
-      const unheard = { uri, version: record.version, sinceMs }
-      waiting.set(uri, unheard)
-      store.save([{ kind: 'unheard', unheard }])
-      const [oldest] = waiting.keys()
-      if (waiting.size > UNHEARD_MAX && oldest !== undefined) forget(oldest)
-      arm()
-    },
+    written,
     /** Somebody has heard that a record changed, or read its newest version. */
     heard: forget,
-    /** Takes over an earlier process's corrections; overdue ones raise an alert again. */
-    restore(left: readonly StoredUnheard[]): void {
-      if (waitMs === 0) return
-      const inOrder = left.toSorted((first, second) => first.sinceMs - second.sinceMs)
-      for (const one of inOrder) waiting.set(one.uri, one)
+    /** Takes over an earlier process's corrections, and those that it had not judged; overdue ones raise an alert again. */
+    async restore(
+      left: Pick<RestoredSessions, 'unheard' | 'judgedTo'>,
+      records: ReadRecords & Pick<RecordStore, 'journals'>,
+    ): Promise<void> {
+      const to = placeBehind(records.journals)
+      judgedTo = waitMs === 0 ? to : Math.min(left.judgedTo ?? to, to)
+      if (waitMs > 0) {
+        const inOrder = left.unheard.toSorted((first, second) => first.sinceMs - second.sinceMs)
+        for (const one of inOrder) waiting.set(one.uri, one)
+      }
+      for await (const { place, previous, record } of speakableFrom(judgedTo, to, records))
+        written(record, previous, place)
+      judgedTo = to
+      store.save([judged()])
       arm()
     },
     /** Those that raised an alert, the oldest first. */

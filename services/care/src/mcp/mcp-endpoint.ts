@@ -145,7 +145,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   })
   const shared = { registry, listens, unheard, follower, flush }
   registry.restore(restored)
-  unheard.restore(restored.unheard)
+  await unheard.restore(restored, store)
   const addRoutes = (app: ServiceApp): void => {
     addMcpRoute(app, { ...shared, ...guards, streams, eventIds, replayBeyond, limits, server })
     addModernRoute(app)

@@ -20,7 +20,7 @@ export function createSessionHub(deps: {
   const { follower, listens, registry, unheard } = deps
   return {
     async publish(record, previous, place) {
-      unheard.written(record, previous)
+      unheard.written(record, previous, place)
       const subscribed = registry.subscriptions.countBefore(chainUri(record), place)
       const following = listens.following(record)
       follower.wake()

@@ -104,4 +104,24 @@ describe('C29: a correction that nobody has heard', () => {
     fixture.clock.advanceMs(10 * MINUTE_MS)
     expect(fixture.endpoint.unheard()).toEqual([SILENT])
   })
+
+  it('is known after a kill that came between its commit and anything else; what was heard stays heard', async () => {
+    const tea = {
+      patient: 'ann',
+      audience: 'user',
+      authorId: 'dr-osei',
+      authorLabel: 'Dr Osei',
+    } as const
+    await correct()
+    await (await fixture.open(USER)).result('resources/read', { uri: TEA })
+    for (const value of ['ten', 'twenty'])
+      await fixture.store.append({ ...tea, domain: 'diet', value })
+    await fixture.restart()
+    fixture.clock.advanceMs(10 * MINUTE_MS)
+    expect(fixture.endpoint.unheard()).toEqual([{ ...SILENT, uri: 'care://ann/diet' }])
+    await fixture.restart()
+    expect(fixture.endpoint.unheard()).toEqual([])
+    fixture.clock.advanceMs(10 * MINUTE_MS)
+    expect(fixture.endpoint.unheard()).toHaveLength(1)
+  })
 })
