@@ -15,9 +15,8 @@ const list = (text: string): readonly string[] => text.split(' | ').filter((word
 /** A bet against its selection or on it, in a column that says which side was taken. */
 const AGAINST = new Set([...Object.values(words.lay), words.against].flatMap(list))
 const FOR = new Set(list(words.for))
-/** What says no in a column that flags something, in words or by signs. */
+/** What says no in a column that flags something; a sign such as a cross says as much as an empty cell. */
 const NO = new Set(['', ...list(words.no)])
-const NO_MARKS = /^[\s.\-–—_/✗✘❌✕☐⬜]*$/u
 
 /** A text as the lists have it: no accents, case or punctuation, digits apart from letters, `#` for a number but 1. */
 const plainWords = (text: string): string =>
@@ -28,14 +27,14 @@ const plainWords = (text: string): string =>
     .trim()
 
 /** `#` of a list is any number but 1. */
-const phraseOf = (...lists: readonly string[]): RegExp =>
+const phraseIn = (...lists: readonly string[]): RegExp =>
   new RegExp(`(?<![^ ])(?:${lists.flatMap(list).join('|') || '(?!)'})(?![^ ])`, 'gu')
 
 const has = (phrase: RegExp, text: string): boolean => text.search(phrase) !== -1
 
 type BetKind = 'in_play' | 'lay' | 'each_way' | 'multiple'
 
-const EXPECTED: Readonly<Record<BetKind, TrackerProblem>> = {
+const PROBLEMS: Readonly<Record<BetKind, TrackerProblem>> = {
   in_play: problem('in_play', 'a bet before the start: no close grades one in play', 'in_play'),
   lay: problem('lay', 'a bet on a selection: a lay is one against it', 'lay'),
   each_way: problem('each_way', 'a bet to win: the file does not say the place terms', 'each_way'),
@@ -46,50 +45,46 @@ const EXPECTED: Readonly<Record<BetKind, TrackerProblem>> = {
   ),
 }
 
-const compileKind = (kind: BetKind, { alone, anywhere, inKinds }: KindWords, except: string) => ({
-  kind,
-  except: phraseOf(except),
-  anywhere: phraseOf(anywhere),
-  inTags: phraseOf(
-    list(anywhere)
-      .filter((word) => !ASKED_IN_NOTES.includes(word))
-      .join(' | '),
-  ),
-  whole: new Set([anywhere, alone].flatMap(list)),
-  inKinds: phraseOf(anywhere, alone, inKinds),
-})
+export const kindProblem = (kind: BetKind): TrackerProblem => PROBLEMS[kind]
 
 /** In a sentence of a note these may be said of anything; the reader is asked. */
 const ASKED_IN_NOTES = list(words.askedInNotes)
 
+/** How much else may stand beside a kind's words: anything, in a column of kinds also other words, in tags fewer, or nothing. */
+type Reach = 'text' | 'kinds' | 'tags' | 'whole'
+
+const compileKind = (kind: BetKind, { alone, anywhere, inKinds }: KindWords, except = '') => ({
+  kind,
+  except: phraseIn(except),
+  whole: new Set([anywhere, alone].flatMap(list)),
+  text: phraseIn(anywhere),
+  kinds: phraseIn(anywhere, alone, inKinds),
+  tags: phraseIn(...list(anywhere).filter((word) => !ASKED_IN_NOTES.includes(word))),
+})
+
 const KINDS = [
   compileKind('in_play', words.inPlay, words.notInPlay),
   compileKind('lay', words.lay, words.notLay),
-  compileKind('each_way', words.eachWay, ''),
+  compileKind('each_way', words.eachWay),
   compileKind('multiple', words.multiple, words.notMultiple),
 ]
 
-type Reach = 'text' | 'kinds' | 'tags' | 'whole'
-
-/** The kind that a cell names; `reach` says how much else may stand beside its words. */
+/** The kind that a cell names. */
 function kindNamed(cell: string, reach: Reach): BetKind | undefined {
   if (cell === '') return undefined
   const text = plainWords(cell)
   const parts = reach === 'tags' ? cell.split(/[,;|#/\n•·]+/).map(plainWords) : [text]
-  return KINDS.find(({ anywhere, except, inKinds, inTags, whole }) => {
+  return KINDS.find(({ except, whole, ...phrases }) => {
     if (parts.some((part) => whole.has(part))) return true
-    if (reach === 'whole') return false
-    const phrase = { text: anywhere, kinds: inKinds, tags: inTags }[reach]
-    return has(phrase, text.replace(except, ' '))
+    return reach !== 'whole' && has(phrases[reach], text.replace(except, ' '))
   })?.kind
 }
 
 /** Whether a column that flags something says so: what it does not know as a no is a yes. */
-const isMarked = (cell: string): boolean => !NO_MARKS.test(cell) && !NO.has(plainWordsOfFlag(cell))
-const plainWordsOfFlag = (cell: string): string =>
-  plainText(cell)
-    .replace(/[^\p{L}\p{N}✓✔☑]+/gu, ' ')
-    .trim()
+const isMarked = (cell: string): boolean => {
+  const flag = plainText(cell).replace(/[^\p{L}\p{N}✓✔☑]+/gu, ' ')
+  return !NO.has(flag.trim())
+}
 
 /** A current score, `(1-0)` or `@ 0:1`: neither a date, a time, a line of two halves nor a leading zero. */
 const SCORE = /(?<![\d.,:+/-]|- )(?!0\d)\d{1,3}(?:\s?[-–]\s?(?!0\d)\d{1,3}|:\d)(?![\d:/%-]|[.,]\d)/u
@@ -129,17 +124,15 @@ const isAgainst = ({ hints }: TrackerCells): boolean =>
 
 /** Every kind that a row's words name. */
 function kindsNamed({ cell, hints, others }: TrackerCells): readonly (BetKind | undefined)[] {
-  const texts = [cell('market'), cell('selection'), cell('event')]
-  return [
-    ...[...hints('kinds'), ...hints('legs'), ...hints('placed')].map((text) =>
-      kindNamed(text, 'kinds'),
-    ),
-    ...texts.map((text) => kindNamed(text, 'text')),
-    ...[...hints('tags'), ...hints('timing'), cell('sport'), cell('league')].map((text) =>
-      kindNamed(text, 'tags'),
-    ),
-    ...others.map((text) => kindNamed(text, 'whole')),
-  ]
+  const texts: Readonly<Record<Reach, readonly string[]>> = {
+    text: [cell('market'), cell('selection'), cell('event')],
+    kinds: [...hints('kinds'), ...hints('legs'), ...hints('placed')],
+    tags: [...hints('tags'), ...hints('timing'), cell('sport'), cell('league')],
+    whole: others,
+  }
+  return (Object.keys(texts) as Reach[]).flatMap((reach) =>
+    texts[reach].map((text) => kindNamed(text, reach)),
+  )
 }
 
 /** Whether a row says that it is several bets, whatever else it says. */
@@ -149,26 +142,23 @@ export const isMultiple = (row: TrackerCells): boolean =>
 /** The kind that a row's columns and words give it; undefined for a plain bet. */
 export function betKind(row: TrackerCells): BetKind | undefined {
   const { hints } = row
-  if (hints('live').some(isMarked) || hints('prematch').some((no) => no !== '' && !isMarked(no)))
-    return 'in_play'
-  if (hasScore(row)) return 'in_play'
+  const isLive =
+    hints('live').some(isMarked) || hints('prematch').some((no) => no !== '' && !isMarked(no))
+  if (isLive || hasScore(row)) return 'in_play'
   if (isAgainst(row)) return 'lay'
   if (hints('each_way').some(isMarked)) return 'each_way'
-  const named = kindsNamed(row)
-  const [first] = KINDS.flatMap(({ kind }) => (named.includes(kind) ? [kind] : []))
-  return first ?? (isSeveral(row) ? 'multiple' : undefined)
+  const named = new Set([...kindsNamed(row), isSeveral(row) ? 'multiple' : undefined])
+  return KINDS.find(({ kind }) => named.has(kind))?.kind
 }
 
-export const kindProblem = (kind: BetKind): TrackerProblem => EXPECTED[kind]
-
-const SEVERAL_BETS = phraseOf(words.severalBets)
-const MULTIPLE_PHRASE = phraseOf(words.multiple.anywhere, words.multiple.alone)
+const SEVERAL_BETS = phraseIn(words.severalBets)
+const MULTIPLE_PHRASE = phraseIn(words.multiple.anywhere, words.multiple.alone)
 
 /** Whether a text is empty, or a multiple's name and nothing else. */
 export const namesOnlyMultiple = (text: string): boolean =>
   plainWords(text).replace(MULTIPLE_PHRASE, ' ').replace(PLAIN_PHRASE, ' ').trim() === ''
 
-const textsOf = ({ cell, hints, others }: TrackerCells): readonly string[] => [
+const textsIn = ({ cell, hints, others }: TrackerCells): readonly string[] => [
   ...(['market', 'selection', 'event', 'sport', 'league'] as const).map(cell),
   ...hints('kinds'),
   ...hints('tags'),
@@ -178,7 +168,7 @@ const textsOf = ({ cell, hints, others }: TrackerCells): readonly string[] => [
 /** Whether a multiple is more than its legs: several bets of them, or legs that depend on one another. */
 export const saysSeveralBets = (row: TrackerCells): boolean =>
   row.hints('system').some(isMarked) ||
-  textsOf(row).some((text) => has(SEVERAL_BETS, plainWords(text)))
+  textsIn(row).some((text) => has(SEVERAL_BETS, plainWords(text)))
 
 const COUNTED =
   /(?<![\d.,/])(\d{1,2})[\s-]*(?:legs?|leggers?|folds?|team(?:er)?s?|picks?|selections?|er[\s-]*kombi\w*|x)(?!\p{L})/giu
@@ -186,7 +176,7 @@ const COUNTS: Readonly<Record<string, number>> = words.counts
 
 /** How many legs a row says that it has. */
 export function legsSaid(row: TrackerCells): readonly number[] {
-  const texts = textsOf(row).filter((text) => kindNamed(text, 'kinds') === 'multiple')
+  const texts = textsIn(row).filter((text) => kindNamed(text, 'kinds') === 'multiple')
   const named = texts.flatMap((text) => [
     ...[...text.matchAll(COUNTED)].map(([, count]) => Number(count)),
     ...plainWords(text)
@@ -205,88 +195,91 @@ const TIME = /\d{4}|\d[:/.-]\d|^\d+$/
 /** `35'`, `90+2'`. */
 const MINUTE = /^\d{1,3}(?:\s?\+\s?\d{1,2})?\s?['’′]$/
 
-/** What makes it unclear whether the bet was placed before the start. */
-export function isMaybeInPlay({ cell, hints, others }: TrackerCells): boolean {
-  const timings = [
-    ...hints('timing').filter((text) => text !== '' && !NO.has(plainWordsOfFlag(text))),
-    ...others.filter((text) => MINUTE.test(text)),
-    ...hints('placed').filter((text) => /[\p{L}'’]/u.test(text) && !TIME.test(text)),
-  ]
-  const notes = [...hints('tags'), cell('sport'), cell('league'), cell('book'), ...others].map(
-    (text) => plainWords(text).replace(ANY_NOT_IN_PLAY, ' '),
-  )
+/** Whether it is unclear that the bet was placed before the start. */
+function isMaybeInPlay({ cell, hints, others }: TrackerCells): boolean {
+  const notes = [...hints('tags'), cell('sport'), cell('league'), cell('book'), ...others]
   return (
-    timings.length > 0 ||
-    notes.some((text) => has(ASKED, text)) ||
+    hints('timing').some(isMarked) ||
+    others.some((text) => MINUTE.test(text)) ||
+    hints('placed').some((text) => /[\p{L}'’]/u.test(text) && !TIME.test(text)) ||
+    notes.some((text) => has(ASKED, plainWords(text).replace(NOT_IN_PLAY, ' '))) ||
     BRACKETED_SCORE.test(cell('event'))
   )
 }
 
-const ASKED = phraseOf(words.askedInNotes)
-const ANY_NOT_IN_PLAY = phraseOf(words.notInPlay)
-const PLAIN_PHRASE = phraseOf(words.plain)
+const ASKED = phraseIn(words.askedInNotes)
+const NOT_IN_PLAY = phraseIn(words.notInPlay)
+const PLAIN_PHRASE = phraseIn(words.plain)
+const PROMOTION_PHRASE = phraseIn(words.plain, words.promotions)
 const SINGLE_FIRST = /^(?:singles?|straight(?: bet)?)\b[\s:,/|–-]*/i
 
-const PROMOTION_PHRASE = phraseOf(words.plain, words.promotions)
-
 /** A name without the words that say only that the bet is plain: a market's name or nothing remains. */
-export const withoutPlainKind = (text: string): string => without(PROMOTION_PHRASE, text)
-
-function without(phrase: RegExp, text: string): string {
+function withoutPlainKind(text: string, phrase = PROMOTION_PHRASE): string {
   const plain = plainWords(text).replace('#', '# ')
   return plain.replace(phrase, ' ').trim() === '' ? '' : text.replace(SINGLE_FIRST, '')
 }
 
-/** The market's name as its column has it; one that is only a promotion, such as `Price Boost`, is no plain bet. */
-export const marketIn = ({ cell, hints }: TrackerCells): string =>
-  without(hints('kinds').includes(cell('market')) ? PROMOTION_PHRASE : PLAIN_PHRASE, cell('market'))
+/** The market's name: its column's, or one in a column of kinds. Alone, a promotion such as `Price Boost` is no plain bet. */
+export function marketName({ cell, hints }: TrackerCells): string {
+  const [market, kinds] = [cell('market'), hints('kinds')]
+  const own = withoutPlainKind(market, kinds.includes(market) ? PROMOTION_PHRASE : PLAIN_PHRASE)
+  return [own, ...kinds.map((kind) => withoutPlainKind(kind))].find((name) => name !== '') ?? ''
+}
 
 const NOT_TAKEN = new Set(list(words.notTaken))
-
-/** Whether a row says that nobody took its bet. */
-export const isNotTaken = ({ cell }: TrackerCells): boolean =>
-  NOT_TAKEN.has(plainWords(cell('result')))
-
 /** What a column of sides may say that is neither a back nor a lay. */
 const SIDES = new Set(list(words.sides))
 
-/** Words of a column of sides that are no side, and nothing of the bet that the row has elsewhere. */
-function unknownSides({ cell, hints }: TrackerCells): readonly string[] {
-  const fields = ['selection', 'market', 'event', 'home', 'away'] as const
-  const written = ` ${plainWords(fields.map(cell).join(' '))} `
-  return hints('side').filter((side) => {
-    const text = plainWords(side)
-    const isKnown = FOR.has(text) || SIDES.has(text) || written.includes(` ${text} `)
-    return /\p{L}{2}/u.test(side) && !isKnown && withoutPlainKind(side) !== ''
-  })
-}
-
 const amountIn = (text: string): number => Number(text.replace(/[^\d.]/g, ''))
 
-/** What only a lay has: a liability that is not its stake. */
-const liabilities = ({ cell, hints }: TrackerCells): readonly string[] =>
-  hints('liability')
+/** Kinds that the row has beside its market, and sides, that no list knows. */
+function unknownKinds({ cell, hints, others }: TrackerCells): readonly string[] {
+  const fields = ['selection', 'market', 'event', 'home', 'away'] as const
+  const written = ` ${plainWords(fields.map(cell).join(' '))} `
+  const isUnknown = (text: string): boolean =>
+    !FOR.has(plainWords(text)) && withoutPlainKind(text) !== ''
+  const kinds = hints('kinds').filter(
+    (text) =>
+      ![text, ''].includes(cell('market')) &&
+      /\p{L}{2}|^\p{L}$/u.test(text) &&
+      isUnknown(text) &&
+      sportNamed(text) === undefined,
+  )
+  // A side may repeat what the row says of the bet.
+  const sides = hints('side').filter((side) => {
+    const text = plainWords(side)
+    const isKnown = SIDES.has(text) || written.includes(` ${text} `)
+    return /\p{L}{2}/u.test(side) && !isKnown && isUnknown(side)
+  })
+  // Only a lay has a liability that is not its stake.
+  const liabilities = hints('liability')
     .filter((text) => amountIn(text) > 0 && amountIn(text) !== amountIn(cell('stake')))
     .map((text) => `a liability of ${text}`)
+  // A cell such as the book's name may be about anything.
+  const mentioned = [cell('book'), ...others].filter((text) => kindNamed(text, 'tags'))
+  return [...kinds, ...sides, ...liabilities, ...mentioned]
+}
 
-/** Words of a kind in a cell that may be about anything, such as the book's name. */
-const mentioned = ({ cell, others }: TrackerCells): readonly string[] =>
-  [cell('book'), ...others].filter((text) => kindNamed(text, 'tags') !== undefined)
+/** What the reader is asked of a row whose kind is not certain. */
+export type KindDoubt = Pick<TrackerProblem, 'field' | 'expected'> & { readonly label: string }
 
-/** Kinds that the row has beside its market, and sides, that no list knows. */
-export const unknownKinds = (row: TrackerCells): readonly string[] => [
-  ...row
-    .hints('kinds')
-    .filter(
-      (text) =>
-        row.cell('market') !== '' &&
-        text !== row.cell('market') &&
-        /\p{L}{2}|^\p{L}$/u.test(text) &&
-        !FOR.has(plainWords(text)) &&
-        withoutPlainKind(text) !== '' &&
-        sportNamed(text) === undefined,
-    ),
-  ...unknownSides(row),
-  ...liabilities(row),
-  ...mentioned(row),
-]
+export const SINGLE_LABEL = 'it is a single bet before the start'
+
+export function kindDoubt(row: TrackerCells): KindDoubt | undefined {
+  if (isMaybeInPlay(row))
+    return {
+      field: 'in_play',
+      expected: 'a bet before the start: the row has words of a bet in play',
+      label: 'it was placed before the start',
+    }
+  if (NOT_TAKEN.has(plainWords(row.cell('result'))))
+    return { field: 'result', expected: 'a bet that was taken', label: 'it was taken' }
+  const unknown = unknownKinds(row)[0]?.slice(0, 40)
+  return unknown === undefined
+    ? undefined
+    : {
+        field: 'type',
+        expected: `a kind of bet that is known, not ${unknown}`,
+        label: SINGLE_LABEL,
+      }
+}

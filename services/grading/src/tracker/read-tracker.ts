@@ -3,19 +3,8 @@
  * ledger knows whether a match and its close are recorded.
  */
 import type { OddsNotation, WirePick, WireSingle } from '../wire/requests.ts'
-import {
-  betKind,
-  isMaybeInPlay,
-  isNotTaken,
-  kindProblem,
-  marketIn,
-  unknownKinds,
-  withoutPlainKind,
-} from './bet-kind.ts'
-import { leagueIn, marketBeside, partsBeside, withoutSport } from './columns-beside.ts'
+import { betKind, type KindDoubt, kindDoubt, marketName, SINGLE_LABEL } from './bet-kind.ts'
 import { isBrokenText, OTHER_ENCODING } from './decode-file.ts'
-import { isPlacedAfterStart } from './placed-after-start.ts'
-import { readParlay } from './read-parlay.ts'
 import {
   cellsOf,
   findTrackerColumns,
@@ -23,14 +12,21 @@ import {
   type TrackerColumns,
 } from './tracker-columns.ts'
 import { type DayOrder, orderOf, whenOf } from './tracker-dates.ts'
-import { backedSide, eventIn, sportOf, teamsOf } from './tracker-events.ts'
-import { readBet } from './tracker-market.ts'
-import { isShareExchange, readOdds } from './tracker-odds.ts'
+import { backedSide, eventIn, leagueIn, sportOf, teamsOf } from './tracker-events.ts'
+import { readRowBet } from './tracker-market.ts'
+import { isShareExchange, NOTATION_LABELS, readOdds } from './tracker-odds.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 import { isRace, readRace } from './tracker-race.ts'
 import { readOwnRecord } from './tracker-record.ts'
 import { HEADER_LINES_MAX, recordsOf, separatorOf, TRACKER_ROWS_MAX } from './tracker-records.ts'
-import { gatherSlips, isParent, OWN_KEY, type Slip } from './tracker-slips.ts'
+import {
+  barProblem,
+  gatherSlips,
+  isParent,
+  OWN_KEY,
+  readParlay,
+  type Slip,
+} from './tracker-slips.ts'
 
 export type TrackerRow = {
   /** Its place among the bets, from 0. */
@@ -72,17 +68,6 @@ type Cells = TrackerCells['cell']
 
 const unreadable = (why: string): ReadTracker => ({ kind: 'unreadable', problem: why })
 
-/** What a price in each notation is called: with an example, since the answer is for the whole file. */
-const NOTATION_LABELS: Readonly<Record<OddsNotation, string>> = {
-  american: 'American: 150 wins 150 on 100',
-  decimal: 'decimal: 150 pays 150 for 1',
-  fractional: 'a profit per unit: 0.5 wins 0.5 on 1',
-  hong_kong: 'Hong Kong: 0.5 wins 0.5 on 1',
-  indonesian: 'Indonesian: -1.5 wins 1 on 1.5',
-  malay: 'Malay: -0.5 wins 1 on 0.5',
-  share: 'a share of one: 0.5 is 50¢',
-}
-
 /** A price of the row as the row, its header or the reader means it. */
 function readPrice(text: string, cell: Cells, sheet: Sheet): ReturnType<typeof readOdds> {
   const { choices, columns, hasDecimals, separator } = sheet
@@ -112,10 +97,6 @@ function oddsIn(cell: Cells, sheet: Sheet): string | TrackerProblem {
   )
 }
 
-/** When the bet was placed, where the start stands in the market's key. */
-const betTime = ({ placed_at }: Pick<WireSingle, 'placed_at'>) =>
-  placed_at === undefined ? {} : { placed_at }
-
 /** Sports whose fixtures are written with the away team first, whatever stands between the two. */
 const AWAY_FIRST_SPORTS: ReadonlySet<string> = new Set([
   'american_football',
@@ -134,7 +115,7 @@ function closingOdds(text: string, cell: Cells, sheet: Sheet): string {
 }
 
 /** Members that say more about a pick, and never spoil it. */
-const extrasOf = (cell: Cells, sheet: Sheet, hasLine: boolean) => ({
+const extrasIn = (cell: Cells, sheet: Sheet, hasLine: boolean) => ({
   ...readOwnRecord(cell, { hasLine, odds: (text) => closingOdds(text, cell, sheet) }),
   ref: cell('ref').replace(/\p{C}/gu, ' ').slice(0, 80) || undefined,
   confirmed: CONFIRMED.test(cell('confirmed')) || undefined,
@@ -149,16 +130,10 @@ function readSingle(row: TrackerCells, sheet: Sheet): WireSingle | TrackerProble
   const odds = oddsIn(cell, sheet)
   if (typeof odds !== 'string') return odds
   // Our own keys are taken as they are.
-  if (OWN_KEY.test(cell('market'))) {
-    const [market, selection] = [cell('market'), cell('selection')]
-    return {
-      market,
-      selection,
-      odds,
-      ...when,
-      ...extrasOf(cell, sheet, market.split('/').length > 4),
-    }
-  }
+  const [market, selection] = [cell('market'), cell('selection')]
+  const hasLine = market.split('/').length > 4
+  if (OWN_KEY.test(market))
+    return { market, selection, odds, ...when, ...extrasIn(cell, sheet, hasLine) }
   return isRace(cell)
     ? readRunner(row, { odds, when }, sheet)
     : readMatch(row, { odds, when }, sheet)
@@ -174,11 +149,13 @@ function readRunner({ cell, hints }: TrackerCells, { odds, when }: Priced, sheet
   if ('expected' in race) return race
   if (hints('deduction').some((text) => /[1-9]/.test(text)))
     return problem('odds', 'the price as it paid: withdrawn runners reduced it', 'unclear')
-  return { ...race, odds, ...betTime(when), ...extrasOf(cell, sheet, false) }
+  // The start stands in the race's key.
+  const { placed_at } = when
+  return { ...race, odds, placed_at, ...extrasIn(cell, sheet, false) }
 }
 
 function readMatch(row: TrackerCells, { odds, when }: Priced, sheet: Sheet) {
-  const { cell, hints } = row
+  const { cell } = row
   const written = teamsOf(cell)
   const found = written.event === '' ? eventIn(cell('selection')) : undefined
   const { teams, event, isSided } = found ?? written
@@ -189,55 +166,42 @@ function readMatch(row: TrackerCells, { odds, when }: Priced, sheet: Sheet) {
   if (sport === undefined)
     return problem('sport', 'a sport or league such as soccer, EPL, NFL or MLB')
   const selection = found?.selection ?? cell('selection')
-  const kinds = hints('kinds').map(withoutPlainKind)
-  const name = written.market ?? (marketIn(row) || (kinds.find((kind) => kind !== '') ?? ''))
-  const parts = partsBeside(row, { sport, teams, selection })
-  if ('expected' in parts) return parts
-  const market = [withoutSport(name, sport), ...parts].filter((part) => part !== '').join(' ')
-  const said = { sport, market, selection, line: cell('line'), teams }
-  const bet = readBet(said)
+  const market = written.market ?? marketName(row)
+  const bet = readRowBet(row, { sport, market, selection, line: cell('line'), teams })
   if ('expected' in bet) return bet
-  const { type, period, participant, line } = bet
+  const { beside, line, participant, period, type } = bet
   const isTurnable =
     !isSided &&
     AWAY_FIRST_SPORTS.has(sport) &&
     teams !== undefined &&
     (type === 'total' ||
       (participant === undefined && backedSide(sport, selection, teams) !== undefined))
-  const league = leagueIn(row)
   const pick = {
     market: { sport, event, type, period, participant },
     selection: bet.selection,
     line,
     odds,
     ...when,
-    ...(league === '' ? {} : { league }),
-    ...(isTurnable ? { either_order: true } : {}),
-    ...extrasOf(cell, sheet, line !== undefined),
+    league: leagueIn(row) || undefined,
+    either_order: isTurnable || undefined,
+    ...extrasIn(cell, sheet, line !== undefined),
   }
-  const other = marketBeside(row, said, bet)
-  if (other === undefined) return pick
-  const expected = `one bet: “${other}” beside it may make it another`
+  if (beside === undefined) return pick
+  const expected = `one bet: “${beside}” beside it may make it another`
   return askWhether({ field: 'market', expected, label: 'it is the bet of its own columns' }, pick)
 }
 
 /** A question with one answer that makes the row a pick; what else it lacks comes first. */
 const askWhether = (
-  {
-    expected,
-    field,
-    label,
-  }: Pick<TrackerProblem, 'field' | 'expected'> & { readonly label: string },
+  { expected, field, label }: KindDoubt,
   bet: WirePick | TrackerProblem,
 ): TrackerProblem => ('expected' in bet ? bet : question(field, expected, [{ label, bet }]))
 
 /** A multiple: its legs where the file prices them. */
-function readSeveral(slip: Slip, sheet: Sheet): WirePick | TrackerProblem {
-  const [lead] = slip.rows
-  const ofLead = extrasOf(lead?.cells.cell ?? (() => ''), sheet, false)
+function readSeveral(slip: Slip, lead: TrackerCells, sheet: Sheet): WirePick | TrackerProblem {
+  const more = extrasIn(lead.cell, sheet, false)
   // A leg's own row says how that leg ended, not the whole.
-  const isOfWhole = slip.rows.length === 1 || (lead !== undefined && isParent(lead))
-  const more = isOfWhole ? ofLead : { ...ofLead, result: undefined, profit: undefined }
+  const isOfWhole = slip.rows.length === 1 || slip.rows.slice(0, 1).some(isParent)
   return readParlay(
     slip,
     {
@@ -245,47 +209,26 @@ function readSeveral(slip: Slip, sheet: Sheet): WirePick | TrackerProblem {
       single: (row) => readSingle(row, sheet),
       odds: (cell) => oddsIn(cell, sheet),
     },
-    more,
+    isOfWhole ? more : { ...more, result: undefined, profit: undefined },
   )
+}
+
+const MAYBE_A_LEG: KindDoubt = {
+  field: 'type',
+  expected: 'a bet by itself: by its id or the row below it may be a leg of another',
+  label: SINGLE_LABEL,
 }
 
 /** A bet by its kind (G19): a multiple without its legs' prices, a lay and a bet in play are no pick, however well they read. */
 function readSlip(slip: Slip, sheet: Sheet): WirePick | TrackerProblem {
-  const row = slip.rows[0]?.cells as TrackerCells
-  const kinds = slip.rows.map(({ cells }) => betKind(cells))
-  const kind = kinds.find((found) => found !== undefined && found !== 'multiple')
-  if (kind !== undefined) return kindProblem(kind)
-  if (isPlacedAfterStart(row.cell, sheet.order))
-    return problem('placed_at', 'a time before the start in the same row', 'placed_after_start')
-  const isMultiple = slip.rows.length > 1 || kinds.includes('multiple')
-  const bet = isMultiple ? readSeveral(slip, sheet) : readSingle(row, sheet)
-  if (slip.isDoubtful && !isMultiple)
-    return askWhether(
-      {
-        field: 'type',
-        expected: 'a bet by itself: by its id or the row below it may be a leg of another',
-        label: 'it is a single bet before the start',
-      },
-      bet,
-    )
-  if (isMaybeInPlay(row))
-    return askWhether(
-      {
-        field: 'in_play',
-        expected: 'a bet before the start: the row has words of a bet in play',
-        label: 'it was placed before the start',
-      },
-      bet,
-    )
-  if (isNotTaken(row))
-    return askWhether(
-      { field: 'result', expected: 'a bet that was taken', label: 'it was taken' },
-      bet,
-    )
-  const [unknown] = unknownKinds(row)
-  if (unknown === undefined) return bet
-  const expected = `a kind of bet that is known, not ${unknown.slice(0, 40)}`
-  return askWhether({ field: 'type', expected, label: 'it is a single bet before the start' }, bet)
+  const rows = slip.rows.map(({ cells }) => cells)
+  const lead = rows[0] as TrackerCells
+  const barred = barProblem(rows, sheet.order)
+  if (barred !== undefined) return barred
+  const isMultiple = rows.length > 1 || betKind(lead) === 'multiple'
+  const bet = isMultiple ? readSeveral(slip, lead, sheet) : readSingle(lead, sheet)
+  const doubt = slip.isDoubtful && !isMultiple ? MAYBE_A_LEG : kindDoubt(lead)
+  return doubt === undefined ? bet : askWhether(doubt, bet)
 }
 
 /** What a bet is recognised by, in this order. */
@@ -312,14 +255,7 @@ function* readRows(slips: readonly Slip[], sheet: Sheet): Generator<TrackerRow> 
 
 /** Lines that begin with one of our keys need no header; those that begin with `#` are comments. */
 const OWN_COLUMNS: TrackerColumns = {
-  of: new Map([
-    ['market', 0],
-    ['selection', 1],
-    ['odds', 2],
-    ['ref', 3],
-  ]),
-  times: new Map(),
-  hints: new Map(),
+  named: new Map(['market', 'selection', 'odds', 'ref'].map((field, column) => [field, [column]])),
   legs: [],
   others: [],
   notation: undefined,

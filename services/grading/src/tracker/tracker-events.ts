@@ -1,6 +1,6 @@
 /** The teams of a bet, in whichever column a tracker writes them. */
-import { isKnownTeam, isSameTeam, sportNamed } from '../domain/team-names.ts'
-import type { TrackerField } from './tracker-columns.ts'
+import { isKnownTeam, isOfOtherTeams, isSameTeam, sportNamed } from '../domain/team-names.ts'
+import { splitTags, type TrackerCells, type TrackerField } from './tracker-columns.ts'
 
 export type Teams = { readonly home: string; readonly away: string }
 
@@ -121,4 +121,17 @@ export function eventIn(
     }
   }
   return undefined
+}
+
+const WOMEN = /^(?:f|w|fem|wom)/i
+
+/** The league of a row with what other cells say of its teams: `EPL Women`. */
+export function leagueIn({ cell, hints, others }: TrackerCells): string {
+  const teams = [...hints('tags').flatMap(splitTags), ...others].filter(isOfOtherTeams)
+  const women = hints('gender').some((text) => WOMEN.test(text)) ? ['women'] : []
+  return [cell('league') || cell('sport'), ...teams, ...women]
+    .join(' ')
+    .replace(/\p{C}/gu, ' ')
+    .trim()
+    .slice(0, 80)
 }

@@ -1,13 +1,18 @@
 /**
  * A bet as trackers write it, `Arsenal -0.5` in a column or `Over 2.5 Goals` beside a market's name, as a market, a
- * selection and a line of ours. It fails closed (G19): every word of the market's name, of the selection and of the line
- * must be accounted for and agree with the others. Whatever is left over is a problem, never a guess.
+ * selection and a line of ours. It fails closed (G19): every word of the market's name, of the selection, of the line and
+ * of the columns beside them must be accounted for and agree with the others. Whatever is left over is a problem, never a
+ * guess.
  */
+import { isDeepStrictEqual } from 'node:util'
+import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import { canDraw, type MarketType, marketShape, ownValue, periodOf } from '../domain/markets.ts'
+import { plainText, sportNamed } from '../domain/team-names.ts'
 import type { RowCode } from '../wire/card-codes.ts'
 import phrases from './market-phrases.json' with { type: 'json' }
-import { type MarketWord, readWords } from './market-words.ts'
-import type { Teams } from './tracker-events.ts'
+import { readWords, type Said, valuesIn } from './market-words.ts'
+import { splitTags, type TrackerCells } from './tracker-columns.ts'
+import { backedSide, sideNamed, type Teams } from './tracker-events.ts'
 import { problem, type TrackerProblem } from './tracker-problem.ts'
 
 type Bet = {
@@ -19,25 +24,18 @@ type Bet = {
   readonly teams: Teams | undefined
 }
 
-type Market = {
-  readonly type: string
-  readonly period: string
+/** What a bet is on, before its part of the match. */
+type Backed = {
+  readonly type: MarketType
   readonly selection: string
   readonly line?: number
   readonly participant?: string
 }
 
-type Line = Extract<MarketWord, { kind: 'line' }>
-
-/** What one text says. */
-type Said = {
-  /** Of `type`, `side`, `over`, `period` and so on, each value that it names. */
-  readonly values: (name: string) => readonly string[]
-  readonly lines: readonly Line[]
-  readonly scores: readonly string[]
-}
+type Market = Backed & { readonly period: string }
 
 const SELECTIONS = 'home, draw or away, a team of the event, or over or under with its line'
+const NO_SELECTION = problem('selection', SELECTIONS)
 
 const notRecorded = (what: string, code: RowCode = 'other_market'): TrackerProblem =>
   problem('market', `a market that the ledger records, not ${what}`, code)
@@ -45,34 +43,16 @@ const notRecorded = (what: string, code: RowCode = 'other_market'): TrackerProbl
 /** Longest part of a file that an answer repeats. */
 const REPEATED_CHARACTERS_MAX = 40
 
-/** What a text says, or the first word of it that has no place in a bet that is graded. */
-function saidIn(words: readonly MarketWord[], field: string): Said | TrackerProblem {
-  const named = new Map<string, Set<string>>()
-  const lines: Line[] = []
-  const scores: string[] = []
-  let unknown: string | undefined
-  for (const word of words) {
-    if (word.kind === 'notRecorded') return notRecorded(word.what, word.code)
-    if (word.kind === 'unknown') unknown ??= word.text
-    else if (word.kind === 'line') lines.push(word)
-    else if (word.kind === 'score') scores.push(word.score)
-    else {
-      const means = word.kind === 'team' ? [`side:${word.side}`] : word.means
-      for (const meaning of means) {
-        const [name = '', value = ''] = meaning.split(':')
-        if (name === 'level') lines.push({ kind: 'line', line: 0, isSigned: true })
-        if (name === 'versus') unknown ??= 'v'
-        named.set(name, (named.get(name) ?? new Set()).add(value))
-      }
-    }
-  }
-  if (unknown !== undefined) {
-    const shown = unknown.slice(0, REPEATED_CHARACTERS_MAX)
-    return field === 'selection'
-      ? problem('selection', `${SELECTIONS}: “${shown}” is none of them`)
-      : problem(field, `a market whose every word is known: “${shown}” is not`)
-  }
-  return { values: (name) => [...(named.get(name) ?? [])], lines, scores }
+/** The first word of a text that has no place in a bet that is graded. */
+function strayWord(field: string, said: Said): TrackerProblem | undefined {
+  const [refused] = said.notRecorded
+  if (refused !== undefined) return notRecorded(refused.what, refused.code)
+  const [unknown] = [...said.unknown, ...(said.means.includes('versus') ? ['v'] : [])]
+  if (unknown === undefined) return undefined
+  const shown = unknown.slice(0, REPEATED_CHARACTERS_MAX)
+  return field === 'selection'
+    ? problem('selection', `${SELECTIONS}: “${shown}” is none of them`)
+    : problem(field, `a market whose every word is known: “${shown}” is not`)
 }
 
 /** A bet's three texts, and what they say together. */
@@ -80,29 +60,27 @@ type Reading = {
   readonly sport: string
   readonly market: Said
   readonly selection: Said
+  /** The column of lines. */
   readonly cell: Said
   readonly all: (name: string) => readonly string[]
 }
 
 function readTexts({ sport, teams, ...texts }: Bet): Reading | TrackerProblem {
-  const read = (field: keyof typeof texts) =>
-    saidIn(readWords(texts[field], { sport, teams, hasCodes: field === 'selection' }), field)
-  const market = read('market')
-  if ('expected' in market) return market
-  const selection = read('selection')
-  if ('expected' in selection) return selection
-  const cell = read('line')
-  if ('expected' in cell) return cell
-  const all = (name: string) => [
-    ...new Set([market, selection, cell].flatMap(({ values }) => values(name))),
-  ]
-  return { sport, market, selection, cell, all }
+  const market = readWords(texts.market, { sport, teams, hasCodes: false })
+  const selection = readWords(texts.selection, { sport, teams, hasCodes: true })
+  const cell = readWords(texts.line, { sport, teams, hasCodes: false })
+  const stray =
+    strayWord('market', market) ?? strayWord('selection', selection) ?? strayWord('line', cell)
+  const means = [market, selection, cell].flatMap((said) => said.means)
+  return stray ?? { sport, market, selection, cell, all: valuesIn(means) }
 }
 
-const TOTALS: readonly (string | undefined)[] = ['total', 'team_total']
-const HANDICAPS: readonly (string | undefined)[] = ['handicap', 'ah']
+/** The value, if there is one and no other. */
+const single = (values: readonly string[]): string | undefined =>
+  values.length === 1 ? values[0] : undefined
 
 const COMBINED = notRecorded('a combination of two markets')
+const WITH_DRAW_HANDICAP = notRecorded('a handicap with a draw')
 
 /** The one market that all texts name, undefined if none does. */
 function typeIn({ all, market, selection }: Reading): string | undefined | TrackerProblem {
@@ -121,22 +99,26 @@ function typeIn({ all, market, selection }: Reading): string | undefined | Track
     return notRecorded('a score of another market than the correct score')
   // `Arsenal/Draw` is a double chance if the row says so, and half-time/full-time elsewhere.
   const isJoined = market.values('mark').includes('/')
-  if (isJoined || (selection.values('mark').includes('/') && type !== 'dc')) return COMBINED
-  return type
+  return isJoined || (selection.values('mark').includes('/') && type !== 'dc') ? COMBINED : type
 }
 
+/** In tennis, longer lines are of games. */
 const SETS_LINES_MAX = { total: 5.5, handicap: 2.5 }
 
 /** Goals are counted in football, points in basketball; a tennis line may be of games or of sets. */
-function unitProblem({ all, sport }: Reading, type: string | undefined, line: number) {
-  const isTotal = TOTALS.includes(type)
+function unitProblem({ all, sport }: Reading, { line, type }: Backed): TrackerProblem | undefined {
+  if (line === undefined)
+    return all('unit').length + all('lines').length > 0
+      ? problem('market', 'one market: goals and lines belong to totals and handicaps')
+      : undefined
   const units: Readonly<Record<string, readonly string[]>> = phrases.units
   const strange = all('unit').find((unit) => !(units[unit] ?? []).includes(sport))
   if (strange !== undefined) return notRecorded(`a count of ${strange} in this sport`)
-  const isInSets = phrases.playedInSets.includes(sport) && all('unit').length === 0
-  if (isInSets && Math.abs(line) <= (isTotal ? SETS_LINES_MAX.total : SETS_LINES_MAX.handicap))
-    return problem('market', 'a line that says what it counts: games, not sets', 'unclear')
-  return undefined
+  const ofSetsMax = SETS_LINES_MAX[type.endsWith('total') ? 'total' : 'handicap']
+  const isUnclear = phrases.playedInSets.includes(sport) && all('unit').length === 0
+  return isUnclear && Math.abs(line) <= ofSetsMax
+    ? problem('market', 'a line that says what it counts: games, not sets', 'unclear')
+    : undefined
 }
 
 function periodIn({ all, sport }: Reading, type: MarketType): string | TrackerProblem {
@@ -152,109 +134,96 @@ function periodIn({ all, sport }: Reading, type: MarketType): string | TrackerPr
   if (part === 'ot' && (canDraw(sport) || whole === 'reg'))
     return notRecorded('one with extra time')
   if (part === 'reg') return canDraw(sport) ? 'ft' : 'reg'
-  if (part === undefined || part === 'full' || part === 'ot') return whole
-  return part
+  return part === undefined || part === 'full' || part === 'ot' ? whole : part
 }
 
-/** The handicap or total: in the selection, the column of lines or the market's name, where they agree. */
+/** The line of the selection, the column of lines and the market's name, where they agree; a problem that says `expected` if there is none. */
 function lineIn(
   { market, selection, cell }: Reading,
-  isSame: (one: number, other: number) => boolean,
+  isSame: (line: number, other: number) => boolean,
+  expected: string,
 ) {
-  const lines = [selection, cell, market].flatMap((said) => said.lines)
-  const isEach = [selection, cell, market].every((said) => said.lines.length <= 1)
-  const [line, ...others] = lines
-  if (line === undefined) return undefined
-  return isEach && others.every((other) => isSame(line.line, other.line)) ? line : 'several'
+  const texts = [selection, cell, market]
+  const [line, ...others] = texts.flatMap(({ lines }) => lines)
+  if (line === undefined) return problem('line', expected)
+  const isAgreed = others.every((other) => isSame(line.line, other.line))
+  return isAgreed && texts.every(({ lines }) => lines.length <= 1)
+    ? line
+    : problem('line', 'one line: the row has several that differ')
 }
 
-const SEVERAL_LINES = problem('line', 'one line: the row has several that differ')
+const isSameSize = (line: number, other: number) => Math.abs(line) === Math.abs(other)
 
-function readTotal(reading: Reading, type: string): Market | TrackerProblem {
+function readTotal(reading: Reading, type: string): Backed | TrackerProblem {
   const { all, market, selection } = reading
-  const [over, ...others] = all('over')
-  if (over === undefined || others.length > 0) return problem('selection', 'over or under')
-  const isInSelection = selection.values('over').length > 0
+  const [over, sides] = [single(all('over')), all('side')]
+  const isOwn = selection.values('over').length > 0
   const hasOther = selection.values('side').length > 0 || selection.values('answer').includes('no')
-  if (!isInSelection && (hasOther || market.values('over').length === 0))
+  if (over === undefined || (isOwn && all('answer').length > 0))
+    return problem('selection', 'over or under')
+  if (!isOwn && (hasOther || market.values('over').length === 0))
     return problem('selection', 'over or under, as the market’s name has it')
-  if (all('answer').length > 0 && isInSelection) return problem('selection', 'over or under')
-  const [whose, ...more] = all('side')
-  if (more.length > 0 || whose === 'draw' || (type === 'team_total' && whose === undefined))
+  const [participant] = sides
+  if (sides.length > 1 || participant === 'draw' || (type === 'team_total' && sides.length === 0))
     return problem('selection', 'over or under, or a team of the event before it')
   // `Arsenal, Over 2.5` is a win and a total.
   if (selection.values('side').length + selection.values('mark').length > 1) return COMBINED
-  const line = lineIn(reading, (one, other) => Math.abs(one) === Math.abs(other))
-  if (line === 'several') return SEVERAL_LINES
-  if (line === undefined) return problem('line', 'the total that was bet over or under')
-  const unit = unitProblem(reading, type, line.line)
-  if (unit !== undefined) return unit
-  const kind = whose === undefined ? 'total' : 'team_total'
-  const period = periodIn(reading, kind)
-  if (typeof period !== 'string') return period
-  const participant = whose === undefined ? {} : { participant: whose }
-  return { type: kind, period, selection: over, line: Math.abs(line.line), ...participant }
+  const line = lineIn(reading, isSameSize, 'the total that was bet over or under')
+  if ('expected' in line) return line
+  const total = { selection: over, line: Math.abs(line.line) }
+  return participant === undefined
+    ? { type: 'total', ...total }
+    : { type: 'team_total', ...total, participant }
+}
+
+function readAnswer({ all, market, selection }: Reading): string | TrackerProblem {
+  const own = selection.values('answer')
+  const answer = single(own.length > 0 ? own : market.values('answer'))
+  return answer === undefined || all('side').length > 0 ? problem('selection', 'yes or no') : answer
 }
 
 function readDoubleChance({ all, selection }: Reading): string | TrackerProblem {
-  const wanted = problem('selection', '1X, 12 or X2, or two of the teams and the draw')
-  const [code, ...codes] = all('dc')
   const sides = selection.values('side')
-  if (code !== undefined) return codes.length === 0 && sides.length === 0 ? code : wanted
-  if (sides.length !== 2) return wanted
   const names = marketShape('dc').selections ?? []
-  return names.find((name) => name.split('_').every((side) => sides.includes(side))) ?? wanted
+  const [code] = all('dc')
+  const chance = code ?? names.find((name) => name.split('_').every((side) => sides.includes(side)))
+  const isClear =
+    all('answer').length === 0 && all('dc').length <= 1 && sides.length === (code ? 0 : 2)
+  return chance !== undefined && isClear
+    ? chance
+    : problem('selection', '1X, 12 or X2, or two of the teams and the draw')
 }
 
 function readScore({ all, market, selection }: Reading): string | TrackerProblem {
   const [score, ...others] = selection.scores
-  const [side, ...sides] = all('side')
-  const isOfTeam = market.values('side').length > 0
-  if (score === undefined || isOfTeam || others.length > 0 || sides.length > 0)
-    return problem('selection', 'a score such as 2-1')
+  const sides = all('side')
+  const isMore = [...others, ...sides.slice(1), ...market.values('side'), ...all('answer')]
+  if (score === undefined || isMore.length > 0) return problem('selection', 'a score such as 2-1')
   const [home = 0, away = 0] = score.split('-').map(Number)
-  const isWinner = { home: home > away, draw: home === away, away: false }
+  const wonBy = home > away ? 'home' : home === away ? 'draw' : undefined
   // `Chelsea 2-1` may be Chelsea’s goals first.
-  return side === undefined || isWinner[side as keyof typeof isWinner]
+  return sides.length === 0 || sides[0] === wonBy
     ? `${home}-${away}`
     : problem('selection', 'a score with the home team’s goals first, such as 1-2')
 }
 
+/** The side that was backed: the selection’s, or the one of `Arsenal to win`, answered with yes. */
+function readSide({ all, selection }: Reading, type: MarketType): string | TrackerProblem {
+  const [side, answers] = [single(all('side')), all('answer').join()]
+  const isAnswered = answers === (selection.values('side').length > 0 ? '' : 'yes')
+  if (side === undefined || !isAnswered) return NO_SELECTION
+  return type === 'dnb' && side === 'draw' ? problem('selection', 'home or away') : side
+}
+
 /** A bet that has no line: a total of zero is how some files leave the cell empty. */
-function readWithoutLine(reading: Reading, type: MarketType): Market | TrackerProblem {
-  const { all, cell, market, selection } = reading
+function readWithoutLine(reading: Reading, type: MarketType): Backed | TrackerProblem {
+  const { cell, market, selection } = reading
   const isLineless =
     [...market.lines, ...selection.lines].length === 0 && cell.lines.every(({ line }) => line === 0)
   if (!isLineless) return problem('line', 'no line: the market that the row names has none')
-  if (all('unit').length + all('lines').length > 0)
-    return problem('market', 'one market: goals and lines belong to totals and handicaps')
-  const period = periodIn(reading, type)
-  if (typeof period !== 'string') return period
-  if (type === 'btts') {
-    const own = selection.values('answer')
-    const [answer, ...others] = own.length > 0 ? own : market.values('answer')
-    return answer === undefined || others.length > 0 || all('side').length > 0
-      ? problem('selection', 'yes or no')
-      : { type, period, selection: answer }
-  }
-  const answer =
-    type === 'dc' ? readDoubleChance(reading) : type === 'cs' ? readScore(reading) : backed(reading)
-  if (typeof answer !== 'string') return answer
-  if (type === 'dnb' && answer === 'draw') return problem('selection', 'home or away')
-  if (type !== 'dc' && type !== 'cs') return { type, period, selection: answer }
-  return all('answer').length > 0
-    ? problem('selection', 'the bet itself, not yes or no')
-    : { type, period, selection: answer }
-}
-
-/** The side that was backed: the selection’s, or the one of `Arsenal to win`, answered with yes. */
-function backed({ all, selection }: Reading): string | TrackerProblem {
-  const [side, ...others] = all('side')
-  const answers = all('answer')
-  const isOwn = selection.values('side').length > 0
-  if (side === undefined || others.length > 0) return problem('selection', SELECTIONS)
-  const isAnswered = isOwn ? answers.length === 0 : answers.join() === 'yes'
-  return isAnswered ? side : problem('selection', SELECTIONS)
+  const readers = { btts: readAnswer, cs: readScore, dc: readDoubleChance }
+  const backed = (ownValue(readers, type) ?? readSide)(reading, type)
+  return typeof backed === 'string' ? { type, selection: backed } : backed
 }
 
 const WHICH_WAY = problem('market', 'Moneyline, or 3-way: this name may be either', 'unclear')
@@ -263,70 +232,57 @@ const WHICH_WAY = problem('market', 'Moneyline, or 3-way: this name may be eithe
 function sideType({ all, sport }: Reading, type: string | undefined): MarketType | TrackerProblem {
   const isDraw = all('side').includes('draw')
   const isPart = all('period').some((period) => /^[hqpfi]\d/.test(period))
-  if (type === 'dnb' || type === '1x2') return type
+  if (type === 'dc' || type === 'dnb' || type === '1x2') return type
   if (isDraw || (canDraw(sport) && type !== 'ml')) return '1x2'
   if (canDraw(sport) || type === 'ml' || type === 'h2h')
     // A moneyline of regulation is sold with the draw and without it.
     return all('period').includes('reg') && !canDraw(sport) ? WHICH_WAY : 'ml'
   if (all('period').includes('reg')) return '1x2'
-  if (isPart || (type === 'result' && sport === 'ice_hockey')) return WHICH_WAY
-  return 'ml'
+  return isPart || (type === 'result' && sport === 'ice_hockey') ? WHICH_WAY : 'ml'
 }
 
 /** `Lions -110` is a price. */
 const AMERICAN_ODDS_MIN = 100
 
-const WITH_DRAW_HANDICAP = notRecorded('a handicap with a draw')
-
-/** `Asian Handicap -0.5` names both sides' market: whether Chelsea then has -0.5 or +0.5, no file says. */
-const WHOSE_LINE = problem(
-  'line',
-  'the line beside the team that was backed: the market’s may be the home team’s',
-  'unclear',
-)
-
-function readHandicap(reading: Reading, type: string | undefined): Market | TrackerProblem {
+function readHandicap(reading: Reading, type: string | undefined): Backed | TrackerProblem {
   const { all, cell, market, selection, sport } = reading
-  const [side, ...others] = all('side')
+  const side = single(all('side'))
   if (all('side').includes('draw')) return WITH_DRAW_HANDICAP
-  if (side === undefined || others.length > 0 || selection.values('side').length === 0)
-    return problem('selection', SELECTIONS)
-  if (all('answer').length > 0) return problem('selection', SELECTIONS)
-  const [own] = selection.lines
-  const isFromHome = own !== undefined && side === 'away'
-  const isSame = (one: number, other: number) => one === other || (isFromHome && one === -other)
-  const line = lineIn(reading, isSame)
-  if (line === 'several') return SEVERAL_LINES
-  if (line === undefined) return problem('line', 'the handicap of the team that was backed')
+  const isBacked = selection.values('side').length > 0 && all('answer').length === 0
+  if (side === undefined || !isBacked) return NO_SELECTION
+  const isOwn = selection.lines.length > 0
+  const isFromHome = isOwn && side === 'away'
+  const isSame = (line: number, other: number) => line === other || (isFromHome && line === -other)
+  const found = lineIn(reading, isSame, 'the handicap of the team that was backed')
+  if ('expected' in found) return found
+  const { isSigned, line } = found
+  const isOfMarket = cell.lines.length === 0 && !isOwn && market.values('side').length === 0
+  // `Asian Handicap -0.5` names both sides' market: whether Chelsea then has -0.5 or +0.5, no file says.
+  if (canDraw(sport) && isOfMarket && side === 'away' && line !== 0)
+    return problem(
+      'line',
+      'the line beside the team that was backed: the market’s may be the home team’s',
+      'unclear',
+    )
   // A sheet's column of lines drops the plus of a number; a column that no market explains may hold anything.
-  const isWritten = own !== undefined || market.lines.length > 0
-  const isOfMarket = cell.lines.length + selection.lines.length + market.values('side').length === 0
-  if (canDraw(sport) && isOfMarket && side === 'away' && line.line !== 0) return WHOSE_LINE
-  const isClear = line.isSigned || (isWritten ? line.line === 0 : type !== undefined)
-  if (!isClear) return problem('line', 'a handicap with its sign, + or -', 'unclear')
-  if (Math.abs(line.line) >= AMERICAN_ODDS_MIN) return problem('line', 'a handicap, not a price')
-  const isWhole = Number.isInteger(line.line) && line.line !== 0
-  if (canDraw(sport) && type !== 'ah' && isWhole)
+  const isWritten = isOwn || market.lines.length > 0
+  if (!isSigned && !(isWritten ? line === 0 : type !== undefined))
+    return problem('line', 'a handicap with its sign, + or -', 'unclear')
+  if (Math.abs(line) >= AMERICAN_ODDS_MIN) return problem('line', 'a handicap, not a price')
+  if (canDraw(sport) && type !== 'ah' && Number.isInteger(line) && line !== 0)
     return problem(
       'market',
       'Asian handicap: with a whole line “Handicap” may be one with a draw',
       'unclear',
     )
-  const unit = unitProblem(reading, type, line.line)
-  if (unit !== undefined) return unit
-  const kind = canDraw(sport) ? 'ah' : 'spread'
-  const period = periodIn(reading, kind)
-  if (typeof period !== 'string') return period
-  const home = side === 'home' ? line.line : -line.line
-  return { type: kind, period, selection: side, line: home === 0 ? 0 : home }
+  // Adding zero makes a zero of -0.
+  const home = (side === 'home' ? line : -line) + 0
+  return { type: canDraw(sport) ? 'ah' : 'spread', selection: side, line: home }
 }
 
-/** Reads a bet. Never throws. */
-export function readBet(bet: Bet): Market | TrackerProblem {
-  const reading = readTexts(bet)
-  if ('expected' in reading) return reading
+/** What was backed, by the market that the texts name. */
+function readBacked(reading: Reading): Backed | TrackerProblem {
   const { cell, market, selection, sport } = reading
-  if (bet.selection.trim() === '') return problem('selection', SELECTIONS)
   if (market.scores.length + cell.scores.length > 0)
     // `Handicap 0:1` gives a start, `1X2 (1-0)` says what stood when the bet was placed.
     return market.values('type').includes('handicap')
@@ -334,20 +290,105 @@ export function readBet(bet: Bet): Market | TrackerProblem {
       : notRecorded('a bet in play: a score is part of its name', 'in_play')
   const type = typeIn(reading)
   if (typeof type === 'object') return type
-  if (
-    market.values('side').length > 0 &&
-    market.values('type').length + market.values('over').length + market.values('unit').length === 0
-  )
+  const isNamed = ['type', 'over', 'unit'].some((name) => market.values(name).length > 0)
+  if (market.values('side').length > 0 && !isNamed)
     return problem('market', 'a market: the name of a side is none')
-  if (TOTALS.includes(type)) return readTotal(reading, type ?? '')
-  const hasLine = [...selection.lines, ...cell.lines].length > 0 && type === undefined
-  if (HANDICAPS.includes(type) || hasLine) return readHandicap(reading, type)
-  if (type === 'btts' || type === 'cs')
-    return canDraw(sport)
-      ? readWithoutLine(reading, type)
-      : notRecorded(
-          type === 'cs' ? 'a correct score in this sport' : 'both teams to score in this sport',
-        )
-  const named = type === 'dc' ? type : sideType(reading, type)
+  if (type === 'total' || type === 'team_total') return readTotal(reading, type)
+  const hasLine = selection.lines.length + cell.lines.length > 0
+  if (type === 'handicap' || type === 'ah' || (hasLine && type === undefined))
+    return readHandicap(reading, type)
+  if (type === 'btts' || type === 'cs') {
+    const name = type === 'cs' ? 'a correct score' : 'both teams to score'
+    return canDraw(sport) ? readWithoutLine(reading, type) : notRecorded(`${name} in this sport`)
+  }
+  const named = sideType(reading, type)
   return typeof named === 'string' ? readWithoutLine(reading, named) : named
+}
+
+/** Reads a bet. Never throws. */
+export function readBet(bet: Bet): Market | TrackerProblem {
+  const reading = readTexts(bet)
+  if ('expected' in reading) return reading
+  if (bet.selection.trim() === '') return NO_SELECTION
+  const backed = readBacked(reading)
+  if ('expected' in backed) return backed
+  const period = periodIn(reading, backed.type)
+  const strange = unitProblem(reading, backed)
+  if (strange !== undefined || typeof period !== 'string')
+    return strange ?? (period as TrackerProblem)
+  return { ...backed, period }
+}
+
+const OTHER_TEAM = problem(
+  'market',
+  'a bet that names its team: another column names one, and the bet does not',
+  'unclear',
+)
+
+/** What columns beside the market say of it, as far as the selection does not say the same; a problem if they name another team. */
+function partsBeside({ hints }: TrackerCells, bet: Bet): readonly string[] | TrackerProblem {
+  const { selection, sport, teams } = bet
+  const sideIn = (text: string) => teams && sideNamed(sport, text, teams)
+  const said = plainText(selection).trim()
+  // A column such as `Bet` may have the stake.
+  const again = hints('again').filter((text) => /\p{L}/u.test(text))
+  const lines = hints('lines').filter((text) => Number(text) !== 0)
+  const parts = [...new Set([...hints('part'), ...again, ...lines])].filter(
+    (text) => text !== '' && plainText(text).trim() !== said,
+  )
+  const backed = teams && backedSide(sport, selection, teams)
+  return parts.some((text) => (sideIn(text) ?? backed) !== backed)
+    ? OTHER_TEAM
+    : parts.filter((text) => sideIn(text) === undefined)
+}
+
+/** Meanings that make a bet another one; a result such as `Win` says only how it ended. */
+const MAKES_ANOTHER = /^(?:type:(?!winner|result|h2h)|period:(?!full)|unit:)/
+/** Words that a match has as well as a market: the stage of a season. */
+const SAID_OF_MATCHES = new Set(phrases.saidOfMatches.split(' | '))
+/** Flags such as `Y` and `E` are words of some language. */
+const LETTERS_MIN = 4
+const CHARACTERS_MAX = 40
+
+function isMarketName(text: string): boolean {
+  if (!/\p{L}/u.test(text) || SAID_OF_MATCHES.has(plainText(text).trim())) return false
+  const said = readWords(text, { sport: '', teams: undefined, hasCodes: false })
+  // Kinds of bets are bet-kind.ts's.
+  const isOfMarkets = said.notRecorded.every(({ code }) => code === 'other_market')
+  if (said.unknown.length > 0 || !isOfMarkets) return false
+  const isRefused = said.notRecorded.length > 0 && text.length >= LETTERS_MIN
+  return isRefused || said.means.some((means) => MAKES_ANOTHER.test(means))
+}
+
+/** Cells of recent files that were looked at, below 200 bytes each: tags and notes are few and repeated. */
+const KNOWN_MAX = 4_096
+const known = new BoundedMap<string, boolean>(KNOWN_MAX)
+
+/** `Soccer - Match Odds`: the sport before the market says nothing more. */
+function withoutSport(market: string, sport: string): string {
+  const [, named = '', rest = ''] = /^(.+?)\s*[-–—:/|]\s*(.+)$/.exec(market) ?? []
+  return sportNamed(named) === sport ? rest : market
+}
+
+/**
+ * Reads a row's bet with the columns beside it: parts of the market's name are read with it. `beside` is a cell or a tag that
+ * is the name of a market or of a part of the match, and would make the bet another one.
+ */
+export function readRowBet(
+  row: TrackerCells,
+  own: Bet,
+): (Market & { readonly beside: string | undefined }) | TrackerProblem {
+  const parts = partsBeside(row, own)
+  if ('expected' in parts) return parts
+  const names = [withoutSport(own.market, own.sport), ...parts].filter((part) => part !== '')
+  const bet = { ...own, market: names.join(' ') }
+  const read = readBet(bet)
+  if ('expected' in read) return read
+  const isAnother = (name: string): boolean =>
+    !isDeepStrictEqual(readBet({ ...bet, market: `${bet.market} ${name}` }), read)
+  const beside = [...row.hints('tags'), ...row.others]
+    .flatMap(splitTags)
+    .filter((tag) => tag.length <= CHARACTERS_MAX)
+    .find((tag) => getOrMake(known, tag, () => isMarketName(tag)) && isAnother(tag))
+  return { ...read, beside }
 }

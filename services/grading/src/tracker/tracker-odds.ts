@@ -1,30 +1,30 @@
 /**
  * A price as its file means it: the notation that a column or the header names, the shares of a dollar that exchanges of
- * shares quote, and a question wherever a text means two prices.
+ * shares quote, and a question wherever a text means two prices. The words are in odds-notations.json.
  */
 import { plainText } from '../domain/team-names.ts'
 import type { OddsNotation } from '../wire/requests.ts'
+import notations from './odds-notations.json' with { type: 'json' }
+
+/** What a price in each notation is called: with an example, since the answer is for the whole file. */
+export const NOTATION_LABELS: Readonly<Record<OddsNotation, string>> = notations.labels
+
+const listed = (words: string) => words.split(' ') as readonly OddsNotation[]
 
 /** Words of a header or of a column of notations, each a whole word. */
-const NOTATION_WORDS: Readonly<Record<OddsNotation, string>> = {
-  american: 'us usa american america am amer moneyline ml',
-  decimal: 'decimal dec eu euro european europe continental decimale dezimal',
-  fractional: 'uk fractional fraction frac british traditional',
-  hong_kong: 'hk hongkong hkg',
-  indonesian: 'id indo indonesian indonesia idn',
-  malay: 'my malay malaysian malaysia mal',
-  share: 'share shares cents cent contract contracts probability probabilities implied',
-}
-
-const NOTATIONS = Object.entries(NOTATION_WORDS).flatMap(([notation, words]) =>
+const NOTATION_WORDS = Object.entries(notations.words).flatMap(([notation, words]) =>
   words.split(' ').map((word) => [word, notation as OddsNotation] as const),
 )
 /** Short words that a header has for other reasons: `My odds`. */
-const NOT_IN_HEADERS = new Set('my id am ml mal'.split(' '))
-
+const NOT_IN_HEADERS = new Set(notations.notInHeaders.split(' '))
 /** Exchanges that sell shares of one dollar; others, such as Novig and Betfair, quote odds. */
-const SHARE_EXCHANGES =
-  /kalshi|polymarket|predict ?it|sporttrade|forecast ?ex|robinhood|crypto\.?com|manifold|\bstx\b|limitless|\bopinion\b/i
+const SHARE_EXCHANGES = new RegExp(notations.shareExchanges, 'i')
+/** What a contradiction leaves: 1.91 is no American price. */
+const LIKELY = listed(notations.likely)
+/** Notations of a whole file: in the others only prices that are not clear are in question. */
+const OF_WHOLE_FILE = new Set(listed(notations.ofWholeFile))
+/** A sign and three digits are American, whatever else is said; `.0` is what spreadsheets add. */
+const AMERICAN = /^[+-]\d{3,}(?:\.0+)?$/
 
 export const isShareExchange = (book: string): boolean => SHARE_EXCHANGES.test(book)
 
@@ -42,7 +42,7 @@ function notationNamed(text: string, except = new Set<string>()): OddsNotation |
     )
     .replace(/¢/g, ' cents ')
     .split(/[^\p{L}]+/u)
-  return NOTATIONS.find(([word]) => words.includes(word) && !except.has(word))?.[1]
+  return NOTATION_WORDS.find(([word]) => words.includes(word) && !except.has(word))?.[1]
 }
 
 type OddsReading =
@@ -55,48 +55,44 @@ type OddsReading =
 
 /** Digits behind the point of a converted price: more than any book quotes. */
 const DECIMALS = 8
-const asText = (value: number): string => String(Number(value.toFixed(DECIMALS)))
-/** What a profit of one pays on a stake of so much, exactly: `100/85` for 0.85. */
-const favourite = (stake: number): string => {
-  const scale = 10 ** (String(stake).split('.')[1]?.length ?? 0)
-  return `${scale}/${Math.round(stake * scale)}`
+const rounded = (value: number): number => Number(value.toFixed(DECIMALS))
+const profit = (value: number) => (value > 0 ? String(rounded(value + 1)) : undefined)
+/** A stake below zero wins one, exactly: `100/85` for -0.85. */
+function profitOrStake(value: number): string | undefined {
+  const scale = 10 ** (String(value).split('.')[1]?.length ?? 0)
+  return profit(value) ?? `${scale}/${Math.round(-value * scale)}`
 }
-const isWhole = (value: number): boolean => Number.isInteger(value)
 
-/** The price of a number in a notation, in one that needs no header; undefined if the notation has no such number. */
-function priceIn(notation: OddsNotation, text: string): string | undefined {
-  const value = Number(text)
-  const size = Math.abs(value)
-  switch (notation) {
-    case 'american':
-      return size >= 100 && isWhole(value) ? `${value < 0 ? '-' : '+'}${size}` : undefined
-    case 'decimal':
-      return value > 1 && !text.startsWith('+') ? (isWhole(value) ? `${value}.0` : text) : undefined
-    case 'fractional':
-      return value > 0 ? asText(value + 1) : undefined
-    case 'hong_kong':
-      return value > 0 ? asText(value + 1) : undefined
-    case 'indonesian':
-      if (size < 1) return undefined
-      return value > 0 ? asText(value + 1) : favourite(size)
-    case 'malay':
-      if (size === 0 || size > 1) return undefined
-      return value > 0 ? asText(value + 1) : favourite(size)
-    case 'share': {
+/** The price of a number in each notation, in one that needs no header; undefined if the notation has no such number. */
+const PRICES: Readonly<Record<OddsNotation, (value: number, text: string) => string | undefined>> =
+  {
+    american: (value) =>
+      Math.abs(value) >= 100 && Number.isInteger(value)
+        ? `${value < 0 ? '-' : '+'}${Math.abs(value)}`
+        : undefined,
+    decimal: (value, text) => {
+      if (value <= 1 || text.startsWith('+')) return undefined
+      return Number.isInteger(value) ? `${value}.0` : text
+    },
+    fractional: profit,
+    hong_kong: profit,
+    indonesian: (value) => (Math.abs(value) >= 1 ? profitOrStake(value) : undefined),
+    malay: (value) => (value !== 0 && Math.abs(value) <= 1 ? profitOrStake(value) : undefined),
+    share: (value) => {
       const share = value < 1 ? value : value / 100
       if (value <= 0 || share >= 1) return undefined
-      const cents = Number((share * 100).toFixed(DECIMALS))
-      return /^[1-9]\d?(?:\.\d)?$/.test(String(cents)) ? `${cents}¢` : asText(1 / share)
-    }
-    default:
-      return notation satisfies never
+      const cents = String(rounded(share * 100))
+      return /^[1-9]\d?(?:\.\d)?$/.test(cents) ? `${cents}¢` : String(rounded(1 / share))
+    },
   }
-}
+
+const priceIn = (notation: OddsNotation, text: string): string | undefined =>
+  PRICES[notation](Number(text), text)
 
 /** The different prices that a number is in these notations. */
-function readingsOf(text: string, notations: readonly OddsNotation[]) {
+function readingsIn(text: string, among: readonly OddsNotation[]) {
   const byOdds = new Map<string, OddsNotation>()
-  for (const notation of notations) {
+  for (const notation of among) {
     const odds = priceIn(notation, text)
     if (odds !== undefined && !byOdds.has(odds)) byOdds.set(odds, notation)
   }
@@ -110,21 +106,18 @@ function unclearNotations(text: string): readonly OddsNotation[] {
   // 0.54 may be a share of a dollar or a profit, -0.85 a stake that wins one.
   if (value > 0 && value < 1) return ['share', 'hong_kong', 'malay']
   if (value < 0 && value > -1) return ['malay']
-  if (value <= -1 && value > -100) return ['indonesian']
-  return []
+  return value <= -1 && value > -100 ? ['indonesian'] : []
 }
 
 /** A number, its decimal comma a point; undefined for `11/10`, `EVEN`, `54¢` and `1,250`, which parseOdds reads or refuses. */
-function numberText(text: string, { isAmerican, isCommaDecimal }: NumberForm): string | undefined {
+function numberText(text: string, isAmerican: boolean, isCommaDecimal: boolean) {
   const plain = text.replace(/^[@$€£]\s*|\s/g, '').replace(/[‒–−]/g, '-')
   // +1,200: a sign is American, and its commas separate thousands.
   const isGrouped = !isCommaDecimal && /^[+-]?\d{1,3}(?:,\d{3})+(?:\.0+)?$/.test(plain)
   if (isGrouped && (isAmerican || /^[+-]/.test(plain))) return plain.replaceAll(',', '')
-  const point = isCommaDecimal || !isGrouped ? plain.replace(',', '.') : plain
+  const point = isGrouped ? plain : plain.replace(',', '.')
   return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(point) ? point : undefined
 }
-
-type NumberForm = { readonly isAmerican: boolean; readonly isCommaDecimal: boolean }
 
 /** How a price is read. */
 type OddsContext = {
@@ -141,56 +134,32 @@ type OddsContext = {
   readonly isCommaDecimal: boolean
 }
 
-/** What a contradiction leaves: 1.91 is no American price. */
-const LIKELY: readonly OddsNotation[] = [
-  'decimal',
-  'american',
-  'hong_kong',
-  'indonesian',
-  'malay',
-  'share',
-]
-/** Notations of a whole file: in the others only prices that are not clear are in question. */
-const WHOLE_FILE: ReadonlySet<OddsNotation> = new Set([
-  'hong_kong',
-  'indonesian',
-  'malay',
-  'fractional',
-])
-/** A sign and three digits are American, whatever else is said; `.0` is what spreadsheets add. */
-const AMERICAN = /^[+-]\d{3,}(?:\.0+)?$/
-
-/** A share of a dollar, if the price is at an exchange of them; `unclear` if it may be decimal odds. */
-function readShare(number: string, { hasDecimals, isShares }: OddsContext) {
-  const value = Number(number)
-  if (!isShares || value <= 0 || value >= 100) return undefined
-  if (value < 1) return priceIn('share', number)
-  if (!isWhole(value)) return undefined
-  return hasDecimals || value < 10 ? 'unclear' : priceIn('share', number)
-}
-
 const read = (odds: string): OddsReading => ({ kind: 'odds', odds })
 
 export function readOdds(text: string, context: OddsContext): OddsReading {
-  const { choice, header, isCommaDecimal, named: cell } = context
-  const named = cell === '' ? undefined : notationNamed(cell)
+  const { choice, hasDecimals, header, isCommaDecimal, isShares, named: cell } = context
+  const named = notationNamed(cell)
   const notation = named ?? header
-  const number = numberText(text, { isAmerican: notation === 'american', isCommaDecimal })
+  const number = numberText(text, notation === 'american', isCommaDecimal)
   if (number === undefined) return read(text)
-  const unclear = (notations: readonly OddsNotation[]): OddsReading => {
-    const chosen = choice !== undefined && notations.includes(choice) && priceIn(choice, number)
-    return chosen ? read(chosen) : { kind: 'unclear', readings: readingsOf(number, notations) }
+  const unclear = (among: readonly OddsNotation[]): OddsReading => {
+    const chosen = choice !== undefined && among.includes(choice) && priceIn(choice, number)
+    return chosen ? read(chosen) : { kind: 'unclear', readings: readingsIn(number, among) }
   }
   if (AMERICAN.test(number)) return read(number.replace(/\.0+$/, ''))
   if (cell !== '' && named === undefined) return unclear(LIKELY)
-  const inForce = notation ?? (choice !== undefined && WHOLE_FILE.has(choice) ? choice : undefined)
+  const inForce = notation ?? (choice && OF_WHOLE_FILE.has(choice) ? choice : undefined)
   if (inForce !== undefined) {
     const odds = priceIn(inForce, number)
     return odds === undefined ? unclear(LIKELY) : read(odds)
   }
-  const share = readShare(number, context)
-  if (share === 'unclear') return unclear(['share', 'decimal'])
-  if (share !== undefined) return read(share)
-  const notations = unclearNotations(number)
-  return notations.length > 0 ? unclear(notations) : read(number)
+  const value = Number(number)
+  if (isShares && value > 0 && (value < 1 || (value < 100 && Number.isInteger(value)))) {
+    // A price of an exchange of shares; a whole number may be decimal odds.
+    const isUnclear = value >= 1 && (hasDecimals || value < 10)
+    const share = priceIn('share', number)
+    return isUnclear || share === undefined ? unclear(['share', 'decimal']) : read(share)
+  }
+  const among = unclearNotations(number)
+  return among.length > 0 ? unclear(among) : read(number)
 }
